@@ -10,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from rewardkit.cli import lab, main
-from rewardkit.cli.presets import from_folder, with_values
+from rewardkit.cli.presets import from_folder
 from rewardkit.rollouts.package_data import bundled
+from rewardkit.starting.code import with_values
 
 NAMES = ["01_build", "02_check", "03_analyze"]
 REWARD = "def strict(completion, ground_truth):\n    return float(completion == ground_truth)\n"

@@ -116,7 +116,6 @@ def test_columns_and_settings_are_those_of_the_options():
     )
     assert {item["column"] for item in got["slices"]} <= {"good"} and got["slices_looked_at"] == 2
     assert got["training"] == "trl: dr_grpo"
-    assert record(run("scored", "--like", "3", "--alike", "1", "--json"))["found"] <= 14
 
 
 def test_the_log_of_a_trainer_is_read_with_its_own_scores():
@@ -131,11 +130,6 @@ def test_a_patch_that_hangs_ends_with_the_budget_and_says_so():
     result = run("scored", "--pattern", PATTERN, "--patched", "own.py:hanging", "--timeout", "0.2")
     assert result.exit_code == 0
     assert "'hanging' was not tried on 156 of 160 completions: each of the first calls took" in result.stdout
-    slow = record(
-        run("scored", "--pattern", PATTERN, "--patched", "own.py:slow", "--budget", "0.5", "--timeout", "0",
-            "--json")
-    )["patched"]  # fmt: skip
-    assert 0 < slow["rows"] < 160 and "budget of 0.5 s" in slow["why_not_tried"]
 
 
 def test_none_found_is_no_failure():
@@ -155,10 +149,7 @@ def test_none_found_is_no_failure():
             ("scored", "--like=-1"),
             "like='-1' is no rollout_id of these scores, which have ones such as 0; give",
         ),
-        (("scored", "--pattern", "a", "--alike", "0.6"), "alike=0.6 goes with like=, and pattern= is given"),
-        (("scored", "--pattern", "a", "--budget", "0"), "0.0 is not in the range"),
         (("scored", "--pattern", "a", "--patched", "nowhere.py"), "there is no reward file 'nowhere.py'"),
-        (("scored", "--pattern", "a", "--alike", "2"), "2.0 is not in the range"),
         (("nowhere", "--pattern", "a"), "there is no file 'nowhere'"),
         (("scored", "--pattern", "a", "--column", "completion=text"), "'scored' is scored already"),
         (("--pattern", "a"), "Missing argument 'SCORES'"),

@@ -77,19 +77,6 @@ def test_with_the_reward_itself_they_are_scored(scored):
             "none",
             id="a weight under them",
         ),
-        pytest.param(
-            [
-                "--training",
-                "scale_rewards=none",
-                "--weight",
-                "detail=0",
-                "--training-before",
-                "scale_rewards=batch",
-            ],
-            "batch",
-            "none",
-            id="both",
-        ),
         pytest.param(["--weight", "detail=0"], "group", "group", id="a weight alone"),
     ],
 )
@@ -187,7 +174,6 @@ def test_a_number_is_a_text_where_the_column_holds_texts(scored):
     ("arguments", "said"),
     [
         (("whatif", "fine"), "nothing is to be another; give --weight, --gate or --training"),
-        (("whatif", "fine", "--training-before", "scale_rewards=none"), "nothing is to be another"),
         (("whatif", "fine", "--weight", "detail"), "'detail' is not name=number"),
         (("whatif", "fine", "--weight", "concise=x"), "concise='x' is not a number"),
         (("whatif", "fine", "--weight", "concis=1"), "concis"),

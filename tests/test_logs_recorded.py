@@ -93,7 +93,7 @@ def test_weights_are_given_and_make_components_of_other_numbers(rows, given, wei
     [
         (None, "holds no scores of a trainer; its columns of numbers are ['level']"),
         ({"levl": 1.0}, "did you mean 'level'?"),
-        ({"tag": 1.0}, "weights= names 'tag'"),
+        ({"tag": 1.0}, "the weights name 'tag'"),
     ],
 )
 def test_scores_that_are_not_there_are_one_sentence(weights, said):
@@ -256,8 +256,11 @@ def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(fol
     ("line", "said"),
     [
         ("diagnose dump --log-weight scor=1", "did you mean 'score'?"),
-        ("diagnose dump --log-weight scor=1", "--log-weight names 'scor'; "),
-        ("diagnose plain.jsonl", "['n']: name those to take with --log-weight NAME=NUMBER, or give a reward"),
+        ("diagnose dump --log-weight scor=1", "the weights name 'scor'; "),
+        ("diagnose plain.jsonl", "name those to take (weights={...}, --log-weight NAME=NUMBER), or give a reward"),
+            "diagnose plain.jsonl",
+            "['n']: name those to take (weights={...}, --log-weight NAME=NUMBER), or give a reward",
+        ),
         ("diagnose dump --log-weight score=high", "score='high' is not a number"),
         ("diagnose dump --on uid", "give --join too"),
         ("score mine.py dump --set data_source", "is not column=value"),

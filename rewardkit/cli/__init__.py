@@ -1,39 +1,11 @@
-"""The command line: one module a command, in the order in which `rewardkit --help` lists them."""
+"""The command line: one module a command; `group.JOBS` lists them in the order of `rewardkit --help`."""
 
-from rewardkit.cli import (
-    cache,
-    check,
-    compare,
-    diagnose,
-    export,
-    forecast,
-    judge,
-    lab,
-    new,
-    probe,
-    report,
-    sample,
-    score,
-    suspect,
-    whatif,
-)
-from rewardkit.cli.group import main
+from importlib import import_module
 
-__all__ = [
-    "cache",
-    "check",
-    "compare",
-    "diagnose",
-    "export",
-    "forecast",
-    "judge",
-    "lab",
-    "main",
-    "new",
-    "probe",
-    "report",
-    "sample",
-    "score",
-    "suspect",
-    "whatif",
-]
+from rewardkit.cli.group import JOBS, main
+
+__all__ = ["main"]
+
+for names in JOBS.values():
+    for name in names:
+        import_module(f"rewardkit.cli.{name}")

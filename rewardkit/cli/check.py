@@ -2,68 +2,64 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stdout
+from collections.abc import Sequence
 
 import click
 
 import rewardkit as rk
-from rewardkit.cli.group import main
-from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, no_cache_option, timeout_option
-from rewardkit.cli.output import emit, recognised
+from rewardkit.cli.group import Asked, command
+from rewardkit.cli.options import NAMED, limit_for
+from rewardkit.cli.output import Answer, recognised
+from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import aligned
 
+SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them: a page
 
-@main.command("check", epilog=REWARD)
-@click.argument("reward")
-@click.argument("cases")
-@as_option
-@timeout_option
-@click.option(
-    "--mutants", is_flag=True, help="List small changes of the reward that your cases do not catch."
+
+@command(
+    "check",
+    "REWARD CASES --verbose --as --timeout --no-cache --json",
+    {
+        "--mutants": "List small changes of the reward that your cases do not catch.",
+        "--rollouts ROLLOUTS": "With --mutants: try the changes on these completions, too.",
+    },
+    note=NAMED,
+    example="rewardkit check gallery:gsm8k gallery:gsm8k",
 )
-@click.option("--rollouts", metavar="FILE", help="With --mutants: try the changes on these completions, too.")
-@no_cache_option
-@json_option
-@click.pass_context
-def check_command(
-    ctx: click.Context,
-    reward: str,
-    cases: str,
-    as_: str | None,
-    timeout: float | None,
-    mutants: bool,
-    rollouts: str | None,
-    as_json: bool,
-) -> None:
-    """Check REWARD against the written CASES (JSONL); exit 1 when one is missed."""
-    if rollouts is not None and not mutants:
+def check(asked: Asked) -> Answer:
+    """Check REWARD against written CASES; exit 1 when one is missed.
+
+    CASES is JSONL: a completion, what else the reward reads, and the reward or scores that it should get.
+    """
+    if asked.rollouts is not None and not asked.mutants:
         raise click.UsageError("--rollouts is for --mutants, which is not there; give both, or none")
-    with redirect_stdout(sys.stderr):
-        written = rk.load_cases(cases)
-        loaded = rk.load_reward(reward, as_=as_, rollouts=[case.columns for case in written])
-        limit = limit_for(timeout, loaded)
-        result = rk.check(loaded, written, timeout=limit)
-        changed = rk.mutants(loaded, written, rollouts, timeout=limit) if mutants else None
-    record = {**result.record(), "origin": loaded.origin}
-    text = "\n".join([*recognised(loaded.origin), _check_text(result)])
-    if changed is not None:
-        record, text = {**record, "mutants": changed.record()}, f"{text}\n\n{changed!r}"
-    emit(record, text, as_json)
-    ctx.exit(1 if result.misses else 0)
+    cases = rk.load_cases(asked.cases)
+    reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=[case.columns for case in cases])
+    limit = limit_for(asked.timeout, reward)
+    result = rk.check(reward, cases, timeout=limit)
+    record = {**result.record(), "origin": reward.origin}
+    lines = [*recognised(reward.origin), *_lines(result, asked.verbose)]
+    if asked.mutants:
+        changed = rk.mutants(reward, cases, asked.rollouts, timeout=limit)
+        record["mutants"] = changed.record()
+        lines += ["", repr(changed)]
+    return Answer(record, "\n".join(lines), 1 if result.misses else 0)
 
 
-def _check_text(result: rk.CheckResult) -> str:
+def _lines(result: rk.CheckResult, verbose: bool) -> list[str]:
+    """The verdict and the misses: a row each, and for the first what was written."""
     lines = [f"{result.passed} of {len(result.cases)} cases passed for {result.reward!r}"]
-    if result.misses:
-        rows = [("case", "what", "expected", "got", "fields")]
-        for miss in result.misses:
-            fields = ", ".join(f"{name}={value!r}" for name, value in miss.fields.items())
-            rows.append((miss.case, miss.what, str(miss.expected), str(miss.got), fields[:60]))
-        lines += ["", *aligned(rows), ""]
-        lines += [
-            f"{miss.case}: {miss.completion[:300]!r} (truth {miss.ground_truth!r})"
-            + (f": {miss.why}" if miss.why else "")
-            for miss in result.misses
-        ]
-    return "\n".join(lines)
+    shown = result.misses if verbose else result.misses[:SHOWN]
+    if shown:
+        rows: list[Sequence[str]] = [("case", "what", "expected", "got", "why")]
+        for miss in shown:
+            told = (miss.case, miss.what, miss.expected, miss.got, miss.why)
+            rows.append([one_line(text, 40) for text in told])
+        lines += ["", *(one[:WIDTH] for one in aligned(rows))]
+        first = shown[0]
+        fields = ", ".join(f"{name} = {value!r}" for name, value in first.fields.items())
+        truth = f"truth {first.ground_truth!r}" + (f", {fields}" if fields else "")
+        lines += ["", f"{one_line(first.case)}: {one_line(repr(first.completion))} ({truth})"]
+    if more := len(result.misses) - len(shown):
+        lines.append(f"and {more:,} more misses: --verbose")
+    return lines

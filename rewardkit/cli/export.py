@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
-from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import click
 
 import rewardkit as rk
-from rewardkit.cli.group import main
-from rewardkit.cli.options import REWARD, as_option, json_option, names_option, rollout_options
-from rewardkit.cli.output import emit, recognised
+from rewardkit.cli.group import Asked, command
+from rewardkit.cli.options import NAMED
+from rewardkit.cli.output import Answer, recognised
 from rewardkit.targets import TARGETS
 from rewardkit.targets.export import prove
 from rewardkit.targets.exported import identifier
@@ -21,74 +17,37 @@ from rewardkit.targets.exported import identifier
 WRITTEN = [target.name for target in TARGETS if target.write is not None]
 
 
-@main.command("export", epilog=REWARD)
-@click.argument("reward")
-@click.option(
-    "--to",
-    "target",
-    required=True,
-    type=click.Choice(WRITTEN),
-    metavar="TARGET",
-    help=f"{', '.join(WRITTEN)}.",
+@command(
+    "export",
+    "REWARD --as READING --json",
+    {
+        "--to TARGET": (f"{', '.join(WRITTEN)}.", {"required": True, "type": click.Choice(WRITTEN)}),
+        "-o --output OUTPUT": "The file to write.  [default: REWARD_TARGET.py]",
+        "--verify ROLLOUTS": "Compare its rewards in the trainer's own code; exit 1 where they differ.",
+        "--missing NUMBER": ("What a completion without a reward gets, if it must.", {"default": 0.0}),
+        "--separate": "Write one function for each component; the trainer weighs them.",
+        "--name NAME=SOURCE...": "Name of a column in the training set: ground_truth=label.",
+    },
+    note=NAMED,
+    example="rewardkit export gallery:arithmetic --to trl",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write.  [default: REWARD_TARGET.py]",
-)
-@click.option(
-    "--verify",
-    metavar="ROLLOUTS",
-    help="Load the file with the trainer's own code and compare its rewards on ROLLOUTS with rewardkit's; "
-    "exit 1 where they differ.",
-)
-@click.option(
-    "--missing",
-    type=float,
-    default=0.0,
-    show_default=True,
-    help="Number for a completion without a reward, where the trainer needs one.",
-)
-@click.option(
-    "--separate", is_flag=True, help="Write one function for each component; the trainer weighs them."
-)
-@names_option
-@as_option
-@rollout_options
-@json_option
-@click.pass_context
-def export_command(
-    ctx: click.Context,
-    reward: str,
-    target: str,
-    output: Path | None,
-    verify: str | None,
-    missing: float,
-    separate: bool,
-    names: Mapping[str, str],
-    as_: str | None,
-    reading: dict[str, Any],
-    as_json: bool,
-) -> None:
-    """Write REWARD as a Python file that a trainer loads unchanged, and say what is lost there.
+def export(asked: Asked) -> Answer:
+    """Write REWARD as a file that a trainer loads unchanged.
 
-    The options for reading are for the rollouts of --verify, on which a trainer's function is recognised.
+    It says what is lost there. The options for reading are for the rollouts of --verify, on which a trainer's
+    function is recognised.
     """
-    if verify is None and any(value for name, value in reading.items() if name != "on"):
+    if asked.verify is None and any(value for name, value in asked.reading.items() if name != "on"):
         raise rk.InputError("options for reading rollouts are for those of --verify; give it, too")
-    with redirect_stdout(sys.stderr):
-        rollouts = rk.load_rollouts(verify, **reading) if verify is not None else None
-        loaded = rk.load_reward(reward, as_=as_, rollouts=rollouts)
-        path = output or Path(f"{identifier(loaded.name)}_{identifier(target)}.py")
-        made = rk.export(loaded, to=target, path=path, columns=names, missing=missing, separate=separate)
-        unproved = None
-        try:
-            made = made if rollouts is None else prove(made, rollouts)
-        except rk.InputError as error:
-            unproved = error
-    text = "\n".join([*recognised(loaded.origin), str(made)])
-    emit({**made.record(), "origin": loaded.origin}, text, as_json)
-    if unproved is not None:
-        raise unproved  # behind what was written, which stays
-    ctx.exit(1 if made.proof is not None and not made.proof.equal else 0)
+    rollouts = rk.load_rollouts(asked.verify, **asked.reading) if asked.verify is not None else None
+    reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=rollouts)
+    path = asked.output or Path(f"{identifier(reward.name)}_{identifier(asked.to)}.py")
+    options = {"columns": asked.name, **asked.some("missing separate")}
+    made, unproved = rk.export(reward, to=asked.to, path=path, **options), ""
+    try:
+        made = made if rollouts is None else prove(made, rollouts)
+    except rk.InputError as error:
+        unproved = str(error)  # said behind what was written, which stays
+    status = 2 if unproved else int(made.proof is not None and not made.proof.equal)
+    text = "\n".join([*recognised(reward.origin), str(made)])
+    return Answer({**made.record(), "origin": reward.origin}, text, status, unproved)

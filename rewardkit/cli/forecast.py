@@ -3,70 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 import rewardkit as rk
-from rewardkit.cli.group import main
-from rewardkit.cli.options import (
-    json_option,
-    label_option,
-    rollout_options,
-    seed_option,
-    training_option,
-    weights_option,
-)
-from rewardkit.cli.output import emit
-from rewardkit.cli.scored import SCORES, scored_or_logged
+from rewardkit.cli.group import Asked, command
+from rewardkit.cli.options import SCORES
+from rewardkit.cli.output import Answer
+from rewardkit.cli.scored import scored_or_logged
 from rewardkit.rollouts.write import write_whole
 
 PICTURES = (".png", ".svg", ".pdf")
 
 
-def _picture(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
-    if value is not None and value.suffix.lower() not in PICTURES:
-        raise click.BadParameter(f"{str(value)!r} is no picture; its name ends with {', '.join(PICTURES)}")
-    return value
-
-
-@main.command("forecast", epilog=SCORES)
-@click.argument("scores")
-@label_option
-@click.option(
-    "--follow",
-    multiple=True,
-    metavar="COLUMN",
-    help="Another column of numbers to forecast; repeat for more.",
+@command(
+    "forecast",
+    "SCORES --label --training --seed READING --log-weight --json",
+    {
+        "--follow COLUMN...": "Another column of numbers to forecast.",
+        "--plot OUTPUT": f"Draw the curves into this file ({', '.join(PICTURES)}).",
+    },
+    note=SCORES,
+    example="rewardkit score gallery:arithmetic gallery:arithmetic -o run1\nrewardkit forecast run1",
 )
-@training_option
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    callback=_picture,
-    help="Draw the curves into this file (PNG, SVG or PDF).",
-)
-@rollout_options
-@weights_option
-@seed_option
-@json_option
-def forecast_command(
-    scores: str,
-    label: str | None,
-    follow: tuple[str, ...],
-    training: rk.Training,
-    plot: Path | None,
-    reading: dict[str, Any],
-    log_weights: dict[str, float],
-    seed: int,
-    as_json: bool,
-) -> None:
-    """Say what the reward of SCORES would select for among the siblings that were logged, per nat of KL."""
-    read = scored_or_logged(scores, reading, log_weights)
-    found = rk.forecast(read.scores, label=label, columns=follow, training=training, seed=seed)
-    drawn = _draw(found, plot) if plot is not None else ""
-    record = {**found.record(), **read.about, "plot": str(plot) if plot is not None else None}
-    emit(record, f"{read.head}{found}{drawn}", as_json)
+def forecast(asked: Asked) -> Answer:
+    """Say what SCORES would select for, per nat of KL.
+
+    It reweights the siblings that were logged, and cannot foresee what none of them wrote.
+    """
+    if asked.plot is not None and asked.plot.suffix.lower() not in PICTURES:
+        raise click.UsageError(f"{str(asked.plot)!r} is no picture; its name ends with {', '.join(PICTURES)}")
+    read = scored_or_logged(asked)
+    found = rk.forecast(read.scores, columns=asked.follow, **asked.some("label training seed"))
+    drawn = _draw(found, asked.plot) if asked.plot is not None else ""
+    record = {**found.record(), **read.about, "plot": str(asked.plot) if asked.plot is not None else None}
+    return Answer(record, f"{read.head}{found}{drawn}")
 
 
 def _draw(found: rk.Forecast, path: Path) -> str:

@@ -1,52 +1,159 @@
-"""What commands print: text for a person or one JSON object, as every terminal can take it."""
+"""What commands print: all of it through `say`, which shows no text raw, and colours it on a terminal."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.text import Text
 
-__all__ = ["emit", "printable"]
+from rewardkit.html.excerpts import visible
 
-
-def emit(record: Mapping[str, Any], text: str, as_json: bool) -> None:
-    """Print what a command found: the record as one JSON object, or the text."""
-    shown = json.dumps(plain(record), ensure_ascii=True, allow_nan=False) if as_json else text
-    click.echo(printable(shown))
-
-
-def printable(text: str) -> str:
-    """The text as every terminal can take it: lone surrogates as escapes."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
+__all__ = ["Answer", "Legible", "emit", "plain", "printable", "recognised", "say", "shares", "watched"]
 
 LINE = 110
 """Characters of a line that a terminal shows without breaking it. Our choice."""
 
-
 MOST = 4
 """Lines that a command says of what a function was taken for. Our choice."""
 
+BLOCKS = ("●", "▲", "○", "Change:", "Also")
+"""What a finding or a change begins with, whose other lines stand below it, indented."""
+
+STYLES = {
+    r"(?m)^\s*● high\b|^\s*high(?=:)|\b(?:is )?not ready\b|^rewardkit:": "bold red",
+    r"(?m)^\s*▲ warn\b|^\s*warn(?=:)|(?<=: )usable\b|\bis usable\b": "bold yellow",
+    r"(?m)^\s*○ info\b|^\s*info(?=:)": "cyan",
+    r"(?m)(?<=: )fine\b|\bis fine\b|^(\d[\d,]*) of \1 cases passed": "bold green",
+    r"(?m)^(?!(\d[\d,]*) of \1 )\d[\d,]* of \d[\d,]* cases passed": "bold red",
+    r"(?m)^\s*(?:fix|next|Next|Change|Note|Limit):": "bold",
+}
+"""Pattern -> how what it matches looks on a terminal: severities, verdicts and what to do."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command found: `record` for programs, `text` for a person, its exit status.
+
+    `error` is said on stderr behind it.
+    """
+
+    record: Mapping[str, Any]
+    text: str
+    status: int = 0
+    error: str = ""
+
+
+def emit(answer: Answer, as_json: bool) -> None:
+    """Print what a command found: the record as one JSON object, or the text."""
+    if as_json:
+        say(json.dumps(plain(answer.record), ensure_ascii=True, allow_nan=False))
+    else:
+        say(answer.text)
+    if answer.error:
+        say(f"rewardkit: {answer.error}", err=True)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a text: in lines of its width and coloured on a terminal, else as it is, but for `printable`.
+
+    NO_COLOR and FORCE_COLOR are heeded.
+    """
+    stream = sys.stderr if err else sys.stdout
+    shown = printable(text, getattr(stream, "encoding", None) or "utf-8")
+    console = Console(file=stream, soft_wrap=True)
+    if stream.isatty():
+        shown = "\n".join(_folded(line, console.width) for line in _joined(shown).split("\n"))
+    if console.color_system is None or console.no_color:
+        click.echo(shown, file=stream)
+        return
+    styled = Text(shown)  # which reads no markup
+    for pattern, style in STYLES.items():
+        styled.highlight_regex(pattern, style)
+    console.print(styled)
+
+
+def printable(text: str, encoding: str = "utf-8") -> str:
+    r"""The text as every terminal can take it: controls, hidden and reordering characters are written out.
+
+    Line breaks and tabs stay.
+
+    >>> printable("\x1b]0;title\a \x9b31m \u202e [red]")
+    '␛]0;title␇ ⟨U+009B⟩31m ⟨U+202E⟩ [red]'
+    """
+    return visible(text).encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _joined(text: str) -> str:
+    """The text, with findings and changes that were broken for `LINE` characters put together again."""
+    lines: list[str] = []
+    before = ""
+    for line in text.split("\n"):
+        indent, said = len(line) - len(line.lstrip(" ")), line.lstrip(" ")
+        of_one = indent in (2, 7) and len(before) > 80 and lines[-1].startswith(BLOCKS)
+        if of_one and not said.startswith(("fix:", "rollout ", "| ", "shown by")):
+            lines[-1] += f" {said}"
+        else:
+            lines.append(line)
+        before = line
+    return "\n".join(lines)
+
+
+def _folded(line: str, width: int) -> str:
+    """A line, broken between words where it is longer than the terminal is wide."""
+    if len(line) <= width:
+        return line
+    start = line[: len(line) - len(line.lstrip(" "))]
+    inner = start + " " * (7 if line.startswith(BLOCKS[:3]) else 2)
+    return textwrap.fill(line, width, subsequent_indent=inner, break_on_hyphens=False)
+
+
+class Legible:
+    """Stands for stderr, and takes what users' code prints: as `printable` writes it."""
+
+    def write(self, text: str) -> int:
+        """Write the text."""
+        return sys.stderr.write(printable(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+
+def watched(asked: Any) -> bool:
+    """Whether somebody watches a terminal on which progress is shown."""
+    return not asked.json and sys.stderr.isatty()
+
+
+@contextmanager
+def shares(what: str, asked: Any) -> Iterator[Callable[[float], bool] | None]:
+    """Gives what is told the share of the work that is done, and shows it with the time that remains."""
+    if not watched(asked):
+        yield None
+        return
+    from tqdm.auto import tqdm
+
+    form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed}<{remaining}, {rate_fmt}"
+    with tqdm(desc=what, total=100, unit=" %", bar_format=form, leave=False) as bar:
+        yield lambda share: bar.update(100 * share - bar.n) or True
+
 
 def recognised(origin: str | None) -> list[str]:
-    r"""What a function was taken for, a few lines, cut between clauses or words; ``--json`` has all of it.
+    r"""What a function was taken for, a few lines, cut between words; ``--json`` has all of it.
 
-    >>> recognised("read as a function; " + "recognised " * 20), len(recognised("error\n" * 60))
-    (['read as a function ...'], 5)
+    >>> recognised("read as " + "recognised " * 20)[0][-14:], len(recognised("error\n" * 60))
+    ('recognised ...', 5)
     """
     lines = (origin or "").splitlines()
     more = [f"and {len(lines) - MOST} more lines: --json"] if len(lines) > MOST else []
-    return [*map(_cut, lines[:MOST]), *more]
-
-
-def _cut(line: str) -> str:
-    if len(line) <= LINE:
-        return line
-    kept = line[: LINE - 4]
-    return f"{kept.rpartition('; ')[0] or kept.rpartition(' ')[0] or kept} ..."
+    return [*(textwrap.shorten(line, LINE, placeholder=" ...") for line in lines[:MOST]), *more]
 
 
 def plain(value: Any) -> Any:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import json
-import math
 import os
 from collections.abc import Mapping, Sequence
 from itertools import count
@@ -13,11 +11,11 @@ from typing import Any
 
 from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.rollouts.write import write_whole
+from rewardkit.starting.code import parameters_of
 
-__all__ = ["copied", "from_folder", "with_values"]
+__all__ = ["copied", "from_folder"]
 
 PATHS = ("rollouts", "cases", "join", "baseline")
-TAG = "parameters"
 
 
 def copied(sources: Sequence[Path], folder: Path, values: Mapping[str, Any]) -> list[Path]:
@@ -63,50 +61,15 @@ def _path(place: str, folder: Path) -> str:
     return place if Path(place).is_absolute() else os.path.relpath(Path(place).resolve(), folder.resolve())
 
 
-def with_values(source: str, values: Mapping[str, Any]) -> str:
-    """The source of a parameters cell with these values; types and comments stay, other names are left out.
-
-    >>> with_values('seed: int = 0  # of the draw', {"seed": 3, "label": "good"})
-    'seed: int = 3  # of the draw'
-    """
-    lines = [line.encode() for line in source.splitlines(keepends=True)]  # ast counts bytes
-    for statement in ast.parse(source).body:
-        if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
-            continue
-        if statement.target.id in values and (old := statement.value) is not None:
-            at, line = old.lineno - 1, lines[old.lineno - 1]
-            new = _written(values[statement.target.id]).encode()
-            lines[at] = line[: old.col_offset] + new + line[old.end_col_offset :]
-    return b"".join(lines).decode()
-
-
-def _written(value: Any) -> str:
-    """A value as Python code."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value}")'
-    return repr(value)
-
-
 def _preset(source: Path, values: Mapping[str, Any]) -> dict[str, Any]:
     notebook: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
-    for cell in _parameters(notebook):
-        cell["source"] = with_values(_text(cell), values).splitlines(keepends=True)
+    parameters_of(notebook, values)
     return notebook
-
-
-def _parameters(notebook: Any) -> list[dict[str, Any]]:
-    """The cells with parameters of a notebook: one."""
-    return [cell for cell in notebook["cells"] if TAG in cell["metadata"].get("tags", [])]
-
-
-def _text(cell: Mapping[str, Any]) -> str:
-    return "".join(cell["source"])
 
 
 def _same(path: Path, notebook: Mapping[str, Any]) -> bool:
     """Whether the notebook that is there has the same parameters."""
     try:
-        there = json.loads(path.read_text(encoding="utf-8"))
-        return [_text(cell) for cell in _parameters(there)] == [_text(cell) for cell in _parameters(notebook)]
+        return parameters_of(json.loads(path.read_text(encoding="utf-8"))) == parameters_of(notebook)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # no notebook, so another file
         return False

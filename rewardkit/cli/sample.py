@@ -3,101 +3,70 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from rewardkit.cli.group import main
-from rewardkit.cli.options import json_option
-from rewardkit.cli.output import emit, printable
+from rewardkit.cli.group import INTERRUPTED, Asked, command
+from rewardkit.cli.options import Written
+from rewardkit.cli.output import Answer, watched
 from rewardkit.rollouts.chat import CONCURRENCY, KEY, RETRIES, TIMEOUT
-from rewardkit.rollouts.sample import sample
-
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+from rewardkit.rollouts.sample import sample as sample_completions
 
 
 def _object(ctx: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, Any] | None:
-    if value is None:
-        return None
+    form = "give one such as '{\"top_k\": 20}'"
     try:
-        read = json.loads(value)
+        read = None if value is None else json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise click.BadParameter(
-            f"{value!r} is not JSON ({error}); give one such as '{{\"top_k\": 20}}'"
-        ) from None
-    if not isinstance(read, dict):
-        raise click.BadParameter(f"{value!r} is no JSON object; give one such as '{{\"top_k\": 20}}'")
+        raise click.BadParameter(f"{value!r} is not JSON ({error}); {form}") from None
+    if not isinstance(read, dict | None):
+        raise click.BadParameter(f"{value!r} is no JSON object; {form}")
     return read
 
 
-@main.command("sample", epilog=f"The key is taken from {KEY} in the environment; a local server needs none.")
-@click.argument("prompts")
-@click.option(
-    "--base-url",
-    required=True,
-    metavar="URL",
-    help="Address of the server, such as http://localhost:8000/v1.",
+OPTIONS: Written = {
+    "--base-url URL": ("Address of the server, such as http://localhost:8000/v1.", {"required": True}),
+    "--model NAME": ("Name of the model on the server.", {"required": True}),
+    "-n N": ("Completions for each prompt.", {"default": 8}),
+    "-o --output OUTPUT": ("The JSONL log to write; an existing one is continued.", {"required": True}),
+    "--temperature NUMBER": ("Sampling temperature; trainers use 1.", {"default": 1.0}),
+    "--top-p NUMBER": "Nucleus sampling.  [default: the server's]",
+    "--max-tokens N": "Longest completion.  [default: the server's]",
+    "--seed N": "Seed, of which each completion gets its own.",
+    "--system TEXT": "A system message in front of each prompt.",
+    "--policy NAME": "Name of the model in the log.  [default: that of --model]",
+    "--extra-body JSON": ("More fields of the request, such as '{\"top_k\": 20}'.", {"callback": _object}),
+    "--prompt COLUMN": "Column of the prompts, where its name is not recognised.",
+    "--prompt-id COLUMN": "Column of their ids.  [default: made from the prompts]",
+    "--limit N": "Sample only this many prompts, the first ones.",
+    "--add": "Add to a log that has other policies or other prompts.",
+    "--concurrency N": ("Requests at a time.", {"default": CONCURRENCY}),
+    "--timeout SECONDS": ("Limit for one answer.", {"default": TIMEOUT, "type": float}),
+    "--retries N": ("Retries of one request.", {"default": RETRIES}),
+}
+
+
+@command(
+    "sample",
+    "PROMPTS --json",
+    OPTIONS,
+    note=f"The key is taken from {KEY} in the environment; a local server needs none. Exit 2 where no server "
+    "answers.",
+    example="rewardkit sample gallery:arithmetic --base-url http://localhost:8000/v1 --model M -o log.jsonl",
 )
-@click.option("--model", required=True, help="Name of the model on the server.")
-@click.option("-n", type=int, default=8, show_default=True, help="Completions for each prompt.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The JSONL log to write; an existing one is continued.",
-)
-@click.option(
-    "--temperature", type=float, default=1.0, show_default=True, help="Sampling temperature; trainers use 1."
-)
-@click.option("--top-p", type=float, help="Nucleus sampling.  [default: the server's]")
-@click.option("--max-tokens", type=int, help="Longest completion.  [default: the server's]")
-@click.option(
-    "--seed", type=int, help="Seed; each completion gets its own, derived from it.  [default: none]"
-)
-@click.option("--system", metavar="TEXT", help="A system message in front of each prompt.")
-@click.option("--policy", metavar="NAME", help="Name of the model in the log.  [default: that of --model]")
-@click.option(
-    "--extra-body",
-    callback=_object,
-    metavar="JSON",
-    help="More fields of the request, such as '{\"top_k\": 20}'.",
-)
-@click.option("--prompt", metavar="COLUMN", help="Column of the prompts, where its name is not recognised.")
-@click.option("--prompt-id", metavar="COLUMN", help="Column of their ids.  [default: made from the prompts]")
-@click.option("--limit", type=int, help="Sample only this many prompts, the first ones.")
-@click.option("--add", is_flag=True, help="Add to a log that has other policies or other prompts.")
-@click.option("--concurrency", type=int, default=CONCURRENCY, show_default=True, help="Requests at a time.")
-@click.option(
-    "--timeout", type=float, default=TIMEOUT, show_default=True, help="Time limit for one answer, in seconds."
-)
-@click.option("--retries", type=int, default=RETRIES, show_default=True, help="Retries of one request.")
-@json_option
-@click.pass_context
-def sample_command(
-    ctx: click.Context,
-    /,
-    prompts: str,
-    prompt: str | None,
-    prompt_id: str | None,
-    as_json: bool,
-    **options: Any,
-) -> None:
-    """Sample a group of completions of each of the PROMPTS into a log.
+def sample(asked: Asked) -> Answer:
+    """Sample groups of completions of PROMPTS into a log.
 
     PROMPTS is JSONL, Parquet or CSV, or a folder of them: a row a prompt. The server is any that speaks as
     OpenAI does (vLLM, SGLang, llama.cpp, Ollama, hosted ones). Run the same again to go on after Ctrl-C, or
     to ask again for what failed: what is in the log is not sampled again. Exit 1 when some are missing.
     """
-    columns = {name: source for name, source in (("prompt", prompt), ("prompt_id", prompt_id)) if source}
-    progress = not as_json and sys.stderr.isatty()
+    others = ("prompts", "prompt", "prompt_id", "json", "given", "as_")
+    options = {name: value for name, value in vars(asked).items() if name not in others}
+    columns = {name: getattr(asked, name) for name in ("prompt", "prompt_id") if getattr(asked, name)}
     try:
-        done = sample(prompts, columns=columns, progress=progress, **options)
+        done = sample_completions(asked.prompts, columns=columns, progress=watched(asked), **options)
     except KeyboardInterrupt as error:
-        click.echo(printable(f"rewardkit: {error or 'interrupted'}"), err=True)
-        ctx.exit(INTERRUPTED)
-    emit(done.record(), str(done), as_json)
-    ctx.exit(1 if done.failed else 0)
+        return Answer({"interrupted": True}, "", INTERRUPTED, str(error) or "interrupted")
+    return Answer(done.record(), str(done), int(bool(done.failed)))

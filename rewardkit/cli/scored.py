@@ -1,21 +1,17 @@
-"""What `diagnose`, `whatif` and `forecast` read: scores that rewardkit made, or those of a trainer's log."""
+"""What commands read that analyse: scores that rewardkit made, or those of a trainer's log."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import rewardkit as rk
+from rewardkit.cli.group import Asked
+from rewardkit.findings import SEVERITIES
 from rewardkit.scoring.scores import is_scored
 
-__all__ = ["SCORES", "Read", "scored_or_logged", "scores_of", "with_reward"]
-
-SCORES = (
-    "SCORES is the folder that `rewardkit score -o` wrote, or its Parquet file; or the log of a trainer, "
-    "whose own scores are taken then, and which the options for reading are for."
-)
+__all__ = ["Read", "is_met", "scored_or_logged", "with_reward"]
 
 
 @dataclass(frozen=True)
@@ -27,43 +23,31 @@ class Read:
     head: str = ""
 
 
-def scored_or_logged(path: str, reading: Mapping[str, Any], log_weights: Mapping[str, float]) -> Read:
-    """The scores of a folder or Parquet file, or of a log read as `reading` says.
+def scored_or_logged(asked: Asked) -> Read:
+    """The scores of a folder or Parquet file, or of a log.
 
     InputError: options for reading a log where it is scored already, or what neither of them is.
     """
+    path, reading = asked.scores, asked.reading
     if is_scored(path):
-        given = [name for name in ("columns", "group", "join", "fill") if reading[name]]
-        if given or log_weights:
+        if asked.log_weight or any(reading[name] for name in ("columns", "group", "join", "fill")):
             raise rk.InputError(
                 f"{path!r} is scored already; options for reading a log are for the log itself, or for "
                 "'rewardkit score'"
             )
         return Read(rk.load_scores(path))
     log = rk.load_rollouts(path, **reading)
-    try:
-        reward = rk.recorded(log, dict(log_weights))
-    except rk.RewardError as error:  # which says how it is done in Python
-        raise rk.RewardError(re.sub(r"weights=({\.{3}})?", _log_weight, str(error))) from None
-    scores = rk.score(reward, log)
+    scores = rk.score(rk.recorded(log, dict(asked.log_weight)), log)
     return Read(scores, {"rollouts": log.summary()}, f"{log}\n\n")
 
 
-def _log_weight(found: re.Match[str]) -> str:
-    return "--log-weight NAME=NUMBER" if found[1] else "--log-weight"
-
-
-def scores_of(path: str, name: str | None) -> rk.Scores:
-    """The scores of a folder; with the reward itself where it is named, which must be the one they are of."""
-    scores = rk.load_scores(path)
-    return scores if name is None else with_reward(scores, name, path)
-
-
-def with_reward(scores: rk.Scores, name: str, path: str) -> rk.Scores:
-    """The scores with the reward itself, which can run what its record cannot.
+def with_reward(scores: rk.Scores, name: str | None, path: str) -> rk.Scores:
+    """The scores with the reward itself, where it is named, which can run what its record cannot.
 
     InputError: it is not the one they are of.
     """
+    if name is None:
+        return scores
     reward = rk.load_reward(name, rollouts=scores.rollouts)
     there, here = (item.record()["fingerprints"]["reward"] for item in (scores.reward, reward))
     if there != here:
@@ -72,3 +56,8 @@ def with_reward(scores: rk.Scores, name: str, path: str) -> rk.Scores:
             "there); name that one, or score again"
         )
     return replace(scores, reward=reward)
+
+
+def is_met(worst: str | None, fail_on: str | None) -> int:
+    """The exit status: 1 where the worst finding is as severe as what is to fail."""
+    return int(bool(fail_on and worst and SEVERITIES.index(worst) <= SEVERITIES.index(fail_on)))

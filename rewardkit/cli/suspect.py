@@ -2,102 +2,44 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stdout
-from typing import Any
-
-import click
-
 import rewardkit as rk
-from rewardkit.cli.group import main
-from rewardkit.cli.options import (
-    Number,
-    json_option,
-    label_option,
-    limit_for,
-    rollout_options,
-    seed_option,
-    timeout_option,
-    training_option,
-    weights_option,
-)
-from rewardkit.cli.output import emit
-from rewardkit.cli.scored import SCORES, scored_or_logged
-from rewardkit.probes.probe import BUDGET
-from rewardkit.probes.suspects.likeness import ALIKE
-from rewardkit.probes.suspects.suspect import suspect
+from rewardkit.cli.group import Asked, command
+from rewardkit.cli.options import SCORES, limit_for
+from rewardkit.cli.output import Answer, watched
+from rewardkit.cli.scored import scored_or_logged
+from rewardkit.probes.suspects.suspect import suspect as find_suspects
 
 
-@main.command("suspect", epilog=SCORES)
-@click.argument("scores")
-@click.option("--like", metavar="ID", help="Completions with a form like that of this rollout_id.")
-@click.option("--pattern", metavar="REGEX", help="Completions with a match of this regular expression.")
-@click.option(
-    "--alike",
-    type=Number(min=0, min_open=True, max=1),
-    help=f"With --like: the least likeness, from 0 to 1.  [default: {ALIKE:g}]",
+@command(
+    "suspect",
+    "SCORES --label --training --seed --timeout READING --log-weight --json",
+    {
+        "--like ID": "Completions with a form like that of this rollout_id.",
+        "--pattern REGEX": "Completions with a match of this regular expression.",
+        "--patched REWARD": "A fixed reward (file.py:name) to score them with.",
+        "--by COLUMN...": "Compare their share between its values.  [default: every column of few values]",
+    },
+    note=SCORES,
+    example="rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1\n"
+    "rewardkit suspect run1 --pattern because",
 )
-@click.option("--patched", metavar="REWARD", help="A fixed reward (file.py:name) to score them with.")
-@label_option
-@click.option(
-    "--by",
-    multiple=True,
-    metavar="COLUMN",
-    help="Compare their share between the values of this column; repeat for more.  [default: every column of "
-    "few values]",
-)
-@training_option
-@rollout_options
-@weights_option
-@seed_option
-@timeout_option
-@click.option(
-    "--budget",
-    type=Number(min=0, min_open=True),
-    default=BUDGET,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time limit for all calls of the fixed reward; what it was not tried on is listed.",
-)
-@json_option
-def suspect_command(
-    scores: str,
-    like: str | None,
-    pattern: str | None,
-    alike: float | None,
-    patched: str | None,
-    label: str | None,
-    by: tuple[str, ...],
-    training: rk.Training,
-    reading: dict[str, Any],
-    log_weights: dict[str, float],
-    seed: int,
-    timeout: float | None,
-    budget: float,
-    as_json: bool,
-) -> None:
-    """Say how many completions of SCORES look like an exploit, since when, where, and what pays them.
+def suspect(asked: Asked) -> Answer:
+    """Count completions that look like an exploit, and what pays them.
 
-    With --patched also how many of them would still earn, and which right completions would get less.
+    Also since when and where they stand. With --patched also how many of them would still earn, and which
+    right completions would get less.
     """
-    if (like is None) == (pattern is None):
-        told = "not both" if like is not None else "neither is there"
+    if (asked.like is None) == (asked.pattern is None):
+        told = "not both" if asked.like is not None else "neither is there"
         raise rk.InputError(f"give --like ID or --pattern REGEX; {told}")
-    with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
-        read = scored_or_logged(scores, reading, log_weights)
-        mended = None if patched is None else rk.load_reward(patched, rollouts=read.scores.rollouts)
-        found = suspect(
-            read.scores,
-            like=like,
-            pattern=pattern,
-            alike=alike,
-            patched=mended,
-            label=label,
-            by=by or None,
-            training=training,
-            seed=seed,
-            timeout=None if mended is None else limit_for(timeout, mended),
-            budget=budget,
-            progress=not as_json and sys.stderr.isatty(),
-        )
-    emit({**found.record(), **read.about}, f"{read.head}{found}", as_json)
+    read = scored_or_logged(asked)
+    mended = rk.load_reward(asked.patched, rollouts=read.scores.rollouts) if asked.patched else None
+    found = find_suspects(
+        read.scores,
+        **asked.some("like pattern label training seed"),
+        by=asked.by or None,
+        patched=mended,
+        timeout=None if mended is None else limit_for(asked.timeout, mended),
+        progress=watched(asked),
+    )
+    return Answer({**found.record(), **read.about}, f"{read.head}{found}")

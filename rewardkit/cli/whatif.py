@@ -3,63 +3,50 @@
 from __future__ import annotations
 
 import re
-import sys
-from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 import rewardkit as rk
-from rewardkit.cli.group import main
-from rewardkit.cli.options import (
-    json_option,
-    label_option,
-    number_pairs,
-    rollout_options,
-    seed_option,
-    settings,
-    training_option,
-    weights_option,
-)
-from rewardkit.cli.output import emit
-from rewardkit.cli.scored import SCORES, scored_or_logged, with_reward
+from rewardkit.cli.group import Asked, command
+from rewardkit.cli.options import SCORES
+from rewardkit.cli.output import Answer
+from rewardkit.cli.scored import scored_or_logged, with_reward
 from rewardkit.errors import preview
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
 from rewardkit.rollouts.values import column_values
 
 FORM = "NAME=none or NAME=OTHER>=NUMBER (or <=, ==), such as 'concise=correct>=1'"
-CONDITION = re.compile(r"(?P<name>[^=<>]+)=(?P<on>[^=<>]+)(?P<sign>>=|<=|==)(?P<limit>[^=<>]+)")
+CONDITION = re.compile(
+    r"\s*(?P<name>[^=<>]+?)\s*=\s*(?:(?P<none>none)|(?P<on>[^=<>]+?)\s*(?P<sign>>=|<=|==)(?P<limit>[^=<>]+))\s*",
+    re.IGNORECASE,
+)
 LIMITS = {">=": "at_least", "<=": "at_most", "==": "equals"}
 
 
 def _gates(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Gate | None]:
     """The gate of each component, ``None`` where it is to have none; conditions on one belong together."""
-    gates: dict[str, Gate | None] = {}
-    given: dict[str, dict[str, Any]] = {}
+    given: dict[str, dict[str, Any] | None] = {}
     for value in values:
-        name, _, rest = value.partition("=")
-        if name.strip() and rest.strip().lower() == "none":
-            gates[name.strip()] = None
-            continue
         found = CONDITION.fullmatch(value)
         if found is None:
             raise click.BadParameter(f"{value!r} is not {FORM}")
-        name, on, sign, text = (found[key].strip() for key in ("name", "on", "sign", "limit"))
-        number = cell_number(text)
-        if number is None and sign != "==":
-            raise click.BadParameter(f"{value!r} compares with {text!r}, which is no number")
-        limits = given.setdefault(name, {"on": on})
+        name, none, on, sign, text = found.groups()
+        limits = given.setdefault(name, None if none else {"on": on})
+        if (limits is None) != bool(none):
+            raise click.BadParameter(f"{name!r} is to have no gate and one")
+        if limits is None:
+            continue
         if limits["on"] != on:
             raise click.BadParameter(f"{name!r} has one gate, on {limits['on']!r} or on {on!r}")
-        limits[LIMITS[sign]] = text if number is None else number
-    for name in given:
-        if name in gates:
-            raise click.BadParameter(f"{name!r} is to have no gate and one")
+        number = cell_number(text.strip())
+        if number is None and sign != "==":
+            raise click.BadParameter(f"{value!r} compares with {text!r}, which is no number")
+        limits[LIMITS[sign]] = text.strip() if number is None else number
     try:
-        return {**gates, **{name: rk.gate(**limits) for name, limits in given.items()}}
+        return {name: None if limits is None else rk.gate(**limits) for name, limits in given.items()}
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -73,11 +60,10 @@ def _fitted(scores: rk.Scores, name: str, gate: Gate | None) -> Gate | None:
     column = next((place for place in places if place in scores.table), None)
     if gate is None or column is None:
         return gate  # which `whatif` tells of
-    kinds = dict.fromkeys(
-        value for value in column_values(scores.table[column]) if not isinstance(value, list | dict | None)
-    )
+    values = column_values(scores.table[column])
+    kinds = dict.fromkeys(value for value in values if not isinstance(value, list | dict | None))
     texts = [value for value in kinds if isinstance(value, str)]
-    if texts and not (gate.at_least is None and gate.at_most is None):
+    if texts and gate.equals is None:
         raise rk.InputError(
             f"the gate of {name!r} compares {gate.on!r} with a number, but it holds texts such as "
             f"{preview(texts[0])}; compare with ==, or name a column of numbers"
@@ -93,75 +79,36 @@ def _fitted(scores: rk.Scores, name: str, gate: Gate | None) -> Gate | None:
     return replace(gate, equals=same[0])
 
 
-@main.command("whatif", epilog=SCORES)
-@click.argument("scores")
-@click.option(
-    "--weight",
-    "weights",
-    multiple=True,
-    callback=number_pairs,
-    metavar="NAME=NUMBER",
-    help="New weight of a component; repeat for more.",
+@command(
+    "whatif",
+    "SCORES --training --label --seed READING --log-weight --json",
+    {
+        "--weight NAME=NUMBER...": "New weight of a component.",
+        "--gate NAME=CONDITION...": (
+            "New gate: 'concise=correct>=1' (or <=, ==), or concise=none.",
+            {"callback": _gates},
+        ),
+        "--reward REWARD": "The reward that wrote SCORES, to score the rows that a new gate opens.",
+    },
+    note=SCORES,
+    example="rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1\n"
+    "rewardkit whatif run1 --weight detail=0",
 )
-@click.option(
-    "--gate",
-    "gates",
-    multiple=True,
-    callback=_gates,
-    metavar="NAME=CONDITION",
-    help="New gate of a component: 'concise=correct>=1' (or <=, ==), or concise=none; repeat for more.",
-)
-@training_option
-@click.option(
-    "--training-before",
-    multiple=True,
-    callback=settings,
-    metavar="FILE|NAME=VALUE",
-    help="Settings to compare with.  [default: those of --training where a weight or gate changes, "
-    "else TRL's]",
-)
-@label_option
-@click.option(
-    "--reward",
-    metavar="REWARD",
-    help="The reward that wrote SCORES, to score the rows that a new gate opens.",
-)
-@rollout_options
-@weights_option
-@seed_option
-@json_option
-@click.pass_context
-def whatif_command(
-    ctx: click.Context,
-    scores: str,
-    weights: dict[str, float],
-    gates: dict[str, Gate | None],
-    training: rk.Training,
-    training_before: rk.Training,
-    label: str | None,
-    reward: str | None,
-    reading: dict[str, Any],
-    log_weights: dict[str, float],
-    seed: int,
-    as_json: bool,
-) -> None:
-    """Say what a diagnosis of SCORES would say under other weights, gates or settings of the trainer.
+def whatif(asked: Asked) -> Answer:
+    """Diagnose SCORES under other weights, gates or settings.
 
     Nothing is scored, unless --reward names the reward: rows that a gate would open are missing, and counted.
+    Settings of the trainer are held against TRL's, where neither a weight nor a gate changes.
     """
-
-    def is_given(name: str) -> bool:
-        return ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
-
-    if not (weights or gates or is_given("training")):
+    changed = bool(asked.weight or asked.gate)
+    if not changed and "training" not in asked.given:
         raise rk.InputError("nothing is to be another; give --weight, --gate or --training")
-    with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
-        read = scored_or_logged(scores, reading, log_weights)
-        made = read.scores if reward is None else with_reward(read.scores, reward, scores)
-        gates = {name: _fitted(made, name, gate) for name, gate in gates.items()}
-    same = bool(weights or gates) and not is_given("training_before")
-    before = rk.diagnose(made, training=training if same else training_before, label=label, seed=seed)
-    with redirect_stdout(sys.stderr):
-        found = rk.whatif(before, weights=weights, gates=gates, training=training, run=reward is not None)
+    read = scored_or_logged(asked)
+    scores = with_reward(read.scores, asked.reward, asked.scores)
+    gates = {name: _fitted(scores, name, gate) for name, gate in asked.gate.items()}
+    settings = asked.training if changed else rk.Training()
+    before = rk.diagnose(scores, training=settings, label=asked.label, seed=asked.seed)
+    run = asked.reward is not None
+    found = rk.whatif(before, weights=asked.weight, gates=gates, training=asked.training, run=run)
     text = str(found).replace("give run=True", "name the reward with --reward")  # as it is said in Python
-    emit({**found.record(), **read.about}, f"{read.head}{text}", as_json)
+    return Answer({**found.record(), **read.about}, f"{read.head}{text}")

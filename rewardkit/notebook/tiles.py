@@ -20,9 +20,12 @@ from rewardkit.scoring.deadlines import TimeLimit
 
 __all__ = [
     "BROKEN",
+    "CASES",
+    "CONTRACT",
     "EXPLOITS",
     "GRADES",
     "MARKS",
+    "SELECTS",
     "SIGNAL",
     "Tile",
     "cases_tile",

@@ -39,7 +39,7 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
         if name not in numbers:
             known = [*logged.components, *(number for number in numbers if number not in logged.components)]
             raise RewardError(
-                f"weights= names {name!r}; the scores and columns of numbers in {rollouts.source} are "
+                f"the weights name {name!r}; the scores and columns of numbers in {rollouts.source} are "
                 f"{known}{did_you_mean(name, known)}"
             )
         own = f"logged_{identifier(name)}"  # a component cannot be called as the column it asks for
@@ -47,7 +47,8 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
     if not columns:
         raise RewardError(
             f"{rollouts.source} holds no scores of a trainer; its columns of numbers are "
-            f"{_numbers(rollouts)}: name those to take with weights={{...}}, or give a reward"
+            f"{_numbers(rollouts)}: name those to take (weights={{...}}, --log-weight NAME=NUMBER), or "
+            "give a reward"
         )
     why = {name: "a score in the log" for name, weight in logged.weights.items() if weight}
     why |= {name: "the reward in the log" for name, column in columns.items() if column == logged.total}

@@ -14,7 +14,8 @@ from rewardkit.primitives import extract, measure
 from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.verify.json_values import json_of
 from rewardkit.probes.subjects.formats import THINKING, tags_in
-from rewardkit.starting.truths import Row, Truth, code_of
+from rewardkit.starting.code import code_of
+from rewardkit.starting.truths import Row, Truth
 from rewardkit.starting.ways import USED, Way
 
 __all__ = ["Form", "form_of", "schema_of"]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
 
 import rewardkit as rk
 
-__all__ = ["OWN", "accepted", "all_right", "source", "stated"]
+__all__ = ["OWN", "accepted", "all_right", "stated"]
 
 
 def accepted(prediction: str | None, ground_truth: list[str] | None) -> bool | None:
@@ -26,9 +24,5 @@ def stated(marked: str | None) -> bool:
     return bool(marked)
 
 
-OWN: dict[str, Callable[..., Any]] = {one.__name__: one for one in (accepted, all_right, stated)}
-
-
-def source(name: str) -> str:
-    """The text of one of them."""
-    return inspect.getsource(OWN[name])
+OWN = {one.__name__: inspect.getsource(one).rstrip() for one in (accepted, all_right, stated)}
+"""Name -> the text of each."""

@@ -7,14 +7,13 @@ import os
 import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rewardkit.errors import InputError
-from rewardkit.findings import counted
 from rewardkit.rewards.load import hides_module
 from rewardkit.rewards.save import run_beside
 from rewardkit.rollouts.package_data import GALLERY
@@ -22,8 +21,8 @@ from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.case_writing import append_cases
 from rewardkit.scoring.score import score
-from rewardkit.starting.notebook_text import notebook_text
-from rewardkit.starting.reward_text import reward_text
+from rewardkit.starting.notebook import notebook_text
+from rewardkit.starting.reward_file import reward_text, template
 from rewardkit.starting.stubs import stubs
 from rewardkit.starting.task import tasks_of
 
@@ -37,7 +36,10 @@ CHARACTERS = 20_000_000
 
 @dataclass(frozen=True)
 class Started:
-    """What was written for a new task: three files, from how many completions, and what to do next."""
+    """What was written for a new task: three files, from how many completions, and what to do next.
+
+    `text` says it in words, with what was understood of the log.
+    """
 
     name: str
     reward: Path
@@ -47,25 +49,15 @@ class Started:
     measured: int
     rows: int
     next: tuple[str, ...]
+    text: str = ""
 
     def record(self) -> dict[str, Any]:
         """What was written as plain data."""
         paths = {name: str(getattr(self, name)) for name in ("reward", "cases", "notebook")}
-        counts = {"stubs": self.stubs, "measured": self.measured, "rows": self.rows}
-        return {"name": self.name, **paths, **counts, "next": list(self.next)}
+        return {**vars(self), **paths, "next": list(self.next)}
 
     def __str__(self) -> str:
-        of = f" of {self.rows:,}" if self.measured < self.rows else ""
-        return "\n".join(
-            [
-                f"from {self.measured:,}{of} {'completion' if self.rows == 1 else 'completions'}:",
-                f"  {self.reward}  a first reward; Decide marks what the log cannot answer",
-                f"  {self.cases}  {counted(self.stubs, 'case')} to decide, each marked TODO",
-                f"  {self.notebook}  both on the log, with assertions for nbval",
-                "next:",
-                *(f"  {line}" for line in self.next),
-            ]
-        )
+        return self.text
 
 
 def start(
@@ -112,7 +104,9 @@ def start(
         contents = [text.encode(), trial.read_bytes(), notebook_text(name, source, seen).encode()]
     _put(folder, dict(zip(paths, contents, strict=True)))
     lines = _next(reward, cases, notebook, log, reading)
-    return Started(name, reward, cases, notebook, count, len(sample), len(rollouts), lines)
+    made = Started(name, reward, cases, notebook, count, len(sample), len(rollouts), lines)
+    parts = list(zip(tasks, module.reward.inner, strict=True))
+    return replace(made, text=template("started.txt").render(vars(made), log=log, tasks=parts).rstrip("\n"))
 
 
 def _check_name(name: str, paths: Sequence[Path]) -> None:
@@ -156,14 +150,12 @@ def _seen_from(folder: Path, source: str | Path) -> str:
 
 def _put(folder: Path, contents: Mapping[Path, bytes]) -> None:
     """Write the files, all or none; InputError where the folder takes none."""
-    done: list[Path] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, content in contents.items():
             write_whole(path, lambda temporary, content=content: temporary.write_bytes(content))  # type: ignore[misc]
-            done.append(path)
     except OSError as error:
-        for path in done:
+        for path in filter(os.path.lexists, contents):  # none was there before
             path.unlink()
         raise InputError(
             f"nothing can be written to {str(folder)!r} ({error.strerror}); give a folder where you may write"
@@ -172,11 +164,13 @@ def _put(folder: Path, contents: Mapping[Path, bytes]) -> None:
 
 def _next(reward: Path, cases: Path, notebook: Path, log: Any, reading: Mapping[str, Any]) -> tuple[str, ...]:
     """The commands that a person runs next."""
-    options = [f"--column={name}={column}" for name, column in (reading["columns"] or {}).items()]
+    several = {"column": reading["columns"], "set": reading["fill"]}
+    options = [
+        f"--{flag}={name}={value}" for flag, given in several.items() for name, value in (given or {}).items()
+    ]
     options += [f"--group={name}" for name in reading["group"] or ()]
-    options += [f"--join={reading['join']}"] if reading["join"] is not None else []
-    options += [f"--on={reading['on']}"] if reading["join"] is not None and reading["on"] != "prompt" else []
-    options += [f"--set={name}={value}" for name, value in (reading["fill"] or {}).items()]
+    if reading["join"] is not None:
+        options += [f"--join={reading['join']}", f"--on={reading['on']}"]
     commands = (
         ["jupyter", "lab", str(notebook)],
         ["rewardkit", "check", str(reward), str(cases)],

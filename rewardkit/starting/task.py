@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,14 +20,14 @@ from rewardkit.starting.ways import Way, taken, ways
 
 __all__ = ["Limits", "Task", "task_of", "tasks_of"]
 
+SHOWN = 6  # ways to read the answer in a table of them
 FEW = 20  # completions of a kind, under which nothing is set by them: our choice
 LOOPING, LOOPS = 0.1, 0.005  # share of a text that repeats, and of such texts, from which on it is a fault
 SOURCES = 8  # data sources that get a reward each: our choice
 USUAL = 0.9  # quantile of the lengths up to which nothing is lost: our choice
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """Words up to which a completion has full credit and from which on it has none; the most there are."""
 
     full_until: int
@@ -52,6 +53,30 @@ class Task:
         """Places of the rows whose answer is wholly right, as the taken way reads it."""
         scores = self.taken.scores if self.taken else ()
         return [place for place, score in enumerate(scores) if score == 1.0]
+
+    @property
+    def needs_mark(self) -> bool:
+        """Whether the form asks for a field of its own, as the answer is read in another way, too."""
+        mark = self.form.mark if self.form else None
+        return mark is not None and (self.taken is None or mark != self.taken.extractor)
+
+    @property
+    def missed(self) -> tuple[str, float] | None:
+        """The way that most often reads a right answer where the taken one does not, and how often."""
+        mine = self.taken.scores if self.taken else ()
+        counts = {
+            way.code: sum(own != 1.0 and other == 1.0 for own, other in zip(mine, way.scores, strict=True))
+            for way in (self.ways if mine else ())
+        }
+        code = max(counts, key=lambda name: counts[name], default="")
+        return (code, counts[code] / len(mine)) if counts.get(code) else None
+
+    @property
+    def shown(self) -> list[Way]:
+        """The ways that answer best, and the taken one, for a table of them."""
+        best = sorted(self.ways, key=lambda way: (-way.right, -way.found))[:SHOWN]
+        taken = [] if self.taken is None or self.taken.code in {way.code for way in best} else [self.taken]
+        return [*(way for way in self.ways if way in best), *taken]
 
     @cached_property
     def limits(self) -> Limits | None:

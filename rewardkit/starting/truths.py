@@ -16,7 +16,7 @@ from rewardkit.primitives.texts import is_missing
 from rewardkit.probes.subjects.answers import answer_in, kind_of, options_in, states_list
 from rewardkit.starting.own import accepted
 
-__all__ = ["NO_TRUTH", "Truth", "code_of", "truth_of"]
+__all__ = ["Truth", "truth_of"]
 
 MOST = 0.9  # share of the truths that must be of a kind: our choice
 STATED = 0.05  # share of the completions that must state lists, or objects, where the truths are some
@@ -45,12 +45,19 @@ class Truth:
         return self.kind in VERIFIED
 
     @property
+    def said(self) -> str:
+        """What they are, in words."""
+        return VERIFIED[self.kind][1] if self.verified else UNJUDGED[self.kind]
+
+    @property
     def verification(self) -> tuple[str, Callable[..., Any]]:
         """What compares an answer with it: its code, and itself."""
+        compare, _ = VERIFIED[self.kind]
         if self.kind == "choice" and self.options != "ABCD":
-            bound = partial(verify.choice_equal, options=self.options)
+            bound = partial(compare, options=self.options)
             return f'partial(rk.verify.choice_equal, options="{self.options}")', bound
-        return VERIFIED[self.kind]
+        name = compare.__name__
+        return name if compare is accepted else f"rk.verify.{name}", compare
 
     def judge(self, prediction: str | None, ground_truth: Any) -> float | None:
         """The score of an answer; ``None`` where the truth is none of this kind."""
@@ -59,19 +66,26 @@ class Truth:
         return None if score is None else float(score)
 
 
-VERIFIED: dict[str, tuple[str, Callable[..., Any]]] = {
-    "number": ("rk.verify.numbers_equal", verify.numbers_equal),
-    "choice": ("rk.verify.choice_equal", verify.choice_equal),
-    "mathematics": ("rk.verify.math_equal", verify.math_equal),
-    "json": ("rk.verify.json_equal", verify.json_equal),
-    "labels": ("rk.verify.sets_equal", verify.sets_equal),
-    "accepted": ("accepted", accepted),
-    "text": ("rk.verify.matches", verify.matches),
-    "prose": ("rk.verify.f1", verify.f1),
+VERIFIED: dict[str, tuple[Callable[..., Any], str]] = {
+    "number": (verify.numbers_equal, "the truths are numbers, compared by their value and exactly"),
+    "choice": (verify.choice_equal, "the truths are letters of a choice"),
+    "mathematics": (verify.math_equal, "the truths are mathematics: what is equal is right, however written"),
+    "json": (verify.json_equal, "the truths are JSON, compared value by value"),
+    "labels": (verify.sets_equal, "the truths are lists, whose order does not matter"),
+    "accepted": (accepted, "the truths are lists of answers that are all accepted"),
+    "text": (
+        verify.matches,
+        "the truths are short texts; case, space and outer punctuation do not count",
+    ),
+    "prose": (verify.f1, "the truths are long texts: paid is the share of words in common"),
 }
-"""Kind of truth -> what compares an answer with it; `Truth.verification` has the letters of a choice, too."""
+"""Kind of truth -> what compares an answer with it, and what is said of it."""
 
-NO_TRUTH = Truth("none")
+UNJUDGED = {
+    "none": "the log has no ground_truth",
+    "opaque": "the truths are objects that say how to judge an answer, not what it is",
+    "code": "the truths are code or tests, and rewardkit runs no code of completions",
+}
 
 
 def truth_of(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
@@ -83,7 +97,7 @@ def truth_of(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
     known = [row for row in rows if not is_missing(row.get("ground_truth"))]
     answers = [answer for row in known if (answer := answer_in(row["ground_truth"])) is not None]
     if not answers:
-        return NO_TRUTH
+        return Truth("none")
     truths = [row["ground_truth"] for row in known]
     if sum(isinstance(truth, list) for truth in truths) >= MOST * len(truths):
         stated = sum(states_list(row["completion"], row["ground_truth"]) for row in known)
@@ -131,19 +145,3 @@ def _reader(truths: Sequence[Any], kind: str) -> Extractor | None:
         if sum(mark in text for text in texts) >= MOST * len(truths):
             return extractor
     return None
-
-
-def code_of(value: Any) -> str:
-    """A made primitive or a plain value as it is written in a file, texts in double quotes where they can be.
-
-    >>> code_of(extract.first_of(extract.tag("answer"), extract.boxed()))
-    'rk.extract.first_of(rk.extract.tag("answer"), rk.extract.boxed())'
-    """
-    if isinstance(value, Extractor):
-        return f"rk.extract.{value.written(code_of)}"
-    if isinstance(value, str):
-        text = repr(value)
-        if text[0] == "'" and ('"' not in value or "'" in value):
-            return '"' + text[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
-        return text
-    return repr(value)

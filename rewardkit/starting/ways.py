@@ -10,7 +10,8 @@ from typing import Any
 from rewardkit.primitives import extract
 from rewardkit.primitives.extract import Extractor
 from rewardkit.probes.subjects.formats import KEY, THINKING, tags_in
-from rewardkit.starting.truths import Row, Truth, code_of
+from rewardkit.starting.code import code_of
+from rewardkit.starting.truths import Row, Truth
 
 __all__ = ["Way", "other_readings", "taken", "ways"]
 
@@ -41,6 +42,11 @@ class Way:
     def code(self) -> str:
         """The code that makes it."""
         return "the completion" if self.extractor is None else code_of(self.extractor)
+
+    @property
+    def short(self) -> str:
+        """Its code, as short as a person needs it."""
+        return self.code.replace("rk.extract.", "")
 
     @property
     def found(self) -> float:

@@ -34,9 +34,9 @@ def test_what_differs_is_told_with_what_each_way_takes(arithmetic, cases):
     differing = [case for case in cases(arithmetic) if case["name"].startswith("readings differ")]
     whys = [case["why"] for case in differing]
     assert any(
-        "tag('answer') takes '2 + 6 = 8.', number() takes '8'; the truth is '8'" in why for why in whys
+        "tag(\"answer\") takes '2 + 6 = 8.', number() takes '8'; the truth is '8'" in why for why in whys
     )
-    assert any("tag('answer') takes nothing, number() takes '12'; the truth is '12'" in why for why in whys)
+    assert any("tag(\"answer\") takes nothing, number() takes '12'; the truth is '12'" in why for why in whys)
 
 
 def test_the_thresholds_are_those_of_the_length(arithmetic, cases):
@@ -137,7 +137,7 @@ def test_the_first_number_is_held_against_the_last_and_a_limit_has_only_what_is_
     ]
     found = cases(written(rows))
     differ = [case for case in found if case["name"].startswith("readings differ")]
-    assert len(differ) >= 7 and all("number(which='first') takes" in case["why"] for case in differ)
+    assert len(differ) >= 7 and all('number(which="first") takes' in case["why"] for case in differ)
     for case in found:
         if case["name"].startswith("at a threshold"):
             size = len(case["completion"].split())

@@ -6,8 +6,9 @@ import re
 import pytest
 
 import rewardkit as rk
+from rewardkit.starting.code import code_of
 from rewardkit.starting.forms import schema_of
-from rewardkit.starting.truths import code_of, truth_of
+from rewardkit.starting.truths import truth_of
 
 
 def groups(make, prompts=24, size=4):

@@ -11,7 +11,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from rewardkit.html import markup
-from rewardkit.notebook.scorecard import MARKS
+from rewardkit.notebook.tiles import MARKS
 
 __all__ = ["Message", "Panel", "button", "classed", "control", "copied", "keys", "made", "row"]
 

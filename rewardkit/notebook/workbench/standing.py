@@ -13,13 +13,13 @@ from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.forecast import forecast
 from rewardkit.errors import Cancelled, InputError
 from rewardkit.findings import counted, percent
-from rewardkit.notebook.scorecard import (
+from rewardkit.notebook.scorecard import Scorecard
+from rewardkit.notebook.tiles import (
     CASES,
     CONTRACT,
     EXPLOITS,
     SELECTS,
     SIGNAL,
-    Scorecard,
     Tile,
     cases_tile,
     forecast_tile,

@@ -11,8 +11,9 @@ import ipywidgets as widgets
 
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.rescore import moved_by
-from rewardkit.analysis.suggest import Suggestion, Suggestions, suggest
+from rewardkit.analysis.suggest import suggest
 from rewardkit.analysis.suggestions.change import Change
+from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.errors import Cancelled, InputError
 from rewardkit.findings import Example, Finding
 from rewardkit.html import markup

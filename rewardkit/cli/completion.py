@@ -1,0 +1,26 @@
+"""`rewardkit completion`: what makes a shell complete commands, options, files and names of the gallery."""
+
+from __future__ import annotations
+
+from click.shell_completion import get_completion_class
+
+from rewardkit.cli.group import Asked, command, main
+from rewardkit.cli.output import Answer
+
+WHOLE = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}  # gallery:name and file.py:name are one word"
+
+
+@command(
+    "completion",
+    "SHELL --json",
+    example="rewardkit completion bash",
+    note='In ~/.bashrc: eval "$(rewardkit completion bash)"; in ~/.zshrc with zsh. For fish: rewardkit '
+    "completion fish > ~/.config/fish/completions/rewardkit.fish",
+)
+def completion(asked: Asked) -> Answer:
+    """Print the script that completes commands in SHELL."""
+    made = get_completion_class(asked.shell)
+    assert made is not None
+    script = made(main, {}, "rewardkit", "_REWARDKIT_COMPLETE").source().strip()
+    text = f"{script}\n{WHOLE}" if asked.shell == "bash" else script
+    return Answer({"shell": asked.shell, "script": text}, text)

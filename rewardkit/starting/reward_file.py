@@ -1,0 +1,78 @@
+"""The reward file: a first reward for a task, with what was measured and what is to be decided."""
+
+from __future__ import annotations
+
+import functools
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rewardkit.findings import counted, percent
+from rewardkit.starting.code import code_of
+from rewardkit.starting.own import OWN
+from rewardkit.starting.task import Task
+from rewardkit.targets.exported import identifier
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+__all__ = ["reward_text", "template"]
+
+WIDTH = 110
+TAKEN = ("reward", "rk", "partial", "annotations", "SCHEMA", *OWN)  # names that a file has already
+
+
+def reward_text(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
+    """The text of the reward file for these tasks of the `log`, of whose `total` rows they are a sample."""
+    names = _variables(tasks)
+    schemas = ["SCHEMA" if own == "reward" else f"{own.upper()}_SCHEMA" for own in names]
+    return template("reward.py").render(
+        name=name,
+        tasks=list(zip(tasks, names, schemas, strict=True)),
+        total=total,
+        log=code_of(log)[1:-1].replace("\\", "/").replace('"', "'"),
+        own_functions=OWN,
+    )
+
+
+@functools.cache
+def template(name: str) -> Template:
+    """A template of texts in which nothing is escaped: `code_of` writes what comes from the log."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters |= {"code": code_of, "comment": comment, "filled": _filled, "percent": percent}
+    made.globals["counted"] = counted
+    return made.get_template(f"{name}.jinja")
+
+
+def _variables(tasks: Sequence[Task]) -> list[str]:
+    """The name of each task's reward in the file."""
+    if len(tasks) == 1:
+        return ["reward"]
+    names: list[str] = []
+    for task in tasks:
+        name = identifier(task.name)
+        while name in (*TAKEN, *names):
+            name = f"{name}_"
+        names.append(name)
+    return names
+
+
+def comment(text: str, indent: int = 0) -> str:
+    """Lines of a comment; each "Decide" begins one."""
+    mark = " " * indent + "# "
+    lines = text.strip().replace(" Decide:", "\nDecide:").split("\n")
+    return "".join(f"{_filled(line, mark)}\n" for line in lines)
+
+
+def _filled(text: str, mark: str = "") -> str:
+    wrapper = textwrap.TextWrapper(WIDTH, mark, mark, break_on_hyphens=False, break_long_words=False)
+    return wrapper.fill(text)

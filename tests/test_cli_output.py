@@ -1,0 +1,245 @@
+"""What commands print: hostile text made visible, colour on terminals only, helps whose examples run."""
+
+import json
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
+import unicodedata
+
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
+
+from rewardkit.cli import main
+from rewardkit.cli.group import JOBS
+
+HOSTILE = {
+    "clear the screen": "\x1b[2J",
+    "window title": "\x1b]0;owned\x07",
+    "hyperlink": "\x1b]8;;http://x\x1b\\y\x1b]8;;\x1b\\",
+    "clipboard": "\x1b]52;c;eA==\x07",
+    "C1 CSI": "\x9b31m",
+    "C1 OSC": "\x9d0;owned\x9c",
+    "right to left": "\u202e",
+    "isolate": "\u2066",
+    "NUL": "\x00",
+    "back over it": "abc\b\b\b\r",
+    "no width": "\u200b",
+    "half a character": "\ud83d",
+}
+MARKUP = "[red]x[/red] [link=http://x]y[/link] :smile:"
+ALL = "".join(HOSTILE.values()) + MARKUP
+NAME = ALL.replace("\0", "").replace("\ud83d", "")  # what a column, a reward or an argument can be called
+REWARD = """
+import rewardkit as rk
+
+def paid(completion, ground_truth):
+    if "raise" in completion:
+        raise ValueError(completion)
+    return float(ground_truth in completion)
+
+def long(completion):
+    return len(completion) / 1000
+
+parts = [rk.Component("paid", paid), rk.Component("long", long, weight=0.1)]
+reward = rk.Reward("hostile", components=parts)
+named = rk.Reward(NAME, components=parts)
+"""
+
+
+def run(*arguments, **environment):
+    return CliRunner(env=environment).invoke(main, [str(argument) for argument in arguments])
+
+
+def raw(text):
+    """The characters of a text that control a terminal or hide what stands there."""
+    return {one for one in text if unicodedata.category(one)[0] == "C" and one not in "\n\t"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A reward, a log, its cases and scores in which every text is hostile."""
+    folder = tmp_path_factory.mktemp("hostile")
+    rows = [
+        {
+            "rollout_id": f"{NAME}{at}",
+            "prompt": f"{ALL} {at // 4}",
+            "completion": f"{ALL} {'raise' if at % 16 == 3 else ''} {at // 4 if at % 2 else 99}",
+            "ground_truth": f"{ALL} {at // 4 if at % 2 else ''}",
+            "data_source": f"{ALL}{at % 8 // 4}",
+            f"other{NAME}": at % 2,
+        }
+        for at in range(64)
+    ]
+    cases = [{"name": f"{ALL}{row['rollout_id']}", **row, "reward": 7, "why": ALL} for row in rows[:20]]
+    (folder / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, cases)))
+    (folder / "own.py").write_text(REWARD.replace("NAME", repr(NAME)))
+    (folder / "raises.py").write_text(f"raise ValueError({ALL!r})")
+    (folder / "prints.py").write_text(f"print({NAME!r})\n" + REWARD.replace("NAME", "'n'"))
+    os.chdir(folder)
+    for name, reward in (("a", "own.py"), ("b", "own.py:named")):
+        made = run("score", reward, "log.jsonl", "-o", name)
+        assert made.exit_code == 0, made.output
+    return folder
+
+
+SAID = [  # command, status
+    ("score own.py:named log.jsonl", 0),
+    ("score prints.py log.jsonl", 0),
+    ("check own.py cases.jsonl", 1),
+    ("check own.py cases.jsonl --verbose", 1),
+    ("probe own.py:named log.jsonl --budget 10 --verbose", 0),
+    ("diagnose a --verbose", 0),
+    ("diagnose b", 0),
+    ("compare a b", 0),
+    ("compare a b --cases cases.jsonl --reward-a own.py --reward-b own.py:named", 0),
+    ("suspect b --pattern raise", 0),
+    ("whatif b --weight long=3", 0),
+    ("forecast b", 0),
+    ("new {new} --log log.jsonl", 0),
+    ("export own.py:named --to trl -o {new}.py", 0),
+    ("check raises.py cases.jsonl", 2),
+    ("--debug check raises.py cases.jsonl", 2),
+    ("check own.py HOSTILE.jsonl", 2),
+    ("score HOSTILE.py log.jsonl", 2),
+    ("score own.py log.jsonl --group HOSTILE", 2),
+    ("diagnose a --label HOSTILE", 2),
+    ("diagnose a --training HOSTILE=1", 2),
+    ("probe own.py log.jsonl --only HOSTILE", 2),
+    ("HOSTILE", 2),
+]
+
+
+@pytest.mark.parametrize("coloured", [False, True], ids=["piped", "coloured"])
+@pytest.mark.parametrize(("command", "status"), SAID, ids=[command for command, _ in SAID])
+def test_no_hostile_text_reaches_a_terminal_raw_and_none_is_read_as_markup(
+    folder, monkeypatch, command, status, coloured
+):
+    monkeypatch.chdir(folder)
+    words = shlex.split(command.format(new=f"n{coloured:d}"))
+    done = run(*(word.replace("HOSTILE", NAME) for word in words), FORCE_COLOR="1" if coloured else "")
+    assert done.exit_code == status, done.output
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", done.output) if coloured else done.output
+    assert raw(shown) == set()
+    if status == 2 or "check" in command:
+        assert "␛" in shown or "\\x1b" in shown  # it is there, and can be read
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+    ids=str,
+)
+def test_colour_is_for_terminals_and_those_who_ask(environment, coloured):
+    done = run(
+        "check", "gallery:gsm8k", "gallery:gsm8k", **{"NO_COLOR": "", "FORCE_COLOR": "", **environment}
+    )
+    assert ("\x1b[1;32m" in done.stdout) == coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).startswith(tuple("0123456789"))
+
+
+def test_on_a_terminal_lines_are_as_wide_as_it_is_and_progress_tells_rate_and_time(folder):
+    """A terminal of 60 columns, on which a probe is run."""
+    leader, follower = pty.openpty()
+    subprocess.run(["stty", "cols", "60", "rows", "30"], stdin=follower, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "rewardkit.cli",
+        "probe",
+        "own.py",
+        "log.jsonl",
+        "--only",
+        "wrong_answer",
+    ]
+    command[-1] = "contract"
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": ""}
+    environment.pop("COLUMNS", None)
+    with subprocess.Popen(command, stdout=follower, stderr=follower, cwd=folder, env=environment) as running:
+        os.close(follower)
+        shown = b""
+        while True:
+            try:
+                shown += os.read(leader, 65536)
+            except OSError:  # the other end is closed
+                break
+    text = shown.decode()
+    assert running.returncode == 0, text
+    assert re.search(r"probing: +\d+ %\|.*\d\d:\d\d<.*%/s", text), text
+    printed = re.sub(r"\x1b\[[0-9;]*[mA]", "", text.split("\r")[-1] if "\n" not in text else text)
+    lines = [line.split("\r")[-1] for line in printed.replace("\r\n", "\n").split("\n")]
+    assert [line for line in lines if len(line) > 60] == [] and "\x1b[1;31m" in text
+
+
+DOCUMENTED = {"sample": 2}
+
+
+def test_the_commands_are_grouped_by_job_each_on_one_line():
+    listed = run("--help").stdout
+    assert [name for names in JOBS.values() for name in names] == re.findall(r"^  (\w+) +[A-Z]", listed, re.M)
+    assert set(main.commands) == {name for names in JOBS.values() for name in names}
+    assert re.findall(r"^(\w+):$", listed, re.M) == ["Options", *JOBS]
+    assert max(map(len, listed.splitlines())) <= 80
+
+
+@pytest.fixture(scope="module")
+def done():
+    """The lines of examples that have run."""
+    return {}
+
+
+@pytest.mark.parametrize("name", [name for names in JOBS.values() for name in names])
+def test_the_example_of_each_help_runs_as_it_is(tmp_path_factory, monkeypatch, done, name):
+    monkeypatch.chdir(done.setdefault("folder", tmp_path_factory.mktemp("examples")))
+    if name == "lab":
+        monkeypatch.setattr(subprocess, "call", lambda *_, **__: 0)
+    _, _, example = run(name, "--help").stdout.partition("Example:\n")
+    lines = example.rstrip().splitlines()
+    assert lines and all(line.startswith("    rewardkit ") for line in lines)
+    for line in lines:
+        if line not in done:
+            done[line] = run(*shlex.split(line)[1:])
+        expected = DOCUMENTED.get(name, 0)
+        assert done[line].exit_code == expected, done[line].output
+    if expected:
+        assert f"Exit {expected} where" in run(name, "--help").stdout
+
+
+COMPLETED = [
+    (["check"], "gallery:gs", ["gallery:gsm8k"]),
+    (["check", "x"], "gallery:ari", ["gallery:arithmetic"]),
+    (["score", "x"], "gallery:", ["gallery:arithmetic", "gallery:mixed"]),
+    (["report", "--cases"], "gallery:ch", ["gallery:chinese"]),
+    (["probe"], "own.py:re", ["own.py:reward"]),
+    (["probe"], "own.py:_", ["own.py:_"]),
+    (["diagnose", "--fail-on"], "w", ["warn"]),
+    ([], "dia", ["diagnose"]),
+]
+
+
+@pytest.mark.parametrize(("words", "begun", "expected"), COMPLETED, ids=str)
+def test_a_shell_completes_commands_names_of_the_gallery_and_of_files(
+    folder, monkeypatch, words, begun, expected
+):
+    monkeypatch.chdir(folder)
+    found = ShellComplete(main, {}, "rewardkit", "_REWARDKIT_COMPLETE").get_completions(words, begun)
+    assert [item.value for item in found] == expected
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_for_a_shell_is_printed(shell):
+    script = run("completion", shell).stdout
+    assert "_REWARDKIT_COMPLETE" in script and f"{shell}_complete" in script
+    if shell == "bash":
+        asked = {
+            "_REWARDKIT_COMPLETE": "bash_complete",
+            "COMP_WORDS": "rewardkit check gallery:gs",
+            "COMP_CWORD": "2",
+        }
+        told = CliRunner(env=asked).invoke(main, prog_name="rewardkit").stdout
+        assert told == "plain,gallery:gsm8k\n"
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
