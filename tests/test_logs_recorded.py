@@ -257,7 +257,7 @@ def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(fol
     [
         ("diagnose dump --log-weight scor=1", "did you mean 'score'?"),
         ("diagnose dump --log-weight scor=1", "the weights name 'scor'; "),
-        ("diagnose plain.jsonl", "name those to take (weights={...}, --log-weight NAME=NUMBER), or give a reward"),
+        (
             "diagnose plain.jsonl",
             "['n']: name those to take (weights={...}, --log-weight NAME=NUMBER), or give a reward",
         ),
