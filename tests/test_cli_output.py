@@ -212,7 +212,7 @@ def test_the_example_of_each_help_runs_as_it_is(tmp_path_factory, monkeypatch, d
 COMPLETED = [
     (["check"], "gallery:gs", ["gallery:gsm8k"]),
     (["check", "x"], "gallery:ari", ["gallery:arithmetic"]),
-    (["score", "x"], "gallery:", ["gallery:arithmetic", "gallery:mixed"]),
+    (["score", "x"], "gallery:", ["gallery:arithmetic", "gallery:mixed", "gallery:tool_use"]),
     (["report", "--cases"], "gallery:ch", ["gallery:chinese"]),
     (["probe"], "own.py:re", ["own.py:reward"]),
     (["probe"], "own.py:_", ["own.py:_"]),
