@@ -1,4 +1,4 @@
-"""Plots of rewards, groups, components: titles are true to the data, what is drawn is what the record says."""
+"""Plots of rewards, groups, components: titles are true to the data, and so is what is drawn."""
 
 import io
 import re
