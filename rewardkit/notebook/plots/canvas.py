@@ -177,7 +177,7 @@ def wrapped(text: object, width: int = NAME_WIDTH) -> str:
 
 def of_part(part: str, title: str) -> str:
     """A title, behind the part of the reward that it is about, where there are several."""
-    return f"{part}: {title}" if part else title
+    return f"'{part}': {title}" if part else title
 
 
 def share_text(share: float) -> str:

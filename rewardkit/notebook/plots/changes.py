@@ -70,7 +70,6 @@ def _moves(effect: Effect) -> bool:
 def _head(item: Suggestion) -> str:
     """What is changed, and whether the label says that it is better."""
     rank = f"{item.rank}. " if item.rank else ""
-    where = f"{item.part}: " if item.part else ""
-    what = f" of '{item.component}'" if item.component else ""
+    of = f" of '{item.component}'" if item.component else ""
     verdict = f" ({item.verdict})" if item.verdict else ""
-    return f"{rank}{where}{item.code.replace('_', ' ')}{what}{verdict}"
+    return canvas.of_part(item.part, f"{rank}{item.code.replace('_', ' ')}{of}{verdict}")

@@ -30,9 +30,9 @@ def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
     ax, stats = canvas.axes_for(ax, width=8.0, height=3.6), view.stats
     judged = np.flatnonzero((stats.count > 0) & np.isfinite(stats.low) & np.isfinite(stats.high))
     if not len(judged):
-        return canvas.said(ax, "no group has a completion with a finite reward", view.part)
+        return canvas.said(ax, canvas.of_part(view.part, "no group has a completion with a finite reward"))
     if canvas.too_far(stats.low[judged].min(), stats.high[judged].max()):
-        return canvas.said(ax, "the rewards are too far apart for a scale", view.part)
+        return canvas.said(ax, canvas.of_part(view.part, "the rewards are too far apart for a scale"))
     order = judged[np.lexsort((stats.high[judged] - stats.low[judged], stats.mean[judged]))]
     (_each if len(order) <= DRAWN_APART else _columns)(ax, view, order)
     title = canvas.of_part(view.part, _signal(int(view.dead.sum()), view.several))
