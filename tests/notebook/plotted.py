@@ -1,11 +1,49 @@
 """Scores and rollouts that the tests of plots and pages draw."""
 
+import itertools
+
+import matplotlib.pyplot as plt
 import numpy as np
+import pytest
+from matplotlib.text import Text
 
 import rewardkit as rk
 
 HOSTILE_NAME = "$x$ <b>bold</b> $y_1$\n\u202e\ud800"
 LONG = "negative_length_in_characters_compared_with_the_shortest_sibling"
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+def title(ax):
+    """The title as a person reads it, in one line."""
+    return ax.get_title(loc="left").replace("_\n", "_").replace("\n", " ")
+
+
+def words(ax):
+    """All that is written in the axes."""
+    return "\n".join(item.get_text() for item in ax.findobj(Text))
+
+
+def unreadable(ax):
+    """The texts of the axes that are cut by the edge of the figure, or lie on each other."""
+    ax.figure.canvas.draw()  # warnings are errors
+    spans = ((ax.xaxis, sorted(ax.get_xlim())), (ax.yaxis, sorted(ax.get_ylim())))
+    beyond = {
+        tick.label1
+        for axis, (low, high) in spans
+        for tick in axis.get_major_ticks()
+        if not low <= tick.get_loc() <= high
+    }
+    shown = [item for item in ax.findobj(Text) if item.get_text().strip() and item not in beyond]
+    boxes = [(item.get_text(), item.get_window_extent().padded(-1)) for item in shown if item.get_visible()]
+    edge = ax.figure.bbox
+    cut = [text for text, box in boxes if box.x0 < 0 or box.y0 < 0 or box.x1 > edge.x1 or box.y1 > edge.y1]
+    return cut + [(a, b) for (a, one), (b, two) in itertools.combinations(boxes, 2) if one.overlaps(two)]
 
 
 def table_of(columns, groups, *, weights=None, name="made", **options):

@@ -1,4 +1,4 @@
-"""Plots of forecasts and of suggestions: what is drawn is what the record says."""
+"""Plots of forecasts and of suggestions: titles and what is drawn are what the record says."""
 
 from dataclasses import replace
 
@@ -6,8 +6,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.text import Text
-from plotted import LONG, arithmetic_with_label, table_of, twelve
+from plotted import LONG, arithmetic_with_label, closed_figures, table_of, title, twelve, unreadable, words  # noqa: F401
 
 import rewardkit as rk
 from rewardkit.analysis.forecast import LIMITS
@@ -31,140 +30,112 @@ def advice(scores):
     return rk.suggest(rk.diagnose(scores, label="is_right"))
 
 
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    plt.close("all")
-
-
-def words(ax):
-    return "\n".join(item.get_text() for item in ax.findobj(Text))
-
-
-def named(lines, start):
-    return next(line for line in lines if str(line.get_label()).startswith(start))
-
-
 @pytest.mark.parametrize("figure", ["reward", "label", "score/correct", "words"])
 def test_the_curves_and_their_bands_are_those_of_the_record(expected, figure):
     (ax,) = plots.forecast_curves(expected, figures=[figure])
-    for view, start, band in ((expected.best_of, "best of n", 0), (expected.tilted, "tilted", 1)):
-        curve, line = view.curves[figure], named(ax.lines, start)
-        np.testing.assert_allclose(line.get_xdata(), view.kl)
-        np.testing.assert_allclose(line.get_ydata(), curve.value)
-        edges = {tuple(point) for point in ax.collections[band].get_paths()[0].vertices.round(9)}
+    for nth, view in enumerate((expected.best_of, expected.tilted)):
+        curve, line = view.curves[figure], ax.lines[nth]
+        np.testing.assert_allclose(line.get_xydata(), np.column_stack([view.kl, curve.value]))
+        edges = {tuple(point) for point in ax.collections[nth].get_paths()[0].vertices.round(9)}
         for end in (curve.low, curve.high):
             assert {(x, y) for x, y in zip(view.kl.round(9), end.round(9), strict=True)} <= edges
+    assert {item.get_text() for item in ax.texts} == {"best of n", "tilted"}
 
 
-def test_by_default_there_is_a_plot_of_each_figure_that_moves_and_the_others_are_told(scores):
+def test_by_default_each_figure_that_moves_says_how_and_the_others_and_the_limits_are_told_below(expected):
+    assert [title(ax) for ax in plots.forecast_curves(expected)][:3] == [
+        "The reward rises from 0.37 to 0.79 in the best of 8",
+        "The label 'is_right' rises from 0.2 to 0.52 in the best of 8",
+        "'correct' rises from 0.17 to 0.54 in the best of 8",
+    ]
     flawed = rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
     drawn = plots.forecast_curves(rk.forecast(flawed))
-    assert [ax.get_title(loc="left") for ax in drawn] == ["reward", "correct", "detail", "words"]
-    below = drawn[0].figure.get_supxlabel()
-    assert "not drawn: format 1, closed 1, steps 0" in below
-
-
-def test_the_limits_are_printed_under_the_curves(expected):
-    drawn = plots.forecast_curves(expected)
+    heads = [title(ax).split(" rises")[0] for ax in drawn]
+    assert heads == ["The reward", "'correct'", "'detail'", "The length in words"]
     below = " ".join(drawn[0].figure.get_supxlabel().split())
-    assert all(limit in below for limit in LIMITS)
-    assert drawn[1].get_title(loc="left") == "label 'is_right'"
+    assert all(told in below for told in (*LIMITS, "not drawn: format 1, closed 1, steps 0"))
+
+
+def test_what_may_be_chance_is_not_said_to_move():
+    values = np.random.default_rng(0).random((2, 40))
+    found = rk.forecast(table_of({"x": values[0], "y": values[1]}, np.arange(40) // 4, weights={"y": 0.0}))
+    assert title(plots.forecast_curves(found, figures=["score/y"])[0]).startswith(
+        "'y' does not clearly move from"
+    )
 
 
 def test_a_figure_that_not_every_pick_has_says_of_how_many_it_is(expected):
     (ax,) = plots.forecast_curves(expected, figures=["score/concise"])
     share = expected.best_of.curves["score/concise"].known[-1]
-    assert f"of the {share:.0%} that have it at the end".replace("%", " %") in ax.get_xlabel()
+    assert f"of the {100 * share:.0f} % that have it at the end" in ax.get_xlabel()
 
 
-def test_a_figure_that_is_not_there_is_one_clear_sentence(expected):
+def test_what_cannot_be_drawn_is_one_clear_sentence(expected):
     with pytest.raises(rk.InputError, match=r"no figure 'word'; it has .*did you mean 'words'\?"):
         plots.forecast_curves(expected, figures=["word"])
+    with pytest.raises(rk.InputError, match="1 axes for 2 plots; give more, or none"):
+        plots.forecast_curves(expected, figures=["reward", "words"], axes=plt.subplots()[1])
 
 
 @pytest.mark.parametrize(
-    ("values", "groups", "said"),
+    ("values", "groups", "figures", "said"),
     [
-        pytest.param([np.nan] * 4, [0, 0, 1, 1], "4 of 4 rows have no reward", id="nothing judged"),
-        pytest.param([0.0, 1.0], [0, 1], "no group has two completions", id="groups of one"),
+        ([np.nan] * 4, [0, 0, 1, 1], None, "4 of 4 rows have no reward"),
+        ([0.0, 1.0], [0, 1], None, "no group has two completions"),
+        ([1.7e308, -1.7e308, 1e300, 0.0], [0, 0, 1, 1], ["score/far"], "too far apart for a scale"),
     ],
 )
-def test_where_nothing_can_be_forecast_the_axes_say_why(values, groups, said):
-    (ax,) = plots.forecast_curves(rk.forecast(table_of({"x": values}, groups)))
-    assert said in words(ax).replace("\n", " ") and not ax.lines
-    ax.figure.canvas.draw()
+def test_where_nothing_can_be_forecast_or_drawn_the_axes_say_why(values, groups, figures, said):
+    columns = {"far": values} | ({"x": [0.0, 1.0, 0.0, 1.0]} if figures else {})
+    found = rk.forecast(table_of(columns, groups, weights={"far": 0.0} if figures else None))
+    (ax,) = plots.forecast_curves(found, figures=figures)
+    assert said in words(ax).replace("\n", " ") and not ax.lines and not unreadable(ax)
 
 
-def test_scores_that_no_axis_can_hold_are_told_in_words():
-    scores = table_of({"x": [0.0, 1.0, 0.0, 1.0], "far": [1.7e308, -1.7e308, 1e300, 0.0]}, [0, 0, 1, 1])
-    paid = scores.reweigh({"far": 0.0})
-    (ax,) = plots.forecast_curves(rk.forecast(paid), figures=["score/far"])
-    assert "too far apart for a scale" in words(ax).replace("\n", " ")
-    ax.figure.canvas.draw()
-
-
-def test_too_few_axes_are_one_clear_sentence(expected):
-    _, ax = plt.subplots()
-    with pytest.raises(rk.InputError, match="1 axes for 2 plots; give more, or none"):
-        plots.forecast_curves(expected, figures=["reward", "words"], axes=ax)
-
-
-def test_twelve_components_and_three_rollouts_have_curves_that_can_be_drawn():
-    for scores in (twelve(), table_of({LONG: [0.0, 1.0, 0.5]}, [0, 0, 0])):
-        drawn = plots.forecast_curves(rk.forecast(scores))
-        drawn[0].figure.canvas.draw()  # warnings are errors
-        assert any(LONG in ax.get_title(loc="left").replace("\n", "") for ax in drawn)
+@pytest.mark.parametrize(
+    "make", [twelve, lambda: table_of({"n" * 80: [0.0, 1.0, 0.5], LONG: [1, 0, 0]}, [0] * 3)]
+)
+def test_curves_of_many_and_of_long_names_can_be_read(make):
+    drawn = plots.forecast_curves(rk.forecast(make()))
+    assert any(LONG in title(ax) for ax in drawn) and [unreadable(ax) for ax in drawn] == [[]] * len(drawn)
 
 
 def test_before_and_after_are_the_effects_with_their_intervals(advice):
     item = next(item for item in advice.changes if item.code == "graduate")
     ax = plots.before_and_after(item)
-    shown = [
-        effect
-        for effect in item.effects
-        if effect.figure != "effective_weight" or abs(effect.difference) >= 0.02
-    ]
-    assert [line.get_xdata().tolist() for line in ax.lines if len(line.get_xdata()) == len(shown)][:2] == [
-        pytest.approx([effect.before for effect in shown]),
-        pytest.approx([effect.after for effect in shown]),
-    ]
-    for lines, when in zip(ax.collections, ("before", "after"), strict=True):
-        drawn = [segment[:, 0].tolist() for segment in lines.get_segments()]
+    shown = [effect for effect in item.effects if effect.told]
+    for nth, when in enumerate(("before", "after")):
+        assert ax.lines[nth].get_xdata().tolist() == pytest.approx(
+            [getattr(effect, when) for effect in shown]
+        )
+        drawn = [segment[:, 0].tolist() for segment in ax.collections[nth].get_segments()]
         assert drawn == [pytest.approx(getattr(effect, f"{when}_interval")) for effect in shown]
     told = words(ax)
-    for effect in shown:
-        low, high = (100 * end for end in effect.interval)
-        assert f"{100 * effect.difference:+.1f} ({low:.1f} to {high:.1f})" in told
-    assert "effective weight of close" in told and item.line in told and "unclear" in told
+    assert all(effect.moved.replace(" points", "") in told and effect.what in told for effect in shown)
+    assert title(ax) == "Graduate of 'correct' (unclear): groups without a signal 28 % to 3.5 %"
+    assert item.line in told and {"before", "after"} <= set(told.splitlines()) and not unreadable(ax)
 
 
-def test_a_long_line_of_code_is_cut_and_the_title_stays_in_the_figure(advice):
+def test_a_long_line_of_code_is_cut_and_names_are_plain_text(advice):
     item = replace(advice.changes[0], line="replace(" + "x" * 500 + ")", component="$a$ and $b$")
     ax = plots.before_and_after(item)
-    ax.figure.canvas.draw()
-    title = ax.get_title(loc="left")
-    assert title.endswith(" ...") and "$a$ and $b$" in title
-    assert ax._left_title.get_window_extent().x1 <= ax.figure.bbox.x1
-
-
-def test_a_suggestion_whose_effects_cannot_be_told_says_so(advice):
-    ax = plots.before_and_after(replace(advice.changes[0], effects=()))
-    assert "nothing that it changes can be measured" in words(ax).replace("\n", " ")
+    assert ax.get_xlabel().endswith(" ...") and "'$a$ and $b$'" in title(ax) and not unreadable(ax)
+    nothing = plots.before_and_after(replace(item, effects=()))
+    assert "nothing that it changes can be measured" in words(nothing) and not unreadable(nothing)
 
 
 def test_ranked_changes_are_drawn_first_and_none_that_harms(advice):
     moving, *_ = advice.changes
-    first = replace(moving, rank=1, verdict="improves", effects=moving.effects[:1])
-    harmful = replace(moving, verdict="harms", code="remove_component")
-    still = replace(
-        moving, code="looser_reading", effects=tuple(replace(e, difference=0.0) for e in moving.effects)
+    still = tuple(replace(effect, difference=0.0) for effect in moving.effects)
+    changes = (
+        replace(moving, rank=1, verdict="improves", effects=moving.effects[:1]),
+        replace(moving, code="looser_reading", effects=still),
+        moving,
+        replace(moving, verdict="harms", code="remove_component"),
     )
-    drawn = plots.top_changes(replace(advice, changes=(first, still, moving, harmful)))
-    assert [ax.get_title(loc="left").splitlines()[0] for ax in drawn] == [
-        "1. graduate of correct, improves",
-        "graduate of correct, unclear",
-    ]
+    drawn = plots.top_changes(replace(advice, changes=changes))
+    heads = ["1. graduate of 'correct' (improves)", "Graduate of 'correct' (unclear)"]
+    assert [title(ax).split(":")[0] for ax in drawn] == heads
     assert len(plots.top_changes(replace(advice, changes=(moving,) * 5), most=2)) == 2
     assert plots.top_changes(replace(advice, changes=())) == []
 

@@ -79,7 +79,9 @@ def finished(ax: Axes, title: str, *, x: str = "", y: str = "", key: bool = Fals
     """
     width, _ = size_of(ax)
     points = 11.0 if width > 5 else 9.5
-    letters = max(20, min(TITLE_WIDTH, int((width - 0.6) * 72 / (0.62 * points))))
+    names = (line for item in ax.get_yticklabels() for line in item.get_text().split("\n"))
+    beside = 0.64 * SMALL * max(map(len, names), default=0)
+    letters = max(20, min(TITLE_WIDTH, int((72 * width - 36 - beside) / (0.62 * points))))
     even = 8 + len(title) // -(-len(title) // letters) if title else letters  # no line of one word
     ax.set_title(
         wrapped(title[:1].upper() + title[1:], min(letters, even)),
@@ -175,7 +177,7 @@ def wrapped(text: object, width: int = NAME_WIDTH) -> str:
 
 def of_part(part: str, title: str) -> str:
     """A title, behind the part of the reward that it is about, where there are several."""
-    return f"{part}: {title}" if part else title
+    return f"'{part}': {title}" if part else title
 
 
 def share_text(share: float) -> str:

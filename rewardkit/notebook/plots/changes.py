@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
 
 from rewardkit.analysis.suggestions.measure import SHOWN, Effect
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
@@ -19,9 +20,8 @@ def before_and_after(suggestion: Suggestion, *, ax: Axes | None = None) -> Axes:
 
     Effective weights that hardly move are left out, as in the words of `Suggestions`.
     """
-    known = [
-        item for item in suggestion.effects if item.told and np.isfinite([item.before, item.after]).all()
-    ]
+    told = [item for item in suggestion.effects if item.told]
+    known = [item for item in told if np.isfinite([item.before, item.after]).all()]
     ax = canvas.axes_for(ax, width=9.8, height=1.6 + 0.52 * max(len(known), 1), grid=False)
     if not known:
         return canvas.said(ax, "nothing that it changes can be measured here", _head(suggestion))
@@ -41,8 +41,7 @@ def before_and_after(suggestion: Suggestion, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(place, [canvas.wrapped(item.what, 46) for item in known])
     ax.set_ylim(len(known) - 0.4, -0.8)
     low, high = ax.get_xlim()
-    ticks = np.linspace(0, 1, 6)
-    ax.set_xticks(ticks, [f"{100 * tick:.0f} %" for tick in ticks])
+    ax.xaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
     ax.set_xlim(min(low, -0.03), max(high, 1.03))
     ax.grid(axis="x", **canvas.GRID)
     most = max(known, key=lambda item: (item.component is None and _moves(item), abs(item.difference)))
@@ -59,11 +58,8 @@ def top_changes(advice: Suggestions, *, most: int = 3) -> list[Axes]:
 
     Changes that make it worse are not drawn, nor those that hardly move anything.
     """
-    moving = [
-        item
-        for item in advice.changes
-        if item.rank or (item.verdict != "harms" and any(map(_moves, item.effects)))
-    ]
+    usable = [item for item in advice.changes if item.rank or item.verdict != "harms"]
+    moving = [item for item in usable if item.rank or any(map(_moves, item.effects))]
     return [before_and_after(item) for item in moving[:most]]
 
 
@@ -74,7 +70,6 @@ def _moves(effect: Effect) -> bool:
 def _head(item: Suggestion) -> str:
     """What is changed, and whether the label says that it is better."""
     rank = f"{item.rank}. " if item.rank else ""
-    where = f"{item.part}: " if item.part else ""
-    what = f" of '{item.component}'" if item.component else ""
+    of = f" of '{item.component}'" if item.component else ""
     verdict = f" ({item.verdict})" if item.verdict else ""
-    return f"{rank}{where}{item.code.replace('_', ' ')}{what}{verdict}"
+    return canvas.of_part(item.part, f"{rank}{item.code.replace('_', ' ')}{of}{verdict}")

@@ -28,7 +28,7 @@ def component_histograms(diagnosis: Diagnosis, *, axes: Any = None) -> list[Axes
     shown = [(view, name) for view in diagnosis.views for name in view.names]
     drawn = canvas.grid_for(axes, len(shown), columns=3, size=(3.6, 2.6))
     for ax, (view, name) in zip(drawn, shown, strict=True):
-        item, told = view.components[name], canvas.of_part(view.part, f"'{name}'")
+        item, told = view.components[name], f"'{name}' of {view.part}" if view.part else f"'{name}'"
         label = f"score, weight {item.weight:.3g}"
         distribution(view.scores[name], name=told, label=label, span=item.range, ax=ax)
     return drawn

@@ -64,7 +64,8 @@ def distribution(
     ax.set_xlim(start - 0.08 * reach, end + 0.08 * reach)
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     _shares(ax, atoms[often], counts[often], len(known))
-    result = canvas.of_part(name, _result(atoms, counts, known, verb, f" of {len(known):,}" if told else ""))
+    result = _result(atoms, counts, known, verb, f" of {len(known):,}" if told else "")
+    result = f"{name}: {result}" if name else result
     return canvas.finished(ax, result + (f" ({told})" if told else ""), x=label, y="completions")
 
 

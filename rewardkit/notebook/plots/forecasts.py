@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.notebook.plots import canvas
 
@@ -32,11 +32,9 @@ def forecast_curves(
     printed under them. InputError: no such figure.
     """
     known = list(forecast.best_of.curves)
-    for name in figures or ():
-        if name not in known:
-            raise InputError(
-                f"this forecast has no figure {name!r}; it has {known}{did_you_mean(name, known)}"
-            )
+    for name in [name for name in figures or () if name not in known]:
+        near = did_you_mean(name, known)
+        raise InputError(f"this forecast has no figure {name!r}; it has {known}{near}")
     flat = [name for name in known if _is_flat(forecast, name)] if figures is None else []
     shown = [name for name in figures or known if figures or name not in (*flat, *NOT_UNASKED)]
     if len(forecast.best_of) < 2 or not shown:
@@ -47,26 +45,27 @@ def forecast_curves(
         _curve(canvas.axes_for(ax), forecast, name)
     values = {name: forecast.best_of.curves[name].value[0] for name in flat}
     same = ", ".join(f"{forecast.called(name)} {value:.3g}" for name, value in values.items())
+    best = forecast.best_of.points[-1]
     tilt = f"; tilted, to beta = {forecast.tilted.points[-1]:.2g}" if len(forecast.tilted) > 1 else ""
     below = [
-        f"best of n, to n = {forecast.best_of.points[-1]:g} (KL at most){tilt}; dotted: a sibling at random; "
-        "bands: 95 %",
+        f"best of n, to n = {best:g} (KL at most){tilt}; dotted: a sibling at random; bands: 95 %",
         *([f"the same at every KL, and not drawn: {same}"] if same else []),
         *(f"limit: {limit}" for limit in forecast.limits),
     ]
     figure = drawn[0].figure
-    width = int(15.5 * figure.bbox.width / figure.dpi)
+    width = int(16 * figure.bbox.width / figure.dpi)
     lines = "\n".join(textwrap.fill(canvas.plain(line), width, subsequent_indent="    ") for line in below)
+    if axes is None and isinstance(figure, Figure):
+        figure.set_figheight(figure.get_figheight() + 0.15 * lines.count("\n"))
     figure.supxlabel(lines, x=0.01, ha="left", fontsize=canvas.SMALL, color=canvas.MUTED, parse_math=False)
     return drawn
 
 
 def _curve(ax: Axes, forecast: Forecast, name: str) -> Axes:
-    edges, best, label = _edges(forecast, name), forecast.best_of.curves[name], forecast.called(name)
+    (low, high), best, label = _span(forecast, name), forecast.best_of.curves[name], forecast.called(name)
     called = CALLED.get(name) or (f"the {label}" if name == "label" else f"'{label}'")
-    if len(edges) and canvas.too_far(edges.min(), edges.max()):
-        apart = f"from {edges.min():.3g} to {edges.max():.3g}: too far apart for a scale"
-        return canvas.said(ax, apart, called)
+    if np.isfinite(low) and canvas.too_far(low, high):
+        return canvas.said(ax, f"from {low:.3g} to {high:.3g}: too far apart for a scale", called)
     drawn = []
     for nth, (view, told) in enumerate(((forecast.best_of, "best of n"), (forecast.tilted, "tilted"))):
         if len(view) > 1:
@@ -89,12 +88,13 @@ def _curve(ax: Axes, forecast: Forecast, name: str) -> Axes:
 
 def _is_flat(forecast: Forecast, name: str) -> bool:
     """Whether a figure stays as it is, and its bands with it."""
-    edges = _edges(forecast, name)
-    return not len(edges) or float(edges.max() / 2 - edges.min() / 2) < FLAT / 2
+    low, high = _span(forecast, name)
+    return not high / 2 - low / 2 >= FLAT / 2
 
 
-def _edges(forecast: Forecast, name: str) -> Floats:
-    """All the finite numbers of the curves of a figure and their bands."""
+def _span(forecast: Forecast, name: str) -> tuple[float, float]:
+    """The lowest and the highest finite number of the curves of a figure and their bands; NaN without any."""
     curves = [view.curves[name] for view in (forecast.best_of, forecast.tilted) if name in view.curves]
     edges = np.concatenate([[*curve.value, *curve.low, *curve.high] for curve in curves])
-    return np.asarray(edges[np.isfinite(edges)], dtype=float)
+    edges = edges[np.isfinite(edges)]
+    return (float(edges.min()), float(edges.max())) if len(edges) else (np.nan, np.nan)

@@ -30,9 +30,9 @@ def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
     ax, stats = canvas.axes_for(ax, width=8.0, height=3.6), view.stats
     judged = np.flatnonzero((stats.count > 0) & np.isfinite(stats.low) & np.isfinite(stats.high))
     if not len(judged):
-        return canvas.said(ax, "no group has a completion with a finite reward", view.part)
+        return canvas.said(ax, canvas.of_part(view.part, "no group has a completion with a finite reward"))
     if canvas.too_far(stats.low[judged].min(), stats.high[judged].max()):
-        return canvas.said(ax, "the rewards are too far apart for a scale", view.part)
+        return canvas.said(ax, canvas.of_part(view.part, "the rewards are too far apart for a scale"))
     order = judged[np.lexsort((stats.high[judged] - stats.low[judged], stats.mean[judged]))]
     (_each if len(order) <= DRAWN_APART else _columns)(ax, view, order)
     title = canvas.of_part(view.part, _signal(int(view.dead.sum()), view.several))
@@ -103,12 +103,8 @@ def slices(diagnosis: Diagnosis, *, ax: Axes | None = None) -> Axes:
     for item in diagnosis.findings:
         if item.severity != "info":
             found.setdefault(item.part or "all", []).append(item)
-    rows: dict[str, dict[Any, Any]] = {
-        str(row["slice"]): row for row in diagnosis.group_signal.to_dict("records")
-    }
-    for name in (
-        found.keys() - rows.keys() - {"all"}
-    ):  # what findings tell of one that the table does not have
+    rows: dict[Any, dict[Any, Any]] = diagnosis.group_signal.set_index("slice").to_dict("index")
+    for name in [name for name in found if name not in rows and name != "all"]:
         dead = next((item for item in found[name] if item.code == "zero_std_groups"), None)
         rows[name] = {"groups": dead.n, "zero_std": dead.evidence["value"]} if dead else {}
     groups = {name: int(row.get("groups", 0)) for name, row in rows.items()}
@@ -119,10 +115,7 @@ def slices(diagnosis: Diagnosis, *, ax: Axes | None = None) -> Axes:
         np.array([rows[name].get(column, np.nan) for name in names], dtype=float)
         for column in ("zero_std", "none_right")
     )
-    bars = [
-        ("have no signal", without, canvas.BLUE),
-        ("have no right completion", none_right, canvas.GREY),
-    ]
+    bars = [("have no signal", without, canvas.BLUE), ("have no right completion", none_right, canvas.GREY)]
     canvas.share_bars(ax, [_label(name, groups[name], found.get(name, [])) for name in names], bars)
     left = f" ({len(rows) - len(names)} smaller slices not shown)" if len(rows) > len(names) else ""
     title = _worst(dict(zip(names, without.tolist(), strict=True)))
@@ -136,9 +129,8 @@ def _worst(without: dict[str, float]) -> str:
     if not known or not known[worst]:
         return "every group has a signal" if known else NO_PAIR
     told = f"{canvas.share_text(known[worst])} of the groups have no signal"
-    if worst == "all":
-        return told
-    return f"'{worst}': {told}" + (f", {canvas.share_text(known['all'])} of all" if "all" in known else "")
+    of_all = f", {canvas.share_text(known['all'])} of all" if "all" in known else ""
+    return told if worst == "all" else f"'{worst}': {told}{of_all}"
 
 
 def _label(name: str, groups: int, items: list[Finding]) -> str:

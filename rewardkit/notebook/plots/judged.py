@@ -15,7 +15,7 @@ def judge_calibration(report: JudgeReport, *, ax: Axes | None = None) -> Axes:
     """The mean label of the cases of each level, with its interval; on the line it is the level's score."""
     ax, levels = canvas.axes_for(ax, width=6.4, height=3.6), report.calibration
     if not levels:
-        return canvas.said(ax, "no case is judged and labelled", report.judge)
+        return canvas.said(ax, "no case is judged and labelled", f"'{report.judge}'")
     scores, means = (np.array([row[key] for row in levels], dtype=float) for key in ("score", "value"))
     low, high = np.array([row["interval"] for row in levels], dtype=float).T
     ax.plot([0, 1], [0, 1], ":", color=canvas.GREY)

@@ -20,8 +20,9 @@ def over_steps(
     Each point is of the last `window` steps together.
     """
     ax, table = canvas.axes_for(ax), diagnosis.over_steps(window)
+    what = "the reward" if figure == "reward" else f"'{figure}'"
     if table.empty or table["step"].nunique() < 2:
-        return canvas.said(ax, "fewer than two steps", figure)
+        return canvas.said(ax, "fewer than two steps", what)
     table = table[table["figure"] == figure]
     parts = {f" of {part}": rows for part, rows in table.groupby("part")} if "part" in table else {"": table}
     drawn = []
@@ -33,13 +34,12 @@ def over_steps(
     canvas.label_ends(ax, drawn)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     told = f", the last {window} together" if window > 1 else ""
-    told += " (bands: 5 to 95 %, 25 to 75 % of completions)" if len(parts) == 1 else ""
-    return canvas.finished(ax, _moved(figure, parts), x=f"step{told}", y=canvas.wrapped(figure))
+    told += f" (bands: {'5 to 95 %, ' if len(parts) == 1 else ''}25 to 75 % of completions)"
+    return canvas.finished(ax, _moved(what, parts), x=f"step{told}", y=canvas.wrapped(figure))
 
 
-def _moved(figure: str, parts: dict[str, pd.DataFrame]) -> str:
+def _moved(what: str, parts: dict[str, pd.DataFrame]) -> str:
     """From which mean to which it goes, first to last step; of several parts the one that moves most."""
-    what = "the reward" if figure == "reward" else f"'{figure}'"
     known = {part: rows.dropna(subset="mean") for part, rows in parts.items() if rows["mean"].notna().any()}
     ends = {part: rows[["step", "mean"]].iloc[[0, -1]].to_numpy() for part, rows in known.items()}
     if not ends:
