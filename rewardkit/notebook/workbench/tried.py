@@ -209,13 +209,13 @@ class Probes(_Tried):
         self.bench.probed = result, self._of
 
     def _show(self, result: ProbeResult) -> None:
-        self.holes = [Hole.of(item, result.reward) for item in result.alarms]
+        alarms = len(result.alarms)
         minor = [item for item in result.findings if item not in result.alarms]
-        more = rendering.findings_page(result, minor) + rendering.rest_page(result)
+        self.holes = [Hole.of(item, result.reward) for item in (*result.alarms, *minor)]
         cards = [hole.card(at, result.reward) for at, hole in enumerate(self.holes)]
-        told = verdict(result)
+        told, more = verdict(result), markup.html_of(rendering.rest_page(result))
         head = told if tried(result) in told else f"{told}; {tried(result)}"
-        self.page.value = made("probed", head, cards, markup.html_of(more))
+        self.page.value = made("probed", head, cards[:alarms], cards[alarms:], more)
 
     def _open(self, at: str) -> None:
         self.bench.open(self.holes[int(at)].opened())
