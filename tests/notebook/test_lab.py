@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import urllib.request
 
 import pytest
 from labs import RUNS_WITHIN, run_all, started, write_notebook
@@ -22,7 +23,7 @@ def lab_folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def lab(lab_folder):
     """Address and token of a JupyterLab on the folder."""
-    cells = ["from rewardkit.notebook import display", "display.scroll_what_is_printed()"]
+    cells = ["from rewardkit.notebook import display", "display.begin()"]
     write_notebook(lab_folder / "printing.ipynb", [*cells, "print('row\\n' * 5000)", "print('one line')"])
     with started(lab_folder) as found:
         yield found
@@ -180,50 +181,6 @@ def test_a_finding_is_answered_by_one_click_which_undo_takes_back(page, built):
     page.wait_for_function("!document.querySelector('.rewardkit-picture').innerText.includes('dashed')")
 
 
-CONTRAST = """panel => {
-    const light = color => {
-        const found = color.match(/[\\d.]+/g).map(Number), scale = color.startsWith('color(') ? 1 : 255;
-        const [r, g, b] = found.slice(0, 3).map(value => value / scale)
-            .map(value => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
-        return [0.2126 * r + 0.7152 * g + 0.0722 * b, found[3] ?? 1];
-    };
-    const ground = node => {
-        for (let at = node; at; at = at.parentElement) {
-            const [value, solid] = light(getComputedStyle(at).backgroundColor);
-            if (solid === 1) return value;
-        }
-        return 1;
-    };
-    return [...panel.querySelectorAll('p, td, th, button, li, label, input, figcaption, summary, span')]
-        .filter(node => node.innerText?.trim() && node.offsetWidth > 2 && !node.disabled)
-        .map(node => {
-            const [low, high] = [light(getComputedStyle(node).color)[0], ground(node)].sort((a, b) => a - b);
-            return [(high + 0.05) / (low + 0.05), node.outerHTML.slice(0, 120)];
-        }).filter(([ratio]) => ratio < 4.5);
-}"""
-
-
-@pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
-def test_a_slider_by_keyboard_moves_the_tiles_and_all_is_read_in_both_themes(page, lab, built, theme):
-    page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
-    dark = str(theme == "JupyterLab Light").lower()
-    page.locator(f"body[data-jp-theme-light={dark}]").wait_for()
-    tiles, panel = page.locator(".rewardkit-standing"), page.locator(".rewardkit-workbench").first
-    handle = tab(page, "Compose").locator(".rewardkit-weight-concise .noUi-handle")
-    before = tiles.inner_text()
-    handle.focus()
-    for _ in range(25):
-        handle.press("ArrowLeft")
-    page.wait_for_function(
-        "before => document.querySelector('.rewardkit-standing').innerText !== before", arg=before
-    )
-    page.locator(".rewardkit-standing [aria-busy]").wait_for(state="detached")
-    for name in ("Compose", "Browse", "Cases", "Findings"):
-        tab(page, name)
-        assert panel.evaluate(CONTRAST) == []
-    tab(page, "Compose").locator(".rewardkit-reset").click()
-
-
 def test_every_control_has_a_name_that_a_screen_reader_reads(page, built):
     panel = page.locator(".rewardkit-workbench").first
     assert panel.locator("input, select, button, .noUi-handle").count() > 40
@@ -360,6 +317,63 @@ def test_hostile_texts_run_nothing_and_load_nothing_wherever_they_are_shown(page
     address, _ = lab
     own = (address, address.replace("http:", "ws:"), "data:", "blob:")
     assert [url for url in asked if not url.startswith(own) or url.endswith("/x")] == []
+
+
+CONTRAST = """panel => {
+    const light = color => {
+        const found = color.match(/[\\d.]+/g).map(Number), scale = color.startsWith('color(') ? 1 : 255;
+        const [r, g, b] = found.slice(0, 3).map(value => value / scale)
+            .map(value => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+        return [0.2126 * r + 0.7152 * g + 0.0722 * b, found[3] ?? 1];
+    };
+    const ground = node => {
+        for (let at = node; at; at = at.parentElement) {
+            const [value, solid] = light(getComputedStyle(at).backgroundColor);
+            if (solid === 1) return value;
+        }
+        return 1;
+    };
+    return [...panel.querySelectorAll('p, td, th, button, li, label, input, figcaption, summary, span')]
+        .filter(node => node.innerText?.trim() && node.offsetWidth > 2 && !node.disabled)
+        .map(node => {
+            const [low, high] = [light(getComputedStyle(node).color)[0], ground(node)].sort((a, b) => a - b);
+            return [(high + 0.05) / (low + 0.05), node.outerHTML.slice(0, 120)];
+        }).filter(([ratio]) => ratio < 4.5);
+}"""
+
+SHOWN = """import rewardkit as rk
+rollouts = rk.load_rollouts('gallery:arithmetic')
+bench = rk.Workbench('gallery:arithmetic', rollouts, 'gallery:arithmetic')
+bench"""
+
+
+@pytest.mark.parametrize("theme", ["Dark", "Light"])
+def test_a_slider_by_keyboard_moves_the_tiles_and_all_is_read_in_both_themes(page, lab, lab_folder, theme):
+    write_notebook(lab_folder / f"{theme}.ipynb", SHOWN.split("\n"))
+    put_theme(lab, f"JupyterLab {theme}")
+    run_all(page, lab, f"{theme}.ipynb")
+    page.locator(f"body[data-jp-theme-light={str(theme == 'Light').lower()}]").wait_for()
+    tiles, panel = page.locator(".rewardkit-standing"), page.locator(".rewardkit-workbench").first
+    handle = tab(page, "Compose").locator(".rewardkit-weight-concise .noUi-handle")
+    before = tiles.inner_text()
+    handle.focus()
+    for _ in range(25):
+        handle.press("ArrowLeft")
+    changed = "before => document.querySelector('.rewardkit-standing').innerText !== before"
+    page.wait_for_function(changed, arg=before)
+    page.locator(".rewardkit-standing [aria-busy]").wait_for(state="detached")
+    for name in ("Compose", "Browse", "Cases", "Probes"):
+        tab(page, name)
+        assert panel.evaluate(CONTRAST) == []
+
+
+def put_theme(lab, name):
+    """What a page that is opened from now on looks like."""
+    address, token = lab
+    url = f"{address}/lab/api/settings/@jupyterlab/apputils-extension:themes?token={token}"
+    body = json.dumps({"raw": json.dumps({"theme": name})}).encode()
+    header = {"Content-Type": "application/json"}
+    urllib.request.urlopen(urllib.request.Request(url, body, header, method="PUT"), timeout=10).close()
 
 
 def test_what_a_cell_prints_scrolls_in_a_box_and_nothing_of_it_is_lost(page, lab):
