@@ -26,6 +26,7 @@ __all__ = [
     "folded",
     "html_of",
     "listed",
+    "macros",
     "marked",
     "number",
     "outlined",
@@ -133,7 +134,12 @@ def html_of(body: str) -> Any:
 
 def part(template: str, macro: str, *values: Any, **shared: Any) -> str:
     """The HTML that a macro of a template makes; `shared` values are seen by all of its macros."""
-    return str(getattr(_templates().get_template(f"{template}.html").make_module(shared), macro)(*values))
+    return str(getattr(macros(template, **shared), macro)(*values))
+
+
+def macros(template: str, **shared: Any) -> Any:
+    """The macros of a template, to be called often; `shared` values are seen by all of them."""
+    return _templates().get_template(f"{template}.html").make_module(shared)
 
 
 def _part(name: str, *values: Any) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import urllib.request
 
 import pytest
 from labs import RUNS_WITHIN, run_all, started, write_notebook
@@ -85,8 +86,8 @@ def test_a_weight_that_is_moved_in_the_browser_changes_numbers_and_picture(page,
     box = page.locator(".rewardkit-weight-box-format input")
     box.fill("0.35")
     box.press("Enter")
-    picture.locator("td", has_text="0.35").wait_for()
-    assert "dashed: at the start" in picture.inner_text() and picture.inner_html() != before
+    picture.get_by_text("dashed: at the start").wait_for()
+    assert "0.35" in picture.inner_html() and picture.inner_html() != before
     handle = page.locator(".rewardkit-weight-correct .noUi-handle")
     handle.focus()
     for _ in range(3):
@@ -110,7 +111,7 @@ def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(page, built, l
     found.filter(has_text="157 of 1,600 completions").wait_for()
     reading = browse.locator(".rewardkit-page")
     before = reading.inner_text()
-    listed = browse.locator(".rewardkit-list select")
+    listed = browse.locator(".rewardkit-list [role=listbox]")
     listed.focus()
     listed.press("ArrowDown")
     page.wait_for_function(
@@ -119,12 +120,21 @@ def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(page, built, l
     assert reading.locator("mark").count() >= 1 and "prediction" in reading.inner_text()
     cell = page.locator(".jp-Notebook .jp-mod-selected .rewardkit-browse")
     assert cell.count() == 1  # the arrow went through the list, not to another cell
+    chosen = browse.locator("[role=option][aria-selected=true]")
+    row = browse.locator("[data-row]").get_attribute("data-row")
+    assert chosen.get_attribute("data-rk") == f"open {row}"
+    page.keyboard.press("j")  # the list has the focus still
+    page.wait_for_function("row => document.querySelector('[data-row]').dataset.row !== row", arg=row)
+    page.keyboard.press("k")
+    page.wait_for_function("row => document.querySelector('[data-row]').dataset.row === row", arg=row)
+    page.keyboard.press("f")
+    chosen.filter(has_text="\u2691").wait_for()
     second = reading.inner_text()
-    browse.locator(".rewardkit-card .rewardkit-open").nth(3).click()
+    browse.locator(".rk-bench-siblings button:not([aria-current])").last.click()
     page.wait_for_function(
         "before => document.querySelector('.rewardkit-page').innerText !== before", arg=second
     )
-    browse.locator(".rewardkit-case-open").press("Enter")
+    page.keyboard.press("c")  # the focus stays where it was though the page is another
     browse.locator(".rewardkit-case-name input").fill("found in the browser")
     browse.locator(".rewardkit-case-why input").fill("it surprised me")
     browse.locator(".rewardkit-case-path input").fill("mine.jsonl")
@@ -134,7 +144,8 @@ def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(page, built, l
     assert case["name"] == "found in the browser" and case["why"] == "it surprised me"
     cases = tab(page, "Cases")
     cases.locator(".rewardkit-message", has_text="1 of 1 cases passed").wait_for()
-    assert "found in the browser" in cases.locator(".rewardkit-cases-table").inner_text()
+    cases.get_by_role("button", name="found in the browser").click()
+    browse.locator(".rk-bench-about", has_text="found in the browser").wait_for()
 
 
 def test_probes_are_run_cancelled_and_run_again_and_an_example_opens(page, built):
@@ -147,8 +158,8 @@ def test_probes_are_run_cancelled_and_run_again_and_an_example_opens(page, built
         """() => document.querySelector('.rewardkit-probes .rewardkit-message').innerText.trim() === ''
             && document.querySelector('.rewardkit-page-probes').innerText.match(/probes on \\d+ prompts/)"""
     )
-    probes.locator(".rewardkit-examples-probes select").select_option(index=0)
-    probes.locator(".rewardkit-open-probes").click()
+    probes.locator("summary", has_text="For information").click()
+    probes.get_by_role("button", name="Open in Browse").first.press("Enter")
     page.locator(".rewardkit-page", has_text="tried on rollout").wait_for()
 
 
@@ -157,6 +168,17 @@ UNNAMED = """panel => [...panel.querySelectorAll('.noUi-handle, input, select, b
     const own = control.matches('button') ? control.textContent.trim() : '';
     return !(control.getAttribute('aria-label') || labels.join('') || own);
 }).map(control => control.outerHTML)"""
+
+
+def test_a_finding_is_answered_by_one_click_which_undo_takes_back(page, built):
+    findings, compose = tab(page, "Findings"), page.locator(".rewardkit-compose")
+    findings.locator(".rewardkit-run-findings").click()
+    findings.get_by_role("button", name="Try it").first.click()
+    findings.locator(".rewardkit-message", has_text="Applied").wait_for()
+    tab(page, "Compose")
+    compose.get_by_text("dashed: at the start").wait_for()
+    compose.locator(".rewardkit-undo").click()
+    page.wait_for_function("!document.querySelector('.rewardkit-picture').innerText.includes('dashed')")
 
 
 def test_every_control_has_a_name_that_a_screen_reader_reads(page, built):
@@ -295,6 +317,63 @@ def test_hostile_texts_run_nothing_and_load_nothing_wherever_they_are_shown(page
     address, _ = lab
     own = (address, address.replace("http:", "ws:"), "data:", "blob:")
     assert [url for url in asked if not url.startswith(own) or url.endswith("/x")] == []
+
+
+CONTRAST = """panel => {
+    const light = color => {
+        const found = color.match(/[\\d.]+/g).map(Number), scale = color.startsWith('color(') ? 1 : 255;
+        const [r, g, b] = found.slice(0, 3).map(value => value / scale)
+            .map(value => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+        return [0.2126 * r + 0.7152 * g + 0.0722 * b, found[3] ?? 1];
+    };
+    const ground = node => {
+        for (let at = node; at; at = at.parentElement) {
+            const [value, solid] = light(getComputedStyle(at).backgroundColor);
+            if (solid === 1) return value;
+        }
+        return 1;
+    };
+    return [...panel.querySelectorAll('p, td, th, button, li, label, input, figcaption, summary, span')]
+        .filter(node => node.innerText?.trim() && node.offsetWidth > 2 && !node.disabled)
+        .map(node => {
+            const [low, high] = [light(getComputedStyle(node).color)[0], ground(node)].sort((a, b) => a - b);
+            return [(high + 0.05) / (low + 0.05), node.outerHTML.slice(0, 120)];
+        }).filter(([ratio]) => ratio < 4.5);
+}"""
+
+SHOWN = """import rewardkit as rk
+rollouts = rk.load_rollouts('gallery:arithmetic')
+bench = rk.Workbench('gallery:arithmetic', rollouts, 'gallery:arithmetic')
+bench"""
+
+
+@pytest.mark.parametrize("theme", ["Dark", "Light"])
+def test_a_slider_by_keyboard_moves_the_tiles_and_all_is_read_in_both_themes(page, lab, lab_folder, theme):
+    write_notebook(lab_folder / f"{theme}.ipynb", SHOWN.split("\n"))
+    put_theme(lab, f"JupyterLab {theme}")
+    run_all(page, lab, f"{theme}.ipynb")
+    page.locator(f"body[data-jp-theme-light={str(theme == 'Light').lower()}]").wait_for()
+    tiles, panel = page.locator(".rewardkit-standing"), page.locator(".rewardkit-workbench").first
+    handle = tab(page, "Compose").locator(".rewardkit-weight-concise .noUi-handle")
+    before = tiles.inner_text()
+    handle.focus()
+    for _ in range(25):
+        handle.press("ArrowLeft")
+    changed = "before => document.querySelector('.rewardkit-standing').innerText !== before"
+    page.wait_for_function(changed, arg=before)
+    page.locator(".rewardkit-standing [aria-busy]").wait_for(state="detached")
+    for name in ("Compose", "Browse", "Cases", "Probes"):
+        tab(page, name)
+        assert panel.evaluate(CONTRAST) == []
+
+
+def put_theme(lab, name):
+    """What a page that is opened from now on looks like."""
+    address, token = lab
+    url = f"{address}/lab/api/settings/@jupyterlab/apputils-extension:themes?token={token}"
+    body = json.dumps({"raw": json.dumps({"theme": name})}).encode()
+    header = {"Content-Type": "application/json"}
+    urllib.request.urlopen(urllib.request.Request(url, body, header, method="PUT"), timeout=10).close()
 
 
 def test_what_a_cell_prints_scrolls_in_a_box_and_nothing_of_it_is_lost(page, lab):

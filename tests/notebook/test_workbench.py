@@ -771,7 +771,7 @@ def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(tmp_pa
     assert not probes.running.run.disabled and probes.running.cancel.disabled
     told = plain_text(probes.page.value)
     assert "a right answer" in told and "Fix:" in told and "<mark " in probes.page.value
-    at = next(at for at, hole in enumerate(probes.holes) if hole.fix)
+    at = next(at for at, hole in enumerate(probes.holes) if hole.change)
     hole = probes.holes[at]
     assert hole.finding.component == "worded"
     send(workbench, f"hole {at}")

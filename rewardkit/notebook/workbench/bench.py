@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import traitlets
@@ -28,6 +28,8 @@ from rewardkit.scoring.cases import Case, CaseSource, CheckResult, cases_of, che
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["Bench", "Opened"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,23 +104,21 @@ class Bench(traitlets.HasTraits):
                 self._obeyed = number
                 self.obey(command)
 
-    def _once(self, name: str, made: Callable[[], Any]) -> Any:
+    def _once(self, name: str, made: Callable[[], T]) -> T:
         """What is computed when it is first asked for under a variant."""
         if name not in self._held:
             self._held[name] = made()
-        return self._held[name]
+        return cast("T", self._held[name])
 
     @property
     def views(self) -> tuple[View, ...]:
         """The arrays of each part of the reward under the variant."""
-        found: tuple[View, ...] = self._once("views", lambda: self.ground.views(self.variant))
-        return found
+        return self._once("views", lambda: self.ground.views(self.variant))
 
     @property
     def figures(self) -> Figures:
         """The figures under the variant."""
-        found: Figures = self._once("figures", lambda: figures_of(self.views, len(self.scored)))
-        return found
+        return self._once("figures", lambda: figures_of(self.views, len(self.scored)))
 
     @cached_property
     def before(self) -> Figures:
@@ -128,8 +128,7 @@ class Bench(traitlets.HasTraits):
     @property
     def scores(self) -> Scores:
         """The scored table under the variant."""
-        found: Scores = self._once("scores", lambda: self.ground.scores(self.variant))
-        return found
+        return self._once("scores", lambda: self.ground.scores(self.variant))
 
     @property
     def checked(self) -> CheckResult | None:
@@ -137,7 +136,7 @@ class Bench(traitlets.HasTraits):
 
         InputError or OSError: they cannot be read, or not be held to this reward.
         """
-        return self._once("checked", self._checked)  # type: ignore[no-any-return]
+        return self._once("checked", self._checked)
 
     def check_again(self) -> None:
         """Read and check the cases anew, as their file may be another now."""
@@ -181,8 +180,7 @@ class Bench(traitlets.HasTraits):
     @property
     def reward(self) -> Reward:
         """The reward under the variant, with its gates."""
-        found: Reward = self.variant.reward
-        return found
+        return cast("Reward", self.variant.reward)
 
     @cached_property
     def right(self) -> tuple[Floats, str]:
@@ -213,8 +211,7 @@ class Bench(traitlets.HasTraits):
     @property
     def ends(self) -> tuple[float, float]:
         """A low and a high reward under the variant, between which blocks of siblings are drawn."""
-        found: tuple[float, float] = self._once("ends", self._ends)
-        return found
+        return self._once("ends", self._ends)
 
     def _ends(self) -> tuple[float, float]:
         known = self.figures.rewards[np.isfinite(self.figures.rewards)]

@@ -24,6 +24,8 @@ CHOICES = 500
 """Values of a column that can be chosen."""
 LINE = 60  # characters of a value that can be chosen
 ANY = "any"
+ASKED = ("kind", "component", "status", "text", "column", "order", "one_a_group")
+"""Controls that a filter takes as they are."""
 NOT_SHOWN = ("completion", "prompt", "messages", "ground_truth", "rollout_id")
 
 
@@ -97,18 +99,9 @@ class Browse(Panel):
     @property
     def filter(self) -> Filter:
         """What the controls ask for. ValueError: a limit that is no number."""
-        return Filter(
-            kind=self.kind.value,
-            component=self.component.value,
-            low=_limit(self.low.value, -math.inf),
-            high=_limit(self.high.value, math.inf),
-            status=self.status.value,
-            text=self.text.value,
-            column=self.column.value,
-            value=self.value.value or "",
-            order=self.order.value,
-            one_a_group=self.one_a_group.value,
-        )
+        low, high = _limit(self.low.value, -math.inf), _limit(self.high.value, math.inf)
+        asked = {name: getattr(self, name).value for name in ASKED}
+        return Filter(low=low, high=high, value=self.value.value or "", **asked)
 
     def _filtered(self) -> None:
         if not self._setting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -16,8 +16,16 @@ from rewardkit.notebook.tiles import MARKS
 __all__ = ["Message", "Panel", "button", "classed", "control", "copied", "keys", "made", "row"]
 
 GRADES = {"high": "not ready", "warn": "to be read", "info": "not known", "good": "good"}
-made = partial(markup.part, "workbench", marks=MARKS, grades=GRADES)
-"""The HTML that a macro of the template of the workbench makes."""
+
+
+def made(name: str, *values: Any) -> str:
+    """The HTML that a macro of the template of the workbench makes."""
+    return str(getattr(_macros(), name)(*values))
+
+
+@cache
+def _macros() -> Any:
+    return markup.macros("workbench", marks=MARKS, grades=GRADES)
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import ipywidgets as widgets
@@ -34,7 +35,6 @@ from rewardkit.scoring.explain import field_spans
 __all__ = ["Findings", "Probes"]
 
 EXCERPT = 330  # characters of a completion on a card
-HANGS = ("hang",)  # families whose examples no field is taken from
 
 
 class _Tried(Panel):
@@ -96,43 +96,55 @@ class Hole:
     """A finding of the probes with the completion that shows it most plainly, and a change that closes it."""
 
     finding: Finding
-    example: Example | None
-    fix: Change | None
-    line: str
+    reward: Reward
 
-    @classmethod
-    def of(cls, finding: Finding, reward: Reward) -> Hole:
-        """From a finding about a reward."""
-        example = min(finding.examples, key=lambda one: len(one.completion), default=None)
-        fix = _gate_on_task(finding, reward)
-        line = f"pay {finding.component!r} only where {reward.primary!r} is right" if fix else ""
-        return cls(finding, example, fix, line)
+    @cached_property
+    def example(self) -> Example | None:
+        """The shortest of its examples."""
+        return min(self.finding.examples, key=lambda one: len(one.completion), default=None)
 
-    def card(self, at: int, reward: Reward) -> dict[str, Any]:
-        """It as the template takes it."""
-        one, said = self.example, ""
-        text: Any = ""
-        if one is not None:
-            said = f"rollout {one_line(one.rollout_id, 40)}: {one.said}" if one.said else ""
-            text = plain(one.completion, self._spans(reward), EXCERPT) if one.completion else "(nothing)"
-        return {
-            "at": at,
-            "severity": self.finding.severity,
-            "code": self.finding.code,
-            "what": self.finding.sentence,
-            "said": said,
-            "text": text,
-            "earned": _earned(one) if one is not None else [],
-            "case": one is not None and one.expected is not None,
-            "opens": one is not None,
-            "fix": fix_for(self.finding),
-            "line": self.line,
-        }
+    @cached_property
+    def change(self) -> Change | None:
+        """What closes it, where that is known."""
+        return _gate_on_task(self.finding, self.reward)
 
-    def _spans(self, reward: Reward) -> Any:
-        if self.example is None or self.finding.family in HANGS:
-            return {}
-        return field_spans(reward, self.example.columns)
+    @property
+    def line(self) -> str:
+        """What the change does; "" without one."""
+        task = f"pay {self.finding.component!r} only where {self.reward.primary!r} is right"
+        return task if self.change else ""
+
+    @property
+    def fix(self) -> str:
+        """What to do about it, in words."""
+        return fix_for(self.finding)
+
+    @property
+    def text(self) -> Any:
+        """The completion, what the reward read of it marked; no field is taken from what hangs."""
+        one = self.example
+        if one is None or not one.completion:
+            return "(nothing)"
+        spans = {} if self.finding.family == "hang" else field_spans(self.reward, one.columns)
+        return plain(one.completion, spans, EXCERPT)
+
+    @property
+    def earned(self) -> list[tuple[str, str, float, str]]:
+        """What it earned, beside a right and a wrong answer: name, number, length of a bar, kind."""
+        one = self.example
+        if one is None:
+            return []
+        best, least = (
+            ("the best rollout", "the least") if one.of_rollouts else ("a right answer", "a wrong one")
+        )
+        found = [("this", one.reward, "high"), (best, one.right, "good"), (least, one.wrong, "info")]
+        known = [0.0, *(value for _, value, _ in found if not math.isnan(value))]
+        low, wide = min(known), (max(known) - min(known)) or 1.0
+        return [
+            (name, markup.number(value), 100 * (value - low) / wide, kind)
+            for name, value, kind in found
+            if not math.isnan(value)
+        ]
 
     def opened(self) -> Opened:
         """It as Browse shows it."""
@@ -155,19 +167,6 @@ def _gate_on_task(finding: Finding, reward: Reward) -> Change | None:
     if span is None or moved_by(reward, gated={item.name}).why:
         return None
     return Change(components={item.name: {"gate": gate(reward.primary, at_least=float(span[1]))}})
-
-
-def _earned(one: Example) -> list[tuple[str, str, float, str]]:
-    """What it earned, beside a right and a wrong answer: name, number, length of a bar, kind."""
-    best, least = ("the best rollout", "the least") if one.of_rollouts else ("a right answer", "a wrong one")
-    found = [("this", one.reward, "high"), (best, one.right, "good"), (least, one.wrong, "info")]
-    known = [value for _, value, _ in found if not math.isnan(value)]
-    low, high = min([0.0, *known]), max([0.0, *known])
-    return [
-        (name, markup.number(value), 100 * (value - low) / ((high - low) or 1.0), kind)
-        for name, value, kind in found
-        if not math.isnan(value)
-    ]
 
 
 class Probes(_Tried):
@@ -210,13 +209,13 @@ class Probes(_Tried):
         self.bench.probed = result, self._of
 
     def _show(self, result: ProbeResult) -> None:
-        self.holes = [Hole.of(item, result.reward) for item in result.alarms]
+        alarms = len(result.alarms)
         minor = [item for item in result.findings if item not in result.alarms]
-        more = rendering.findings_page(result, minor) + rendering.rest_page(result)
-        cards = [hole.card(at, result.reward) for at, hole in enumerate(self.holes)]
-        told = verdict(result)
+        self.holes = [Hole(item, result.reward) for item in (*result.alarms, *minor)]
+        cards = list(enumerate(self.holes))
+        told, more = verdict(result), markup.html_of(rendering.rest_page(result))
         head = told if tried(result) in told else f"{told}; {tried(result)}"
-        self.page.value = made("probed", head, cards, markup.html_of(more))
+        self.page.value = made("probed", head, cards[:alarms], cards[alarms:], more)
 
     def _open(self, at: str) -> None:
         self.bench.open(self.holes[int(at)].opened())
@@ -234,8 +233,8 @@ class Probes(_Tried):
 
     def _fix(self, at: str) -> None:
         hole = self.holes[int(at)]
-        if hole.fix is not None:
-            self._apply(hole.fix, "", hole.line)
+        if hole.change is not None:
+            self._apply(hole.change, "", hole.line)
 
 
 class Findings(_Tried):
