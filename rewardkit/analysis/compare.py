@@ -259,14 +259,10 @@ def _forecast(
         for scores, own, name in sides
         if same and not scores.reward.split_by
     }
-    both = []
-    for scores, own, _ in sides:
-        some, read = (
-            table.iloc[own].reset_index(drop=True) for table in (scores.table, scores.rollouts.table)
-        )
-        both.append(
-            replace(scores, table=some.assign(**measures), rollouts=replace(scores.rollouts, table=read))
-        )
+    both = [
+        replace(scores, table=scores.table.iloc[own].assign(**measures), rollouts=scores.rollouts.select(own))
+        for scores, own, _ in sides
+    ]
     if not np.array_equal(both[0].rollouts.prompts, both[1].rollouts.prompts):
         why = "the rollouts in both are not of the same prompts, so nothing is compared at equal KL"
         return EqualKL("tilted", np.array([]), {}, (why,))

@@ -56,16 +56,13 @@ def signal_of(view: View, rows: NDArray[np.bool_]) -> dict[str, Any]:
     several = group_stats(rewards, groups).count > 1
     best = group_stats(primary, groups).high
 
-    def share(mask: NDArray[np.bool_]) -> float:
-        return float(mask.sum() / several.sum()) if several.any() else float("nan")
-
+    silent = pd.DataFrame({"zero_std": view.dead[which], "none_right": best == view.span(view.primary)[0]})
     paid = {name: view.scores[name][rows] for name, item in view.components.items() if item.weight}
     return {
         "groups": len(which),
         "mean_reward": pd.Series(rewards).mean(),
         "mean_primary" if view.part else f"mean_{view.primary}": pd.Series(primary).mean(),
-        "zero_std": share(view.dead[which]),
-        "none_right": share((best == view.span(view.primary)[0]) & several),
+        **{str(name): share for name, share in silent[several].mean().items()},
         "top_decile": top_decile(advantages, groups),
         "sample_size": sample_size(advantages),
         "merged_vectors": merged_vectors(paid, advantages, groups),
@@ -80,14 +77,13 @@ def over_steps(view: View, window: int) -> pd.DataFrame:
     for at, step in enumerate(known):
         inside = np.isin(steps, known[max(0, at + 1 - window) : at + 1])
         for name, values in {"reward": view.rewards, **view.scores}.items():
-            some = pd.Series(values[inside])
-            edges = some.quantile(list(QUANTILES.values()))
-            low = view.span(name)[0] if name in view.components else np.nan
+            some, scored = pd.Series(values[inside]), name in view.components
+            edges = some.quantile([*QUANTILES.values()])
             rows.append(
                 {**({"part": view.part} if view.part else {}), "step": step, "figure": name}
                 | {"rows": int(some.count()), "mean": some.mean(), "std": some.std()}
                 | dict(zip(QUANTILES, edges, strict=True))
-                | {"at_minimum": float((some == low).mean()) if name in view.components else np.nan}
+                | {"at_minimum": float((some == view.span(name)[0]).mean()) if scored else np.nan}
                 | {"zero_std": group_stats(values[inside], view.groups[inside]).dead_share}
             )
     return pd.DataFrame(rows)

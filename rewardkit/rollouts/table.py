@@ -93,7 +93,7 @@ class Rollouts:
             **columns,
         }
 
-    def select(self, rows: NDArray[np.bool_] | Sequence[int]) -> Rollouts:
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.intp] | Sequence[int]) -> Rollouts:
         """The rollouts at these positions (or where the mask is true)."""
         chosen = np.asarray(rows, dtype=None if len(rows) else int)
         return replace(self, table=self.table.iloc[np.arange(len(self))[chosen]])

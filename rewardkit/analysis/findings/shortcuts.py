@@ -103,25 +103,10 @@ def _bias(
         control, alike = view.context.label, f"with equal {view.context.label_name!r}"
     elif len(view.names) == 1:
         return
-    few = view.few
-    agree, pairs = concordance(
-        values, view.advantages[few], view.groups[few], control[few], total=len(view.owner)
-    )
-    value, count = _auc(agree, pairs), int(pairs.sum())
-    if count < FEWEST_PAIRS or max(value, 1 - value) < limit:
-        return
-    low, high = view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
-    size = np.abs(np.nan_to_num(view.advantages))
-    read = np.sort(np.argsort(-size, kind="stable")[: max(1, len(size) // 20)])
-    told = {"value": value, "interval": (max(low, 0.0), min(high, 1.0)), "n": count, **_side(value, limit)}
-    yield finding(view, code, **told, tests=tests, read=read, alike=alike, **about)
-
-
-def _side(value: float, limit: float) -> dict[str, Any]:
-    """Which way an order goes, the limit on that side, and how far from none it is."""
-    longer = value > 0.5
-    past = {"past": "above", "limit": limit} if longer else {"past": "below", "limit": 1 - limit}
-    return {**past, "longer": longer, "cost": 2 * abs(value - 0.5)}
+    if told := _ordered(view, values, view.advantages, limit, control, tests=tests):
+        size = np.abs(np.nan_to_num(view.advantages))
+        read = np.sort(np.argsort(-size, kind="stable")[: max(1, len(size) // 20)])
+        yield finding(view, code, **told, tests=tests, read=read, alike=alike, **about)
 
 
 def _follows_length(view: View, lengths: Floats, about: dict[str, Any]) -> Iterator[Finding]:
@@ -130,17 +115,33 @@ def _follows_length(view: View, lengths: Floats, about: dict[str, Any]) -> Itera
     Of graded scores: where right answers and wrong ones differ in length, that is no fault of who tells them
     apart. A label would say more, and is asked instead where there is one.
     """
-    scores, few = view.scores[view.primary], view.few
+    scores = view.scores[view.primary]
     some = scores[:FIRST]
     if view.context.label is not None or len(np.unique(some[~np.isnan(some)])) <= 2:
         return
-    agree, pairs = concordance(lengths, scores[few], view.groups[few], total=len(view.owner))
+    if told := _ordered(view, lengths, scores, SAME_THING):
+        told |= {"read": ~np.isnan(scores), "alike": "", "task": view.primary, "answers": ()}
+        yield finding(view, "length_bias", view.primary, **told, **about)
+
+
+def _ordered(
+    view: View, values: Floats, by: Floats, limit: float, alike: Floats | None = None, *, tests: int = 1
+) -> dict[str, Any]:
+    """How often `values` of the rows `view.few` order siblings as `by` does, and which way.
+
+    With the limit on that side; nothing where it is within the limit on both, or there are few pairs.
+    """
+    few = view.few
+    same = None if alike is None else alike[few]
+    agree, pairs = concordance(values, by[few], view.groups[few], same, total=len(view.owner))
     value, count = _auc(agree, pairs), int(pairs.sum())
-    if count < FEWEST_PAIRS or max(value, 1 - value) < SAME_THING:
-        return
-    told = {**share(view, agree, pairs), **_side(value, SAME_THING), "answers": ()}
-    read, more = ~np.isnan(scores), {"alike": "", "task": view.primary}
-    yield finding(view, "length_bias", view.primary, **told, read=read, **more, **about)
+    if count < FEWEST_PAIRS or max(value, 1 - value) < limit:
+        return {}
+    low, high = view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
+    longer = value > 0.5
+    past = {"past": "above", "limit": limit} if longer else {"past": "below", "limit": 1 - limit}
+    told = {"value": value, "interval": (max(low, 0.0), min(high, 1.0)), "n": count, **past}
+    return {**told, "longer": longer, "cost": 2 * abs(value - 0.5)}
 
 
 @rule("truncated_paid")
