@@ -223,9 +223,3 @@ def test_input_that_cannot_be_used_is_one_line_on_stderr_and_exit_2(
     assert result.stderr.startswith("rewardkit: ") and result.stderr.count("\n") == 1
     assert said in result.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", ["whatif", "forecast"])
-def test_help_names_what_the_command_reads(name):
-    result = CliRunner().invoke(main, [name, "-h"])
-    assert result.exit_code == 0 and "SCORES is the folder" in result.stdout
