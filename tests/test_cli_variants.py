@@ -68,16 +68,9 @@ def test_with_the_reward_itself_they_are_scored(scored):
 @pytest.mark.parametrize(
     ("arguments", "before", "after"),
     [
-        pytest.param(
-            ["--training", "scale_rewards=none"], "group", "none", id="settings alone: TRL's before"
-        ),
-        pytest.param(
-            ["--training", "scale_rewards=none", "--weight", "detail=0"],
-            "none",
-            "none",
-            id="a weight under them",
-        ),
-        pytest.param(["--weight", "detail=0"], "group", "group", id="a weight alone"),
+        (["--training", "scale_rewards=none"], "group", "none"),
+        (["--training", "scale_rewards=none", "--weight", "detail=0"], "none", "none"),
+        (["--weight", "detail=0"], "group", "group"),
     ],
 )
 def test_the_settings_before_are_others_only_where_they_are_what_changes(scored, arguments, before, after):
