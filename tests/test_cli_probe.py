@@ -204,17 +204,3 @@ def test_input_that_cannot_be_used_is_one_line_and_exit_2(folder, arguments, sen
     assert result.exit_code == 2
     (line,) = result.stderr.strip().splitlines()
     assert line.startswith("rewardkit: ") and sentence in line
-
-
-def test_hostile_completions_can_be_printed_and_sent_as_json(folder):
-    hostile = "\x1b[2J\u202e<script>\ud800\u200b"
-    rows = [
-        {"prompt": f"{hostile}{n}", "completion": f"{hostile}<answer>{n}</answer>", "ground_truth": str(n)}
-        for n in (42, 17, 83)
-    ]
-    (folder / "hostile.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    result = run("mine.py:anywhere", "hostile.jsonl", "--verbose")
-    assert result.exit_code == 0, result.stderr
-    result.stdout.encode("utf-8")
-    assert not {"\x1b", "\u202e", "\u200b"} & set(result.stdout)
-    assert record("mine.py:anywhere", "hostile.jsonl")["findings"]

@@ -11,7 +11,6 @@ from rewardkit.probes.suspects.suspect import suspect
 
 SMALL = """
 import re
-import time
 import rewardkit as rk
 
 def listed(completion, ground_truth):
@@ -22,15 +21,10 @@ def exact(completion, ground_truth):
     print("printed by the user's code")
     return completion == ground_truth
 
-def waits(completion):
-    time.sleep(0.02)
-    return 1.0
-
 def hangs(completion):
     while True:
         pass
 
-slow = rk.Reward("slow", components=[rk.Component("slow", waits)])
 hanging = rk.Reward("hanging", components=[rk.Component("hanging", hangs)])
 reward = rk.Reward("flawed", components=[rk.Component("listed", listed)])
 strict = rk.Reward("strict", components=[rk.Component("exact", exact)])

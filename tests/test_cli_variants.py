@@ -68,16 +68,9 @@ def test_with_the_reward_itself_they_are_scored(scored):
 @pytest.mark.parametrize(
     ("arguments", "before", "after"),
     [
-        pytest.param(
-            ["--training", "scale_rewards=none"], "group", "none", id="settings alone: TRL's before"
-        ),
-        pytest.param(
-            ["--training", "scale_rewards=none", "--weight", "detail=0"],
-            "none",
-            "none",
-            id="a weight under them",
-        ),
-        pytest.param(["--weight", "detail=0"], "group", "group", id="a weight alone"),
+        (["--training", "scale_rewards=none"], "group", "none"),
+        (["--training", "scale_rewards=none", "--weight", "detail=0"], "none", "none"),
+        (["--weight", "detail=0"], "group", "group"),
     ],
 )
 def test_the_settings_before_are_others_only_where_they_are_what_changes(scored, arguments, before, after):
@@ -223,9 +216,3 @@ def test_input_that_cannot_be_used_is_one_line_on_stderr_and_exit_2(
     assert result.stderr.startswith("rewardkit: ") and result.stderr.count("\n") == 1
     assert said in result.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", ["whatif", "forecast"])
-def test_help_names_what_the_command_reads(name):
-    result = CliRunner().invoke(main, [name, "-h"])
-    assert result.exit_code == 0 and "SCORES is the folder" in result.stdout

@@ -201,8 +201,7 @@ def command(
             asked = Asked.of(ctx)
             with redirect_stdout(cast(Any, Legible())):
                 answer = work(asked)
-            if answer.text:
-                emit(answer, asked.json)
+            emit(answer, asked.json)
             ctx.exit(answer.status)
 
         told = parameters(named, own or {})

@@ -54,10 +54,9 @@ class Answer:
 
 def emit(answer: Answer, as_json: bool) -> None:
     """Print what a command found: the record as one JSON object, or the text."""
-    if as_json:
-        say(json.dumps(plain(answer.record), ensure_ascii=True, allow_nan=False))
-    else:
-        say(answer.text)
+    shown = json.dumps(plain(answer.record), ensure_ascii=True, allow_nan=False) if as_json else answer.text
+    if answer.text:
+        say(shown)
     if answer.error:
         say(f"rewardkit: {answer.error}", err=True)
 
