@@ -2,6 +2,7 @@
 
 import io
 import re
+from types import SimpleNamespace
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -73,7 +74,7 @@ def test_a_histogram_says_what_most_score(values, expected):
     assert title(ax) == expected[:1].upper() + expected[1:]
 
 
-ALONE, UP = "No group has two completions with a reward", [0, 1, 0, 1]
+ALONE, UP, TIED = "No group has two completions with a reward", [0, 1, 0, 1], [1, 1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -81,26 +82,16 @@ ALONE, UP = "No group has two completions with a reward", [0, 1, 0, 1]
     [
         ("groups", {"a": [0, 1, 1, 1]}, PAIRS, "50 % of 2 groups have no signal"),
         ("groups", {"a": [0, 1, 1, 0]}, PAIRS, "All 2 groups have a signal"),
-        ("groups", {"a": [1, 1, 0, 0]}, PAIRS, "None of 2 groups has a signal"),
+        ("groups", {"a": TIED}, PAIRS, "None of 2 groups has a signal"),
         ("groups", {"a": [0, 1, 1]}, [0, 0, 1], "The only group of two or more rewards has a signal"),
         ("groups", {"a": [1, 1, 1]}, [0, 0, 1], "The only group of two or more rewards has no signal"),
         ("groups", {"a": [0, 1]}, [0, 1], ALONE),
         ("groups", {"a": [NAN] * 4}, PAIRS, ""),
         ("groups", {"a": [0] + [1] * 799}, np.arange(800) // 2, "Over 99 % of 400 groups have no signal"),
         ("weights", {"a": UP}, PAIRS, "'a' alone is paid"),
-        (
-            "weights",
-            {"a": UP, "b": [1, 1, 0, 0]},
-            PAIRS,
-            "'a' holds 100 % of the advantage with 25 % of the weight",
-        ),
+        ("weights", {"a": UP, "b": TIED}, PAIRS, "'a' holds 100 % of the advantage with 25 % of the weight"),
         ("weights", {"a": UP, "b": UP}, PAIRS, "Each component holds about what its weight says"),
-        (
-            "weights",
-            {"a": [1, 1, 0, 0]},
-            PAIRS,
-            "No group has a signal: who holds the advantage is not known",
-        ),
+        ("weights", {"a": TIED}, PAIRS, "No group has a signal: who holds the advantage is not known"),
         ("correlation", {"a": UP, "b": UP}, PAIRS, "'b' says the same as 'a' (1.00)"),
         ("correlation", {"a": UP, "b": [1, 0, 1, 0]}, PAIRS, "'b' says the opposite of 'a' (-1.00)"),
         ("correlation", {"a": UP, "b": [0, 1, 0, 0.2]}, PAIRS, "'b' says much the same as 'a' (0.83)"),
@@ -122,17 +113,13 @@ def test_a_plot_of_a_view_says_its_result(plot, columns, groups, expected):
 
 @pytest.mark.parametrize(
     ("last", "expected"),
-    [
-        (1.0, "'c' rises from 0.38 to 1.4"),
-        (-0.25, "'c' falls from 0.38 to 0.12"),
-        (0.0, "'c' stays at 0.375"),
-    ],
+    [(1.0, "rises from 0.38 to 1.4"), (-0.25, "falls from 0.38 to 0.12"), (0.0, "stays at 0.375")],
 )
 def test_the_steps_say_from_where_to_where_it_goes(last, expected):
     rows = [
         {
             "prompt_id": f"p{at // 4}",
-            "completion": "x" * at,
+            "completion": "x",
             "step": at // 8,
             "given": at % 4 / 4 + last * (at > 15),
         }
@@ -140,16 +127,25 @@ def test_the_steps_say_from_where_to_where_it_goes(last, expected):
     ]
     reward = rk.Reward("r", components=[rk.Component("c", lambda given: given, range=(-1.0, 2.0))])
     ax = plots.over_steps(rk.diagnose(rk.score(reward, rows)), "c")
-    assert title(ax) == f"{expected} over steps 0 to 3"
+    assert title(ax) == f"'c' {expected} over steps 0 to 3"
     ends = [[0, 0.375], [1, 0.375], [2, 0.375 + last], [3, 0.375 + last]]
     np.testing.assert_allclose(ax.lines[0].get_xydata(), ends)
     assert len(ax.collections) == 2 and {item.get_text() for item in ax.texts} == {"mean", "median"}
 
 
-def test_the_slices_say_which_has_most_groups_without_a_signal(diagnosis):
-    told = diagnosis.group_signal.set_index("slice")["zero_std"]
-    share = f"{100 * told.max():.0f} % of the groups have no signal, {100 * told['all']:.0f} % of all"
-    assert title(plots.slices(diagnosis)) == f"'{told.idxmax()}': {share}"
+@pytest.mark.parametrize(
+    ("values", "intervals", "expected"),
+    [
+        ((0.1, 0.6), ((0.0, 0.2), (0.4, 0.8)), "cases called 'good' have label 0.6, not 1"),
+        ((0.1, 0.9), ((0.0, 0.2), (0.8, 1.0)), "no level is clearly off its labels"),
+        ((0.1, 0.6), ((NAN, NAN), (NAN, NAN)), "no level is clearly off its labels"),
+    ],
+)
+def test_the_calibration_says_which_level_is_off(values, intervals, expected):
+    rows = zip(("poor", "good"), (0.0, 1.0), values, intervals, (9, 9), strict=True)
+    levels = [dict(zip(("level", "score", "value", "interval", "n"), row, strict=True)) for row in rows]
+    ax = plots.judge_calibration(SimpleNamespace(judge="j", calibration=levels))
+    assert title(ax) == f"'j': {expected}" and not unreadable(ax)
 
 
 # --- what is drawn
@@ -158,10 +154,7 @@ def test_the_slices_say_which_has_most_groups_without_a_signal(diagnosis):
 def test_what_was_not_drawn_apart_is_in_bins_and_what_recurs_has_its_share():
     ax = plots.distribution(np.array([0.0, 0.0, 0.0, 1.0, NAN]), label="x")
     bars = {bar.get_x() + bar.get_width() / 2: bar.get_height() for bar in ax.patches}
-    assert bars == pytest.approx({0.0: 3, 1.0: 1}) and [item.get_text() for item in ax.texts] == [
-        "75 %",
-        "25 %",
-    ]
+    assert bars == pytest.approx({0.0: 3, 1.0: 1}) and words(ax).split("\n")[:2] == ["75 %", "25 %"]
     ax = plots.distribution(RANDOM, label="x")
     assert sum(bar.get_height() for bar in ax.patches) == 900 and not ax.texts
     ax = plots.distribution(np.repeat(np.arange(101) / 100, 3), label="x")
@@ -173,12 +166,7 @@ def test_what_was_not_drawn_apart_is_in_bins_and_what_recurs_has_its_share():
 
 @pytest.mark.parametrize(
     ("values", "said"),
-    [
-        ([], "no completions"),
-        ([NAN], "nothing scored"),
-        ([INF], "1 infinite"),
-        ([1e308, -1e308], "too far apart"),
-    ],
+    [([], "no completions"), ([NAN], "nothing scored"), ([INF], "1 infinite"), ([1e308, -1e308], "too far")],
 )
 def test_what_cannot_be_drawn_is_said_in_words(values, said):
     ax = plots.distribution(np.array(values, dtype=float), label="x", span=(0.0, 1.0))
@@ -221,9 +209,8 @@ def test_bars_are_the_shares_of_the_record_with_their_intervals(diagnosis):
     assert {"61 % of the weight", "55 % of the advantage", "45 %"} <= tips
     found = ties(view)
     ax = plots.tied_pairs(found)
-    assert [bar.get_width() for bar in ax.patches][len(found) :] == pytest.approx(
-        [tie.share for tie in found]
-    )
+    bars = [bar.get_width() for bar in ax.patches][len(found) :]
+    assert bars == pytest.approx([tie.share for tie in found])
     drawn = [segment[:, 0].tolist() for segment in ax.collections[0].get_segments()]
     assert drawn == [pytest.approx(tie.interval) for tie in found]
     first = ax.get_yticklabels()[0].get_text()  # errors left rows without a reward
@@ -248,17 +235,14 @@ def test_the_slices_are_the_rows_of_the_table_and_what_was_found_in_them():
     bars = np.reshape([bar.get_width() for bar in ax.patches], (4, -1))  # the whole, without, the whole, none
     np.testing.assert_allclose(bars[[1, 3]], table[["zero_std", "none_right"]].T)
     assert names[-1] == "task=two-steps (40 groups)\n\u25b2 warn: zero_std_groups"
+    assert title(ax) == "'task=two-steps': 68 % of the groups have no signal, 28 % of all"
 
 
 def test_of_many_slices_those_with_a_finding_and_those_with_most_groups_are_drawn():
     rows = [
-        {
-            "prompt": f"{n // 2}",
-            "completion": "ab"[n % 2],
-            "data_source": f"{n // 2 % 19}",
-            "policy": f"{n // 2 % 20}",
-        }
-        for n in range(380)
+        {"prompt": f"{n}", "data_source": f"{n % 19}", "policy": f"{n % 20}", "completion": text}
+        for n in range(190)
+        for text in "ab"
     ]
     reward = rk.Reward("r", components=[rk.Component("a", lambda completion: float(completion == "a"))])
     ax = plots.slices(rk.diagnose(rk.score(reward, rk.load_rollouts(rows))))
