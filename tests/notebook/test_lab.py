@@ -352,7 +352,7 @@ def test_a_slider_by_keyboard_moves_the_tiles_and_all_is_read_in_both_themes(pag
     write_notebook(lab_folder / f"{theme}.ipynb", SHOWN.split("\n"))
     put_theme(lab, f"JupyterLab {theme}")
     run_all(page, lab, f"{theme}.ipynb")
-    page.locator(f"body[data-jp-theme-light={str(theme == 'Light').lower()}]").wait_for()
+    page.locator(f"body[data-jp-theme-light={str(theme == 'Light').lower()}]").wait_for(state="attached")
     tiles, panel = page.locator(".rewardkit-standing"), page.locator(".rewardkit-workbench").first
     handle = tab(page, "Compose").locator(".rewardkit-weight-concise .noUi-handle")
     before = tiles.inner_text()

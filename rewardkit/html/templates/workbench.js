@@ -19,6 +19,7 @@ var follow = () => {
     var name = (label && label.title) || control.title || (box && box.title);
     if (name) control.setAttribute('aria-label', name);
   });
+  all('.rewardkit-wire input', wire => { wire.tabIndex = -1; wire.setAttribute('aria-hidden', 'true'); });
   all('.rewardkit-browse', browse => {
     var page = browse.querySelector('[data-row]'), open = page ? 'open ' + page.dataset.row : '';
     browse.querySelectorAll('[role=option]').forEach(line => {

@@ -45,22 +45,8 @@ class Compose(Panel):
         self._built: Any = None
         self._gates: dict[str, Gate] = {}  # the last gate of each component that has a switch
         start = bench.start
-        self.aggregation = control(
-            widgets.Dropdown,
-            "aggregation",
-            "rewardkit-aggregation",
-            self._choose,
-            options=AGGREGATIONS,
-            value=start.aggregation or None,
-        )
-        self.scaling = control(
-            widgets.Dropdown,
-            "scale_rewards",
-            "rewardkit-scale-rewards",
-            self._choose,
-            options=SCALINGS,
-            value=start.training.scale_rewards,
-        )
+        self.aggregation = self._choice("aggregation", AGGREGATIONS, start.aggregation or None)
+        self.scaling = self._choice("scale_rewards", SCALINGS, start.training.scale_rewards)
         if start.training.name not in ("grpo", "dr_grpo", "batch"):
             self.scaling.disabled = True
             self.scaling.tooltip = f"the advantages of {start.training.name} are not scaled so"
@@ -85,6 +71,10 @@ class Compose(Panel):
         self.widget = classed(widgets.VBox([*parts, board, self.written]), "rewardkit-compose")
         bench.observe(lambda change: self._draw(), ["variant", "revised"])
         self._draw()
+
+    def _choice(self, name: str, options: Any, value: str | None) -> Any:
+        mark = f"rewardkit-{name.replace('_', '-')}"
+        return control(widgets.Dropdown, name, mark, self._choose, options=options, value=value)
 
     def _build(self, variant: Variant) -> None:
         """A row of controls for each component, and one for its gate."""

@@ -158,7 +158,7 @@ def framed(bench: Bench, *inner: Any) -> Any:
     lost = classed(widgets.HTML(f'<p role="alert">{LOST}</p>'), "rewardkit-lost")
     wire = classed(widgets.Text(tooltip="what was clicked"), "rewardkit-wire")
     wire.observe(lambda change: bench.read(change["new"]), "value")
-    first = classed(widgets.HTML(f"{markup.style()}{keys()}"), "rewardkit-script")
+    first = classed(widgets.HTML(f"{markup.style()}{keys()}"), "rewardkit-begin")
     return classed(widgets.VBox([first, wire, lost, *inner]), "rewardkit", "rewardkit-workbench", "rk-bench")
 
 
