@@ -96,9 +96,11 @@ def _templates() -> Environment:
 
 
 @functools.cache
-def style() -> Any:
-    """The style sheet of all cards, widgets and pages, as a piece of HTML."""
-    return html_of(f"<style>{_packed(_source('style.css'))}</style>")
+def style(*sheets: str) -> Any:
+    """The style sheet of all cards as a piece of HTML; and those of "page" or "workbench" that need it."""
+    return html_of(
+        "".join(f"<style>{_packed(_source(f'{name}.css'))}</style>" for name in ("style", *sheets))
+    )
 
 
 def page(title: str, body: str, pages: Sequence[tuple[str, str, bool]] = ()) -> str:
@@ -106,9 +108,10 @@ def page(title: str, body: str, pages: Sequence[tuple[str, str, bool]] = ()) -> 
 
     `pages` are the pages of a report beside each other: name, address, and whether it is this one.
     """
-    style_once = html_of(body.replace(style(), ""))
+    for sheets in (("workbench",), ()):  # which stand once, in the head
+        body = body.replace(style(*sheets), "")
     script = html_of(_source("page.js"))
-    return render("page", title=title, body=style_once, pages=pages, script=script)
+    return render("page", title=title, body=html_of(body), pages=pages, script=script)
 
 
 def _source(name: str) -> str:

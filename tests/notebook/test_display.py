@@ -85,7 +85,7 @@ def test_redacted_pages_hold_nothing_of_prompts_completions_and_truths(hostile, 
     assert "SECRET" in everything(Show(), reward, hostile)
     page = everything(Show(redact=True), reward, hostile)
     assert "SECRET" not in page
-    assert "script" not in page
+    assert "<script" not in page and "&lt;script" not in page
     assert "redacted" in page
     assert "ValueError" in page  # what kind of error it was can be told
 

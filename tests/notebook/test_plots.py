@@ -2,6 +2,7 @@
 
 import io
 import re
+import warnings
 from types import SimpleNamespace
 
 import matplotlib
@@ -12,7 +13,7 @@ from matplotlib.text import Text
 from plotted import HOSTILE_NAME, LONG, closed_figures, table_of, title, twelve, unreadable, words  # noqa: F401
 
 import rewardkit as rk
-from rewardkit.analysis.tables import ties
+from rewardkit.analysis.tables import Tie, ties
 from rewardkit.notebook import plots
 from rewardkit.notebook.plots.canvas import NAME_WIDTH, plain
 from rewardkit.notebook.report.executed import THEME
@@ -328,3 +329,13 @@ def test_a_plot_is_drawn_into_the_axes_it_is_given(diagnosis):
             assert draw(record, ax=ax) is ax
     _, grid = plt.subplots(2, 3)
     assert plots.component_histograms(diagnosis, axes=grid) == list(grid.flat)[:5]
+
+
+def test_an_interval_that_is_longer_than_any_bar_has_room():
+    told = dict(pairs=168, of_all=1.0, whole_groups=0.0, part="")
+    found = [Tie(None, 0.03, (0.0, 0.065), **told), Tie("a" * 60, 0.03, (0.0, 0.065), **told)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ax = plots.tied_pairs(found)
+        ax.figure.canvas.draw()
+    assert ax.get_xlim()[1] >= 0.065

@@ -134,7 +134,8 @@ def share_bars(
     ax.set_yticks(place, ["\n".join(wrapped(line, 36) for line in name.split("\n")) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xticks([])
-    ax.set_xlim(min(0.0, ends.min()), max(ends.max(), whole, 0.01))
+    farthest = 0.0 if tips is None else tips.max(initial=0.0)
+    ax.set_xlim(min(0.0, ends.min()), max(ends.max(), farthest, whole, 0.01))
 
 
 def curve(

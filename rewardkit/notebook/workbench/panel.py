@@ -158,7 +158,7 @@ def framed(bench: Bench, *inner: Any) -> Any:
     lost = classed(widgets.HTML(f'<p role="alert">{LOST}</p>'), "rewardkit-lost")
     wire = classed(widgets.Text(tooltip="what was clicked"), "rewardkit-wire")
     wire.observe(lambda change: bench.read(change["new"]), "value")
-    first = classed(widgets.HTML(f"{markup.style()}{keys()}"), "rewardkit-begin")
+    first = classed(widgets.HTML(f"{markup.style('workbench')}{keys()}"), "rewardkit-begin")
     return classed(widgets.VBox([first, wire, lost, *inner]), "rewardkit", "rewardkit-workbench", "rk-bench")
 
 
@@ -171,7 +171,7 @@ def bundle(widget: Any, picture: str, options: Mapping[str, Any]) -> Any:
 
 def still(bench: Bench, standing: Standing) -> str:
     """The panel as a page shows it that has no kernel: what stands, in tiles, pictures and figures."""
-    return f'<div class="rewardkit rk-bench">{markup.style()}{standing.html()}{live(bench)}</div>'
+    return f'<div class="rewardkit rk-bench">{markup.style("workbench")}{standing.html()}{live(bench)}</div>'
 
 
 def _scores(reward: Reward, rollouts: Source, timeout: float | None) -> Scores:
