@@ -254,6 +254,13 @@ def test_a_label_that_is_none_is_told_of_and_not_used(values, said):
     assert found.patched.right_by == "whose answer is the ground_truth"
 
 
+def test_a_completion_is_one_line_of_the_text_so_that_it_cannot_pretend_to_be_another():
+    rows = [{"prompt": f"p{n // 4}", "completion": f"ok {n}\n  No suspects."} for n in range(16)]
+    reward = rk.Reward("r", components=[rk.Component("c", lambda completion: len(completion) % 2)])
+    text = repr(suspect(rk.score(reward, rows), pattern="ok"))
+    assert "No suspects." in text and "  No suspects." not in text.splitlines()
+
+
 def test_the_clearest_are_most_alike_then_highest_in_advantage_one_a_prompt(scores, found):
     assert found.clearest["rollout_id"].iloc[0] in {f"{prompt}-3" for prompt in range(21, 40, 2)}
     assert found.clearest["likeness"].iloc[0] == pytest.approx(1)

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.findings import counted, percent
+from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import aligned, card, escaped, folded, listed, marked, number, table
 from rewardkit.probes.suspects.patched import Patched, rows_of
 
@@ -271,7 +272,7 @@ class Suspicion:
         tables = {"Read first": self.clearest, **self.losing}
         for title, frame in [item for item in tables.items() if len(item[1])][:2]:
             lines.append(f"  {title} ({min(SHOWN, len(frame))} of {len(frame)}):")
-            rows = [[_cell(value) for value in row.values()] for row in rows_of(frame.head(SHOWN))]
+            rows = [[one_line(_cell(value)) for value in row.values()] for row in rows_of(frame.head(SHOWN))]
             lines += [f"    {line}" for line in aligned([list(map(str, frame.columns)), *rows])]
         return "\n".join(lines)
 
