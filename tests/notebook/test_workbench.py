@@ -1025,3 +1025,11 @@ def _html_of(widget):
     value = getattr(widget, "value", None)
     found = [value] if isinstance(value, str) and type(widget).__name__ == "HTML" else []
     return found + [html for child in getattr(widget, "children", ()) for html in _html_of(child)]
+
+
+def test_a_completion_is_shown_on_a_page_that_has_no_kernel_and_offers_nothing_to_click(bench):
+    shown = bench.completion(0).data
+    rewards = bench.scores.rewards
+    assert f"<b>reward {rewards[0]:.4g}</b>" in shown and "siblings, the best first" in shown
+    assert shown.count('<span role="img"') >= 4 and "<button" not in shown
+    assert all(f"<td>{name}</td>" in shown for name in bench.reward.names)

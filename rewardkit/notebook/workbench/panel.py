@@ -8,6 +8,7 @@ from typing import Any
 
 import ipywidgets as widgets
 import pandas as pd
+from IPython.display import HTML
 
 from rewardkit.errors import InputError
 from rewardkit.html import markup
@@ -17,6 +18,7 @@ from rewardkit.notebook.workbench.case_matrix import CaseMatrix
 from rewardkit.notebook.workbench.compose import Compose
 from rewardkit.notebook.workbench.live import live
 from rewardkit.notebook.workbench.parts import Panel, classed, keys
+from rewardkit.notebook.workbench.reading import row_page
 from rewardkit.notebook.workbench.standing import Standing
 from rewardkit.notebook.workbench.tried import Findings, Probes
 from rewardkit.rewards.reward import Reward, check_reward
@@ -93,6 +95,11 @@ class Workbench:
     def flagged(self) -> list[Any]:
         """The ids of the rollouts that were flagged in Browse, for the cells below."""
         return self.scores.table["rollout_id"].iloc[list(self._bench.flagged)].tolist()
+
+    def completion(self, row: int) -> HTML:
+        """A completion by position, as Browse shows it, with what each component adds and its siblings."""
+        page = row_page(self._bench, row, still=True)
+        return HTML(f'<div class="rewardkit rk-bench">{markup.style("workbench")}{page}</div>')
 
     compose = property(lambda self: Tab(self, 0), doc="Weights, gates and aggregation, and what they do.")
     browse = property(lambda self: Tab(self, 1), doc="Completions to read, filtered, beside their siblings.")

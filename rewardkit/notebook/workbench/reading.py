@@ -19,7 +19,7 @@ from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import arguments_of, as_list, calls_of, content_text, plain_value
 from rewardkit.scoring.explain import Explanation, explained, field_spans
 
-__all__ = ["line", "opened_page", "plain"]
+__all__ = ["line", "opened_page", "plain", "row_page"]
 
 LONGEST = 12_000
 """Characters of a completion that are shown; of a longer one the middle is left out, with its number."""
@@ -67,10 +67,11 @@ def _blocks(bench: Bench, rows: Sequence[int]) -> tuple[list[float], list[float]
 
 def opened_page(bench: Bench, opened: Opened) -> str:
     """The page of what is open: a row of the rollouts, or a completion that a probe or case has."""
-    return _row(bench, opened.row) if opened.row is not None else _tried(bench, opened)
+    return row_page(bench, opened.row) if opened.row is not None else _tried(bench, opened)
 
 
-def _row(bench: Bench, row: int) -> str:
+def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
+    """A completion, its turns, fields, scores and siblings; `still`: where nothing can be clicked."""
     columns, spans = bench.scored.rollouts[row], {}
     told: dict[str, Any] = {"fields": [], "lines": [], "notes": [], "verdicts": "", "why": ""}
     try:
@@ -85,9 +86,8 @@ def _row(bench: Bench, row: int) -> str:
     text = str(bench.scored.table["completion"].iloc[row])
     shown_above = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
     others = [(name, _text(value)) for name, value in columns.items() if name not in shown_above]
-    return made(
-        "read", row, _head(bench, row), _siblings(bench, row), _said(columns, text, spans), told, others
-    )
+    head = {**_head(bench, row), "still": still}
+    return made("read", row, head, _siblings(bench, row), _said(columns, text, spans), told, others)
 
 
 def _tried(bench: Bench, opened: Opened) -> str:
