@@ -18,7 +18,7 @@ from matplotlib_inline.backend_inline import set_matplotlib_formats
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.suggestions.normalization import Normalization
 from rewardkit.analysis.suggestions.suggestion import Suggestions, normalization_blocks
-from rewardkit.findings import SEVERITY_MARKS, Finding
+from rewardkit.findings import SEVERITY_MARKS, Finding, counted
 from rewardkit.html import cards, markup
 from rewardkit.html.pages import Page
 from rewardkit.judges.report import JudgeReport
@@ -226,7 +226,7 @@ class Show:
         ]
         return _html(
             markup.table(("severity", "code", "what it means", "rollouts to read"), rows),
-            f"{len(findings)} findings",
+            counted(len(findings), "finding"),
         )
 
     def frame(

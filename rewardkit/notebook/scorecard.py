@@ -173,10 +173,12 @@ class Short:
             forecast_tile(expected, diagnosis),
             change_tile(advice),
         )
-        first = next(
-            (item.advice for item in diagnosis.findings if item.severity != "info" and item.advice), ""
+        todo = [item.advice for item in diagnosis.findings if item.severity != "info" and item.advice]
+        change = tiles[-1]
+        idle = (
+            f"Nothing has to be changed; to try: {change.figure}." if change.grade == "good" else "Nothing."
         )
-        return cls(expected.verdict, tiles, first or "Nothing was found that has to be changed.")
+        return cls(expected.verdict, tiles, todo[0] if todo else idle)
 
     @classmethod
     def found(cls, notebook: Any) -> Short | None:

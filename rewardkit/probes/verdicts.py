@@ -139,7 +139,8 @@ def allowed(probe: Probe, scale: Scale) -> Range:
     if probe.expects == "form":
         return min(scale.floor, scale.plain), scale.plain
     share = {FULL: 0.9, PAID: LOST}.get(threshold(probe, graded=False), 0.1)
-    return min(scale.floor, scale.wrong), scale.wrong + share * scale.span
+    lowest = min(scale.floor, scale.wrong) - scale.span  # a reward that is mended may well pay less
+    return lowest, scale.wrong + share * scale.span
 
 
 @dataclass(frozen=True)

@@ -230,7 +230,7 @@ def test_the_good_gallery_reward_has_only_findings_that_are_true_of_its_data():
 def test_a_diagnosis_in_a_notebook_is_a_short_page_of_harmless_html():
     diagnosis = rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic"))
     page = diagnosis._repr_html_()
-    assert "92 % of 200 groups have a signal" in page and page.count("<table ") == 3
+    assert "92 % of 200 groups have a signal" in page and page.count("<table>") == 3
     assert all(item.code in page for item in diagnosis.findings) and len(page) < 12_000
     held = diagnosis.views[0].effective_weights["detail"]
     assert f"{held:.0%}".replace("%", " %") in page

@@ -353,3 +353,10 @@ def test_what_a_fix_proposes_closes_the_hole(code):
     tag, correct = rk.extract.tag("answer"), rk.Component("right", rk.verify.numbers_equal)
     assert rk.probe(rk.Reward("mended", {"prediction": tag}, [correct]), ROWS, only=[code]).alarms == ()
     assert "rk.extract.tag(" in fix_for(finding(code, family="shotgun"))
+
+
+def test_a_reward_that_is_mended_passes_the_cases_of_the_holes_of_the_one_it_replaces():
+    flawed, mended = (rk.load_reward(f"gallery:arithmetic{name}") for name in (".flawed", ""))
+    cases = rk.load_cases(rk.probe(flawed, "gallery:arithmetic", only="padding").cases)
+    assert len(cases) == 3 and rk.check(flawed, cases).failed == 3
+    assert rk.check(mended, cases).misses == ()

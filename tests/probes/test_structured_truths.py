@@ -533,3 +533,17 @@ def keys_as_said(completion: str, ground_truth: dict[str, Any]) -> float:
 def test_one_cause_is_one_finding(score, log, code, also):
     (found,) = probed(score, log()).alarms
     assert found.code == code and also <= {*found.evidence["also"]}
+
+
+def test_siblings_that_name_parts_of_the_right_list_are_no_exploit_together():
+    read = rk.extract.first_of(rk.extract.json_value(), rk.extract.tag("answer"))
+    correct = rk.Component("correct", rk.verify.sets_equal, primary=True)
+    reward = rk.Reward("names", fields={"prediction": read}, components=[correct])
+    names = ["Ada", "Dan", "Eva", "Kim", "Lea", "Max", "Noa", "Tom"]
+    log = []
+    for place in range(16):
+        first, second = names[place % 8], names[(place + 1 + place // 8) % 8]
+        told = (f'["{first}", "{second}"]', f"{second}, {first}", f'["{first}"]', f"{first}, Zoe")
+        texts = [f"Names: <answer>{one}</answer>" for one in told]
+        log.append((f"Who met whom? {first} met {second} in Rome. (#{place})", [first, second], texts))
+    assert [item.code for item in rk.probe(reward, rows(log)).alarms] == []

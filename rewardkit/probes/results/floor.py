@@ -36,7 +36,7 @@ def leaks(seen: Seen, share: float) -> Iterator[Finding]:
     subject = max(subjects, key=lambda one: leak[one.rollout_id])
     scale, scores = seen.scale(subject), seen.known[subject.rollout_id].baseline.scores
     paid = components_at_fault(seen.weights(subject.columns), scores, {})
-    expected = scale.floor, scale.floor + share * (scale.right - scale.floor)
+    expected = scale.floor - scale.span, scale.floor + share * (scale.right - scale.floor)
     yield seen.finding(
         "leakage",
         "calibration",

@@ -50,6 +50,9 @@ def _together(told: tuple[str, ...], subject: Subject) -> Iterator[tuple[str, st
         values = [value for answer in told if (value := read_json(answer)) is not None]
         if all(isinstance(value, list) for value in values):
             items = list({json.dumps(item): item for value in values for item in value}.values())
+            right = read_json(subject.right)
+            if isinstance(right, list) and all(item in right for item in items):
+                return  # together they are no more than the right answer
             yield json.dumps(items, ensure_ascii=False), json.dumps(items[::-1], ensure_ascii=False)
     elif subject.kind == "list" and len((found := split(subject.right))[0]) > 1:
         every = dict.fromkeys(item for answer in told for item in split(answer)[0])
