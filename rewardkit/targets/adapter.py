@@ -17,11 +17,13 @@ from rewardkit.rewards.signature import is_async, parameters
 from rewardkit.rollouts.columns import ALIASES
 
 __all__ = [
+    "SAMPLE",
     "Adapter",
     "Key",
     "LacksColumn",
     "Row",
     "alike",
+    "asked_of",
     "column_of",
     "columns_asked",
     "fill",
@@ -30,6 +32,7 @@ __all__ = [
     "plain",
     "required",
     "source_of",
+    "takes_all",
     "takes_anything",
     "uses",
 ]
@@ -49,6 +52,21 @@ OF_DATA = ("prompt", "completion", "ground_truth", "data_source")
 
 FAMILIAR = ("answer", "solution", "question", "problem")
 """What functions look for in their ``**kwargs``."""
+
+
+RIGHT = "<think>6 * 7 = 42</think>\n<answer>42</answer>\nThe answer is \\boxed{42}.\n#### 42"
+SAMPLE: tuple[Row, ...] = tuple(
+    {
+        "prompt_id": "sample",
+        "prompt": "What is 6 * 7?",
+        "completion": text,
+        "ground_truth": "42",
+        "data_source": "openai/gsm8k",
+        "extra_info": {"index": 0, "split": "train"},
+    }
+    for text in (RIGHT, RIGHT.replace("=", "may well be").replace("42", "41"))  # of another length, too
+)
+"""Where no rollouts are given: one right and one wrong completion, in the usual forms of answers."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -206,9 +224,8 @@ def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
     `own` are the trainer's. Each other parameter takes the column that `source_of` says; ``**kwargs`` gets
     all columns, and the prompt and the truth also under the names that functions look for.
     """
-    asked = parameters(function)
-    everything = any(p.kind is p.VAR_KEYWORD for p in asked.values())
-    filled = {name: value for name, value in own.items() if everything or name in asked}
+    asked, everything = parameters(function), takes_all(function)
+    filled = asked_of(function, own)
     for name, p in asked.items():
         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and name not in own:
             source = source_of(p, row)
@@ -218,6 +235,17 @@ def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
         others = {name: row[CANONICAL[name]] for name in FAMILIAR if CANONICAL[name] in row} | dict(row)
         filled |= {name: value for name, value in others.items() if name not in asked and name not in own}
     return filled
+
+
+def takes_all(function: Any) -> bool:
+    """Whether it has ``**kwargs``."""
+    return any(p.kind is p.VAR_KEYWORD for p in parameters(function).values())
+
+
+def asked_of(function: Any, own: Mapping[str, Any]) -> dict[str, Any]:
+    """What a function asks for of the trainer's `own` by name; all of it for ``**kwargs``."""
+    asked, everything = parameters(function), takes_all(function)
+    return {name: value for name, value in own.items() if everything or name in asked}
 
 
 def named(function: Any) -> list[str]:
@@ -266,6 +294,7 @@ def is_atropos(value: Any) -> bool:
 
 def columns_asked(function: Any, own: Collection[str], rows: Sequence[Row]) -> dict[str, str]:
     """For the parameters that columns of these rows fill, beside the trainer's `own`: which column."""
+    rows = rows or SAMPLE
     asked = {name: p for name, p in parameters(function).items() if name not in own}
     found = {
         name: column_of(name, rows)

@@ -17,7 +17,7 @@ from rewardkit.rewards.save import Writer, write_module
 from rewardkit.rewards.source import names_bound
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.scores import versions
-from rewardkit.targets import named
+from rewardkit.targets import named, writing
 from rewardkit.targets import prove as proving
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.losses import losses
@@ -83,7 +83,7 @@ def export(
     target = named(to)
     if not isinstance(reward, Reward):
         raise RewardError(f"{preview(reward)} is no Reward; make one with rk.Reward(...) or rk.load_reward")
-    if target.write is None:
+    if target.functions is None:
         raise RewardError(f"{target.title} is a target to read only; nothing is written for it")
     path = Path(path)
     if path.suffix != ".py" or not path.stem.isidentifier():
@@ -103,8 +103,8 @@ def export(
     lost = tuple(losses(wanted, target))
     alone = target.abilities.siblings == "none"
     prepared = replace(wanted, reward=_without_transform(reward)) if alone else wanted
-    written = target.write(prepared)
-    usage = written.usage.format(path=path, module=path.stem)
+    written = writing.written(target, prepared, path)
+    usage = written.usage
     text = _text(prepared, reward, target, written, usage, lost, path)
 
     def check(module: ModuleType) -> None:

@@ -16,13 +16,11 @@ from rewardkit.errors import preview
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets.adapter import Adapter, Row, plain
 from rewardkit.targets.calling import installed, loaded
-from rewardkit.targets.exported import RewardHolder, identifier
+from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.inspect_state import evaluated, state_of, target_of
 from rewardkit.targets.making import made
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import from_messages
-from rewardkit.targets.writing import options, taken
 
 __all__ = ["TARGET", "Score", "Scorer", "functions"]
 
@@ -88,44 +86,21 @@ class Score(RewardHolder):
         prompt = state.input if isinstance(state.input, str) else told["prompt"]
         own = {"prompt": prompt, "completion": state.output.completion}
         given = {"ground_truth": target.text, "messages": told["messages"], **state.metadata, **own}
-        rated = self.rate({name: [value] for name, value in given.items()}, 1)
+        rated = self.rate_rows([given])
         scores = {name: scores[0] for name, scores in rated.scores.items()}
         return {"value": math.nan if rated.rewards[0] is None else rated.rewards[0], "metadata": scores}
 
 
 functions = Score.holding
-INSTEAD = {"Score": "dict", "mean": "list", "scorer": "lambda **_: lambda make: make()", "stderr": "list"}
-
-
-def write(export: Export) -> Written:
-    """A function with @scorer."""
-    name = identifier(export.reward.name)
-    code = f'''{taken("inspect_ai.scorer", INSTEAD)}
-
-_rate = rk.targets.inspect_ai.Score(_reward{options(export)})
-
-
-async def _score(state, target):
-    return Score(**await asyncio.to_thread(_rate, state, target))
-
-
-@scorer(metrics=[mean(), stderr()])
-def {name}():
-    """The reward as value, the scores of its components as metadata."""
-    return _score'''
-    return Written(
-        code, ("import asyncio",), f"from {{module}} import {name}\nTask(..., scorer={name}())", (name,)
-    )
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What Inspect's own `eval` gives, with a solver that says the completions again."""
     version = installed("inspect-ai", "inspect_ai")
     found = evaluated(getattr(loaded(path), written.functions[0])(), rows)
-    names = found[0].metadata if found else {}
-    scores = {name: [one.metadata[name] for one in found] for name in names}
-    return Called(f"eval of {version}", [one.value for one in found], scores)
+    rewards = [{**one.metadata, "score": one.value} for one in found]
+    return Called.of_dicts(f"eval of {version}", rewards)
 
 
 ABLE = Abilities(missing="None", waits="each")
-TARGET = Target("inspect", "Inspect", "0.3", FORM, readings, ABLE, functions, write, call)
+TARGET = Target("inspect", "Inspect", "0.3", FORM, readings, ABLE, functions, call)

@@ -13,10 +13,10 @@ from rewardkit.rewards.signature import parameters
 from rewardkit.scoring.calls import Failure
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.printed import caught_prints
-from rewardkit.targets.adapter import OF_DATA, Key, LacksColumn, Row, named
+from rewardkit.targets.adapter import OF_DATA, SAMPLE, Key, LacksColumn, Row, named
 from rewardkit.targets.exported import RewardHolder, identifier
-from rewardkit.targets.reading import JUDGED, SAMPLE, SECONDS, Allowance, Reading, Trial, tried
-from rewardkit.targets.target import Target
+from rewardkit.targets.target import JUDGED, Reading, Target
+from rewardkit.targets.trial import SECONDS, Allowance, Trial, tried
 
 __all__ = ["parts", "read"]
 
@@ -218,7 +218,7 @@ def _add(
     taken |= {"rollout", *OF_DATA, *adapter.needs, *reading.mapping.values()}  # what others may ask for
     why = (getattr(adapter.called, "__doc__", None) or "").strip().partition("\n")[0]
     numbers = reading.target != "plain" and not trial.keys  # of a trainer that takes a dict as well
-    if (not trial.works or numbers) and reading.main is not None and not reading.group:
+    if (not trial.works or numbers) and reading.main is not None and not reading.adapter.siblings:
         field = _free(f"{identifier(name)}_result", taken)  # a number or a dict: that will be seen
         fields[field] = adapter
         paid_key = Key(str(reading.main), main=True, none=reading.none)
@@ -241,7 +241,7 @@ def _add(
                 range=None,
                 columns=columns,
                 batch="group" if adapter.batch else False,
-                group=reading.group,
+                group=reading.adapter.siblings,
             )
         )
         return

@@ -16,13 +16,11 @@ from typing import Any
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Row, named, plain
+from rewardkit.targets.adapter import Adapter, Row, asked_of, named, plain
 from rewardkit.targets.calling import awaited, installed
-from rewardkit.targets.exported import RewardHolder, identifier
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.exported import RewardHolder
+from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.verifiers_trace import data_of, legacy_of, trace_of
-from rewardkit.targets.writing import answer, options
 
 __all__ = ["TARGET", "Function", "Grouped", "Legacy", "Method", "Rewards", "functions"]
 
@@ -134,7 +132,7 @@ class Legacy(Adapter):
 
     def arguments(self, rollout: Any) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """What it asks for by name; all there is for ``**kwargs``."""
-        return (), _asked(self.function, self.own(rollout))
+        return (), asked_of(self.function, self.own(rollout))
 
     def own(self, rollout: Row) -> dict[str, Any]:
         """All that it may ask for of a completion."""
@@ -151,17 +149,11 @@ class Grouped(Legacy):
         """Lists of what it asks for by name."""
         rows = [self.own(row) for row in rollout]
         lists = {many: [row[one] for row in rows] for many, one in MANY.items()}
-        return (), _asked(self.function, {**lists, "parser": rows[0]["parser"]})
+        return (), asked_of(self.function, {**lists, "parser": rows[0]["parser"]})
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """A list."""
         return plain(list(answer))
-
-
-def _asked(function: Any, own: Mapping[str, Any]) -> dict[str, Any]:
-    asked = parameters(function)
-    everything = any(p.kind is p.VAR_KEYWORD for p in asked.values())
-    return {name: value for name, value in own.items() if everything or name in asked}
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
@@ -235,7 +227,7 @@ class Rewards(RewardHolder):
 
     def __call__(self, task: Any, trace: Any) -> float:
         """The number, `missing` where there is none."""
-        rated = self.rate({name: [value] for name, value in columns_of(task, trace).items()}, 1)
+        rated = self.rate_rows([columns_of(task, trace)])
         found = (rated.rewards if self.component is None else rated.scores[self.component])[0]
         return self.missing if found is None else found
 
@@ -266,35 +258,6 @@ def functions(
     return {name: replace(held, component=name) for name in reward.names} if separate else held
 
 
-def write(export: Export) -> Written:
-    """Async functions of (task, trace), which a task takes by its configuration or in methods of its own."""
-    whole = identifier(export.reward.name)
-    names = {name: name for name in export.reward.names} if export.separate else {whole: None}
-    parts_ = [
-        f"_rate_{name} = rk.targets.verifiers.Rewards(_reward{options(export)}"
-        f"{f', component={component!r}' if component else ''})\n\n\n"
-        f"async def {name}(task, trace):\n"
-        f'    """{"The score" if component else "The reward"} of a finished trace."""\n'
-        f"    return {answer(f'_rate_{name}(task, trace)', awaited=True)}"
-        for name, component in names.items()
-    ]
-    weights = export.reward.weights if export.separate else {whole: 1.0}
-    tables = [
-        f'[env.taskset.task.rewards.{name}]\nfn = "{{path}}:{name}"\nweight = {weight:g}'
-        for name, weight in weights.items()
-    ]
-    first = next(iter(names))
-    usage = "\n".join(
-        [
-            "# in the TOML of a run:",
-            *tables,
-            f"# or in a Task, with @vf.reward(weight={weights[first]:g}):",
-            f"# async def {first}(self, trace): return await {{module}}.{first}(self.data, trace)",
-        ]
-    )
-    return Written("\n\n\n".join(parts_), ("import asyncio",), usage, tuple(names), whole=not export.separate)
-
-
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What verifiers' `Task.score` gives for a task whose configuration names the file's functions."""
     version = installed("verifiers", "verifiers", "pydantic", "renderers")
@@ -322,4 +285,4 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
 
 
 ABLE = Abilities(weights="kept", siblings="none", waits="each", turns=True)
-TARGET = Target("verifiers", "verifiers", "0.4.0", FORM, readings, ABLE, functions, write, call, parts)
+TARGET = Target("verifiers", "verifiers", "0.4.0", FORM, readings, ABLE, functions, call, parts)

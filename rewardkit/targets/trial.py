@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.calls import Calls, Failure, answered
 from rewardkit.scoring.deadlines import UNTRIED, CannotLimit, TimeLimit
 from rewardkit.targets.adapter import Adapter, Row, plain
+from rewardkit.targets.target import JUDGED, Reading
 
-__all__ = ["JUDGED", "SAMPLE", "SECONDS", "Allowance", "Reading", "Trial", "tried"]
+__all__ = ["SECONDS", "Allowance", "Trial", "tried"]
 
 SECONDS = 10.0
 """One call on the sample may take, where the caller names no time. Our choice."""
-
-JUDGED = "judged"
-"""The key under which a dict says whether there was a reward, where the trainer needs a number for each."""
 
 LATE = 2
 """Calls that take too long, after which no other is made, and as many of them all may take together. Our
@@ -28,57 +26,6 @@ FIRST = 1, 1, 2, 4
 """Rows of the first calls, after each of which it is known how long the next would take."""
 
 NOT_TRIED = f"{UNTRIED}, as calls take too long"
-
-RIGHT = "<think>6 * 7 = 42</think>\n<answer>42</answer>\nThe answer is \\boxed{42}.\n#### 42"
-SAMPLE: tuple[Row, ...] = tuple(
-    {
-        "prompt_id": "sample",
-        "prompt": "What is 6 * 7?",
-        "completion": text,
-        "ground_truth": "42",
-        "data_source": "openai/gsm8k",
-        "extra_info": {"index": 0, "split": "train"},
-    }
-    for text in (RIGHT, RIGHT.replace("=", "may well be").replace("42", "41"))  # of another length, too
-)
-"""Where no rollouts are given: one right and one wrong completion, in the usual forms of answers."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One way in which a trainer would call a function.
-
-    `form` is that trainer's signature, `reason` what of it was recognised, `mapping` which column each of the
-    trainer's arguments is taken from. `main` is the key that is paid where a dict comes back, ``None`` where
-    all are. A `sure` reading needs no further evidence: its names are used by no other trainer. Where the
-    trainer calls a function in several ways, `way` names this one ("texts", "messages"); it is `given` where
-    the rollouts are such that the trainer takes this one. It is not `provable` where the target's caller for
-    the proof does not call such functions. `none` says what becomes of the trainer where a completion gets
-    ``None``, if it does not take that for "not judged".
-    """
-
-    target: str
-    form: str
-    reason: str
-    adapter: Adapter
-    mapping: Mapping[str, str]
-    main: str | None = field(default=None, kw_only=True)
-    weight: float = field(default=1.0, kw_only=True)
-    sure: bool = field(default=False, kw_only=True)
-    way: str = field(default="", kw_only=True)
-    given: bool = field(default=False, kw_only=True)
-    provable: bool = field(default=True, kw_only=True)
-    none: str = field(default="", kw_only=True)
-
-    @property
-    def name(self) -> str:
-        """What it is called to choose it: the target, and the way where there are several."""
-        return f"{self.target}:{self.way}" if self.way else self.target
-
-    @property
-    def group(self) -> bool:
-        """Whether it gets the siblings of a group."""
-        return self.adapter.siblings
 
 
 @dataclass(frozen=True)
@@ -203,7 +150,7 @@ def tried(
     adapter = reading.adapter
     batch = adapter.batch
     handed: list[Any] = [[dict(row)] if batch else dict(row) for row in rows]
-    if reading.group:
+    if reading.adapter.siblings:
         handed = [[dict(row) for row in rows]]
     allowance = allowance or Allowance.of(limit)
     answers: list[Any] = []
@@ -219,7 +166,7 @@ def tried(
         each = allowance.take(got, min(time.monotonic() - began, limit.seconds * len(some)))
         answers += got
     answers += [Failure(NOT_TRIED)] * (len(handed) - len(answers))
-    if reading.group:
+    if reading.adapter.siblings:
         return Trial(reading, tuple(_spread(answers[0], len(rows))))
     return Trial(reading, tuple(_only(answer) if batch else answer for answer in answers))
 
