@@ -125,6 +125,11 @@ class Adapter(Made):
         """The answer as plain values."""
         return plain(answer)
 
+    def reads(self, column: str) -> bool:
+        """Whether the function's own code reads what it is handed of this column, as far as can be told."""
+        names = [name for name in parameters(self.called) if CANONICAL.get(name, name) == column]
+        return not names or any(uses(self.called, name) for name in names)
+
     def columns(self, row: Row) -> dict[str, Any]:
         """What a data set must call by the function's own names for the trainer to hand it over."""
         return {}
@@ -320,9 +325,14 @@ def takes_anything(function: Any) -> bool:
 
 
 def uses(function: Any, parameter: str) -> bool:
-    """Whether the function's own code reads the parameter; true where that cannot be told."""
-    code = getattr(function, "__code__", None)
-    if not isinstance(code, CodeType):
+    """Whether the function's own code reads the parameter; true where that cannot be told.
+
+    >>> uses(lambda completion, ground_truth: len(completion), "ground_truth")
+    False
+    """
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    if not isinstance(code, CodeType) or parameter not in code.co_varnames:
         return True
     return any(
         parameter == item or (isinstance(item, tuple) and parameter in item)

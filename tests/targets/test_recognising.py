@@ -783,3 +783,22 @@ def test_the_source_of_the_user_is_in_the_fingerprint(tmp_path):
         prints.append(load(tmp_path, source).record()["fingerprints"]["scoring"])
     assert prints[0] != prints[1] == prints[2]
     assert load(tmp_path, READ["verl"][0]).record()["sources"].keys() == {"mine.py"}
+
+
+TAKES_THE_TRUTH = """
+    class Tidy:
+        def __call__(self, completions, ground_truth, **kwargs):
+            return [float(text.startswith("<")) for text in completions]
+    def right(completions, answer, **kwargs):
+        return [float(truth in text) for text, truth in zip(completions, answer)]
+    def tidy(completions, answer, **kwargs):
+        return [float(text.startswith("<")) for text in completions]
+    def short(solution_str, ground_truth):
+        return float(len(solution_str) < 5)
+    f = [right, tidy, short, Tidy()]
+"""
+
+
+def test_a_ground_truth_that_is_taken_and_never_read_does_not_make_a_function_the_task(tmp_path):
+    reward = load(tmp_path, TAKES_THE_TRUTH, rollouts=ROLLOUTS)
+    assert reward.names == ("right", "tidy", "short", "Tidy") and reward.task == ("right",)
