@@ -22,7 +22,7 @@ from rewardkit.targets import prove as proving
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.losses import losses
 from rewardkit.targets.prove import Proof
-from rewardkit.targets.target import Export, Target, Written
+from rewardkit.targets.target import Export, Written
 
 __all__ = ["Exported", "export", "prove"]
 
@@ -104,15 +104,28 @@ def export(
     alone = target.abilities.siblings == "none"
     prepared = replace(wanted, reward=_without_transform(reward)) if alone else wanted
     written = writing.written(target, prepared, path)
-    usage = written.usage
-    text = _text(prepared, reward, target, written, usage, lost, path)
+    writer = Writer(path.parent, taken={"_reward", *names_bound(written.code)}, private=written.private)
+    body = writer.reward(prepared.reward)
+    writer.imports.update(written.imports)
+    text = writing.rendered(
+        "_file",
+        reward=reward,
+        target=target,
+        version=versions()["reward-workbench"],
+        prints=reward.record()["fingerprints"],
+        usage=written.usage,
+        losses=lost,
+        head=writer.head,
+        body=body,
+        code=written.code,
+    )
 
     def check(module: ModuleType) -> None:
         lacking = [name for name in written.functions if not hasattr(module, name)]
         assert not lacking, f"{target.name} wrote no {lacking}"
 
     write_module(path, text, f"the file for {target.title}", check)
-    made = Exported(target.name, path, lost, usage, written.functions, plan=(prepared, written))
+    made = Exported(target.name, path, lost, written.usage, written.functions, plan=(prepared, written))
     return made if verify is None else prove(made, verify)
 
 
@@ -130,42 +143,6 @@ WITHIN = 1000
 
 def _without_transform(reward: Reward) -> Reward:
     return reward.map(lambda inner: replace(inner, transform=None))
-
-
-def _text(
-    export: Export,
-    reward: Reward,
-    target: Target,
-    written: Written,
-    usage: str,
-    lost: tuple[str, ...],
-    path: Path,
-) -> str:
-    """The file: what it is, how it is used, what is lost; the reward; what is called."""
-    prints = reward.record()["fingerprints"]
-    about = [
-        f"Reward {reward.name!r} for {target.title}, written by rewardkit {versions()['reward-workbench']}.",
-        "",
-        f"Fingerprints: scoring {prints['scoring']}, reward {prints['reward']}.",
-        f"It needs the package reward-workbench; tried with {target.title} {target.versions}.",
-        "",
-        *usage.splitlines(),
-        "",
-        *(
-            [f"Lost on this trainer: {sentence}." for sentence in lost]
-            or ["Nothing is lost on this trainer."]
-        ),
-    ]
-    header = "\n".join(f"# {line}".rstrip() for paragraph in about for line in _wrapped(paragraph))
-    writer = Writer(path.parent, taken={"_reward", *names_bound(written.code)}, private=written.private)
-    body = writer.reward(export.reward)
-    writer.imports.update(written.imports)
-    return f"{header}\n\n{writer.head}\n\n\n_reward = {body}\n\n\n{written.code}\n"
-
-
-def _wrapped(paragraph: str) -> list[str]:
-    """Sentences in lines of 100; what is to be pasted as it is."""
-    return textwrap.wrap(paragraph, 100) if paragraph.endswith(".") else [paragraph]
 
 
 def prove(made: Exported, rollouts: Rollouts | str | Path | Iterable[Mapping[str, Any]]) -> Exported:

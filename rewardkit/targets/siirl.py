@@ -27,20 +27,26 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What siiRL's loader and naive reward manager make of the file."""
     version = installed("siirl", "torch", "tensordict", "loguru")
-    import torch
     from siirl.engine.reward_manager.naive import NaiveRewardManager
     from siirl.execution.scheduler.reward import load_custom_reward_function
-    from tensordict import NonTensorData, NonTensorStack, TensorDict
 
     custom = SimpleNamespace(path=str(path.resolve()), name="compute_score", reward_kwargs={})
     function = load_custom_reward_function(SimpleNamespace(custom_reward_function=custom))
-    data = TensorDict(verl.tokens(len(rows), torch), batch_size=[len(rows)])
-    for name in verl.training_columns({}):
-        data[name] = NonTensorStack(*[NonTensorData(verl.training_columns(row)[name]) for row in rows])
-    found = NaiveRewardManager(verl.Texts(rows), 0, function)(data, return_dict=True)
+    found = NaiveRewardManager(verl.Texts(rows), 0, function)(batch(rows), return_dict=True)
     extras = {name: one for name, one in found["reward_extra_info"].items() if name not in ("score", JUDGED)}
     caller = f"load_custom_reward_function and NaiveRewardManager of {version}"
     return Called(caller, found["reward_tensor"][:, 0].tolist(), extras, cast=("reward",))
+
+
+def batch(rows: Sequence[Row]) -> Any:
+    """The rows as siiRL hands them to a reward manager."""
+    import torch
+    from tensordict import NonTensorData, NonTensorStack, TensorDict
+
+    data = TensorDict(verl.tokens(len(rows), torch), batch_size=[len(rows)])
+    for name in verl.training_columns({}):
+        data[name] = NonTensorStack(*[NonTensorData(verl.training_columns(row)[name]) for row in rows])
+    return data
 
 
 TARGET = Target("siirl", "siiRL", "0.2", verl.FORM, readings, verl.ABLE, functions, call)

@@ -34,8 +34,6 @@ class Trial:
 
     reading: Reading
     answers: tuple[Any, ...]
-    by_chance: bool = False
-    """Whether it gave something else where it was called again."""
 
     @property
     def works(self) -> bool:
@@ -168,7 +166,7 @@ def tried(
     answers += [Failure(NOT_TRIED)] * (len(handed) - len(answers))
     if reading.adapter.siblings:
         return Trial(reading, tuple(_spread(answers[0], len(rows))))
-    return Trial(reading, tuple(_only(answer) if batch else answer for answer in answers))
+    return Trial(reading, tuple(_spread(answer, 1)[0] if batch else answer for answer in answers))
 
 
 def _answers(adapter: Adapter, handed: Sequence[Any], limit: TimeLimit) -> list[Any]:
@@ -181,19 +179,9 @@ def _answers(adapter: Adapter, handed: Sequence[Any], limit: TimeLimit) -> list[
 
 
 def _spread(answer: Any, count: int) -> list[Any]:
-    """The values of a list for a group; for each row a Failure that says what it is instead."""
+    """The values of a list for so many rows; for each a Failure that says what it is instead."""
     if isinstance(answer, list) and len(answer) == count:
         return answer
     size = f"{len(answer)} values" if isinstance(answer, list) else f"{answer!r}, not a list,"
-    failure = answer if isinstance(answer, Failure) else Failure(f"returned {size} for {count} completions")
-    return [failure] * count
-
-
-def _only(answer: Any) -> Any:
-    """The one value of a list for one row; a Failure that says what it is instead."""
-    if isinstance(answer, Failure):
-        return answer
-    if isinstance(answer, list) and len(answer) == 1:
-        return answer[0]
-    size = f"{len(answer)} values" if isinstance(answer, list) else f"{answer!r}, not a list,"
-    return Failure(f"returned {size} for 1 completion")
+    instead = Failure(f"returned {size} for {count} completion{'s' if count > 1 else ''}")
+    return [answer if isinstance(answer, Failure) else instead] * count

@@ -181,20 +181,13 @@ def functions(reward: Reward, *, batch: bool = False, **options: Any) -> Compute
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What verl's loader and its naive reward manager make of the file."""
     version = installed("verl", "torch", "tensordict", "omegaconf", "ray")
-    import numpy as np
-    import torch
     from omegaconf import OmegaConf
-    from verl import DataProto
     from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
     from verl.trainer.ppo.reward import get_custom_reward_fn
 
     custom = {"custom_reward_function": {"path": str(path.resolve()), "name": "compute_score"}}
     config = OmegaConf.create({"reward": custom})
-    others = {name: np.empty(len(rows), dtype=object) for name in training_columns({})}
-    for at, row in enumerate(rows):
-        for name, value in training_columns(row).items():
-            others[name][at] = value
-    data = DataProto.from_dict(tokens(len(rows), torch), non_tensors=others)
+    data = protocol(rows)
 
     async def run() -> list[dict[str, Any]]:
         manager = NaiveRewardManager(config, Texts(rows), get_custom_reward_fn(config))
@@ -215,6 +208,19 @@ class Texts:
     def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
         """The text of a completion; a prompt is -1."""
         return self.texts[int(ids[0])] if int(ids[0]) >= 0 else ""
+
+
+def protocol(rows: Sequence[Row]) -> Any:
+    """The rows as verl hands them to a reward manager."""
+    import numpy as np
+    import torch
+    from verl import DataProto
+
+    others = {name: np.empty(len(rows), dtype=object) for name in training_columns({})}
+    for at, row in enumerate(rows):
+        for name, value in training_columns(row).items():
+            others[name][at] = value
+    return DataProto.from_dict(tokens(len(rows), torch), non_tensors=others)
 
 
 def tokens(count: int, torch: Any) -> dict[str, Any]:

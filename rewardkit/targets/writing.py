@@ -14,7 +14,7 @@ from rewardkit.targets.target import Export, Target, Written
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["written"]
+__all__ = ["rendered", "written"]
 
 
 @functools.cache
@@ -26,8 +26,14 @@ def _templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
         autoescape=False,  # what is made is Python, of names and numbers that are ours
     )
+
+
+def rendered(template: str, **told: Any) -> str:
+    """The text of a template."""
+    return _templates().get_template(f"{template}.py.jinja").render(told)
 
 
 def written(target: Target, export: Export, path: Path) -> Written:
