@@ -229,14 +229,13 @@ def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
     `own` are the trainer's. Each other parameter takes the column that `source_of` says; ``**kwargs`` gets
     all columns, and the prompt and the truth also under the names that functions look for.
     """
-    asked, everything = parameters(function), takes_all(function)
     filled = asked_of(function, own)
+    asked = with_names(function)
     for name, p in asked.items():
-        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and name not in own:
-            source = source_of(p, row)
-            if source is not None:
-                filled[name] = row[source]
-    if everything:
+        source = None if name in own else source_of(p, row)
+        if source is not None:
+            filled[name] = row[source]
+    if takes_all(function):
         others = {name: row[CANONICAL[name]] for name in FAMILIAR if CANONICAL[name] in row} | dict(row)
         filled |= {name: value for name, value in others.items() if name not in asked and name not in own}
     return filled
@@ -253,13 +252,15 @@ def asked_of(function: Any, own: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in own.items() if everything or name in asked}
 
 
+def with_names(function: Any) -> dict[str, inspect.Parameter]:
+    """The parameters that have a name to ask by."""
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {name: p for name, p in parameters(function).items() if p.kind not in several}
+
+
 def named(function: Any) -> list[str]:
-    """The parameters without a default that have a name to ask by."""
-    return [
-        name
-        for name, p in parameters(function).items()
-        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    ]
+    """Those of them without a default."""
+    return [name for name, p in with_names(function).items() if p.default is p.empty]
 
 
 def required(function: Any, own: Collection[str], rows: Sequence[Row] = ()) -> tuple[str, ...]:
@@ -300,28 +301,18 @@ def is_atropos(value: Any) -> bool:
 def columns_asked(function: Any, own: Collection[str], rows: Sequence[Row]) -> dict[str, str]:
     """For the parameters that columns of these rows fill, beside the trainer's `own`: which column."""
     rows = rows or SAMPLE
-    asked = {name: p for name, p in parameters(function).items() if name not in own}
     found = {
         name: column_of(name, rows)
-        for name, p in asked.items()
-        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        and (p.default is p.empty or any(source_of(p, row) is not None for row in rows))
+        for name, p in with_names(function).items()
+        if name not in own and (p.default is p.empty or any(source_of(p, row) is not None for row in rows))
     }
-    others = [f"**{name}" for name, p in asked.items() if p.kind is p.VAR_KEYWORD]
+    others = [f"**{name}" for name, p in parameters(function).items() if p.kind is p.VAR_KEYWORD]
     return found | dict.fromkeys(others, f"all columns, some also as {', '.join(FAMILIAR)}")
 
 
 def takes_anything(function: Any) -> bool:
     """Whether it asks for nothing by name and takes all keywords, as what a decorator makes may do."""
-    kinds = {p.kind for p in parameters(function).values()}
-    return (
-        inspect.Parameter.VAR_KEYWORD
-        in kinds
-        <= {
-            inspect.Parameter.VAR_KEYWORD,
-            inspect.Parameter.VAR_POSITIONAL,
-        }
-    )
+    return takes_all(function) and not with_names(function)
 
 
 def uses(function: Any, parameter: str) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from copy import deepcopy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +23,7 @@ __all__ = ["GENERATED", "call", "documented", "id_of", "rollout_of", "task_of"]
 
 def task_of(row: Row) -> dict[str, Any]:
     """The example that a completion answers: the row without what was generated, under all usual names."""
-    left = {name: value for name, value in row.items() if name not in GENERATED}
+    left = deepcopy({name: value for name, value in row.items() if name not in GENERATED})
     return {name: value for name, value in alike(left).items() if name not in GENERATED}
 
 

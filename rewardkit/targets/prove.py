@@ -19,6 +19,7 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.score import score
 from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.target import Called, Export, Target, Written
+from rewardkit.targets.writing import rendered
 
 __all__ = ["Proof", "prove"]
 
@@ -187,28 +188,19 @@ def _is_of(target: Target, adapter: Adapter, rows: Sequence[Any]) -> bool:
     return any(reading.provable and type(reading.adapter) is type(adapter) for reading in readings)
 
 
-AS_FOUND = """_{entry} = sys.modules[{module!r}].{name}
-
-
-{begin}def {entry}(*args, **kwargs):
-    return {wait}_{entry}(*args, **kwargs)
-"""
-
-
 def _called_as_found(
     target: Target, adapters: Mapping[str, Adapter], written: Written, rows: Sequence[Any]
 ) -> Called:
     """What the trainer makes of the adapters' functions; RewardError where one is no function of a module."""
-    text = "import sys\n\n"
+    found = []
     for entry, adapter in adapters.items():
         function = adapter.function
-        module = getattr(function, "__module__", "") or type(function).__module__
         name = name_at_the_top(function)
         if not name:
             raise RewardError(f"{preview(function)} has no name at the top of a module, by which it could be")
-        waits = is_async(function)
-        begin, wait = ("async ", "await ") if waits else ("", "")
-        text += AS_FOUND.format(module=module, name=name, entry=entry, begin=begin, wait=wait)
+        module = getattr(function, "__module__", "") or type(function).__module__
+        found.append({"entry": entry, "module": module, "name": name, "waits": is_async(function)})
+    text = rendered("_as_found", functions=found)
     asked = replace(written, functions=tuple(adapters), whole=len(adapters) == 1, ours=False)
     assert target.call is not None
     with tempfile.TemporaryDirectory() as folder:

@@ -19,8 +19,7 @@ SECONDS = 10.0
 """One call on the sample may take, where the caller names no time. Our choice."""
 
 LATE = 2
-"""Calls that take too long, after which no other is made, and as many of them all may take together. Our
-choice: one may be chance."""
+"""As many calls that take too long may all calls take together. Our choice: one may be chance."""
 
 FIRST = 1, 1, 2, 4
 """Rows of the first calls, after each of which it is known how long the next would take."""
@@ -100,10 +99,9 @@ def _untried(answer: Any) -> bool:
 
 @dataclass(eq=False)
 class Allowance:
-    """What trying one function may take: `seconds`, in all its readings, and so many `late` calls."""
+    """What trying one function may take: `seconds`, in all its readings."""
 
     seconds: float
-    late: int = LATE
     starting: bool = True
 
     @classmethod
@@ -111,19 +109,14 @@ class Allowance:
         """As much as `LATE` calls that come too late take."""
         return cls(LATE * limit.seconds)
 
-    @property
-    def over(self) -> bool:
-        """Whether nothing more is to be tried."""
-        return self.seconds <= 0 or self.late <= 0
-
     def take(self, answers: Sequence[Any], seconds: float) -> float:
-        """Count the late calls and the seconds, and give those of a call.
+        """Count the seconds, and give those of a call.
 
         None where a process had to start, and to import what the function needs: that may have taken them.
         """
-        late = sum(isinstance(one, Failure) and one.late for one in answers)
+        late = any(isinstance(one, Failure) and one.late for one in answers)
         counted = 0.0 if self.starting and not late else seconds
-        self.seconds, self.late, self.starting = self.seconds - counted, self.late - late, late > 0
+        self.seconds, self.starting = self.seconds - counted, late
         return counted / len(answers)
 
 
@@ -157,7 +150,7 @@ def tried(
         left = len(handed) - len(answers)
         fit = left if each * left <= allowance.seconds else int(allowance.seconds / each)
         some = handed[len(answers) :][: min(size, fit)]
-        if allowance.over or not some:
+        if allowance.seconds <= 0 or not some:
             break
         began = time.monotonic()
         got = _answers(adapter, some, limit)

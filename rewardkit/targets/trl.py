@@ -156,15 +156,15 @@ def _columns(prompts: Any, completions: Any, columns: Mapping[str, Any]) -> dict
 
 
 def functions(
-    reward: Reward, *, columns: Mapping[str, str] | None = None, separate: bool = False
+    reward: Reward, *, separate: bool = False, **options: Any
 ) -> list[Callable[..., list[float | None]]]:
     """The reward for `GRPOTrainer(reward_funcs=...)`: one function, or one a component where `separate`.
 
     With separate functions give the weights as ``GRPOConfig(reward_weights=list(reward.weights.values()))``.
     """
     if not separate:
-        return [Combined.holding(reward, columns=columns)]
-    return [Separate.holding(reward, columns=columns, component=name) for name in reward.names]
+        return [Combined.holding(reward, **options)]
+    return [Separate.holding(reward, **options, component=name) for name in reward.names]
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:

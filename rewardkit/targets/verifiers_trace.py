@@ -128,7 +128,7 @@ def legacy_of(row: Row, *, conversational: bool, parser: Any = None) -> dict[str
     own = {
         "prompt": asked(row) if conversational else row.get("prompt"),
         "completion": turns[start:] if conversational else row.get("completion"),
-        "answer": "" if row.get("ground_truth") is None else row.get("ground_truth"),
+        "answer": "" if row.get("ground_truth") is None else known["ground_truth"],
         "task": known.get("task") or row.get("data_source") or "default",
         "info": infos[0] if infos else {},
     }

@@ -9,7 +9,7 @@ import pytest
 import rewardkit as rk
 from rewardkit.errors import RewardError
 from rewardkit.targets import ms_swift
-from rewardkit.targets.calling import loaded
+from rewardkit.targets.calling import awaited, loaded
 from rewardkit.targets.export import export
 
 ORM = """
@@ -150,12 +150,4 @@ def test_an_async_reward_becomes_an_async_class_and_not_judged_becomes_the_numbe
     made = export(reward, to="ms-swift", path=tmp_path / "slow.py", missing=-3.0)
     assert "one that is not judged gets -3" in " ".join(made.losses)
     module = loaded(made.path)
-    found = []
-    import threading
-
-    thread = threading.Thread(
-        target=lambda: found.extend(asyncio.run(module.orms["slow_one"]()(["abc", ""], solution=[1, 2])))
-    )
-    thread.start()
-    thread.join()
-    assert found == [3.0, -3.0]
+    assert awaited(module.orms["slow_one"]()(["abc", ""], solution=[1, 2])) == [3.0, -3.0]

@@ -130,12 +130,6 @@ def test_the_file_has_an_environment_that_is_done_after_a_step(tmp_path, place):
     assert extras == before
 
 
-def test_a_group_component_cannot_be_written(tmp_path):
-    reward = rk.Reward("r", components=[rk.Component("best", lambda completion: completion, group=True)])
-    with pytest.raises(RewardError, match="needs the siblings of a group"):
-        export(reward, to="skyrl-gym", path=tmp_path / "r.py")
-
-
 def test_functions_of_the_module_can_be_called_in_memory():
     step = skyrl_gym.functions(FITS)
     assert (
