@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets import verifiers
+from rewardkit.targets import verifiers_trace
 from rewardkit.targets.calling import awaited as run
 from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
@@ -265,11 +265,11 @@ def test_a_reward_that_nobody_judged_is_the_number_that_was_asked_for(load, tmp_
 def test_the_last_answer_is_the_completion_with_its_white_space_and_an_answer_of_the_root_comes_first():
     row = {"prompt": "p", "completion": " 4\n"}
     trace = trace_of(row, data_of(row))
-    assert trace.last_reply == "4" and verifiers.columns_of(data_of(row), trace)["completion"] == " 4\n"
+    assert trace.last_reply == "4" and verifiers_trace.columns_of(data_of(row), trace)["completion"] == " 4\n"
     trace.root_reply = "root"
-    assert verifiers.columns_of(data_of(row), trace)["completion"] == "root"
+    assert verifiers_trace.columns_of(data_of(row), trace)["completion"] == "root"
     silent = SimpleNamespace(messages=[], assistant_messages=[], root_reply=None)
-    assert verifiers.columns_of(SimpleNamespace(answer="4"), silent) == {
+    assert verifiers_trace.columns_of(SimpleNamespace(answer="4"), silent) == {
         "answer": "4",
         "messages": [],
         "completion": None,
