@@ -80,29 +80,29 @@ def export(
     kept, so that it can be looked at. RewardError, and no file: no such target, a function that cannot be
     written, a reward that the trainer cannot express.
     """
-    target = named(to)
-    if not isinstance(reward, Reward):
-        raise RewardError(f"{preview(reward)} is no Reward; make one with rk.Reward(...) or rk.load_reward")
-    if target.functions is None:
-        raise RewardError(f"{target.title} is a target to read only; nothing is written for it")
-    path = Path(path)
-    if path.suffix != ".py" or not path.stem.isidentifier():
-        raise RewardError(
-            f"{str(path)!r} is not the name of a Python module; give one such as "
-            f"my_reward_{identifier(to)}.py"
-        )
-    if path.exists() and not _is_export(path):
-        raise RewardError(
-            f"{str(path)!r} is there and is no file that export wrote; give another path, as it would be lost"
-        )
-    if not np.isfinite(missing):
-        raise RewardError(f"missing={missing!r} is not a finite number, which {target.title} needs")
+    target, path = named(to), Path(path)
+    apart = separate and target.abilities.weights != "kept"
+    refused: dict[str, bool] = {
+        f"{preview(reward)} is no Reward; make one with rk.Reward(...) or rk.load_reward": (
+            not isinstance(reward, Reward)
+        ),
+        f"{target.title} is a target to read only; nothing is written for it": target.functions is None,
+        f"{str(path)!r} is not the name of a Python module; give one such as my_reward_{identifier(to)}.py": (
+            path.suffix != ".py" or not path.stem.isidentifier()
+        ),
+        f"{str(path)!r} is there and is no file that export wrote; give another path, as it would be lost": (
+            path.is_file() and not _is_export(path)
+        ),
+        f"missing={missing!r} is not a finite number, which {target.title} needs": not np.isfinite(missing),
+        f"{target.title} takes one reward, without weights; export without separate": apart,
+    }
+    if said := next((sentence for sentence, is_so in refused.items() if is_so), ""):
+        raise RewardError(said)
     wanted = Export(reward, dict(columns or {}), float(missing), separate)
-    if separate and target.abilities.weights != "kept":
-        raise RewardError(f"{target.title} takes one reward, without weights; export without separate")
     lost = tuple(losses(wanted, target))
-    alone = target.abilities.siblings == "none"
-    prepared = replace(wanted, reward=_without_transform(reward)) if alone else wanted
+    prepared = wanted
+    if target.abilities.siblings == "none":
+        prepared = replace(wanted, reward=reward.map(lambda inner: replace(inner, transform=None)))
     written = writing.written(target, prepared, path)
     writer = Writer(path.parent, taken={"_reward", *names_bound(written.code)}, private=written.private)
     body = writer.reward(prepared.reward)
@@ -121,8 +121,7 @@ def export(
     )
 
     def check(module: ModuleType) -> None:
-        lacking = [name for name in written.functions if not hasattr(module, name)]
-        assert not lacking, f"{target.name} wrote no {lacking}"
+        assert all(hasattr(module, name) for name in written.functions), f"{target.name}: {written.functions}"
 
     write_module(path, text, f"the file for {target.title}", check)
     made = Exported(target.name, path, lost, written.usage, written.functions, plan=(prepared, written))
@@ -130,19 +129,10 @@ def export(
 
 
 def _is_export(path: Path) -> bool:
-    """Whether a file begins as those do that are written here."""
-    start = path.read_text(encoding="utf-8", errors="replace")[:WITHIN]
-    return start.startswith("# Reward ") and "written by rewardkit" in " ".join(
-        start.replace("#", "").split()
-    )
-
-
-WITHIN = 1000
-"""Characters, in which an export has said what it is."""
-
-
-def _without_transform(reward: Reward) -> Reward:
-    return reward.map(lambda inner: replace(inner, transform=None))
+    """Whether a file begins as those do that are written here: it has said so within its first characters."""
+    start = path.read_text(encoding="utf-8", errors="replace")[:1000]
+    said = " ".join(start.replace("#", "").split())
+    return start.startswith("# Reward ") and "written by rewardkit" in said
 
 
 def prove(made: Exported, rollouts: Rollouts | str | Path | Iterable[Mapping[str, Any]]) -> Exported:

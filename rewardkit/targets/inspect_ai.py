@@ -141,43 +141,33 @@ def metadata_of(row: Row) -> dict[str, Any]:
 
 def state_of(row: Row) -> Any:
     """A finished `TaskState`, or what stands for it: input, messages, output, metadata."""
-    turns = [(turn.get("role"), content_text(turn.get("content"))) for turn in transcript(row)]
+    turns = [(str(turn.get("role")), content_text(turn.get("content"))) for turn in transcript(row)]
     text, question = row.get("completion") or "", row.get("prompt")
+    known: dict[str, Any] = {"metadata": metadata_of(row), "completed": True}
     if find_spec("inspect_ai") is None:
-        messages = [SimpleNamespace(role=role, content=said, text=said) for role, said in turns]
-        output = SimpleNamespace(completion=text, message=messages[-1])
-        known = question if isinstance(question, str) else messages[: len(asked(row))]
+        own: list[Any] = [SimpleNamespace(role=role, content=said, text=said) for role, said in turns]
         users = [said for role, said in turns if role == "user"]
         return SimpleNamespace(
-            input=known,
+            input=question if isinstance(question, str) else own[: len(asked(row))],
             input_text=question if isinstance(question, str) else (users or [""])[-1],
-            messages=messages,
-            output=output,
-            metadata=metadata_of(row),
-            completed=True,
+            messages=own,
+            output=SimpleNamespace(completion=text, message=own[-1]),
+            **known,
         )
-    from inspect_ai.model import (
-        ChatMessageAssistant,
-        ChatMessageSystem,
-        ChatMessageTool,
-        ChatMessageUser,
-        ModelName,
-        ModelOutput,
-    )
+    from inspect_ai import model
     from inspect_ai.solver import TaskState
 
-    kinds = {"assistant": ChatMessageAssistant, "system": ChatMessageSystem, "tool": ChatMessageTool}
-    own = [kinds.get(str(role), ChatMessageUser)(content=said) for role, said in turns]
+    kinds = {"assistant": "Assistant", "system": "System", "tool": "Tool"}
+    own = [getattr(model, f"ChatMessage{kinds.get(role, 'User')}")(content=said) for role, said in turns]
     return TaskState(
-        model=ModelName(MODEL),
+        model=model.ModelName(MODEL),
         sample_id=str(row.get("rollout_id", "")),
         epoch=1,
         input=question if isinstance(question, str) else own[: len(asked(row))],
         messages=own,
         target=target_of(row),
-        output=ModelOutput.from_content(MODEL, text),
-        completed=True,
-        metadata=metadata_of(row),
+        output=model.ModelOutput.from_content(MODEL, text),
+        **known,
     )
 
 

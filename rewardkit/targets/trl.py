@@ -69,11 +69,9 @@ class Function(Adapter):
         """A list; a NaN there is a ``None``, as the trainer takes it."""
         once = isinstance(answer, Iterator)  # a generator, which the trainer takes as well
         plain = super().result(list(answer) if once else answer, rollout)
-        return (
-            plain
-            if not isinstance(plain, list)
-            else [None if isinstance(one, float) and math.isnan(one) else one for one in plain]
-        )
+        if not isinstance(plain, list):
+            return plain
+        return [None if isinstance(one, float) and math.isnan(one) else one for one in plain]
 
 
 def _texts_or_turns(rows: Sequence[Row], *, conversational: bool) -> dict[str, list[Any]]:
@@ -93,16 +91,10 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     sure = bool(ASKED & set(parameters(value)))
     if isinstance(value, type) or not (sure or takes_anything(value)) or is_atropos(value):
         return []
-    own = {name: name for name in OWN if name in named(value)}
-    needs = required(value, OWN, rows)
-    if "prompts" in own:
-        needs = ("prompt", *needs)
-    mapping = {"completions": "completion", **({"prompts": "prompt"} if "prompts" in own else {})}
-    mapping |= columns_asked(value, OWN, rows)
-    taken = next(
-        (name for name in ("completions", "completion_ids") if name in parameters(value)), "**kwargs"
-    )
-    texts = Function(value, needs=needs)
+    prompts = {"prompts": "prompt"} if "prompts" in named(value) else {}
+    mapping = {"completions": "completion", **prompts, **columns_asked(value, OWN, rows)}
+    taken = next((name for name in parameters(value) if name in ASKED), "**kwargs")
+    texts = Function(value, needs=(*prompts.values(), *required(value, OWN, rows)))
     chat = replace(texts, conversational=True)
     ways = [
         Reading("trl", FORM, f"it takes {taken}, as {form}, {TOGETHER}", adapter, mapping, way=way, sure=sure)
@@ -115,9 +107,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 class Combined(RewardHolder):
     """The whole reward as one function: ``None`` where a completion has none."""
 
-    def __call__(
-        self, prompts: Any, completions: Any, completion_ids: Any = None, **columns: Any
-    ) -> list[float | None]:
+    def __call__(self, prompts: Any, completions: Any, **columns: Any) -> list[float | None]:
         """Rewards of a batch, whose siblings are the completions of one prompt."""
         log_extra = columns.get("log_extra")
         rated = self.rate(_columns(prompts, completions, columns), len(completions))
@@ -137,9 +127,7 @@ class Separate(RewardHolder):
     def __name__(self) -> str:
         return self.component
 
-    def __call__(
-        self, prompts: Any, completions: Any, completion_ids: Any = None, **columns: Any
-    ) -> list[float | None]:
+    def __call__(self, prompts: Any, completions: Any, **columns: Any) -> list[float | None]:
         """Scores of a batch."""
         return self.rate(_columns(prompts, completions, columns), len(completions)).scores[self.component]
 
@@ -214,11 +202,10 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
-    by_name = {name: [row[at] for row in scores] for at, name in enumerate(names)}
     caller = f"GRPOTrainer._calculate_rewards of {version}"
     if written.whole:
-        return Called(caller, by_name[names[0]], cast=("reward",))
-    return Called(caller, [], by_name, cast=tuple(names))
+        return Called(caller, [row[0] for row in scores], cast=("reward",))
+    return Called(caller, [], {n: [row[at] for row in scores] for at, n in enumerate(names)}, tuple(names))
 
 
 TARGET = Target(

@@ -11,13 +11,12 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets import plain, trl
@@ -26,7 +25,7 @@ from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 
-__all__ = ["TARGET", "Function", "Listed", "Rewards", "functions"]
+__all__ = ["TARGET", "Function", "Rewards", "functions"]
 
 FORM = "f(prompts, completions, **columns) -> list[float], or f(response, answer='', **kwargs) -> float"
 OWN = ("metadata",)
@@ -75,22 +74,6 @@ def _listed(values: Any) -> list[Any]:
         return []
     plain_values = values.tolist() if hasattr(values, "tolist") else list(values)
     return [one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in plain_values]
-
-
-@dataclass(frozen=True, repr=False)
-class Listed(Made):
-    """What agent-tunix calls as `get_reward_functions`: no function, which Tunix would take for a reward."""
-
-    listed: tuple[Callable[..., Any], ...] = field(metadata={"star": True})
-
-    @property
-    def factory(self) -> str:
-        """How a file writes it."""
-        return "rk.targets.tunix.Listed"
-
-    def __call__(self) -> list[Callable[..., Any]]:
-        """The reward functions."""
-        return list(self.listed)
 
 
 def functions(reward: Reward, **options: Any) -> list[Rewards]:

@@ -31,6 +31,10 @@ def _templates() -> Environment:
     )
 
 
+IMPORTS = {"asyncio.": "import asyncio", "partial(": "from functools import partial"}
+"""What stands in the code of a template -> the line that it needs."""
+
+
 def rendered(template: str, **told: Any) -> str:
     """The text of a template."""
     return _templates().get_template(f"{template}.py.jinja").render(told)
@@ -68,7 +72,7 @@ def written(target: Target, export: Export, path: Path) -> Written:
     code = str(made).strip()
     return Written(
         code,
-        ("import asyncio",) if "asyncio." in code else (),
+        tuple(line for start, line in IMPORTS.items() if start in code),
         str(made.usage).strip(),
         tuple(getattr(made, "functions", (name,))),
         whole=not export.separate,
