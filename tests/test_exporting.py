@@ -239,18 +239,6 @@ def test_a_file_of_the_users_is_never_written_over(tmp_path):
     )
 
 
-def test_a_trainers_async_function_is_a_loss_where_nothing_is_awaited(tmp_path):
-    (tmp_path / "theirs.py").write_text(
-        "async def compute_score(solution_str, ground_truth, data_source=None, extra_info=None):\n"
-        "    return {'score': 1.0, 'length': len(solution_str)}\n"
-    )
-    reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:compute_score")
-    made = export(reward, to="siirl", path=tmp_path / "mine.py")
-    assert any("async components" in sentence for sentence in made.losses)
-    again = export(reward, to="verl", path=tmp_path / "awaited.py").path.read_text()
-    assert again.count("async def compute_score(") == 2 and "await asyncio.to_thread" in again
-
-
 def test_a_transform_is_left_out_where_completions_are_scored_alone_and_that_is_said(tmp_path):
     reward = replace(arithmetic(), transform=rk.weigh.standardise())
     made = export(reward, to="verl", path=tmp_path / "mine.py")
@@ -339,3 +327,42 @@ def test_a_proof_without_the_trainer_says_what_to_install(tmp_path):
 def test_a_record_is_plain_data(tmp_path):
     made = export(arithmetic(), to="trl", path=tmp_path / "mine.py")
     assert set(json.loads(json.dumps(made.record()))) == {"target", "path", "losses", "usage"}
+
+
+async def waits(completion):
+    return 1.0
+
+
+def one_of(function, name="u", **options):
+    return rk.Reward("r", components=[rk.Component(name, function, **options)])
+
+
+# trainer, reward, separate -> what is said to be lost there, and what is not
+LOST = {
+    "errors that are caught": ("atropos", arithmetic(), False, "an error gives the whole group 0"),
+    "the end of a query": ("openrlhf", arithmetic(), False, "without the tokens that end it"),
+    "errors that are logged": ("openrlhf", arithmetic(), False, "only logs what a function raises"),
+    "a number for all": ("openrlhf", one_of(abstains), False, "gets 0.5 and judged = 0"),
+    "without weights": ("tunix", arithmetic(), False, "adds functions up without weights"),
+    "waiting, not at all": ("siirl", one_of(waits), False, "async components (u) block: siiRL"),
+    "waiting, together": ("trl", one_of(waits), False, "async components (u) are awaited together"),
+    "a sum above 1": ("benchmax", arithmetic(), False, "in [0, 1]: the sum goes from -0.2 to 1.3"),
+    "no range": ("benchmax", one_of(siblings, range=None), False, "in [0, 1]: the sum may leave it"),
+    "a range": ("benchmax", one_of(siblings, range=(0, 5)), True, "in [0, 1]: u may leave it"),
+    "penalties": (
+        "benchmax",
+        arithmetic(),
+        True,
+        "penalties (repetition) are high where a completion is bad",
+    ),
+    "in its range": ("benchmax", one_of(siblings, weight=0.5), False, ""),
+    "all kept": ("trl", one_of(abstains), False, ""),
+}
+
+
+@pytest.mark.parametrize("kind", LOST)
+def test_what_is_lost_on_a_trainer_is_said(kind, tmp_path):
+    target, reward, separate, said = LOST[kind]
+    made = export(reward, to=target, path=tmp_path / "out.py", separate=separate, missing=0.5)
+    assert said in " ".join(made.losses)
+    assert said or "[0, 1]" not in " ".join(made.losses)

@@ -310,38 +310,6 @@ def test_every_value_is_a_finite_number_as_a_missing_one_would_empty_the_group(l
         assert any("gets -0.5" in sentence for sentence in made.losses)
 
 
-LOST = {
-    "a sum above 1": (
-        rk.load_reward("gallery:arithmetic"),
-        False,
-        "rewards in [0, 1]: the sum goes from -0.2 to 1.3",
-    ),
-    "an unbounded component": (
-        rk.Reward("u", components=[rk.Component("u", of_group, range=None)]),
-        False,
-        "rewards in [0, 1]: the sum may leave it",
-    ),
-    "a component of its own": (
-        rk.Reward("u", components=[rk.Component("u", of_group, range=(0, 5))]),
-        True,
-        "rewards in [0, 1]: u may leave it",
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", LOST)
-def test_what_leaves_the_range_that_benchmax_asks_for_is_said(kind, tmp_path):
-    reward, separate, said = LOST[kind]
-    made = export(reward, to="benchmax", path=tmp_path / "out.py", separate=separate)
-    assert any(said in sentence for sentence in made.losses), made.losses
-
-
-def test_nothing_leaves_it_where_the_weights_add_up_to_one(tmp_path):
-    reward = rk.Reward("one", components=[rk.Component("a", of_group, weight=0.5)])
-    made = export(reward, to="benchmax", path=tmp_path / "out.py")
-    assert not any("[0, 1]" in sentence for sentence in made.losses)
-
-
 def test_an_environment_that_is_sent_whole_scores_where_its_file_is_not(tmp_path):
     """As benchmax bundles one: by cloudpickle, classes and globals by value."""
     made = export(rk.load_reward("gallery:arithmetic"), to="benchmax", path=tmp_path / "out.py")

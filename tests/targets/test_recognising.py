@@ -389,15 +389,6 @@ def test_what_the_trainer_reads_but_the_log_lacks_is_asked_for(tmp_path):
     assert rewards(load(tmp_path, source), rows) == [1, 1, 1, 1]
 
 
-def test_a_batch_function_is_called_for_a_group_at_a_time(tmp_path):
-    source = """
-        def f(prompts, completions, **kwargs):
-            assert len(set(prompts)) == 1
-            return [float(len(completions))] * len(completions)
-    """
-    assert rewards(load(tmp_path, source)) == [2, 2, 2, 2]
-
-
 def test_where_a_batch_fails_only_the_rows_that_fail_alone_are_errors(tmp_path):
     source = """
         def f(completions, **kwargs):

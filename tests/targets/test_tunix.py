@@ -66,19 +66,6 @@ def test_a_batch_function_of_agent_tunix_is_read_with_values_above_one_and_below
     assert load(source, as_="tunix").origin.startswith("f read as Tunix: it takes completions, as texts")
 
 
-def test_a_list_of_functions_as_get_reward_functions_gives_it_adds_up(load, rewards):
-    source = """
-    def format(prompts, completions, **kwargs):
-        return [0.5 if "<answer>" in text else -0.5 for text in completions]
-
-    def right(prompts, completions, answer, **kwargs):
-        return [3.0 * (truth in text) for text, truth in zip(completions, answer)]
-
-    f = [format, right]
-    """
-    assert rewards(load(source)) == [3.5, 0.5, -0.5, 2.5]
-
-
 BAD = {
     "nothing": ("def f(response, answer=''): return None", [None] * 4),
     "not a number": (

@@ -254,14 +254,6 @@ def short(completion):
     return len(completion) / 10
 
 
-def test_a_reward_that_nobody_judged_is_the_number_that_was_asked_for(load, tmp_path):
-    made = export(
-        load("def f(completion): return None"), to="verifiers", path=tmp_path / "out.py", missing=-1.0
-    )
-    assert of(loaded(made.path).f, {"prompt": "p", "completion": "x"}) == -1.0
-    assert any("gets -1" in sentence for sentence in made.losses)
-
-
 def test_the_last_answer_is_the_completion_with_its_white_space_and_an_answer_of_the_root_comes_first():
     row = {"prompt": "p", "completion": " 4\n"}
     trace = trace_of(row, data_of(row))
