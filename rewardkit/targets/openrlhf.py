@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -203,13 +203,10 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
         return list(await executor._fetch_rewards_via_func(queries, prompts, labels))
 
     found = awaited(run())
-    names = [name for name in found[0].get("extra_logs") or {} if name != "judged"]
-    return Called(
-        f"SingleTurnAgentExecutor of {version}",
-        [one["rewards"].item() for one in found],
-        {name: [one["extra_logs"][name].item() for one in found] for name in names},
-        cast=("reward", *names),
-    )
+    rewards = [{**(one.get("extra_logs") or {}), "score": one["rewards"]} for one in found]
+    numbers = [{name: value.item() for name, value in one.items()} for one in rewards]
+    made = Called.of_dicts(f"SingleTurnAgentExecutor of {version}", numbers)
+    return replace(made, cast=("reward", *made.components))
 
 
 ALSO = (

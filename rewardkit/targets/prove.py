@@ -62,10 +62,8 @@ class Proof:
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        names = ("caller", "rows", "judged", "compared", "differ", "max_abs_difference")
-        found = {name: getattr(self, name) for name in names}
-        found["original"] = self.original.record() if self.original is not None else None
-        return found | {"not_original": self.not_original, "original_failed": self.original_failed}
+        original = self.original.record() if self.original is not None else None
+        return {name: one for name, one in vars(self).items() if name != "examples"} | {"original": original}
 
     def lines(self, what: str = "") -> list[str]:
         """What was found, for a person."""
