@@ -1,7 +1,6 @@
 """export(): the file, what it says, what is refused; and the functions in memory."""
 
 import copy
-import importlib.util
 import json
 import pickle
 import subprocess
@@ -14,22 +13,18 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets import named, trl, verl
+from rewardkit.targets import TARGETS, named, trl, verl
+from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
+from rewardkit.targets.exported import identifier
 
-SEVEN = ("trl", "verl", "siirl", "benchmax", "tunix", "verifiers", "openrlhf")
+WRITTEN = [target.name for target in TARGETS if target.functions is not None]
+
 ROWS = rk.load_rollouts("gallery:arithmetic").select(range(32))
 
 
 def arithmetic():
     return rk.load_reward("gallery:arithmetic")
-
-
-def module_of(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def abstains(completion):
@@ -44,7 +39,7 @@ def siblings(completion):
     return [1.0] * len(completion)
 
 
-@pytest.mark.parametrize("target", SEVEN)
+@pytest.mark.parametrize("target", WRITTEN)
 def test_a_file_says_what_it_is_how_it_is_used_and_what_is_lost(target, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)  # no bytecode is left beside it, either
     made = export(arithmetic(), to=target, path=tmp_path / "deep" / "mine.py")
@@ -69,10 +64,10 @@ def python(code, folder, sent=None):
 
 def test_files_need_the_light_core_only(tmp_path):
     """What the notebook, the tests and the trainers bring along is not imported by them."""
-    for target in SEVEN:
-        export(arithmetic(), to=target, path=tmp_path / f"for_{target}.py")
+    for target in WRITTEN:
+        export(arithmetic(), to=target, path=tmp_path / f"for_{identifier(target)}.py")
     heavy = ["IPython", "jupyterlab", "matplotlib", "papermill", "torch", "trl", "openai", "ipywidgets"]
-    code = f"import sys, {', '.join(f'for_{target}' for target in SEVEN)}; "
+    code = f"import sys, {', '.join(f'for_{identifier(target)}' for target in WRITTEN)}; "
     assert python(code + f"print([name for name in {heavy} if name in sys.modules])", tmp_path) == b"[]\n"
 
 
@@ -151,19 +146,13 @@ def test_arguments_are_not_touched():
 
 
 @pytest.mark.parametrize("dumps", [pickle.dumps, cloudpickle.dumps])
-@pytest.mark.parametrize("target", SEVEN)
-def test_functions_in_memory_survive_pickling(target, dumps):
-    function = named(target).functions(arithmetic())
-    assert pickle.loads(dumps(function)) is not None
-
-
-def test_functions_in_memory_of_a_users_file_can_be_had_in_another_process(tmp_path):
+def test_functions_in_memory_of_a_users_file_can_be_had_in_another_process(dumps, tmp_path):
     (tmp_path / "theirs.py").write_text(
         "SHARE = 0.25\n\ndef half():\n    return 2 * SHARE\n\n"
         "def f(completion, ground_truth):\n    return half()\n"
     )
     reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:f")
-    sent = pickle.dumps([pickle.dumps(named(target).functions(reward)) for target in SEVEN])
+    sent = pickle.dumps([dumps(named(target).functions(reward)) for target in WRITTEN])
     (tmp_path / "theirs.py").unlink()
     code = """
 import sys, pickle
@@ -171,7 +160,7 @@ for one in map(pickle.loads, pickle.load(sys.stdin.buffer)):
     one = one[0] if isinstance(one, list) else one
     print(one.reward(completion="x", ground_truth="y").reward)
 """
-    assert python(code, tmp_path, sent).split() == [b"0.5"] * len(SEVEN)
+    assert python(code, tmp_path, sent).split() == [b"0.5"] * len(WRITTEN)
 
 
 @pytest.mark.parametrize("how", ["pickle", "cloudpickle"])
@@ -181,10 +170,14 @@ def test_functions_of_a_file_survive_pickling_into_another_process(how, tmp_path
         for target in ("trl", "verl", "siirl", "tunix", "openrlhf")
     }
     listed = ", ".join(f"for_{target}.{name}" for target, name in made.items())
+    listed += ", for_tunix.get_reward_functions"
     imports = f"import {how}, sys, {', '.join(f'for_{target}' for target in made)}; "
     sent = python(f"{imports} sys.stdout.buffer.write({how}.dumps([{listed}]))", tmp_path)
-    read = "import sys, pickle; print(*(one.__name__ for one in pickle.load(sys.stdin.buffer)))"
-    assert python(read, tmp_path, sent).decode().split() == list(made.values())
+    read = (
+        "import sys, pickle; *given, listed = pickle.load(sys.stdin.buffer); "
+        "print(*(one.__name__ for one in [*given, *listed()]))"
+    )
+    assert python(read, tmp_path, sent).decode().split() == [*made.values(), made["tunix"]]
 
 
 REFUSED = {
@@ -246,23 +239,11 @@ def test_a_file_of_the_users_is_never_written_over(tmp_path):
     )
 
 
-def test_a_trainers_async_function_is_a_loss_where_nothing_is_awaited(tmp_path):
-    (tmp_path / "theirs.py").write_text(
-        "async def compute_score(solution_str, ground_truth, data_source=None, extra_info=None):\n"
-        "    return {'score': 1.0, 'length': len(solution_str)}\n"
-    )
-    reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:compute_score")
-    made = export(reward, to="siirl", path=tmp_path / "mine.py")
-    assert any("async components" in sentence for sentence in made.losses)
-    again = export(reward, to="verl", path=tmp_path / "awaited.py").path.read_text()
-    assert again.count("async def compute_score(") == 2 and "await asyncio.to_thread" in again
-
-
 def test_a_transform_is_left_out_where_completions_are_scored_alone_and_that_is_said(tmp_path):
     reward = replace(arithmetic(), transform=rk.weigh.standardise())
     made = export(reward, to="verl", path=tmp_path / "mine.py")
     assert any(sentence.startswith("the transform is left out: verl") for sentence in made.losses)
-    one = module_of(made.path).compute_score(solution_str="<answer>4</answer>", ground_truth="4")
+    one = loaded(made.path).compute_score(solution_str="<answer>4</answer>", ground_truth="4")
     assert one["score"] == arithmetic()(completion="<answer>4</answer>", ground_truth="4").reward
     kept = export(reward, to="trl", path=tmp_path / "kept.py")
     assert "standardise" in kept.path.read_text()
@@ -278,7 +259,7 @@ def test_a_loaded_function_goes_to_another_trainer_with_all_that_it_uses(tmp_pat
     reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:compute_score", rollouts=ROWS)
     made = export(reward, to="trl", path=tmp_path / "mine" / "mine_trl.py")
     (tmp_path / "theirs.py").unlink()
-    function = getattr(module_of(made.path), made.functions[0])
+    function = getattr(loaded(made.path), made.functions[0])
     columns = ROWS.columns()
     given = function(
         prompts=columns["prompt"], completions=columns["completion"], answer=columns["ground_truth"]
@@ -298,7 +279,7 @@ def test_a_function_called_as_the_trainers_makes_room_for_it(tmp_path):
     made = export(reward, to="verl", path=tmp_path / "mine.py")
     text = made.path.read_text()
     assert text.count("def compute_score(") == 2 and "_theirs = _run_text('theirs.py', r'''" in text
-    function = module_of(made.path).compute_score
+    function = loaded(made.path).compute_score
     assert function(data_source=None, solution_str="abcd", ground_truth="")["score"] == 2.0
     code = "import pickle, mine; print(pickle.loads(pickle.dumps(mine._reward)).name)"
     done = subprocess.run(
@@ -311,7 +292,7 @@ def test_separate_functions_give_scores_and_the_weights_go_to_the_trainer(tmp_pa
     made = export(arithmetic(), to="trl", path=tmp_path / "mine.py", separate=True)
     assert f"reward_weights={list(arithmetic().weights.values())!r}" in made.usage
     assert made.functions == arithmetic().names
-    module, columns = module_of(made.path), ROWS.columns()
+    module, columns = loaded(made.path), ROWS.columns()
     scores = rk.score(arithmetic(), ROWS)
     for name in made.functions:
         given = getattr(module, name)(
@@ -327,7 +308,7 @@ def test_a_component_may_be_called_as_the_reward_in_the_file(tmp_path):
         "rk", components=[rk.Component("reward", half), rk.Component("trl", rk.measure.regex("b"))]
     )
     made = export(reward, to="trl", path=tmp_path / "mine.py", separate=True)
-    module = module_of(made.path)
+    module = loaded(made.path)
     given = {"prompts": ["p"], "completions": ["abc"]}
     assert (module.reward(**given), module.trl(**given)) == ([0.5], [1.0])
     assert export(reward, to="trl", path=tmp_path / "whole.py").functions == ("rk_",)
@@ -346,3 +327,42 @@ def test_a_proof_without_the_trainer_says_what_to_install(tmp_path):
 def test_a_record_is_plain_data(tmp_path):
     made = export(arithmetic(), to="trl", path=tmp_path / "mine.py")
     assert set(json.loads(json.dumps(made.record()))) == {"target", "path", "losses", "usage"}
+
+
+async def waits(completion):
+    return 1.0
+
+
+def one_of(function, name="u", **options):
+    return rk.Reward("r", components=[rk.Component(name, function, **options)])
+
+
+# trainer, reward, separate -> what is said to be lost there, and what is not
+LOST = {
+    "errors that are caught": ("atropos", arithmetic(), False, "an error gives the whole group 0"),
+    "the end of a query": ("openrlhf", arithmetic(), False, "without the tokens that end it"),
+    "errors that are logged": ("openrlhf", arithmetic(), False, "only logs what a function raises"),
+    "a number for all": ("openrlhf", one_of(abstains), False, "gets 0.5 and judged = 0"),
+    "without weights": ("tunix", arithmetic(), False, "adds functions up without weights"),
+    "waiting, not at all": ("siirl", one_of(waits), False, "async components (u) block: siiRL"),
+    "waiting, together": ("trl", one_of(waits), False, "async components (u) are awaited together"),
+    "a sum above 1": ("benchmax", arithmetic(), False, "in [0, 1]: the sum goes from -0.2 to 1.3"),
+    "no range": ("benchmax", one_of(siblings, range=None), False, "in [0, 1]: the sum may leave it"),
+    "a range": ("benchmax", one_of(siblings, range=(0, 5)), True, "in [0, 1]: u may leave it"),
+    "penalties": (
+        "benchmax",
+        arithmetic(),
+        True,
+        "penalties (repetition) are high where a completion is bad",
+    ),
+    "in its range": ("benchmax", one_of(siblings, weight=0.5), False, ""),
+    "all kept": ("trl", one_of(abstains), False, ""),
+}
+
+
+@pytest.mark.parametrize("kind", LOST)
+def test_what_is_lost_on_a_trainer_is_said(kind, tmp_path):
+    target, reward, separate, said = LOST[kind]
+    made = export(reward, to=target, path=tmp_path / "out.py", separate=separate, missing=0.5)
+    assert said in " ".join(made.losses)
+    assert said or "[0, 1]" not in " ".join(made.losses)

@@ -14,7 +14,7 @@ from rewardkit.targets import TARGETS
 from rewardkit.targets.export import prove
 from rewardkit.targets.exported import identifier
 
-WRITTEN = [target.name for target in TARGETS if target.write is not None]
+WRITTEN = [target.name for target in TARGETS if target.functions is not None]
 
 
 @command(

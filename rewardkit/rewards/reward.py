@@ -184,11 +184,11 @@ class Reward:
             return tuple(declared)
         truths = {name for name in TRUTHS if name not in self.fields}
         paid = [item for item in self.components if item.weight > 0]
-        reading = [item.name for item in paid if truths & set(item.asks_for)]
+        reading = [item.name for item in paid if truths & set(item.call.reads)]
         if not reading:
             for name, call in self.field_calls.items():
-                truths |= {name} if truths & set(call.asks_for) else set()
-            reading = [item.name for item in paid if truths & set(item.asks_for)]
+                truths |= {name} if truths & set(call.reads) else set()
+            reading = [item.name for item in paid if truths & set(item.call.reads)]
             reading = reading if len(reading) < len(paid) else []
         return tuple(reading)
 

@@ -89,6 +89,12 @@ class Call:
         return (*self.positional, *self.keywords.values())
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """Those of `asks_for` that are read: a trainer's function may never look at what it is handed."""
+        told = getattr(self.function, "reads", None)
+        return tuple(column for column in self.asks_for if told is None or told(column))
+
+    @property
     def is_async(self) -> bool:
         """Whether it has to be awaited: an `async def`, or an object whose `__call__` is one."""
         return is_async(self.function)

@@ -23,43 +23,11 @@ from rewardkit.targets import (
 )
 from rewardkit.targets.target import Target
 
-__all__ = [
-    "TARGETS",
-    "atropos",
-    "benchmax",
-    "easyr1",
-    "eval_protocol",
-    "inspect_ai",
-    "ms_swift",
-    "named",
-    "openai_grader",
-    "openrlhf",
-    "plain",
-    "siirl",
-    "skyrl_gym",
-    "trl",
-    "tunix",
-    "verifiers",
-    "verl",
-]
+__all__ = ["TARGETS", "named"]
 
-TARGETS: tuple[Target, ...] = (
-    trl.TARGET,
-    verl.TARGET,
-    siirl.TARGET,
-    tunix.TARGET,
-    openrlhf.TARGET,
-    benchmax.TARGET,
-    verifiers.TARGET,
-    ms_swift.TARGET,
-    easyr1.TARGET,
-    atropos.TARGET,
-    inspect_ai.TARGET,
-    skyrl_gym.TARGET,
-    eval_protocol.TARGET,
-    openai_grader.TARGET,
-    plain.TARGET,
-)
+_FIRST = (trl, verl, siirl, tunix, openrlhf, benchmax, verifiers, ms_swift, easyr1, atropos)
+_MODULES = (*_FIRST, inspect_ai, skyrl_gym, eval_protocol, openai_grader, plain)
+TARGETS: tuple[Target, ...] = tuple(module.TARGET for module in _MODULES)
 """In the order in which a function that fits several alike is taken for one."""
 
 

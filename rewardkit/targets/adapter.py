@@ -17,11 +17,13 @@ from rewardkit.rewards.signature import is_async, parameters
 from rewardkit.rollouts.columns import ALIASES
 
 __all__ = [
+    "SAMPLE",
     "Adapter",
     "Key",
     "LacksColumn",
     "Row",
     "alike",
+    "asked_of",
     "column_of",
     "columns_asked",
     "fill",
@@ -30,6 +32,7 @@ __all__ = [
     "plain",
     "required",
     "source_of",
+    "takes_all",
     "takes_anything",
     "uses",
 ]
@@ -49,6 +52,21 @@ OF_DATA = ("prompt", "completion", "ground_truth", "data_source")
 
 FAMILIAR = ("answer", "solution", "question", "problem")
 """What functions look for in their ``**kwargs``."""
+
+
+RIGHT = "<think>6 * 7 = 42</think>\n<answer>42</answer>\nThe answer is \\boxed{42}.\n#### 42"
+SAMPLE: tuple[Row, ...] = tuple(
+    {
+        "prompt_id": "sample",
+        "prompt": "What is 6 * 7?",
+        "completion": text,
+        "ground_truth": "42",
+        "data_source": "openai/gsm8k",
+        "extra_info": {"index": 0, "split": "train"},
+    }
+    for text in (RIGHT, RIGHT.replace("=", "may well be").replace("42", "41"))  # of another length, too
+)
+"""Where no rollouts are given: one right and one wrong completion, in the usual forms of answers."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,6 +124,11 @@ class Adapter(Made):
     def result(self, answer: Any, rollout: Any) -> Any:
         """The answer as plain values."""
         return plain(answer)
+
+    def reads(self, column: str) -> bool:
+        """Whether the function's own code reads what it is handed of this column, as far as can be told."""
+        names = [name for name in parameters(self.called) if CANONICAL.get(name, name) == column]
+        return not names or any(uses(self.called, name) for name in names)
 
     def columns(self, row: Row) -> dict[str, Any]:
         """What a data set must call by the function's own names for the trainer to hand it over."""
@@ -206,27 +229,38 @@ def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
     `own` are the trainer's. Each other parameter takes the column that `source_of` says; ``**kwargs`` gets
     all columns, and the prompt and the truth also under the names that functions look for.
     """
-    asked = parameters(function)
-    everything = any(p.kind is p.VAR_KEYWORD for p in asked.values())
-    filled = {name: value for name, value in own.items() if everything or name in asked}
+    filled = asked_of(function, own)
+    asked = with_names(function)
     for name, p in asked.items():
-        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and name not in own:
-            source = source_of(p, row)
-            if source is not None:
-                filled[name] = row[source]
-    if everything:
+        source = None if name in own else source_of(p, row)
+        if source is not None:
+            filled[name] = row[source]
+    if takes_all(function):
         others = {name: row[CANONICAL[name]] for name in FAMILIAR if CANONICAL[name] in row} | dict(row)
         filled |= {name: value for name, value in others.items() if name not in asked and name not in own}
     return filled
 
 
+def takes_all(function: Any) -> bool:
+    """Whether it has ``**kwargs``."""
+    return any(p.kind is p.VAR_KEYWORD for p in parameters(function).values())
+
+
+def asked_of(function: Any, own: Mapping[str, Any]) -> dict[str, Any]:
+    """What a function asks for of the trainer's `own` by name; all of it for ``**kwargs``."""
+    asked, everything = parameters(function), takes_all(function)
+    return {name: value for name, value in own.items() if everything or name in asked}
+
+
+def with_names(function: Any) -> dict[str, inspect.Parameter]:
+    """The parameters that have a name to ask by."""
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {name: p for name, p in parameters(function).items() if p.kind not in several}
+
+
 def named(function: Any) -> list[str]:
-    """The parameters without a default that have a name to ask by."""
-    return [
-        name
-        for name, p in parameters(function).items()
-        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    ]
+    """Those of them without a default."""
+    return [name for name, p in with_names(function).items() if p.default is p.empty]
 
 
 def required(function: Any, own: Collection[str], rows: Sequence[Row] = ()) -> tuple[str, ...]:
@@ -266,34 +300,30 @@ def is_atropos(value: Any) -> bool:
 
 def columns_asked(function: Any, own: Collection[str], rows: Sequence[Row]) -> dict[str, str]:
     """For the parameters that columns of these rows fill, beside the trainer's `own`: which column."""
-    asked = {name: p for name, p in parameters(function).items() if name not in own}
+    rows = rows or SAMPLE
     found = {
         name: column_of(name, rows)
-        for name, p in asked.items()
-        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        and (p.default is p.empty or any(source_of(p, row) is not None for row in rows))
+        for name, p in with_names(function).items()
+        if name not in own and (p.default is p.empty or any(source_of(p, row) is not None for row in rows))
     }
-    others = [f"**{name}" for name, p in asked.items() if p.kind is p.VAR_KEYWORD]
+    others = [f"**{name}" for name, p in parameters(function).items() if p.kind is p.VAR_KEYWORD]
     return found | dict.fromkeys(others, f"all columns, some also as {', '.join(FAMILIAR)}")
 
 
 def takes_anything(function: Any) -> bool:
     """Whether it asks for nothing by name and takes all keywords, as what a decorator makes may do."""
-    kinds = {p.kind for p in parameters(function).values()}
-    return (
-        inspect.Parameter.VAR_KEYWORD
-        in kinds
-        <= {
-            inspect.Parameter.VAR_KEYWORD,
-            inspect.Parameter.VAR_POSITIONAL,
-        }
-    )
+    return takes_all(function) and not with_names(function)
 
 
 def uses(function: Any, parameter: str) -> bool:
-    """Whether the function's own code reads the parameter; true where that cannot be told."""
-    code = getattr(function, "__code__", None)
-    if not isinstance(code, CodeType):
+    """Whether the function's own code reads the parameter; true where that cannot be told.
+
+    >>> uses(lambda completion, ground_truth: len(completion), "ground_truth")
+    False
+    """
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    if not isinstance(code, CodeType) or parameter not in code.co_varnames:
         return True
     return any(
         parameter == item or (isinstance(item, tuple) and parameter in item)

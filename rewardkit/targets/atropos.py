@@ -15,12 +15,10 @@ from typing import Any, ClassVar
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets.adapter import Adapter, Row, fill, is_atropos, required
 from rewardkit.targets.calling import installed, loaded
-from rewardkit.targets.exported import RewardHolder, identifier
+from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.making import made
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import batch_columns
-from rewardkit.targets.writing import class_name, options, taken
 
 __all__ = ["TARGET", "Compute", "Function", "functions"]
 
@@ -74,28 +72,6 @@ class Compute(RewardHolder):
 functions = Compute.holding
 
 
-def write(export: Export) -> Written:
-    """A class for the registry."""
-    name = identifier(export.reward.name)
-    kind, name = class_name(name), f"{name}_" if name.endswith("reward") else name  # it cuts "reward" off
-    code = f'''{taken("atroposlib.envs.reward_fns", {"RewardFunction": "object", "registry": "None"})}
-
-_rewards = rk.targets.atropos.Compute(_reward{options(export)})
-
-
-class {kind}(RewardFunction):
-    """Rewards of the completions of one prompt, a list of floats."""
-
-    def compute(self, completions, **columns):
-        return _rewards(completions, **columns)
-
-
-if registry is not None:
-    registry.register({kind}, name={name!r})'''
-    usage = f'import {{module}}  # registers it\nDatasetEnvConfig(..., reward_functions=["{name}"])'
-    return Written(code, (), usage, (kind,))
-
-
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What an object of the file's class, made by Atropos' registry, gives for the rows of a prompt."""
     version = installed("atroposlib", "atroposlib")
@@ -122,4 +98,4 @@ ALSO = (
     "an error gives the whole group 0, as Atropos catches it: look for 'Error in reward function' in its log",
 )
 ABLE = Abilities(siblings="group", waits="together", also=ALSO)
-TARGET = Target("atropos", "Atropos", "0.4", FORM, readings, ABLE, functions, write, call)
+TARGET = Target("atropos", "Atropos", "0.4", FORM, readings, ABLE, functions, call)

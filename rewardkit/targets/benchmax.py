@@ -14,14 +14,11 @@ from typing import Any
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets.adapter import Adapter, Row, column_of, fill, named, plain, required
-from rewardkit.targets.benchmax_calling import call, documented
-from rewardkit.targets.benchmax_rows import GENERATED, id_of, rollout_of, task_of
+from rewardkit.targets.benchmax_calling import GENERATED, call, documented, id_of, rollout_of, task_of
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.making import made
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Abilities, Export, Target, Written
+from rewardkit.targets.target import Abilities, Reading, Target
 from rewardkit.targets.turns import from_messages, transcript
-from rewardkit.targets.writing import answer, options
 
 __all__ = ["TARGET", "Group", "Hook", "One", "Rewards", "documented", "functions", "task_of"]
 
@@ -29,34 +26,32 @@ FORM = "an environment with async compute_reward(self, rollout_id, messages, tas
 
 VERSIONS = {"completion": "0.1 to dev22", "messages": "0.1.2.dev36", "rollout": "0.2"}
 """What a hook takes -> the versions in which it does."""
-
+ORDER = {
+    "completion": ("rollout_id", "completion", "ground_truth"),
+    "messages": ("rollout_id", "messages", "task"),
+    "rollout": ("rollout",),
+}
+"""What a hook gets by position, by what it takes."""
 ONE = ("compute_reward",)
 GROUP = ("compute_group_reward", "compute_group_rewards")
-LISTS = {
-    "rollout_ids": "rollout_id",
-    "completions": "completion",
-    "ground_truths": "ground_truth",
-    "messages_list": "messages",
-    "tasks": "task",
-    "example_args_list": "example_args",
-    "termination_reasons": "termination_reason",
-}
-"""What a group's hook takes a list of."""
-
-UNWEIGHTED = "each of its rewards has weight 1 here, as the weights are in the training configuration"
-
 FROM = {
     "rollout_id": "rollout_id",
     "completion": "completion",
     "ground_truth": "ground_truth",
     "messages": "prompt and completion",
-    "rollout": "prompt, completion and the row",
-    "rollouts": "prompts, completions and the rows",
     "task": "the row",
     "example_args": "the row",
     "termination_reason": "the row",
+    "rollout": "prompt, completion and the row",
 }
-OWN = {*FROM, *LISTS, "rollouts"}
+"""What a hook takes -> what it is made of."""
+LISTS = {f"{name}s": name for name in FROM} | {
+    "messages_list": "messages",
+    "example_args_list": "example_args",
+}
+"""What a group's hook takes a list of."""
+
+UNWEIGHTED = "each of its rewards has weight 1 here, as the weights are in the training configuration"
 
 
 @dataclass(frozen=True)
@@ -107,9 +102,8 @@ class One(Adapter):
     @property
     def called(self) -> Any:
         """The method of the environment, of an object made of it where it is a class."""
-        return getattr(
-            _made(self.function) if isinstance(self.function, type) else self.function, self.method
-        )
+        owner = _made(self.function) if isinstance(self.function, type) else self.function
+        return getattr(owner, self.method)
 
     def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """A rollout, or what the hook names of one."""
@@ -133,24 +127,14 @@ class One(Adapter):
         }
 
 
-ORDER = {
-    "completion": ("rollout_id", "completion", "ground_truth"),
-    "messages": ("rollout_id", "messages", "task"),
-    "rollout": ("rollout",),
-}
-"""What a hook gets, by what it takes."""
-
-
 def _by_name(
     method: Callable[..., Any], order: Sequence[str], own: Mapping[str, Any], row: Row
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
     """What a hook takes by name; the documented ones by position where it calls them something else."""
-    asked = named(method)
-    renamed = [name for name in asked[: len(order)] if name not in own]
+    first = named(method)[: len(order)]
     filled = fill(method, row, own)
-    if not renamed:
+    if own.keys() >= set(first):
         return (), filled
-    first = asked[: len(order)]
     return [own[name] for name in order[: len(first)]], {n: v for n, v in filled.items() if n not in first}
 
 
@@ -166,7 +150,7 @@ class Group(One):
         if takes(method) == "rollout":
             return ([rollout_of(row, at) for at, row in enumerate(rollout)],), {}
         rows = [super(Group, self).own(row) for row in rollout]
-        own = {many: [row[one] for row in rows] for many, one in LISTS.items()}
+        own = {many: [row[one] for row in rows] for many, one in LISTS.items() if one != "rollout"}
         many = {one: name for name, one in LISTS.items()}
         return _by_name(method, [many[name] for name in ORDER[takes(method)]], own, {})
 
@@ -187,23 +171,22 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     if not isinstance(value, Hook):
         return []
     kind = Group if value.method in GROUP else One
-    one = kind(value.environment, method=value.method)
-    method = one.called
-    form = takes(method)
-    own = {name: LISTS.get(name, name) for name in parameters(method) if name in OWN}
-    leading = dict(zip(named(method), ORDER[form], strict=False))  # these may be called something else
-    others = required(method, {*OWN, *leading}, rows)
-    needs = [*others, *(["ground_truth"] if {"ground_truth", "ground_truths"} & set(named(method)) else [])]
-    mapping = {name: FROM[one] for name, one in leading.items() if name not in OWN}
-    mapping |= {name: FROM[one] for name, one in own.items()}
+    method = kind(value.environment, method=value.method).called
+    form, asked = takes(method), named(method)
+    leading = dict(zip(asked, ORDER[form], strict=False))  # these may be called something else
+    known = {name: LISTS.get(name, name) for name in parameters(method) if LISTS.get(name, name) in FROM}
+    others = required(method, {*known, *leading}, rows)
+    truth = ["ground_truth"] if {"ground_truth", "ground_truths"} & set(asked) else []
+    mapping = {name: FROM[one] for name, one in (leading | known).items()}
     mapping |= {name: column_of(name, rows) for name in others}
-    texts = kind(value.environment, method=value.method, needs=tuple(dict.fromkeys(needs)))
-    ways = [texts, *([replace(texts, conversational=True)] if form == "completion" else [])]
+    texts = kind(value.environment, method=value.method, needs=tuple(dict.fromkeys([*others, *truth])))
+    ways = {"": texts}
+    if form == "completion":
+        ways = {"texts": texts, "messages": replace(texts, conversational=True)}
     what = "messages" if form == "messages" else f"a {form}"
     reason = f"its {value.method} takes {what}, as in {VERSIONS[form]}; {UNWEIGHTED}"
     return [
-        Reading("benchmax", FORM, reason, way, mapping, sure=True, way=name)
-        for way, name in zip(ways, ("texts", "messages") if len(ways) > 1 else ("",), strict=True)
+        Reading("benchmax", FORM, reason, way, mapping, sure=True, way=name) for name, way in ways.items()
     ]
 
 
@@ -219,15 +202,8 @@ class Rewards(RewardHolder):
             {**from_messages(turns), **{name: task[name] for name in task or () if name not in GENERATED}}
             for turns, task in zip(messages, tasks, strict=True)
         ]
-        names = dict.fromkeys(name for row in rows for name in row)
-        given = {name: [row.get(name) for row in rows] for name in names}
-        if not self.separate:
-            return [{"reward": reward} for reward in self.numbers(given, len(rows))]
-        scores = self.rate(given, len(rows)).scores
-        filled = {
-            name: [self.missing if one is None else one for one in values] for name, values in scores.items()
-        }
-        return [{name: values[at] for name, values in filled.items()} for at in range(len(rows))]
+        rewards, scores = self.rate_rows(rows).numbers(self.missing)
+        return scores if self.separate else [{"reward": reward} for reward in rewards]
 
     def of_rollouts(self, rollouts: Sequence[Any]) -> dict[str, dict[str, float]]:
         """Of 0.2's rollouts, by their ids."""
@@ -242,64 +218,6 @@ def functions(reward: Reward, *, separate: bool = False, **options: Any) -> Rewa
     return Rewards.holding(reward, separate=separate, **options)
 
 
-def needs_siblings(reward: Reward) -> bool:
-    """Whether a component or the transform is of a whole group, so that the group's hook must be used."""
-    return any(
-        one.transform is not None or any(item.group for item in one.components) for one in reward.inner
-    )
-
-
-HOOKS = {
-    False: """    async def compute_reward(self, rollout):
-        return ({of_rollouts})[rollout.rollout_id]
-
-
-{second}
-    async def compute_reward(self, rollout_id, messages, task, **kwargs):
-        return ({of_messages})[0]""",
-    True: """    async def compute_group_rewards(self, rollouts):
-        return {of_rollouts}
-
-
-{second}
-    async def compute_reward(self, rollout_id, messages, task, **kwargs):
-        return {{}}  # all is given by the group's hook
-
-    async def compute_group_reward(self, rollout_ids, messages_list, tasks, **kwargs):
-        return {of_messages}""",
-}
-
-
-def write(export: Export) -> Written:
-    """Two classes to inherit from, one for each API; their hook is the group's where siblings are needed."""
-    siblings = needs_siblings(export.reward)
-    lists = ("rollouts", "messages_list, tasks") if siblings else ("[rollout]", "[messages], [task]")
-    hooks = HOOKS[siblings].format(
-        of_rollouts=answer(f"_rewards.of_rollouts({lists[0]})", awaited=True),
-        of_messages=answer(f"_rewards.of_messages({lists[1]})", awaited=True),
-        second='''class MessagesReward:
-    """For the documented API (0.1.2.dev36): class MyEnv(MessagesReward, BaseEnv)."""
-''',
-    )
-    apart = ", separate=True" if export.separate else ""
-    code = f'''_rewards = rk.targets.benchmax.Rewards(_reward{options(export)}{apart})
-
-
-class RolloutReward:
-    """For benchmax 0.2: class MyEnv(RolloutReward, BaseEnv)."""
-
-{hooks}'''
-    weights = export.reward.weights if export.separate else {"reward": 1.0}
-    listed = ", ".join(f"{name}: {weight:g}" for name, weight in weights.items())
-    usage = f"""from {{module}} import RolloutReward    # benchmax 0.2
-class MyEnv(RolloutReward, BaseEnv): ...
-from {{module}} import MessagesReward   # the documented API, 0.1.2.dev36
-class MyEnv(MessagesReward, BaseEnv): ...
-weights in the training configuration: {listed}"""
-    whole = not export.separate
-    return Written(code, ("import asyncio",), usage, ("RolloutReward", "MessagesReward"), whole=whole)
-
-
 ALSO = ("the weights of rewards are in the training configuration of benchmax, not in the file",)
 ABLE = Abilities(weights="kept", siblings="group", waits="each", turns=True, bounds=(0.0, 1.0), also=ALSO)
-TARGET = Target("benchmax", "benchmax", "0.2.5", FORM, readings, ABLE, functions, write, call, parts)
+TARGET = Target("benchmax", "benchmax", "0.2.5", FORM, readings, ABLE, functions, call, parts)

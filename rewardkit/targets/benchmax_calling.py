@@ -1,21 +1,51 @@
-"""benchmax's side: its own loop over rows that were sampled before, and the form that it documents."""
+"""benchmax's side: a row as it has it; its own loop over rows that were sampled, and the one it documents."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from copy import deepcopy
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from rewardkit.errors import RewardError
-from rewardkit.targets.adapter import Row
-from rewardkit.targets.benchmax_rows import task_of
+from rewardkit.rollouts.columns import ALIASES
+from rewardkit.targets.adapter import Row, alike
 from rewardkit.targets.calling import awaited, installed, loaded
 from rewardkit.targets.target import Called, Written
 from rewardkit.targets.turns import transcript
 
-__all__ = ["call", "documented"]
+__all__ = ["GENERATED", "call", "documented", "id_of", "rollout_of", "task_of"]
+
+
+def task_of(row: Row) -> dict[str, Any]:
+    """The example that a completion answers: the row without what was generated, under all usual names."""
+    left = deepcopy({name: value for name, value in row.items() if name not in GENERATED})
+    return {name: value for name, value in alike(left).items() if name not in GENERATED}
+
+
+GENERATED = {*ALIASES["completion"], *ALIASES["messages"], *ALIASES["rollout_id"]}
+
+
+def id_of(row: Row, at: int) -> str:
+    """The id of a rollout; by its place where the row has none."""
+    return str(row.get("rollout_id", f"sample-{at}"))
+
+
+def rollout_of(row: Row, at: int = 0) -> Any:
+    """A row as 0.2's BaseRollout; as what looks like one where benchmax is not loaded."""
+    base = sys.modules.get("benchmax.envs.base")
+    kind = getattr(base, "BaseRollout", SimpleNamespace)
+    turns, reason = transcript(row), row.get("termination_reason") or "finished"
+    rollout = kind(
+        rollout_id=id_of(row, at), termination_reason=reason, messages=turns, example_args=task_of(row)
+    )
+    if kind is SimpleNamespace:
+        rollout.split, rollout.rewards, rollout.error = "train", None, None
+    return rollout
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:

@@ -14,10 +14,8 @@ from typing import Any, ClassVar
 
 from rewardkit.targets.adapter import Adapter, Row, named, plain
 from rewardkit.targets.calling import loaded
-from rewardkit.targets.exported import RewardHolder, finite
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Abilities, Called, Export, Target, Written
-from rewardkit.targets.writing import options
+from rewardkit.targets.exported import RewardHolder
+from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 
 __all__ = ["TARGET", "ComputeScore", "Function", "functions"]
 
@@ -35,16 +33,19 @@ class Function(Adapter):
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """The dict. ValueError: it is something else, or lacks what is paid."""
-        return _paid(plain(answer))
+        found = plain(answer)
+        if not isinstance(found, Mapping) or "overall" not in found:
+            raise ValueError(f"returned {found!r} for a response; EasyR1 expects a dict with 'overall'")
+        return found
 
 
 @dataclass(frozen=True, repr=False)
-class Functions(Adapter):
+class Functions(Function):
     """A function of a list of such dicts: here of a group."""
 
     batch: ClassVar[bool] = True
 
-    def arguments(self, rollout: Sequence[Row]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Any) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """The dicts of the rollouts."""
         return [[_input(row) for row in rollout]], {}
 
@@ -53,7 +54,7 @@ class Functions(Adapter):
         found = plain(answer)
         if not isinstance(found, list):
             raise ValueError(f"returned {found!r}; EasyR1 expects a list of dicts with 'overall'")
-        return [_paid(one) for one in found]
+        return [super(Functions, self).result(one, rollout) for one in found]
 
 
 def _input(row: Row) -> dict[str, Any]:
@@ -63,38 +64,32 @@ def _input(row: Row) -> dict[str, Any]:
     return {"response": text, LENGTH: length, "ground_truth": deepcopy(truth)}
 
 
-def _paid(one: Any) -> Mapping[str, Any]:
-    if not isinstance(one, Mapping) or "overall" not in one:
-        raise ValueError(f"returned {one!r} for a response; EasyR1 expects a dict with 'overall'")
-    return one
+WAYS = {"batch": Functions, "sequential": Function}
+KINDS = {"reward_inputs": "batch", "reward_input": "sequential"}
+"""The name of the one argument -> how the function is called, where its file has no REWARD_TYPE."""
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """Those of a function whose one argument is called so, or whose file has a REWARD_TYPE: both ways."""
     kind, asked = getattr(value, "__globals__", {}).get("REWARD_TYPE"), named(value)
-    if (
-        isinstance(value, type)
-        or len(asked) != 1
-        or not (kind or asked[0] in ("reward_input", "reward_inputs"))
-    ):
+    if isinstance(value, type) or len(asked) != 1 or not (kind or asked[0] in KINDS):
         return []
-    many = kind != "sequential" if kind else asked[0] == "reward_inputs"
     counted = LENGTH if any(LENGTH in row for row in rows) else "the words of completion"
     mapping = {"response": "completion", LENGTH: counted, "ground_truth": "ground_truth"}
-    kinds = (Functions, Function) if many else (Function, Functions)
-    ways: list[Adapter] = [kind(value, needs=("completion",)) for kind in kinds]
+    reason = f"it takes {asked[0]}"
+    likely = KINDS[asked[0]] if not kind else kind if kind in WAYS else "batch"
     return [
         Reading(
             "easyr1",
             FORM,
-            f"it takes {asked[0]}",
-            adapter,
+            reason,
+            way(value, needs=("completion",)),
             mapping,
             main="overall",
             sure=True,
-            way="batch" if adapter.batch else "sequential",
+            way=name,
         )
-        for adapter in ways
+        for name, way in sorted(WAYS.items(), key=lambda item: item[0] != likely)
     ]
 
 
@@ -104,37 +99,21 @@ class ComputeScore(RewardHolder):
 
     def __call__(self, reward_inputs: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
         """For each ``overall``, ``judged`` (1.0, or 0.0 where there was no reward) and the scores."""
-        given = {name: [one.get(name) for one in reward_inputs] for name in ("ground_truth", LENGTH)}
-        given["completion"] = [one["response"] for one in reward_inputs]
-        found = finite(self.rate(given, len(reward_inputs)), self.missing)
-        return [one | {"overall": one.pop("score")} for one in found]
+        known = ("ground_truth", LENGTH)
+        rows = [{"completion": one["response"], **{n: one.get(n) for n in known}} for one in reward_inputs]
+        return [one | {"overall": one.pop("score")} for one in self.dicts(rows)]
 
 
 functions = ComputeScore.holding
-
-
-def write(export: Export) -> Written:
-    """A `compute_score` for lists, and the line that says so."""
-    code = f'''REWARD_TYPE = "batch"
-
-_score = rk.targets.easyr1.ComputeScore(_reward{options(export)})
-
-
-def compute_score(reward_inputs):
-    """For each response the reward as overall, judged (1, or 0 where there is none), and the scores."""
-    return _score(reward_inputs)'''
-    return Written(code, (), "worker.reward.reward_function={path}:compute_score", ("compute_score",))
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What the lines of `compute_reward_batch`, written again here, make of the file."""
     module = loaded(path)
     assert module.REWARD_TYPE == "batch"
-    found = module.compute_score([Function(None).arguments(row)[0][0] for row in rows])
-    scores = {name: [one[name] for one in found] for name in found[0] if name not in ("overall", "judged")}
     caller = "a copy in small of compute_reward_batch (EasyR1 has no wheel)"
-    return Called(caller, [one["overall"] for one in found], scores)
+    return Called.of_dicts(caller, module.compute_score([_input(row) for row in rows]), "overall")
 
 
-ABLE = Abilities(waits="together", columns=("completion", "ground_truth", LENGTH))
-TARGET = Target("easyr1", "EasyR1", "2026-07", FORM, readings, ABLE, functions, write, call)
+ABLE = Abilities(judged=True, waits="together", columns=("completion", "ground_truth", LENGTH))
+TARGET = Target("easyr1", "EasyR1", "2026-07", FORM, readings, ABLE, functions, call)

@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Row, fill, named, required
+from rewardkit.targets.adapter import Adapter, Row, fill, named, required, takes_all
 from rewardkit.targets.calling import each, installed, loaded
-from rewardkit.targets.exported import RewardHolder, identifier
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.exported import RewardHolder
+from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import from_messages, transcript
-from rewardkit.targets.writing import answer, options, taken, waits
 
 __all__ = ["TARGET", "Evaluate", "Function", "functions"]
 
@@ -53,14 +51,12 @@ def _valid(one: Mapping[str, Any]) -> Any:
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """That of a function that is decorated, or asks for messages and takes what else there is."""
     asked, mode = parameters(value), getattr(value, "_reward_function_mode", None)
-    everything = any(p.kind is p.VAR_KEYWORD for p in asked.values())
-    if isinstance(value, type) or named(value)[:1] != ["messages"] or not everything or mode == "batch":
+    takes = named(value)[:1] == ["messages"] and takes_all(value)
+    if isinstance(value, type) or not takes or mode == "batch":
         return []
     needs = required(value, ("messages",), rows)
-    mapping = {
-        "messages": "prompt and completion",
-        **{name: name for name in ("ground_truth",) if name in asked},
-    }
+    mapping = {"messages": "prompt and completion"}
+    mapping |= {"ground_truth": "ground_truth"} if "ground_truth" in asked else {}
     reason = "it is a @reward_function" if mode else "it takes messages and keywords"
     adapter = Function(value, needs=("completion", *needs))
     return [Reading("eval-protocol", FORM, reason, adapter, mapping, main="score", sure=mode is not None)]
@@ -74,7 +70,7 @@ class Evaluate(RewardHolder):
         """Score and metrics; what is not judged is marked as not valid."""
         turns = [one.model_dump(exclude_none=True) if hasattr(one, "model_dump") else one for one in messages]
         given = {**kwargs, "ground_truth": ground_truth, **from_messages(turns)}
-        rated = self.rate({name: [value] for name, value in given.items()}, 1)
+        rated = self.rate_rows([given])
         metrics = {name: self._result(scores[0]) for name, scores in rated.scores.items()}
         return {**self._result(rated.rewards[0]), "metrics": metrics}
 
@@ -87,31 +83,13 @@ class Evaluate(RewardHolder):
 functions = Evaluate.holding
 
 
-def write(export: Export) -> Written:
-    """A decorated function, asynchronous where the reward has async components."""
-    name, awaited = identifier(export.reward.name), waits(export)
-    code = f'''{taken("eval_protocol", {"EvaluateResult": "dict", "reward_function": "lambda made: made"})}
-
-_evaluate = rk.targets.eval_protocol.Evaluate(_reward{options(export)})
-
-
-@reward_function
-{"async def" if awaited else "def"} {name}(messages, ground_truth=None, **kwargs):
-    """The reward as score, the scores of its components as metrics."""
-    return EvaluateResult(**{answer("_evaluate(messages, ground_truth, **kwargs)", awaited=awaited)})'''
-    usage = f"from {{module}} import {name}\n{name}(messages=[...], ground_truth=...)"
-    return Written(code, ("import asyncio",) if awaited else (), usage, (name,))
-
-
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What the file's function gives, behind eval-protocol's own decorator."""
     version = installed("eval-protocol", "eval_protocol")
     function = getattr(loaded(path), written.functions[0])
     assert function._reward_function_mode == "pointwise"
-    found = each(Function(function), rows)
-    scores = {name: [one[name] for one in found] for name in found[0] if name != "score"} if found else {}
-    return Called(f"reward_function of {version}", [one["score"] for one in found], scores)
+    return Called.of_dicts(f"reward_function of {version}", each(Function(function), rows))
 
 
 ABLE = Abilities(missing="None", turns=True)
-TARGET = Target("eval-protocol", "eval-protocol", "0.3", FORM, readings, ABLE, functions, write, call)
+TARGET = Target("eval-protocol", "eval-protocol", "0.3", FORM, readings, ABLE, functions, call)

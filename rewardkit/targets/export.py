@@ -17,12 +17,12 @@ from rewardkit.rewards.save import Writer, write_module
 from rewardkit.rewards.source import names_bound
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.scores import versions
-from rewardkit.targets import named
+from rewardkit.targets import named, writing
 from rewardkit.targets import prove as proving
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.losses import losses
 from rewardkit.targets.prove import Proof
-from rewardkit.targets.target import Export, Target, Written
+from rewardkit.targets.target import Export, Written
 
 __all__ = ["Exported", "export", "prove"]
 
@@ -80,92 +80,59 @@ def export(
     kept, so that it can be looked at. RewardError, and no file: no such target, a function that cannot be
     written, a reward that the trainer cannot express.
     """
-    target = named(to)
-    if not isinstance(reward, Reward):
-        raise RewardError(f"{preview(reward)} is no Reward; make one with rk.Reward(...) or rk.load_reward")
-    if target.write is None:
-        raise RewardError(f"{target.title} is a target to read only; nothing is written for it")
-    path = Path(path)
-    if path.suffix != ".py" or not path.stem.isidentifier():
-        raise RewardError(
-            f"{str(path)!r} is not the name of a Python module; give one such as "
-            f"my_reward_{identifier(to)}.py"
-        )
-    if path.exists() and not _is_export(path):
-        raise RewardError(
-            f"{str(path)!r} is there and is no file that export wrote; give another path, as it would be lost"
-        )
-    if not np.isfinite(missing):
-        raise RewardError(f"missing={missing!r} is not a finite number, which {target.title} needs")
+    target, path = named(to), Path(path)
+    apart = separate and target.abilities.weights != "kept"
+    refused: dict[str, bool] = {
+        f"{preview(reward)} is no Reward; make one with rk.Reward(...) or rk.load_reward": (
+            not isinstance(reward, Reward)
+        ),
+        f"{target.title} is a target to read only; nothing is written for it": target.functions is None,
+        f"{str(path)!r} is not the name of a Python module; give one such as my_reward_{identifier(to)}.py": (
+            path.suffix != ".py" or not path.stem.isidentifier()
+        ),
+        f"{str(path)!r} is there and is no file that export wrote; give another path, as it would be lost": (
+            path.is_file() and not _is_export(path)
+        ),
+        f"missing={missing!r} is not a finite number, which {target.title} needs": not np.isfinite(missing),
+        f"{target.title} takes one reward, without weights; export without separate": apart,
+    }
+    if said := next((sentence for sentence, is_so in refused.items() if is_so), ""):
+        raise RewardError(said)
     wanted = Export(reward, dict(columns or {}), float(missing), separate)
-    if separate and target.abilities.weights != "kept":
-        raise RewardError(f"{target.title} takes one reward, without weights; export without separate")
     lost = tuple(losses(wanted, target))
-    alone = target.abilities.siblings == "none"
-    prepared = replace(wanted, reward=_without_transform(reward)) if alone else wanted
-    written = target.write(prepared)
-    usage = written.usage.format(path=path, module=path.stem)
-    text = _text(prepared, reward, target, written, usage, lost, path)
+    prepared = wanted
+    if target.abilities.siblings == "none":
+        prepared = replace(wanted, reward=reward.map(lambda inner: replace(inner, transform=None)))
+    written = writing.written(target, prepared, path)
+    writer = Writer(path.parent, taken={"_reward", *names_bound(written.code)}, private=written.private)
+    body = writer.reward(prepared.reward)
+    writer.imports.update(written.imports)
+    text = writing.rendered(
+        "_file",
+        reward=reward,
+        target=target,
+        version=versions()["reward-workbench"],
+        prints=reward.record()["fingerprints"],
+        usage=written.usage,
+        losses=lost,
+        head=writer.head,
+        body=body,
+        code=written.code,
+    )
 
     def check(module: ModuleType) -> None:
-        lacking = [name for name in written.functions if not hasattr(module, name)]
-        assert not lacking, f"{target.name} wrote no {lacking}"
+        assert all(hasattr(module, name) for name in written.functions), f"{target.name}: {written.functions}"
 
     write_module(path, text, f"the file for {target.title}", check)
-    made = Exported(target.name, path, lost, usage, written.functions, plan=(prepared, written))
+    made = Exported(target.name, path, lost, written.usage, written.functions, plan=(prepared, written))
     return made if verify is None else prove(made, verify)
 
 
 def _is_export(path: Path) -> bool:
-    """Whether a file begins as those do that are written here."""
-    start = path.read_text(encoding="utf-8", errors="replace")[:WITHIN]
-    return start.startswith("# Reward ") and "written by rewardkit" in " ".join(
-        start.replace("#", "").split()
-    )
-
-
-WITHIN = 1000
-"""Characters, in which an export has said what it is."""
-
-
-def _without_transform(reward: Reward) -> Reward:
-    return reward.map(lambda inner: replace(inner, transform=None))
-
-
-def _text(
-    export: Export,
-    reward: Reward,
-    target: Target,
-    written: Written,
-    usage: str,
-    lost: tuple[str, ...],
-    path: Path,
-) -> str:
-    """The file: what it is, how it is used, what is lost; the reward; what is called."""
-    prints = reward.record()["fingerprints"]
-    about = [
-        f"Reward {reward.name!r} for {target.title}, written by rewardkit {versions()['reward-workbench']}.",
-        "",
-        f"Fingerprints: scoring {prints['scoring']}, reward {prints['reward']}.",
-        f"It needs the package reward-workbench; tried with {target.title} {target.versions}.",
-        "",
-        *usage.splitlines(),
-        "",
-        *(
-            [f"Lost on this trainer: {sentence}." for sentence in lost]
-            or ["Nothing is lost on this trainer."]
-        ),
-    ]
-    header = "\n".join(f"# {line}".rstrip() for paragraph in about for line in _wrapped(paragraph))
-    writer = Writer(path.parent, taken={"_reward", *names_bound(written.code)}, private=written.private)
-    body = writer.reward(export.reward)
-    writer.imports.update(written.imports)
-    return f"{header}\n\n{writer.head}\n\n\n_reward = {body}\n\n\n{written.code}\n"
-
-
-def _wrapped(paragraph: str) -> list[str]:
-    """Sentences in lines of 100; what is to be pasted as it is."""
-    return textwrap.wrap(paragraph, 100) if paragraph.endswith(".") else [paragraph]
+    """Whether a file begins as those do that are written here: it has said so within its first characters."""
+    start = path.read_text(encoding="utf-8", errors="replace")[:1000]
+    said = " ".join(start.replace("#", "").split())
+    return start.startswith("# Reward ") and "written by rewardkit" in said
 
 
 def prove(made: Exported, rollouts: Rollouts | str | Path | Iterable[Mapping[str, Any]]) -> Exported:

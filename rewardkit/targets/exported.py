@@ -20,10 +20,10 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import ERROR, GATED, SCORED, Outcomes
-from rewardkit.targets.reading import JUDGED
+from rewardkit.targets.target import JUDGED
 from rewardkit.workers.pool import MODULE_SOURCE, by_value
 
-__all__ = ["Rated", "RewardHolder", "canonical", "finite"]
+__all__ = ["Rated", "RewardHolder", "identifier"]
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,16 @@ class Rated:
     rewards: list[float | None]
     scores: dict[str, list[float | None]]
     notes: list[dict[str, Any]]
+
+    def numbers(self, missing: float) -> tuple[list[float], list[dict[str, float]]]:
+        """The rewards, and for each completion its scores by name, with `missing` where there is none."""
+
+        def filled(values: list[float | None]) -> list[float]:
+            return [missing if value is None else value for value in values]
+
+        columns = {name: filled(values) for name, values in self.scores.items()}
+        rows = [{name: values[at] for name, values in columns.items()} for at in range(len(self.rewards))]
+        return filled(self.rewards), rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,49 +81,52 @@ class RewardHolder(Made):
     def rate(self, given: Mapping[str, Sequence[Any]], count: int) -> Rated:
         """Rewards and scores of `count` completions, siblings being those of one prompt.
 
-        RewardError: a column is asked for that the trainer did not give.
+        What went wrong is logged, once for each reason. RewardError: a column is asked for that the trainer
+        did not give.
         """
-        return rate(self.reward, canonical(given, self.columns), count)
-
-    def numbers(self, given: Mapping[str, Sequence[Any]], count: int) -> list[float]:
-        """The rewards alone, with `missing` where there is none."""
-        rewards = self.rate(given, count).rewards
-        return [self.missing if reward is None else reward for reward in rewards]
-
-    def rate_one(self, given: Mapping[str, Any]) -> dict[str, float]:
-        """The same of one completion, every value finite: the reward as ``score``, ``judged``, the scores."""
-        rated = self.rate({name: [value] for name, value in given.items()}, 1)
-        return finite(rated, self.missing)[0]
-
-
-def _made_again(kind: type[RewardHolder], content: bytes) -> RewardHolder:
-    return kind(**cloudpickle.loads(content))
-
-
-def rate(reward: Reward, columns: Mapping[str, Sequence[Any]], count: int) -> Rated:
-    """Rewards and scores of canonical columns; what went wrong is logged, once for each reason."""
-    try:
-        reward.check_columns(list(columns))
-    except RewardError as error:
-        raise RewardError(
-            f"{error}; give the data set that column, or export again with columns={{canonical: its name}}"
-        ) from None
-    groups = _groups(columns, count)
-    plan = reward.bind(columns, count)
-    found = evaluate(plan, columns, groups=groups, notes=True)
-    final = plan.transform(found.rewards, groups)
-    _log_errors(reward, found)
-    return Rated(
-        _listed(final),
-        {
+        reward, columns = self.reward, _canonical(given, self.columns)
+        try:
+            reward.check_columns(list(columns))
+        except RewardError as error:
+            raise RewardError(
+                f"{error}; give the data set that column, or export again with "
+                "columns={canonical: its name}"
+            ) from None
+        groups = _groups(columns, count)
+        plan = reward.bind(columns, count)
+        found = evaluate(plan, columns, groups=groups, notes=True)
+        _log_errors(reward, found)
+        rewards = plan.transform(found.rewards, groups).tolist()
+        scores = {
             name: [
                 0.0 if status == GATED else score if status == SCORED else None
                 for score, status in zip(outcome.scores.tolist(), outcome.status.tolist(), strict=True)
             ]
             for name, outcome in found.components.items()
-        },
-        found.notes or [],
-    )
+        }
+        return Rated([None if math.isnan(value) else value for value in rewards], scores, found.notes or [])
+
+    def rate_rows(self, rows: Sequence[Mapping[str, Any]]) -> Rated:
+        """The same of completions as rows, of which one may have columns that another lacks."""
+        names = dict.fromkeys(name for row in rows for name in row)
+        return self.rate({name: [row.get(name) for row in rows] for name in names}, len(rows))
+
+    def numbers(self, given: Mapping[str, Sequence[Any]], count: int) -> list[float]:
+        """The rewards alone, with `missing` where there is none."""
+        return self.rate(given, count).numbers(self.missing)[0]
+
+    def dicts(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+        """For each row ``score``, ``judged`` (1.0 or 0.0) and the scores, all finite, under the same keys."""
+        rated = self.rate_rows(rows)
+        found = []
+        for reward, scores, judged in zip(*rated.numbers(self.missing), rated.rewards, strict=True):
+            first = {"score": reward, JUDGED: float(judged is not None)}
+            found.append(first | scores | first)  # a component may be called as one of them
+        return found
+
+
+def _made_again(kind: type[RewardHolder], content: bytes) -> RewardHolder:
+    return kind(**cloudpickle.loads(content))
 
 
 def _log_errors(reward: Reward, found: Outcomes) -> None:
@@ -124,29 +137,7 @@ def _log_errors(reward: Reward, found: Outcomes) -> None:
             log.warning("reward %r: component %r failed: %s", reward.name, name, reason)
 
 
-def _listed(rewards: Any) -> list[float | None]:
-    return [None if math.isnan(value) else value for value in rewards.tolist()]
-
-
-def finite(rated: Rated, missing: float) -> list[dict[str, float]]:
-    """For each completion ``score``, ``judged`` (1.0 or 0.0) and the scores, always under the same keys.
-
-    All are finite: what is missing becomes `missing`.
-    """
-    rows = []
-    for row, reward in enumerate(rated.rewards):
-        record = {
-            "score": missing if reward is None else reward,
-            JUDGED: float(reward is not None),
-        }
-        for name, scores in rated.scores.items():
-            score = scores[row]
-            record.setdefault(name, missing if score is None else score)
-        rows.append(record)
-    return rows
-
-
-def canonical(given: Mapping[str, Sequence[Any]], columns: Mapping[str, str]) -> dict[str, list[Any]]:
+def _canonical(given: Mapping[str, Sequence[Any]], columns: Mapping[str, str]) -> dict[str, list[Any]]:
     """The trainer's columns under canonical names; `columns` comes before the names that are known.
 
     What a column is called there is kept, too, unless it is canonical.

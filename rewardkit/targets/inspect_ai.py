@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 from rewardkit.errors import preview
+from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets.adapter import Adapter, Row, plain
 from rewardkit.targets.calling import installed, loaded
-from rewardkit.targets.exported import RewardHolder, identifier
-from rewardkit.targets.inspect_state import evaluated, state_of, target_of
+from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.making import made
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Abilities, Called, Export, Target, Written
-from rewardkit.targets.turns import from_messages
-from rewardkit.targets.writing import options, taken
+from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
+from rewardkit.targets.turns import asked, from_messages, transcript
 
 __all__ = ["TARGET", "Score", "Scorer", "functions"]
 
@@ -88,44 +90,118 @@ class Score(RewardHolder):
         prompt = state.input if isinstance(state.input, str) else told["prompt"]
         own = {"prompt": prompt, "completion": state.output.completion}
         given = {"ground_truth": target.text, "messages": told["messages"], **state.metadata, **own}
-        rated = self.rate({name: [value] for name, value in given.items()}, 1)
+        rated = self.rate_rows([given])
         scores = {name: scores[0] for name, scores in rated.scores.items()}
         return {"value": math.nan if rated.rewards[0] is None else rated.rewards[0], "metadata": scores}
 
 
 functions = Score.holding
-INSTEAD = {"Score": "dict", "mean": "list", "scorer": "lambda **_: lambda make: make()", "stderr": "list"}
-
-
-def write(export: Export) -> Written:
-    """A function with @scorer."""
-    name = identifier(export.reward.name)
-    code = f'''{taken("inspect_ai.scorer", INSTEAD)}
-
-_rate = rk.targets.inspect_ai.Score(_reward{options(export)})
-
-
-async def _score(state, target):
-    return Score(**await asyncio.to_thread(_rate, state, target))
-
-
-@scorer(metrics=[mean(), stderr()])
-def {name}():
-    """The reward as value, the scores of its components as metadata."""
-    return _score'''
-    return Written(
-        code, ("import asyncio",), f"from {{module}} import {name}\nTask(..., scorer={name}())", (name,)
-    )
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What Inspect's own `eval` gives, with a solver that says the completions again."""
     version = installed("inspect-ai", "inspect_ai")
     found = evaluated(getattr(loaded(path), written.functions[0])(), rows)
-    names = found[0].metadata if found else {}
-    scores = {name: [one.metadata[name] for one in found] for name in names}
-    return Called(f"eval of {version}", [one.value for one in found], scores)
+    rewards = [{**one.metadata, "score": one.value} for one in found]
+    return Called.of_dicts(f"eval of {version}", rewards)
+
+
+# --- Inspect's side: a row as its state and target, and its own eval over rows that were sampled before
+
+MODEL = "mockllm/model"
+
+
+class Texts(list[str]):
+    """Stands for Inspect's `Target` where it is not installed."""
+
+    @property
+    def text(self) -> str:
+        """All of them, joined."""
+        return "".join(self)
+
+
+def texts_of(truth: Any) -> list[str]:
+    """A ground truth as the texts that Inspect takes."""
+    return [str(one) for one in (truth if isinstance(truth, list) else [truth]) if one is not None]
+
+
+def target_of(row: Row) -> Any:
+    """The ground truth as Inspect's `Target`, or what stands for it."""
+    if find_spec("inspect_ai") is None:
+        return Texts(texts_of(row.get("ground_truth")))
+    from inspect_ai.scorer import Target
+
+    return Target(texts_of(row.get("ground_truth")))
+
+
+def metadata_of(row: Row) -> dict[str, Any]:
+    """The columns that have no place of their own."""
+    return deepcopy({name: row[name] for name in row if name not in ("prompt", "completion")})
+
+
+def state_of(row: Row) -> Any:
+    """A finished `TaskState`, or what stands for it: input, messages, output, metadata."""
+    turns = [(str(turn.get("role")), content_text(turn.get("content"))) for turn in transcript(row)]
+    text, question = row.get("completion") or "", row.get("prompt")
+    known: dict[str, Any] = {"metadata": metadata_of(row), "completed": True}
+    if find_spec("inspect_ai") is None:
+        own: list[Any] = [SimpleNamespace(role=role, content=said, text=said) for role, said in turns]
+        users = [said for role, said in turns if role == "user"]
+        return SimpleNamespace(
+            input=question if isinstance(question, str) else own[: len(asked(row))],
+            input_text=question if isinstance(question, str) else (users or [""])[-1],
+            messages=own,
+            output=SimpleNamespace(completion=text, message=own[-1]),
+            **known,
+        )
+    from inspect_ai import model
+    from inspect_ai.solver import TaskState
+
+    kinds = {"assistant": "Assistant", "system": "System", "tool": "Tool"}
+    own = [getattr(model, f"ChatMessage{kinds.get(role, 'User')}")(content=said) for role, said in turns]
+    return TaskState(
+        model=model.ModelName(MODEL),
+        sample_id=str(row.get("rollout_id", "")),
+        epoch=1,
+        input=question if isinstance(question, str) else own[: len(asked(row))],
+        messages=own,
+        target=target_of(row),
+        output=model.ModelOutput.from_content(MODEL, text),
+        **known,
+    )
+
+
+def evaluated(scorer: Any, rows: Sequence[Row]) -> list[Any]:
+    """The scores that Inspect's `eval` gives the rows, with a solver that puts their states in place."""
+    from inspect_ai import Task, eval
+    from inspect_ai.dataset import Sample
+    from inspect_ai.solver import solver
+
+    def replay() -> Any:
+        async def solve(state: Any, generate: Any) -> Any:
+            made = state_of(rows[int(state.sample_id)])
+            state.messages, state.output, state.completed = made.messages, made.output, True
+            return state
+
+        return solve
+
+    samples = [
+        Sample(
+            id=at,
+            input=state_of(row).input or "-",
+            target=texts_of(row.get("ground_truth")),
+            metadata=metadata_of(row),
+        )
+        for at, row in enumerate(rows)
+    ]
+    with TemporaryDirectory() as folder:
+        task = Task(dataset=samples, solver=solver(replay)(), scorer=scorer)
+        (log,) = eval(task, model=MODEL, display="none", log_dir=folder, log_samples=True)
+        if log.status != "success":
+            raise RuntimeError(f"Inspect's eval ended with {log.status}: {log.error}")
+        found = {one.id: next(iter(one.scores.values())) for one in log.samples}  # read from the folder
+    return [found[at] for at in range(len(rows))]
 
 
 ABLE = Abilities(missing="None", waits="each")
-TARGET = Target("inspect", "Inspect", "0.3", FORM, readings, ABLE, functions, write, call)
+TARGET = Target("inspect", "Inspect", "0.3", FORM, readings, ABLE, functions, call)

@@ -45,26 +45,6 @@ def load_reward(
     'arithmetic-v1'
     """
     value, attribute = find_reward(name)
-    return _as_reward(value, attribute, name, as_, rollouts, timeout)
-
-
-def reward_named(
-    name: str, rollouts: Rollouts, weights: Mapping[str, float] | None = None, *, as_: str | None = None
-) -> Reward:
-    """The reward that `load_reward` finds under a name, or for "logged" the scores of these rollouts."""
-    if name == LOGGED_REWARD:
-        return recorded(rollouts, weights)
-    return load_reward(name, as_=as_ or None, rollouts=rollouts)
-
-
-def _as_reward(
-    value: Any,
-    attribute: str,
-    name: str,
-    as_: str | None,
-    rollouts: Iterable[Mapping[str, Any]] | None,
-    timeout: float | None,
-) -> Reward:
     if isinstance(value, Reward):
         return value
     if as_ is None and _makes_a_reward(value):
@@ -87,6 +67,15 @@ def _as_reward(
         )
     rows = _first(rollouts) if rollouts is not None else []
     return read(value, attribute, TARGETS, as_=as_, rows=rows, timeout=timeout)
+
+
+def reward_named(
+    name: str, rollouts: Rollouts, weights: Mapping[str, float] | None = None, *, as_: str | None = None
+) -> Reward:
+    """The reward that `load_reward` finds under a name, or for "logged" the scores of these rollouts."""
+    if name == LOGGED_REWARD:
+        return recorded(rollouts, weights)
+    return load_reward(name, as_=as_ or None, rollouts=rollouts)
 
 
 def _makes_a_reward(value: Any) -> bool:

@@ -16,12 +16,10 @@ from rewardkit.rewards.signature import parameters
 from rewardkit.targets import trl
 from rewardkit.targets.adapter import Adapter, Row
 from rewardkit.targets.calling import installed, loaded
-from rewardkit.targets.exported import RewardHolder, identifier
+from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.making import made
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import batch_columns, transcript
-from rewardkit.targets.writing import answer, options, taken, waits
 
 __all__ = ["TARGET", "Function", "Orm", "functions"]
 
@@ -45,9 +43,13 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     if isinstance(value, type) and "completions" in parameters(value.__call__):
         value = made(value)
     reason = "its objects take completions, as texts"
-    found = [replace(item, target="ms-swift", form=FORM, reason=reason) for item in trl.readings(value, rows)]
-    texts = [item for item in found if not getattr(item.adapter, "conversational", True)]
-    return [replace(item, adapter=_with_messages(item.adapter)) for item in texts]
+    return [
+        replace(
+            item, target="ms-swift", form=FORM, reason=reason, way="", adapter=_with_messages(item.adapter)
+        )
+        for item in trl.readings(value, rows)
+        if item.way == "texts"
+    ]
 
 
 def _with_messages(adapter: Adapter) -> Adapter:
@@ -64,35 +66,12 @@ class Orm(RewardHolder):
 
     def __call__(self, completions: Sequence[Any], **columns: Any) -> list[float]:
         """Rewards, with `missing` where there is none; siblings are those of one prompt."""
-        step = getattr(columns.get("trainer_state"), "global_step", None)
-        given = batch_columns(completions, {"step": [step] * len(completions), **columns}, spread=False)
-        return self.numbers(given, len(completions))
+        return self.numbers(batch_columns(completions, columns), len(completions))
 
 
 def functions(reward: Reward, **options: Any) -> list[Orm]:
     """The reward for `reward_funcs`: a list of one callable; options are those of `Orm.holding`."""
     return [Orm.holding(reward, **options)]
-
-
-def write(export: Export) -> Written:
-    """A class with its line in `orms`, asynchronous where the reward has async components."""
-    name, awaited = identifier(export.reward.name), waits(export)
-    base, start = ("AsyncORM", "async def") if awaited else ("ORM", "def")
-    code = f'''{taken("swift.rewards", {base: "object", "orms": "{}"})}
-
-_rewards = rk.targets.ms_swift.Orm(_reward{options(export)})
-
-
-class {name}({base}):
-    """Rewards of a batch, a list of floats."""
-
-    {start} __call__(self, completions, **columns):
-        return {answer("_rewards(completions, **columns)", awaited=awaited)}
-
-
-orms[{name!r}] = {name}'''
-    usage = f"swift rlhf --rlhf_type grpo ... --external_plugins {{path}} --reward_funcs {name}"
-    return Written(code, ("import asyncio",) if awaited else (), usage, (name,))
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
@@ -114,4 +93,4 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
 
 
 ABLE = Abilities(siblings="batch", waits="together", steps=True, turns=True)
-TARGET = Target("ms-swift", "ms-swift", "4.6", FORM, readings, ABLE, functions, write, call)
+TARGET = Target("ms-swift", "ms-swift", "4.6", FORM, readings, ABLE, functions, call)

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.targets.adapter import Adapter, Row, alike, named
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Target
+from rewardkit.targets.target import Reading, Target
 
 __all__ = ["TARGET", "Grader"]
 

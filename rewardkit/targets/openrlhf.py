@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,9 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets.adapter import Adapter, Row, fill, plain, required
 from rewardkit.targets.calling import awaited, installed
-from rewardkit.targets.exported import RewardHolder, finite
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.exported import RewardHolder
+from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import asked
-from rewardkit.targets.writing import options
 
 __all__ = ["ENDS", "TARGET", "Function", "Rewards", "completion_of", "functions"]
 
@@ -162,18 +160,13 @@ class Rewards(RewardHolder):
                 texts.count(None),
                 len(texts),
             )
+        columns = [one if isinstance(one, Mapping) else {"ground_truth": one} for one in labels]
         rows = [
-            {
-                **(label if isinstance(label, Mapping) else {"ground_truth": label}),
-                "prompt": prompt,
-                "completion": text,
-            }
-            for text, prompt, label in zip(texts, prompts, labels, strict=True)
+            {**others, "prompt": prompt, "completion": text}
+            for text, prompt, others in zip(texts, prompts, columns, strict=True)
             if text is not None
         ]
-        names = dict.fromkeys(name for row in rows for name in row)
-        given = {name: [row.get(name) for row in rows] for name in names}
-        rated = iter(finite(self.rate(given, len(rows)), self.missing) if rows else ())
+        rated = iter(self.dicts(rows) if rows else ())
         lost = {"score": self.missing, "judged": 0.0, **dict.fromkeys(self.reward.names, self.missing)}
         return [dict(lost) if text is None else next(rated) for text in texts]
 
@@ -191,28 +184,6 @@ def functions(reward: Reward, *, ends: Sequence[str] = ENDS, **options: Any) -> 
     return Rewards.holding(reward, ends=tuple(ends), **options)
 
 
-GIVEN = ("prompt", "completion", "ground_truth", "rollout")
-
-
-def write(export: Export) -> Written:
-    """A module-level `reward_func`."""
-    listed = "".join(f"    {end!r},\n" for end in ENDS)
-    code = f'''# the tokens that end a turn, cut off at the end of a query: the model's own must be among them
-_ends = (
-{listed})
-_rewards = rk.targets.openrlhf.Rewards(_reward{options(export)}, ends=_ends)
-
-
-def reward_func(queries, prompts, labels, **kwargs):
-    """Tensors: rewards, the same as scores, and each component in extra_logs."""
-    return _rewards(queries, prompts, labels)'''
-    more = [name for name in export.reward.needs if name not in GIVEN]
-    listed = ", ".join(("ground_truth", *more))
-    column = f"columns   # of dicts with {listed}" if more else "ground_truth   # the column it is in"
-    usage = f"--reward.remote_url {{path}} --data.label_key {column}"
-    return Written(code, (), usage, ("reward_func",))
-
-
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What OpenRLHF's `SingleTurnAgentExecutor` makes of the file."""
     version = installed("openrlhf", "torch", "openrlhf", "aiohttp")
@@ -223,19 +194,19 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     queries = [f"{prompt}{row['completion']}<|im_end|>" for prompt, row in zip(prompts, rows, strict=True)]
     labels: list[Any] = [row.get("ground_truth") for row in rows]
     if written.ours:  # all columns, as JSON would have them
-        labels = [{name: value for name, value in row.items() if name not in GIVEN[:2]} for row in rows]
+        labels = [
+            {name: value for name, value in row.items() if name not in ("prompt", "completion")}
+            for row in rows
+        ]
 
     async def run() -> list[dict[str, Any]]:
         return list(await executor._fetch_rewards_via_func(queries, prompts, labels))
 
     found = awaited(run())
-    names = [name for name in found[0].get("extra_logs") or {} if name != "judged"]
-    return Called(
-        f"SingleTurnAgentExecutor of {version}",
-        [one["rewards"].item() for one in found],
-        {name: [one["extra_logs"][name].item() for one in found] for name in names},
-        cast=("reward", *names),
-    )
+    rewards = [{**(one.get("extra_logs") or {}), "score": one["rewards"]} for one in found]
+    numbers = [{name: value.item() for name, value in one.items()} for one in rewards]
+    made = Called.of_dicts(f"SingleTurnAgentExecutor of {version}", numbers)
+    return replace(made, cast=("reward", *made.components))
 
 
 ALSO = (
@@ -243,5 +214,5 @@ ALSO = (
     "where the prompt is not found in the query, it is not judged",
     "OpenRLHF catches and only logs what a function raises: look for 'Failed to fetch reward' in its log",
 )
-ABLE = Abilities(also=ALSO)
-TARGET = Target("openrlhf", "OpenRLHF", "0.11.2", FORM, readings, ABLE, functions, write, call)
+ABLE = Abilities(judged=True, also=ALSO)
+TARGET = Target("openrlhf", "OpenRLHF", "0.11.2", FORM, readings, ABLE, functions, call)

@@ -17,8 +17,7 @@ from rewardkit.targets.adapter import (
     required,
     source_of,
 )
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Target
+from rewardkit.targets.target import Reading, Target
 
 __all__ = ["TARGET", "Function"]
 

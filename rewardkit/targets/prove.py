@@ -19,6 +19,7 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.score import score
 from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.target import Called, Export, Target, Written
+from rewardkit.targets.writing import rendered
 
 __all__ = ["Proof", "prove"]
 
@@ -61,10 +62,8 @@ class Proof:
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        names = ("caller", "rows", "judged", "compared", "differ", "max_abs_difference")
-        found = {name: getattr(self, name) for name in names}
-        found["original"] = self.original.record() if self.original is not None else None
-        return found | {"not_original": self.not_original, "original_failed": self.original_failed}
+        original = self.original.record() if self.original is not None else None
+        return {name: one for name, one in vars(self).items() if name != "examples"} | {"original": original}
 
     def lines(self, what: str = "") -> list[str]:
         """What was found, for a person."""
@@ -187,28 +186,19 @@ def _is_of(target: Target, adapter: Adapter, rows: Sequence[Any]) -> bool:
     return any(reading.provable and type(reading.adapter) is type(adapter) for reading in readings)
 
 
-AS_FOUND = """_{entry} = sys.modules[{module!r}].{name}
-
-
-{begin}def {entry}(*args, **kwargs):
-    return {wait}_{entry}(*args, **kwargs)
-"""
-
-
 def _called_as_found(
     target: Target, adapters: Mapping[str, Adapter], written: Written, rows: Sequence[Any]
 ) -> Called:
     """What the trainer makes of the adapters' functions; RewardError where one is no function of a module."""
-    text = "import sys\n\n"
+    found = []
     for entry, adapter in adapters.items():
         function = adapter.function
-        module = getattr(function, "__module__", "") or type(function).__module__
         name = name_at_the_top(function)
         if not name:
             raise RewardError(f"{preview(function)} has no name at the top of a module, by which it could be")
-        waits = is_async(function)
-        begin, wait = ("async ", "await ") if waits else ("", "")
-        text += AS_FOUND.format(module=module, name=name, entry=entry, begin=begin, wait=wait)
+        module = getattr(function, "__module__", "") or type(function).__module__
+        found.append({"entry": entry, "module": module, "name": name, "waits": is_async(function)})
+    text = rendered("_as_found", functions=found)
     asked = replace(written, functions=tuple(adapters), whole=len(adapters) == 1, ours=False)
     assert target.call is not None
     with tempfile.TemporaryDirectory() as folder:

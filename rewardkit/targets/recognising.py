@@ -13,10 +13,10 @@ from rewardkit.rewards.signature import parameters
 from rewardkit.scoring.calls import Failure
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.printed import caught_prints
-from rewardkit.targets.adapter import OF_DATA, Key, LacksColumn, Row, named
+from rewardkit.targets.adapter import OF_DATA, SAMPLE, Key, LacksColumn, Row, named
 from rewardkit.targets.exported import RewardHolder, identifier
-from rewardkit.targets.reading import JUDGED, SAMPLE, SECONDS, Allowance, Reading, Trial, tried
-from rewardkit.targets.target import Target
+from rewardkit.targets.target import JUDGED, Reading, Target
+from rewardkit.targets.trial import SECONDS, Allowance, Trial, tried
 
 __all__ = ["parts", "read"]
 
@@ -81,35 +81,19 @@ def parts(value: Any, targets: Sequence[Target]) -> list[Any]:
 
 
 def _chosen(
-    value: Any,
-    name: str,
-    targets: Sequence[Target],
-    way: str,
-    rows: Sequence[Row],
-    limit: TimeLimit,
+    value: Any, name: str, targets: Sequence[Target], way: str, rows: Sequence[Row], limit: TimeLimit
 ) -> Trial:
     """The reading that is the only one, or the only one that works, or that tells completions apart.
 
     Of several ways of one trainer in which no completion differs from another the first is taken: the one
     that the rollouts are like. Where calls take long only some are made, see `Allowance`.
     """
-    proposed: list[Reading] = []
-    for target in targets:
-        for reading in target.readings(value, rows if rows is not SAMPLE else ()):
-            if all(reading.adapter != other.adapter for other in proposed):
-                proposed.append(reading)
-    sure = [reading for reading in proposed if reading.sure]
-    proposed = sure or proposed
-    if not proposed:
-        raise RewardError(_unknown(value, name, targets))
-    if way:
-        ways = [reading.way for reading in proposed if reading.way]
-        proposed = [reading for reading in proposed if reading.way == way]
-        if not proposed:
-            raise RewardError(
-                f"{name} cannot be read as {way!r}; {targets[0].name} has {ways or 'one way only'}"
-            )
+    proposed = _proposed(value, name, targets, way, rows)
     allowance = Allowance.of(limit)
+
+    def again(trial: Trial, rows: Sequence[Row]) -> bool:
+        return trial.differs(tried(trial.reading, rows, limit, allowance))
+
     trials = [tried(reading, rows, limit, allowance) for reading in proposed]
     left = [trial for trial in trials if trial.works] or trials
     if taken := [trial for trial in left if trial.works and trial.reading.given]:
@@ -118,10 +102,12 @@ def _chosen(
         left = [trial for trial in left if trial.tells_apart] or left
         left = [trial for at, trial in enumerate(left) if not any(map(trial.is_like, left[:at]))]
     undecided = len(left) > 1 and left[0].tells_apart and not left[0].reading.given
-    if undecided:
-        left = [trial for trial in left if _reads_completion(trial, rows, limit, allowance)] or left
-    if len(left) > 1 and undecided and left[0].differs(tried(left[0].reading, rows, limit, allowance)):
-        left, undecided = _at_random(left), False
+    if undecided:  # the one that understood what it was given changes where all completions are another text
+        other = [{**row, "completion": "?"} for row in rows]
+        left = [trial for trial in left if again(trial, other)] or left
+    if undecided and len(left) > 1 and again(left[0], rows):  # by chance: of each trainer the first is left
+        first = {trial.reading.target: trial for trial in reversed(left)}
+        left, undecided = [_because(trial, BY_CHANCE) for trial in left if trial in first.values()], False
     if len(left) > 1 and (undecided or len({trial.reading.target for trial in left}) > 1):
         candidates = "; ".join(
             f"{trial.reading.name}, {trial.reading.form} ({trial.reading.reason}"
@@ -129,34 +115,43 @@ def _chosen(
             + ")"
             for trial in left
         )
-        by_chance = "; it gives other values each time, so they cannot tell" if left[0].by_chance else ""
         choice = " or ".join(f"--as {trial.reading.name}" for trial in left)
-        raise RewardError(
-            f"{name} can be read in more ways than one: {candidates}{by_chance}; choose with {choice}"
-        )
+        raise RewardError(f"{name} can be read in more ways than one: {candidates}; choose with {choice}")
     return _with_others(left[0], left[1:])
 
 
-def _reads_completion(trial: Trial, rows: Sequence[Row], limit: TimeLimit, allowance: Allowance) -> bool:
-    """Whether anything changes where all completions are another text: what it was given was understood."""
-    return trial.differs(tried(trial.reading, [{**row, "completion": "?"} for row in rows], limit, allowance))
+BY_CHANCE = "; it gives other values each time, so that none tells how it is called"
 
 
-def _at_random(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials of a function that gives other values each time: of each trainer's the first is left."""
-    first: dict[str, Trial] = {}
-    for trial in trials:
-        first.setdefault(trial.reading.target, replace(trial, by_chance=True))
-    return list(first.values())
+def _proposed(
+    value: Any, name: str, targets: Sequence[Target], way: str, rows: Sequence[Row]
+) -> list[Reading]:
+    """The different ways in which the targets would call a value; only the sure ones, if there are any."""
+    proposed: list[Reading] = []
+    for target in targets:
+        for reading in target.readings(value, rows if rows is not SAMPLE else ()):
+            if all(reading.adapter != other.adapter for other in proposed):
+                proposed.append(reading)
+    proposed = [reading for reading in proposed if reading.sure] or proposed
+    if not proposed:
+        raise RewardError(_unknown(value, name, targets))
+    asked = [reading for reading in proposed if way in ("", reading.way)]
+    if not asked:
+        ways = [reading.way for reading in proposed if reading.way]
+        raise RewardError(f"{name} cannot be read as {way!r}; {targets[0].name} has {ways or 'one way only'}")
+    return asked
+
+
+def _because(trial: Trial, more: str) -> Trial:
+    return replace(trial, reading=replace(trial.reading, reason=trial.reading.reason + more))
 
 
 def _with_others(trial: Trial, others: Sequence[Trial]) -> Trial:
     """The trial whose reason says that in other ways other values came, of which they cannot tell."""
     names = [other.reading.name for other in others if other.works and trial.differs(other)]
-    if not names:
-        return trial
-    reason = f"{trial.reading.reason} (other values as {', '.join(names)}: choose that with --as)"
-    return replace(trial, reading=replace(trial.reading, reason=reason))
+    return (
+        _because(trial, f" (other values as {', '.join(names)}: choose that with --as)") if names else trial
+    )
 
 
 def _unknown(value: Any, name: str, targets: Sequence[Target]) -> str:
@@ -214,54 +209,35 @@ def _add(
 ) -> None:
     """The components of one function: itself, or a number for each key of what it gives."""
     reading, adapter = trial.reading, trial.reading.adapter
+    main, plain = reading.main, reading.target == "plain"
     taken = {item.name for item in components} | set(fields)
     taken |= {"rollout", *OF_DATA, *adapter.needs, *reading.mapping.values()}  # what others may ask for
     why = (getattr(adapter.called, "__doc__", None) or "").strip().partition("\n")[0]
-    numbers = reading.target != "plain" and not trial.keys  # of a trainer that takes a dict as well
-    if (not trial.works or numbers) and reading.main is not None and not reading.group:
-        field = _free(f"{identifier(name)}_result", taken)  # a number or a dict: that will be seen
-        fields[field] = adapter
-        paid_key = Key(str(reading.main), main=True, none=reading.none)
-        label = _free(identifier(name), taken | {field})
-        components.append(
-            Component(label, paid_key, weight=reading.weight, why=why, range=None, columns={"result": field})
+
+    def add(label: str, function: Any, *, paid: bool = True, **options: Any) -> None:
+        weight, said = (reading.weight, why) if paid else (0.0, "returned beside the score")
+        components.append(Component(label, function, weight=weight, why=said, range=None, **options))
+
+    # A number or a dict: that will be seen; of a trainer that takes a dict as well also where numbers came.
+    unseen = not trial.keys and main is not None and not (plain and trial.works) and not adapter.siblings
+    if not trial.keys and not unseen:
+        as_it_is = plain and list(reading.mapping) == named(adapter.function)
+        add(
+            _free(identifier(name), taken),
+            adapter.function if as_it_is else adapter,
+            columns=dict(reading.mapping) if as_it_is else None,
+            batch="group" if adapter.batch else False,
+            group=adapter.siblings,
         )
         return
-    if not trial.keys:
-        function: Any = adapter
-        columns = None
-        if reading.target == "plain" and list(reading.mapping) == named(adapter.function):
-            function, columns = adapter.function, dict(reading.mapping)  # it is a component as it is
-        components.append(
-            Component(
-                _free(identifier(name), taken),
-                function,
-                weight=reading.weight,
-                why=why,
-                range=None,
-                columns=columns,
-                batch="group" if adapter.batch else False,
-                group=reading.group,
-            )
-        )
-        return
-    field = _free(identifier(name), taken | set(trial.keys))
+    field = _free(identifier(f"{name}_result" if unseen else name), taken | set(trial.keys))
     fields[field] = adapter
     judged = JUDGED if trial.says_judged and _is_ours(adapter) else ""
-    for key in trial.keys:
-        paid = reading.main not in trial.keys or key == reading.main
-        label = _free(identifier(f"{name}_{key}" if prefix else key), taken | set(fields))
+    for key in trial.keys or (str(main),):
+        label = _free(identifier(name if unseen else f"{name}_{key}" if prefix else key), taken | set(fields))
         taken.add(label)
-        components.append(
-            Component(
-                label,
-                Key(key, main=True, judged=judged, none=reading.none) if key == reading.main else Key(key),
-                weight=reading.weight if paid else 0.0,
-                why=why if paid else "returned beside the score",
-                range=None,
-                columns={"result": field},
-            )
-        )
+        read = Key(key, main=True, judged=judged, none=reading.none) if key == main else Key(key)
+        add(label, read, paid=key == main or main not in trial.keys, columns={"result": field})
 
 
 def _is_ours(adapter: Any) -> bool:
@@ -291,33 +267,17 @@ def _origin(trial: Trial, name: str, targets: Sequence[Target], real: bool) -> s
     reading = trial.reading
     taken = ", ".join(f"{argument} from {column}" for argument, column in reading.mapping.items())
     failed = [answer for answer in trial.made if isinstance(answer, Failure)]
-    sample = "of the rollouts" if real else "of a made-up sample"
-    trouble = (
-        f"; on {len(failed)} of {len(trial.made)} rows {sample} it failed: {failed[0].message}"
-        if failed
-        else ""
-    )
-    trouble += _assumed(trial)
+    trouble = ""
+    if failed:
+        sample = "of the rollouts" if real else "of a made-up sample"
+        trouble = f"; on {len(failed)} of {len(trial.made)} rows {sample} it failed: {failed[0].message}"
+    if len(trial.made) < len(trial.answers):
+        like_these = "that the others give the same kind of value"
+        assumed = like_these if trial.works else "that it is called so and gives one number a completion"
+        trouble += f"; the other rows were not tried, as calls take long: {assumed} is assumed"
     if trial.says_judged and _is_ours(reading.adapter):
-        trouble += f"; no {trial.reading.main} where {JUDGED} is 0"
+        trouble += f"; no {reading.main} where {JUDGED} is 0"
     dicts = [answer for answer in trial.answers if isinstance(answer, Mapping)]
     if changing := [key for key in trial.keys if any(key not in answer for answer in dicts)]:
         trouble += f"; keys that are not always there: {', '.join(changing)} (a trainer may mix rows up)"
     return f"{name} read as {_title(reading.target, targets)}: {reading.reason}{trouble}; {taken}"
-
-
-def _assumed(trial: Trial) -> str:
-    """What was not seen and is taken for granted, where calls take long or give other values each time."""
-    said = ""
-    if trial.by_chance:
-        said = (
-            "; it gives other values each time, so that none tells how it is called: the first way is taken"
-        )
-    if len(trial.made) == len(trial.answers):
-        return said
-    what = (
-        "that the others give the same kind of value"
-        if trial.works
-        else "that it is called so and gives one number a completion"
-    )
-    return f"{said}; the other rows were not tried, as calls take long: {what} is assumed"

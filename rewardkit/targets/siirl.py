@@ -13,24 +13,15 @@ from typing import Any
 from rewardkit.targets import verl
 from rewardkit.targets.adapter import Row
 from rewardkit.targets.calling import installed
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.target import JUDGED, Called, Reading, Target, Written
 from rewardkit.targets.verl import ComputeScore, functions
 
 __all__ = ["TARGET", "ComputeScore", "functions"]
-
-CONFIG = """custom_reward_function.path={path}
-custom_reward_function.name=compute_score"""
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """The same as verl's."""
     return verl.readings(value, rows, "siirl")
-
-
-def write(export: Export) -> Written:
-    """A module-level `compute_score` that never has to be awaited."""
-    return verl.compute_score_file(export, "siirl", CONFIG, awaited=False)
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
@@ -41,12 +32,10 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
 
     custom = SimpleNamespace(path=str(path.resolve()), name="compute_score", reward_kwargs={})
     function = load_custom_reward_function(SimpleNamespace(custom_reward_function=custom))
-    manager = NaiveRewardManager(verl.Texts(rows), 0, function)
-    found = manager(batch(rows), return_dict=True)
-    rewards = found["reward_tensor"][:, 0].tolist()
-    extras = {name: values for name, values in found["reward_extra_info"].items() if name not in verl.SHOWN}
+    found = NaiveRewardManager(verl.Texts(rows), 0, function)(batch(rows), return_dict=True)
+    extras = {name: one for name, one in found["reward_extra_info"].items() if name not in ("score", JUDGED)}
     caller = f"load_custom_reward_function and NaiveRewardManager of {version}"
-    return Called(caller, rewards, extras, cast=("reward",))
+    return Called(caller, found["reward_tensor"][:, 0].tolist(), extras, cast=("reward",))
 
 
 def batch(rows: Sequence[Row]) -> Any:
@@ -55,9 +44,9 @@ def batch(rows: Sequence[Row]) -> Any:
     from tensordict import NonTensorData, NonTensorStack, TensorDict
 
     data = TensorDict(verl.tokens(len(rows), torch), batch_size=[len(rows)])
-    for name in verl.TRAINING:
-        data[name] = NonTensorStack(*[NonTensorData(verl.training_row(row)[name]) for row in rows])
+    for name in verl.training_columns({}):
+        data[name] = NonTensorStack(*[NonTensorData(verl.training_columns(row)[name]) for row in rows])
     return data
 
 
-TARGET = Target("siirl", "siiRL", "0.2", verl.FORM, readings, Abilities(), functions, write, call)
+TARGET = Target("siirl", "siiRL", "0.2", verl.FORM, readings, verl.ABLE, functions, call)

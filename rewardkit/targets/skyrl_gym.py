@@ -16,11 +16,9 @@ from rewardkit.errors import RewardError
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets.adapter import Adapter, Row, named
 from rewardkit.targets.calling import installed, loaded
-from rewardkit.targets.exported import RewardHolder, identifier
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.exported import RewardHolder
+from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import asked, from_messages, spoken
-from rewardkit.targets.writing import class_name, options, taken
 
 __all__ = ["TARGET", "Env", "Step", "functions"]
 
@@ -81,38 +79,11 @@ class Step(RewardHolder):
         truth = {"ground_truth": spec["ground_truth"]} if "ground_truth" in spec else {}
         turns = from_messages([*(prompt or []), {"role": "assistant", "content": action}])
         own = {name: turns[name] for name in ("prompt", "completion")}
-        found = self.rate_one({**truth, "messages": turns["messages"], **extras, **own})
+        found = self.dicts([{**truth, "messages": turns["messages"], **extras, **own}])[0]
         return {"observations": [], "reward": found["score"], "done": True, "metadata": found}
 
 
 functions = Step.holding
-
-
-def write(export: Export) -> Written:
-    """A class of environments that are done after one step."""
-    name = identifier(export.reward.name)
-    kind = f"{class_name(name)}Env"
-    code = f'''{taken("skyrl_gym.envs.base_text_env", {"BaseTextEnv": "object"})}
-
-_step = rk.targets.skyrl_gym.Step(_reward{options(export)})
-
-
-class {kind}(BaseTextEnv):
-    """One step: the reward, and as metadata the scores of its components."""
-
-    def __init__(self, env_config=None, extras=None):
-        super().__init__()
-        self.extras = dict(extras or {{}})
-        self.prompt = None
-
-    def init(self, prompt):
-        self.prompt = prompt
-        return prompt, {{}}
-
-    def step(self, action):
-        return _step(action, self.prompt, self.extras)'''
-    usage = f'skyrl_gym.register(id="{name}", entry_point="{{module}}:{kind}")\nenvironment.env_class={name}'
-    return Written(code, (), usage, (kind,))
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
@@ -131,9 +102,8 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
             found.append(env.step(row["completion"]))
     finally:
         deregister(name)
-    names = [key for key in found[0]["metadata"] if key not in ("score", "judged")] if found else []
-    scores = {key: [one["metadata"][key] for one in found] for key in names}
-    return Called(f"make and step of {version}", [one["reward"] for one in found], scores)
+    rewards = [{**one["metadata"], "score": one["reward"]} for one in found]
+    return Called.of_dicts(f"make and step of {version}", rewards)
 
 
-TARGET = Target("skyrl-gym", "SkyRL-gym", "0.4", FORM, readings, Abilities(), functions, write, call)
+TARGET = Target("skyrl-gym", "SkyRL-gym", "0.4", FORM, readings, Abilities(judged=True), functions, call)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from rewardkit.rewards.reward import Reward
-from rewardkit.targets.adapter import Row
-from rewardkit.targets.reading import Reading
+from rewardkit.targets.adapter import Adapter, Row
 
-__all__ = ["Abilities", "Called", "Export", "Target", "Written"]
+__all__ = ["JUDGED", "Abilities", "Called", "Export", "Reading", "Target", "Written"]
+
+JUDGED = "judged"
+"""The key under which a dict says whether there was a reward, where the trainer needs a number for each."""
 
 
 @dataclass(frozen=True)
@@ -19,17 +21,18 @@ class Abilities:
     """What a trainer can do with a reward, from which the losses follow.
 
     `weights`: "kept" by the trainer or "baked in". `missing`: what a row without a reward becomes there,
-    "None" or "number". `siblings`: "group" where it hands over whole groups, "batch" where siblings may be
-    split over processes, "none" where it calls for one completion at a time. `waits` for async components:
-    "together", "alone" where each completion waits for its own, or "each" where nothing else waits. `steps`:
-    whether it says which step it is. `turns`: whether it hands over the whole transcript. `bounds`: the range
-    that it asks for, ``None`` where any number will do. `columns`: all that it hands over of a row, ``None``
-    where that is every column.
+    "None" or "number"; `judged`: whether a key beside the number says so. `siblings`: "group" where it hands
+    over whole groups, "batch" where siblings may be split over processes, "none" where it calls for one
+    completion at a time. `waits` for async components: "together", "alone" where each completion waits for
+    its own, or "each" where nothing else waits. `steps`: whether it says which step it is. `turns`: whether
+    it hands over the whole transcript. `bounds`: the range that it asks for, ``None`` where any number will
+    do. `columns`: all that it hands over of a row, ``None`` where that is every column.
     `also` are sentences on what else is lost there, always.
     """
 
     weights: Literal["kept", "baked in"] = "baked in"
     missing: Literal["None", "number"] = "number"
+    judged: bool = False
     siblings: Literal["group", "batch", "none"] = "none"
     waits: Literal["together", "alone", "each"] = "alone"
     steps: bool = False
@@ -37,6 +40,38 @@ class Abilities:
     bounds: tuple[float, float] | None = None
     columns: tuple[str, ...] | None = None
     also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way in which a trainer would call a function.
+
+    `form` is that trainer's signature, `reason` what of it was recognised, `mapping` which column each of the
+    trainer's arguments is taken from. `main` is the key that is paid where a dict comes back, ``None`` where
+    all are. A `sure` reading needs no further evidence: its names are used by no other trainer. Where the
+    trainer calls a function in several ways, `way` names this one ("texts", "messages"); it is `given` where
+    the rollouts are such that the trainer takes this one. It is not `provable` where the target's caller for
+    the proof does not call such functions. `none` says what becomes of the trainer where a completion gets
+    ``None``, if it does not take that for "not judged".
+    """
+
+    target: str
+    form: str
+    reason: str
+    adapter: Adapter
+    mapping: Mapping[str, str]
+    main: str | None = field(default=None, kw_only=True)
+    weight: float = field(default=1.0, kw_only=True)
+    sure: bool = field(default=False, kw_only=True)
+    way: str = field(default="", kw_only=True)
+    given: bool = field(default=False, kw_only=True)
+    provable: bool = field(default=True, kw_only=True)
+    none: str = field(default="", kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """What it is called to choose it: the target, and the way where there are several."""
+        return f"{self.target}:{self.way}" if self.way else self.target
 
 
 @dataclass(frozen=True)
@@ -57,10 +92,10 @@ class Export:
 class Written:
     """The trainer's part of a file: `code` behind the reward, which is called ``_reward`` there.
 
-    `imports` are lines; `usage` are the configuration lines to paste, with ``{path}`` for the file's path;
-    `functions` names what the trainer is to be pointed at: the `whole` reward, or a component each. Where it
-    takes each public function of the file for a reward, those that are copied in must be `private`. Where a
-    proof calls functions of the user's own, as they were found, they are not `ours`.
+    `imports` are lines; `usage` are the configuration lines to paste; `functions` names what the trainer is
+    to be pointed at: the `whole` reward, or a component each. Where it takes each public function of the file
+    for a reward, those that are copied in must be `private`. Where a proof calls functions of the user's own,
+    as they were found, they are not `ours`.
     """
 
     code: str
@@ -84,23 +119,32 @@ class Called:
     components: Mapping[str, Sequence[float]] = field(default_factory=dict)
     cast: tuple[str, ...] = ()
 
+    @classmethod
+    def of_dicts(cls, caller: str, found: Sequence[Mapping[str, float]], main: str = "score") -> Self:
+        """Of a dict a completion, in which `main` is the reward."""
+        names = [name for name in (found[0] if found else ()) if name not in (main, JUDGED)]
+        return cls(
+            caller, [one[main] for one in found], {name: [one[name] for one in found] for name in names}
+        )
+
 
 @dataclass(frozen=True)
 class Target:
-    """A trainer: how its reward functions are recognised, ours written, called by its own code.
+    """A trainer: how its reward functions are recognised, ours made, called by its own code.
 
     `readings(value, rows)` proposes ways to read a value; where that holds several reward functions, such as
-    the hooks of an environment, they are `parts(value)`, each read by itself. What is ``None`` is not
-    offered. `form` is the signature that it calls; `versions` are those that this was tried with.
+    the hooks of an environment, they are `parts(value)`, each read by itself. `functions` gives a reward as
+    what the trainer calls; the file that holds it is written from ``templates/NAME.py.jinja``, and the
+    trainer's own code runs it in `call`. What is ``None`` is not offered. `form` is the signature that it
+    calls; `versions` are those that this was tried with.
     """
 
     name: str
     title: str
     versions: str
     form: str
-    readings: Callable[[Any, Sequence[Row]], list[Reading]]
+    readings: Callable[[Any, Sequence[Row]], Iterable[Reading]]
     abilities: Abilities = field(default_factory=Abilities)
     functions: Callable[..., Any] | None = None
-    write: Callable[[Export], Written] | None = None
     call: Callable[[Path, Written, Sequence[Row]], Called] | None = None
     parts: Callable[[Any], Sequence[Any]] | None = None

@@ -11,24 +11,21 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets import plain, trl
 from rewardkit.targets.adapter import Adapter, Row, alike, columns_asked, fill, required
 from rewardkit.targets.calling import installed, loaded
-from rewardkit.targets.exported import RewardHolder, identifier
-from rewardkit.targets.reading import SAMPLE, Reading
-from rewardkit.targets.target import Abilities, Called, Export, Target, Written
-from rewardkit.targets.writing import options
+from rewardkit.targets.exported import RewardHolder
+from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 
-__all__ = ["TARGET", "Function", "Listed", "Rewards", "functions"]
+__all__ = ["TARGET", "Function", "Rewards", "functions"]
 
 FORM = "f(prompts, completions, **columns) -> list[float], or f(response, answer='', **kwargs) -> float"
 OWN = ("metadata",)
@@ -45,19 +42,18 @@ class Function(Adapter):
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """TRL's with texts, of a batch function; that of a function of one `response`."""
+    reason = f"it takes completions, as texts, {trl.TOGETHER}"
     batches = [
-        replace(
-            item, target="tunix", form=FORM, reason=f"it takes completions, as texts, {trl.TOGETHER}", way=""
-        )
+        replace(item, target="tunix", form=FORM, reason=reason, way="")
         for item in trl.readings(value, rows)
-        if not getattr(item.adapter, "conversational", True)
+        if item.way == "texts"
     ]
     asked = parameters(value)
     if batches or isinstance(value, type) or "response" not in asked:
         return batches
     whole = "metadata" in asked and asked["metadata"].kind is not inspect.Parameter.VAR_KEYWORD
     adapter: Adapter = (Function if whole else plain.Function)(value, needs=required(value, OWN, rows))
-    mapping = columns_asked(value, OWN, rows or SAMPLE) | ({"metadata": "all columns"} if whole else {})
+    mapping = columns_asked(value, OWN, rows) | ({"metadata": "all columns"} if whole else {})
     return [Reading("tunix", FORM, "it takes one response", adapter, mapping, provable=False)]
 
 
@@ -80,44 +76,9 @@ def _listed(values: Any) -> list[Any]:
     return [one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in plain_values]
 
 
-@dataclass(frozen=True, repr=False)
-class Listed(Made):
-    """What agent-tunix calls as `get_reward_functions`: no function, which Tunix would take for a reward."""
-
-    listed: tuple[Callable[..., Any], ...] = field(metadata={"star": True})
-
-    @property
-    def factory(self) -> str:
-        """How a file writes it."""
-        return "rk.targets.tunix.Listed"
-
-    def __call__(self) -> list[Callable[..., Any]]:
-        """The reward functions."""
-        return list(self.listed)
-
-
 def functions(reward: Reward, **options: Any) -> list[Rewards]:
     """The reward for `GRPOLearner(reward_fns=...)`: one callable; options are those of `Rewards.holding`."""
     return [Rewards.holding(reward, **options)]
-
-
-def write(export: Export) -> Written:
-    """A function of a batch, the only public one of the file, and `get_reward_functions`."""
-    name = identifier(export.reward.name).lstrip("_") or "reward"
-    code = f'''_rewards = rk.targets.tunix.Rewards(_reward{options(export)})
-
-
-def {name}(prompts, completions, **columns):
-    """Rewards of a batch, a list of floats."""
-    return _rewards(prompts, completions, **columns)
-
-
-# agent-tunix calls this; it is no function, as Tunix takes each public one of a file for a reward
-get_reward_functions = rk.targets.tunix.Listed(({name},))'''
-    usage = f"""Tunix's command line:   reward_functions=["{{path}}"]   # or the module's name
-Tunix in Python:        from {{module}} import {name}; GRPOLearner(..., reward_fns=[{name}])
-agent-tunix, train.py:  from {{module}} import get_reward_functions"""
-    return Written(code, (), usage, (name,), private=True)
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
@@ -160,4 +121,4 @@ def _without_jax() -> None:
 
 ALSO = ("Tunix adds functions up without weights: list no other function beside this one",)
 ABLE = Abilities(siblings="batch", waits="together", also=ALSO)
-TARGET = Target("tunix", "Tunix", "0.1.7", FORM, readings, ABLE, functions, write, call)
+TARGET = Target("tunix", "Tunix", "0.1.7", FORM, readings, ABLE, functions, call)

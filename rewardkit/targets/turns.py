@@ -8,7 +8,7 @@ from typing import Any
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.targets.adapter import Row
 
-__all__ = ["asked", "batch_columns", "from_messages", "spoken", "transcript"]
+__all__ = ["asked", "batch_columns", "from_messages", "split", "spoken", "transcript"]
 
 
 def asked(row: Row) -> list[dict[str, Any]]:
@@ -48,25 +48,38 @@ def from_messages(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"prompt": prompt, "completion": assistant_text(turns), "messages": turns}
 
 
+def split(row: Row) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The turns of the prompt, and those that were generated: from the first of the assistant on.
+
+    A prompt of messages says by its length where that is.
+    """
+    turns, prompt = transcript(row), row.get("prompt")
+    roles = [turn.get("role") for turn in turns]
+    first = roles.index("assistant") if "assistant" in roles else len(turns)
+    start = len(prompt) if isinstance(prompt, list) else first
+    return turns[:start], turns[start:]
+
+
 def spoken(row: Row) -> list[str]:
     """The texts that were generated, a turn each: of the transcript where there is one."""
-    turns = row.get("messages")
-    if not isinstance(turns, Sequence) or isinstance(turns, str):
+    if not isinstance(row.get("messages"), list):
         return [row["completion"]]
-    start = len(asked(row)) if isinstance(row.get("prompt"), list) else 0
-    return [assistant_text([turn]) or "" for turn in turns[start:] if turn.get("role") == "assistant"]
+    return [assistant_text([turn]) or "" for turn in split(row)[1] if turn.get("role") == "assistant"]
 
 
 def batch_columns(
-    completions: Sequence[Any], given: Mapping[str, Any], *, spread: bool
+    completions: Sequence[Any], given: Mapping[str, Any], *, spread: bool = False
 ) -> dict[str, list[Any]]:
     """The columns of a batch: what is a list of its length, what `messages` tell, the completions as texts.
 
-    Other values are a column, too, where the trainer gives one for all (`spread`); else they are left out.
+    Other values are a column, too, where the trainer gives one for all (`spread`); else they are left out,
+    but for the step that a `trainer_state` tells.
     """
     count = len(completions)
     whole = {name: list(value) for name, value in given.items() if _is_column(name, value, count)}
     others = {name: [value] * count for name, value in given.items() if spread and name not in whole}
+    step = getattr(given.get("trainer_state"), "global_step", None)
+    others |= {} if step is None else {"step": [step] * count}
     columns = {**others, **whole, "completion": [assistant_text(one) for one in completions]}
     conversations = columns.get("messages", [])
     if conversations and all(isinstance(turns, list) and turns for turns in conversations):
@@ -83,6 +96,6 @@ def batch_columns(
 
 def _is_column(name: str, value: Any, count: int) -> bool:
     """Whether a value is a column of so many; a single conversation is none, though it is a list."""
-    if not isinstance(value, list) or len(value) != count:
+    if not isinstance(value, list | tuple) or len(value) != count:
         return False
     return name != "messages" or not any(isinstance(one, Mapping) for one in value)

@@ -13,26 +13,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Row, named, plain
+from rewardkit.targets.adapter import Adapter, Row, named
 from rewardkit.targets.calling import awaited, installed
-from rewardkit.targets.exported import RewardHolder, identifier
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Abilities, Called, Export, Target, Written
-from rewardkit.targets.verifiers_trace import data_of, legacy_of, trace_of
-from rewardkit.targets.writing import answer, options
+from rewardkit.targets.exported import RewardHolder
+from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
+from rewardkit.targets.verifiers_rubric import Weighed, functions_of
+from rewardkit.targets.verifiers_rubric import readings as of_rubrics
+from rewardkit.targets.verifiers_trace import columns_of, data_of, trace_of
 
-__all__ = ["TARGET", "Function", "Grouped", "Legacy", "Method", "Rewards", "functions"]
+__all__ = ["TARGET", "Function", "Method", "Rewards", "functions"]
 
 FORM = "async f(task, trace) -> float | dict[str, float], or f(completion, answer, state, ...) -> float"
 GIVEN = {"task": "the row", "trace": "prompt and completion"}
-
-SINGLE = {"prompt": "prompt", "completion": "completion", "answer": "ground_truth"}
-SINGLE |= {"state": "the row", "info": "info", "task": "data_source", "parser": "verifiers' plain Parser"}
-MANY = {f"{name}s": name for name in SINGLE if name != "parser"}
-"""What a function of a whole group asks for -> of each completion."""
 
 
 @dataclass(frozen=True)
@@ -48,19 +42,6 @@ class Tagged:
         return self.method
 
 
-@dataclass(frozen=True)
-class Weighed:
-    """A function of a rubric, with the rubric's weight and parser."""
-
-    function: Any
-    weight: float
-    parser: Any
-
-    @property
-    def __name__(self) -> str:
-        return str(getattr(self.function, "__name__", type(self.function).__name__))
-
-
 def parts(value: Any) -> list[Tagged] | list[Weighed]:
     """The marked methods of a task (class or object), metrics with weight 0; the functions of a rubric."""
     kind = value if isinstance(value, type) else type(value)
@@ -73,12 +54,7 @@ def parts(value: Any) -> list[Tagged] | list[Weighed]:
     ]
     if tagged or isinstance(value, type):
         return sorted(tagged, key=lambda one: not one.weight)
-    listed = getattr(value, "funcs", None) or getattr(value, "reward_funcs", None)
-    weights = getattr(value, "weights", None) or getattr(value, "reward_weights", None)
-    if not isinstance(listed, list) or not isinstance(weights, list) or len(listed) != len(weights):
-        return []
-    parser = getattr(value, "parser", None)
-    return [Weighed(one, float(weight), parser) for one, weight in zip(listed, weights, strict=True)]
+    return functions_of(value)
 
 
 def _is(function: Any, mark: str) -> bool:
@@ -125,45 +101,6 @@ class Method(Adapter):
         return (task,), _injected(self.called, data, trace_of(rollout, data, kind.__name__))
 
 
-@dataclass(frozen=True, repr=False)
-class Legacy(Adapter):
-    """A function of a rubric: completions are messages where `conversational`, as was the default."""
-
-    conversational: bool = field(default=True, kw_only=True)
-    parser: Any = field(default=None, kw_only=True)
-
-    def arguments(self, rollout: Any) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """What it asks for by name; all there is for ``**kwargs``."""
-        return (), _asked(self.function, self.own(rollout))
-
-    def own(self, rollout: Row) -> dict[str, Any]:
-        """All that it may ask for of a completion."""
-        return legacy_of(rollout, conversational=self.conversational, parser=self.parser)
-
-
-@dataclass(frozen=True, repr=False)
-class Grouped(Legacy):
-    """A function of a rubric that is called with lists: of a whole group."""
-
-    siblings = True
-
-    def arguments(self, rollout: Any) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Lists of what it asks for by name."""
-        rows = [self.own(row) for row in rollout]
-        lists = {many: [row[one] for row in rows] for many, one in MANY.items()}
-        return (), _asked(self.function, {**lists, "parser": rows[0]["parser"]})
-
-    def result(self, answer: Any, rollout: Any) -> Any:
-        """A list."""
-        return plain(list(answer))
-
-
-def _asked(function: Any, own: Mapping[str, Any]) -> dict[str, Any]:
-    asked = parameters(function)
-    everything = any(p.kind is p.VAR_KEYWORD for p in asked.values())
-    return {name: value for name, value in own.items() if everything or name in asked}
-
-
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """Those of a marked method, of a function of v1, and of one before it."""
     if isinstance(value, Tagged):
@@ -171,7 +108,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         mapping = {"self.data": "the row", "trace": GIVEN["trace"]}
         return [_reading(reason, Method(value.task, method=value.method), mapping, value.weight)]
     if isinstance(value, Weighed):
-        found = _legacy(value.function, value.parser, in_rubric=True)
+        found = of_rubrics(value.function, FORM, value.parser, in_rubric=True)
         return [replace(one, weight=value.weight, sure=True) for one in found]
     if isinstance(value, type) or not callable(value):
         return []
@@ -180,51 +117,11 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         mapping = {name: GIVEN[name] for name in asked if name in GIVEN}
         weight = float(getattr(value, "_vf_weight", 1.0))
         return [_reading("it takes a trace, as in v1", Function(value), mapping, weight)]
-    return _legacy(value, None, in_rubric=False)
+    return of_rubrics(value, FORM)
 
 
 def _reading(reason: str, adapter: Adapter, mapping: Mapping[str, str], weight: float) -> Reading:
     return Reading("verifiers", FORM, reason, adapter, mapping, weight=weight, sure=True)
-
-
-def _legacy(function: Any, parser: Any, *, in_rubric: bool) -> list[Reading]:
-    """With messages and with texts, where its names are those of a rubric's functions."""
-    asked, needed = set(parameters(function)), set(named(function))
-    if asked & set(MANY) and needed <= {*MANY, "parser"}:
-        kind: type[Legacy] = Grouped
-        own = {"answers", "states", "infos"}
-        mapping = {name: SINGLE[MANY[name]] for name in parameters(function) if name in MANY}
-    elif asked & set(SINGLE) and needed <= set(SINGLE):
-        kind, own = Legacy, {"state", "parser"}
-        mapping = {name: SINGLE[name] for name in parameters(function) if name in SINGLE}
-    else:
-        return []
-    sure = bool(asked & own) and bool(asked & {"prompt", "completion", "prompts", "completions"})
-    if not (in_rubric or asked & (own | {"info"}) or ("completion" in asked and _speaks(function))):
-        return []
-    columns = [mapping[name] for name in mapping if name in needed]
-    needs = tuple(column for column in NEEDED if column in columns)
-    form = f"it takes {', '.join(mapping)}, as the functions of rubrics before v1"
-    ways = [kind(function, needs=needs, parser=parser)]
-    ways.append(replace(ways[0], conversational=False))
-    return [
-        Reading("verifiers", FORM, f"{form}; as {what}", way, mapping, sure=sure, way=what)
-        for way, what in zip(ways, ("messages", "texts"), strict=True)
-    ]
-
-
-NEEDED = ("prompt", "completion", "ground_truth")
-
-
-def _speaks(function: Any) -> bool:
-    """Whether its code has the keys of messages in it, so that a completion is a list of them."""
-    waiting = [getattr(function, "__code__", None)]
-    while waiting:
-        for one in getattr(waiting.pop(), "co_consts", ()):
-            if one in ("content", "role"):
-                return True
-            waiting.append(one)
-    return False
 
 
 @dataclass(frozen=True, repr=False)
@@ -235,27 +132,9 @@ class Rewards(RewardHolder):
 
     def __call__(self, task: Any, trace: Any) -> float:
         """The number, `missing` where there is none."""
-        rated = self.rate({name: [value] for name, value in columns_of(task, trace).items()}, 1)
+        rated = self.rate_rows([columns_of(task, trace)])
         found = (rated.rewards if self.component is None else rated.scores[self.component])[0]
         return self.missing if found is None else found
-
-
-def columns_of(task: Any, trace: Any) -> dict[str, Any]:
-    """A trace as a row: the fields of its task, what was said, and the last answer as the completion."""
-    data = task.model_dump() if hasattr(task, "model_dump") else dict(vars(task))
-    messages = [_plain(message) for message in trace.messages]
-    replies = [_plain(message) for message in trace.assistant_messages]
-    root = getattr(trace, "root_reply", None)
-    last = root if root is not None else assistant_text(replies[-1:])
-    return {**data, "messages": messages, "completion": last}
-
-
-def _plain(message: Any) -> dict[str, Any]:
-    """A message as a dict."""
-    if hasattr(message, "model_dump"):
-        found: dict[str, Any] = message.model_dump(exclude_none=True)
-        return found
-    return dict(vars(message))
 
 
 def functions(
@@ -264,35 +143,6 @@ def functions(
     """The reward as a function of (task, trace), to await in a thread; one a component where `separate`."""
     held = Rewards.holding(reward, **options)
     return {name: replace(held, component=name) for name in reward.names} if separate else held
-
-
-def write(export: Export) -> Written:
-    """Async functions of (task, trace), which a task takes by its configuration or in methods of its own."""
-    whole = identifier(export.reward.name)
-    names = {name: name for name in export.reward.names} if export.separate else {whole: None}
-    parts_ = [
-        f"_rate_{name} = rk.targets.verifiers.Rewards(_reward{options(export)}"
-        f"{f', component={component!r}' if component else ''})\n\n\n"
-        f"async def {name}(task, trace):\n"
-        f'    """{"The score" if component else "The reward"} of a finished trace."""\n'
-        f"    return {answer(f'_rate_{name}(task, trace)', awaited=True)}"
-        for name, component in names.items()
-    ]
-    weights = export.reward.weights if export.separate else {whole: 1.0}
-    tables = [
-        f'[env.taskset.task.rewards.{name}]\nfn = "{{path}}:{name}"\nweight = {weight:g}'
-        for name, weight in weights.items()
-    ]
-    first = next(iter(names))
-    usage = "\n".join(
-        [
-            "# in the TOML of a run:",
-            *tables,
-            f"# or in a Task, with @vf.reward(weight={weights[first]:g}):",
-            f"# async def {first}(self, trace): return await {{module}}.{first}(self.data, trace)",
-        ]
-    )
-    return Written("\n\n\n".join(parts_), ("import asyncio",), usage, tuple(names), whole=not export.separate)
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
@@ -322,4 +172,4 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
 
 
 ABLE = Abilities(weights="kept", siblings="none", waits="each", turns=True)
-TARGET = Target("verifiers", "verifiers", "0.4.0", FORM, readings, ABLE, functions, write, call, parts)
+TARGET = Target("verifiers", "verifiers", "0.4.0", FORM, readings, ABLE, functions, call, parts)

@@ -1,4 +1,4 @@
-"""verifiers' side: a row as the trace and the task's data of v1, and as what the functions before it took."""
+"""verifiers' side: a row as the trace and the task's data of v1, and a trace as a row."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any
 
-from rewardkit.primitives.messages import content_text
+from rewardkit.primitives.messages import assistant_text, content_text
 from rewardkit.targets.adapter import Row, alike
-from rewardkit.targets.turns import asked, transcript
+from rewardkit.targets.turns import asked, split
 
-__all__ = ["Parser", "data_of", "legacy_of", "trace_of"]
+__all__ = ["columns_of", "data_of", "trace_of"]
 
 
 def data_of(row: Row, kind: Any = None) -> Any:
@@ -43,9 +43,9 @@ def data_of(row: Row, kind: Any = None) -> Any:
 
 def trace_of(row: Row, data: Any, task: str = "Task") -> Any:
     """A finished trace of the logged turns; what stands for it where verifiers is not loaded."""
-    turns = transcript(row)
-    start = len(asked(row)) if isinstance(row.get("prompt"), list) else 0
-    sampled = [turn.get("role") == "assistant" and at >= start for at, turn in enumerate(turns)]
+    before, after = split(row)
+    turns = [*before, *after]
+    sampled = [False] * len(before) + [turn.get("role") == "assistant" for turn in after]
     if "verifiers.v1.trace" in sys.modules:
         return _real(row, data, task, turns, sampled)
     messages = [SimpleNamespace(**{"content": None, "tool_calls": None} | turn) for turn in turns]
@@ -107,30 +107,19 @@ def _call(call: Mapping[str, Any], at: int) -> dict[str, Any]:
     return {"id": str(call.get("id", at)), "name": inner.get("name", ""), "arguments": text}
 
 
-class Parser:
-    """Stands for verifiers' plain Parser, which a function without one of its own gets: the text as it is."""
-
-    def parse(self, text: str) -> str:
-        """The text."""
-        return text
-
-    def parse_answer(self, completion: Any) -> str | None:
-        """The text of a completion: of its last message."""
-        return completion if isinstance(completion, str) else content_text(completion[-1].get("content"))
+def columns_of(task: Any, trace: Any) -> dict[str, Any]:
+    """A trace as a row: the fields of its task, what was said, and the last answer as the completion."""
+    data = task.model_dump() if hasattr(task, "model_dump") else dict(vars(task))
+    messages = [_plain(message) for message in trace.messages]
+    replies = [_plain(message) for message in trace.assistant_messages]
+    root = getattr(trace, "root_reply", None)
+    last = root if root is not None else assistant_text(replies[-1:])
+    return {**data, "messages": messages, "completion": last}
 
 
-def legacy_of(row: Row, *, conversational: bool, parser: Any = None) -> dict[str, Any]:
-    """What a function before v1 may ask for, by name."""
-    known = deepcopy(alike(row))
-    infos = [known[name] for name in ("info", "extra_info") if isinstance(known.get(name), dict)]
-    start = len(asked(row))
-    turns = transcript(row)
-    own = {
-        "prompt": asked(row) if conversational else row.get("prompt"),
-        "completion": turns[start:] if conversational else row.get("completion"),
-        "answer": "" if row.get("ground_truth") is None else row.get("ground_truth"),
-        "task": known.get("task") or row.get("data_source") or "default",
-        "info": infos[0] if infos else {},
-    }
-    state = {**known, **own, "turn": 1, "trajectory": [], "timing": {"generation_ms": 0.0, "scoring_ms": 0.0}}
-    return {**own, "state": state, "parser": Parser() if parser is None else parser}
+def _plain(message: Any) -> dict[str, Any]:
+    """A message as a dict."""
+    if hasattr(message, "model_dump"):
+        found: dict[str, Any] = message.model_dump(exclude_none=True)
+        return found
+    return dict(vars(message))

@@ -7,9 +7,7 @@ data set has none, and the naive manager adds to it.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,16 +19,15 @@ from rewardkit.targets.adapter import (
     Adapter,
     LacksColumn,
     Row,
+    asked_of,
     column_of,
     named,
     takes_anything,
     uses,
 )
-from rewardkit.targets.calling import installed
-from rewardkit.targets.exported import RewardHolder, finite
-from rewardkit.targets.reading import Reading
-from rewardkit.targets.target import Abilities, Called, Export, Target, Written
-from rewardkit.targets.writing import answer, options, waits
+from rewardkit.targets.calling import awaited, installed
+from rewardkit.targets.exported import RewardHolder
+from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 
 __all__ = ["TARGET", "BatchFunction", "ComputeScore", "ComputeScores", "Function", "functions"]
 
@@ -42,6 +39,7 @@ OWN = {
     "ground_truth": "ground_truth",
     "extra_info": "extra_info",
 }
+LISTS = {f"{name}s": column for name, column in OWN.items()}
 ADDED: Mapping[str, Any] = {"num_turns": None, "rollout_reward_scores": {}}
 """What the naive manager adds to each extra_info, as it is where there are no turns and no tools."""
 
@@ -71,15 +69,9 @@ class Function(Adapter):
 
     def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """The four arguments of the trainer, and columns for what else has no default."""
-        keywords = self.given(rollout)
-        asked = parameters(self.function)
-        everything = any(p.kind is p.VAR_KEYWORD for p in asked.values())
-        keywords = {name: value for name, value in keywords.items() if everything or name in asked}
         others = [name for name in named(self.function) if name not in OWN]
-        return (), keywords | {name: rollout.get(column_of(name, [rollout])) for name in others}
-
-
-LISTS = {f"{name}s": column for name, column in OWN.items()}
+        columns = {name: rollout.get(column_of(name, [rollout])) for name in others}
+        return (), asked_of(self.function, self.given(rollout)) | columns
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,39 +89,36 @@ class BatchFunction(Adapter):
 def readings(value: Any, rows: Sequence[Row], target: str = "verl") -> list[Reading]:
     """That of a function that asks for `solution_str`, or for lists of them."""
     asked = parameters(value)
-    none = NONE if target == "verl" else ""
-    if not isinstance(value, type) and "solution_strs" in asked:
-        used = [column for name, column in LISTS.items() if name in named(value) and uses(value, name)]
-        used = [column for column in used if _is_there(column, rows)]
-        lists = BatchFunction(value, needs=tuple(used))
-        mapping = _told(LISTS, rows)
-        reason = "it takes solution_strs"
-        return [Reading(target, FORM_LISTS, reason, lists, mapping, main="score", sure=True, none=none)]
-    sure = "solution_str" in asked
+    lists = "solution_strs" in asked
+    sure = lists or "solution_str" in asked
     if isinstance(value, type) or not (sure or takes_anything(value)):
         return []
-    used = [column for name, column in OWN.items() if _is_needed(value, name) and _is_there(column, rows)]
-    others = {name: column_of(name, rows) for name in named(value) if name not in OWN}
-    own = {name: column for name, column in OWN.items() if name in asked or not sure}
-    mapping = _told(own, rows) | others
-    adapter = Function(value, needs=tuple(dict.fromkeys([*used, *others.values()])))
-    reason = f"it takes {', '.join(name for name in asked if name in OWN) or 'any keyword'}"
-    return [Reading(target, FORM, reason, adapter, mapping, main="score", sure=sure, none=none)]
-
-
-def _told(own: Mapping[str, str], rows: Sequence[Row]) -> dict[str, str]:
-    """Which column each argument is taken from, and what stands there where the rollouts lack it."""
     there = {name for row in rows for name in row}
+    own = {name: column for name, column in (LISTS if lists else OWN).items() if name in asked or not sure}
+    used = [column for name, column in own.items() if _is_needed(value, name) and column in there | NEEDED]
+    others = {} if lists else {name: column_of(name, rows) for name in named(value) if name not in OWN}
     instead = {"extra_info": f"no column (only {', '.join(ADDED)})"}
-    return {
+    mapping = {
         name: column if column in there or not rows else instead.get(column, "no column (None)")
         for name, column in own.items()
     }
+    kind = BatchFunction if lists else Function
+    return [
+        Reading(
+            target,
+            FORM_LISTS if lists else FORM,
+            f"it takes {', '.join(name for name in asked if name in own) or 'any keyword'}",
+            kind(value, needs=tuple(dict.fromkeys([*used, *others.values()]))),
+            mapping | others,
+            main="score",
+            sure=sure,
+            none=NONE if target == "verl" else "",
+        )
+    ]
 
 
-def _is_there(column: str, rows: Sequence[Row]) -> bool:
-    """Whether only a log can give it, or this one does: an extra_info is there in any case."""
-    return column != "extra_info" or any(column in row for row in rows)
+NEEDED = {"data_source", "completion", "ground_truth"}
+"""What only a log can give; an extra_info is there in any case."""
 
 
 def _is_needed(function: Any, name: str) -> bool:
@@ -151,7 +140,7 @@ class ComputeScore(RewardHolder):
         **kwargs: Any,
     ) -> dict[str, float]:
         """``score``, ``judged`` (1.0, or 0.0 where there was no reward) and each component's score."""
-        return self.rate_one(columns_of(data_source, solution_str, ground_truth, extra_info, kwargs))
+        return self.dicts([columns_of(data_source, solution_str, ground_truth, extra_info, kwargs)])[0]
 
 
 def columns_of(
@@ -176,62 +165,17 @@ class ComputeScores(RewardHolder):
         **kwargs: Any,
     ) -> list[dict[str, float]]:
         """A dict a completion."""
-        count = len(solution_strs)
-        infos = [None] * count if extra_infos is None else extra_infos
-        rows = [
-            columns_of(*one, kwargs)
-            for one in zip(data_sources, solution_strs, ground_truths, infos, strict=True)
-        ]
-        names = dict.fromkeys(name for row in rows for name in row)
-        return finite(
-            self.rate({name: [row.get(name) for row in rows] for name in names}, count), self.missing
-        )
+        infos = [None] * len(solution_strs) if extra_infos is None else extra_infos
+        lists = zip(data_sources, solution_strs, ground_truths, infos, strict=True)
+        return self.dicts([columns_of(*one, kwargs) for one in lists])
 
 
-def functions(
-    reward: Reward, *, columns: Mapping[str, str] | None = None, missing: float = 0.0, batch: bool = False
-) -> ComputeScore | ComputeScores:
+def functions(reward: Reward, *, batch: bool = False, **options: Any) -> ComputeScore | ComputeScores:
     """The reward as a `compute_score` that can be pickled; `missing` is what is not judged.
 
     ``batch=True`` gives the function of lists that the batch manager calls.
     """
-    made = ComputeScores if batch else ComputeScore
-    return made(reward, columns=dict(columns or {}), missing=missing)
-
-
-CONFIG = """reward.custom_reward_function.path={path}
-reward.custom_reward_function.name=compute_score"""
-
-
-def write(export: Export) -> Written:
-    """A module-level `compute_score`, asynchronous where the reward has async components."""
-    usage = CONFIG
-    paid = {name: weight for name, weight in export.reward.weights.items() if weight}
-    if len(paid) > 1:
-        usage += (
-            "\n# or the components one by one: algorithm.adv_estimator=gdpo\n"
-            f"#   algorithm.gdpo_reward_keys={list(paid)!r}\n"
-            f"#   algorithm.gdpo_reward_weights={list(paid.values())!r}"
-        )
-    return compute_score_file(export, "verl", usage, awaited=waits(export))
-
-
-def compute_score_file(export: Export, module: str, usage: str, *, awaited: bool) -> Written:
-    """A file with a `compute_score`, to which the data source need not be given where no one asks for it."""
-    known = "data_source" in export.reward.needs
-    others = "solution_str, ground_truth"
-    asked = f"data_source, {others}" if known else f"*, {others}, data_source=None"
-    call = answer("_score(data_source, solution_str, ground_truth, extra_info, **kwargs)", awaited=awaited)
-    code = f'''_score = rk.targets.{module}.ComputeScore(_reward{options(export)})
-
-
-{"async " if awaited else ""}def compute_score({asked}, extra_info=None, **kwargs):
-    """The reward as score, judged (1, or 0 where there is none), and each component's score."""
-    return {call}'''
-    return Written(code, ("import asyncio",) if awaited else (), usage, ("compute_score",))
-
-
-SHOWN = ("score", "judged")
+    return (ComputeScores if batch else ComputeScore).holding(reward, **options)
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
@@ -249,15 +193,8 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
         manager = NaiveRewardManager(config, Texts(rows), get_custom_reward_fn(config))
         return [await manager.run_single(data[at : at + 1]) for at in range(len(rows))]
 
-    with ThreadPoolExecutor(max_workers=1) as pool:  # a loop of its own, as a notebook's is running already
-        found = pool.submit(asyncio.run, run()).result()
-    extras = [one["reward_extra_info"] for one in found]
-    names = [name for name in extras[0] if name not in SHOWN]
-    return Called(
-        f"get_custom_reward_fn and NaiveRewardManager of {version}",
-        [one["reward_score"] for one in found],
-        {name: [extra[name] for extra in extras] for name in names},
-    )
+    found = [{**one["reward_extra_info"], "score": one["reward_score"]} for one in awaited(run())]
+    return Called.of_dicts(f"get_custom_reward_fn and NaiveRewardManager of {version}", found)
 
 
 class Texts:
@@ -279,12 +216,10 @@ def protocol(rows: Sequence[Row]) -> Any:
     import torch
     from verl import DataProto
 
-    def column(values: list[Any]) -> Any:
-        filled = np.empty(len(values), dtype=object)
-        filled[:] = values
-        return filled
-
-    others = {name: column([training_row(row)[name] for row in rows]) for name in TRAINING}
+    others = {name: np.empty(len(rows), dtype=object) for name in training_columns({})}
+    for at, row in enumerate(rows):
+        for name, value in training_columns(row).items():
+            others[name][at] = value
     return DataProto.from_dict(tokens(len(rows), torch), non_tensors=others)
 
 
@@ -297,23 +232,16 @@ def tokens(count: int, torch: Any) -> dict[str, Any]:
     }
 
 
-TRAINING = ("data_source", "reward_model", "extra_info")
-
-
-def training_row(row: Row) -> dict[str, Any]:
-    """What the training set would hold beside the prompt."""
+def training_columns(row: Row) -> dict[str, Any]:
+    """What the training set would hold beside the prompt; other columns stand in extra_info."""
+    info = row.get("extra_info")
+    others = {name: value for name, value in row.items() if name not in OWN.values()}
     return {
         "data_source": row.get("data_source"),
         "reward_model": {"style": "rule", "ground_truth": row.get("ground_truth")},
-        "extra_info": info_of(row),
+        "extra_info": {**others, **(info if isinstance(info, Mapping) else {})},
     }
 
 
-def info_of(row: Row) -> dict[str, Any]:
-    """What a training set would hold in `extra_info`: the columns that have no place of their own."""
-    info = row.get("extra_info")
-    others = {name: value for name, value in row.items() if name not in OWN.values()}
-    return {**others, **(info if isinstance(info, Mapping) else {})}
-
-
-TARGET = Target("verl", "verl", "0.9", FORM, readings, Abilities(), functions, write, call)
+ABLE = Abilities(judged=True)
+TARGET = Target("verl", "verl", "0.9", FORM, readings, ABLE, functions, call)

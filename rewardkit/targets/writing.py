@@ -1,52 +1,80 @@
-"""What the files for trainers share: how their functions are written, and what they take from the trainer."""
+"""The trainer's part of an exported file, rendered from the target's template."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from rewardkit.targets.losses import async_parts
-from rewardkit.targets.target import Export
+from rewardkit.targets.exported import identifier
+from rewardkit.targets.losses import async_parts, needs_siblings
+from rewardkit.targets.target import Export, Target, Written
 
-__all__ = ["answer", "class_name", "options", "taken", "waits"]
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
-
-def options(export: Export) -> str:
-    """The keyword arguments of an exported callable, behind a comma; nothing for those at their default."""
-    given = f", columns={dict(export.columns)!r}" if export.columns else ""
-    return given + (f", missing={export.missing!r}" if export.missing else "")
-
-
-def waits(export: Export) -> bool:
-    """Whether the reward has async components, so that its functions are best awaited."""
-    return any(map(async_parts, export.reward.inner))
+__all__ = ["rendered", "written"]
 
 
-def answer(call: str, *, awaited: bool) -> str:
-    """The expression for a call ``f(a, b)``: as it is, or made in a thread of its own and awaited.
+@functools.cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    >>> answer("_score(state, target)", awaited=True)
-    'await asyncio.to_thread(_score, state, target)'
-    """
-    function, _, arguments = call.partition("(")
-    return f"await asyncio.to_thread({function}, {arguments}" if awaited else call
-
-
-def taken(module: str, instead: Mapping[str, str]) -> str:
-    """Lines that import names from the trainer, with what stands for them where it is not installed.
-
-    So a file can be read back, and shown to work, on a machine without the trainer.
-    """
-    return (
-        f"try:\n    from {module} import {', '.join(instead)}\n"
-        f"except ImportError:  # the trainer is not here: the file can be looked at, and loaded back\n"
-        f"    {', '.join(instead)} = {', '.join(instead.values())}"
+    return Environment(
+        loader=PackageLoader("rewardkit.targets"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # what is made is Python, of names and numbers that are ours
     )
 
 
-def class_name(identifier: str) -> str:
-    """The name of a class for a reward of this name.
+IMPORTS = {"asyncio.": "import asyncio", "partial(": "from functools import partial"}
+"""What stands in the code of a template -> the line that it needs."""
 
-    >>> class_name("graded_math")
-    'GradedMath'
+
+def rendered(template: str, **told: Any) -> str:
+    """The text of a template."""
+    return _templates().get_template(f"{template}.py.jinja").render(told)
+
+
+def written(target: Target, export: Export, path: Path) -> Written:
+    """What stands in the file at `path` behind the reward, which is called ``_reward`` there.
+
+    A template sets `usage`, the configuration lines to paste, `functions`, if the trainer is not pointed at
+    one that is called as the reward, and `private`, where it takes each public function for a reward. It is
+    told what `held` is (the reward and its options, for one of the target's callables), how a function of the
+    file begins (`start`) and how it calls ours (`call`), as both wait where the reward has async components.
     """
-    return "".join(part[:1].upper() + part[1:] for part in identifier.split("_") if part) or "Reward"
+    reward = export.reward
+    name, awaited = identifier(reward.name), any(map(async_parts, reward.inner))
+    told: dict[str, Any] = {
+        "trainer": sys.modules[target.readings.__module__],
+        "name": name,
+        "class_name": "".join(part[:1].upper() + part[1:] for part in name.split("_")) or "Reward",
+        "names": reward.names,
+        "weights": reward.weights,
+        "needs": reward.needs,
+        "siblings": needs_siblings(reward),
+        "separate": export.separate,
+        "awaited": awaited,
+        "start": "async def" if awaited else "def",
+        "call": lambda function: f"await asyncio.to_thread({function}, " if awaited else f"{function}(",
+        "held": "_reward"
+        + (f", columns={dict(export.columns)!r}" if export.columns else "")
+        + (f", missing={export.missing!r}" if export.missing else ""),
+        "path": path,
+        "module": path.stem,
+    }
+    made: Any = _templates().get_template(f"{target.name}.py.jinja").make_module(told)
+    code = str(made).strip()
+    return Written(
+        code,
+        tuple(line for start, line in IMPORTS.items() if start in code),
+        str(made.usage).strip(),
+        tuple(getattr(made, "functions", (name,))),
+        whole=not export.separate,
+        private=getattr(made, "private", False),
+    )

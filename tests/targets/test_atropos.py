@@ -125,11 +125,6 @@ def test_the_completions_of_a_call_are_siblings_and_columns_come_in_any_form(col
     assert (turns, columns) == before
 
 
-def test_what_atropos_makes_of_an_error_is_told(tmp_path):
-    made = export(rk.load_reward("gallery:arithmetic"), to="atropos", path=tmp_path / "a.py")
-    assert any("an error gives the whole group 0" in sentence for sentence in made.losses)
-
-
 def test_a_name_that_ends_with_reward_is_not_cut_off_by_the_registry(tmp_path):
     reward = rk.Reward(
         "my_reward", components=[rk.Component("length", rk.measure.length(full_until=3, zero_from=9))]

@@ -8,7 +8,7 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.targets import inspect_ai
-from rewardkit.targets.inspect_state import state_of, target_of
+from rewardkit.targets.inspect_ai import state_of, target_of
 
 SCORE = """
 class Score:

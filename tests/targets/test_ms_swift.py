@@ -1,6 +1,5 @@
 """ms-swift's ORM classes, read and written without ms-swift."""
 
-import asyncio
 import copy
 from types import SimpleNamespace
 
@@ -9,8 +8,6 @@ import pytest
 import rewardkit as rk
 from rewardkit.errors import RewardError
 from rewardkit.targets import ms_swift
-from rewardkit.targets.calling import loaded
-from rewardkit.targets.export import export
 
 ORM = """
 class ORM:
@@ -102,11 +99,6 @@ def level(level, prompt, step):
     return level + len(prompt) + step
 
 
-async def slow(completion):
-    await asyncio.sleep(0)
-    return None if not completion else float(len(completion))
-
-
 def siblings(completion):
     return [float(len(completion))] * len(completion)
 
@@ -143,19 +135,3 @@ def test_what_a_tool_said_last_is_no_completion():
     turns = [{"role": "assistant", "content": "ab"}, {"role": "tool", "content": "<answer>4</answer>"}]
     assert function(["<answer>4</answer>", "ab"], messages=[turns, turns[:1]]) == [2.0, 2.0]
     assert function(["<answer>4</answer>"], messages=[[{"role": "user", "content": "2+2?"}]]) == [18.0]
-
-
-def test_an_async_reward_becomes_an_async_class_and_not_judged_becomes_the_number_for_it(tmp_path):
-    reward = rk.Reward("slow-one", components=[rk.Component("slow", slow, range=None)])
-    made = export(reward, to="ms-swift", path=tmp_path / "slow.py", missing=-3.0)
-    assert "one that is not judged gets -3" in " ".join(made.losses)
-    module = loaded(made.path)
-    found = []
-    import threading
-
-    thread = threading.Thread(
-        target=lambda: found.extend(asyncio.run(module.orms["slow_one"]()(["abc", ""], solution=[1, 2])))
-    )
-    thread.start()
-    thread.join()
-    assert found == [3.0, -3.0]

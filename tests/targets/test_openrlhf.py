@@ -197,15 +197,3 @@ def test_a_component_never_overwrites_what_openrlhf_logs_itself(torch):
 
 def one(completion):
     return 1.0
-
-
-def test_what_is_lost_is_said(load, tmp_path):
-    made = export(
-        load("def f(completion): return None"), to="openrlhf", path=tmp_path / "out.py", missing=0.5
-    )
-    for said in (
-        "gets 0.5 and judged = 0",
-        "without the tokens that end it",
-        "only logs what a function raises",
-    ):
-        assert any(said in sentence for sentence in made.losses), said

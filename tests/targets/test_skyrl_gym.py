@@ -6,7 +6,6 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.errors import RewardError
-from rewardkit.targets import skyrl_gym
 from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
 
@@ -128,19 +127,3 @@ def test_the_file_has_an_environment_that_is_done_after_a_step(tmp_path, place):
         assert (step["reward"], step["done"], step["observations"]) == (reward, True, [])
         assert step["metadata"] == {"score": reward, "judged": judged, "fits": reward}
     assert extras == before
-
-
-def test_a_group_component_cannot_be_written(tmp_path):
-    reward = rk.Reward("r", components=[rk.Component("best", lambda completion: completion, group=True)])
-    with pytest.raises(RewardError, match="needs the siblings of a group"):
-        export(reward, to="skyrl-gym", path=tmp_path / "r.py")
-
-
-def test_functions_of_the_module_can_be_called_in_memory():
-    step = skyrl_gym.functions(FITS)
-    assert (
-        step("4", [{"role": "user", "content": "2?"}], {"reward_spec": {"ground_truth": "4"}, "level": 1})[
-            "reward"
-        ]
-        == -1
-    )

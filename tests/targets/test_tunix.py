@@ -1,12 +1,7 @@
 """Tunix and agent-tunix: batch functions, functions of one response, the registry; the file by its rules."""
 
-import ast
 import inspect
-import pickle
-import subprocess
-import sys
 
-import cloudpickle
 import numpy as np
 import pytest
 
@@ -69,19 +64,6 @@ def test_a_batch_function_of_agent_tunix_is_read_with_values_above_one_and_below
     """
     assert rewards(load(source)) == [3.0, -1.0, -1.0, 3.0]
     assert load(source, as_="tunix").origin.startswith("f read as Tunix: it takes completions, as texts")
-
-
-def test_a_list_of_functions_as_get_reward_functions_gives_it_adds_up(load, rewards):
-    source = """
-    def format(prompts, completions, **kwargs):
-        return [0.5 if "<answer>" in text else -0.5 for text in completions]
-
-    def right(prompts, completions, answer, **kwargs):
-        return [3.0 * (truth in text) for text, truth in zip(completions, answer)]
-
-    f = [format, right]
-    """
-    assert rewards(load(source)) == [3.5, 0.5, -0.5, 2.5]
 
 
 BAD = {
@@ -184,38 +166,6 @@ def test_siblings_of_a_batch_are_seen(tmp_path):
 
 def share(completion):
     return [1 / len(completion)] * len(completion)
-
-
-@pytest.mark.parametrize("dumps", [pickle.dumps, cloudpickle.dumps])
-def test_the_list_of_functions_survives_pickling_in_another_process(dumps, tmp_path):
-    made = export(rk.load_reward("gallery:arithmetic"), to="tunix", path=tmp_path / "out.py")
-    code = (
-        "import pickle, cloudpickle, sys; sys.path.insert(0, sys.argv[1]); import out; "
-        f"print({dumps.__module__.split('.')[0].lstrip('_')}.dumps(out.get_reward_functions).hex())"
-    )
-    sent = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
-    ).stdout.strip()
-    read = (
-        "import pickle, sys; sys.path.insert(0, sys.argv[1]); "
-        "f, = pickle.loads(bytes.fromhex(sys.argv[2]))(); "
-        "print(f(['2+2?'], ['<answer>4</answer>'], answer=['4']))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", read, str(tmp_path), sent], capture_output=True, text=True, timeout=60
-    )
-    assert done.stdout.strip().startswith("[1."), done.stderr
-    assert ast.literal_eval(done.stdout.strip()) == [
-        rk.load_reward("gallery:arithmetic")(completion="<answer>4</answer>", ground_truth="4").reward
-    ]
-    assert made.functions == ("arithmetic_v1",)
-
-
-def test_an_export_that_is_loaded_back_gives_the_same(rollouts, rewards, tmp_path, load):
-    reward = load(HELPERS, "reward")
-    made = export(reward, to="tunix", path=tmp_path / "out.py")
-    again = rk.load_reward(f"{made.path}:reward", rollouts=rollouts)
-    assert rewards(again) == rewards(reward) == [2.0, 0.0, 0.0, 2.0]
 
 
 def test_a_registered_function_is_had_by_name_and_any_other_by_its_module(tmp_path, monkeypatch):

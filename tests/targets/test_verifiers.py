@@ -1,15 +1,13 @@
 """verifiers: rewards of v1 as functions and as methods of a task, rubrics before it, and the file."""
 
-import asyncio
-import copy
-import threading
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets import verifiers
+from rewardkit.targets import verifiers_trace
+from rewardkit.targets.calling import awaited as run
 from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
 from rewardkit.targets.verifiers_trace import data_of, trace_of
@@ -197,27 +195,6 @@ def test_what_fails_is_no_score_and_says_why(kind, load, rollouts):
     assert np.isnan(scores.rewards[:2]).all() and said in str(scores.table["error/f"][0])
 
 
-def test_rows_are_not_touched(load):
-    rows = rk.load_rollouts(
-        [
-            {
-                "prompt": [{"role": "user", "content": "2+2?"}],
-                "completion": "4",
-                "info": {"deep": [1]},
-                "tags": ["a"],
-            }
-        ]
-    )
-    before = copy.deepcopy(list(rows))
-    for source in (
-        "def f(prompt, info, state):\n    info['deep'].clear(); prompt[0].clear(); state.clear(); return 1.0",
-        "async def f(task, trace):\n    task.tags.clear(); task.info.clear(); return 1.0",
-    ):
-        reward = load(source, rollouts=rows)
-        assert "verifiers" in reward.origin and rk.score(reward, rows).rewards.tolist() == [1.0]
-        assert list(rows) == before
-
-
 def test_a_transcript_with_tools_is_handed_over(load):
     call = {"id": "1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
     rows = rk.load_rollouts(
@@ -241,15 +218,6 @@ def test_a_transcript_with_tools_is_handed_over(load):
 
 
 # ---- writing
-
-
-def run(coroutine):
-    """What it gives, on a loop in a thread of its own."""
-    found = []
-    thread = threading.Thread(target=lambda: found.append(asyncio.run(coroutine)))
-    thread.start()
-    thread.join()
-    return found[0]
 
 
 def of(function, row):
@@ -286,41 +254,15 @@ def short(completion):
     return len(completion) / 10
 
 
-def test_a_reward_that_nobody_judged_is_the_number_that_was_asked_for(load, tmp_path):
-    made = export(
-        load("def f(completion): return None"), to="verifiers", path=tmp_path / "out.py", missing=-1.0
-    )
-    assert of(loaded(made.path).f, {"prompt": "p", "completion": "x"}) == -1.0
-    assert any("gets -1" in sentence for sentence in made.losses)
-
-
-def test_a_group_cannot_be_written(tmp_path):
-    reward = rk.Reward("g", components=[rk.Component("share", short, group=True)])
-    with pytest.raises(rk.RewardError, match="cannot be written for verifiers: 'share' needs the siblings"):
-        export(reward, to="verifiers", path=tmp_path / "out.py")
-
-
 def test_the_last_answer_is_the_completion_with_its_white_space_and_an_answer_of_the_root_comes_first():
     row = {"prompt": "p", "completion": " 4\n"}
     trace = trace_of(row, data_of(row))
-    assert trace.last_reply == "4" and verifiers.columns_of(data_of(row), trace)["completion"] == " 4\n"
+    assert trace.last_reply == "4" and verifiers_trace.columns_of(data_of(row), trace)["completion"] == " 4\n"
     trace.root_reply = "root"
-    assert verifiers.columns_of(data_of(row), trace)["completion"] == "root"
+    assert verifiers_trace.columns_of(data_of(row), trace)["completion"] == "root"
     silent = SimpleNamespace(messages=[], assistant_messages=[], root_reply=None)
-    assert verifiers.columns_of(SimpleNamespace(answer="4"), silent) == {
+    assert verifiers_trace.columns_of(SimpleNamespace(answer="4"), silent) == {
         "answer": "4",
         "messages": [],
         "completion": None,
     }
-
-
-@pytest.mark.parametrize("separate", [False, True])
-def test_an_export_that_is_loaded_back_gives_the_same(separate, tmp_path):
-    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(40))
-    reward = rk.load_reward("gallery:arithmetic")
-    made = export(reward, to="verifiers", path=tmp_path / "out.py", separate=separate)
-    scores = rk.score(reward, rollouts)
-    for name in made.functions:
-        again = rk.load_reward(f"{made.path}:{name}", rollouts=rollouts)
-        ours = np.nan_to_num(scores.score(name)) if separate else scores.rewards
-        np.testing.assert_allclose(rk.score(again, rollouts).rewards, ours, rtol=1e-9)

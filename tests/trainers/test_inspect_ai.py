@@ -7,7 +7,7 @@ from inspect_ai.solver import TaskState
 from table import proved
 
 import rewardkit as rk
-from rewardkit.targets.inspect_state import evaluated, state_of, target_of
+from rewardkit.targets.inspect_ai import evaluated, state_of, target_of
 
 ROWS = [
     {"prompt": "2+2?", "completion": text, "ground_truth": "4", "level": 2}

@@ -4,81 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.calls import Calls, Failure, answered
 from rewardkit.scoring.deadlines import UNTRIED, CannotLimit, TimeLimit
 from rewardkit.targets.adapter import Adapter, Row, plain
+from rewardkit.targets.target import JUDGED, Reading
 
-__all__ = ["JUDGED", "SAMPLE", "SECONDS", "Allowance", "Reading", "Trial", "tried"]
+__all__ = ["SECONDS", "Allowance", "Trial", "tried"]
 
 SECONDS = 10.0
 """One call on the sample may take, where the caller names no time. Our choice."""
 
-JUDGED = "judged"
-"""The key under which a dict says whether there was a reward, where the trainer needs a number for each."""
-
 LATE = 2
-"""Calls that take too long, after which no other is made, and as many of them all may take together. Our
-choice: one may be chance."""
+"""As many calls that take too long may all calls take together. Our choice: one may be chance."""
 
 FIRST = 1, 1, 2, 4
 """Rows of the first calls, after each of which it is known how long the next would take."""
 
 NOT_TRIED = f"{UNTRIED}, as calls take too long"
-
-RIGHT = "<think>6 * 7 = 42</think>\n<answer>42</answer>\nThe answer is \\boxed{42}.\n#### 42"
-SAMPLE: tuple[Row, ...] = tuple(
-    {
-        "prompt_id": "sample",
-        "prompt": "What is 6 * 7?",
-        "completion": text,
-        "ground_truth": "42",
-        "data_source": "openai/gsm8k",
-        "extra_info": {"index": 0, "split": "train"},
-    }
-    for text in (RIGHT, RIGHT.replace("=", "may well be").replace("42", "41"))  # of another length, too
-)
-"""Where no rollouts are given: one right and one wrong completion, in the usual forms of answers."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One way in which a trainer would call a function.
-
-    `form` is that trainer's signature, `reason` what of it was recognised, `mapping` which column each of the
-    trainer's arguments is taken from. `main` is the key that is paid where a dict comes back, ``None`` where
-    all are. A `sure` reading needs no further evidence: its names are used by no other trainer. Where the
-    trainer calls a function in several ways, `way` names this one ("texts", "messages"); it is `given` where
-    the rollouts are such that the trainer takes this one. It is not `provable` where the target's caller for
-    the proof does not call such functions. `none` says what becomes of the trainer where a completion gets
-    ``None``, if it does not take that for "not judged".
-    """
-
-    target: str
-    form: str
-    reason: str
-    adapter: Adapter
-    mapping: Mapping[str, str]
-    main: str | None = field(default=None, kw_only=True)
-    weight: float = field(default=1.0, kw_only=True)
-    sure: bool = field(default=False, kw_only=True)
-    way: str = field(default="", kw_only=True)
-    given: bool = field(default=False, kw_only=True)
-    provable: bool = field(default=True, kw_only=True)
-    none: str = field(default="", kw_only=True)
-
-    @property
-    def name(self) -> str:
-        """What it is called to choose it: the target, and the way where there are several."""
-        return f"{self.target}:{self.way}" if self.way else self.target
-
-    @property
-    def group(self) -> bool:
-        """Whether it gets the siblings of a group."""
-        return self.adapter.siblings
 
 
 @dataclass(frozen=True)
@@ -87,8 +33,6 @@ class Trial:
 
     reading: Reading
     answers: tuple[Any, ...]
-    by_chance: bool = False
-    """Whether it gave something else where it was called again."""
 
     @property
     def works(self) -> bool:
@@ -155,10 +99,9 @@ def _untried(answer: Any) -> bool:
 
 @dataclass(eq=False)
 class Allowance:
-    """What trying one function may take: `seconds`, in all its readings, and so many `late` calls."""
+    """What trying one function may take: `seconds`, in all its readings."""
 
     seconds: float
-    late: int = LATE
     starting: bool = True
 
     @classmethod
@@ -166,19 +109,14 @@ class Allowance:
         """As much as `LATE` calls that come too late take."""
         return cls(LATE * limit.seconds)
 
-    @property
-    def over(self) -> bool:
-        """Whether nothing more is to be tried."""
-        return self.seconds <= 0 or self.late <= 0
-
     def take(self, answers: Sequence[Any], seconds: float) -> float:
-        """Count the late calls and the seconds, and give those of a call.
+        """Count the seconds, and give those of a call.
 
         None where a process had to start, and to import what the function needs: that may have taken them.
         """
-        late = sum(isinstance(one, Failure) and one.late for one in answers)
+        late = any(isinstance(one, Failure) and one.late for one in answers)
         counted = 0.0 if self.starting and not late else seconds
-        self.seconds, self.late, self.starting = self.seconds - counted, self.late - late, late > 0
+        self.seconds, self.starting = self.seconds - counted, late
         return counted / len(answers)
 
 
@@ -203,7 +141,7 @@ def tried(
     adapter = reading.adapter
     batch = adapter.batch
     handed: list[Any] = [[dict(row)] if batch else dict(row) for row in rows]
-    if reading.group:
+    if reading.adapter.siblings:
         handed = [[dict(row) for row in rows]]
     allowance = allowance or Allowance.of(limit)
     answers: list[Any] = []
@@ -212,16 +150,16 @@ def tried(
         left = len(handed) - len(answers)
         fit = left if each * left <= allowance.seconds else int(allowance.seconds / each)
         some = handed[len(answers) :][: min(size, fit)]
-        if allowance.over or not some:
+        if allowance.seconds <= 0 or not some:
             break
         began = time.monotonic()
         got = _answers(adapter, some, limit)
         each = allowance.take(got, min(time.monotonic() - began, limit.seconds * len(some)))
         answers += got
     answers += [Failure(NOT_TRIED)] * (len(handed) - len(answers))
-    if reading.group:
+    if reading.adapter.siblings:
         return Trial(reading, tuple(_spread(answers[0], len(rows))))
-    return Trial(reading, tuple(_only(answer) if batch else answer for answer in answers))
+    return Trial(reading, tuple(_spread(answer, 1)[0] if batch else answer for answer in answers))
 
 
 def _answers(adapter: Adapter, handed: Sequence[Any], limit: TimeLimit) -> list[Any]:
@@ -234,19 +172,9 @@ def _answers(adapter: Adapter, handed: Sequence[Any], limit: TimeLimit) -> list[
 
 
 def _spread(answer: Any, count: int) -> list[Any]:
-    """The values of a list for a group; for each row a Failure that says what it is instead."""
+    """The values of a list for so many rows; for each a Failure that says what it is instead."""
     if isinstance(answer, list) and len(answer) == count:
         return answer
     size = f"{len(answer)} values" if isinstance(answer, list) else f"{answer!r}, not a list,"
-    failure = answer if isinstance(answer, Failure) else Failure(f"returned {size} for {count} completions")
-    return [failure] * count
-
-
-def _only(answer: Any) -> Any:
-    """The one value of a list for one row; a Failure that says what it is instead."""
-    if isinstance(answer, Failure):
-        return answer
-    if isinstance(answer, list) and len(answer) == 1:
-        return answer[0]
-    size = f"{len(answer)} values" if isinstance(answer, list) else f"{answer!r}, not a list,"
-    return Failure(f"returned {size} for 1 completion")
+    instead = Failure(f"returned {size} for {count} completion{'s' if count > 1 else ''}")
+    return [answer if isinstance(answer, Failure) else instead] * count
