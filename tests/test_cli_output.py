@@ -1,5 +1,6 @@
 """What commands print: hostile text made visible, colour on terminals only, helps whose examples run."""
 
+import contextlib
 import json
 import os
 import pty
@@ -80,11 +81,11 @@ def folder(tmp_path_factory):
     (folder / "own.py").write_text(REWARD.replace("NAME", repr(NAME)))
     (folder / "raises.py").write_text(f"raise ValueError({ALL!r})")
     (folder / "prints.py").write_text(f"print({NAME!r})\n" + REWARD.replace("NAME", "'n'"))
-    os.chdir(folder)
-    for name, reward in (("a", "own.py"), ("b", "own.py:named")):
-        made = run("score", reward, "log.jsonl", "-o", name)
-        assert made.exit_code == 0, made.output
-    return folder
+    with contextlib.chdir(folder):
+        for name, reward in (("a", "own.py"), ("b", "own.py:named")):
+            made = run("score", reward, "log.jsonl", "-o", name)
+            assert made.exit_code == 0, made.output
+        yield folder
 
 
 SAID = [  # command, status
