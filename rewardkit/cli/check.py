@@ -10,8 +10,10 @@ import rewardkit as rk
 from rewardkit.cli.group import Asked, command
 from rewardkit.cli.options import NAMED, limit_for
 from rewardkit.cli.output import Answer, recognised
+from rewardkit.findings import counted
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import aligned
+from rewardkit.starting.stubs import TODO
 
 SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them: a page
 
@@ -60,6 +62,11 @@ def _lines(result: rk.CheckResult, verbose: bool) -> list[str]:
         fields = ", ".join(f"{name} = {value!r}" for name, value in first.fields.items())
         truth = f"truth {first.ground_truth!r}" + (f", {fields}" if fields else "")
         lines += ["", f"{one_line(first.case)}: {one_line(repr(first.completion))} ({truth})"]
+    if todo := sum(case.why.startswith(TODO) for case in result.cases):
+        which = "says" if todo == 1 else "say"
+        lines.append(
+            f"{counted(todo, 'case')} still marked TODO: {which} what the reward gives, not what it should"
+        )
     if more := len(result.misses) - len(shown):
         lines.append(f"and {more:,} more misses: --verbose")
     return lines
