@@ -52,7 +52,7 @@ def test_it_says_what_was_written_and_the_next_commands_which_work(folder):
     _, check, probe = [shlex.split(line) for line in lines[9:]]
     checked = run(*check[1:])
     assert (checked.exit_code, checked.output.split(" cases")[0]) == (0, "20 of 20")
-    assert "20 cases still marked TODO: say what the reward gives" in checked.output
+    assert "20 cases are still marked TODO: they say what the reward gives" in checked.output
     assert run(*probe[1:], "--only", "contract").exit_code == 0
 
 
