@@ -149,7 +149,8 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
         return _graded(SELECTS, found, "-", forecast.verdict)
     now, best = curve.value[-1] - curve.change[-1], curve.value[-1]
     name, n = forecast.called(followed), f"{forecast.best_of.points[-1]:g}"
-    figure = f"{now:.2g} \u2192 {best:.2g} ({curve.low[-1]:.2g}\u2013{curve.high[-1]:.2g})"
+    ends = f"{curve.low[-1]:.2g}", f"{curve.high[-1]:.2g}"
+    figure = f"{now:.2g} \u2192 {best:.2g}" + (f" ({ends[0]}\u2013{ends[1]})" if ends[0] != ends[1] else "")
     tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}")
     if curve.change_high[-1] < 0:
         return replace(tile, grade="high", reason=f"what it picks is worse in {name}")
