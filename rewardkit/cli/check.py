@@ -63,8 +63,8 @@ def _lines(result: rk.CheckResult, verbose: bool) -> list[str]:
         truth = f"truth {first.ground_truth!r}" + (f", {fields}" if fields else "")
         lines += ["", f"{one_line(first.case)}: {one_line(repr(first.completion))} ({truth})"]
     if todo := sum(case.why.startswith(TODO) for case in result.cases):
-        told = "is still marked TODO: it says" if todo == 1 else "are still marked TODO: they say"
-        lines.append(f"{counted(todo, 'case')} {told} what the reward gives, not what it should")
+        marked = "is still marked TODO: it says" if todo == 1 else "are still marked TODO: they say"
+        lines.append(f"{counted(todo, 'case')} {marked} what the reward gives, not what it should")
     if more := len(result.misses) - len(shown):
         lines.append(f"and {more:,} more misses: --verbose")
     return lines
