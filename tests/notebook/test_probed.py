@@ -209,7 +209,7 @@ def test_the_next_step_is_the_first(flawed, good, weak):
     short = Short.checked(good, checked, weak)
     assert short.tiles[0].figure == f"{len(checked.cases)} of {len(checked.cases)}"
     assert short.next == "Read the proposed cases, and add them to the case file."
-    assert Short.checked(flawed, checked, weak).next.startswith("Cap what length")
+    assert Short.checked(flawed, checked, weak).next.startswith("Cap length")
     assert "Write cases for what" in Short.checked(good, None, None).next
 
 
