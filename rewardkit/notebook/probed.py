@@ -10,6 +10,7 @@ from rewardkit.findings import Finding, counted
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line, shown
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
+from rewardkit.notebook.tiles import BROKEN
 from rewardkit.probes.mutants.results import Judged, MutantResult
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results import rendering
@@ -23,20 +24,18 @@ __all__ = [
     "trying_again",
 ]
 
-MIME = "application/vnd.rewardkit.checked+json"
 SURVIVORS = 8  # that are open
-FAULT = "broken contract"
 
 
 # --- contract and probes
 
 
 def _faults(result: ProbeResult) -> list[Finding]:
-    return [item for item in result.findings if kind_of_alarm(item) == FAULT]
+    return [item for item in result.findings if kind_of_alarm(item) == BROKEN]
 
 
 def _others(result: ProbeResult) -> list[Finding]:
-    return [item for item in result.findings if kind_of_alarm(item) != FAULT]
+    return [item for item in result.findings if kind_of_alarm(item) != BROKEN]
 
 
 def contract(result: ProbeResult, *, redact: bool) -> str:

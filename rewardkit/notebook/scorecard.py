@@ -127,6 +127,12 @@ class Scorecard:
         """The points that are told in full."""
         return self.points[:POINTS]
 
+    @property
+    def more(self) -> str:
+        """How many points are left, in words; "" where none is."""
+        left = len(self.points[POINTS:])
+        return counted(left, "more finding") if left else ""
+
 
 def _listed(things: Sequence[str]) -> str:
     *most, last = things

@@ -106,7 +106,6 @@ def _macro(name: str, *values: Any) -> str:
 def _card(summary: Summary, first: Summary, *, inline: bool) -> dict[str, Any]:
     """What the template makes a card of."""
     card = summary.scorecard
-    more = len(card.points) - len(card.worst)
     return {
         "name": summary.name,
         "grade": card.grade,
@@ -114,7 +113,7 @@ def _card(summary: Summary, first: Summary, *, inline: bool) -> dict[str, Any]:
         "tiles": card.tiles,
         "differs": [_differs(card, first.scorecard, tile.question) for tile in card.tiles],
         "worst": card.worst,
-        "more": f"{counted(more, 'more finding')}, on the pages below" if more > 0 else "",
+        "more": card.more and f"{card.more}, on the pages below",
         "pictures": markup.html_of(_pictures(summary.diagnosis)),
         "links": [
             (item.title, f"#{_anchor(item.file)}-top" if inline else item.file, bool(item.error))
@@ -211,8 +210,7 @@ def summary_markdown(summaries: Sequence[Summary]) -> str:
             f"- {MARKS[point.severity]} {point.severity}: `{point.code}` {_plain(f'{point.what} {point.do}')}"
             for point in card.worst
         ]
-        more = len(card.points) - len(card.worst)
-        lines += [f"- and {counted(more, 'more finding')}"] if more > 0 else []
+        lines += [f"- and {card.more}"] if card.more else []
         lines += [
             f"- page failed: {item.title} ({_plain(item.error)})" for item in summary.pages if item.error
         ]
