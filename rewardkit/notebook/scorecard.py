@@ -33,12 +33,7 @@ from rewardkit.notebook.tiles import (
 from rewardkit.probes.mutants.results import MutantResult
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results.sentences import fix_for
-from rewardkit.probes.results.summary import (
-    FAULTS,
-    kind_of_alarm,
-    tried,
-    verdict,
-)
+from rewardkit.probes.results.summary import FAULTS, in_short, kind_of_alarm
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.explain import explained, field_spans
 from rewardkit.scoring.scores import Scores
@@ -164,11 +159,9 @@ class Short:
         redact: bool = False,
     ) -> Short:
         """From what the check notebook found; without cases `checked` and `mutated` are None."""
-        told = verdict(result)
-        line = told if tried(result) in told else f"{told}; {tried(result)}"
         points = tuple(points_of_probes(result, redact=redact))
         tiles = (cases_tile(checked, mutated), *probe_tiles(result))
-        return cls(line, tiles, _next(result, checked, mutated, points), points)
+        return cls(in_short(result), tiles, _next(result, checked, mutated, points), points)
 
     @classmethod
     def analysed(cls, diagnosis: Diagnosis, expected: Forecast, advice: Suggestions) -> Short:

@@ -28,7 +28,7 @@ from rewardkit.primitives.gates import gate
 from rewardkit.probes.probe import BUDGET, TIMEOUT, ProbeResult, probe
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.sentences import fix_for
-from rewardkit.probes.results.summary import kind_of_alarm, tried, verdict
+from rewardkit.probes.results.summary import in_short, kind_of_alarm
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
 
@@ -213,9 +213,8 @@ class Probes(_Tried):
         minor = [item for item in result.findings if item not in result.alarms]
         self.holes = [Hole(item, result.reward) for item in (*result.alarms, *minor)]
         cards = list(enumerate(self.holes))
-        told, more = verdict(result), markup.html_of(rendering.rest_page(result))
-        head = told if tried(result) in told else f"{told}; {tried(result)}"
-        self.page.value = made("probed", head, cards[:alarms], cards[alarms:], more)
+        more = markup.html_of(rendering.rest_page(result))
+        self.page.value = made("probed", in_short(result), cards[:alarms], cards[alarms:], more)
 
     def _open(self, at: str) -> None:
         self.bench.open(self.holes[int(at)].opened())

@@ -12,7 +12,17 @@ from rewardkit.html.excerpts import one_line
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult
 
-__all__ = ["FAULTS", "alarms_in_words", "earnings", "kind_of_alarm", "ran", "tried", "undecided", "verdict"]
+__all__ = [
+    "FAULTS",
+    "alarms_in_words",
+    "earnings",
+    "in_short",
+    "kind_of_alarm",
+    "ran",
+    "tried",
+    "undecided",
+    "verdict",
+]
 
 ALARMS = {
     "hole": "holes",
@@ -38,6 +48,12 @@ def verdict(result: ProbeResult) -> str:
         told = f"inconclusive, as no right answer is known: {told}"
     counts = {"for information": minor, "accepted": accepted}
     return "; ".join([told, *(f"{count} {name}" for name, count in counts.items() if count)])
+
+
+def in_short(result: ProbeResult) -> str:
+    """The verdict, and how much was tried where it does not say that."""
+    told = verdict(result)
+    return told if tried(result) in told else f"{told}; {tried(result)}"
 
 
 def undecided(result: ProbeResult) -> bool:
