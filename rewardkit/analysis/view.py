@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from rewardkit.analysis.context import Context, context_of
 from rewardkit.analysis.statistics import advantages
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.cores import each
 from rewardkit.analysis.statistics.correlation import Correlations, correlations
 from rewardkit.analysis.statistics.groups import (
+    ZERO_STD,
     Codes,
     Floats,
     GroupStats,
@@ -103,8 +105,21 @@ class View:
 
     @cached_property
     def reward_ties(self) -> tuple[Floats, Floats]:
-        """Pairs of siblings that earn the same, and all pairs, by group, (groups,) each."""
-        return tie_rate(self.rewards, self.groups)
+        """Pairs of siblings that earn the same, and all pairs, (groups,) each; of very many rows some."""
+        return tie_rate(self.rewards[self.few], self.groups[self.few], len(self.owner))
+
+    @cached_property
+    def varies(self) -> bool:
+        """Whether the reward is not the same on all rows that have one, up to the last digits of a sum.
+
+        Under GDPO, which adds up what it has normalised, a paid component is not; `True` without any reward.
+        """
+        added = [self.rewards]
+        if self.training.name == "gdpo":
+            added = [self.scores[name] for name, item in self.components.items() if item.weight]
+        ends = [(np.fmin.reduce(values), np.fmax.reduce(values)) for values in added if len(values)]
+        wide = [high - low for low, high in ends if not np.isnan(low)]
+        return not wide or max(wide) > ZERO_STD
 
     @cached_property
     def usual_std(self) -> float:
@@ -117,14 +132,14 @@ class View:
             return math.nan
         paid = [item for item in self.reward.components if item.weight]
         wide = [abs(item.weight) * (item.range[1] - item.range[0]) for item in paid if item.range]
-        seen = float(np.ptp(np.nanquantile(self.rewards, [0.01, 0.99])))
+        seen = float(np.ptp(np.nanquantile(self.rewards[self.few], [0.01, 0.99])))
         least = max(seen, sum(wide) if self.additive and len(wide) == len(paid) else 0.0) / 100
         return max(float(np.quantile(spread, 0.75)), least)
 
     @cached_property
     def component_stats(self) -> dict[str, GroupStats]:
         """Statistics of each component's paid scores by group."""
-        return {name: group_stats(paid, self.groups) for name, paid in self.paid.items()}
+        return each(lambda name: group_stats(self.paid[name], self.groups), self.paid)
 
     @cached_property
     def advantages(self) -> Floats:
@@ -229,15 +244,16 @@ class View:
                 skipped = np.isnan(self.scores[name]) & (self.status[name] != GATED) & skips
                 below += np.where(skipped, 0.0, max(item.weight, 0.0))
         closed, not_judged = np.flatnonzero(self.gate == 0), np.flatnonzero(np.isnan(self.rewards))
-        paid = {}
-        for name, item in self.components.items():
-            found = item.weight * self.scores[name]
+
+        def paid(name: str) -> Floats:
+            found = self.components[name].weight * self.scores[name]
             found[np.isnan(found)] = 0.0
             if below is not None:
                 found = np.divide(found, below, out=np.zeros(len(self)), where=below > 0)
             found[closed], found[not_judged] = 0.0, np.nan
-            paid[name] = found
-        return paid
+            return found
+
+        return each(paid, self.names)
 
     @cached_property
     def few(self) -> slice | NDArray[np.intp]:
@@ -309,9 +325,14 @@ class View:
         return shapley(self.scores, self.gated, self.weights, self.groups, **how)
 
     @cached_property
+    def centred(self) -> Floats:
+        """The advantage of each row, from the mean of its group."""
+        return within(self.advantages, self.groups)
+
+    @cached_property
     def group_shares(self) -> dict[str, Floats]:
         """Share of each component in the squared advantage of each group, (groups,); 0 in dead groups."""
-        return group_shares(self.pieces, self.advantages, self.groups) if self.pieces else {}
+        return group_shares(self.pieces, self.centred, self.groups) if self.pieces else {}
 
     @cached_property
     def group_mass(self) -> Floats:
@@ -319,14 +340,14 @@ class View:
 
         1 a live group where groups are scaled, else its squared advantage.
         """
-        found = squared(self.advantages, self.groups)
+        found = squared(self.advantages, self.centred, self.groups)
         return (found > 0).astype(float) if self.training.name == "grpo" else found
 
     @cached_property
     def correlations(self) -> Correlations:
         """The correlation of each pair of components among siblings; of very many rows in some groups."""
         columns = {name: scores[self.few] for name, scores in self.scores.items()}
-        return correlations(columns, self.groups[self.few], self.part)
+        return correlations(columns, numbered(self.groups[self.few]), self.part)
 
     def sign(self, first: str, second: str) -> int:
         """-1 where one of two components is a penalty: their pay goes together where their scores do not."""

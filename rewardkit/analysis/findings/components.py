@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.findings.rule import Said, finding, rule, share, sure
-from rewardkit.analysis.findings.sparsity import never_varies
 from rewardkit.analysis.statistics.groups import Floats, within
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, percent
@@ -104,7 +103,7 @@ def redundant(
     redundant: float = 0.9,  # correlation within groups
 ) -> Iterator[Finding]:
     """Paid components that pay for the same as one declared before, with the one they go with most."""
-    if never_varies(view):
+    if not view.varies:
         return
     paid = [name for name in view.names if view.components[name].weight and not _silent(said, name)]
     for at, second in enumerate(paid):
@@ -146,7 +145,7 @@ def dominant(
     as the task, and says why, is so by design. Where nothing says which component is the
     task (none is declared, reads the truth, or is heavier), none is spared.
     """
-    if never_varies(view) or not view.effective_weights:
+    if not view.varies or not view.effective_weights:
         return
     names = [name for name in view.names if not _silent(said, name)]
     spared = view.task if view.reward.task_is_known else ()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, rule, share, sure
-from rewardkit.analysis.findings.sparsity import constant, never_varies
+from rewardkit.analysis.findings.sparsity import constant
 from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, effective_levels, tie_rate
 from rewardkit.analysis.statistics.pairs import marks_of
 from rewardkit.analysis.view import View
@@ -102,7 +102,7 @@ def constant_reward(view: View, said: Said) -> Iterator[Finding]:
     """A reward that never varies, where no component says so already and none cancel."""
     known = ~np.isnan(view.rewards)
     alone = len(view.names) == 1 and sure(said, "constant", component=view.names[0])
-    if known.sum() < 2 or not never_varies(view) or alone or sure(said, "opposed"):
+    if known.sum() < 2 or view.varies or alone or sure(said, "opposed"):
         return
     if len(view.names) > 1 or not any(item.code == "constant" for item in said):
         yield constant(view, None, float(view.rewards[known][0]), int(known.sum()), read=known)
@@ -123,7 +123,7 @@ def clustered(
     but the reward takes many values. Under GDPO it is not the reward whose levels count.
     """
     known = view.rewards[~np.isnan(view.rewards)]
-    if view.training.name == "gdpo" or len(known) < 2 or never_varies(view):
+    if view.training.name == "gdpo" or len(known) < 2 or not view.varies:
         return
     equal, pairs = view.reward_ties
     if equal.sum() < tie_rate * pairs.sum() or len(np.unique(np.round(known, 12))) <= 2:
@@ -162,7 +162,7 @@ def zero_std_groups(
 ) -> Iterator[Finding]:
     """Groups without a gradient: what is left where components cancel, or most rows earn one and the same."""
     value = float(view.dead.sum() / max(view.several, 1))
-    if value < zero_std or never_varies(view):
+    if value < zero_std or not view.varies:
         return
     cancel, cluster = (bool(sure(said, code)) for code in ("opposed", "clustered"))
     told = _cancelled(view) & cancel
@@ -191,7 +191,7 @@ def collapsed_outputs(
     identical_pairs: float = 0.25,  # share of sibling pairs with the same text: our choice
 ) -> Iterator[Finding]:
     """Siblings that are the same text."""
-    if (~np.isnan(view.rewards)).sum() < 2 or never_varies(view):
+    if (~np.isnan(view.rewards)).sum() < 2 or not view.varies:
         return
     marks = marks_of(view.completions[view.few])
     equal, pairs = tie_rate(marks, view.groups[view.few], total=len(view.owner))

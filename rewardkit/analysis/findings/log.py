@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.findings.components import RETURNED_INFINITE
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.groups import LARGEST, Floats, finite, overflows
+from rewardkit.analysis.statistics.groups import LARGEST, Floats, all_finite, finite, overflows
 from rewardkit.analysis.view import SHOWN_IDS
 from rewardkit.findings import Finding
 from rewardkit.rewards.fingerprint import describe
@@ -125,7 +125,7 @@ def only_finite(scores: Scores) -> Scores:
     """
     columns = ["reward_raw", "reward", *(f"score/{name}" for name in scores.reward.names)]
     values = {column: scores.table[column].to_numpy(dtype=float) for column in columns}
-    changed = {column: finite(given) for column, given in values.items() if overflows(given).any()}
+    changed = {column: found for column, given in values.items() if (found := finite(given)) is not given}
     return replace(scores, table=scores.table.assign(**changed)) if changed else scores
 
 
@@ -145,12 +145,13 @@ def not_finite(scores: Scores, *, seed: int) -> list[Finding]:
         if len(refused):
             values = values.copy()
             values[refused] = np.inf
-        rows = overflows(values)
-        explained |= rows & bool(item.weight)
-        if rows.any():
+        if not all_finite(values):
+            rows = overflows(values)
+            explained |= rows & bool(item.weight)
             found.append(_infinite(scores, item.name, bool(item.weight), values, rows, seed))
-    rows = overflows(scores.rewards) & ~explained
-    return [_infinite(scores, None, True, scores.rewards, rows, seed), *found] if rows.any() else found
+    if all_finite(scores.rewards) or not (rows := overflows(scores.rewards) & ~explained).any():
+        return found
+    return [_infinite(scores, None, True, scores.rewards, rows, seed), *found]
 
 
 def _infinite(

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, rule, share
+from rewardkit.analysis.statistics.cores import each
 from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, group_stats
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 
-__all__ = ["RULES", "constant", "never_varies"]
+__all__ = ["RULES", "constant"]
 
 FIRST = 1 << 16  # rows that are looked at before all are
 
@@ -30,55 +31,54 @@ def shape(
     saturated: float = 0.95,  # likewise
 ) -> Iterator[Finding]:
     """How each component's scores lie in its range; what is constant is not also dead or sparse."""
-    for name in view.names:
-        scores, item = view.scores[name], view.components[name]
-        values = scores[~np.isnan(scores)]
-        if len(values) < 2:
-            continue
-        weight, task = view.declared_weights[name], name == view.primary
-        usual = "warn" if item.weight else "info"
-        if values.min() == values.max():
-            yield _constant(view, name, float(values[0]), len(values))
-        elif not _varies_among_siblings(view, scores):
-            if group_stats(scores, view.groups).dead.sum() >= FEWEST_GROUPS:
-                told: dict[str, Any] = {"value": 0.0, "interval": (0.0, 0.0), "n": len(values)}
-                told |= {"limit": ZERO_STD, "severity": usual, "read": ~np.isnan(scores)}
-                yield finding(view, "dead", name, **told, task=name in view.task, cost=weight)
-        elif item.weight >= 0:  # a penalty that rarely fires is what one hopes for
-            known, (low, high) = ~np.isnan(scores), view.span(name)
-            lowest, highest = scores == low, scores == high
-            mean = float((values.mean() - low) / (high - low))
-            if lowest.sum() >= sparse * len(values):
-                stats = group_stats(scores, view.groups)
-                several = stats.count > 1
-                in_groups = float(((stats.high == low) & several).sum() / max(several.sum(), 1))
-                grave = "high" if task and in_groups >= sparse_groups_high else usual
-                more: dict[str, Any] = {"groups_at_minimum": in_groups, "cost": in_groups * weight}
-                more |= {} if task else {"answers": ["graduate"]}
-                told = share(view, lowest, known, by_rows=True)
-                yield finding(view, "sparse", name, **told, limit=sparse, severity=grave, read=lowest, **more)
-            elif item.range is not None and not starved < mean < saturated:
-                code, limit, rare = ("starved", starved, scores > low)
-                if mean > starved:
-                    code, limit, rare = ("saturated", saturated, scores < high)
-                told = share(view, np.where(known, (scores - low) / (high - low), 0.0), known, by_rows=True)
-                more = {"cost": weight, "task": name in view.task} | ({} if task else {"answers": []})
-                yield finding(view, code, name, **told, limit=limit, severity=usual, read=rare, **more)
-            if task and lowest.any() and highest.any() and (lowest | highest | ~known).all():
-                told = share(view, highest, known, by_rows=True)
-                yield finding(view, "binary", name, **told, limit=2, read=highest, cost=0.0)
+
+    def of(name: str) -> list[Finding]:
+        return list(_shape(view, name, sparse, sparse_groups_high, starved, saturated))
+
+    for found in each(of, view.names).values():
+        yield from found
 
 
-def never_varies(view: View) -> bool:
-    """Whether the reward is the same on all rows that have one, up to the last digits of a sum.
-
-    Under GDPO, which adds up what it has normalised, each paid component is.
-    """
-    added = [view.rewards]
-    if view.training.name == "gdpo":
-        added = [view.scores[name] for name, item in view.components.items() if item.weight]
-    known = [values[~np.isnan(values)] for values in added]
-    return any(map(len, known)) and all(np.ptp(values) <= ZERO_STD for values in known if len(values))
+def _shape(
+    view: View, name: str, sparse: float, sparse_groups_high: float, starved: float, saturated: float
+) -> Iterator[Finding]:
+    scores, item = view.scores[name], view.components[name]
+    known = ~np.isnan(scores)
+    if (n := int(known.sum())) < 2:
+        return
+    least, most = np.fmin.reduce(scores), np.fmax.reduce(scores)
+    weight, task = view.declared_weights[name], name == view.primary
+    usual = "warn" if item.weight else "info"
+    if least == most:
+        yield _constant(view, name, float(least), n)
+    elif not _varies_among_siblings(view, scores):
+        if view.group_stats(scores).dead.sum() >= FEWEST_GROUPS:
+            told: dict[str, Any] = {"value": 0.0, "interval": (0.0, 0.0), "n": n}
+            told |= {"limit": ZERO_STD, "severity": usual, "read": known}
+            yield finding(view, "dead", name, **told, task=name in view.task, cost=weight)
+    elif item.weight >= 0:  # a penalty that rarely fires is what one hopes for
+        low, high = item.range or (float(least), float(most))
+        lowest, highest = scores == low, scores == high
+        mean = (float(np.nansum(scores)) / n - low) / (high - low)
+        if lowest.sum() >= sparse * n:
+            stats = view.group_stats(scores)
+            several = stats.count > 1
+            in_groups = float(((stats.high == low) & several).sum() / max(several.sum(), 1))
+            severity = "high" if task and in_groups >= sparse_groups_high else usual
+            more: dict[str, Any] = {"groups_at_minimum": in_groups, "cost": in_groups * weight}
+            more |= {} if task else {"answers": ["graduate"]}
+            told = share(view, lowest, known, by_rows=True)
+            yield finding(view, "sparse", name, **told, limit=sparse, severity=severity, read=lowest, **more)
+        elif item.range is not None and not starved < mean < saturated:
+            code, limit, rare = ("starved", starved, scores > low)
+            if mean > starved:
+                code, limit, rare = ("saturated", saturated, scores < high)
+            told = share(view, np.where(known, (scores - low) / (high - low), 0.0), known, by_rows=True)
+            more = {"cost": weight, "task": name in view.task} | ({} if task else {"answers": []})
+            yield finding(view, code, name, **told, limit=limit, severity=usual, read=rare, **more)
+        if task and lowest.any() and highest.any() and (lowest | highest | ~known).all():
+            told = share(view, highest, known, by_rows=True)
+            yield finding(view, "binary", name, **told, limit=2, read=highest, cost=0.0)
 
 
 def constant(view: View, name: str | None, value: float, n: int, **more: Any) -> Finding:

@@ -146,7 +146,9 @@ def bimodal(
     The mean of a few scores of few levels lies on steps, which are no kinds: each is blurred by a half of its
     standard error, which levels them.
     """
-    stats = group_stats(view.rewards, view.bootstrap.prompts)
+    stats, owner = view.stats, view.groups
+    if view.bootstrap.total < len(view.owner):  # a prompt has several groups
+        stats, owner = group_stats(view.rewards, view.bootstrap.prompts), view.bootstrap.prompts
     known = stats.count > 0
     means, freedom = stats.mean[known], np.maximum(stats.count - 1, 0).sum()
     if len(means) < FEWEST_PROMPTS or len(np.unique(np.round(means, 12))) < FEWEST_VALUES or not freedom:
@@ -163,7 +165,7 @@ def bimodal(
     if between > between_kinds or min(low_share, 1 - low_share) < between_kinds:
         return
     more = {"low": low, "high": high, "share": low_share, "cost": 0.0, "limit": between_kinds}
-    read = stats.mean[view.bootstrap.prompts] < middle
+    read = stats.mean[owner] < middle
     yield finding(view, "bimodal", n=len(means), value=between, read=read, **more)
 
 

@@ -120,8 +120,14 @@ def overflows(values: Floats) -> NDArray[np.bool_]:
 
 
 def finite(values: Floats) -> Floats:
-    """The values, NaN for those that float32 does not hold."""
-    return np.where(overflows(values), np.nan, values)
+    """The values, NaN for those that float32 does not hold; the same array where it holds all."""
+    return values if all_finite(values) else np.where(overflows(values), np.nan, values)
+
+
+def all_finite(values: Floats) -> bool:
+    """Whether float32 holds all of the values that are not NaN."""
+    ends = np.fmin.reduce(values, initial=0.0), np.fmax.reduce(values, initial=0.0)
+    return not overflows(np.array(ends)).any()
 
 
 def within(values: Floats, groups: Codes) -> Floats:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.groups import Codes, Floats, group_stats, within
+from rewardkit.analysis.statistics.cores import each
+from rewardkit.analysis.statistics.groups import Codes, Floats, group_stats
 from rewardkit.primitives.weights import aggregate
 
 __all__ = ["MOST_COMPONENTS", "group_shares", "shapley"]
@@ -19,28 +20,27 @@ MOST_COMPONENTS = 8
 """For Shapley values, which take 2^n rewards of each row. Our choice."""
 
 
-def group_shares(pieces: Mapping[str, Floats], advantages: Floats, groups: Codes) -> dict[str, Floats]:
-    """Share of each piece in the squared advantage of each group, (groups,).
+def group_shares(pieces: Mapping[str, Floats], centred: Floats, groups: Codes) -> dict[str, Floats]:
+    """Share of each piece in the squared advantage of each group, (groups,); `centred` is from `within`.
 
     It is cov_g(p, A) / cov_g(sum of p, A); the pieces (rows,) add up to the reward, up to a constant of the
     group. They may be below 0 or above 1, and add up to 1; 0 in groups without an advantage. Where A is the
     reward standardised in its group, it is cov_g(p, r) / var_g(r).
 
     >>> a, b = np.array([0.0, 2.0]), np.array([0.0, -1.0])
-    >>> group_shares({"a": a, "b": b}, a + b, np.zeros(2, int))
+    >>> group_shares({"a": a, "b": b}, a + b - 0.5, np.zeros(2, int))
     {'a': array([2.]), 'b': array([-1.])}
     """
-    centred = within(advantages, groups)
-    found = {name: _products(piece, centred, groups) for name, piece in pieces.items()}
+    found = each(lambda name: _products(pieces[name], centred, groups), pieces)
     whole = _snapped(sum(value for value, _ in found.values()), sum(scale for _, scale in found.values()))
     live = whole > 0
     below = np.where(live, whole, np.inf)
     return {name: _snapped(value, scale) / below for name, (value, scale) in found.items()}
 
 
-def squared(advantages: Floats, groups: Codes) -> Floats:
+def squared(advantages: Floats, centred: Floats, groups: Codes) -> Floats:
     """The squared advantage of each group, from its mean, (groups,); 0 where there is only rounding."""
-    return _snapped(*_products(advantages, within(advantages, groups), groups))
+    return _snapped(*_products(advantages, centred, groups))
 
 
 def _products(piece: Floats, centred: Floats, groups: Codes) -> tuple[Floats, Floats]:
