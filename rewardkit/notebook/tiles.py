@@ -153,9 +153,10 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     figure = f"{now:.2g} \u2192 {best:.2g}" + (f" ({ends[0]}\u2013{ends[1]})" if ends[0] != ends[1] else "")
     tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}")
     if curve.change_high[-1] < 0:
-        return replace(tile, grade="high", reason=f"what it picks is worse in {name}")
+        return replace(tile, grade="high", reason=f"the answers it picks are worse in {name!r}")
     if curve.change_low[-1] <= 0 and tile.grade == "good":
-        return replace(tile, grade="warn", reason=f"what it picks is not clearly better in {name}")
+        reason = f"it is not clear that the answers it picks are better in {name!r}"
+        return replace(tile, grade="warn", reason=reason)
     return tile
 
 

@@ -557,19 +557,22 @@ def test_weights_that_move_while_browse_is_out_of_sight_are_shown_when_it_comes_
     assert "reward 3" in plain_text(browse.page.value)
 
 
-def test_a_transcript_is_shown_turn_by_turn_with_its_calls_folded():
-    call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 2, "b": "<b>"}'}}
+@pytest.mark.parametrize("longer, folds", [("", 0), ("x" * 300, 2)])
+def test_a_transcript_is_shown_turn_by_turn_with_what_is_long_folded(longer, folds):
+    given = json.dumps({"a": 2, "b": f"<b>{longer}"})
+    call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": given}}
     messages = [
         {"role": "user", "content": "what is 2+2?"},
         {"role": "assistant", "content": "let me see", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c1", "name": "add", "content": "4<script>"},
+        {"role": "tool", "tool_call_id": "c1", "name": "add", "content": f"4<script>{longer}"},
         {"role": "assistant", "content": "it is <answer>4</answer>"},
     ]
     logged = [{"prompt_id": "p", "messages": messages, "ground_truth": "4"} for _ in range(2)]
     page = tab(rk.Workbench(reward(), logged), "Browse").page.value
-    said = ("what is 2+2?", "let me see", "calls add", "gave 9", "it is <answer>")
+    said = ("what is 2+2?", "let me see", "add {" if not longer else "calls add", "tool add", "it is <answer>")
     places = [plain_text(page).index(text) for text in said]
-    assert places == sorted(places) and len(re.findall("<details(?! open)", page)) >= 2
+    assert places == sorted(places)
+    assert len(re.findall("<summary>(calls add|tool add gave 309)", page)) == folds
     assert "<script" not in page and "4&lt;script&gt;" in page
 
 

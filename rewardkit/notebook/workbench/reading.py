@@ -169,10 +169,18 @@ def _turn(turn: Any) -> dict[str, Any]:
     folded = ""
     if role in ("tool", "function"):
         name = message.get("name") or message.get("tool_call_id") or ""
-        folded = f"{role} {name} gave {len(text):,} characters"
-    calls = [(f"calls {one['name']}", plain(_arguments(one), {}, LONGEST_TURN)) for one in calls_of(message)]
+        role = f"{role} {name}"
+        folded = f"{role} gave {len(text):,} characters" if len(text) > COLUMN else ""
     body = plain(text, {}, LONGEST_TURN) if text else ""
+    calls = list(map(_call, calls_of(message)))
     return {"role": one_line(role, COLUMN), "folded": one_line(folded, COLUMN), "body": body, "calls": calls}
+
+
+def _call(function: Mapping[str, Any]) -> tuple[str, Any]:
+    """What is called with short arguments, in a line; else what is called, and the arguments to unfold."""
+    name, given = one_line(function["name"], COLUMN), _arguments(function)
+    line = " ".join(given.split())
+    return (f"{name} {line}", "") if len(line) <= COLUMN else (f"calls {name}", plain(given, {}, LONGEST_TURN))
 
 
 def _arguments(function: Mapping[str, Any]) -> str:

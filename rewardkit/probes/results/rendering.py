@@ -99,7 +99,7 @@ def _clearest(finding: Finding) -> list[Example]:
 def _about(example: Example, *, texts: bool = True) -> str:
     """Which rollout, what it earned, and which truth: last, as it may be long."""
     about, said = one_line(example.rollout_id, 40), one_line(example.said)
-    about = about if about.startswith("case ") else f"rollout {about}"
+    about = about if about.startswith("case ") else f"for the prompt of rollout {about}"
     earned = "no reward" if math.isnan(example.reward) else f"earns {example.reward:.4g}"
     earned += f" ({said})" if said else f"; {example.scale}" if example.scale else ""
     earned = f"earns {said}" if ", before " in said else earned
