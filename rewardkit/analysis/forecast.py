@@ -28,10 +28,10 @@ from rewardkit.scoring.scores import Scores
 __all__ = ["LIMITS", "Forecast", "followed", "forecast"]
 
 LIMITS = (
-    "it only reweights what was sampled, and cannot foresee a completion that no sibling wrote",
-    "groups bound it: n ends at their size, the tilt where fewer than two siblings are left on average",
-    "it is short-sighted: partial credit where no sibling is right yet earns nothing here and may still help "
-    "later, so read it beside the group signal of rk.diagnose, not in place of it",
+    "it picks among the completions that were sampled; what no sibling wrote it cannot foresee",
+    "it picks from at most as many siblings as a group has",
+    "partial credit where no sibling is right yet shows no gain here, and may still help later: read the "
+    "diagnosis, too",
 )
 BETAS = tuple(np.geomspace(10, 0.04, 20).tolist())
 """In standard deviations within groups: from hardly any tilt to nearly the best sibling alone. Our choice."""

@@ -22,7 +22,7 @@ from rewardkit.analysis.suggestions.measure import (
     view_of,
 )
 from rewardkit.analysis.suggestions.normalization import Normalization, normalizations
-from rewardkit.analysis.suggestions.proposal import Proposal
+from rewardkit.analysis.suggestions.proposal import Proposal, in_words
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
@@ -80,7 +80,7 @@ def _changes(view: View, scores: Scores, found: Sequence[Finding]) -> tuple[list
     proposals = [item for item in proposed if isinstance(item, Proposal)]
     kept = [item for item in proposals if _moves(view, item)]
     measured = [_measured(view, item, len(kept), sure) for item in kept]
-    if still := ", ".join(f"{item.code} of {item.component!r}" for item in proposals if item not in kept):
+    if still := ", ".join(in_words(item.code, item.component) for item in proposals if item not in kept):
         what = "" if view.additive else f", as the reward is a {view.reward.aggregation}"
         notes.append(f"left out, as no advantage changes{what}: {still}")
     notes += [item for item in measured if isinstance(item, str)]

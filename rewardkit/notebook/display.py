@@ -225,7 +225,7 @@ class Show:
             for item in findings
         ]
         return _html(
-            markup.table(("severity", "code", "what it means", "rollouts to read"), rows),
+            markup.table(("severity", "code", "what it means", "rollouts to read"), rows, stacked=True),
             counted(len(findings), "finding"),
         )
 

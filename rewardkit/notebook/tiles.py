@@ -77,7 +77,7 @@ def cases_tile(
     total, said = len(checked.cases), "cases pass"
     if mutated is not None and mutated.noticed + mutated.survived:
         caught, changes = len(mutated.noticed), len(mutated.noticed) + len(mutated.survived)
-        said += f"; they notice {caught} of {counted(changes, 'small change')} of it"
+        said += f". They notice {caught} of {counted(changes, 'small change')} of the reward"
     missed = f"{checked.failed} of {total} cases are missed" if checked.failed else ""
     grade = "high" if missed else "good" if total else "info"
     return Tile(CASES, grade, f"{checked.passed:,} of {total:,}", said, missed)
@@ -194,5 +194,4 @@ def change_tile(advice: Suggestions) -> Tile:
             "Could be changed", "info", "-", "; ".join(advice.notes) or "no change answers what was found"
         )
     first = usable[0]
-    of = f" of {first.component!r}" if first.component else ""
-    return Tile("Could be changed", "good", f"{first.code.replace('_', ' ')}{of}", first.outcome or first.why)
+    return Tile("Could be changed", "good", first.named, first.outcome or first.why)

@@ -60,7 +60,7 @@ def test_partial_credit_is_not_offered_where_the_truth_is_no_number():
 def test_removing_what_is_constant_or_redundant_moves_no_advantage_and_is_a_note(flawed):
     removed = {item.component: item for item in rk.suggest(flawed).changes if item.code == "remove_component"}
     assert set(removed) == {"detail"} and removed["detail"].after["advantage_moved"] > 0.2
-    left_out = "left out, as no advantage changes: remove_component of 'closed', remove_component of 'steps'"
+    left_out = "left out, as no advantage changes: no weight for 'closed', no weight for 'steps'"
     assert left_out in rk.suggest(flawed).notes
     for item in removed.values():
         again = eval(item.line, {"scores": flawed.scores})
@@ -312,11 +312,11 @@ def test_with_a_label_what_certainly_harms_is_flagged_and_last():
     parts["never"] = np.zeros(800)
     advice = rk.suggest(diagnosed(parts, right, {"against": 0.0}))
     assert len(advice.changes) == 1
-    assert "left out, as no advantage changes: remove_component of 'never'" in advice.notes
+    assert "left out, as no advantage changes: no weight for 'never'" in advice.notes
     last = advice.changes[-1]
     assert (last.code, last.component, last.verdict, last.rank) == ("pay_component", "against", "harms", None)
     assert "it makes the reward worse" in last.why
-    assert "Makes it worse: pay component" in advice.text(verbose=True)
+    assert "Makes it worse: a weight for" in advice.text(verbose=True)
     assert repr(advice).startswith("No change of the reward to suggest.")
 
 
@@ -458,7 +458,9 @@ def test_of_a_product_nothing_is_suggested_that_moves_no_advantage(aggregation):
     for item in advice.changes:
         after = rk.diagnose(item.scores).views[0].advantages
         assert np.abs(np.nan_to_num(after - diagnosis.views[0].advantages)).max() > 1e-6, item.code
-    said = f"left out, as no advantage changes, as the reward is a {aggregation}: graduate of 'correct'"
+    said = (
+        f"left out, as no advantage changes, as the reward is a {aggregation}: partial credit for 'correct'"
+    )
     assert any(note.startswith(said) for note in advice.notes)
     assert not [row for row in advice.normalization if row.code.endswith("_components")]
     gdpo = by_code(advice)["normalize_then_sum"]

@@ -57,7 +57,7 @@ def test_the_caption_says_unranked_only_without_a_label(unranked, judged):
 def test_each_change_has_its_rank_verdict_code_effects_and_examples(judged):
     best = replace(judged.changes[0], rank=1, verdict="improves")
     shown = page(replace(judged, changes=(best, *judged.changes[1:])))
-    assert "<b>1. graduate of &#x27;correct&#x27; (improves)</b>: " in shown
+    assert "<b>1. partial credit for &#x27;correct&#x27; (improves)</b>: " in shown
     for item in judged.changes:
         assert item.line.replace('"', "&quot;").replace("'", "&#x27;") in shown
         for effect in item.effects:
@@ -88,7 +88,7 @@ def test_what_was_fitted_says_that_it_was_measured_on_others(judged):
     fitted = replace(first, code="declared_weights", part="people-json", effects=effects)
     shown = page(replace(judged, changes=(fitted,)))
     assert f"on {effects[0].prompts} prompts held out from the fit" in shown
-    assert "[people-json] declared weights" in shown
+    assert "[people-json] weights that hold what is declared" in shown
 
 
 def test_the_notes_are_shown_where_there_is_no_change_too(judged):
@@ -199,7 +199,7 @@ def test_the_answers_are_computed(scores):
     assert f"format {percent(held['format'])}" in told["Comes from"].said
     curve = rk.forecast(scores).best_of.curves["score/correct"]
     assert told["Selects for"].figure.startswith(f"{curve.value[0]:.2g} \u2192 {curve.value[-1]:.2g} (")
-    assert told["Could be changed"].figure == "graduate of 'correct'"
+    assert told["Could be changed"].figure == "partial credit for 'correct'"
     assert "28 %" in told["Could be changed"].said and "3.5 %" in told["Could be changed"].said
 
 

@@ -179,7 +179,7 @@ def test_a_page_that_puts_a_slider_on_a_step_moves_no_weight():
     compose = panels(workbench)["Compose"]
     compose.sliders["right"].value = 0.33
     assert workbench.line == "reward" and workbench.reward.weights == odd.weights
-    assert compose.numbers["right"].value == 1 / 3 and compose.numbers["brief"].value == 1500.0
+    assert compose.numbers["right"].value == 0.333333 and compose.numbers["brief"].value == 1500.0
     compose.sliders["right"].value = 0.34
     assert workbench.reward.weights["right"] == 0.34
 
@@ -569,7 +569,13 @@ def test_a_transcript_is_shown_turn_by_turn_with_what_is_long_folded(longer, fol
     ]
     logged = [{"prompt_id": "p", "messages": messages, "ground_truth": "4"} for _ in range(2)]
     page = tab(rk.Workbench(reward(), logged), "Browse").page.value
-    said = ("what is 2+2?", "let me see", "add {" if not longer else "calls add", "tool add", "it is <answer>")
+    said = (
+        "what is 2+2?",
+        "let me see",
+        "add {" if not longer else "calls add",
+        "tool add",
+        "it is <answer>",
+    )
     places = [plain_text(page).index(text) for text in said]
     assert places == sorted(places)
     assert len(re.findall("<summary>(calls add|tool add gave 309)", page)) == folds

@@ -12,7 +12,19 @@ from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Fitting", "Proposal", "Proposed", "told"]
+__all__ = ["Fitting", "Proposal", "Proposed", "in_words", "told"]
+
+IN_WORDS = {
+    "graduate": "partial credit for {}",
+    "looser_reading": "a looser reading for {}",
+    "stricter_reading": "a stricter reading for {}",
+    "pay_component": "a weight for {}",
+    "gate_component": "a gate for {}",
+    "soften_length": "a softer limit for {}",
+    "remove_component": "no weight for {}",
+    "declared_weights": "weights that hold what is declared",
+}
+"""What a change does, by its code."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +57,11 @@ Proposed = Iterator[Proposal | str]
 
 Fitting = Callable[[View, Scores, Collection[Finding]], Proposed]
 """A rule: what to propose for one reward, its scores, and what was found for certain."""
+
+
+def in_words(code: str, component: str | None) -> str:
+    """What a change does, such as "partial credit for 'correct'"."""
+    return IN_WORDS[code].format(repr(component))
 
 
 def told(findings: Collection[Finding], code: str, component: str | None) -> bool:

@@ -13,6 +13,7 @@ from rewardkit.analysis.rendering import named
 from rewardkit.analysis.suggestions.change import Change, applied
 from rewardkit.analysis.suggestions.measure import Effect
 from rewardkit.analysis.suggestions.normalization import FIGURES, Normalization
+from rewardkit.analysis.suggestions.proposal import in_words
 from rewardkit.findings import counted, percent
 from rewardkit.html.pages import Block, Code, Page, Table
 from rewardkit.rewards.reward import Reward
@@ -61,8 +62,8 @@ class Suggestion:
 
     @property
     def named(self) -> str:
-        """What it changes: its part, its code, its component."""
-        return _where(self) + self.code.replace("_", " ") + (f" of {self.component!r}" * bool(self.component))
+        """What it does, and in which part."""
+        return _where(self) + in_words(self.code, self.component)
 
     def apply(self, to: Changed) -> Changed:
         """The Reward, or Scores, with the change made: scored anew, the one gives the other.

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from rewardkit.analysis.suggestions.measure import SHOWN, Effect
+from rewardkit.analysis.suggestions.proposal import in_words
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.notebook.plots import canvas
 
@@ -70,6 +71,5 @@ def _moves(effect: Effect) -> bool:
 def _head(item: Suggestion) -> str:
     """What is changed, and whether the label says that it is better."""
     rank = f"{item.rank}. " if item.rank else ""
-    of = f" of '{item.component}'" if item.component else ""
     verdict = f" ({item.verdict})" if item.verdict else ""
-    return canvas.of_part(item.part, f"{rank}{item.code.replace('_', ' ')}{of}{verdict}")
+    return canvas.of_part(item.part, f"{rank}{in_words(item.code, item.component)}{verdict}")

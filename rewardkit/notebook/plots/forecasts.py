@@ -28,8 +28,7 @@ def forecast_curves(
     """A small plot a figure: both views with their 95 % bands, from a sibling picked at random on.
 
     The reward, the label, each component, the length in words and the columns that were asked for, but not
-    what stays the same, which is told below; or the `figures` that are named. The limits of a forecast are
-    printed under them. InputError: no such figure.
+    what stays the same, which is told below; or the `figures` that are named. InputError: no such figure.
     """
     known = list(forecast.best_of.curves)
     for name in [name for name in figures or () if name not in known]:
@@ -50,7 +49,6 @@ def forecast_curves(
     below = [
         f"best of n, to n = {best:g} (KL at most){tilt}; dotted: a sibling at random; bands: 95 %",
         *([f"the same at every KL, and not drawn: {same}"] if same else []),
-        *(f"limit: {limit}" for limit in forecast.limits),
     ]
     figure = drawn[0].figure
     width = int(16 * figure.bbox.width / figure.dpi)

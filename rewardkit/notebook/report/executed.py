@@ -133,7 +133,7 @@ def themed(svg: str) -> str:
     svg = re.sub(UNUSED, "", svg)
     words = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", svg))
     named = svg.replace("<svg", f'<svg role="img" aria-label="{words}"', 1)
-    return f'<div class="rewardkit rk-figure">{named}</div>'
+    return f'<div class="rewardkit rk-figure" tabindex="0">{named}</div>'
 
 
 def _streams(outputs: Sequence[Any]) -> list[Any]:

@@ -180,7 +180,9 @@ def _call(function: Mapping[str, Any]) -> tuple[str, Any]:
     """What is called with short arguments, in a line; else what is called, and the arguments to unfold."""
     name, given = one_line(function["name"], COLUMN), _arguments(function)
     line = " ".join(given.split())
-    return (f"{name} {line}", "") if len(line) <= COLUMN else (f"calls {name}", plain(given, {}, LONGEST_TURN))
+    return (
+        (f"{name} {line}", "") if len(line) <= COLUMN else (f"calls {name}", plain(given, {}, LONGEST_TURN))
+    )
 
 
 def _arguments(function: Mapping[str, Any]) -> str:
