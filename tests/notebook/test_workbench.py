@@ -847,6 +847,16 @@ def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_chan
     assert {"remove_component", "graduate"} <= kinds
 
 
+def test_findings_follow_the_settings_until_changes_are_measured(bench):
+    findings, compose = panels(bench)["Findings"], panels(bench)["Compose"]
+    bench._standing.show()
+    seen = findings.page.value
+    assert rk.diagnose(bench.scores).findings[0].code in seen and 'data-rk="try' not in seen
+    compose.sliders["right"].value = -0.5
+    bench._standing.wait()
+    assert findings.page.value != seen and findings.result is None
+
+
 @pytest.mark.parametrize("what", ["cancelled", "raises"])
 def test_a_diagnosis_that_is_cancelled_or_fails_says_so_and_leaves_the_last_one(bench, what):
     findings, go = panels(bench)["Findings"], threading.Event()

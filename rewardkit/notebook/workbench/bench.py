@@ -49,13 +49,15 @@ class Bench(traitlets.HasTraits):
     """The scores that everything starts from, the variant that stands, what is open, and the cases.
 
     Observe `variant`, `revised` (rows were scored), `opened`, `asked_for` (by another tab than Browse),
-    `cases_written` and `probed`; what hangs on the variant is computed when it is asked for. `undone` are the
-    variants before. What is clicked in the page comes as a command, such as "open 12", to one of `commands`.
+    `cases_written`, `probed` and `diagnosed` (a result, and what was `now`); what hangs on the variant is
+    computed when it is asked for. `undone` are the variants before. What is clicked in the page comes as a
+    command, such as "open 12", to one of `commands`.
     """
 
     variant = traitlets.Any()
     opened = traitlets.Any()
     probed = traitlets.Any()
+    diagnosed = traitlets.Any()
     cases_written = traitlets.Int()
     revised = traitlets.Int()
     asked_for = traitlets.Int()
@@ -90,6 +92,11 @@ class Bench(traitlets.HasTraits):
         self._held: dict[str, Any] = {}
         self.start = self.variant = Variant.of(start, Training.of(training))
         self.observe(lambda change: self._held.clear(), ["variant", "revised", "cases_written"])
+
+    @property
+    def now(self) -> tuple[Variant, int]:
+        """What a result that takes a while is of."""
+        return self.variant, self.revised
 
     def obey(self, command: str) -> None:
         """Do what was clicked in the page; a command that is not known is of an older page, and is left."""

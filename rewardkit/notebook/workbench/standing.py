@@ -75,7 +75,7 @@ class Standing:
         if self._seconds < QUICK:
             self._check()
         figures = self.bench.figures
-        if figures.several and self._settled != self._now:
+        if figures.several and self._settled != self.bench.now:
             self._put(replace(self.tiles[SIGNAL], figure=percent(1 - figures.tied_share)))
         self._draw()
         if self._timer is not None:
@@ -91,14 +91,15 @@ class Standing:
 
     def settle(self) -> None:
         """Check, diagnose and forecast what stands now; given up where it moves meanwhile."""
-        bench, now = self.bench, self._now
+        bench, now = self.bench, self.bench.now
         if self._seconds >= QUICK:
             self._check()
         if self._settled != now:
             scores, training = bench.scores, bench.variant.training
             options: dict[str, Any] = {"training": training, "label": bench.label, "seed": bench.seed}
             try:
-                found = diagnose(scores, **options, progress=lambda share: self._now == now)
+                found = diagnose(scores, **options, progress=lambda share: bench.now == now)
+                bench.diagnosed = found, now
                 self._put(signal_tile(found))
                 self._draw()
                 selected = self._selected(scores, found, options)
@@ -106,7 +107,7 @@ class Standing:
                 return
             except InputError as error:
                 selected = Tile(SELECTS, "info", "-", str(error))
-            if self._now != now:
+            if bench.now != now:
                 return
             self._put(selected)
             self._settled = now
@@ -117,10 +118,6 @@ class Standing:
         usable = found.views[0].context.label is not None
         label = options["label"] if usable else None
         return forecast_tile(forecast(scores, **{**options, "label": label}), found)
-
-    @property
-    def _now(self) -> tuple[Variant, int]:
-        return self.bench.variant, self.bench.revised
 
     def _check(self) -> None:
         began = time.perf_counter()
@@ -146,14 +143,14 @@ class Standing:
             return exploits, Tile(CONTRACT, "info", "-", NOT_PROBED)
         result, of = self.bench.probed
         exploits, contract = probe_tiles(result)
-        if of == self._now:
+        if of == self.bench.now:
             return exploits, contract
         said = f"of earlier settings, in {counted(result.calls, 'call')}"
         return replace(exploits, said=said), replace(contract, said=said)
 
     def _draw(self) -> None:
         with self._drawing:
-            busy = self._settled != self._now
+            busy = self._settled != self.bench.now
             self.widget.value = self.html(busy=busy)
 
     def html(self, *, busy: bool = False) -> str:

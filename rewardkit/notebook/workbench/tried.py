@@ -56,13 +56,9 @@ class _Tried(Panel):
 
     def _prepare(self) -> Work:
         """The work on the variant and the scores of now."""
-        self._begun = self._now
+        self._begun = self.bench.now
         self.done.clear()
         return self._work()
-
-    @property
-    def _now(self) -> tuple[Variant, int]:
-        return self.bench.variant, self.bench.revised
 
     def _work(self) -> Work:
         raise NotImplementedError
@@ -77,7 +73,7 @@ class _Tried(Panel):
 
     def _compare(self) -> None:
         """Say whether what is shown is of other settings than those of now."""
-        if self._of is None or self._of == self._now:
+        if self._of is None or self._of == self.bench.now:
             self.moved.clear()
         else:
             self.moved.tell("The settings have moved since: this is of those before. Run it again for these.")
@@ -242,10 +238,16 @@ class Findings(_Tried):
     title = "Findings"
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench, "Diagnose", "findings")
+        super().__init__(bench, "Measure changes", "findings")
         self.changes: tuple[Suggestion, ...] = ()
         self.widget = self._laid_out()
         bench.commands["try"] = self._try
+        bench.observe(lambda change: self._follow(*change["new"]), "diagnosed")
+
+    def _follow(self, found: Diagnosis, of: tuple[Variant, int]) -> None:
+        """Show what is found as it stands, until changes are measured: these stay while they are tried."""
+        if self.result is None and of == self.bench.now:
+            self._show(found)
 
     def _work(self) -> Work:
         bench = self.bench
