@@ -165,6 +165,7 @@ def test_a_row_is_a_dict_and_select_takes_positions_or_a_mask():
     assert list(rollouts)[:2] == [rollouts[0], rollouts[1]]
     assert type(rollouts[0]["n"]) is int
     assert values(rollouts.select([2, 0]), "completion") == ["c", "a"]
+    assert values(rollouts[1:], "completion") == ["b", "c"] and len(rollouts[:0]) == 0
     assert values(rollouts.select(np.array([True, False, True])), "completion") == ["a", "c"]
     assert len(rollouts.select([])) == len(rollouts.select(np.zeros(3, dtype=bool))) == 0
     assert rollouts.select([2, 0]).groups.tolist() == [0, 1]
@@ -176,7 +177,6 @@ def test_a_row_is_a_dict_and_select_takes_positions_or_a_mask():
         (2, IndexError, "there is no row 2; of 2 rollouts the last is row 1"),
         (-3, IndexError, "there is no row -3"),
         ("completion", TypeError, "rollouts['completion'] is no row; give a position"),
-        (slice(1), TypeError, "of several rows: rollouts.select"),
     ],
 )
 def test_a_row_that_there_is_not_is_one_sentence(position, error, said):

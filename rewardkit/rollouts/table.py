@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -46,7 +46,8 @@ class Rollouts:
     source column each canonical one was taken from; `group_key` which columns make a group; `rejected` what
     was kept out. `kind` is the form that the source was recognised as, `logged` the scores that stand in it,
     as columns called ``logged/...``; `notes` say what else was taken for what, `cautions` what of it to be
-    careful with. `rollouts[i]` is row i as a dict, missing values as ``None``.
+    careful with. `rollouts[i]` is row i as a dict, missing values as ``None``; a slice of rows is
+    rollouts again.
     """
 
     table: pd.DataFrame
@@ -62,13 +63,19 @@ class Rollouts:
     def __len__(self) -> int:
         return len(self.table)
 
-    def __getitem__(self, position: int) -> dict[str, Any]:
+    @overload
+    def __getitem__(self, position: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, position: slice) -> Rollouts: ...
+    def __getitem__(self, position: int | slice) -> dict[str, Any] | Rollouts:
+        if isinstance(position, slice):
+            return self.select(range(len(self))[position])
         try:
             row = self.table.iloc[operator.index(position)]
         except TypeError:
             raise TypeError(
-                f"rollouts[{position!r}] is no row; give a position, such as rollouts[0] (of a column: "
-                "rollouts.table, of several rows: rollouts.select)"
+                f"rollouts[{position!r}] is no row; give a position, such as rollouts[0] or rollouts[:9] "
+                "(of a column: rollouts.table, by a mask: rollouts.select)"
             ) from None
         except IndexError:
             raise IndexError(
