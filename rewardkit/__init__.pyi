@@ -1,7 +1,8 @@
 """The names of rewardkit, and where each comes from; `__init__.py` imports one when it is asked for."""
 
 from rewardkit import judges, targets
-from rewardkit.analysis.compare import Comparison, compare
+from rewardkit.analysis.compare import compare
+from rewardkit.analysis.comparison.comparison import Comparison
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.forecast import Forecast, forecast
 from rewardkit.analysis.suggest import suggest

@@ -16,11 +16,12 @@ from rewardkit.analysis.arguments import check_label, check_seed, names_of
 from rewardkit.analysis.findings import RULES, THRESHOLDS
 from rewardkit.analysis.findings.log import not_finite, of_log, only_finite
 from rewardkit.analysis.findings.rule import findings_of
+from rewardkit.analysis.make_view import make_view
 from rewardkit.analysis.rendering import diagnosis_page
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.dead_share import DeadShare, dead_share
 from rewardkit.analysis.tables import component_row, highest, over_steps, signal_of
-from rewardkit.analysis.view import View, make_view
+from rewardkit.analysis.view import View
 from rewardkit.errors import Cancelled, InputError, did_you_mean, preview
 from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.html.pages import Page

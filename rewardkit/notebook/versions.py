@@ -6,7 +6,8 @@ import difflib
 from dataclasses import dataclass
 from itertools import islice
 
-from rewardkit.analysis.compare import compare, moved
+from rewardkit.analysis.compare import compare
+from rewardkit.analysis.comparison.comparison import moved
 from rewardkit.analysis.comparison.definition_changes import Change, definition_changes
 from rewardkit.errors import InputError
 from rewardkit.html import markup

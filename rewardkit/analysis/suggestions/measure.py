@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.analysis.make_view import make_view
 from rewardkit.analysis.statistics.groups import Floats, group_stats
 from rewardkit.analysis.statistics.pairs import concordance
-from rewardkit.analysis.view import TINY, View, make_view
+from rewardkit.analysis.view import TINY, View
 from rewardkit.rewards.plan import Part
 from rewardkit.scoring.scores import Scores
 
