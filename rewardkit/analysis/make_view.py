@@ -17,7 +17,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["check_metric", "make_view"]
+__all__ = ["make_view"]
 
 
 def make_view(
@@ -35,7 +35,7 @@ def make_view(
 
     InputError: a label, column or filter metric that is not there.
     """
-    check_metric(training, part.reward)
+    _check_metric(training, part.reward)
     at = slice(None) if len(part.rows) == len(scores) else part.rows  # of all rows no array is copied
     table, names = scores.table.iloc[at], part.reward.names
     prompts = numbered(scores.rollouts.prompts[at])
@@ -59,7 +59,7 @@ def make_view(
     )
 
 
-def check_metric(training: Training, reward: Reward) -> None:
+def _check_metric(training: Training, reward: Reward) -> None:
     """InputError where groups are to be dropped by what is no component."""
     metric, known = training.filter_metric, ["reward", *reward.names]
     if metric is not None and metric not in known:
