@@ -4,10 +4,10 @@ import json
 import subprocess
 import sys
 
-import nbclient
 import nbformat
 import pytest
 from click.testing import CliRunner
+from executed import executed
 
 from rewardkit.cli import lab, main
 from rewardkit.cli.presets import from_folder
@@ -208,13 +208,12 @@ def test_a_value_is_put_in_place_behind_any_letters_and_what_is_not_finite_can_b
     made.encode()
 
 
-def test_a_notebook_with_values_runs_in_its_folder_and_takes_them(opened, tmp_path):
+def test_a_notebook_with_values_runs_in_its_folder_and_takes_them(opened, tmp_path, monkeypatch):
     assert run(*MINE).exit_code == 0
-    folder = tmp_path / "rewardkit-notebooks"
-    notebook = nbformat.read(folder / "01_build.ipynb", as_version=4)
-    shown = nbformat.v4.new_code_cell("print(len(logged), chosen.name, float(scores.rewards.sum()))")
-    notebook.cells.append(shown)
-    resources = {"metadata": {"path": str(folder)}}
-    nbclient.NotebookClient(notebook, kernel_name="python3", resources=resources, timeout=120).execute()
-    (output,) = notebook.cells[-1].outputs
-    assert output.text == "16 strict 5.0\n"
+    monkeypatch.chdir(tmp_path / "rewardkit-notebooks")
+    notebook = nbformat.read("01_build.ipynb", as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell("(len(logged), chosen.name, float(scores.rewards.sum()))"))
+    nbformat.write(notebook, "01_build.ipynb")
+    notebook, error = executed("01_build.ipynb")
+    assert error is None
+    assert notebook.cells[-1].outputs[-1].data["text/plain"] == "(16, 'strict', 5.0)"

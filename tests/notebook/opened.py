@@ -29,10 +29,11 @@ def opened(browser, path, width=1200, theme="light"):
     return page, trouble
 
 
-def violations(page):
-    """What axe finds on the whole of a page, every fold of it open: rule, how many places, and the first."""
+def violations(page, part=None, rules=()):
+    """What axe finds on a page or a part of it, every fold open: rule, how many places, and the first."""
     page.evaluate("document.querySelectorAll('details').forEach(item => { item.open = true; })")
-    found = Axe().run(page).response["violations"]
+    only = {"runOnly": {"type": "rule", "values": list(rules)}} if rules else {}
+    found = Axe().run(page, part, {"resultTypes": ["violations"], **only}).response["violations"]
     return [(item["id"], len(item["nodes"]), item["nodes"][0]["html"][:200]) for item in found]
 
 

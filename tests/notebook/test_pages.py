@@ -7,6 +7,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from rewardkit.notebook.report.executed import STREAM_LINES, printed_lines, story_of
 from rewardkit.notebook.report.pages import _plain
+from rewardkit.notebook.report.report import _slugs
 
 LEFT_OUT = "are left out of this page"
 
@@ -49,3 +50,7 @@ def test_pieces_of_a_stream_are_one_and_what_was_printed_is_left_out_of_a_redact
 
 def test_text_in_the_markdown_summary_is_not_taken_for_markup():
     assert _plain("a*b_c <x>\n[y](z)") == r"a\*b\_c \<x\> \[y\](z)"
+
+
+def test_rewards_of_one_name_get_folders_of_their_own():
+    assert _slugs(["a b", "a/b", "a b", "..", ""]) == ["a-b", "a-b-2", "a-b-3", "reward", "reward-2"]

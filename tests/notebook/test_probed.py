@@ -5,10 +5,9 @@ import json
 import re
 from dataclasses import replace
 
-import papermill
 import pytest
+from executed import executed
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from opened import NOTEBOOK, card_violations
 
 import rewardkit as rk
 from rewardkit.errors import InputError
@@ -21,20 +20,18 @@ from rewardkit.notebook.redaction import redacted_finding
 from rewardkit.notebook.report.pages import Summary, index_page, summary_markdown
 from rewardkit.notebook.scorecard import MIME, Point, Short
 from rewardkit.notebook.tiles import Tile, probe_tiles
-from rewardkit.probes.results import rendering
-from rewardkit.rollouts.package_data import bundled
 
 SECRET = "<script>SECRET</script>"
 
 
 @pytest.fixture(scope="module")
 def flawed():
-    return rk.probe(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
+    return rk.probe(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic", search=0)
 
 
 @pytest.fixture(scope="module")
 def good():
-    return rk.probe(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
+    return rk.probe(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic", search=0)
 
 
 @pytest.fixture(scope="module")
@@ -67,22 +64,28 @@ def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):
 
 
 @pytest.mark.parametrize(
-    "said",
+    ("said", "left"),
     [
-        pytest.param(f"ValueError: {SECRET}", id="an error"),
-        pytest.param(f"returned '{SECRET}' of type str", id="a value"),
-        pytest.param(f"field 'x' failed: KeyError: {SECRET}", id="an error of a field"),
+        ("0.5, before 0.7", "0.5, before 0.7"),
+        ("took longer than 5 s", "took longer than 5 s"),
+        ("changed its argument 'completions'", "changed its argument 'completions'"),
+        (f"ValueError: {SECRET}", "ValueError: [redacted]"),
+        (f"returned '{SECRET}' of type str", "returned [redacted]"),
+        (f"field 'x' failed: KeyError: {SECRET}", "field 'x' failed: KeyError: [redacted]"),
+        (SECRET, "[redacted]"),
+        ("", ""),
     ],
 )
-def test_a_redacted_page_has_nothing_of_a_completion(flawed, said):
+def test_a_redacted_page_keeps_figures_and_has_nothing_of_a_completion(flawed, said, left):
+    (example,) = redacted_finding(failing(said)).examples
+    assert (example.said, example.columns) == (left, {})
     result = replace(flawed, findings=(*flawed.findings, failing(said)))
     show = Show(redact=True)
     short = Short.checked(result, None, None, redact=True)
     shown = [show.contract(result).data, show.probes(result).data, json.dumps(short.record())]
     for page in shown:
-        assert "SECRET" not in page
-        assert "Reading the question" not in page and "Let us look at" not in page
-        assert "reward(" not in page
+        hidden = ("SECRET", "Reading the question", "Let us look at", "reward(")
+        assert [words for words in hidden if words in page] == []
     assert "SECRET" in Show().contract(result).data
     assert "Not a number. 3 of 4 completions" in shown[0]
 
@@ -96,22 +99,6 @@ def test_the_truths_of_a_finding_are_left_out_of_a_redacted_page(flawed):
     assert all("SECRET" in item.sentence for item in result.findings)
     assert "SECRET" not in Show(redact=True).probes(result).data
     assert Show(redact=True).probes(result).data.count("[redacted]") == 2
-
-
-@pytest.mark.parametrize(
-    ("said", "left"),
-    [
-        pytest.param("0.5, before 0.7", "0.5, before 0.7", id="figures"),
-        pytest.param("took longer than 5 s", "took longer than 5 s", id="a time"),
-        pytest.param("changed its argument 'completions'", "changed its argument 'completions'", id="a name"),
-        pytest.param(f"ValueError: {SECRET}", "ValueError: [redacted]", id="an error"),
-        pytest.param(SECRET, "[redacted]", id="anything else"),
-        pytest.param("", "", id="nothing"),
-    ],
-)
-def test_what_an_example_says_keeps_figures_only(said, left):
-    (example,) = redacted_finding(failing(said)).examples
-    assert example.said == left and example.columns == {}
 
 
 def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missing(weak):
@@ -128,14 +115,16 @@ def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missi
     assert len(texts) > 10 and "tells apart" not in redacted
 
 
-@pytest.mark.parametrize("rollouts", ["gallery:arithmetic", ""])
-def test_the_code_that_adds_the_proposed_cases_runs_as_it_is_shown(tmp_path, rollouts):
+def test_the_notebook_runs_on_cases_alone_and_its_code_adds_the_proposed_cases(tmp_path):
     path = tmp_path / "cases.jsonl"
     scores = {"brief": 1.0, "correct": 1.0}
     case = {"name": "wide", "completion": "<answer>4</answer>", "ground_truth": "4", "reward": [0.0, 9.0]}
     path.write_text(json.dumps({**case, "scores": scores}) + "\n")
-    values = {"reward": "gallery:arithmetic", "rollouts": rollouts, "cases": str(path), "ignore": ["brief"]}
-    notebook = executed(tmp_path, **values, budget=30, only=["padding"], columns={"completion": "completion"})
+    values = {"reward": "gallery:arithmetic", "rollouts": "", "cases": str(path), "ignore": ["brief"]}
+    options = {"budget": 30, "only": ["padding"], "columns": {"completion": "completion"}}
+    notebook, error = executed("02_check", **values, **options)
+    found = Short.found(notebook)
+    assert error is None and found.line.startswith("no hole found") and found.tiles[0].figure == "1 of 1"
     (page,) = (
         output["data"]["text/html"]
         for cell in notebook.cells
@@ -147,6 +136,12 @@ def test_the_code_that_adds_the_proposed_cases_runs_as_it_is_shown(tmp_path, rol
     exec(code, {})  # what the page says, no completion
     added = rk.load_cases(path)[1:]
     assert added and not rk.check(rk.load_reward("gallery:arithmetic"), added).misses
+
+
+def test_the_notebook_ends_with_an_error_on_a_finding_where_asked():
+    values = {"reward": "gallery:arithmetic.flawed", "cases": "", "fail_on": "high", "only": ["padding"]}
+    _, error = executed("02_check", **values)
+    assert str(error).startswith("arithmetic-flawed is not ready: 1 hole")
 
 
 @pytest.mark.parametrize(
@@ -258,24 +253,13 @@ UNTOLD = " No cases say what it must give."
 @pytest.mark.parametrize(
     ("found", "grade", "sentence"),
     [
-        pytest.param(None, "good", "No objection found." + UNTOLD, id="not probed"),
-        pytest.param(checked(), "good", "No objection found." + UNTOLD, id="it holds"),
-        pytest.param(
-            checked("high", "2 holes (2 high)"), "high", "Not ready: 2 holes (2 high).", id="grave holes"
-        ),
-        pytest.param(
-            checked("warn", "1 hole (warn)"),
-            "warn",
-            "Read before use: 1 hole (warn)." + UNTOLD,
-            id="a warning",
-        ),
-        pytest.param(
-            checked("info", "no prompt could be probed"),
-            "warn",
-            f"Not yet judged:{UNTOLD} No prompt could be probed.",
-            id="nothing could be tried",
-        ),
+        (None, "good", "No objection found." + UNTOLD),
+        (checked(), "good", "No objection found." + UNTOLD),
+        (checked("high", "2 holes (2 high)"), "high", "Not ready: 2 holes (2 high)."),
+        (checked("warn", "1 hole (warn)"), "warn", "Read before use: 1 hole (warn)." + UNTOLD),
+        (checked("info", "nothing tried"), "warn", f"Not yet judged:{UNTOLD} Nothing tried."),
     ],
+    ids=["not probed", "it holds", "grave holes", "a warning", "nothing could be tried"],
 )
 def test_the_verdict_counts_the_holes_and_says_what_nobody_looked_at(diagnosis, found, grade, sentence):
     clean = replace(diagnosis, findings=())
@@ -308,26 +292,6 @@ def test_cases_stand_for_rollouts_where_there_are_none():
         rollouts_and_cases("", "")
 
 
-def executed(tmp_path, **values):
-    path = tmp_path / "out.ipynb"
-    options = {"kernel_name": "python3", "progress_bar": False}
-    return papermill.execute_notebook(
-        str(bundled("notebooks/02_check.ipynb")), str(path), parameters=values, **options
-    )
-
-
-def test_the_notebook_runs_on_cases_alone(tmp_path):
-    notebook = executed(tmp_path, reward="gallery:gsm8k", rollouts="", cases="gallery:gsm8k")
-    found = Short.found(notebook)
-    assert found.line.startswith("no hole found") and "small changes of it" in found.tiles[0].said
-
-
-def test_the_notebook_ends_with_an_error_on_a_finding_where_asked(tmp_path):
-    values = {"reward": "gallery:arithmetic.flawed", "cases": "", "fail_on": "high", "only": ["padding"]}
-    with pytest.raises(papermill.PapermillExecutionError, match="arithmetic-flawed is not ready: 1 hole"):
-        executed(tmp_path, **values)
-
-
 @pytest.mark.browser
 def test_misses_and_survivors_can_be_read_on_a_narrow_page(browser, weak):
     flawed, names = rk.load_reward("gallery:arithmetic.flawed"), rk.load_reward("gallery:arithmetic").names
@@ -339,13 +303,3 @@ def test_misses_and_survivors_can_be_read_on_a_narrow_page(browser, weak):
     assert page.evaluate(f"[...document.querySelectorAll('td')].filter({outside}).length") == 0
     tallest = "Math.max(...[...document.querySelectorAll('tr')].map(row => row.offsetHeight - [...row.cells]"
     assert page.evaluate(f"{tallest}.reduce((sum, cell) => sum + cell.offsetHeight, 0)))") <= 20
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("host", NOTEBOOK)
-def test_a_result_can_be_read_in_any_notebook_and_asks_for_nothing(flawed, browser, host):
-    columns = {"completion": f"{SECRET}<img src=x onerror='pwned=1'>", "ground_truth": "1"}
-    hostile = replace(flawed.findings[0], examples=(Example("r1", columns, 1.0, None),))
-    shown = rendering.page(replace(flawed, findings=(hostile, *flawed.findings)))
-    assert "SECRET" in shown and "<script>" not in shown and "<img" not in shown
-    assert card_violations(browser, shown, host) == []

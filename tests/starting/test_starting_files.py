@@ -2,11 +2,11 @@
 
 import json
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from executed import executed
 
 import rewardkit as rk
 from rewardkit.starting import start as starting
@@ -161,24 +161,19 @@ def test_the_log_is_found_from_a_folder_that_is_a_link(written, tmp_path):
     assert 'rollouts: str = "../../../log.jsonl"' in "".join(cells(written(ROWS, folder="link"))[1]["source"])
 
 
-def run(notebook, *options, cwd):
-    command = [sys.executable, "-m", "papermill", notebook, "out.ipynb", "--no-progress-bar", *options]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
-
-
-def test_the_notebook_runs_from_the_folder_of_its_files_and_holds_the_cases(written):
+def test_the_notebook_runs_from_the_folder_of_its_files_and_holds_the_cases(written, monkeypatch):
     made = written(
         [{"say": row["completion"], "answer": row["ground_truth"], "of": row["prompt"]} for row in ROWS],
         folder="out",
         columns={"completion": "say", "prompt": "of"},
     )
-    done = run("task.ipynb", cwd="out")
-    assert done.returncode == 0, done.stderr[-2000:]
-    shown = Path("out/out.ipynb").read_text()
-    assert f"{made.stubs} of {made.stubs} cases pass, {made.stubs} are still to be decided." in shown
-    listed = [json.loads(line) for line in made.cases.read_text().splitlines()]
+    monkeypatch.chdir("out")
+    notebook, error = executed("task.ipynb")
+    assert error is None
+    assert f"{made.stubs} of {made.stubs} cases pass, {made.stubs} are still to be decided." in str(notebook)
+    cases = Path("task_cases.jsonl")
+    listed = [json.loads(line) for line in cases.read_text().splitlines()]
     listed[0] |= {"reward": 0.77, "why": "decided"}
-    made.cases.write_text("\n".join(map(json.dumps, listed)))
-    missed = run("task.ipynb", cwd="out")
-    assert missed.returncode == 1
-    assert "expected 0.77" in missed.stderr
+    cases.write_text("\n".join(map(json.dumps, listed)))
+    _, error = executed("task.ipynb")
+    assert "expected 0.77" in str(error)
