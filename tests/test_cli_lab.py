@@ -68,14 +68,6 @@ def test_without_options_the_copies_are_the_bundled_notebooks_and_the_first_is_o
     assert copies == {name: bundled(f"notebooks/{name}.ipynb").read_bytes() for name in NAMES}
 
 
-def test_files_that_are_there_are_kept_and_what_is_missing_is_added(opened, tmp_path):
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work/01_build.ipynb").write_text("mine")
-    assert run("--folder", "work").exit_code == 0
-    assert (tmp_path / "work/01_build.ipynb").read_text() == "mine"
-    assert sorted(there(tmp_path / "work")) == [f"{name}.ipynb" for name in NAMES]
-
-
 def test_the_parameters_have_the_values_and_keep_types_and_comments(opened, tmp_path):
     options = ("--cases", "cases.jsonl", "--label", "good", "--seed", "7", "--by", "good", "--timeout", "2.5")
     options += ("--column", "completion=completion", "--group", "prompt", "--redact", "--set", "task=a 'b'")
@@ -97,33 +89,28 @@ def test_the_parameters_have_the_values_and_keep_types_and_comments(opened, tmp_
     assert "budget: float = 60 " in parameters(folder / "02_check.ipynb")[1]  # not asked for: as it was
 
 
-def test_without_cases_those_of_the_gallery_are_not_taken_for_ones_own(opened, tmp_path):
-    assert run(*MINE).exit_code == 0
-    assert parameters(tmp_path / "rewardkit-notebooks/02_check.ipynb")[0]["cases"] == ""
-
-
-def test_the_same_values_open_the_same_copies_again_with_the_work_that_was_done_in_them(opened, tmp_path):
+def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_with_the_work_in_them(
+    opened, tmp_path
+):
     folder = tmp_path / "rewardkit-notebooks"
-    run(*MINE)
-    notebook = nbformat.read(folder / "01_build.ipynb", as_version=4)
-    notebook.cells[4].source = "1 + 1"
-    nbformat.write(notebook, folder / "01_build.ipynb")
-    before = there(folder)
-    assert run(*MINE).exit_code == 0
-    assert there(folder) == before and [command[4] for command, _ in opened] == ["01_build.ipynb"] * 2
-
-
-def test_other_values_get_copies_of_their_own_all_with_one_number(opened, tmp_path):
-    folder = tmp_path / "rewardkit-notebooks"
+    folder.mkdir()
+    (folder / "01_build.ipynb").write_text("mine")
     run()
+    assert (folder / "01_build.ipynb").read_text() == "mine"  # and what is missing is added
+    assert sorted(there(folder)) == [f"{name}.ipynb" for name in NAMES]
     (folder / "02_check-2.ipynb").write_text("no notebook")
     before = there(folder)
     assert run(*MINE).exit_code == 0
     after = there(folder)
     assert before.items() <= after.items()
     assert sorted(after.keys() - before.keys()) == [f"{name}-3.ipynb" for name in NAMES]
-    assert opened[-1][0][4] == "01_build-3.ipynb"
+    assert parameters(folder / "02_check-3.ipynb")[0]["cases"] == ""  # those of the gallery are not one's own
+    notebook = nbformat.read(folder / "01_build-3.ipynb", as_version=4)
+    notebook.cells[4].source = "1 + 1"
+    nbformat.write(notebook, folder / "01_build-3.ipynb")
+    after = there(folder)
     assert run(*MINE).exit_code == 0 and there(folder) == after
+    assert [command[4] for command, _ in opened[1:]] == ["01_build-3.ipynb"] * 2
 
 
 def test_without_a_reward_only_the_notebook_that_builds_one_is_copied(opened, tmp_path):
@@ -212,7 +199,8 @@ def test_a_notebook_with_values_runs_in_its_folder_and_takes_them(opened, tmp_pa
     assert run(*MINE).exit_code == 0
     monkeypatch.chdir(tmp_path / "rewardkit-notebooks")
     notebook = nbformat.read("01_build.ipynb", as_version=4)
-    notebook.cells.append(nbformat.v4.new_code_cell("(len(logged), chosen.name, float(scores.rewards.sum()))"))
+    told = "(len(logged), chosen.name, float(scores.rewards.sum()))"
+    notebook.cells.append(nbformat.v4.new_code_cell(told))
     nbformat.write(notebook, "01_build.ipynb")
     notebook, error = executed("01_build.ipynb")
     assert error is None

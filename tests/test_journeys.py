@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import rewardkit as rk
 from rewardkit.cli import main
+from rewardkit.notebook.report.report import NOTEBOOKS
 
 ROWS = list(rk.load_rollouts("gallery:arithmetic").select(range(160)))
 
@@ -49,18 +50,17 @@ def score(row):
     return float(found[-1].strip() == row["ground_truth"]) if found else 0.0
 
 
-def run(folder, monkeypatch, *command, status=0):
-    monkeypatch.chdir(folder)
+def run(*command, status=0):
     done = CliRunner().invoke(main, command)
     assert done.exit_code == status, done.output
     return done.output
 
 
 @pytest.fixture
-def verl(tmp_path):
+def verl(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "rollouts").mkdir()
     for step in (1, 2):
-        rows = ROWS[(step - 1) * 80 : step * 80]
         dump = [
             {
                 "input": f"user\n{row['prompt']}\nassistant\n",
@@ -69,10 +69,9 @@ def verl(tmp_path):
                 "score": score(row),
                 "step": step,
             }
-            for row in rows
+            for row in ROWS[(step - 1) * 80 : step * 80]
         ]
-        text = "\n".join(json.dumps(row) for row in dump)
-        (tmp_path / "rollouts" / f"{step}.jsonl").write_text(text)
+        (tmp_path / f"rollouts/{step}.jsonl").write_text("\n".join(map(json.dumps, dump)))
     training = {
         row["prompt"]: {
             "data_source": "countdown",
@@ -88,7 +87,8 @@ def verl(tmp_path):
 
 
 @pytest.fixture
-def trl(tmp_path):
+def trl(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "completions").mkdir()
     for step in (1, 2):
         rows = ROWS[(step - 1) * 80 : step * 80]
@@ -100,9 +100,9 @@ def trl(tmp_path):
             "short": [max(0.0, 1 - len(row["completion"]) / 200) for row in rows],
             "advantage": [0.0] * len(rows),
         }
-        pd.DataFrame(table).astype({"right": "float32", "short": "float32"}).astype(
-            {"right": "float64", "short": "float64"}
-        ).to_parquet(tmp_path / "completions" / f"completions_{step:05d}.parquet")
+        logged = pd.DataFrame(table)
+        logged[["right", "short"]] = logged[["right", "short"]].astype("float32").astype("float64")
+        logged.to_parquet(tmp_path / f"completions/completions_{step:05d}.parquet")
     training = {row["prompt"]: row["ground_truth"] for row in ROWS}
     pd.DataFrame({"prompt": list(training), "solution": list(training.values())}).to_parquet(
         tmp_path / "train.parquet"
@@ -111,12 +111,12 @@ def trl(tmp_path):
     return tmp_path
 
 
-def _proves_or_says_what_is_missing(run, folder, monkeypatch, given, target):
+def _proves_or_says_what_is_missing(folder, given, target):
     """The third command: proved where the trainer is installed, else written all the same, and said."""
     reward, rollouts, *join = given
     command = ("export", reward, "--to", target, "--verify", rollouts, *join)
     there = importlib.util.find_spec(target) is not None
-    said = run(folder, monkeypatch, *command, status=0 if there else 2)
+    said = run(*command, status=0 if there else 2)
     assert f"written for {target}: " in said and "read as" in said
     assert (folder / f"{reward.partition(':')[2]}_{target}.py").is_file()
     if there:
@@ -125,71 +125,58 @@ def _proves_or_says_what_is_missing(run, folder, monkeypatch, given, target):
         assert f"the proof runs {target}'s own code; missing here: {target}" in said
 
 
-def test_a_verl_dump_and_a_compute_score(verl, monkeypatch):
-    said = run(verl, monkeypatch, "diagnose", "rollouts")
+def test_a_verl_dump_and_a_compute_score(verl):
+    said = run("diagnose", "rollouts")
     assert "verl rollout dump" in said and "zero_std_groups" in said
     given = ("my_reward.py:compute_score", "rollouts", "--join", "train.parquet")
-    said = run(verl, monkeypatch, "score", *given, "-o", "run1")
+    said = run("score", *given, "-o", "run1")
     assert "160 of 160 rows matched" in said and "read as verl" in said
     scores = rk.load_scores(verl / "run1")
     assert scores.rewards.tolist() == [score(row) for row in ROWS]
-    assert "log_mismatch" not in run(verl, monkeypatch, "diagnose", "run1")
-    _proves_or_says_what_is_missing(run, verl, monkeypatch, given, "verl")
-    said = run(
-        verl, monkeypatch, "export", given[0], "--to", "trl", "-o", "mine_trl.py", "--set", "a=1", status=2
-    )
+    assert "log_mismatch" not in run("diagnose", "run1")
+    _proves_or_says_what_is_missing(verl, given, "verl")
+    said = run("export", given[0], "--to", "trl", "-o", "mine_trl.py", "--set", "a=1", status=2)
     assert "give it, too" in said
-    run(verl, monkeypatch, "export", given[0], "--to", "trl", "-o", "mine_trl.py")
+    run("export", given[0], "--to", "trl", "-o", "mine_trl.py")
     (loaded,) = rk.load_reward(f"{verl}/mine_trl.py:compute_score").components
     assert callable(loaded.function)
 
 
-def test_a_reward_that_is_not_what_was_logged_is_the_first_finding(verl, monkeypatch):
+def test_a_reward_that_is_not_what_was_logged_is_the_first_finding(verl):
     file = verl / "my_reward.py"
     file.write_text(file.read_text().replace("found[-1]", "found[0]").replace("1.0 if", "2.0 if"))
     given = ("my_reward.py:compute_score", "rollouts", "--join", "train.parquet")
-    run(verl, monkeypatch, "score", *given, "-o", "run1")
-    found = json.loads(run(verl, monkeypatch, "diagnose", "run1", "--json"))["findings"]
+    run("score", *given, "-o", "run1")
+    found = json.loads(run("diagnose", "run1", "--json"))["findings"]
     assert found[0]["code"] == "log_mismatch" and found[0]["severity"] == "high"
     assert [item["code"] for item in found].count("log_mismatch") == 1  # the score is the whole reward here
 
 
-def test_what_the_log_lacks_is_named(verl, monkeypatch):
-    said = run(verl, monkeypatch, "score", "my_reward.py:compute_score", "rollouts", status=2)
+def test_what_the_log_lacks_is_named(verl):
+    said = run("score", "my_reward.py:compute_score", "rollouts", status=2)
     assert "asks for" in said and "join" in said
 
 
-def test_a_trl_folder_its_training_set_and_a_list_of_functions(trl, monkeypatch):
+def test_a_trl_folder_its_training_set_and_a_list_of_functions(trl, here, monkeypatch):
     given = ("rewards.py:functions", "completions", "--join", "train.parquet")
-    said = run(trl, monkeypatch, "score", *given, "-o", "run1")
+    said = run("score", *given, "-o", "run1")
     assert "TRL completions" in said and said.count("read as TRL") == 2
-    assert "log_mismatch" not in run(trl, monkeypatch, "diagnose", "run1")
+    assert "log_mismatch" not in run("diagnose", "run1")
     loaded = rk.load_scores(trl / "run1")
     assert loaded.score("right").tolist() == [score(row) for row in ROWS]
-    made = json.loads(
-        run(
-            trl,
-            monkeypatch,
-            "report",
-            "--reward",
-            given[0],
-            "--rollouts",
-            *given[1:],
-            "-o",
-            "pages",
-            "--json",
-        )
-    )
+    monkeypatch.setattr("rewardkit.notebook.report.report.NOTEBOOKS", NOTEBOOKS[2:])
+    command = ("report", "--reward", given[0], "--rollouts", *given[1:], "-o", "pages", "--json")
+    made = json.loads(run(*command))
     assert made["failed"] == [] and "read as TRL" in made["origins"][0]
     assert "right read as TRL" in (trl / "pages" / "index.html").read_text()
-    _proves_or_says_what_is_missing(run, trl, monkeypatch, given, "trl")
-    made = json.loads(run(trl, monkeypatch, "export", given[0], "--to", "verl", "--json"))
+    _proves_or_says_what_is_missing(trl, given, "trl")
+    made = json.loads(run("export", given[0], "--to", "verl", "--json"))
     assert made["path"] == "functions_verl.py" and (trl / "functions_verl.py").is_file()
 
 
-def test_an_unknown_trainer_and_one_that_does_not_fit_end_in_one_line(trl, monkeypatch):
+def test_an_unknown_trainer_and_one_that_does_not_fit_end_in_one_line(trl):
     given = ("score", "rewards.py:right", "completions", "--join", "train.parquet")
-    assert "no target 'tlr'; known are" in run(trl, monkeypatch, *given, "--as", "tlr", status=2)
-    said = run(trl, monkeypatch, *given, "--as", "verl", status=2)
+    assert "no target 'tlr'; known are" in run(*given, "--as", "tlr", status=2)
+    said = run(*given, "--as", "verl", status=2)
     assert "cannot be read as verl" in said and said.count("\n") == 1
-    assert "read as TRL" in run(trl, monkeypatch, *given, "--as", "trl")
+    assert "read as TRL" in run(*given, "--as", "trl")

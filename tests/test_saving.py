@@ -75,6 +75,10 @@ SAVED = {
             "spoken": partial(rk.extract.assistant_text, turns="all", tool_calls=True),
         },
     ),
+    **{
+        f"the name {name!r}": lambda name=name: rk.Reward(name, PREDICTION, [correct()])
+        for name in ("it's", 'say """hi"""', "back\\slash", "ends with a \\", 'ends with a "', "two\nlines")
+    },
     "no fields": lambda: reward(rk.Component("c", rk.measure.keywords("a", "b", mode="any")), fields={}),
 }
 
@@ -86,9 +90,7 @@ def test_a_saved_reward_is_the_same_reward_when_it_is_loaded(kind, tmp_path):
     modules = set(sys.modules)
     rk.save_reward(original, path)
     assert set(sys.modules) == modules, "trying the file leaves no module behind"
-    head = (
-        r"# Reward '.*', saved by rewardkit\.\n\n(from functools import partial\n)?import rewardkit as rk\n"
-    )
+    head = r"# Reward .*, saved by rewardkit\.\n\n(from functools import partial\n)?import rewardkit as rk\n"
     assert re.match(head, path.read_text())
     again = rk.load_reward(f"{path}:reward")
     assert type(again) is type(original)
@@ -189,24 +191,26 @@ AWKWARD = {  # a file, of which a second one has every name, too
 }
 
 
-@pytest.mark.parametrize("kind", AWKWARD)
-def test_two_files_in_one_do_what_they_did(kind, tmp_path):
-    components = []
-    for place, worth in enumerate((0.25, 0.75)):
-        text = AWKWARD[kind].replace("WORTH", str(worth))
-        (tmp_path / f"part{place}.py").write_text(text, encoding="utf-8")
-        (function,) = rk.load_reward(f"{tmp_path}/part{place}.py:f").components
-        components.append(rk.Component(f"c{place}", function.function))
-    path = rk.save_reward(rk.Reward("two", components=components), tmp_path / "out" / "saved.py")
-    for _ in range(2):
-        assert rk.load_reward(str(path))(completion="x").scores == {"c0": 0.25, "c1": 0.75}
-    again = rk.save_reward(rk.load_reward(str(path)), tmp_path / "out" / "again.py")
-    assert rk.load_reward(str(again))(completion="x").scores == {"c0": 0.25, "c1": 0.75}
-    code = "import pickle, saved; print(pickle.loads(pickle.dumps(saved.reward))(completion='x').scores)"
+def test_two_files_in_one_do_what_they_did_and_are_pickled_into_another_process(tmp_path):
+    names = [f"saved_{at}" for at in range(len(AWKWARD))]
+    for name, source in zip(names, AWKWARD.values(), strict=True):
+        components = []
+        for place, worth in enumerate((0.25, 0.75)):
+            path = tmp_path / f"part{place}.py"
+            path.write_text(source.replace("WORTH", str(worth)), encoding="utf-8")
+            (function,) = rk.load_reward(f"{path}:f").components
+            components.append(rk.Component(f"c{place}", function.function))
+        path = rk.save_reward(rk.Reward("two", components=components), tmp_path / f"out/{name}.py")
+        for _ in range(2):
+            assert rk.load_reward(str(path))(completion="x").scores == {"c0": 0.25, "c1": 0.75}, source
+        again = rk.save_reward(rk.load_reward(str(path)), tmp_path / "again.py")
+        assert rk.load_reward(str(again))(completion="x").scores == {"c0": 0.25, "c1": 0.75}, source
+    code = f"import pickle, {', '.join(names)}\nfor one in ({', '.join(names)}):\n"
+    code += "    print(pickle.loads(pickle.dumps(one.reward))(completion='x').scores)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path / "out", timeout=60, capture_output=True, text=True
     )
-    assert done.stdout.strip() == "{'c0': 0.25, 'c1': 0.75}", done.stderr
+    assert done.stdout.splitlines() == ["{'c0': 0.25, 'c1': 0.75}"] * len(names), done.stderr
 
 
 def test_two_files_of_one_name_in_one_have_lines_of_their_own(tmp_path):
@@ -262,14 +266,6 @@ def test_a_function_that_cannot_be_written_is_refused_and_no_file_is_left(source
     assert said in str(raised.value)
     assert "\n" not in str(raised.value) and "_trial" not in str(raised.value)
     assert not folder.exists() or list(folder.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "name", ["it's", 'say """hi"""', "back\\slash", "ends with a \\", 'ends with a "', "two\nlines"]
-)
-def test_any_name_of_a_reward_can_be_saved(name, tmp_path):
-    path = rk.save_reward(rk.Reward(name, PREDICTION, [correct()]), tmp_path / "saved.py")
-    assert rk.load_reward(str(path)).name == name
 
 
 def refused(reward, path, said):
