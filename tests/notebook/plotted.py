@@ -29,9 +29,14 @@ def words(ax):
     return "\n".join(item.get_text() for item in ax.findobj(Text))
 
 
-def unreadable(ax):
-    """The texts of the axes that are cut by the edge of the figure, or lie on each other."""
-    ax.figure.canvas.draw()  # warnings are errors
+def unreadable(*drawn):
+    """The texts of these axes that are cut by the edge of the figure, or lie on each other."""
+    for figure in {ax.figure for ax in drawn}:
+        figure.canvas.draw()  # warnings are errors
+    return [found for ax in drawn for found in _cut_or_covered(ax)]
+
+
+def _cut_or_covered(ax):
     spans = ((ax.xaxis, sorted(ax.get_xlim())), (ax.yaxis, sorted(ax.get_ylim())))
     beyond = {
         tick.label1

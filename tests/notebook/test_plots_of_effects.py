@@ -96,7 +96,7 @@ def test_where_nothing_can_be_forecast_or_drawn_the_axes_say_why(values, groups,
 )
 def test_curves_of_many_and_of_long_names_can_be_read(make):
     drawn = plots.forecast_curves(rk.forecast(make()))
-    assert any(LONG in title(ax) for ax in drawn) and [unreadable(ax) for ax in drawn] == [[]] * len(drawn)
+    assert any(LONG in title(ax) for ax in drawn) and unreadable(*drawn) == []
 
 
 def test_before_and_after_are_the_effects_with_their_intervals(advice):
