@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from rewardkit.cli import main
 from rewardkit.cli.group import JOBS
+from rewardkit.notebook.report import report
 
 HOSTILE = {
     "clear the screen": "\x1b[2J",
@@ -115,8 +116,10 @@ SAID = [  # command, status
 ]
 
 
-@pytest.mark.parametrize("coloured", [False, True], ids=["piped", "coloured"])
-@pytest.mark.parametrize(("command", "status"), SAID, ids=[command for command, _ in SAID])
+SHOWN = [(*said, True) for said in SAID] + [(*said, False) for said in SAID if said[1]]
+
+
+@pytest.mark.parametrize(("command", "status", "coloured"), SHOWN, ids=str)
 def test_no_hostile_text_reaches_a_terminal_raw_and_none_is_read_as_markup(
     folder, monkeypatch, command, status, coloured
 ):
@@ -136,9 +139,8 @@ def test_no_hostile_text_reaches_a_terminal_raw_and_none_is_read_as_markup(
     ids=str,
 )
 def test_colour_is_for_terminals_and_those_who_ask(environment, coloured):
-    done = run(
-        "check", "gallery:gsm8k", "gallery:gsm8k", **{"NO_COLOR": "", "FORCE_COLOR": "", **environment}
-    )
+    environment = {"NO_COLOR": "", "FORCE_COLOR": "", **environment}
+    done = run("check", "gallery:gsm8k", "gallery:gsm8k", **environment)
     assert ("\x1b[1;32m" in done.stdout) == coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).startswith(tuple("0123456789"))
 
@@ -147,17 +149,7 @@ def test_on_a_terminal_lines_are_as_wide_as_it_is_and_progress_tells_rate_and_ti
     """A terminal of 60 columns, on which a probe is run."""
     leader, follower = pty.openpty()
     subprocess.run(["stty", "cols", "60", "rows", "30"], stdin=follower, check=True)
-    command = [
-        sys.executable,
-        "-m",
-        "rewardkit.cli",
-        "probe",
-        "own.py",
-        "log.jsonl",
-        "--only",
-        "wrong_answer",
-    ]
-    command[-1] = "contract"
+    command = [sys.executable, "-m", "rewardkit.cli", *"probe own.py log.jsonl --only contract".split()]
     environment = {**os.environ, "TERM": "xterm", "NO_COLOR": ""}
     environment.pop("COLUMNS", None)
     with subprocess.Popen(command, stdout=follower, stderr=follower, cwd=folder, env=environment) as running:
@@ -196,8 +188,8 @@ def done():
 @pytest.mark.parametrize("name", [name for names in JOBS.values() for name in names])
 def test_the_example_of_each_help_runs_as_it_is(tmp_path_factory, monkeypatch, done, name):
     monkeypatch.chdir(done.setdefault("folder", tmp_path_factory.mktemp("examples")))
-    if name == "lab":
-        monkeypatch.setattr(subprocess, "call", lambda *_, **__: 0)
+    monkeypatch.setattr(subprocess, "call", lambda *_, **__: 0)  # as JupyterLab is started
+    monkeypatch.setattr(report, "NOTEBOOKS", report.NOTEBOOKS[:0])
     _, _, example = run(name, "--help").stdout.partition("Example:\n")
     lines = example.rstrip().splitlines()
     assert lines and all(line.startswith("    rewardkit ") for line in lines)
@@ -236,11 +228,8 @@ def test_the_script_for_a_shell_is_printed(shell):
     script = run("completion", shell).stdout
     assert "_REWARDKIT_COMPLETE" in script and f"{shell}_complete" in script
     if shell == "bash":
-        asked = {
-            "_REWARDKIT_COMPLETE": "bash_complete",
-            "COMP_WORDS": "rewardkit check gallery:gs",
-            "COMP_CWORD": "2",
-        }
+        asked = {"COMP_WORDS": "rewardkit check gallery:gs", "COMP_CWORD": "2"}
+        asked["_REWARDKIT_COMPLETE"] = "bash_complete"
         told = CliRunner(env=asked).invoke(main, prog_name="rewardkit").stdout
         assert told == "plain,gallery:gsm8k\n"
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)

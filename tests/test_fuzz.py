@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from pathlib import Path
 
+import fuzz
 import pytest
 
 import rewardkit as rk
-
-_spec = importlib.util.spec_from_file_location("fuzz", Path(__file__).with_name("fuzz.py"))
-fuzz = importlib.util.module_from_spec(_spec)
-sys.modules["fuzz"] = fuzz
-_spec.loader.exec_module(fuzz)
 
 NO_CALLS = {"Extractor", "Span", "ToolCall", "read_calls"}  # types, and what the measures of calls read with
 
@@ -24,9 +18,9 @@ def test_every_primitive_is_fuzzed():
     assert {name for name in names if name not in called} == NO_CALLS
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_hostile_texts_end_in_a_value_and_in_time(seed):
-    found = fuzz.run(1_000_000 + seed, 300)
+    found = fuzz.run(1_000_000 + seed, 200)
     assert not [f"{name}: {fault}" for name, item in found.items() for fault in item.faults]
     assert all(item.calls for item in found.values())
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from runpy import run_path
-from types import SimpleNamespace
 
+import hostile
 import numpy as np
 import pytest
+import turns
 
 import rewardkit as rk
 from rewardkit.scoring.evaluate import evaluate
@@ -25,11 +26,6 @@ PARTS = {"mixed.people": "people-json", "mixed.choice": "largest-choice"}  # of 
 NAMES = sorted(path.stem for path in CASES.glob("*.jsonl"))
 ALL = sorted((*NAMES, *OF_DATA))
 AWKWARD = "awkward: "  # how the `why` of an awkward case begins
-
-
-hostile, turns = (
-    SimpleNamespace(**run_path(str(Path(__file__).with_name(name)))) for name in ("hostile.py", "turns.py")
-)
 
 
 @cache
@@ -94,16 +90,6 @@ def test_the_docstring_says_what_it_is_what_it_is_for_and_what_it_misses_and_a_c
     for one in getattr(reward_of(name), "inner", [reward_of(name)]):
         assert all(item.why.strip() for item in one.components)
         assert sum(item.primary for item in one.components) == 1
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_helper_has_a_docstring_a_few_lines_and_can_be_imported(name):
-    module = importlib.import_module(f"rewardkit.gallery.{name}")
-    helpers = {function.on if hasattr(function, "on") else function for function in reward_of(name).functions}
-    for function in (one for one in helpers if getattr(one, "__module__", "") == module.__name__):
-        assert inspect.getdoc(function)
-        assert pickle.loads(pickle.dumps(function)) is function
-        assert len(inspect.getsource(function).splitlines()) <= 6, function
 
 
 def test_the_card_lists_every_reward_with_its_number_of_cases():
@@ -184,7 +170,7 @@ def test_hostile_completions_end_in_no_error_and_earn_less_than_a_right_answer(n
 
 
 LONG = [
-    head + unit * (100_000 // len(unit)) + "x"
+    head + unit * (40_000 // len(unit)) + "x"
     for head in ("", "答案", "#### ", "#### 1", "The answer is ", "The answer is 1", "<answer>", "\\boxed{")
     for unit in (" ", "\n", "1,", head or "a")
 ]

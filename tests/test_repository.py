@@ -4,7 +4,6 @@ import doctest
 import json
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -86,17 +85,3 @@ def test_a_notebook_is_committed_without_outputs_and_with_parameters(path):
 def test_the_notebooks_readme_names_every_notebook():
     text = (ROOT / "notebooks/README.md").read_text()
     assert [path.name for path in (ROOT / "notebooks").glob("*.ipynb") if path.name not in text] == []
-
-
-def test_importing_the_core_brings_neither_notebooks_nor_plots_nor_sympy():
-    heavy = ("matplotlib", "IPython", "papermill", "sympy")
-    code = f"import sys, rewardkit; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_the_public_names_are_spelled_out_and_there():
-    import rewardkit
-
-    assert len(set(rewardkit.__all__)) == len(rewardkit.__all__)
-    assert [name for name in rewardkit.__all__ if not hasattr(rewardkit, name)] == []

@@ -10,6 +10,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from labs import FLAGS
+from plotted import arithmetic_with_label
+
+import rewardkit as rk
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +30,27 @@ def browser():
         started = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield started
         started.close()
+
+
+@pytest.fixture(scope="session")
+def scores():
+    """The bundled rollouts, scored, with a label of which some are wrong."""
+    return rk.score(rk.load_reward("gallery:arithmetic"), arithmetic_with_label())
+
+
+@pytest.fixture(scope="session")
+def unranked(scores):
+    return rk.suggest(rk.diagnose(scores))
+
+
+@pytest.fixture(scope="session")
+def judged(scores):
+    return rk.suggest(rk.diagnose(scores, label="is_right"))
+
+
+@pytest.fixture(scope="session")
+def expected(scores):
+    return rk.forecast(scores, label="is_right")
 
 
 HOSTILE = (

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from plotted import arithmetic_with_label, table_of
+from plotted import table_of
 
 import rewardkit as rk
 from rewardkit.analysis.forecast import LIMITS, followed
@@ -17,21 +17,6 @@ from rewardkit.notebook.redaction import redacted_finding
 from rewardkit.notebook.scorecard import Short
 
 HOSTILE = "<script>alert(1)</script>\ud800SECRET"
-
-
-@pytest.fixture(scope="module")
-def scores():
-    return rk.score(rk.load_reward("gallery:arithmetic"), arithmetic_with_label())
-
-
-@pytest.fixture(scope="module")
-def unranked(scores):
-    return rk.suggest(rk.diagnose(scores))
-
-
-@pytest.fixture(scope="module")
-def judged(scores):
-    return rk.suggest(rk.diagnose(scores, label="is_right"))
 
 
 def page(advice, **options):
@@ -75,9 +60,8 @@ def test_each_change_has_its_rank_verdict_code_effects_and_examples(judged):
 
 
 def test_a_change_that_changes_no_figure_says_so_in_a_sentence(judged):
-    still = tuple(
-        replace(effect, difference=0.0, interval=(0.0, 0.0)) for effect in judged.changes[0].effects
-    )
+    effects = judged.changes[0].effects
+    still = tuple(replace(effect, difference=0.0, interval=(0.0, 0.0)) for effect in effects)
     shown = page(replace(judged, changes=(replace(judged.changes[0], effects=still),)))
     assert "Nothing of this changes: groups without a signal 28 %" in shown
 
@@ -116,27 +100,16 @@ def test_the_forecast_is_a_table_of_both_views_with_notes_and_limits(scores):
     assert "label &#x27;is_right&#x27;" in shown and "best of 8, KL at most 1.20" in shown
     assert all(limit in shown for limit in LIMITS)
     assert all(note in shown.replace("&#x27;", "'") for note in found.notes)
-
-
-def test_a_forecast_of_nothing_is_its_notes():
-    found = rk.forecast(table_of({"x": [np.nan] * 2}, [0, 0]))
-    shown = Show().forecast(found).data
-    assert "<table>" not in shown and "2 of 2 rows have no reward" in shown
+    nothing = Show().forecast(rk.forecast(table_of({"x": [np.nan] * 2}, [0, 0]))).data
+    assert "<table>" not in nothing and "2 of 2 rows have no reward" in nothing
 
 
 def test_completions_to_read_are_escaped_cut_and_left_out_on_request():
-    frame = pd.DataFrame(
-        {
-            "rollout_id": [7],
-            "prompt": [HOSTILE],
-            "reward": [0.51239],
-            "score/a": [np.nan],
-            "completion": [HOSTILE + "x" * 5000],
-        },
-        dtype=object,
-    )
+    row = {"rollout_id": 7, "prompt": HOSTILE, "reward": 0.51239, "score/a": np.nan, "score/only_json": 0.5}
+    frame = pd.DataFrame([{**row, "completion": HOSTILE + "x" * 5000}], dtype=object)
     shown = Show().completions(frame, "read").data
     assert "rollout id 7" in shown and "reward 0.512" in shown and "a -" not in shown
+    assert "only_json 0.5" in shown  # the name of a component as it is
     assert "<script>" not in shown and "more characters" in shown
     shown.encode()
     assert "SECRET" not in Show(redact=True).completions(frame, "read").data
@@ -147,12 +120,6 @@ def test_the_reason_why_a_label_is_of_no_use_is_told_on_redacted_pages_too(score
     (item,) = diagnosis["label_unusable"]
     assert redacted_finding(item).sentence == item.sentence
     assert "is not one of two values" in item.sentence
-
-
-def test_the_name_of_a_component_is_shown_as_it_is():
-    frame = pd.DataFrame({"rollout_id": [1], "score/only_json": [0.5], "completion": ["{}"]})
-    shown = Show().completions(frame, "read").data
-    assert "only_json 0.5" in shown and "rollout id 1" in shown
 
 
 def test_one_is_not_told_in_the_plural():
@@ -184,15 +151,16 @@ def test_the_group_sizes_say_of_how_many_groups_they_are():
     assert table.how.tolist()[:2] == ["exact", "exact"]
 
 
-def answered(scores, label=""):
+def answered(scores, label="", advice=None):
     diagnosis = rk.diagnose(scores, label=label or None)
     found = rk.forecast(scores, label=followed(scores, label))
-    return {tile.question: tile for tile in Short.analysed(diagnosis, found, rk.suggest(diagnosis)).tiles}
+    short = Short.analysed(diagnosis, found, advice or rk.suggest(diagnosis))
+    return {tile.question: tile for tile in short.tiles}
 
 
-def test_the_answers_are_computed(scores):
-    told, diagnosis = answered(scores), rk.diagnose(scores)
-    live = rk.diagnose(scores).views[0].live
+def test_the_answers_are_computed_and_speak_of_a_label(scores, unranked, judged):
+    told, diagnosis = answered(scores, advice=unranked), rk.diagnose(scores)
+    live = diagnosis.views[0].live
     assert told["Learnable signal"].figure.startswith(f"{percent(live.mean())} (")
     held = diagnosis.views[0].effective_weights
     assert told["Comes from"].figure == f"correct {percent(held['correct'])}"
@@ -201,19 +169,14 @@ def test_the_answers_are_computed(scores):
     assert told["Selects for"].figure.startswith(f"{curve.value[0]:.2g} \u2192 {curve.value[-1]:.2g} (")
     assert told["Could be changed"].figure == "partial credit for 'correct'"
     assert "28 %" in told["Could be changed"].said and "3.5 %" in told["Could be changed"].said
-
-
-def test_with_a_label_the_answers_speak_of_it(scores):
-    assert answered(scores, "is_right")["Selects for"].said.startswith("label 'is_right', from one sibling")
+    told = answered(scores, "is_right", judged)
+    assert told["Selects for"].said.startswith("label 'is_right', from one sibling")
 
 
 @pytest.mark.parametrize(
     ("values", "groups"),
-    [
-        pytest.param([np.nan] * 4, [0, 0, 1, 1], id="nothing judged"),
-        pytest.param([1.0], [0], id="one row"),
-        pytest.param([0.5] * 4, [0, 0, 1, 1], id="constant"),
-    ],
+    [([np.nan] * 4, [0, 0, 1, 1]), ([1.0], [0]), ([0.5] * 4, [0, 0, 1, 1])],
+    ids=["nothing judged", "one row", "constant"],
 )
 def test_where_nothing_can_be_told_no_tile_is_good_and_each_says_why(values, groups):
     told = answered(table_of({"x": values}, groups))
@@ -223,15 +186,10 @@ def test_where_nothing_can_be_told_no_tile_is_good_and_each_says_why(values, gro
 
 
 @pytest.mark.parametrize(
-    ("column", "expected"),
-    [
-        pytest.param([1, 0], "label", id="numbers"),
-        pytest.param([True, False], "label", id="booleans"),
-        pytest.param(["yes", "no"], None, id="words have no mean"),
-    ],
+    ("column", "name"), [([1, 0], "label"), ([True, False], "label"), (["yes", "no"], None)]
 )
-def test_a_label_that_has_no_mean_is_not_followed(column, expected):
+def test_a_label_that_has_no_mean_is_not_followed(column, name):
     rows = [{"prompt": "p", "completion": "x", "label": value} for value in column]
     reward = rk.Reward("r", components=[rk.Component("a", lambda completion: 1.0)])
-    assert followed(rk.score(reward, rows), "label") == expected
+    assert followed(rk.score(reward, rows), "label") == name
     assert followed(rk.score(reward, rows), "") is None

@@ -10,16 +10,8 @@ HOSTILE = "<script>window.pwned = 1</script><img src=x onerror=alert(1)>\x00\ud8
 
 @pytest.fixture
 def hostile():
-    rows = [
-        {
-            "prompt_id": "p",
-            "prompt": f"SECRET {HOSTILE}",
-            "completion": f"{HOSTILE} {n}",
-            "ground_truth": "SECRET",
-        }
-        for n in range(4)
-    ]
-    return rk.load_rollouts(rows)
+    row = {"prompt_id": "p", "prompt": f"SECRET {HOSTILE}", "ground_truth": "SECRET"}
+    return rk.load_rollouts([{**row, "completion": f"{HOSTILE} {n}"} for n in range(4)])
 
 
 def picky(completion):
@@ -41,19 +33,8 @@ def everything(show, reward, rollouts):
     scores = rk.score(reward, rollouts)
     diagnosis = rk.diagnose(scores)
     fine = rk.score(rk.Reward("fine", reward.fields, reward.components[:1]), rollouts)
-    result = rk.check(
-        reward,
-        rk.load_cases(
-            [
-                {
-                    "name": "c",
-                    "completion": HOSTILE,
-                    "ground_truth": "SECRET",
-                    "scores": {"correct": 1, "picky": 1},
-                }
-            ]
-        ),
-    )
+    case = {"name": "c", "completion": HOSTILE, "ground_truth": "SECRET"}
+    result = rk.check(reward, rk.load_cases([{**case, "scores": {"correct": 1, "picky": 1}}]))
     shown = [
         show.about(rollouts),
         show.rollouts(rollouts),
@@ -75,17 +56,14 @@ def everything(show, reward, rollouts):
 def test_hostile_text_is_shown_as_text(hostile, reward):
     page = everything(Show(), reward, hostile)
     assert "&lt;script&gt;" in page
-    assert "<script" not in page
-    assert "<img" not in page
+    assert [tag for tag in ("<script", "<img", "\u202e") if tag in page] == []
     page.encode("utf-8")  # a lone surrogate would fail here
-    assert "\u202e" not in page
 
 
 def test_redacted_pages_hold_nothing_of_prompts_completions_and_truths(hostile, reward):
     assert "SECRET" in everything(Show(), reward, hostile)
     page = everything(Show(redact=True), reward, hostile)
-    assert "SECRET" not in page
-    assert "<script" not in page and "&lt;script" not in page
+    assert [words for words in ("SECRET", "<script", "&lt;script") if words in page] == []
     assert "redacted" in page
     assert "ValueError" in page  # what kind of error it was can be told
 
@@ -95,10 +73,7 @@ def test_redacted_pages_hold_nothing_of_prompts_completions_and_truths(hostile, 
     [
         ("ValueError: could not read 'SECRET'", "ValueError: [redacted]"),
         ("returned 'SECRET' of type str; a component returns a number", "returned [redacted]"),
-        (
-            "field 'prediction' failed: ValueError: SECRET",
-            "field 'prediction' failed: ValueError: [redacted]",
-        ),
+        ("field 'f' failed: ValueError: SECRET", "field 'f' failed: ValueError: [redacted]"),
         ("error (ValueError: line one\nSECRET)", "error (ValueError: [redacted])"),
         ("its gate needs 'correct', which is missing", "its gate needs 'correct', which is missing"),
         ("Unreadable: saw SECRET", "Unreadable: [redacted]"),
@@ -111,31 +86,15 @@ def test_a_reason_keeps_its_kind_and_loses_what_it_quotes(reason, left):
     assert redacted_reason(reason) == left
 
 
-def test_the_extraction_table_counts_what_each_extractor_finds():
-    rollouts = rk.load_rollouts(
-        [{"completion": text} for text in ("a 1", "b 2", "none", "<answer>3</answer>")]
-    )
-    page = Show().extraction(rollouts, {"number": rk.extract.number(), "tag": rk.extract.tag("answer")}).data
-    assert "75.0%" in page  # number() in three of four
-    assert "25.0%" in page  # the tag in one of four
-    assert page.count("<mark") == 3 + 0  # spans of both extractors at one place are one mark with two labels
-
-
-def test_an_extractor_that_finds_nothing_anywhere_is_counted_but_not_shown_at_every_completion():
-    rollouts = rk.load_rollouts([{"completion": "a 1"}, {"completion": "b 2"}])
-    extractors = {"number": rk.extract.number(), "box": rk.extract.boxed()}
+def test_the_extraction_table_counts_what_each_extractor_finds_and_shows_it_where_it_does():
+    texts = ("a 1", "b 2", "none", "<answer>3</answer>")
+    rollouts = rk.load_rollouts([{"completion": text} for text in texts])
+    extractors = {"number": rk.extract.number(), "tag": rk.extract.tag("answer"), "box": rk.extract.boxed()}
     page = Show().extraction(rollouts, extractors, note="read <here>").data
-    assert "boxed()" in page and "0.0%" in page
-    assert "number = &#x27;1&#x27;" in page and "box = None" not in page
-    assert "<p>read &lt;here&gt;</p>" in page
-
-
-def test_a_prompt_is_written_once_for_siblings_that_follow_each_other():
-    prompts = ["2+2?", "2+2?", "5+5?", "2+2?"]
-    rollouts = rk.load_rollouts([{"prompt": prompt, "completion": "x"} for prompt in prompts])
-    page = Show().rollouts(rollouts).data
-    assert page.count("2+2?") == 2
-    assert page.count("as above") == 1
+    assert "75.0%" in page and "25.0%" in page  # number() in three of four, the tag in one
+    assert page.count("<mark") == 3  # spans of both extractors at one place are one mark with two labels
+    assert "boxed()" in page and "0.0%" in page and "box = None" not in page
+    assert "number = &#x27;1&#x27;" in page and "<p>read &lt;here&gt;</p>" in page
 
 
 def test_a_row_whose_component_failed_is_explained_by_what_was_found_and_not_run_again():
@@ -169,16 +128,11 @@ def test_gates_are_opened_only_where_there_is_one():
         calls.append(completion)
         return 1.0
 
-    def table(gate):
-        reward = rk.Reward(
-            "r", components=[rk.Component("a", counted), rk.Component("b", counted, gate=gate)]
-        )
-        scores = rk.score(reward, [{"completion": "x"}])
+    for gate, rows in ((None, 0), (rk.gate("a", at_least=2.0), 1)):
+        parts = [rk.Component("a", counted), rk.Component("b", counted, gate=gate)]
+        scores = rk.score(rk.Reward("r", components=parts), [{"completion": "x"}])
         calls.clear()
-        return tables.gates(scores)
-
-    assert table(None).empty and calls == []
-    assert len(table(rk.gate("a", at_least=2.0))) == 1 and len(calls) == 2
+        assert len(tables.gates(scores)) == rows and len(calls) == 2 * rows
 
 
 def test_tables_of_figures_hold_what_they_say():

@@ -3,18 +3,15 @@
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 
-import nbformat
 import pytest
+from click.testing import CliRunner
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
-from nbclient import NotebookClient
-from nbformat.v4 import new_code_cell, new_notebook
 
 import rewardkit as rk
+from rewardkit.cli import main
 from rewardkit.notebook.cell_errors import CellError
 from rewardkit.notebook.raised_at import Placed
 from rewardkit.scoring.deadlines import TimeLimit
@@ -60,6 +57,7 @@ def run(shell, tmp_path, monkeypatch):
     shell.push({"rollouts": rk.load_rollouts(ROWS)})
 
     def cell(line, body=None):
+        line += " --timeout 0" * (line.startswith("%%reward") and "--timeout" not in line)
         with capture_output() as captured:
             done = shell.run_cell(line if body is None else f"{line}\n{body}")
         cell.printed = captured.stdout + captured.stderr
@@ -81,7 +79,7 @@ def refused(run, line, body=CELL):
 
 def test_a_cell_is_saved_byte_for_byte_and_its_reward_and_scores_are_there(run, tmp_path):
     body = CELL + "# tab\there, CRLF\r\nα = 'π \u202e'\r\n"
-    written = run("%%reward mine.py", body)
+    written = run("%%reward mine.py --timeout 5", body)
     assert (tmp_path / "mine.py").read_bytes() == body.encode()
     assert run.shell.user_ns["reward"].name == "mine" and len(run.shell.user_ns["scores"]) == len(ROWS)
     said = repr(written)
@@ -92,16 +90,10 @@ def test_a_cell_is_saved_byte_for_byte_and_its_reward_and_scores_are_there(run, 
 
 def test_the_file_is_what_the_command_line_uses(run, tmp_path):
     run("%%reward 'my own reward.py'", CELL)
-    (tmp_path / "cases.jsonl").write_text(
-        json.dumps({"completion": "it is 1", "ground_truth": "1", "reward": 1.2}) + "\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "rewardkit.cli", "check", "my own reward.py", "cases.jsonl"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "1 of 1 cases passed" in done.stdout
+    case = {"completion": "it is 1", "ground_truth": "1", "reward": 1.2}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case))
+    done = CliRunner().invoke(main, ["check", "my own reward.py", "cases.jsonl", "--timeout", "0"])
+    assert done.exit_code == 0 and "1 of 1 cases passed" in done.stdout
 
 
 def test_a_syntax_error_is_shown_at_its_line_of_the_cell_and_nothing_is_saved(run, tmp_path):
@@ -163,7 +155,7 @@ def test_an_edit_within_the_same_second_is_run_and_has_another_fingerprint(run, 
     for level, cell in ((1, body), (0, body), (1, body), (1, body.replace("LEVEL\n", "1-LEVEL\n", 1))):
         (tmp_path / "levels_beside.py").write_text(f"LEVEL = {level}.0\n")
         os.utime(tmp_path / "levels_beside.py", (1e9, 1e9))
-        run("%%reward mine.py --timeout 0", cell)
+        run("%%reward mine.py", cell)
         reward = run.shell.user_ns["reward"]
         seen.append(
             (reward(completion="x", ground_truth="1").scores["short"], reward.record()["fingerprints"])
@@ -181,12 +173,12 @@ def test_a_module_beside_the_file_is_new_though_the_notebook_imported_it_or_a_ce
     run("import rules_beside")
     body = CELL.replace("< 20", "< LIMIT").replace("\n\n", "\nfrom rules_beside import LIMIT\n", 1)
     helper.write_text("LIMIT = 500\n")
-    run("%%reward mine.py --timeout 0", body)
+    run("%%reward mine.py", body)
     assert run.shell.user_ns["scores"].score("short").mean() == 1.0
     helper.write_text("LIMIT = 0  # none\n")
-    refused(run, "%%reward mine.py --timeout 0", body + "1 / 0\n")
+    refused(run, "%%reward mine.py", body + "1 / 0\n")
     helper.write_text("LIMIT = 1000\n")
-    run("%%reward mine.py --timeout 0", body + "# again\n")
+    run("%%reward mine.py", body + "# again\n")
     assert run.shell.user_ns["scores"].score("short").mean() == 1.0
 
 
@@ -225,7 +217,7 @@ async def judged(completion):
 fields = {"found": number}
 reward = rk.Reward("r", fields, [rk.Component("c", lambda found: found > 1), rk.Component("d", judged)])
 """
-    said = repr(run("%%reward mine.py", body))
+    said = repr(run("%%reward mine.py --timeout 5", body))
     assert "line 5 of the cell:\n        return int(completion[-1])" in said
     assert "line 8 of the cell:\n        return 1.0 if completion[20] else 0.0" in said
 
@@ -250,7 +242,7 @@ def test_the_rollouts_are_those_named_else_the_usual_else_the_only_ones(run, tmp
     few = rk.load_rollouts(ROWS[:8])
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, ROWS[:4])))
 
-    def scored(line="%%reward mine.py --timeout 0", **variables):
+    def scored(line="%%reward mine.py", **variables):
         run.shell.reset(new_session=False)
         run.shell.push(variables)
         written = run(line, CELL)
@@ -258,18 +250,13 @@ def test_the_rollouts_are_those_named_else_the_usual_else_the_only_ones(run, tmp
 
     both = {"rollouts": "log.jsonl", "logged": few}
     assert scored(**both) == 8
-    assert scored("%%reward mine.py --timeout 0 --rollouts rollouts", **both) == 4
-    assert scored("%%reward mine.py --timeout 0 --rollouts log.jsonl") == 4
-    assert scored("%%reward mine.py --timeout 0 --rollouts gallery:arithmetic") == 1600
-    assert (
-        scored(rollouts=few.table)
-        == scored(rollouts=rk.score(rk.load_reward(str(tmp_path / "mine.py")), few))
-        == 8
-    )
+    assert scored("%%reward mine.py --rollouts rollouts", **both) == 4
+    assert scored("%%reward mine.py --rollouts log.jsonl") == 4
+    assert scored(rollouts=few.table) == 8
+    assert scored(rollouts=rk.score(rk.load_reward(str(tmp_path / "mine.py")), few)) == 8
     assert scored(mine=few, same=few) == 8
-    assert "several rollouts here; give --rollouts and one of ['one', 'two']" in scored(
-        one=few, two=rk.load_rollouts(ROWS)
-    )
+    several = scored(one=few, two=rk.load_rollouts(ROWS))
+    assert "several rollouts here; give --rollouts and one of ['one', 'two']" in several
     assert "there are no rollouts here" in scored()
     assert (tmp_path / "mine.py").is_file() and run.shell.user_ns["reward"].name == "mine"
 
@@ -287,11 +274,9 @@ def test_a_file_that_was_changed_elsewhere_is_not_overwritten_without_force(run,
 
 def test_the_difference_is_against_the_version_before_the_last_save(run):
     assert "no reward file was saved here yet" in refused(run, "%reward_diff", None)
-    run("%%reward mine.py --timeout 0", CELL)
-    run("%%reward mine.py --timeout 0", CELL.replace("weight=0.2", "weight=-2"))
-    assert "mine.py is unchanged" in repr(
-        run("%%reward mine.py --timeout 0", CELL.replace("weight=0.2", "weight=-2"))
-    )
+    run("%%reward mine.py", CELL)
+    run("%%reward mine.py", CELL.replace("weight=0.2", "weight=-2"))
+    assert "mine.py is unchanged" in repr(run("%%reward mine.py", CELL.replace("weight=0.2", "weight=-2")))
     difference = run("%reward_diff")
     said = repr(difference)
     assert "mine.py, +1 -1 lines, against the version before" in said
@@ -303,7 +288,7 @@ def test_the_difference_is_against_the_version_before_the_last_save(run):
 
 def test_the_difference_is_escaped_and_shows_line_ends(run, tmp_path):
     (tmp_path / "mine.py").write_bytes(CELL.replace("\n", "\r\n").encode() + b"# <script>\xff")
-    written = repr(run("%%reward mine.py --timeout 0", CELL + "# <img>\n"))
+    written = repr(run("%%reward mine.py", CELL + "# <img>\n"))
     assert "against what was there; %reward_diff shows it" in written
     difference = run("%reward_diff mine.py")
     assert "-# <script>\ufffd⟨no line end⟩" in repr(difference) and "␍" in repr(difference)
@@ -325,30 +310,3 @@ def test_a_function_as_a_trainer_takes_it_is_a_reward_cell(run):
     assert "name the one that is meant with --name" in refused(run, "%%reward mine.py", body)
     written = repr(run("%%reward mine.py --name compute_score --as verl", body))
     assert "verl" in written and run.shell.user_ns["scores"].rewards.mean() == 0.25
-
-
-def test_a_notebook_with_a_broken_cell_stops_there_and_one_without_runs(tmp_path):
-    """One kernel, as papermill and nbval run them."""
-
-    sources = [
-        f"import rewardkit as rk\n%load_ext rewardkit\nrollouts = rk.load_rollouts({ROWS!r})",
-        f"%%reward mine.py\n{CELL}",
-        "print(len(scores), reward.name)",
-        "%reward_diff",
-        "%%reward mine.py\nx = 1\n1 / 0\n",
-        "print('after')",
-    ]
-    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
-    with pytest.raises(Exception, match=r"mine\.py is not saved: ZeroDivisionError"):
-        NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    nbformat.validate(notebook)
-    _, written, printed, difference, broken, after = notebook.cells
-    assert (
-        "text/html" in written.outputs[0].data and "mine.py is saved" in written.outputs[0].data["text/plain"]
-    )
-    assert printed.outputs[0].text == "24 mine\n"
-    assert "all new" in difference.outputs[0].data["text/plain"]
-    assert broken.outputs[0].ename == "CellError" and "line 3 of the cell:" in "\n".join(
-        broken.outputs[0].traceback
-    )
-    assert after.outputs == [] and (tmp_path / "mine.py").read_text() == CELL

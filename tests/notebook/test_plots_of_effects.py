@@ -6,27 +6,12 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from plotted import LONG, arithmetic_with_label, closed_figures, table_of, title, twelve, unreadable, words  # noqa: F401
+from plotted import LONG, closed_figures, table_of, title, twelve, unreadable, words  # noqa: F401
 
 import rewardkit as rk
 from rewardkit.notebook import plots
 
 matplotlib.use("agg")
-
-
-@pytest.fixture(scope="module")
-def scores():
-    return rk.score(rk.load_reward("gallery:arithmetic"), arithmetic_with_label())
-
-
-@pytest.fixture(scope="module")
-def expected(scores):
-    return rk.forecast(scores, label="is_right")
-
-
-@pytest.fixture(scope="module")
-def advice(scores):
-    return rk.suggest(rk.diagnose(scores, label="is_right"))
 
 
 @pytest.mark.parametrize("figure", ["reward", "label", "score/correct", "words"])
@@ -99,8 +84,8 @@ def test_curves_of_many_and_of_long_names_can_be_read(make):
     assert any(LONG in title(ax) for ax in drawn) and unreadable(*drawn) == []
 
 
-def test_before_and_after_are_the_effects_with_their_intervals(advice):
-    item = next(item for item in advice.changes if item.code == "graduate")
+def test_before_and_after_are_the_effects_with_their_intervals(judged):
+    item = next(item for item in judged.changes if item.code == "graduate")
     ax = plots.before_and_after(item)
     shown = [effect for effect in item.effects if effect.told]
     for nth, when in enumerate(("before", "after")):
@@ -115,16 +100,16 @@ def test_before_and_after_are_the_effects_with_their_intervals(advice):
     assert item.line in told and {"before", "after"} <= set(told.splitlines()) and not unreadable(ax)
 
 
-def test_a_long_line_of_code_is_cut_and_names_are_plain_text(advice):
-    item = replace(advice.changes[0], line="replace(" + "x" * 500 + ")", component="$a$ and $b$")
+def test_a_long_line_of_code_is_cut_and_names_are_plain_text(judged):
+    item = replace(judged.changes[0], line="replace(" + "x" * 500 + ")", component="$a$ and $b$")
     ax = plots.before_and_after(item)
     assert ax.get_xlabel().endswith(" ...") and "'$a$ and $b$'" in title(ax) and not unreadable(ax)
     nothing = plots.before_and_after(replace(item, effects=()))
     assert "nothing that it changes can be measured" in words(nothing) and not unreadable(nothing)
 
 
-def test_ranked_changes_are_drawn_first_and_none_that_harms(advice):
-    moving, *_ = advice.changes
+def test_ranked_changes_are_drawn_first_and_none_that_harms(judged):
+    moving, *_ = judged.changes
     still = tuple(replace(effect, difference=0.0) for effect in moving.effects)
     changes = (
         replace(moving, rank=1, verdict="improves", effects=moving.effects[:1]),
@@ -132,15 +117,15 @@ def test_ranked_changes_are_drawn_first_and_none_that_harms(advice):
         moving,
         replace(moving, verdict="harms", code="remove_component"),
     )
-    drawn = plots.top_changes(replace(advice, changes=changes))
+    drawn = plots.top_changes(replace(judged, changes=changes))
     heads = ["1. partial credit for 'correct' (improves)", "Partial credit for 'correct' (unclear)"]
     assert [title(ax).split(":")[0] for ax in drawn] == heads
-    assert len(plots.top_changes(replace(advice, changes=(moving,) * 5), most=2)) == 2
-    assert plots.top_changes(replace(advice, changes=())) == []
+    assert len(plots.top_changes(replace(judged, changes=(moving,) * 5), most=2)) == 2
+    assert plots.top_changes(replace(judged, changes=())) == []
 
 
-def test_they_are_drawn_into_the_axes_they_are_given(advice, expected):
+def test_they_are_drawn_into_the_axes_they_are_given(judged, expected):
     _, ax = plt.subplots()
-    assert plots.before_and_after(advice.changes[0], ax=ax) is ax
+    assert plots.before_and_after(judged.changes[0], ax=ax) is ax
     _, grid = plt.subplots(2, 1)
     assert plots.forecast_curves(expected, figures=["reward", "words"], axes=grid) == list(grid)

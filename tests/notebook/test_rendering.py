@@ -45,11 +45,8 @@ def test_many_findings_are_counted_and_many_components_folded():
 
 @pytest.mark.parametrize(
     ("values", "groups"),
-    [
-        pytest.param([np.nan] * 4, [0, 0, 1, 1], id="nothing judged"),
-        pytest.param([0.5], [0], id="one row"),
-        pytest.param([0.5] * 4, [0, 0, 1, 1], id="constant"),
-    ],
+    [([np.nan] * 4, [0, 0, 1, 1]), ([0.5], [0]), ([0.5] * 4, [0, 0, 1, 1])],
+    ids=["nothing judged", "one row", "constant"],
 )
 def test_odd_scores_have_a_page(values, groups):
     page = rk.diagnose(table_of({"x": values}, groups))._repr_html_()
@@ -62,8 +59,10 @@ def test_a_card_can_be_read_in_any_notebook_and_asks_for_nothing(flawed, browser
     reward, rollouts = rk.load_reward("gallery:arithmetic"), rk.load_rollouts("gallery:arithmetic")
     missed = rk.load_cases([{**CASE, "reward": 9, "why": "wide " * 99}])
     checked = rk.check(rk.load_reward("gallery:arithmetic.flawed"), missed)
-    records = (flawed, rollouts, reward, rk.score(reward, rollouts), checked, reward(**CASE))
+    probes = rk.probe(flawed.scores.reward, rollouts, only="padding", search=0)
+    records = (flawed, rollouts, reward, rk.score(reward, rollouts), checked, reward(**CASE), probes)
     shown = "".join(record._repr_html_() for record in records)
+    assert probes.alarms
     assert shown.count("<rect") == 40 and shown.count("<table") > 8
     assert card_violations(browser, shown, host) == []
 
