@@ -142,21 +142,6 @@ def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(page, built, l
     browse.locator(".rk-bench-about", has_text="found in the browser").wait_for()
 
 
-def test_probes_are_run_cancelled_and_run_again_and_an_example_opens(page, built):
-    probes = tab(page, "Probes")
-    probes.locator(".rewardkit-run-probes").click()
-    probes.locator(".rewardkit-cancel-probes").click()
-    probes.locator(".rewardkit-message", has_text="Cancelled").wait_for()
-    probes.locator(".rewardkit-run-probes").click()
-    page.wait_for_function(  # what was said of the first run goes when the second one is over
-        """() => document.querySelector('.rewardkit-probes .rewardkit-message').innerText.trim() === ''
-            && document.querySelector('.rewardkit-page-probes').innerText.match(/probes on \\d+ prompts/)"""
-    )
-    probes.locator("summary", has_text="For information").click()
-    probes.get_by_role("button", name="Open in Browse").first.press("Enter")
-    page.locator(".rewardkit-page", has_text="tried on rollout").wait_for()
-
-
 RULES = [
     "color-contrast",
     "label",
@@ -181,8 +166,8 @@ def test_a_finding_is_answered_by_one_click_which_undo_takes_back(page, built):
 @pytest.mark.parametrize("theme", ["Dark", "Light"])
 def test_every_control_has_a_name_and_all_is_read_in_both_themes(page, built, theme):
     page.get_by_role("menuitem", name="Settings", exact=True).click()
-    page.get_by_role("menuitem", name="Theme", exact=True).hover()
-    page.get_by_role("menuitem", name=f"JupyterLab {theme}", exact=True).click()
+    page.locator(".lm-Menu-item[data-type='submenu']", has_text="Theme").first.hover()
+    page.locator(".lm-Menu-itemLabel").get_by_text(f"JupyterLab {theme}", exact=True).click()
     page.locator(f"body[data-jp-theme-light={str(theme == 'Light').lower()}]").wait_for(state="attached")
     for name in ("Browse", "Cases", "Probes", "Findings", "Compose"):
         tab(page, name)

@@ -348,7 +348,6 @@ FOUND = [
     ({"component": "brief", "low": "0.7", "high": "0.78"}, lambda at, paid: (paid >= 0.7) & (paid <= 0.78)),
     ({"status": "gated"}, lambda at, paid: np.isnan(paid)),
     ({"kind": "gated"}, lambda at, paid: np.isnan(paid)),
-    ({"one_a_group": True}, lambda at, paid: at % 4 == 0),
 ]
 
 
@@ -359,7 +358,7 @@ def test_filters_find_the_rows_that_they_say(bench, asked, expected):
         getattr(browse, name).value = value
     found = np.flatnonzero(expected(np.arange(24), bench.scores.score("brief")))
     assert sorted(browse.rows) == found.tolist() and 0 < len(found) < 24
-    assert f"{len(found)} of 24 completions" in browse.found.text or asked == {"one_a_group": True}
+    assert f"{len(found)} of 24 completions" in browse.found.text
     browse.clear.click()
     assert len(browse.rows) == 24 and browse.value.value == "" and browse.found.text == "24 completions"
 
@@ -385,6 +384,7 @@ def test_a_limit_that_is_no_number_is_named_and_where_nothing_is_found_nothing_i
 def test_one_a_group_counts_groups(bench):
     browse = tab(bench, "Browse")
     browse.one_a_group.value = True
+    assert sorted(browse.rows) == list(range(0, 24, 4))
     assert browse.found.text == "6 groups, each by its first completion"
     browse.text.value = "3</answer>"  # which the last group does not say
     assert browse.found.text.startswith("5 of 6 groups, ")
@@ -435,13 +435,6 @@ def test_the_order_is_what_it_says_and_what_is_missing_comes_last():
         known = found[~np.isnan(found)]
         assert len(set(known.round(9))) > 1 and (np.diff(known) >= 0).all(), order
         assert np.isnan(found[len(known) :]).all() and len(found) == 24
-
-
-def test_the_highest_are_those_of_a_diagnosis(bench):
-    browse = tab(bench, "Browse")
-    browse.kind.value = "highest"
-    ids = rk.diagnose(bench.scores).highest(24)["rollout_id"]
-    assert set(bench.scores.table["rollout_id"].iloc[browse.rows]) == set(ids)
 
 
 def test_a_column_of_very_many_values_says_how_many_are_not_listed():
@@ -548,15 +541,6 @@ def test_the_page_has_every_component_and_what_the_field_took(bench):
     ]
 
 
-def test_weights_that_move_while_browse_is_out_of_sight_are_shown_when_it_comes_back(bench):
-    assert bench.panel
-    browse, compose = panels(bench)["Browse"], panels(bench)["Compose"]
-    compose.numbers["right"].value = 3.0
-    assert "reward 3" not in plain_text(browse.page.value)
-    bench._tabs.selected_index = 1
-    assert "reward 3" in plain_text(browse.page.value)
-
-
 @pytest.mark.parametrize("longer, folds", [("", 0), ("x" * 300, 2)])
 def test_a_transcript_is_shown_turn_by_turn_with_what_is_long_folded(longer, folds):
     given = json.dumps({"a": 2, "b": f"<b>{longer}"})
@@ -626,16 +610,6 @@ def test_a_case_of_what_looks_at_siblings_expects_no_more_than_a_case_can_say(tm
     assert "A case stands alone" in form.message.text
 
 
-def test_a_reward_that_asks_for_a_column_with_a_name_of_cases_makes_none(tmp_path):
-    def named(name):
-        return float(name == "ann")
-
-    log = [{**row, "name": "ann"} for row in rows()]
-    form = tab(one(named, log, cases=tmp_path / "c.jsonl"), "Browse").form
-    form.save.click()
-    assert "asks for a column 'name'" in form.message.text and not (tmp_path / "c.jsonl").exists()
-
-
 READ = [("1", 1), ("0.5 to 0.8", [0.5, 0.8]), ("[0, 1]", [0, 1]), (" gated ", "gated"), ("-2.5", -2.5)]
 
 
@@ -648,14 +622,6 @@ def test_an_expectation_is_read_as_a_person_writes_it(text, value):
 def test_what_is_no_expectation_is_named(text):
     with pytest.raises(rk.InputError, match="nothing that can be expected; give a number"):
         read_expected(text)
-
-
-@pytest.mark.parametrize("expected", ["2 to 1", "nan", "1e999"])
-def test_an_expectation_that_no_case_may_have_is_refused_in_the_form(bench, tmp_path, expected):
-    form = tab(bench, "Browse").form
-    form.expected.value = expected
-    form.save.click()
-    assert form.message.text.startswith("Not saved: ") and not (tmp_path / "cases.jsonl").exists()
 
 
 def test_a_case_file_that_cannot_be_written_is_named_and_the_form_keeps_the_case(bench, tmp_path):
@@ -672,6 +638,12 @@ def test_a_case_file_that_cannot_be_written_is_named_and_the_form_keeps_the_case
         form.save.click()
         assert why in form.message.text and form.why.value == "kept"
     assert bench._bench.cases_path == before
+    form.path.value = str(tmp_path / "cases.jsonl")
+    for odd in ("2 to 1", "nan", "1e999"):  # which no case may expect
+        form.expected.value = odd
+        form.save.click()
+        assert form.message.text.startswith("Not saved: ") and not (tmp_path / "cases.jsonl").exists()
+    form.expected.value = "1"
     form.path.value = str(tmp_path / "cases.jsonl")
     form.save.click()
     assert form.message.text.startswith("Saved as")
@@ -919,15 +891,9 @@ def test_hostile_texts_are_escaped_everywhere(tmp_path):
         raise ValueError(completion)
 
     answer = f"{HOSTILE}<answer>@{HOSTILE}</answer>"
+    texts = {"prompt": HOSTILE, "ground_truth": HOSTILE, "c": HOSTILE}
     hostile = [
-        {
-            **row,
-            "prompt": HOSTILE,
-            "completion": answer.replace("@", str(n % 3)),
-            "ground_truth": HOSTILE,
-            "c": HOSTILE,
-        }
-        for n, row in enumerate(rows(2))
+        {**row, **texts, "completion": answer.replace("@", str(n % 3))} for n, row in enumerate(rows(2))
     ]
     items = [rk.Component("right", right), rk.Component("fails", fails)]
     made = rk.Reward(HOSTILE, FIELDS, items, on_missing="zero")
@@ -951,9 +917,7 @@ def test_hostile_texts_are_escaped_everywhere(tmp_path):
         own = [key for _, attributes in tags for key in attributes if key.startswith("on")]
         assert not own or "rewardkit-copy" in found
         assert "\x00" not in found and "\u202e" not in found and "\ud800" not in found
-    assert "window.pwned" in plain_text(browse.page.value) and "window.pwned" in plain_text(
-        matrix.table.value
-    )
+    assert all("window.pwned" in plain_text(one.value) for one in (browse.page, matrix.table))
 
 
 def test_a_completion_of_a_megabyte_is_shown_in_part_and_its_spans_in_place():
@@ -990,16 +954,11 @@ def test_scores_with_errors_everywhere_are_shown_as_such():
     assert standing(workbench)["Learnable signal"].grade in ("high", "info")
 
 
-def test_one_row_and_infinite_scores_have_a_picture():
-    def endless(completion):
-        return math.inf
-
-    compose = panels(one(endless, rows()[:1], of={"range": None}))["Compose"]
-    assert "figure><figcaption" not in compose.picture.value
-    assert "<figure>" in panels(rk.Workbench(reward(), rows()[:1]))["Compose"].picture.value
-
-
-def test_a_page_without_a_kernel_has_tiles_and_picture_and_a_live_one_the_widget(bench):
+def test_a_page_without_a_kernel_has_tiles_picture_and_completion_and_a_live_one_the_widget(bench):
+    shown = bench.completion(0).data
+    assert f"<b>reward {bench.scores.rewards[0]:.4g}</b>" in shown and "siblings, the best first" in shown
+    assert shown.count('<span role="img"') >= 4 and "<button" not in shown
+    assert all(f"<td>{name}</td>" in shown for name in bench.reward.names)
     data, _ = bench._repr_mimebundle_()
     assert set(data) == {"text/plain", "text/html", "application/vnd.jupyter.widget-view+json"}
     assert "<svg" in data["text/html"] and "question 0" not in data["text/html"]
@@ -1046,11 +1005,3 @@ def _html_of(widget):
     value = getattr(widget, "value", None)
     found = [value] if isinstance(value, str) and type(widget).__name__ == "HTML" else []
     return found + [html for child in getattr(widget, "children", ()) for html in _html_of(child)]
-
-
-def test_a_completion_is_shown_on_a_page_that_has_no_kernel_and_offers_nothing_to_click(bench):
-    shown = bench.completion(0).data
-    rewards = bench.scores.rewards
-    assert f"<b>reward {rewards[0]:.4g}</b>" in shown and "siblings, the best first" in shown
-    assert shown.count('<span role="img"') >= 4 and "<button" not in shown
-    assert all(f"<td>{name}</td>" in shown for name in bench.reward.names)
