@@ -27,6 +27,11 @@ def arithmetic():
     return rk.load_reward("gallery:arithmetic")
 
 
+def as_trl(columns):
+    names = {"prompt": "prompts", "completion": "completions", "ground_truth": "answer"}
+    return {given: columns[name] for name, given in names.items()}
+
+
 def abstains(completion):
     return None
 
@@ -65,9 +70,8 @@ def python(code, folder, sent=None, both=False):
 
 def test_trl_gets_one_function_of_lists_with_none_where_nothing_is_judged(tmp_path):
     (combined,) = trl.functions(one_of(lambda completion: len(completion) / 10 or None))
-    given = combined(
-        prompts=["p", "p"], completions=["abc", ""], completion_ids=[[1], [2]], trainer_state=None
-    )
+    ids = {"completion_ids": [[1], [2]], "trainer_state": None}
+    given = combined(prompts=["p", "p"], completions=["abc", ""], **ids)
     assert given == [0.3, None] and type(given) is list and type(given[0]) is float
 
 
@@ -106,13 +110,9 @@ def test_an_error_is_no_score_and_is_logged_and_what_abstains_is_not(caplog):
 
 
 def test_verl_finds_columns_in_extra_info_and_gated_components_count_nothing():
-    reward = rk.Reward(
-        "v",
-        components=[
-            rk.Component("grade", lambda completion, level: level / 4),
-            rk.Component("late", lambda completion: 1.0, gate=rk.gate("grade", at_least=0.75)),
-        ],
-    )
+    late = rk.Component("late", half, gate=rk.gate("grade", at_least=0.75), weight=2.0)
+    parts = [rk.Component("grade", lambda completion, level: level / 4), late]
+    reward = rk.Reward("v", components=parts)
     function = verl.functions(reward)
     assert function("s", "x", None, {"level": 2}) == {"score": 0.5, "judged": 1.0, "grade": 0.5, "late": 0.0}
     assert function("s", "x", None, {"level": 3})["score"] == 1.75
@@ -242,9 +242,7 @@ def test_a_loaded_function_goes_to_another_trainer_with_all_that_it_uses(tmp_pat
     (tmp_path / "theirs.py").unlink()
     function = getattr(loaded(made.path), made.functions[0])
     columns = ROWS.columns()
-    given = function(
-        prompts=columns["prompt"], completions=columns["completion"], answer=columns["ground_truth"]
-    )
+    given = function(**as_trl(columns))
     expected = rk.score(reward, ROWS).rewards.tolist()
     assert given == expected and set(expected) == {1.0, -0.5}
 
@@ -273,9 +271,7 @@ def test_separate_functions_give_scores_and_the_weights_go_to_the_trainer(tmp_pa
     module, columns = loaded(made.path), ROWS.columns()
     scores = rk.score(arithmetic(), ROWS)
     for name in made.functions:
-        given = getattr(module, name)(
-            prompts=columns["prompt"], completions=columns["completion"], answer=columns["ground_truth"]
-        )
+        given = getattr(module, name)(**as_trl(columns))
         expected = scores.score(name)
         gated = (scores.table[f"status/{name}"] == "gated").to_numpy()
         np.testing.assert_array_equal(np.array(given, dtype=float), np.where(gated, 0.0, expected))

@@ -138,11 +138,7 @@ def test_a_strip_has_a_block_for_each_sibling_by_shape_right_or_wrong():
     svg = strip_svg([(1.0, 1.0), (0.5, 0.0), (0.0, np.nan), (np.nan, 1.0)])
     by_kind = dict(re.findall(r'<path d="([^"]*)" class="rk-bench-(\w+)"', svg))
     heights = {kind: re.findall(r"v([\d.]+)", path) for path, kind in by_kind.items()}
-    assert heights == {
-        "right": ["15.0"],
-        "wrong": ["8.0"],
-        "open": ["1.0"],
-    }  # 14 tall from 2; a missing one none
+    assert heights == {"right": ["15.0"], "wrong": ["8.0"], "open": ["1.0"]}  # a missing one none
     assert 'width="32"' in svg
 
 
