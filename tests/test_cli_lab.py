@@ -131,10 +131,7 @@ def test_the_scores_of_a_log_have_no_notebook_of_checks(opened, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (
-            ("--reward", "mine.py:strict"),
-            "--reward is for notebooks on rollouts of yours; give --rollouts, too",
-        ),
+        (("--reward", "mine.py:strict"), "--reward is for notebooks on rollouts of yours; give --rollouts"),
         (("--seed", "3"), "--seed is for notebooks on rollouts"),
         (("--rollouts", "nope.jsonl"), "nope.jsonl"),
         (("--rollouts", "log.jsonl", "--reward", "nope.py"), "there is no reward file 'nope.py'"),

@@ -13,8 +13,6 @@ from IPython.utils.capture import capture_output
 import rewardkit as rk
 from rewardkit.cli import main
 from rewardkit.notebook.cell_errors import CellError
-from rewardkit.notebook.raised_at import Placed
-from rewardkit.scoring.deadlines import TimeLimit
 
 CELL = """import rewardkit as rk
 
@@ -187,10 +185,6 @@ def test_what_a_reward_prints_does_not_flood_the_cell(run, capfd, timeout):
     body = CELL.replace("    return len", "    print('flood', completion)\n    return len")
     written = run(f"%%reward mine.py --timeout {timeout}", "print('flood')\n" + body)
     assert "24 scored" in repr(written) and "flood" not in run.printed + "".join(capfd.readouterr())
-
-
-def test_a_function_that_says_its_line_is_called_under_the_time_limit():
-    assert TimeLimit.needed(Placed(lambda completion: 1.0, "mine.py"))
 
 
 def test_a_component_that_raises_is_shown_with_its_line_of_the_cell(run):

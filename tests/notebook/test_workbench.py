@@ -184,15 +184,6 @@ def test_a_page_that_puts_a_slider_on_a_step_moves_no_weight():
     assert workbench.reward.weights["right"] == 0.34
 
 
-def test_what_is_shown_are_the_figures_of_a_diagnosis(bench):
-    panels(bench)["Compose"].numbers["brief"].value = 0.25
-    diagnosis, figures = rk.diagnose(bench.scores), bench._bench.figures
-    expected = diagnosis.components.set_index("component")["effective_weight"]
-    assert figures.effective == pytest.approx(expected.to_dict())
-    assert figures.tied_share == pytest.approx(diagnosis.views[0].dead.mean())
-    np.testing.assert_allclose(figures.rewards, rk.score(bench.reward, rows()).rewards)
-
-
 def test_the_label_is_held_against_the_rewards_within_groups(bench):
     workbench = rk.Workbench(reward(), rows(), label="is_good")
     found = rk.score(reward(), rows()).rewards.reshape(6, 4)  # the first of each group is the good one
@@ -435,16 +426,6 @@ def test_the_order_is_what_it_says_and_what_is_missing_comes_last():
         known = found[~np.isnan(found)]
         assert len(set(known.round(9))) > 1 and (np.diff(known) >= 0).all(), order
         assert np.isnan(found[len(known) :]).all() and len(found) == 24
-
-
-def test_a_column_of_very_many_values_says_how_many_are_not_listed():
-    log = [{**row, "run": f"run {at}"} for at, row in enumerate(rows(groups=150))]
-    browse = tab(rk.Workbench(reward(), log), "Browse")
-    browse.column.value = "run"
-    options = browse.value.options
-    assert len(options) == 501 and options[-1][0] == "(100 rarer values are not listed)"
-    browse.value.value = "run 3"
-    assert list(browse.rows) == [3]
 
 
 # Browse: the list and the open one
