@@ -35,16 +35,6 @@ def flawed():
 # counts
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_small_extra_earns_at_most_the_warning_that_group_scaling_blows_it_up(seed):
-    parts, groups = healthy(seed)
-    loops = (np.random.default_rng(2).random(800) < 0.02).astype(float)  # a penalty that rarely fires
-    weights = {"tidy": 0.1, "loops": -0.5}
-    found = rk.diagnose(scores_of({**parts, "loops": loops}, groups, weights=weights)).findings
-    sure = {(item.code, item.component) for item in found if not item.evidence.get("inconclusive")}
-    assert sure <= {("binary", "correct"), ("amplified_noise", None), ("bimodal", None)}
-
-
 def test_the_shares_of_a_sparse_finding_are_those_of_a_count_by_hand():
     correct = np.array([0, 0, 0, 0, 0, 0, 0, 1] * 5 + [0] * 8 * 7, dtype=float)
     (found,) = rk.diagnose(scores_of({"correct": correct}, np.repeat(np.arange(12), 8)))["sparse"]
@@ -62,21 +52,6 @@ def test_dead_groups_are_split_into_all_wrong_all_right_and_otherwise_tied(aggre
     (found,) = rk.diagnose(scores)["zero_std_groups"]
     shares = [found.evidence[name] for name in ("value", "all_wrong", "all_right", "otherwise")]
     assert shares == pytest.approx([4 / 6, 2 / 6, 1 / 6, 1 / 6])
-
-
-def test_errors_and_scores_out_of_range_are_two_findings_with_their_rows():
-    rows = [{"prompt_id": str(i // 4), "completion": str(i)} for i in range(80)]
-
-    def faulty(completion):
-        number = int(completion)
-        return 1 / (number % 5) if number % 5 != 1 else 7.0
-
-    diagnosis = rk.diagnose(rk.score(rk.Reward("r", components=[rk.Component("faulty", faulty)]), rows))
-    (errors,), (outside,) = diagnosis["errors"], diagnosis["out_of_range"]
-    assert errors.evidence["rows"] == outside.evidence["rows"] == 16
-    assert "ZeroDivisionError" in errors.sentence and "7.0" in outside.sentence
-    assert errors.severity == outside.severity == "high"
-    assert set(errors.rollout_ids) <= {row + 1 for row in range(0, 80, 5)}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from score_tables import rewarded
 
 from rewardkit.analysis.forecast import forecast
 from rewardkit.analysis.statistics import selection
-from rewardkit.analysis.statistics.selection import best_of, kl_at_most, numbers_drawn
+from rewardkit.analysis.statistics.selection import numbers_drawn
 
 LEVELS = np.array([0.0, 0.25, 0.5, 1.0])
 
@@ -110,33 +110,6 @@ def test_a_policy_trained_to_convergence_is_the_tilt(scaling):
         paid = (right * rewards).sum(axis=1).mean()
         assert view.curves["reward"].value[at] == pytest.approx(paid, abs=1e-6)
         assert view.sample_size[at] == pytest.approx((1 / (right**2).sum(axis=1)).mean(), abs=1e-5)
-
-
-def test_best_of_the_siblings_is_an_unbiased_estimate_of_the_best_of_fresh_samples():
-    generator = np.random.default_rng(7)
-    chances, figure = np.array([0.5, 0.3, 0.15, 0.05]), np.array([2.0, -1.0, 4.0, 1.0])
-    drawn = generator.choice(4, size=(20_000, 6), p=chances)
-    picks = best_of(np.sort(LEVELS[drawn], axis=1), np.arange(1, 7))
-    values = np.take_along_axis(figure[drawn], np.argsort(LEVELS[drawn], axis=1), axis=1)
-    found = (picks * values[:, None]).sum(axis=2)  # (groups, n)
-    below = chances.cumsum() - chances
-    for n in range(1, 7):
-        true = ((below + chances) ** n - below**n) @ figure
-        spread = found[:, n - 1].std(ddof=1) / np.sqrt(20_000)
-        assert abs(found[:, n - 1].mean() - true) < 4 * spread
-
-
-def test_ties_only_make_the_divergence_of_best_of_n_smaller_than_the_bound():
-    generator = np.random.default_rng(9)
-    for _ in range(50):
-        chances = generator.dirichlet(np.ones(6) * 0.7)
-        rewards = np.sort(generator.choice(LEVELS, size=6))  # the completions of a policy
-        level = np.array([chances[rewards == value].sum() for value in rewards])
-        below = np.array([chances[rewards < value].sum() for value in rewards])
-        for n in (1, 2, 3, 8, 64):
-            tilt = ((below + level) ** n - below**n) / level
-            divergence = (chances * tilt * np.log(tilt, where=tilt > 0, out=np.zeros(6))).sum()
-            assert divergence <= kl_at_most(np.array([n]))[0] + 1e-12
 
 
 @pytest.mark.parametrize(("largest", "shown"), [(0, 0), (8, 8), (64, 64), (5000, 64 + 16)])

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, special, stats
 
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.dead_share import _chance, dead_share
+from rewardkit.analysis.statistics.dead_share import dead_share
 
 
 def outcomes(seed, rates, size):
@@ -139,11 +139,3 @@ def test_the_fit_has_the_moments_of_the_analysis_of_variance_and_is_near_the_lik
     x, y = np.exp(optimize.minimize(off, [0.0, 0.0], method="Nelder-Mead").x)
     likeliest = sum(np.exp(special.betaln(p + 20, q) - special.betaln(p, q)) for p, q in ((x, y), (y, x)))
     assert tied == pytest.approx(likeliest, rel=0.1)
-
-
-def test_the_chances_of_a_beta_binomial_are_scipys():
-    m, rho = 0.3, 0.2
-    found = [_chance(hits, 8, m, rho) for hits in range(9)]
-    assert found == pytest.approx(
-        stats.betabinom.pmf(range(9), 8, m * (1 / rho - 1), (1 - m) * (1 / rho - 1))
-    )
