@@ -448,13 +448,6 @@ def test_what_an_answer_can_be_grounded_in(messages, expected):
     assert grounding()(messages) == expected
 
 
-def test_citations_and_grounding_note_their_counts():
-    cited = noted(citations("f1"), "[Source: a1] [Source: x]", KNOWN)
-    assert cited == {"citations": {"cited": 2, "known": 4, "right": 1}}
-    grounded = noted(grounding(), [*FOUND, said("It is 330 metres high.")])
-    assert grounded == {"grounding": {"ngrams": 3, "found": 2}}
-
-
 def test_a_reward_fills_both_parameters_by_name():
     cited = rk.Component("cited", citations(), columns={"known_ids": "sources"})
     grounded = rk.Component("grounded", grounding(ngram=1))
