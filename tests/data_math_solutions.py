@@ -2,7 +2,7 @@
 
 In the styles of GSM8K, MATH, AIME and Chinese exams; about two in five are near misses (another factor, sign,
 end of an interval, a missing member, an intermediate result). `DEVELOPMENT` was looked at while `math_equal`
-was written; `HELD_OUT` was written and labelled before any verdict on it was seen, and nothing was tuned to it.
+was written; `HELD_OUT` was written and labelled before any verdict on it was seen: nothing was tuned to it.
 """
 
 from __future__ import annotations
