@@ -5,6 +5,7 @@ import math
 import re
 import time
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ import rewardkit as rk
 from rewardkit.cli.output import plain
 from rewardkit.probes.suspects.rightness import rightness
 from rewardkit.probes.suspects.suspect import suspect
-from rewardkit.probes.suspects.suspicion import Contrast
 
 
 def listed(completion, ground_truth):
@@ -39,6 +39,7 @@ FLAWED = rk.Reward(
         rk.Component("brief", rk.measure.length(full_until=3, zero_from=30), weight=-0.2),
     ],
 )
+ALL = rk.Reward("one", components=[rk.Component("one", lambda completion: 1.0)])
 STRICT = rk.Reward("strict", components=[rk.Component("exact", exact)])
 TOO_STRICT = rk.Reward("too strict", components=[rk.Component("exact", no_zero)])
 EVERY = "<answer>0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20</answer>"
@@ -53,25 +54,25 @@ def made(prompts=40, since=10):
         for place, answer in enumerate(answers):
             exploits = bool(hard) and step >= since and place == 3
             text = EVERY if exploits else f"It is {answer}, as I see it. <answer>{answer}</answer>"
-            rows.append(
-                {
-                    "rollout_id": f"{prompt}-{place}",
-                    "prompt_id": f"p{prompt}",
-                    "step": step,
-                    "task": "hard" if hard else "easy",
-                    "colour": ["red", "blue"][place % 2],
-                    "completion": text,
-                    "ground_truth": truth,
-                    "is_right": place < 2,
-                    "planted": exploits,
-                }
-            )
+            row = {"rollout_id": f"{prompt}-{place}", "prompt_id": f"p{prompt}", "step": step}
+            row |= {"task": "hard" if hard else "easy", "colour": ["red", "blue"][place % 2]}
+            row |= {"completion": text, "ground_truth": truth, "is_right": place < 2, "planted": exploits}
+            rows.append(row)
     return rows
+
+
+def one(function, name="one", **options):
+    return rk.Reward(name, components=[rk.Component(name, function, **options)])
+
+
+@cache
+def scored(reward):
+    return rk.score(reward, made())
 
 
 @pytest.fixture(scope="module")
 def scores():
-    return rk.score(FLAWED, made())
+    return scored(FLAWED)
 
 
 @pytest.fixture(scope="module")
@@ -87,19 +88,18 @@ def test_what_is_like_one_is_what_was_planted(scores, found):
     assert found.interval[0] < found.share < found.interval[1]
 
 
-@pytest.mark.parametrize(
-    "sought",
-    [
-        pytest.param({"pattern": r"<answer>(\d+ ){5}"}, id="pattern"),
-        pytest.param({"pattern": re.compile(r"(?i)<ANSWER>(\d+ ){5}")}, id="compiled by re"),
-        pytest.param({"pattern": regex.compile(r"<ANSWER>(\d+ ){5}", regex.I)}, id="compiled by regex"),
-        pytest.param({"predicate": lambda completion: completion == EVERY}, id="predicate"),
-        pytest.param({"predicate": lambda listed, is_right: listed == 1 and not is_right}, id="by a score"),
-        pytest.param({"predicate": lambda reward, place="", *, planted: reward > 1 and planted}, id="reward"),
-        pytest.param({"predicate": lambda rollout: rollout["planted"]}, id="of the whole row"),
-        pytest.param({"predicate": lambda planted: np.bool_(planted), "timeout": 5.0}, id="under a limit"),
-    ],
-)
+SOUGHT = {
+    "pattern": {"pattern": r"<answer>(\d+ ){5}"},
+    "compiled by re": {"pattern": re.compile(r"(?i)<ANSWER>(\d+ ){5}")},
+    "compiled by regex": {"pattern": regex.compile(r"<ANSWER>(\d+ ){5}", regex.I)},
+    "by a score": {"predicate": lambda listed, is_right: listed == 1 and not is_right},
+    "by the reward": {"predicate": lambda reward, place="", *, planted: reward > 1 and planted},
+    "by the whole row": {"predicate": lambda rollout: rollout["planted"]},
+    "under a limit": {"predicate": lambda planted: np.bool_(planted), "timeout": 5.0},
+}
+
+
+@pytest.mark.parametrize("sought", SOUGHT.values(), ids=SOUGHT)
 def test_a_pattern_and_a_predicate_find_them_too(scores, found, sought):
     assert np.array_equal(suspect(scores, **sought).found, found.found)
 
@@ -108,32 +108,51 @@ PAID = "They earn more than the rest: mean advantage +0.622, mean reward 1.43"
 RIGHT = "0 % of them are right by 'is_right', 53 % of the rest."
 
 
-@pytest.mark.parametrize(
-    ("reward", "options", "verdict", "said"),
-    [
-        pytest.param(FLAWED, {"like": "39-3", "label": "is_right"}, "paid", [PAID, RIGHT], id="paid"),
-        pytest.param(FLAWED, {"like": "39-3"}, "paid", ["To do: fix 'listed', then try the fixed"], id="fix"),
-        pytest.param(STRICT, {"like": "39-3"}, "not paid", ["To do: nothing pays them here"], id="not paid"),
-        pytest.param(STRICT, {"pattern": "see it", "by": "colour"}, "paid", [], id="most"),
-        pytest.param(FLAWED, {"pattern": ">9[89]<", "label": "is_right"}, "not paid", [], id="wrong ones"),
-        pytest.param(FLAWED, {"predicate": lambda task: task == "hard"}, "unclear",
-                     ["It is not clear whether they earn more"], id="unclear"),
-        pytest.param(STRICT, {"predicate": lambda is_right: is_right, "label": "is_right"}, "paid",
-                     ["To do: read them first; they are right as often as the rest."], id="right ones"),
-        pytest.param(FLAWED, {"pattern": "<answer>", "label": "is_right"}, "unclear",
-                     ["There is no rest to compare them with", "50 % of them are right"], id="all"),
-        pytest.param(FLAWED, {"pattern": "no such"}, "none",
-                     ["No suspects: none of 160 completions match the pattern 'no such'."], id="none"),
-        pytest.param(STRICT, {"pattern": "99", "label": "is_right"}, "not paid",
-                     ["The label 'is_right' says what the component 'exact' says."], id="paid by a label"),
-        pytest.param(FLAWED, {"pattern": re.compile("a.b", re.I | re.S)}, "none",
-                     ["match the pattern '(?is)a.b'"], id="flags"),
-        pytest.param(FLAWED, {"like": "39-0"}, "not paid", ["Nothing of the form of '39-0' is rare: 20 %"],
-                     id="common"),
-    ],
-)  # fmt: skip
+LIKE, LABEL = {"like": "39-3"}, {"label": "is_right"}
+VERDICTS = {
+    "paid": (FLAWED, LIKE | LABEL, "paid", [PAID, RIGHT]),
+    "fix": (FLAWED, LIKE, "paid", ["To do: fix 'listed', then try the fixed"]),
+    "not paid": (STRICT, LIKE, "not paid", ["To do: nothing pays them here"]),
+    "most": (STRICT, {"pattern": "see it", "by": "colour"}, "paid", []),
+    "wrong ones": (FLAWED, {"pattern": ">9[89]<"} | LABEL, "not paid", []),
+    "unclear": (
+        FLAWED,
+        {"predicate": lambda task: task == "hard"},
+        "unclear",
+        ["It is not clear whether they"],
+    ),
+    "right ones": (
+        STRICT,
+        {"predicate": lambda is_right: is_right} | LABEL,
+        "paid",
+        ["To do: read them first; they are right as often as the rest."],
+    ),
+    "all": (
+        FLAWED,
+        {"pattern": "<answer>"} | LABEL,
+        "unclear",
+        ["There is no rest to compare them with", "50 % of them are right"],
+    ),
+    "none": (
+        FLAWED,
+        {"pattern": "no such"},
+        "none",
+        ["No suspects: none of 160 completions match the pattern 'no such'."],
+    ),
+    "paid by a label": (
+        STRICT,
+        {"pattern": "99"} | LABEL,
+        "not paid",
+        ["The label 'is_right' says what the component 'exact' says."],
+    ),
+    "flags": (FLAWED, {"pattern": re.compile("a.b", re.I | re.S)}, "none", ["match the pattern '(?is)a.b'"]),
+    "common": (FLAWED, {"like": "39-0"}, "not paid", ["Nothing of the form of '39-0' is rare: 20 %"]),
+}
+
+
+@pytest.mark.parametrize(("reward", "options", "verdict", "said"), VERDICTS.values(), ids=VERDICTS)
 def test_the_verdict_and_what_is_said_and_to_do(reward, options, verdict, said):
-    found = suspect(rk.score(reward, made()), **options)
+    found = suspect(scored(reward), **options)
     text = repr(found)
     assert found.verdict == found.record()["verdict"] == verdict
     assert all(sentence in text for sentence in said), text
@@ -217,10 +236,10 @@ def test_what_components_pay_adds_up_to_the_reward_above_the_group(scores, found
 @pytest.mark.parametrize(
     ("options", "training"),
     [
-        pytest.param({"aggregation": "product"}, None, id="product"),
-        pytest.param({"aggregation": "weighted_mean"}, None, id="mean"),
-        pytest.param({}, {"multi_objective_aggregation": "normalize_then_sum"}, id="GDPO"),
-        pytest.param({}, {"filter_metric": "listed"}, id="filtered"),
+        ({"aggregation": "product"}, None),
+        ({"aggregation": "weighted_mean"}, None),
+        ({}, {"multi_objective_aggregation": "normalize_then_sum"}),
+        ({}, {"filter_metric": "listed"}),
     ],
 )
 def test_other_ways_to_add_up_are_told_as_well(options, training):
@@ -242,13 +261,10 @@ def test_a_route_is_one_table_and_a_component_of_another_reward_moves_nothing():
 
 @pytest.mark.parametrize(
     ("values", "said"),
-    [
-        pytest.param(lambda right: "yes" if right else "no", "holds no numbers", id="texts"),
-        pytest.param(lambda right: 1, "is not one of two values", id="one value"),
-    ],
+    [(["no", "yes"], "holds no numbers"), ([1, 1], "is not one of two values")],
 )
 def test_a_label_that_is_none_is_told_of_and_not_used(values, said):
-    rows = [{**row, "label": values(row["is_right"])} for row in made()]
+    rows = [{**row, "label": values[row["is_right"]]} for row in made()]
     found = suspect(rk.score(STRICT, rows), pattern="99", label="label", patched=TOO_STRICT)
     assert found.right is None and said in found.notes[0]
     assert found.patched.right_by == "whose answer is the ground_truth"
@@ -282,25 +298,26 @@ def test_a_patch_may_be_given_as_scores_and_is_matched_by_id(scores, found):
     assert other.record() == found.patched.record()
 
 
-def same(reward):
-    return lambda completion, ground_truth: reward(exact(completion, ground_truth))
+PATCHES = {
+    "another scale": (lambda right, truth: 0.1 * right, 0),
+    "another zero": (lambda right, truth: right - 3.0, 0),
+    "the same": (lambda right, truth: 1.0 * right, 0),
+    "a bonus for others": (lambda right, truth: right + 0.4 * (truth == "7"), 0),
+    "a loss on a larger scale": (lambda right, truth: 10.0 * (right and truth != "0") + 5.0, 8),
+    "nothing for all": (lambda right, truth: 0.0, 80),
+    "the same for all": (lambda right, truth: 1.0, 80),
+    "the reverse": (lambda right, truth: 1.0 - right, 80),
+    "an error": (lambda right, truth: 1 / 0, 80),
+}
 
 
-@pytest.mark.parametrize(
-    ("patch", "lost"),
-    [
-        pytest.param(lambda right: 0.1 * right, 0, id="another scale"),
-        pytest.param(lambda right: right - 3.0, 0, id="another zero"),
-        pytest.param(lambda right: 1.0 * right, 0, id="the same"),
-        pytest.param(lambda right: 0.0, 80, id="nothing for all"),
-        pytest.param(lambda right: 1.0, 80, id="the same for all"),
-        pytest.param(lambda right: 1.0 - right, 80, id="the reverse"),
-        pytest.param(lambda right: 1 / 0, 80, id="an error"),
-    ],
-)
+@pytest.mark.parametrize(("patch", "lost"), PATCHES.values(), ids=PATCHES)
 def test_another_scale_is_no_loss_and_another_order_is(patch, lost):
-    reward = rk.Reward("patch", components=[rk.Component("patch", same(patch), range=None)])
-    assert len(suspect(rk.score(STRICT, made()), pattern="99", patched=reward).patched.lost) == lost
+    def patched(completion, ground_truth):
+        return patch(exact(completion, ground_truth), ground_truth)
+
+    found = suspect(scored(STRICT), pattern="99", patched=one(patched, "patch", range=None))
+    assert len(found.patched.lost) == lost
 
 
 def without_truth(rows):
@@ -324,16 +341,16 @@ GRADED, SEEN = rk.Component("graded", graded), rk.Component("seen", seen)
 PRIMARY = replace(GRADED, primary=True)
 
 
-@pytest.mark.parametrize(
-    ("rows", "component", "right_by", "right"),
-    [
-        pytest.param(made(), GRADED, "whose answer is the ground_truth", 80, id="truth"),
-        pytest.param(in_words(made()), SEEN, "with full marks of 'seen'", 150, id="two levels"),
-        pytest.param(without_truth(made()), SEEN, "with full marks of 'seen'", 150, id="no truth"),
-        pytest.param(without_truth(made()), PRIMARY, "with full marks of 'graded'", 78, id="primary"),
-        pytest.param(without_truth(made()), GRADED, "that earned more than their siblings", 70, id="else"),
-    ],
-)
+KNOWN = {
+    "truth": (made(), GRADED, "whose answer is the ground_truth", 80),
+    "two levels": (in_words(made()), SEEN, "with full marks of 'seen'", 150),
+    "no truth": (without_truth(made()), SEEN, "with full marks of 'seen'", 150),
+    "primary": (without_truth(made()), PRIMARY, "with full marks of 'graded'", 78),
+    "else": (without_truth(made()), GRADED, "that earned more than their siblings", 70),
+}
+
+
+@pytest.mark.parametrize(("rows", "component", "right_by", "right"), KNOWN.values(), ids=KNOWN)
 def test_without_a_label_what_is_right_is_known_by(rows, component, right_by, right):
     scores = rk.score(rk.Reward("one", components=[component]), rows)
     found = suspect(scores, pattern="<answer>0 ", patched=rk.Reward("other", components=[component]))
@@ -358,7 +375,7 @@ def below(completion, ground_truth):
 
 
 def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose_those_pushed_down_first():
-    found = suspect(rk.score(STRICT, made()), like="39-3", patched=TOO_STRICT)
+    found = suspect(scored(STRICT), like="39-3", patched=TOO_STRICT)
     patch, text = found.patched, repr(found)
     zero = {f"{prompt}-{place}" for prompt in range(0, 40, 10) for place in (0, 1)}
     assert set(patch.lost["rollout_id"]) == zero and patch.pushed_down == len(zero)
@@ -371,7 +388,7 @@ def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose_those_pushed_d
 
 
 def test_right_suspects_that_lose_are_told_apart_and_are_nobody_where_the_reward_itself_says_right():
-    found = suspect(rk.score(STRICT, made()), pattern="see it", label="is_right", patched=TOO_STRICT)
+    found = suspect(scored(STRICT), pattern="see it", label="is_right", patched=TOO_STRICT)
     patch = found.patched
     assert (patch.suspects, patch.right, len(patch.lost)) == (150, 0, 0)
     assert (patch.right_suspects, len(patch.lost_suspects)) == (80, 8)
@@ -380,19 +397,6 @@ def test_right_suspects_that_lose_are_told_apart_and_are_nobody_where_the_reward
     none = rk.Reward("none", components=[rk.Component("none", lambda completion: 0.0)])
     alone = suspect(rk.score(STRICT, in_words(made())), pattern="see it", patched=none)
     assert alone.patched.right_suspects == 0
-
-
-@pytest.mark.parametrize(
-    ("patch", "lost"),
-    [
-        pytest.param(lambda c, t: 10.0 * no_zero(c, t) + 5.0, 8, id="a loss on a larger scale"),
-        pytest.param(lambda c, t: exact(c, t) + 0.4 * (t == "7"), 0, id="a bonus for others"),
-    ],
-)
-def test_a_loss_is_one_of_rank(patch, lost):
-    reward = rk.Reward("patch", components=[rk.Component("patch", lambda completion, ground_truth: float(
-        patch(completion, ground_truth)), range=None)])  # fmt: skip
-    assert len(suspect(rk.score(STRICT, made()), pattern="99", patched=reward).patched.lost) == lost
 
 
 def uneven(completion, ground_truth):
@@ -409,10 +413,6 @@ def test_those_that_no_longer_earn_come_first_then_those_that_lose_most():
     assert lost["patched"].tolist() == [0.5] * 8 + [0.0] * 8
 
 
-def test_a_difference_that_is_a_rounding_error_is_unclear():
-    assert Contrast(1.0, 1.0, (1e-17, 1e-16)).unclear and not Contrast(1.0, 0.9, (0.05, 0.15)).unclear
-
-
 def test_right_ones_that_fall_with_all_their_siblings_lose_too():
     rows = [row for row in made() if row["ground_truth"] != "0" or row["is_right"]]  # there all are right
     patch = suspect(rk.score(STRICT, rows), pattern="99", patched=TOO_STRICT).patched
@@ -422,15 +422,13 @@ def test_right_ones_that_fall_with_all_their_siblings_lose_too():
 @pytest.mark.parametrize(
     ("function", "judged", "said"),
     [
-        pytest.param(lambda completion: 1 / 0, 0, "component 'exact', error: ZeroDivisionError", id="error"),
-        pytest.param(
-            lambda completion: None, 0, "component 'exact', abstained: returned None", id="abstains"
-        ),
-        pytest.param(below, 80, "component 'exact', abstained: returned None", id="half"),
+        (lambda completion: 1 / 0, 0, "component 'exact', error: ZeroDivisionError"),
+        (lambda completion: None, 0, "component 'exact', abstained: returned None"),
+        (below, 80, "component 'exact', abstained: returned None"),
     ],
 )
 def test_what_a_patch_does_not_judge_is_told_with_the_reason(scores, function, judged, said):
-    patch = rk.Reward("mended", components=[rk.Component("exact", function)])
+    patch = replace(one(function, "exact"), name="mended")
     found = suspect(scores, like="39-3", patched=patch, label="is_right")
     first = found.patched.sentences[0]
     assert first.startswith(f"'mended' does not judge {160 - judged} of 160 completions (most often: {said}")
@@ -441,15 +439,13 @@ def test_what_a_patch_does_not_judge_is_told_with_the_reason(scores, function, j
 @pytest.mark.parametrize(
     ("function", "options", "said"),
     [
-        pytest.param(slowly, {"budget": 0.6}, "completions: the budget of 0.6 s was over", id="slow"),
-        pytest.param(slowly, {"budget": 0.01}, "on 156 of 160 completions: the budget of 0.01 s", id="short"),
-        pytest.param(endlessly, {"timeout": 0.1}, "on 156 of 160 completions: each of the first calls took",
-                     id="endless"),
+        (slowly, {"budget": 0.6}, "completions: the budget of 0.6 s was over"),
+        (slowly, {"budget": 0.01}, "on 156 of 160 completions: the budget of 0.01 s"),
+        (endlessly, {"timeout": 0.1}, "on 156 of 160 completions: each of the first calls took"),
     ],
-)  # fmt: skip
+)
 def test_a_budget_is_spent_on_whole_groups_and_the_rest_is_told(scores, function, options, said):
-    slow = rk.Reward("slow", components=[rk.Component("slow", function)])
-    patch = suspect(scores, like="39-3", patched=slow, **options).patched
+    patch = suspect(scores, like="39-3", patched=one(function, "slow"), **options).patched
     assert 0 < patch.rows < 160 and patch.rows + patch.not_tried == 160
     assert patch.rows % 4 == 0 and patch.suspects  # whole groups, those of suspects among the first
     assert patch.sentences[0].startswith("'slow' was not tried on ") and said in patch.sentences[0]
@@ -504,61 +500,58 @@ def fails(completion):
     return completion[10_000]
 
 
-OTHER = rk.Reward("other", components=[rk.Component("other", lambda solution: 1.0)])
 NEITHER = "suspect takes one of like=, pattern= and predicate=, not "
+BAD = [
+    ({}, f"{NEITHER}none; give one of them"),
+    ({"like": "1-1", "pattern": "a"}, f"{NEITHER}like= and pattern="),
+    ({"like": "39_3"}, "like='39_3' is no rollout_id of these scores"),
+    ({"like": "1-1", "alike": 0}, "alike=0 is not a likeness"),
+    ({"pattern": ""}, "pattern '' is empty, which is found in every"),
+    ({"pattern": re.compile("")}, "pattern '' is empty"),
+    ({"pattern": "(a"}, "pattern '(a' does not compile: missing )"),
+    ({"pattern": 5}, "pattern 5 does not compile: it is no text"),
+    ({"pattern": re.compile(b"a")}, "does not compile: it is no text"),
+    ({"predicate": "a"}, "the predicate needs a function, not 'a'"),
+    ({"predicate": endlessly, "timeout": 0.2}, "'endlessly' failed on rollout '"),
+    ({"predicate": no_bool}, "predicate 'no_bool' failed on rollout '0-0': returned 'yes'"),
+    ({"predicate": lambda completion: None}, "returned None; it must answer True or False"),
+    ({"predicate": fails}, "failed on rollout '0-0': IndexError"),
+    ({"predicate": lambda completions: True}, "the predicate asks for 'completions'; these scores have"),
+    ({"alike": 0.5}, "alike=0.5 goes with like=, and"),
+    ({"budget": 0}, "budget=0 is not a time"),
+    ({"label": "right"}, "the rollouts have no column 'right'"),
+    ({"label": 5}, "label=5 is no name of a column"),
+    ({"by": "tusk"}, "did you mean 'task'?"),
+    ({"by": 5}, "by=5 is no list of names of columns"),
+    ({"seed": -1}, "seed=-1 is not a whole number"),
+    ({"training": {"scale_reward": "none"}}, "did you mean 'scale_rewards'?"),
+    ({"patched": "strict"}, "patched='strict' is no Reward and no Scores"),
+    ({"patched": elsewhere()}, "no rollout_id in common"),
+    ({"patched": one(lambda solution: 1.0)}, "asks for 'solution'; this table has"),
+]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        pytest.param({}, f"{NEITHER}none; give one of them", id="none"),
-        pytest.param({"like": "1-1", "pattern": "a"}, f"{NEITHER}like= and pattern=", id="two"),
-        pytest.param({"like": "39_3"}, "like='39_3' is no rollout_id of these scores", id="unknown id"),
-        pytest.param({"pattern": ""}, "pattern '' is empty, which is found in every", id="empty"),
-        pytest.param({"pattern": re.compile("")}, "pattern '' is empty", id="empty and compiled"),
-        pytest.param({"pattern": "a", "alike": 0.5}, "alike=0.5 goes with like=, and", id="alike"),
-        pytest.param({"pattern": "a", "budget": 0}, "budget=0 is not a time", id="budget"),
-        pytest.param({"like": "1-1", "alike": 0}, "alike=0 is not a likeness", id="likeness"),
-        pytest.param({"pattern": "a", "patched": elsewhere()}, "no rollout_id in common", id="other rows"),
-        pytest.param({"predicate": endlessly, "timeout": 0.2}, "'endlessly' failed on rollout '", id="hangs"),
-        pytest.param({"pattern": "(a"}, "pattern '(a' does not compile: missing )", id="bad pattern"),
-        pytest.param({"pattern": 5}, "pattern 5 does not compile: it is no text", id="no pattern"),
-        pytest.param({"pattern": re.compile(b"a")}, "does not compile: it is no text", id="bytes"),
-        pytest.param({"predicate": "a"}, "the predicate needs a function, not 'a'", id="no function"),
-        pytest.param({"predicate": no_bool}, "predicate 'no_bool' failed on rollout '0-0': returned 'yes'",
-                     id="no bool"),
-        pytest.param({"predicate": lambda completion: None}, "returned None; it must answer True or False",
-                     id="None"),
-        pytest.param({"predicate": fails}, "failed on rollout '0-0': IndexError", id="raises"),
-        pytest.param({"predicate": lambda completions: True},
-                     "the predicate asks for 'completions'; these scores have", id="unknown column"),
-        pytest.param({"pattern": "a", "label": "right"}, "the rollouts have no column 'right'", id="label"),
-        pytest.param({"pattern": "a", "label": 5}, "label=5 is no name of a column", id="no label"),
-        pytest.param({"pattern": "a", "by": "tusk"}, "did you mean 'task'?", id="by"),
-        pytest.param({"pattern": "a", "by": 5}, "by=5 is no list of names of columns", id="no by"),
-        pytest.param({"pattern": "a", "seed": -1}, "seed=-1 is not a whole number", id="seed"),
-        pytest.param({"pattern": "a", "training": {"scale_reward": "none"}}, "did you mean 'scale_rewards'?",
-                     id="training"),
-        pytest.param({"pattern": "a", "patched": "strict"}, "patched='strict' is no Reward and no Scores",
-                     id="no reward"),
-        pytest.param({"pattern": "a", "patched": OTHER}, "asks for 'solution'; this table has",
-                     id="missing column"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "said"), BAD, ids=[said for _, said in BAD])
 def test_bad_input_is_one_sentence(scores, given, said):
     with pytest.raises(rk.InputError) as error:
-        suspect(scores, **given)
+        suspect(
+            scores,
+            **(
+                given
+                if not given or {"like", "pattern", "predicate"} & set(given)
+                else {"pattern": "a", **given}
+            ),
+        )
     assert said in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_table_that_is_none_a_column_of_too_many_values_and_a_pattern_that_hangs_are_said():
     with pytest.raises(rk.InputError, match=r"suspect takes Scores, .* not \[\]"):
         suspect([], pattern="a")
-    one = rk.Reward("one", components=[rk.Component("one", lambda completion: 1.0)])
-    none = rk.score(one, rk.load_rollouts(made()).select([]))
-    assert "none of 0 completions" in repr(suspect(none, pattern="a", patched=one))
+    none = rk.score(ALL, rk.load_rollouts(made()).select([]))
+    assert "none of 0 completions" in repr(suspect(none, pattern="a", patched=ALL))
     rows = [{"prompt_id": f"p{row // 2}", "completion": "a" * 64 + "c", "much": row} for row in range(600)]
-    scores = rk.score(rk.Reward("one", components=[rk.Component("one", lambda completion: 1.0)]), rows)
+    scores = rk.score(ALL, rows)
     with pytest.raises(rk.InputError, match="by='much' has 600 values, too many"):
         suspect(scores, pattern="a", by="much")
     with pytest.raises(rk.InputError, match=r"'\(a\|aa\)\+b' took longer than 1 s on rollout 1; write it so"):
@@ -585,28 +578,28 @@ def test_of_a_route_each_part_knows_what_is_right_in_its_own_way():
     assert abs(patch.right - ((exact == 1).sum() + (answer == 1).sum())) <= 2  # "(b)" for B, and the like
 
 
-@pytest.mark.parametrize(
-    ("completion", "truth", "right"),
-    [
-        pytest.param("<think>12</think><answer>12</answer>", "12", True, id="a tag"),
-        pytest.param("<answer>12.0</answer>", 12, True, id="another notation"),
-        pytest.param("<answer>3+5=12</answer>", "12", False, id="a sum"),
-        pytest.param("<answer>0 1 2 12</answer>", "12", False, id="a list"),
-        pytest.param("<answer>12</answer><answer>13</answer>", "12", False, id="the last tag"),
-        pytest.param(r"So it is \boxed{12}.", "2 + 10 #### 12", True, id="a box"),
-        pytest.param("The answer is (B).", "B", True, id="a choice"),
-        pytest.param("(A) (B) (C)", "B", False, id="all choices"),
-        pytest.param("<answer>the  Thames</answer>", "The Thames", True, id="a text"),
-        pytest.param("So it is 12, I think.", "12", None, id="nothing marks it"),
-        pytest.param("<answer>{}</answer>", {"a": 1}, None, id="an object"),
-        pytest.param("<answer>x</answer>", r"\frac{1}{2}", None, id="mathematics"),
-        pytest.param("<answer>x</answer>", None, None, id="no truth"),
-    ],
-)
+ANSWERS = [
+    ("<think>12</think><answer>12</answer>", "12", True),
+    ("<answer>12.0</answer>", 12, True),
+    ("<answer>3+5=12</answer>", "12", False),
+    ("<answer>0 1 2 12</answer>", "12", False),
+    ("<answer>12</answer><answer>13</answer>", "12", False),
+    (r"So it is \boxed{12}.", "2 + 10 #### 12", True),
+    ("The answer is (B).", "B", True),
+    ("(A) (B) (C)", "B", False),
+    ("<answer>the  Thames</answer>", "The Thames", True),
+    ("So it is 12, I think.", "12", None),
+    ("<answer>{}</answer>", {"a": 1}, None),
+    ("<answer>x</answer>", r"\frac{1}{2}", None),
+    ("<answer>x</answer>", None, None),
+]
+
+
+@pytest.mark.parametrize(("completion", "truth", "right"), ANSWERS, ids=[row[0] for row in ANSWERS])
 def test_an_answer_is_held_against_the_truth(completion, truth, right):
     rows = [{"prompt_id": "p", "completion": "<answer>1</answer>", "ground_truth": "1"}] * 9
     rows += [{"prompt_id": "q", "completion": completion, "ground_truth": truth}]
-    scores = rk.score(rk.Reward("one", components=[rk.Component("one", lambda completion: 1.0)]), rows)
+    scores = rk.score(ALL, rows)
     (view,) = rk.diagnose(scores).views
     found = rightness(scores, [view], view.advantages).values[9]
     assert {1.0: True, 0.0: False}.get(found) is right
