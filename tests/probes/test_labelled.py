@@ -35,23 +35,25 @@ def split(entry):
     return rewards[right == True], rewards[right == False]  # noqa: E712  None is neither
 
 
-def earned(entry, completion_of):
-    """What a completion of each task earns on average, as a share of the way from nothing to full marks.
+def earned(entry, *writers):
+    """What a completion of each task earns on average by each writer, as a share from nothing to full marks.
 
     Nothing is 0, or what empty completions earn where that is less. Full marks are the best that a right row
     of the log earns; of a score that reads no completion, which no two siblings differ in, their mean.
     """
     reward, rollouts = scored(entry.name)[0], rollouts_of(entry.name)
-    first = [[one.group for one in entry.log.drawn()].index(group) for group in range(len(entry.log.tasks))]
-
-    def mean(texts):
-        tried = [{**rollouts[row], "completion": text} for row, text in zip(first, texts, strict=True)]
-        return rk.score(reward, rk.load_rollouts(tried), timeout=None).rewards.mean()
-
-    nothing = min(0.0, mean([""] * len(first)))
+    groups = [one.group for one in entry.log.drawn()]
+    tasks = [(task, rollouts[groups.index(group)]) for group, task in enumerate(entry.log.tasks)]
+    tried = [
+        {**row, "completion": write(task), "prompt_id": f"{at} {place}"}
+        for at, write in enumerate((lambda task: "", *writers))
+        for place, (task, row) in enumerate(tasks)
+    ]
+    rewards = rk.score(reward, rk.load_rollouts(tried), timeout=None).rewards
+    empty, *means = rewards.reshape(-1, len(tasks)).mean(axis=1)
     right, wrong = split(entry)
     full = right.mean() if right.min() == wrong.min() and right.max() == wrong.max() else right.max()
-    return (mean([completion_of(task) for task in entry.log.tasks]) - nothing) / (full - nothing)
+    return [(mean - min(0.0, empty)) / (full - min(0.0, empty)) for mean in means]
 
 
 HALVES = (  # entries; at least so many healthy ones, faulty ones, styles, and entries of each trainer
@@ -111,11 +113,11 @@ LAYOUTS = {
 def test_a_healthy_reward_pays_right_rows_more_than_wrong_ones_in_any_layout_and_hostile_texts_little(entry):
     right, wrong = split(entry)
     assert right.min() > wrong.max() and right.mean() > wrong.mean() + 0.4 * right.max()
-    for text in HOSTILE:
-        assert earned(entry, lambda task, text=text: text) < 0.5, text[:20]
-    for name, layout in LAYOUTS.items():
-        laid_out = earned(entry, lambda task, layout=layout: layout(entry.log.write("So.", task.answer)))
-        assert laid_out > 0.95, name
+    hostile = (lambda task, text=text: text for text in HOSTILE)
+    laid = (lambda task, lay=lay: lay(entry.log.write("So.", task.answer)) for lay in LAYOUTS.values())
+    shares = earned(entry, *hostile, *laid)
+    assert max(shares[: len(HOSTILE)]) < 0.5, shares
+    assert min(shares[len(HOSTILE) :]) > 0.95, shares
 
 
 @pytest.mark.parametrize("entry", named([entry for entry in ENTRIES if entry.fault]))
@@ -124,7 +126,7 @@ def test_a_fault_is_labelled_whole_shown_by_its_exploit_and_judged_rightly_by_it
     assert fault.sentence.endswith(".") and fault.questions and fault.questions <= set(QUESTIONS)
     assert fault.component in ("", *scored(entry.name)[0].names)
     assert twin.fault is None and twin.log is entry.log
-    share, rightly = earned(entry, fault.exploit), earned(twin, fault.exploit)
+    (share,), (rightly,) = (earned(one, fault.exploit) for one in (entry, twin))
     if fault.loses:
         assert share <= fault.earns + 1e-6 and rightly >= 0.95
     else:
