@@ -45,7 +45,7 @@ def earned(entry, *writers):
     groups = [one.group for one in entry.log.drawn()]
     tasks = [(task, rollouts[groups.index(group)]) for group, task in enumerate(entry.log.tasks)]
     tried = [
-        {**row, "completion": write(task), "prompt_id": f"{at} {place}"}
+        {**row, "completion": write(task), **dict.fromkeys(("prompt_id", "rollout_id"), f"{at} {place}")}
         for at, write in enumerate((lambda task: "", *writers))
         for place, (task, row) in enumerate(tasks)
     ]
