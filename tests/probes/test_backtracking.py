@@ -133,10 +133,6 @@ def closed():
 def cached(completion):
     return re.search("z+", completion)
 
-def with_attribute(completion):
-    return with_attribute.pattern.search(completion)
-with_attribute.pattern = re.compile("attribute")
-
 class Scorer:
     OWN = re.compile("class")
     def __init__(self):
@@ -148,11 +144,6 @@ class Scorer:
     @staticmethod
     def plain(completion):
         return re.search("static+", completion)
-
-class Held:
-    function = staticmethod(by_global)
-    def __call__(self, completion):
-        return self.function(completion)
 '''
 OWN = types.SimpleNamespace(__name__="mine")
 exec(USERS, vars(OWN))
@@ -168,13 +159,11 @@ IN_CODE = {
     "two calls in one another": (OWN.of_two, ["a+", "b+"]),
     "in a closure": (OWN.closed(), [r"\d+c", "c+"]),
     "behind a cache": (OWN.cached, ["z+"]),
-    "an attribute of the function": (OWN.with_attribute, ["attribute"]),
     "partial": (functools.partial(OWN.by_default, pattern=re.compile("p+")), [r"\d+", "p+"]),
     "lambda": (lambda completion: re.search("l+", completion), ["l+"]),
     "an object": (OWN.Scorer(), OF_SCORER),
     "a method": (OWN.Scorer().method, OF_SCORER),
     "a static method": (OWN.Scorer.plain, ["static+"]),
-    "held by an object": (OWN.Held(), [OWN.TAGGED.pattern]),
     "the predicate of a gate": (rk.gate(OWN.by_global), [OWN.TAGGED.pattern]),
     "texts that are no patterns": (OWN.without, []),
     "broken ones": (OWN.broken, []),

@@ -132,21 +132,6 @@ def test_a_text_is_certainly_wrong_where_it_states_no_accepted_answer_and_no_num
     assert completions.certainly_wrong(text, SUBJECTS[name]) is expected
 
 
-DESCRIBED = [
-    ((), "nothing at all"),
-    ((Segment(MARK), Segment("\n"), Segment(MARK)), "a wrong answer 2 times"),
-    ((Segment("thus"), Segment(OPENING + CLOSING)), "'thus' and an empty answer"),
-    ((Segment(". ", 300), Segment("<b>so</b>")), "'. ' 300 times and '<b>so</b>'"),
-    ((Segment(f"```{LIST}```"),), "'```', a list with the right answer among wrong ones and '```'"),
-    ((Segment(REASONING), Segment("a b c d e f g " * 3)), "a sentence of reasoning and 'a b c d e"),
-]
-
-
-@pytest.mark.parametrize(("record", "expected"), DESCRIBED)
-def test_what_a_completion_is_made_of_is_said_in_words(record, expected):
-    assert completions.described(record).startswith(f"writing {expected}")
-
-
 # The vocabulary
 
 WORDS = ("hence", "thus")

@@ -10,7 +10,6 @@ from probed import (
     HOSTILE,
     LEAKY,
     ROWS,
-    STRICT,
     example,
     failed,
     finding,
@@ -289,16 +288,3 @@ def test_every_probe_has_a_claim_and_something_to_do_in_one_line_with_primitives
         place = rk
         for name in path.split("."):
             place = getattr(place, name)
-
-
-@pytest.mark.parametrize("code", ["mentioned", "several_marks"])
-def test_what_a_fix_proposes_closes_the_hole(code):
-    assert "rk.extract.tag(" in fix_for(finding(code, family="shotgun"))
-    assert rk.probe(STRICT, ROWS, only=[code], timeout=None).alarms == ()
-
-
-def test_a_reward_that_is_mended_passes_the_cases_of_the_holes_of_the_one_it_replaces():
-    flawed, mended = (rk.load_reward(f"gallery:arithmetic{name}") for name in (".flawed", ""))
-    cases = rk.load_cases(rk.probe(flawed, "gallery:arithmetic", only="padding", timeout=None).cases)
-    assert len(cases) == 3 and rk.check(flawed, cases).failed == 3
-    assert rk.check(mended, cases).misses == ()

@@ -48,21 +48,6 @@ def test_a_budget_that_is_over_leaves_the_rest_untried_and_a_share_of_it_is_kept
     assert tries.left > 0.4
 
 
-def test_rows_stand_beside_their_siblings_where_these_are_given():
-    def share(completion):
-        values = [float(text) for text in completion]
-        return [value / sum(values) for value in values]
-
-    siblings = [[{"completion": "6"}, {"completion": "2"}]] * 2
-    outcomes = tries_of(share, group=True).outcomes([{"completion": "2"}, {"completion": "8"}], siblings)
-    assert [outcome.reward for outcome in outcomes] == [0.2, 0.5]
-
-
-def test_nothing_more_is_tried_when_what_was_looked_for_is_there():
-    outcomes = tries_of(lambda completion: 1.0).outcomes(ROWS, until=lambda outcome: True)
-    assert [outcome is None for outcome in outcomes] == [False, False] + [True] * 18
-
-
 def test_late_calls_end_a_pass_where_patience_is_over_and_a_reward_that_never_comes_back_is_given_up():
     def sleeps(completion):
         if int(completion) % 2:
