@@ -100,7 +100,7 @@ def test_risk_is_the_share_of_the_ceiling_of_the_prompts_and_how_easily_it_is_re
 
 
 def test_a_subject_counts_once_with_its_clearest_attempt():
-    trials = [trial("empty", value, place=place) for place in (0, 1) for value in (1.0, 1.2)]
+    trials = [trial("empty", value, place=place) for place in (0, 1) for value in (1.0, 1.2, 0.9)]
     (made,) = tallied(trials, {0: SCALE, 1: SCALE}, graded={})
     assert (made.tried, len(made.falls), made.size) == (2, 2, 1.0)
 
