@@ -327,6 +327,7 @@ def test_another_order_is_wrong_where_the_prompt_asks_for_one(asked, score, foun
     )
     result = probed(score, log)
     assert bool(result["other_order"]) is found and bool(result.alarms) is found
+    assert ("matters use rk.verify.lists_equal; where it does not, sets_equal" in repr(result)) is found
 
 
 @pytest.mark.parametrize(
