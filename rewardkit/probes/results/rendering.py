@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rewardkit.findings import SEVERITY_MARKS, Example, Finding, counted, percent
 from rewardkit.html.excerpts import Shown, one_line, shown, visible
 from rewardkit.html.markup import card, escaped, html_of, marked, render
+from rewardkit.primitives.messages import turns_before
 from rewardkit.probes.results.baseline import changes
 from rewardkit.probes.results.sentences import fix_for, most
 from rewardkit.probes.results.summary import earnings, ran, tried, verdict
@@ -105,7 +106,8 @@ def _about(example: Example, *, texts: bool = True) -> str:
     earned = f"earns {said}" if ", before " in said else earned
     known = texts and "ground_truth" in example.columns
     truth = f"; truth {one_line(repr(example.columns['ground_truth']), 60)}" if known else ""
-    return f"{about}: {earned}{truth}"
+    turns = one_line(turns_before(example.columns.get("messages")).removesuffix(": "), 60)
+    return f"{about}{f', {turns}' if turns else ''}: {earned}{truth}"
 
 
 def _read(example: Example, finding: Finding, reward: Reward, longest: int = 420) -> Shown | None:
