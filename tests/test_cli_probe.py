@@ -156,6 +156,13 @@ def test_the_cases_that_are_written_miss_for_the_reward_and_hold_for_a_strict_on
     assert (folder / "new.jsonl").read_text().startswith(before)
 
 
+def test_a_finding_without_a_case_to_write_is_told_beside_the_cases(folder):
+    told = run(
+        "mine.py:endless", "log.jsonl", "--only", "hang", "--timeout", "0.5", "--write-cases", "new.jsonl"
+    )
+    assert "0 cases added to new.jsonl; none for 1 finding (hang), as nothing says which rew" in told.stdout
+
+
 def test_a_hang_ends_as_a_finding(folder):
     got = record("mine.py:endless", "log.jsonl", "--only", "hang", "--timeout", "0.5")
     assert [item["code"] for item in got["findings"]] == ["hang"]

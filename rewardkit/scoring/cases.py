@@ -258,9 +258,9 @@ def cases_for(
         case, name = unknown[0]
         rest = sorted({name for _, name in unknown})
         raise CasesError(
-            f"case {case.name!r} expects a score of {name!r}, which reward {reward.name!r} does not have; give "
-            f"cases that were written for it, or hold it to the rest of these with rk.check(reward, cases, "
-            f"ignore={rest}); it has {list(reward.names)}{did_you_mean(name, reward.names)}"
+            f"case {case.name!r} expects a score of {name!r}, which reward {reward.name!r} does not have; "
+            "give cases that were written for it, or hold it to the rest of these with rk.check(reward, "
+            f"cases, ignore={rest}); it has {list(reward.names)}{did_you_mean(name, reward.names)}"
         )
     for case in cases:
         try:
