@@ -52,7 +52,7 @@ def test_a_gate_that_opens_says_how_many_rows_must_be_scored(scored):
     result = run(scored, "whatif", "fine", "--gate", "concise=none")
     assert result.exit_code == 0
     assert "1,330 rows must be scored for 'concise' first" in result.stdout
-    assert "name the reward with --reward" in result.stdout and "run=True" not in result.stdout
+    assert "give --reward REWARD" in result.stdout and "run=True" not in result.stdout
     got = record(run(scored, "whatif", "fine", "--gate", "concise=none", "--json"))
     assert got["to_score"] == {"concise": 1330}
 

@@ -70,9 +70,7 @@ def test_only_probes_that_made_an_attempt_are_said_to_have_run():
     assert f"{len(PROBES) - len(ran(result))} probes do not apply" in repr(result)
     assert "\n1 probe does not apply" in repr(replace(result, made=frozenset(result.probes[1:])))
     late = with_findings(untried={"every_number": 3})
-    assert "Inconclusive: not tried, as the budget was over (budget=..., --budget): every_number" in repr(
-        late
-    )
+    assert "Inconclusive: not tried, as the budget was over (budget=...): every_number" in repr(late)
 
 
 def test_a_reward_that_always_fails_is_not_said_to_have_been_probed():

@@ -67,7 +67,7 @@ def _rest(result: ProbeResult, *, texts: bool = True) -> dict[str, list[str]]:
     """A line each of what could not be decided, of what changed in a baseline, and of what answers earn."""
     open_ = [f"{one_line(item.probe)}: {one_line(item.why, 600)}" for item in result.inconclusive]
     if result.untried:
-        open_.append(f"not tried, as the budget was over (budget=..., --budget): {most([*result.untried])}")
+        open_.append(f"not tried, as the budget was over (budget=...): {most([*result.untried])}")
     changed = list(map(one_line, changes(result)))
     return {"Inconclusive": open_, "Baseline": changed, "What answers earn": earnings(result, texts=texts)}
 
@@ -160,7 +160,7 @@ def _short(result: ProbeResult) -> Iterator[str]:
         if rest[title]:
             yield one_line(f"{title}: {'; '.join(rest[title])}", (2 if alarms else 8) * WIDTH)
     if result.findings:
-        yield "All of it: --verbose, or text(verbose=True)"
+        yield "All of it: text(verbose=True)"
 
 
 def _whole(result: ProbeResult, loaded: str) -> Iterator[str]:
