@@ -306,8 +306,8 @@ SENTENCES = [
     ),
     (finding("hang", evidence={"seconds": 5.0, "what": "brackets", "length": 90_000}), "for brackets."),
     (
-        finding("leakage", evidence={"right": 2.5, "wrong": 1.5, "floor": 0.95, "gain": 0.35}),
-        "earned 35 % of full marks (it earned 1.5, a right one 2.5, the least paid text 0.95).",
+        finding("leakage", evidence={"right": 2.5, "wrong": 1.5, "floor": 0.95, "here": 0.35, "gain": 0.4}),
+        "35 % of full marks (it earned 1.5, a right one 2.5, the least paid text 0.95); 40 % on",
     ),
 ]
 
