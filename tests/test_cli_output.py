@@ -265,6 +265,11 @@ TYPED = [
     ),
     ("diagnose", "label='x y' is no column", "--label 'x y' is no column"),
     ("diagnose", "All: diagnosis.text(verbose=True).", "All: --verbose."),
+    (
+        "forecast",
+        "ask rk.suggest(rk.diagnose(scores, label=...)) why",
+        "ask rewardkit diagnose SCORES --label COLUMN why",
+    ),
     ("whatif", "give run=True to score it", "give --reward REWARD to score it"),
     (
         "probe",

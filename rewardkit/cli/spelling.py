@@ -17,15 +17,15 @@ PHRASES = {
     "rk.compare(a, b)": "rewardkit compare A B",
     "rk.score(reward, rollouts)": "rewardkit score REWARD ROLLOUTS",
     "rk.suggest(comparison.b)": "rewardkit diagnose B",
-    "rk.suggest(rk.diagnose(scores, label=...))": "rewardkit diagnose SCORES",
+    "rk.suggest(rk.diagnose(scores, label=...))": "rewardkit diagnose SCORES --label COLUMN",
 }
 """What Python has other words for -> how a shell says it."""
 
 SAID = re.compile(
-    r"^\s*\| .*"  # a line of a completion
+    r"^ *+\| .*"  # a line of a completion
     rf"|(?P<phrase>{'|'.join(map(re.escape, PHRASES))})"
-    r"|(?:rk\.)?(?:load_rollouts\(\.\.\., |(?:\w+\.)?text\()(?P<inner>\w+)=[^()]*\)"
-    r"|[\w.]+\((?:[^()]|\([^()]*\))*\)"  # any other call is Python to write
+    r"|(?<![\w.])(?:rk\.)?(?:load_rollouts\(\.\.\., |(?:\w++\.)?text\()(?P<inner>\w+)=[^()]*\)"
+    r"|(?<![\w.])[\w.]++\((?:[^()]|\([^()]*\))*+\)"  # any other call is Python to write
     r"|(?<![\w.-])(?P<keyword>\w+)=(?P<value>\{'(?P<key>\w+)': \.\.\.\}|\{\.\.\.\}|\.\.\.|True"
     r"|(?P<number>\d+))?(?P<space> ?)",
     re.MULTILINE,
