@@ -80,8 +80,11 @@ PATTERN = r"^(\d ){5}"
 
 def test_the_text_is_the_suspicion_in_words():
     scores = rk.load_scores("scored")
-    assert run("scored", "--pattern", PATTERN).stdout == f"{suspect(scores, pattern=PATTERN)}\n"
-    assert run("scored/scores.parquet", "--like", "3").stdout == f"{suspect(scores, like=3)}\n"
+    for told, *asked in [
+        (suspect(scores, pattern=PATTERN), "scored", "--pattern", PATTERN),
+        (suspect(scores, like=3), "scored/scores.parquet", "--like", "3"),
+    ]:
+        assert run(*asked).stdout == f"{told}\n".replace("patched=...", "--patched REWARD")
 
 
 def test_the_json_is_its_record():
@@ -141,7 +144,7 @@ def test_none_found_is_no_failure():
         (("scored", "--like", "3", "--pattern", "a"), "give --like ID or --pattern REGEX; not both"),
         (
             ("scored", "--like=-1"),
-            "like='-1' is no rollout_id of these scores, which have ones such as 0; give",
+            "--like '-1' is no rollout_id of these scores, which have ones such as 0; give",
         ),
         (("scored", "--pattern", "a", "--patched", "nowhere.py"), "there is no reward file 'nowhere.py'"),
         (("nowhere", "--pattern", "a"), "there is no file 'nowhere'"),
