@@ -139,7 +139,7 @@ class CheckResult:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row a miss: case, what, expected, got, completion, ground_truth, fields, status, why."""
+        """One row a miss: case, what, expected, got, completion, ground_truth, fields, status, why, turns."""
         return pd.DataFrame(map(vars, self.misses), columns=list(Miss.__dataclass_fields__), dtype=object)
 
     def record(self) -> dict[str, Any]:

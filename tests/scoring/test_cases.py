@@ -264,5 +264,5 @@ def test_a_case_of_messages_is_of_the_last_assistant_turn():
     messages = [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}]
     (case,) = rk.load_cases([{"messages": messages, "reward": 1}])
     assert case.columns["completion"] == "4"
-    (miss,) = misses(case)
-    assert (miss.turns, "; after user: completion '4')" in str(miss)) == ("after user: ", True)
+    result = rk.check(REWARD, [case])
+    assert "; after user: completion '4')" in repr(result) and "after user: 4<" in result._repr_html_()
