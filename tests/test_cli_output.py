@@ -270,6 +270,8 @@ TYPED = [
         "ask rk.suggest(rk.diagnose(scores, label=...)) why",
         "ask rewardkit diagnose SCORES --label COLUMN why",
     ),
+    ("whatif", "All: diagnosis.text(verbose=True).", "All: --json."),
+    ("sample", "name it with columns={'prompt': ...} (known", "name it with --prompt COLUMN (known"),
     ("whatif", "give run=True to score it", "give --reward REWARD to score it"),
     (
         "probe",

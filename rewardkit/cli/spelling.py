@@ -40,14 +40,18 @@ def as_typed(text: str, command: click.Command | None, *, all_of_it: bool = Fals
     """
     named = [item for item in command.params if isinstance(item, click.Option)] if command else []
     options = {KEYWORDS.get(str(item.name), str(item.name)): item for item in reversed(named)}
+    if "json" in options:
+        options.setdefault("verbose", options["json"])  # which has all of it, too
 
     def typed(found: re.Match[str]) -> str:
         if found["phrase"]:
             return PHRASES[found["phrase"]]
-        option = options.get(found["inner"] or found["keyword"] or "")
+        option, key = options.get(found["inner"] or found["keyword"] or ""), found["key"]
+        if option is None and key in options:  # an option of its own for a column
+            option, key = options[key], None
         if option is None or not (found["inner"] or found["value"] or all_of_it):
             return found[0]
-        value = f"{found['key']}=..." if found["key"] else found["number"] or option.metavar
+        value = f"{key}=..." if key else found["number"] or option.metavar
         told = option.opts[-1] + (f" {value}" if value and (found["inner"] or found["value"]) else "")
         return told + (found["space"] or " " * (not found["inner"] and not found["value"]))
 
