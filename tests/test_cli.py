@@ -262,7 +262,7 @@ BAD = [
     (("score", "small.py", "text.txt"), "ends in '.txt'"),
     (("score", "small.py", "named.jsonl"), "'size' is a component and also a column"),
     (("score", GALLERY, "rollouts.jsonl"), "asks for 'ground_truth'"),
-    (("score", "small.py", "rollouts.jsonl", "--column", "completion=txt"), "columns= asks for 'txt'"),
+    (("score", "small.py", "rollouts.jsonl", "--column", "completion=txt"), "--column asks for 'txt'"),
     (("score", "small.py", "rollouts.jsonl", "--group", "promt"), "did you mean 'prompt'?"),
     (("check", "nowhere.py", "cases.jsonl"), "there is no reward file"),
     (("check", "small.py", "nowhere.jsonl"), "there is no case file"),

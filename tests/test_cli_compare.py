@@ -8,6 +8,7 @@ from click.testing import CliRunner
 import rewardkit as rk
 from rewardkit.analysis.compare import compare
 from rewardkit.cli import main
+from rewardkit.cli.spelling import as_typed
 
 GALLERY = "gallery:arithmetic"
 SMALL = """
@@ -101,7 +102,8 @@ def test_the_json_has_the_fields_of_the_design():
 
 
 def test_the_text_is_the_comparison_in_words():
-    assert run("compare", "flawed", "good").stdout == f"{compare(*map(rk.load_scores, ['flawed', 'good']))}\n"
+    told = str(compare(*map(rk.load_scores, ["flawed", "good"])))
+    assert run("compare", "flawed", "good").stdout == f"{as_typed(told, main.commands['compare'])}\n"
 
 
 def test_a_parquet_file_stands_for_its_folder():

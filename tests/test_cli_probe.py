@@ -123,6 +123,13 @@ def test_what_is_accepted_fails_no_more_keeps_its_reason_and_is_told_when_it_is_
     assert record(*arguments)["stale"]
 
 
+def test_a_finding_without_a_case_to_write_is_told_beside_the_cases(folder):
+    told = run(
+        "mine.py:endless", "log.jsonl", "--only", "hang", "--timeout", "0.5", "--write-cases", "new.jsonl"
+    )
+    assert "0 cases added to new.jsonl; none for 1 finding (hang), as nothing says which rew" in told.stdout
+
+
 def test_cases_are_probed_too_or_alone_and_a_hang_ends_as_a_finding(folder):
     assert record("mine.py:strict", "--cases", "cases.jsonl", *FAST)["subjects"] == 1
     assert record("mine.py:strict", "log.jsonl", "--cases", "cases.jsonl", *FAST)["subjects"] == 5

@@ -65,8 +65,12 @@ def record(*arguments):
 
 def test_the_text_is_the_suspicion_in_words_and_none_found_is_no_failure():
     scores = rk.load_scores("scored")
-    assert run("scored", "--pattern", PATTERN).stdout == f"{suspect(scores, pattern=PATTERN)}\n"
-    assert run("scored/scores.parquet", "--like", "3").stdout == f"{suspect(scores, like=3)}\n"
+    assert run("scored", "--pattern", PATTERN).stdout == f"{suspect(scores, pattern=PATTERN)}\n".replace(
+        "patched=...", "--patched REWARD"
+    )
+    assert run("scored/scores.parquet", "--like", "3").stdout == f"{suspect(scores, like=3)}\n".replace(
+        "patched=...", "--patched REWARD"
+    )
     none = run("scored", "--pattern", "no such text")
     assert none.exit_code == 0 and "none of 160 completions match the pattern 'no such text'" in none.stdout
 
@@ -103,7 +107,7 @@ def test_the_log_of_a_trainer_is_read_with_its_own_scores():
     [
         ("scored", "give --like ID or --pattern REGEX; neither is there"),
         ("scored --like 3 --pattern a", "give --like ID or --pattern REGEX; not both"),
-        ("scored --like=-1", "like='-1' is no rollout_id of these scores, which have ones such as 0; give"),
+        ("scored --like=-1", "--like '-1' is no rollout_id of these scores, which have ones such as 0; give"),
         ("scored --pattern a --patched nowhere.py", "there is no reward file 'nowhere.py'"),
         ("nowhere --pattern a", "there is no file 'nowhere'"),
         ("scored --pattern a --column completion=text", "'scored' is scored already"),

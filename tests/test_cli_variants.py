@@ -52,7 +52,7 @@ def test_a_gate_that_opens_says_how_many_rows_must_be_scored(scored):
     result = run(scored, "whatif", "fine", "--gate", "concise=none")
     assert result.exit_code == 0
     assert "1,330 rows must be scored for 'concise' first" in result.stdout
-    assert "name the reward with --reward" in result.stdout and "run=True" not in result.stdout
+    assert "give --reward REWARD" in result.stdout and "run=True" not in result.stdout
     got = record(run(scored, "whatif", "fine", "--gate", "concise=none", "--json"))
     assert got["to_score"] == {"concise": 1330}
 
@@ -189,7 +189,7 @@ def test_a_number_is_a_text_where_the_column_holds_texts(scored):
         (("diagnose", "fine", "--seed", "-1"), "-1 is not in the range x>=0"),
         (("forecast", "fine", "--seed", "-1"), "-1 is not in the range x>=0"),
         (("compare", "fine", "flawed", "--seed", "-1"), "-1 is not in the range x>=0"),
-        (("diagnose", "fine", "--by", "good"), "by='good' differs among the siblings of"),
+        (("diagnose", "fine", "--by", "good"), "--by 'good' differs among the siblings of"),
         (("whatif", "nowhere", "--weight", "a=1"), "there is no file 'nowhere'"),
         (("forecast", "nowhere"), "there is no file 'nowhere'"),
         (("forecast", "fine", "--label", "god"), "did you mean 'good'?"),
@@ -201,7 +201,7 @@ def test_a_number_is_a_text_where_the_column_holds_texts(scored):
         (("report", "--rollouts", GALLERY, "--reward", GALLERY, "--label", "god", "-o", "pages"),
          "the rollouts have no column 'god'"),
         (("report", "--rollouts", GALLERY, "--reward", GALLERY, "--by", "prompt", "--redact", "-o", "pages"),
-         "by=['prompt'] names the slices by texts"),
+         "--by ['prompt'] names the slices by texts"),
         (("report", "--rollouts", GALLERY, "--reward", GALLERY, "--by", "tsk", "-o", "pages"),
          "did you mean 'task'?"),
     ],

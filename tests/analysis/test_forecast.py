@@ -289,7 +289,7 @@ def test_what_is_printed_begins_with_what_moves_and_ends_with_what_to_do(good):
     assert title.startswith("'arithmetic-v1' selects for: correct from 0.169 to 0.54")
     for words in ("best of 8, KL at most 1.20", "0.54 (", f"Limit: {LIMITS[0]}"):
         assert any(words in line for line in lines)
-    assert len(lines) < 20 and lines[-1].startswith("  Next: name a trusted column as label=")
+    assert len(lines) < 20 and lines[-1].startswith("  Next: name a trusted column with label=")
     for sign, step in ((1, "the label rises"), (-1, "the label does not rise")):
         found = forecast(rewarded(REWARDS, GROUPS, right=sign * FIGURE), label="right")
         assert found.page.lines[-1].startswith(f"Next: {step}") and "label 'right' from" in found.verdict

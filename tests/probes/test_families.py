@@ -26,8 +26,15 @@ def test_a_planted_hole_is_found_by_its_probe_and_a_strict_reward_stands_it(plan
 def test_every_probe_that_expects_a_wrong_answer_to_fail_has_a_planted_hole():
     asked = [item for item in PROBES if item.family != "equivalents"]
     holes = {item.name for item in asked if item.expects in ("wrong", "right", "mark")}
-    elsewhere = {"other_item", "other_order", "copied_block"}  # test_structured_truths.py
+    elsewhere = {"other_item", "other_order", "copied_block", "repeated_turns"}  # on data of their own
     assert holes == {item.probe for item in PLANTED} | elsewhere
+
+
+@pytest.mark.parametrize(("name", "alarms"), [("busy", ["repeated_turns"]), ("reward", [])])
+def test_calls_that_are_paid_without_an_end_are_high_and_found_on_eight_prompts(name, alarms):
+    result = rk.probe(rk.load_reward(f"gallery:tool_use.{name}"), "gallery:tool_use", timeout=None)
+    assert [item.code for item in result.alarms] == alarms
+    assert all((item.severity, item.n) == ("high", 8) for item in result.alarms)
 
 
 @pytest.mark.parametrize("data", [name for name in DATA if name != "thousands"])

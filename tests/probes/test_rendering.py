@@ -68,7 +68,7 @@ def test_only_probes_that_made_an_attempt_are_said_to_have_run():
     assert set(ran(result)) - {"patterns"} == making
     assert f"{len(PROBES) - len(ran(result))} probes do not apply" in repr(result)
     late = repr(with_findings(untried={"every_number": 3}))
-    assert "Inconclusive: not tried, as the budget was over (budget=..., --budget): every_number" in late
+    assert "Inconclusive: not tried, as the budget was over (budget=...): every_number" in late
     failing = rk.probe(FAILING, ROWS, timeout=None)
     assert ran(failing) == () and f"Tried: {failing.calls} calls\n" in repr(failing)
     assert verdict(failing) == "1 broken contract (high)"
@@ -243,7 +243,7 @@ def order(says, **options):
 FAILS = {"found": 3, "tried": 40, "reason": "ValueError: no"}
 SAME = {"value": 0.5, "found": 1200, "tried": 1200, "unjudged": 0}
 HANGS = {"seconds": 5.0, "what": "brackets"}
-LEAKS = {"right": 2.5, "wrong": 1.5, "floor": 0.95, "gain": 0.35}
+LEAKS = {"right": 2.5, "wrong": 1.5, "floor": 0.95, "here": 0.35, "gain": 0.4}
 ONE_LOST = {"lost": "**4**", "rollouts": 1, "unpaid": "**4** (1)"}
 ON_FOUR = "on 4 of 4 prompts"
 SENTENCES = [
@@ -265,7 +265,7 @@ SENTENCES = [
     (finding("loses_notation", evidence=ONE_LOST), "for **4**. 1 right rollout went unpaid: **4** (1)."),
     (finding("hang", evidence=HANGS | {"length": 900}), "Hangs. There was no score within 5 s for br"),
     (finding("hang", evidence=HANGS | {"length": 90_000}), "for brackets."),
-    (finding("leakage", evidence=LEAKS), "earned 35 % of full marks (it earned 1.5, a right one 2.5, "),
+    (finding("leakage", evidence=LEAKS), "right one 2.5, the least paid text 0.95); 40 % on"),
 ]
 
 

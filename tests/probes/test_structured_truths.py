@@ -274,6 +274,11 @@ def test_a_hole_is_found_whatever_the_truth_looks_like_and_its_sound_twin_is_sil
         assert sound.calibration.modes == {"": "truth"} and sound.calibration.subjects and not sound.alarms
 
 
+def test_of_another_order_both_comparisons_are_named():
+    told = repr(probed(same_set, ordering("Sort by length")))
+    assert "matters use rk.verify.lists_equal; where it does not, sets_equal" in told
+
+
 def last_line(completion, ground_truth):
     """What stands behind the last "Answer:", or there between the first two dollars."""
     answer = completion.rpartition("Answer:")[2].strip()
