@@ -242,7 +242,7 @@ BAD = [  # what can be wrong with a reward, rollouts or cases is tested with the
     (("score", "small.py", "broken.jsonl"), "no usable row; line 1: broken JSON"),
     (("score", "small.py", "named.jsonl"), "'size' is a component and also a column"),
     (("score", GALLERY, "rollouts.jsonl"), "asks for 'ground_truth'"),
-    (("score", "small.py", "rollouts.jsonl", "--column", "completion=txt"), "columns= asks for 'txt'"),
+    (("score", "small.py", "rollouts.jsonl", "--column", "completion=txt"), "--column asks for 'txt'"),
     (("score", "small.py", "rollouts.jsonl", "--group", "promt"), "did you mean 'prompt'?"),
     (("check", "nowhere.py", "cases.jsonl"), "there is no reward file"),
     (("check", "small.py", "nowhere.jsonl"), "there is no case file"),

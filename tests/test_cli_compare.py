@@ -8,6 +8,7 @@ from click.testing import CliRunner
 import rewardkit as rk
 from rewardkit.analysis.compare import compare
 from rewardkit.cli import main
+from rewardkit.cli.spelling import as_typed
 
 GALLERY = "gallery:arithmetic"
 SMALL = """
@@ -99,7 +100,8 @@ def test_the_json_has_the_fields_of_the_design():
     assert got["rank_agreement"]["value"] == found.ranks["value"]
     assert (got["a"]["reward"], got["b"]["reward"]) == ("arithmetic-flawed", "arithmetic-v1")
     assert got["verdict"] == found.verdict
-    assert run("compare", "flawed/scores.parquet", "good").stdout == f"{found}\n"
+    told = as_typed(str(found), main.commands["compare"])
+    assert run("compare", "flawed/scores.parquet", "good").stdout == f"{told}\n"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from rewardkit.cli import main
 from rewardkit.cli.group import JOBS
+from rewardkit.cli.spelling import as_typed
 from rewardkit.notebook.report import report
 
 HOSTILE = {
@@ -233,3 +234,46 @@ def test_the_script_for_a_shell_is_printed(shell):
         told = CliRunner(env=asked).invoke(main, prog_name="rewardkit").stdout
         assert told == "plain,gallery:gsm8k\n"
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+TYPED = [
+    (
+        "score",
+        "name it with columns={'completion': ...} (known",
+        "name it with --column completion=... (known",
+    ),
+    (
+        "score",
+        "with load_rollouts(..., columns={...}) or join=...",
+        "with --column NAME=SOURCE or --join TRAIN",
+    ),
+    (
+        "diagnose",
+        "group= asks for 'x'; name weights={...}",
+        "--group asks for 'x'; name --log-weight NAME=NUMBER",
+    ),
+    ("diagnose", "label='x y' is no column", "--label 'x y' is no column"),
+    ("diagnose", "All: diagnosis.text(verbose=True).", "All: --verbose."),
+    (
+        "forecast",
+        "ask rk.suggest(rk.diagnose(scores, label=...)) why",
+        "ask rewardkit diagnose SCORES --label COLUMN why",
+    ),
+    ("whatif", "All: diagnosis.text(verbose=True).", "All: --json."),
+    ("sample", "name it with columns={'prompt': ...} (known", "name it with --prompt COLUMN (known"),
+    ("whatif", "give run=True to score it", "give --reward REWARD to score it"),
+    (
+        "probe",
+        "leakage=..., expects_partial=True, budget=90",
+        "--leakage SHARE, --expects-partial, --budget 90",
+    ),
+    ("probe", 'rk.Component(..., columns={"a": "b"}, timeout=...)', ""),
+    ("probe", "       | label=... is what the completion says", ""),
+    ("check", "label=... is no option of this command", ""),
+]
+
+
+@pytest.mark.parametrize(("command", "said", "typed"), TYPED)
+def test_what_a_sentence_names_as_python_has_it_is_written_as_the_option_and_code_stays(command, said, typed):
+    assert as_typed(said, main.commands[command], all_of_it=True) == (typed or said)
+    assert as_typed("<a label='x'>", main.commands["diagnose"]) == "<a label='x'>"  # of a completion

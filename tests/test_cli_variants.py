@@ -51,7 +51,7 @@ def test_a_gate_that_opens_says_how_many_rows_must_be_scored(scored):
     assert result.exit_code == 0
     closed = rk.load_scores(scored / "fine").counts["concise"]["gated"]
     assert f"{closed} rows must be scored for 'concise' first" in result.stdout
-    assert "name the reward with --reward" in result.stdout and "run=True" not in result.stdout
+    assert "give --reward REWARD" in result.stdout and "run=True" not in result.stdout
     got = record(run(scored, "whatif", "fine", "--gate", "concise=none", "--json"))
     assert got["to_score"] == {"concise": closed}
 
@@ -169,7 +169,7 @@ def test_a_number_is_a_text_where_the_column_holds_texts(scored):
         (("whatif", "fine", "--gate", "concise=task==1"), "would never open: no row has task=1; there are"),
         (("whatif", "fine", "--gate", "concise=correct==0.3"), "no row has correct=0.3; there are 0.0, 1.0"),
         (("whatif", "fine", "--weight", "concise=1", "--seed", "-1"), "-1 is not in the range x>=0"),
-        (("diagnose", "fine", "--by", "good"), "by='good' differs among the siblings of"),
+        (("diagnose", "fine", "--by", "good"), "--by 'good' differs among the siblings of"),
         (("forecast", "nowhere"), "there is no file 'nowhere'"),
         (("forecast", "fine", "--follow", "text"), "column 'text' holds 'some'"),
         (("forecast", "fine", "--plot", "f.txt"), "'f.txt' is no picture; its name ends"),
@@ -179,7 +179,7 @@ def test_a_number_is_a_text_where_the_column_holds_texts(scored):
         (("report", "--rollouts", GALLERY, "--reward", GALLERY, "--label", "god", "-o", "pages"),
          "the rollouts have no column 'god'"),
         (("report", "--rollouts", GALLERY, "--reward", GALLERY, "--by", "prompt", "--redact", "-o", "pages"),
-         "by=['prompt'] names the slices by texts"),
+         "--by ['prompt'] names the slices by texts"),
         (("report", "--rollouts", GALLERY, "--reward", GALLERY, "--by", "tsk", "-o", "pages"),
          "did you mean 'task'?"),
     ],

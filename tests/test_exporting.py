@@ -264,6 +264,15 @@ def test_a_function_called_as_the_trainers_makes_room_for_it(tmp_path):
     assert python(code, tmp_path).strip() == b"twice"
 
 
+def test_a_file_that_defines_its_reward_stands_in_the_new_one_once_and_under_its_name(tmp_path):
+    own = "import rewardkit as rk\n\ndef short(completion):\n    return len(completion) < 9\n\nmine = "
+    (tmp_path / "own.py").write_text(f'{own}rk.Reward("r", components=[rk.Component("short", short)])\n')
+    made = export(rk.load_reward(f"{tmp_path / 'own.py'}:mine"), to="trl", path=tmp_path / "new.py")
+    text = made.path.read_text()
+    assert [text.count(said) for said in ("import rewardkit as rk", "rk.Reward(", "_reward = ")] == [1, 1, 0]
+    assert "rk.targets.trl.Combined(mine)" in text and loaded(made.path).r(["?"], ["short"]) == [1.0]
+
+
 def test_separate_functions_give_scores_and_the_weights_go_to_the_trainer(tmp_path):
     made = export(arithmetic(), to="trl", path=tmp_path / "mine.py", separate=True)
     assert f"reward_weights={list(arithmetic().weights.values())!r}" in made.usage

@@ -38,40 +38,31 @@ def paid(name, answer, truth):
 ORDINARY = "The sum of the pens is the sum of the red and the blue. The answer is 7."
 
 
+FAR = (("5000", "-5000"), ("100", "-100"), ("0", "0"), ("-1", "1"), ("-5000", "5000"))
+WRONG = [
+    # half for any answer: agent-tunix, "Reward Always 0.0"; for form alone: siiRL, "Multi-stage Scoring"
+    *((answer, "72") for answer in ("70", "7", "-72", "72.01", "71.999999", "0", "720", "abc", "")),
+    # `if ground_truth in solution_str`, in many a function for verl; SQuAD's `normalize_answer` of "1.5"
+    *(("1.5", "15"), ("15", "1.5"), ("3-5", "35"), ("15", "5"), ("51", "5"), ("5", "15"), ("5.5", "5")),
+    *(("0.5", "5"), ("-5", "5"), ("1,500", "500"), ("5", "5.05"), ("0.001", "0")),
+    *((answer, "-100") for answer, _ in FAR),
+]
+"""Answer, truth."""
+
+
 @pytest.mark.parametrize("name", FORMS)
-def test_a_truth_of_0_is_graded_like_any_other(name):
+def test_a_truth_of_0_or_below_is_graded_like_any_other_and_a_wrong_answer_in_perfect_form_earns_little(name):
     """Partial credit divided by the truth: agent-tunix, "Math Problem Correctness"; Unsloth's notebooks."""
     assert paid(name, "0", "0").reward == pytest.approx(paid(name, "7", "7").reward)
     assert paid(name, "3", "0").reward == pytest.approx(paid(name, "3", "900").reward)
-    assert paid(name, "0.001", "0").reward < 0.5 * paid(name, "0", "0").reward
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_a_negative_truth_earns_no_more_for_a_far_answer_than_a_positive_one(name):
-    """`abs(predicted - expected) / expected <= 0.1` pays any answer: agent-tunix, as above."""
-    for answer, mirrored in (("5000", "-5000"), ("100", "-100"), ("0", "0"), ("-1", "1"), ("-5000", "5000")):
-        found = paid(name, answer, "-100").reward
-        assert found == pytest.approx(paid(name, mirrored, "100").reward), answer
-        assert found < 0.5 * paid(name, "-100", "-100").reward, answer
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_a_wrong_answer_in_perfect_form_earns_less_than_half_of_a_right_one(name):
-    """Half for any answer: agent-tunix, "Reward Always 0.0"; for form alone: siiRL, "Multi-stage Scoring"."""
-    for answer in ("70", "7", "-72", "72.01", "71.999999", "0", "720", "abc", ""):
-        assert paid(name, answer, "72").reward < 0.5 * paid(name, "72", "72").reward, answer
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_a_part_of_the_digits_earns_what_any_wrong_number_earns(name):
-    """`if ground_truth in solution_str`, in many a function for verl; SQuAD's `normalize_answer` of "1.5"."""
+    for answer, mirrored in FAR:
+        assert paid(name, answer, "-100").reward == pytest.approx(paid(name, mirrored, "100").reward), answer
     primary = rk.load_reward(f"gallery:{name}").primary
-    for answer, truth in (
-        ("1.5", "15"), ("15", "1.5"), ("3-5", "35"), ("15", "5"), ("51", "5"), ("5", "15"), ("5.5", "5"),
-        ("0.5", "5"), ("-5", "5"), ("1,500", "500"), ("5", "5.05"),
-    ):  # fmt: skip
-        assert paid(name, answer, truth).reward < 0.5 * paid(name, truth, truth).reward, answer
-        assert paid(name, answer, truth).scores[primary] == 0.0, answer
+    for answer, truth in WRONG:
+        wrong = paid(name, answer, truth)
+        assert wrong.reward < 0.5 * paid(name, truth, truth).reward, (answer, truth)
+        if truth not in ("0", "-100", "72"):  # near ones may earn a part
+            assert wrong.scores[primary] == 0.0, (answer, truth)
 
 
 def test_line_breaks_are_no_steps_and_a_right_answer_without_the_marker_earns_more_than_form():
@@ -92,40 +83,40 @@ def test_being_right_is_worth_more_than_form_at_every_step(step):
 
 
 EMPTY_FORM = "<evidence></evidence><reasoning></reasoning><check></check><answer>15</answer>"
+TWENTY = "I will try again. " * 20
+ALL, FEW = pytest.approx(0.95, abs=0.05), pytest.approx(0.05, abs=0.05)
+SCORES = [
+    # a part of a word is not the word, a part of a number not the number: siiRL, "Keyword Matching"
+    ("multiple_choice", None, "The answer is Because.", "B", 0.0),
+    ("multiple_choice", None, "The answer is not known; B.C. is a time.", "B", 0.0),
+    ("json_record", None, '{"vendor": "Ada & Sons"}', '{"vendor": "Ada"}', 0.0),
+    ("strict_format", None, EMPTY_FORM, "5", 0.0),
+    ("shaped", "reasoning", "Firsthand, authentic. The answer is 7.", "7", 0.0),
+    ("keywords", "terms", "Bluebells, atmospheres and wavelengths, backscattering.", "7", 0.0),
+    # repeated words are no repetition: agent-tunix, "Guidance Rewards"
+    ("arithmetic", "repetition", ORDINARY, "7", 0.0),
+    ("shaped", "repetition", ORDINARY, "7", 0.0),
+    ("keywords", "stuffing", ORDINARY, "7", FEW),  # "the sum of" comes twice
+    ("arithmetic", "repetition", TWENTY, "7", ALL),
+    ("shaped", "repetition", TWENTY, "7", ALL),
+    ("keywords", "stuffing", TWENTY, "7", ALL),
+    # right answers that siiRL, "Regex Validation", does not read in full
+    ("chinese", "correct", "答案是：3.5", "3.5", 1.0),  # cut at its point
+    ("chinese", "correct", "答案是：-3", "-3", 1.0),  # a negative number is none
+    ("chinese", "correct", "答案是42。", "42", 1.0),  # no answer without a colon
+    ("chinese", "correct", "答案是：8。不对，答案是：7。", "7", 1.0),  # the first counts
+    ("chinese", "correct", "答案为：１２", "12", 1.0),  # full-width digits are others
+    ("chinese", "correct", "答案是：1,200", "1200", 1.0),  # cut at its comma
+    # nor siiRL's custom_gsm8k_reward.py
+    ("gsm8k", "strict", "#### 42.", "42", 1.0),  # a full stop becomes a part of the number
+    ("gsm8k", "strict", "#### $42", "42", 1.0),  # a currency sign hides it
+    ("gsm8k", "strict", "####42", "42", 1.0),  # the space has to be there
+    ("gsm8k", "strict", "#### 70\nNo:\n#### 42", "42", 1.0),  # the first mark counts
+    ("gsm8k", "strict", "#### 42.0", "42", 1.0),  # numbers are compared as text
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "component", "completion", "truth", "score"),
-    [
-        # a part of a word is not the word, a part of a number not the number: siiRL, "Keyword Matching"
-        ("multiple_choice", None, "The answer is Because.", "B", 0.0),
-        ("multiple_choice", None, "The answer is not known; B.C. is a time.", "B", 0.0),
-        ("json_record", None, '{"vendor": "Ada & Sons"}', '{"vendor": "Ada"}', 0.0),
-        ("strict_format", None, EMPTY_FORM, "5", 0.0),
-        ("shaped", "reasoning", "Firsthand, authentic. The answer is 7.", "7", 0.0),
-        ("keywords", "terms", "Bluebells, atmospheres and wavelengths, backscattering.", "7", 0.0),
-        # repeated words are no repetition: agent-tunix, "Guidance Rewards"
-        ("arithmetic", "repetition", ORDINARY, "7", 0.0),
-        ("shaped", "repetition", ORDINARY, "7", 0.0),
-        ("keywords", "stuffing", ORDINARY, "7", pytest.approx(0.05, abs=0.05)),  # "the sum of" comes twice
-        ("arithmetic", "repetition", "I will try again. " * 20, "7", pytest.approx(0.95, abs=0.05)),
-        ("shaped", "repetition", "I will try again. " * 20, "7", pytest.approx(0.95, abs=0.05)),
-        ("keywords", "stuffing", "I will try again. " * 20, "7", pytest.approx(0.95, abs=0.05)),
-        # right answers that siiRL, "Regex Validation", does not read in full
-        ("chinese", "correct", "答案是：3.5", "3.5", 1.0),  # cut at its point
-        ("chinese", "correct", "答案是：-3", "-3", 1.0),  # a negative number is none
-        ("chinese", "correct", "答案是42。", "42", 1.0),  # no answer without a colon
-        ("chinese", "correct", "答案是：8。不对，答案是：7。", "7", 1.0),  # the first counts
-        ("chinese", "correct", "答案为：１２", "12", 1.0),  # full-width digits are others
-        ("chinese", "correct", "答案是：1,200", "1200", 1.0),  # cut at its comma
-        # nor siiRL's custom_gsm8k_reward.py
-        ("gsm8k", "strict", "#### 42.", "42", 1.0),  # a full stop becomes a part of the number
-        ("gsm8k", "strict", "#### $42", "42", 1.0),  # a currency sign hides it
-        ("gsm8k", "strict", "####42", "42", 1.0),  # the space has to be there
-        ("gsm8k", "strict", "#### 70\nNo:\n#### 42", "42", 1.0),  # the first mark counts
-        ("gsm8k", "strict", "#### 42.0", "42", 1.0),  # numbers are compared as text
-    ],
-)
+@pytest.mark.parametrize(("name", "component", "completion", "truth", "score"), SCORES)
 def test_a_completion_gets_the_score_that_it_deserves(name, component, completion, truth, score):
     reward = rk.load_reward(f"gallery:{name}")
     assert reward(completion=completion, ground_truth=truth).scores[component or reward.primary] == score

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -180,3 +181,12 @@ def test_an_unknown_trainer_and_one_that_does_not_fit_end_in_one_line(trl):
     said = run(*given, "--as", "verl", status=2)
     assert "cannot be read as verl" in said and said.count("\n") == 1
     assert "read as TRL" in run(*given, "--as", "trl")
+
+
+def test_the_lines_of_the_readme_on_bundled_data_run_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    readme = Path(__file__).parents[1] / "README.md"
+    lines = re.findall(r"(?m)^    rewardkit ([^#\n]*\b(?:sums|busy)\b[^#\n]*)", readme.read_text())
+    said = [run(*line.split()) for line in lines]
+    assert [line.split()[0] for line in lines] == ["new", "probe", "check", "export", "score", "suspect"]
+    assert "20 of 20 cases passed" in said[2] and "Paid. 25 of 320" in said[5]

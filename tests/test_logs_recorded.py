@@ -259,7 +259,7 @@ def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(fol
         ("diagnose dump --log-weight scor=1", "the weights name 'scor'; "),
         (
             "diagnose plain.jsonl",
-            "['n']: name those to take (weights={...}, --log-weight NAME=NUMBER), or give a reward",
+            "['n']: name those to take (--log-weight NAME=NUMBER), or give a reward",
         ),
         ("diagnose dump --log-weight score=high", "score='high' is not a number"),
         ("diagnose dump --on uid", "give --join too"),

@@ -152,11 +152,11 @@ class Diagnosis:
         """A verdict and the three findings that matter most; `verbose`: all of them."""
         return self.page(verbose=verbose).text
 
-    def page(self, *, verbose: bool = False, path: str = "") -> Page:
-        """What was found, as a page; for a terminal `path` names the scores."""
+    def page(self, *, verbose: bool = False) -> Page:
+        """What was found, as a page."""
         on = f"{counted(len(self.scores), 'rollout')}, {self.training}."
         name, found = self.scores.reward.name, self.findings
-        return diagnosis_page(name, on, found, self.views, verbose=verbose, path=path)
+        return diagnosis_page(name, on, found, self.views, verbose=verbose)
 
     def __repr__(self) -> str:
         return self.text()

@@ -149,7 +149,7 @@ class Forecast:
     @property
     def _next(self) -> str:
         if (label := self.best_of.curves.get("label")) is None:
-            return "name a trusted column as label=..., to see whether what it selects is what you want"
+            return "name a trusted column with label=..., to see whether what it selects is what you want"
         if label.change_low[-1] > 0:
             return "the label rises with the reward; rk.compare(a, b) says whether another one does better"
         return "the label does not rise with the reward; ask rk.suggest(rk.diagnose(scores, label=...)) why"

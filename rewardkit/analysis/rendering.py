@@ -30,12 +30,11 @@ def named(codes: Iterable[str]) -> str:
 
 
 def diagnosis_page(
-    name: str, on: str, findings: Sequence[Finding], views: Sequence[View], *, verbose: bool, path: str
+    name: str, on: str, findings: Sequence[Finding], views: Sequence[View], *, verbose: bool
 ) -> Page:
     """The verdict on a reward, `on` what it was found, and the findings that matter most, or all.
 
-    The HTML folds the other findings and has a table of the components of each view. `path` names the scores
-    on the page of a command line.
+    The HTML folds the other findings and has a table of the components of each view.
     """
     counts = Counter(item.severity for item in findings)
     found = ", ".join(counted(counts[level], COUNTED[level]) for level in SEVERITIES if counts[level])
@@ -58,7 +57,7 @@ def diagnosis_page(
             *map(_components, views),
             NEXT,
         ],
-        foot=left and f"Also: {left}. All: {'--verbose' if path else 'diagnosis.text(verbose=True)'}.",
+        foot=left and f"Also: {left}. All: diagnosis.text(verbose=True).",
     )
 
 

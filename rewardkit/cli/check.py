@@ -61,7 +61,7 @@ def _lines(result: rk.CheckResult, verbose: bool) -> list[str]:
         first = shown[0]
         fields = ", ".join(f"{name} = {value!r}" for name, value in first.fields.items())
         truth = f"truth {first.ground_truth!r}" + (f", {fields}" if fields else "")
-        lines += ["", f"{one_line(first.case)}: {one_line(repr(first.completion))} ({truth})"]
+        lines += ["", f"{one_line(f'{first.case}: {first.turns}{first.completion!r}')} ({truth})"]
     if todo := sum(case.why.startswith(TODO) for case in result.cases):
         marked = "is still marked TODO: it says" if todo == 1 else "are still marked TODO: they say"
         lines.append(f"{counted(todo, 'case')} {marked} what the reward gives, not what it should")

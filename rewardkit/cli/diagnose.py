@@ -22,7 +22,7 @@ def diagnose(asked: Asked) -> Answer:
         settings = asked.some("training label seed")
         diagnosis = rk.diagnose(read.scores, by=asked.by or None, progress=progress, **settings)
     advice = rk.suggest(diagnosis)
-    pages = (item.page(verbose=asked.verbose, path=asked.scores) for item in (diagnosis, advice))
+    pages = diagnosis.page(verbose=asked.verbose), advice.page(verbose=asked.verbose, path=asked.scores)
     text = "\n\n".join(page.text for page in pages)
     told = {"suggestions": advice.record(), "notes": list(advice.notes)}
     record = {**diagnosis.record(), **told, **read.about}

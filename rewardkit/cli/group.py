@@ -14,6 +14,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -23,6 +24,7 @@ from click.core import ParameterSource
 import rewardkit as rk
 from rewardkit.cli.options import READING, Written, parameters
 from rewardkit.cli.output import Answer, Legible, emit, say
+from rewardkit.cli.spelling import as_typed
 from rewardkit.errors import describe_error
 
 __all__ = ["INTERRUPTED", "Asked", "command", "interrupts_held", "main"]
@@ -147,7 +149,9 @@ class Group(click.Group):
             if isinstance(error, OSError) and error.filename:
                 _fail(ctx, f"{error.strerror}: {error.filename!r}")
             if isinstance(error, rk.InputError | OSError | ModuleNotFoundError):
-                _fail(ctx, str(error))
+                _fail(
+                    ctx, as_typed(str(error), self.commands.get(ctx.invoked_subcommand or ""), all_of_it=True)
+                )
             _fail(ctx, f"{describe_error(error)} (this should not happen: run it with --debug and report it)")
 
 
@@ -201,7 +205,11 @@ def command(
             asked = Asked.of(ctx)
             with redirect_stdout(cast(Any, Legible())):
                 answer = work(asked)
-            emit(answer, asked.json)
+            text, error = (
+                as_typed(answer.text, ctx.command),
+                as_typed(answer.error, ctx.command, all_of_it=True),
+            )
+            emit(replace(answer, text=text, error=error), asked.json)
             ctx.exit(answer.status)
 
         told = parameters(named, own or {})

@@ -90,7 +90,13 @@ def probe(asked: Asked) -> Answer:
     record: dict[str, Any] = {"origin": reward.origin}
     if asked.write_cases:
         record["cases_written"] = append_cases(asked.write_cases, result.cases)
-        notes.append(f"{counted(record['cases_written'], 'case')} added to {asked.write_cases}")
+        bare = [item.code for item in result.alarms if not item.cases]
+        left = (
+            f"; none for {counted(len(bare), 'finding')} ({', '.join(bare)}), as nothing says which reward "
+        )
+        left += "is due there"
+        added = f"{counted(record['cases_written'], 'case')} added to {asked.write_cases}"
+        notes.append(added + left * bool(bare))
     if asked.accept is not None:
         record["accepted"] = accept(asked.baseline, result.alarms, asked.accept, reward=result.reward.name)
         notes.append(f"{counted(record['accepted'], 'finding')} accepted in {asked.baseline}")

@@ -110,5 +110,4 @@ def whatif(asked: Asked) -> Answer:
     before = rk.diagnose(scores, training=settings, label=asked.label, seed=asked.seed)
     run = asked.reward is not None
     found = rk.whatif(before, weights=asked.weight, gates=gates, training=asked.training, run=run)
-    text = str(found).replace("give run=True", "name the reward with --reward")  # as it is said in Python
-    return Answer({**found.record(), **read.about}, f"{read.head}{text}")
+    return Answer({**found.record(), **read.about}, f"{read.head}{found}")

@@ -246,7 +246,7 @@ def misses(
             miss["expected"],
             reason(miss["got"]) if isinstance(miss["got"], str) else miss["got"],
             text("; ".join(f"{name} = {value!r}" for name, value in miss["fields"].items())),
-            text(miss["completion"]),
+            text(f"{miss['turns']}{miss['completion']}"),
             text(miss["why"]),
         )
         for miss in missed

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -25,6 +26,7 @@ __all__ = [
     "object_or_text",
     "plain_value",
     "read_function",
+    "turns_before",
 ]
 
 MAX_DEPTH = 100
@@ -62,6 +64,23 @@ def assistant_text(
         return None
     texts = [_message_text(message, tool_calls) for message in (spoken if turns == "all" else spoken[-1:])]
     return "\n\n".join(text for text in texts if text)
+
+
+def turns_before(messages: Any) -> str:
+    """What comes before the last assistant message of a transcript, one phrase; "" without a transcript.
+
+    >>> call = {"role": "assistant", "tool_calls": [{"function": {"name": "price"}}]}
+    >>> turns_before([{"role": "user"}, *[call, {"role": "tool"}] * 6, {"role": "assistant", "content": "7"}])
+    'after user, assistant calls price x6, tool x6: '
+    """
+    turns = _mappings(messages)
+    last = max((at for at, turn in enumerate(turns) if turn.get("role") == "assistant"), default=0)
+    counts: Counter[str] = Counter()
+    for turn in turns[:last]:
+        calls = [str(call["name"]) for call in calls_of(turn)]
+        counts.update([f"{turn.get('role')} calls {name}" for name in calls] or [str(turn.get("role"))])
+    told = ", ".join(name + (f" x{count}" if count > 1 else "") for name, count in counts.items())
+    return f"after {told}: " if told else ""
 
 
 def as_list(value: Any) -> list[Any] | None:

@@ -92,7 +92,7 @@ class Variants:
         changed = dict(row)
         if completion is not None:
             columns = {"completion": completion, **columns}
-            turns = row.get("messages")
+            turns = columns.get("messages", row.get("messages"))
             if isinstance(turns, list) and turns:
                 columns["messages"] = [*turns[:-1], _said(turns[-1], completion)]
         for name, value in columns.items():

@@ -207,7 +207,7 @@ def risk(tally: Tally, scales: Mapping[Any, Scale]) -> float:
     for item in tally.falls:
         scale = scales[item.trial.subject.rollout_id]
         whole = tally.probe.expects == "form"  # is of the ceiling already, not of what being right adds
-        shares.append(min(1.0, item.size) * (1 if whole else scale.span / (scale.right - scale.floor)))
+        shares.append(min(1.0, item.size * (1 if whole else scale.span / (scale.right - scale.floor))))
     ease = EASE.get(tally.probe.knows, 1.0)
     if tally.size > BEATS and ease >= EASE["near"]:
         ease = 1.0  # training leads there by itself

@@ -47,7 +47,7 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
     if not columns:
         raise RewardError(
             f"{rollouts.source} holds no scores of a trainer; its columns of numbers are "
-            f"{_numbers(rollouts)}: name those to take (weights={{...}}, --log-weight NAME=NUMBER), or "
+            f"{_numbers(rollouts)}: name those to take (weights={{...}}), or "
             "give a reward"
         )
     why = {name: "a score in the log" for name, weight in logged.weights.items() if weight}

@@ -6,7 +6,7 @@ import functools
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -119,6 +119,7 @@ class Writer:
         self.private = private
         self.imports = {"import rewardkit as rk"}
         self.top = ""  # the file that stands at the top
+        self.bound: Mapping[str, Any] = {}  # what it has under its names
         self.texts: list[str] = []  # of cells, and statements that make modules of further files
         self.prefixes: dict[str, str] = {}  # a module or text -> what stands before its names: "", "_mine."
         self.names: dict[str, Any] = {name: object() for name in taken}  # name -> what stands under it
@@ -137,12 +138,17 @@ class Writer:
 
         A file comes first, as it may begin with what only the beginning of a file can have.
         """
-        imports = "\n".join(sorted(self.imports, key=lambda line: ("rewardkit" in line, line)))
+        missing = (line for line in self.imports if line.rpartition(" ")[2] not in self.bound)
+        imports = "\n".join(sorted(missing, key=lambda line: ("rewardkit" in line, line)))
         return "\n\n\n".join(part.strip("\n") for part in (self.top, imports, *self.texts) if part)
 
     def reward(self, reward: Reward) -> str:
-        """The expression that gives the reward."""
+        """The expression that gives the reward: its name, where the file at the top defines it."""
         text = expression(reward, self.own)
+        there = {name: value for name, value in self.bound.items() if isinstance(value, Reward)}
+        for name, value in there.items():
+            if _definition(value) == _definition(reward):
+                return name
         if "partial(" in text:
             self.imports.add("from functools import partial")
         return text
@@ -163,7 +169,7 @@ class Writer:
         clash = any(self.names.get(name, value) is not value for name, value in source.names.items())
         if not (source.module or clash or self.private or (source.file and self.top)):
             self.names |= source.names
-            self.top = source.text if source.file else self.top
+            self.top, self.bound = (source.text, source.names) if source.file else (self.top, self.bound)
             self.texts += [] if source.file else [source.text]
             return ""
         own = source.module.rpartition(".")[2] or f"_{Path(source.file or 'cell').stem}"

@@ -281,7 +281,7 @@ def _mapping(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str
         if "reward_model" in names:
             hint = (
                 "a training set of verl or siiRL has no completions; give the log of a run as the rollouts "
-                "and join this set to it, with --join on the command line or join= in Python"
+                "and join this set to it with join=..."
             )
         raise RolloutsError(f"no column holds the completions; the rollouts have {list(names)}: {hint}")
     return mapping

@@ -15,7 +15,7 @@ import pandas as pd
 
 from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
 from rewardkit.html import cards
-from rewardkit.primitives.messages import assistant_text
+from rewardkit.primitives.messages import assistant_text, turns_before
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.files import json_lines
 from rewardkit.rollouts.package_data import resolve
@@ -90,7 +90,8 @@ class Case:
 class Miss:
     """An expectation that was not met.
 
-    `what` is "reward" or the component; `got` its score, or its status with the reason.
+    `what` is "reward" or the component; `got` its score, or its status with the reason. `turns` says what a
+    transcript has before its completion.
     """
 
     case: str
@@ -102,13 +103,14 @@ class Miss:
     fields: Mapping[str, Any]
     status: Mapping[str, str]
     why: str
+    turns: str = ""
 
     def __str__(self) -> str:
         fields = ", ".join(f"{name}={value!r}" for name, value in self.fields.items())
         return (
             f"case {self.case!r}: {self.what} expected {self.expected}, got {self.got} "
-            f"(truth {self.ground_truth!r}; {fields or 'no fields'}; completion {self.completion[:200]!r})"
-            + (f": {self.why}" if self.why else "")
+            f"(truth {self.ground_truth!r}; {fields or 'no fields'}; {self.turns}completion "
+            f"{self.completion[:200]!r})" + (f": {self.why}" if self.why else "")
         )
 
 
@@ -137,7 +139,7 @@ class CheckResult:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row a miss: case, what, expected, got, completion, ground_truth, fields, status, why."""
+        """One row a miss: case, what, expected, got, completion, ground_truth, fields, status, why, turns."""
         return pd.DataFrame(map(vars, self.misses), columns=list(Miss.__dataclass_fields__), dtype=object)
 
     def record(self) -> dict[str, Any]:
@@ -251,13 +253,16 @@ def cases_for(
     if isinstance(ignore, str) or not isinstance(ignore, Collection):
         raise CasesError(f"ignore={ignore!r} is not a list of names of components")
     cases, left_out = without(cases_of(source), {name for name in ignore if name not in reward.names})
+    unknown = [(case, name) for case in cases for name in case.scores if name not in reward.names]
+    if unknown:
+        case, name = unknown[0]
+        rest = sorted({name for _, name in unknown})
+        raise CasesError(
+            f"case {case.name!r} expects a score of {name!r}, which reward {reward.name!r} does not have; "
+            "give cases that were written for it, or hold it to the rest of these with rk.check(reward, "
+            f"cases, ignore={rest}); it has {list(reward.names)}{did_you_mean(name, reward.names)}"
+        )
     for case in cases:
-        for name in case.scores:
-            if name not in reward.names:
-                raise CasesError(
-                    f"case {case.name!r} expects a score of {name!r}; reward {reward.name!r} has "
-                    f"{list(reward.names)}{did_you_mean(name, reward.names)}"
-                )
         try:
             reward.check_columns(list(case.columns))
         except RewardError as error:
@@ -321,6 +326,7 @@ def _misses(case: Case, row: int, outcomes: Outcomes) -> Iterator[Miss]:
             {name: values[row] for name, values in outcomes.fields.items()},
             status,
             case.why,
+            turns_before(case.columns.get("messages")),
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import NoneType
 from typing import Any
@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.errors import CAUGHT
+from rewardkit.errors import CAUGHT, preview
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.notes import VERDICT
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import user_code
 from rewardkit.rewards.plan import ROLLOUT, Columns, Part, Plan, Rows
 from rewardkit.rewards.signature import Call
+from rewardkit.rollouts.columns import ALIASES
 from rewardkit.scoring.calls import (
     OUT_OF_RANGE,
     UNFINISHED,
@@ -165,7 +166,9 @@ class _Evaluation:
                 self.out.unfinished.update(
                     row for row, answer in zip(rows.tolist(), answers, strict=True) if answer is UNFINISHED
                 )
-            _take(answers, rows, item.range, outcome)
+            own = not user_code(item.call.function)
+            asked = {name: self.column(name) for name in item.call.asks_for if own}
+            _take(answers, rows, item.range, outcome, asked)
         self.done[item.name], self.known[item.name] = outcome, outcome.scores
 
     def gate(self, gate: Gate | None, call: Call, rows: Rows) -> Outcome:
@@ -308,6 +311,17 @@ def _passed(rows: Rows, earlier: Outcome, outcome: Outcome, missing: str, failed
     return np.asarray(rows[status == SCORED])
 
 
+def _of_objects(objects: Mapping[str, Mapping[Any, Any]]) -> str:
+    """Why that may be, and which key to take, where what was to be compared is an object."""
+    for name, value in objects.items():
+        key = next((key for key in (*ALIASES["ground_truth"], *value) if key in value), "...")
+        return (
+            f": {name} is a dict of {preview(list(value))}, no value to compare; take {name}[{key!r}] in a "
+            f"field, and name that in rk.Component(..., columns={{{name!r}: FIELD}})"
+        )
+    return ""
+
+
 def _between(scores: NDArray[np.float64], gate: Gate) -> NDArray[np.bool_]:
     """Where a gate on scores is open: `Gate.admits` for all of them."""
     low = -math.inf if gate.at_least is None else gate.at_least
@@ -316,8 +330,17 @@ def _between(scores: NDArray[np.float64], gate: Gate) -> NDArray[np.bool_]:
     return is_open if gate.equals is None else is_open & (scores == gate.equals)
 
 
-def _take(results: Sequence[Any], rows: Rows, allowed: tuple[float, float] | None, outcome: Outcome) -> None:
-    """Write the results that are scores; give the others their status and reason."""
+def _take(
+    results: Sequence[Any],
+    rows: Rows,
+    allowed: tuple[float, float] | None,
+    outcome: Outcome,
+    asked: Mapping[str, Sequence[Any]],
+) -> None:
+    """Write the results that are scores; give the others their status and reason.
+
+    `asked` are the columns that a function of ours was given, which judges no object.
+    """
     low, high = allowed or (-math.inf, math.inf)
     left: Sequence[int] = range(len(results))
     if set(map(type, results)) <= {float, int, bool, np.float64}:
@@ -331,7 +354,8 @@ def _take(results: Sequence[Any], rows: Rows, allowed: tuple[float, float] | Non
     for at in left:
         row, score = int(rows[at]), as_score(results[at])
         if score is None:
-            outcome.status[row], outcome.reasons[row] = ABSTAINED, "returned None"
+            objects = {name: column[row] for name, column in asked.items() if isinstance(column[row], dict)}
+            outcome.status[row], outcome.reasons[row] = ABSTAINED, f"returned None{_of_objects(objects)}"
         elif isinstance(score, Failure):
             status = ABSTAINED if score.abstains else ERROR
             outcome.status[row], outcome.reasons[row] = status, score.message

@@ -68,8 +68,8 @@ def _labels(given: Sequence[Any], levels: Mapping[str, float], label: str) -> Fl
         elif value is not None:
             known = f"one of {', '.join(map(repr, levels))}, " if levels else ""
             raise CasesError(
-                f"case {row + 1}: {label}={preview(value)} does not fit; give {known}a number in [0, 1], or "
-                "true or false" + (did_you_mean(value, levels) if isinstance(value, str) else "")
+                f"case {row + 1}: {preview(value)} in {label!r} does not fit; give {known}a number in "
+                "[0, 1], or true or false" + (did_you_mean(value, levels) if isinstance(value, str) else "")
             )
     if np.isnan(labels).all():
         raise CasesError(f"no case has a {label!r}; give each the level or score that it should get")

@@ -11,6 +11,7 @@ import numpy as np
 
 from rewardkit.primitives import measure
 from rewardkit.primitives.texts import words
+from rewardkit.primitives.verify import lists_equal
 from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
@@ -70,6 +71,14 @@ class Task:
         }
         code = max(counts, key=lambda name: counts[name], default="")
         return (code, counts[code] / len(mine)) if counts.get(code) else None
+
+    @property
+    def in_order(self) -> float:
+        """Share of the answers that are right where the truths are lists, with the order of these too."""
+        pairs = zip(self.taken.values if self.taken else (), self.rows, strict=True)
+        scores = [lists_equal(value, row.get("ground_truth")) for value, row in pairs]
+        judged = [score for score in scores if score is not None]
+        return sum(judged) / max(1, len(judged))
 
     @property
     def shown(self) -> list[Way]:

@@ -71,7 +71,7 @@ VERIFIED: dict[str, tuple[Callable[..., Any], str]] = {
     "choice": (verify.choice_equal, "the truths are letters of a choice"),
     "mathematics": (verify.math_equal, "the truths are mathematics: what is equal is right, however written"),
     "json": (verify.json_equal, "the truths are JSON, compared value by value"),
-    "labels": (verify.sets_equal, "the truths are lists, whose order does not matter"),
+    "labels": (verify.sets_equal, "the truths are lists, compared in any order"),
     "accepted": (accepted, "the truths are lists of answers that are all accepted"),
     "text": (
         verify.matches,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -117,7 +118,7 @@ def export(
         losses=lost,
         head=writer.head,
         body=body,
-        code=written.code,
+        code=re.sub(r"\b_reward\b", body, written.code) if body.isidentifier() else written.code,
     )
 
     def check(module: ModuleType) -> None:

@@ -7,37 +7,31 @@ import pytest
 
 from rewardkit.analysis.statistics.advantages import batch, dapo, dr_grpo, gdpo, grpo, reinforce_pp, rloo
 
-REWARDS = np.array([1.0, 0.0, 0.0, 3.0, 5.0])
-GROUPS = np.array([0, 0, 0, 1, 1])
-OF_REWARDS = {
-    "grpo": grpo,
-    "dr_grpo": dr_grpo,
-    "batch": batch,
-    "rloo": rloo,
-    "reinforce_pp": reinforce_pp,
-    "dapo": dapo,
+NAN = np.nan
+REWARDS, GROUPS = np.array([1.0, 0.0, 0.0, 3.0, 5.0]), np.array([0, 0, 0, 1, 1])
+CENTRED = np.array([2 / 3, -1 / 3, -1 / 3, -1, 1])
+STD = np.repeat([((4 / 9 + 2 / 9) / 2) ** 0.5, 2**0.5], [3, 2])
+BY_HAND = {
+    "the standard deviation of the group divides": (grpo, CENTRED / (STD + 1e-4)),
+    "the small number in the denominator is the trainer's": (partial(grpo, eps=1e-6), CENTRED / (STD + 1e-6)),
+    "what is centred only": (dr_grpo, CENTRED),
+    "the standard deviation of all rewards divides": (batch, CENTRED / (REWARDS.std(ddof=1) + 1e-4)),
+    "what is centred is standardised": (reinforce_pp, CENTRED / (CENTRED.std(ddof=1) + 1e-4)),
+    "the mean of the others is taken away": (rloo, [1, -0.5, -0.5, -2, 2]),
+    "no group is dropped that varies": (dapo, CENTRED / (STD + 1e-4)),
 }
 
 
-def test_grpo_divides_by_the_standard_deviation_of_the_group():
-    std = np.sqrt(((2 / 3) ** 2 + 2 * (1 / 3) ** 2) / 2)
-    expected = [
-        (2 / 3) / (std + 1e-4),
-        *[-(1 / 3) / (std + 1e-4)] * 2,
-        -1 / (np.sqrt(2) + 1e-4),
-        1 / (np.sqrt(2) + 1e-4),
-    ]
-    np.testing.assert_allclose(grpo(REWARDS, GROUPS), expected)
+@pytest.mark.parametrize(("estimator", "expected"), BY_HAND.values(), ids=list(BY_HAND))
+def test_advantages_by_hand_and_a_missing_reward_has_none_and_changes_no_sibling(estimator, expected):
+    np.testing.assert_allclose(estimator(REWARDS, GROUPS), expected, rtol=1e-12)
+    missing = estimator(np.append(REWARDS, NAN), np.append(GROUPS, 1))
+    np.testing.assert_allclose(missing, [*expected, NAN], rtol=1e-12)
 
 
-def test_dr_grpo_only_centres():
-    np.testing.assert_allclose(dr_grpo(REWARDS, GROUPS), [2 / 3, -1 / 3, -1 / 3, -1, 1])
-
-
-def test_batch_divides_by_the_standard_deviation_of_all_rewards():
-    np.testing.assert_allclose(
-        batch(REWARDS, GROUPS), dr_grpo(REWARDS, GROUPS) / (REWARDS.std(ddof=1) + 1e-4)
-    )
+@pytest.mark.parametrize("estimator", [grpo, dr_grpo, batch, rloo])
+def test_a_group_whose_siblings_are_equal_has_no_advantage(estimator):
+    np.testing.assert_allclose(estimator(np.array([0.3, 0.3, 0.3, 0.0, 1.0]), GROUPS)[:3], 0, atol=1e-12)
 
 
 def test_gdpo_equals_its_steps_by_hand():
@@ -47,19 +41,8 @@ def test_gdpo_equals_its_steps_by_hand():
     total = np.array([2 * half - half, -2 * half + half, 2 * half, -2 * half])
     expected = (total - total.mean()) / (total.std(ddof=1) + 1e-4)
     np.testing.assert_allclose(gdpo(scores, np.array([2.0, 1.0]), groups), expected)
-
-
-@pytest.mark.parametrize("name", OF_REWARDS)
-def test_a_missing_reward_has_no_advantage_and_changes_no_sibling(name):
-    with_missing = OF_REWARDS[name](np.append(REWARDS, np.nan), np.append(GROUPS, 1))
-    assert np.isnan(with_missing[-1])
-    np.testing.assert_allclose(with_missing[:-1], OF_REWARDS[name](REWARDS, GROUPS))
-
-
-@pytest.mark.parametrize("name", [name for name in OF_REWARDS if name not in ("dapo", "reinforce_pp")])
-def test_a_group_whose_siblings_are_equal_has_no_advantage(name):
-    advantages = OF_REWARDS[name](np.array([0.3, 0.3, 0.3, 0.0, 1.0]), GROUPS)
-    np.testing.assert_allclose(advantages[:3], 0, atol=1e-12)
+    some = gdpo(np.array([[1.0, 0.0], [0.0, NAN], [NAN, NAN], [1.0, 1.0]]), np.ones(2), groups)
+    assert np.isnan(some).tolist() == [False, False, True, False]  # one score of a row is enough
 
 
 def test_components_that_sum_to_a_constant_cancel_when_summed_first_but_not_in_gdpo_with_unequal_weights():
@@ -71,35 +54,18 @@ def test_components_that_sum_to_a_constant_cancel_when_summed_first_but_not_in_g
     assert np.abs(gdpo(scores, np.array([1.0, 0.5]), groups)).min() > 0.5
 
 
-def test_a_row_without_any_score_has_no_gdpo_advantage_and_one_with_some_has():
-    scores = np.array([[1.0, 0.0], [0.0, np.nan], [np.nan, np.nan], [1.0, 1.0]])
-    advantages = gdpo(scores, np.array([1.0, 1.0]), np.array([0, 0, 1, 1]))
-    assert np.isnan(advantages).tolist() == [False, False, True, False]
-
-
-def test_reinforce_pp_standardises_what_is_centred_over_the_batch():
-    centred = np.array([2 / 3, -1 / 3, -1 / 3, -1, 1])
-    np.testing.assert_allclose(reinforce_pp(REWARDS, GROUPS), centred / (centred.std(ddof=1) + 1e-4))
-
-
-def test_rloo_takes_the_mean_of_the_others_away():
-    np.testing.assert_allclose(rloo(REWARDS, GROUPS), [1, -0.5, -0.5, -2, 2])
-    rewards = np.array([1.0, 0.0, np.nan, 3.0])
-    np.testing.assert_allclose(rloo(rewards, np.array([0, 0, 0, 1])), [1, -1, np.nan, 0])
+def test_rloo_of_a_group_with_a_missing_reward_and_of_one_alone():
+    found = rloo(np.array([1.0, 0.0, NAN, 3.0]), np.array([0, 0, 0, 1]))
+    np.testing.assert_allclose(found, [1, -1, NAN, 0])
 
 
 @pytest.mark.parametrize(
-    "estimator",
-    [batch, reinforce_pp, lambda r, g, b: gdpo(r[:, None], np.ones(1), g, b)],
-    ids=["batch", "r++", "gdpo"],
+    "estimator", [batch, reinforce_pp, lambda r, g, b: gdpo(r[:, None], np.ones(1), g, b)]
 )
 def test_each_batch_is_scaled_by_itself(estimator):
     rewards, groups = np.array([1.0, 0, 0, 3, 5, 9, 2, 2, 7, 1]), np.repeat([0, 1, 2, 3, 4], 2)
-    batches = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 1])
-    alone = [
-        estimator(rewards[batches == b], groups[batches == b] - groups[batches == b].min(), None)
-        for b in (0, 1)
-    ]
+    batches = np.repeat([0, 1], [4, 6])
+    alone = [estimator(rewards[batches == b], groups[batches == b] - 2 * b, None) for b in (0, 1)]
     together = estimator(rewards, groups, batches)
     np.testing.assert_allclose(together, np.concatenate(alone), atol=1e-12)
     assert np.abs(together - estimator(rewards, groups, None)).max() > 0.1
@@ -108,12 +74,6 @@ def test_each_batch_is_scaled_by_itself(estimator):
 def test_dapo_drops_groups_by_its_metric_and_not_by_what_is_paid():
     rewards, groups = np.array([1.0, 1, 0, 2, 5]), np.array([0, 0, 1, 1, 2])
     kept = grpo(rewards, groups)
-    np.testing.assert_allclose(dapo(rewards, groups), [np.nan, np.nan, *kept[2:]])
+    np.testing.assert_allclose(dapo(rewards, groups), [NAN, NAN, *kept[2:]])
     metric = np.array([0.0, 1, 1, 1, 0])
-    np.testing.assert_allclose(dapo(rewards, groups, metric), [*kept[:2], np.nan, np.nan, 0])
-
-
-def test_the_small_number_in_the_denominator_is_the_trainers():
-    first = [estimator(REWARDS, GROUPS)[0] for estimator in (grpo, partial(grpo, eps=1e-6))]
-    std = REWARDS[:3].std(ddof=1)
-    np.testing.assert_allclose(first, [2 / 3 / (std + 1e-4), 2 / 3 / (std + 1e-6)], rtol=1e-12)
+    np.testing.assert_allclose(dapo(rewards, groups, metric), [*kept[:2], NAN, NAN, 0])

@@ -55,10 +55,6 @@ def test_auc_and_rank_correlation_are_those_of_scipy_ties_included():
     assert math.isnan(rank_correlation(scores, np.ones(60)))
 
 
-def test_a_value_between_two_levels_counts_as_the_nearer_and_half_way_as_the_lower():
-    assert nearest(np.array([0.24, 0.25, 0.26, 0.9]), THREE).tolist() == [0, 0, 1, 2]
-
-
 def test_rows_without_a_score_or_a_label_are_in_no_figure():
     whole = ratings([1, 0, 1, NAN, 0], [1, 0, 0, 1, NAN])
     assert whole.rows.tolist() == [0, 1, 2]
@@ -69,11 +65,6 @@ def test_rows_without_a_score_or_a_label_are_in_no_figure():
     nothing = ratings([NAN], [1])
     assert nothing.agreement.n == 0 and math.isnan(nothing.agreement.value)
     assert nothing.mean(np.array([NAN])) is None
-
-
-def test_labels_in_the_middle_are_left_out_of_auc():
-    found = ratings([1, 0.5, 0, 1], [1, 0.5, 0, 0], THREE).auc
-    assert (found.n, found.value) == (3, 0.75)  # of two pairs one is won and one tied
 
 
 def test_length_bias_is_found_where_it_is_and_not_where_it_is_not():
@@ -96,11 +87,11 @@ def test_prompts_are_drawn_and_not_rows():
     assert one.value == 0.5 and math.isnan(one.low) and str(one) == "0.50 (n = 100)"
 
 
-def test_stability_is_the_share_with_one_level_each_time_of_rows_judged_each_time():
+def test_figures_of_levels_by_hand():
+    assert nearest(np.array([0.24, 0.25, 0.26, 0.9]), THREE).tolist() == [0, 0, 1, 2]  # half way: the lower
+    found = ratings([1, 0.5, 0, 1], [1, 0.5, 0, 0], THREE).auc  # without labels in the middle
+    assert (found.n, found.value) == (3, 0.75)  # of two pairs one is won and one tied
     found = ratings([1, 0, 1, 0], [1, 0, 0, 0]).stability(np.array([[1, 0, 0, NAN], [1, 0, 1, 0]]))
     assert (found.n, found.value) == (3, pytest.approx(2 / 3))
-
-
-def test_calibration_is_the_mean_label_of_the_rows_of_each_level():
     found = ratings([1, 1, 0.5, 0], [1, 0, 0.5, 0], THREE).calibration
     assert [(score, mean.value, mean.n) for score, mean in found] == [(0, 0, 1), (0.5, 0.5, 1), (1, 0.5, 2)]

@@ -91,7 +91,7 @@ def test_attacks_are_tried_unless_they_are_not_wanted(server):
     ("arguments", "message"),
     [
         (("mine.py", "nowhere.jsonl"), "there is no file 'nowhere.jsonl'"),
-        (("mine.py", "wrong.jsonl"), "label='great' does not fit; give one of 'good', 'poor'"),
+        (("mine.py", "wrong.jsonl"), "'great' in 'label' does not fit; give one of 'good', 'poor'"),
         (("mine.py", "log.jsonl"), "no case has a 'label'"),
         (("mine.py:plain", "scored.jsonl"), "asks a model; name one with --component: named, always"),
         (("mine.py", "labelled.jsonl", "--component", "clean"), "it has no component 'clean'"),

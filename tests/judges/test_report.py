@@ -177,10 +177,10 @@ def test_position_bias_of_a_judge_that_compares_is_read_from_its_verdicts(serve)
         (
             [{"completion": "good 1", "label": "grate"}],
             {},
-            "label='grate' does not fit; give a number",
+            "'grate' in 'label' does not fit; give a number",
         ),
-        ([{"completion": "good 1", "label": 7}], {}, "case 1: label=7 does not fit"),
-        ([{"completion": "good 1", "label": float("inf")}], {}, "case 1: label=inf does not fit"),
+        ([{"completion": "good 1", "label": 7}], {}, "case 1: 7 in 'label' does not fit"),
+        ([{"completion": "good 1", "label": float("inf")}], {}, "case 1: inf in 'label' does not fit"),
         ([{"text": "good 1", "label": 1}], {}, "asks for 'completion'"),
         ("nowhere.jsonl", {}, "there is no file 'nowhere.jsonl'"),
         (None, {}, "cases are a JSONL file or dicts, each with a label, not None"),
@@ -203,7 +203,7 @@ def test_a_report_in_which_nothing_was_judged_says_so_and_shows_no_figure():
 
 def test_a_level_that_is_misspelt_is_named_with_the_levels_before_a_call_is_made(serve):
     server = serve(answers)
-    with pytest.raises(rk.CasesError, match="label='god' does not fit; give one of 'good', 'fair', "):
+    with pytest.raises(rk.CasesError, match="'god' in 'label' does not fit; give one of 'good', 'fair', "):
         rk.judge_report(judged_by(server), [{"prompt": "p", "completion": "good 1", "label": "god"}])
     assert server.asked == []
 

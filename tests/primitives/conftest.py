@@ -14,16 +14,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @pytest.fixture
 def bounded() -> Iterator[None]:
-    """Fail the test instead of hanging where a call takes more than 10 s (linear work takes under 2).
+    """Fail the test instead of hanging where its calls take more than 5 s (linear work takes under 2).
 
     Of processor time, as other work on the machine is no fault of the call.
     """
 
     def late(*_: object) -> None:
-        pytest.fail("still busy after 10 s: the work grows faster than the text", pytrace=False)
+        pytest.fail("still busy after 5 s: the work grows faster than the text", pytrace=False)
 
     before = signal.signal(signal.SIGVTALRM, late)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 10)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 5)
     yield
     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     signal.signal(signal.SIGVTALRM, before)

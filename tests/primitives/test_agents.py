@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,7 +68,6 @@ COLD = "<tool_response>\ncold\n</tool_response>"
 CUT = '<tool_call>\n{"name": "search", "arguments": {"q": "Os'
 INSIDE = CUT.removeprefix("<tool_call>\n")
 BAD = "<tool_call>{</tool_call>"
-MISSING = (None, float("nan"), 5, {"role": "assistant"}, b"")
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
 WRITTEN = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
 USER, SAID = user("2+2?"), said("3")
@@ -79,17 +77,12 @@ USER, SAID = user("2+2?"), said("3")
     ("messages", "expected"),
     table(
         ([SAID, USER, {"role": "assistant", "content": "4"}], "4", "of several the last"),
-        ([{"role": "assistant", "content": "4"}, USER], "4", "whoever speaks after it"),
         ([USER], None, "no assistant speaks"),
         ("as it is ", "as it is ", "a string is returned as it is"),
         (None, None, "nothing"),
-        ({"role": "assistant", "content": "4"}, None, "a message that is in no list"),
-        ([{"role": "assistant", "content": np.array(["a", "b"])}], "a\nb", "an array of parts"),
-        ([{"role": "assistant", "content": {"text": "4"}}], "4", "content that is a part without a list"),
-        ([{"role": "assistant", "content": {"a": 1.0}}], '{"a": 1}', "content that is an object"),
-        ([{"role": "assistant", "content": {"text": "4", "a": 1}}], '{"a": 1, "text": "4"}', "no part"),
-        ([{"role": "assistant", "content": {1: 2}}], "", "content that JSON has not"),
         ([{"role": "assistant", "tool_calls": [CALL]}], "", "calls are left out"),
+        ([{"role": "assistant", "content": {"a": 1.0}}], '{"a": 1}', "content that is an object"),
+        ([{"role": "assistant", "content": {1: 2}}], "", "content that JSON has not"),
     ),
 )  # fmt: skip
 def test_assistant_text_gives_the_last_assistant_message(messages, expected):
@@ -104,7 +97,6 @@ def test_assistant_text_of_all_turns_is_joined_by_empty_lines():
     ("message", "expected"),
     table(
         (said("Let me see.", tool_calls=[CALL]), f"Let me see.\n{WRITTEN}", "behind the text"),
-        (said(tool_calls=np.array([CALL])), WRITTEN, "an array of calls"),
         (said(tool_calls=[{"name": "f", "parameters": {"a": 1}}]), WRITTEN,
          "arguments as Llama calls them"),
         (said(function_call=CALL["function"]), WRITTEN, "the form of 2023"),
@@ -112,8 +104,6 @@ def test_assistant_text_of_all_turns_is_joined_by_empty_lines():
          "no arguments"),
         (said(tool_calls=[{"name": "f", "arguments": "x"}]),
          '<tool_call>{"name": "f", "arguments": "x"}</tool_call>', "arguments that are no JSON stay text"),
-        (said(tool_calls=[{"name": "f", "arguments": '{"a": NaN}'}]),
-         r'<tool_call>{"name": "f", "arguments": "{\"a\": NaN}"}</tool_call>', "a number that JSON has not"),
         (said("4", tool_calls=[{"name": 3}, None, "f", {}, {"function": None}]), "4",
          "calls that are none"),
     ),
@@ -135,60 +125,28 @@ def test_tool_calls_that_are_written_are_found_again(name, arguments):
         assert not key or found == (value if isinstance(value, str) else str(value).lower())
 
 
-def test_a_tag_in_an_argument_does_not_end_the_call():
-    message = said(tool_calls=[{"name": "f", "arguments": {"a": "</tool_call> <TOOL_CALL> <b>"}}])
-    text = assistant_text([message], tool_calls=True)
-    assert tool_call("f", "arguments.a")(text) == "</tool_call> <TOOL_CALL> <b>"
-    assert "<b>" in text
-
-
 COLDLY, SEARCHED = ("search", OSLO, "cold", False, 0), ("search", OSLO, None, None, 0)
 IDS = (call("f", id="x"), call("g", id="y"))
 BOTH = [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)]
 STRUCTURED = table(
-    ([calling(("f", {"a": np.array([1, 2]), "b": np.float64(2)}))],
-     [("f", {"a": [1, 2], "b": 2}, None, None, 0)], "arrays, as tables hold lists"),
     ([calling(("f", '{"a": 1'))], [("f", '{"a": 1', None, True, 0)], "arguments that are cut off"),
     ([calling("f", "g"), result("of f"), result("of g")], BOTH, "without ids by their order"),
-    ([calling(*IDS), result("of f"), result("of g")], BOTH, "ids that only the calls have"),
-    ([calling("f", "g"), result("of f", "x"), result("of g", "y")], BOTH, "ids that only the results have"),
     ([calling(call("f", id="x")), result("of another", "z")], [("f", {}, None, None, 0)],
      "a result of another id is not taken"),
-    ([calling(call("f", id="0"), call("g", id="0")), result("1", "0"), result("2", "0")],
-     [("f", {}, "1", False, 0), ("g", {}, "2", False, 0)], "one id twice in a turn"),
     ([said(None, function_call=CALL["function"]), {"role": "function", "name": "f", "content": "ok"}],
      [("f", {"a": 1}, "ok", False, 0)], "the old function_call"),
-    ([calling("f"), result({"type": "text", "text": "cold"})], [("f", {}, "cold", False, 0)],
-     "a part that is in no list"),
     ([calling(call("f", ""), call("f", None), call("f", " ")), calling({"function": {"name": "f"}})],
      [*[("f", {}, None, None, 0)] * 3, ("f", {}, None, None, 1)], "no arguments are none"),
-    ([calling(call("f", [1]))], [("f", None, None, True, 0)], "nor written as one"),
-    ([calling(call("f", '{"a": NaN}'))], [("f", '{"a": NaN}', None, True, 0)], "NaN is not JSON"),
-    ([said(None, tool_calls=[None, 5, "f"])], [*[("", None, None, True, 0)] * 2, ("", "f", None, True, 0)],
-     "no objects"),
-    ([calling("f", "g"), result({"b": 1, "a": [1.5]}), result(None)],
-     [("f", {}, '{"a": [1.5], "b": 1}', False, 0), ("g", {}, "", False, 0)],
-     "content that is an object, or nothing"),
 )  # fmt: skip
 IN_TEXT = table(
-    ([said(SEARCH), result(f"\n{COLD}")], [COLDLY], "and in a tool's"),
     ([said(SEARCH + "<tool_response>cold</tool_response>")], [SEARCHED],
      "an assistant cannot write its own results"),
-    ("<tool_call></tool_call>", [("", "", None, True, 0)], "nothing in it"),
-    ('<tool_call>{"arguments": {}}</tool_call>', [("", {}, None, True, 0)], "no name in it"),
     ([said(f"{CUT}</tool_call>{SEARCH}"), result("cold")], [("", INSIDE, None, True, 0), COLDLY],
      "an environment that passes over what it cannot read"),
-    ([said(f"{CUT}</tool_call>{SEARCH}"), result("Error: bad JSON"), result("cold")],
-     [("", INSIDE, "Error: bad JSON", True, 0), COLDLY], "and one that answers it"),
     (f"<think>In <tool_call></tool_call> tags, so {CUT}</think>{SEARCH}", [SEARCHED],
      "what is only thought of is no call"),
-    (f"<think>Hm. {SEARCH}", [], "thought that never ends"),
-    (hermes("write", {"text": "a </think> b"}) + SEARCH,
-     [("write", {"text": "a </think> b"}, None, None, 0), SEARCHED],
-     "an end of thought in an argument ends none"),
     ("<tool_call><function=f>\n<parameter=a>\nso\n it is\n</parameter><parameter=b>3</parameter></function>",
      [("f", {"a": "so\n it is", "b": "3"}, None, None, 0)], "Qwen3-Coder's"),
-    ("<tool_call><function=f><parameter=a>1", [("f", {}, None, None, 0)], "a parameter that is cut off"),
     (f"I could {SEARCH}</think>{named('f')}", [("f", {}, None, None, 0)], "thought that the template began"),
 )  # fmt: skip
 
@@ -251,20 +209,11 @@ def test_calls_that_ask_for_the_same_have_one_key(a, b, same):
     ("text", "expected"),
     table(
         ("  \n[ERROR] disk full", True, "in capitals and brackets"),
-        ("error: timeout", True, "in small letters with a colon"),
-        ("Exception in thread main", True, "Exception"),
         ("Traceback (most recent call last):\n  File", True, "a traceback"),
-        ("ValueError('x')", True, "as it prints"),
         ('{"isError": true, "content": []}', True, "isError"),
-        ('{"status": "failed"}', True, "another status"),
         ("The error: none", False, "not at its beginning"),
         ('{"error": null, "data": 1}', False, "an error that is null"),
-        ('{"error": 0.03, "value": 1.7}', False, "a measured error"),
-        ('{"status": 400}', True, "the least bad number"),
-        ('{"status": 600}', False, "a number that is no status"),
         ('{"data": {"error": "x"}}', False, "deeper inside"),
-        ('"Error"', True, "in quotes"),
-        ("{" * 100_000, False, "100,000 braces"),
     ),
 )
 def test_what_counts_as_an_error(text, expected):
@@ -322,14 +271,6 @@ def test_arguments_that_json_cannot_hold_are_malformed(arguments):
     assert hash(read) == hash(read)
 
 
-def test_the_callers_messages_are_left_alone():
-    messages = [calling(("f", {"b": [1.0], "a": {"d": 1, "c": 2}})), result("ok")]
-    before = json.dumps(messages)
-    [read] = read_calls(messages)
-    read.arguments["a"]["c"] = 3
-    assert json.dumps(messages) == before
-
-
 MEASURES = (
     turns(full_until=2, zero_from=6), tool_calls("f", "search", mode="all"), calls_within(1, zero_from=9),
     call_efficiency(1, 3), failed_calls(), repeated_calls(retries=0), grounding(ngram=1),
@@ -379,14 +320,11 @@ TURNS = columns(
     (turns(full_until=2, zero_from=6),),
     ([said("Hi.")] * 5, 0.25, "one before the end"),
     ([said("Hi.")] * 6, 0.0, "at the end"),
-    ([user("?"), said("Hi.")] * 3, 0.75, "the user's turns do not count"),
     ([calling("f", "g"), result("ok"), result("ok")] * 3, 0.75, "nor results, nor how many calls"),
-    ([{"role": "system", "content": "x"}, None, 5, {}], 1.0, "what is no message does not"),
 )
 BY_NAME = columns(
     [tool_calls("search", "read", mode=mode) for mode in ("share", "all", "any")],
     ([calling("search")], 0.5, 0.0, 1.0, "one of two"),
-    ([calling("search")] * 5, 0.5, 0.0, 1.0, "how often does not count"),
     ([calling("search"), result("Error: no")], 0.5, 0.0, 1.0, "a call that failed was made"),
 )
 BUDGETS = columns(
@@ -394,7 +332,6 @@ BUDGETS = columns(
     ([calling("f", "f")], 1.0, 1.0, 1.0, "at the budget"),
     ([calling("f", "search", "f")], 0.0, 0.75, 1.0, "one over, in one turn"),
     ([calling("f"), result("Error: no")] * 3, 0.0, 0.75, 1.0, "failed calls use it up"),
-    (BAD * 3, 0.0, 0.75, 1.0, "and malformed ones, of no tool"),
 )
 EFFICIENCY = (
     (1, 1 / 3, "a third of the least"),
@@ -403,20 +340,14 @@ EFFICIENCY = (
 EDGES = (
     (tool_calls(), [calling("f")], 1.0, "any call at all"),
     (calls_within(0), [calling("f")], 0.0, "a budget of nothing forbids calls"),
-    (calls_within(0), [said("Hi.")], 1.0, "and is met without one"),
-    (call_efficiency(0, 0), [said("4")], 1.0, "a task without tools"),
-    (call_efficiency(0, 0), [calling("f")], 0.0, "where every call is one too many"),
-    (call_efficiency(2, 2), BAD * 4, 0.5, "and malformed ones"),
 )
 FAILED = columns(
     (failed_calls(),),
-    ([said("Hi.")], 0.0, "no call, none failed"),
     ([calling("f", "g"), result("ok"), result('{"success": false}')], 0.5, "one of two"),
     ([calling(("f", "{"), "g"), result("ok"), result("ok")], 0.5, "malformed arguments"),
 )
 REPEATED = columns(
     (repeated_calls(),),
-    ([said("Hi.")], 0.0, "no call"),
     ([calling(A1), OK, calling(A1), OK], 0.5, "the same call"),
     ([calling(A1), FAILS, calling(A1), FAILS, calling(A1), OK], 1 / 3, "a second retry is one"),
 )
@@ -429,7 +360,6 @@ BY_THE_USER = (
     (failed_calls(failed=no_hits), HITS, 0.5, "what failed by the user's word"),
     (failed_calls(failed=no_hits), BAD, 1.0, "and a malformed call in any case"),
     (repeated_calls(failed=no_hits), HITS, 0.0, "a retry of what failed by it"),
-    (repeated_calls(), HITS, 0.5, "a repeat without it"),
 )
 CONDUCT = (
     *(*TURNS, *BY_NAME, *BUDGETS, *EDGES, *FAILED, *REPEATED, *RETRIED, *BY_THE_USER),
@@ -443,11 +373,6 @@ def test_conduct_is_scored(measure, messages, expected):
     assert measure(messages) == expected
 
 
-def test_an_error_of_the_users_own_function_is_the_users_to_see():
-    with pytest.raises(ZeroDivisionError):
-        failed_calls(failed=lambda text: 1 / 0)(HITS)
-
-
 RUN = [calling("search", ("search", "{")), OK, FAILS, calling("search", "read"), said("Done.")]
 
 
@@ -455,8 +380,6 @@ RUN = [calling("search", ("search", "{")), OK, FAILS, calling("search", "read"),
     ("measure", "counts"),
     table(
         (turns(full_until=1, zero_from=5), {"turns": 3}, "turns"),
-        (tool_calls("search"), {"tool_calls": {"search": 2, "read": 1}}, "well-formed calls by tool"),
-        (calls_within(2, name="search"), {"calls of search": 3}, "calls of a tool"),
         (call_efficiency(1, 2), {"calls": 4}, "calls for efficiency"),
         (failed_calls(), {"failed_calls": 1}, "failed calls"),
         (repeated_calls(), {"repeated_calls": 1}, "repeated calls"),
@@ -482,21 +405,14 @@ FOUND = [said("I look."), result("The tower in Paris is 330 metres high.")]
         ("[Sources: a1] (Source: a1) [a1] Source: a1]", KNOWN, 0.0, 0.0, 0.0, "other forms are none"),
         ("[Source: a1\n] [Source: a1", KNOWN, 0.0, 0.0, 0.0,
          "nor is one that the line or the text cuts off"),
-        ("[Source: [a1]] [Source: a1]", KNOWN, 1.0, 0.25, 0.4, "brackets in brackets are none"),
-        ("[Source: x]</think>[Source: a1]", KNOWN, 1.0, 0.25, 0.4, "nor one that the template began"),
         ([said("[Source: x]"), result("[Source: a2]"), said("[Source: a1]")], KNOWN, 1.0, 0.25, 0.4,
          "of messages the final answer"),
         (TWO, "a1, a2, b3, b4", 1.0, 0.5, 2 / 3, "ids as text with commas"),
-        (TWO, {"a1", "a2", "b3", "b4"}, 1.0, 0.5, 2 / 3, "as a set"),
-        (TWO, [*KNOWN, None], 1.0, 0.5, 2 / 3, "with a gap"),
-        ("[Source: 1] [Source: 3]", [1.0, 2.0], 0.5, 0.5, 0.5, "numbers of a column with gaps"),
         ("[Source: Portland, Oregon; Rome]", ["Portland, Oregon", "Rome"], 1.0, 1.0, 1.0,
          "a comma in an id"),
-        ("[Source: a1]", "", 0.0, None, 0.0, "and where the text of ids is empty"),
-        ("[Source: ]", [], None, None, None, "a citation of nothing there is silence"),
         (TWO, None, None, None, None, "missing ids"),
-        (TWO, float("nan"), None, None, None, "missing ids of a table"),
         (TWO, True, None, None, None, "nor can a bool"),
+        ("[Source: 1] [Source: 3]", [1.0, 2.0], 0.5, 0.5, 0.5, "numbers of a column with gaps"),
         (None, KNOWN, None, None, None, "no completion is not judged"),
     ),
 )  # fmt: skip
@@ -505,14 +421,9 @@ def test_citations_are_compared_with_the_known_ids(completion, known_ids, precis
     assert scores == [None if item is None else pytest.approx(item) for item in (precision, recall, f1)]
 
 
-def test_the_label_of_a_citation_is_text_and_no_pattern():
-    assert citations(label="p.")("[p.: a1] [px: x]", ["a1"]) == 1.0
-
-
 @pytest.mark.parametrize(
     ("answer", "words", "runs"),
     table(
-        ("33", 0.0, 0.0, "which is not a part of one"),
         ("330 metres high " * 20, 1.0, 1 / 3, "what is said again counts once"),
         ("", 0.0, 0.0, "no answer is not grounded"),
     ),
@@ -527,27 +438,14 @@ def test_grounding_is_the_share_of_the_answers_runs(answer, words, runs):
     ("messages", "expected"),
     table(
         ([said("330 metres")], 0.0, "without results nothing is grounded"),
-        ([said("I look."), result("330 metres", is_error=True), said("330 metres")], 0.0,
-         "a failed result"),
         ([said("330 metres"), result("330 metres")], 0.0, "a result that came later"),
-        ([said("a"), {"role": "user", "content": "330 metres"}, said("330 metres")], 0.0, "a user's words"),
-        ([said("a"), user("<tool_response>330 metres</tool_response>"), said("330 metres")],
-         1.0, "but a response there"),
         ([said("a"), result("330"), result("metres"), said("330 metres")], 0.0, "a run across two results"),
         ([said("a"), result("巴黎的铁塔高330米。"), said("铁塔高330米")], 1.0, "Chinese"),
         ([result("330 metres")], None, "no assistant is not judged"),
-        ("330 metres", None, "nor is a text alone"),
     ),
 )  # fmt: skip
 def test_what_an_answer_can_be_grounded_in(messages, expected):
     assert grounding()(messages) == expected
-
-
-def test_citations_and_grounding_note_their_counts():
-    cited = noted(citations("f1"), "[Source: a1] [Source: x]", KNOWN)
-    assert cited == {"citations": {"cited": 2, "known": 4, "right": 1}}
-    grounded = noted(grounding(), [*FOUND, said("It is 330 metres high.")])
-    assert grounded == {"grounding": {"ngrams": 3, "found": 2}}
 
 
 def test_a_reward_fills_both_parameters_by_name():
@@ -559,24 +457,3 @@ def test_a_reward_fills_both_parameters_by_name():
         completion="Oslo [Source: a1]", sources=["a1"], messages=messages
     )
     assert found.scores == {"cited": 1.0, "grounded": pytest.approx(1 / 3)}
-
-
-PIECES = "330|metres|high| |.|铁|塔|[Source: a1]|[Source: |]|a2, |<think>|</think>|\ud800|\n".split("|")
-SAYINGS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=20)
-RUNS = st.lists(st.builds(result, SAYINGS) | st.builds(said, SAYINGS), max_size=5)
-
-
-@given(messages=RUNS, answer=SAYINGS, ngram=st.integers(1, 4))
-def test_grounding_is_a_score_that_results_only_raise(messages, answer, ngram):
-    measure = grounding(ngram=ngram)
-    score = measure([*messages, said(answer)])
-    assert 0.0 <= score <= measure([result("330 metres high 铁塔"), *messages, said(answer)]) <= 1.0
-    if answer and "<think>" not in answer and "</think>" not in answer and score:
-        assert measure([result(answer), said(answer)]) == 1.0
-
-
-@given(ids=st.lists(st.text("abc12-_.", min_size=1, max_size=4), min_size=1, max_size=6, unique=True))
-def test_citing_exactly_the_known_ids_is_perfect(ids):
-    for completion in (" ".join(f"[Source: {item}]" for item in ids), f"[Source: {', '.join(ids)}]"):
-        assert [citations(kind)(completion, ids) for kind in ("precision", "recall", "f1")] == [1.0] * 3
-        assert citations()(completion + "[Source: none]", ids) == len(ids) / (len(ids) + 1)

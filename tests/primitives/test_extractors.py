@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import json
-import unicodedata
 
 import pytest
 from hypothesis import given
@@ -55,60 +53,36 @@ TAGS = (
     ("<answer>1<answer>2</answer>3</answer>", "2", "of nested pairs the innermost"),
     ("<answer></answer>", "", "an empty pair is found and empty"),
     ("<answers>4</answers>", None, "a longer name is another tag"),
-    ("<answer note='a>b' n = \">\">42</answer>", "42", "in quotes of both kinds, with spaces"),
     ('<answer note="a>b"/> 42', "", "a tag with it that closes itself"),
 )
 BOXES = (
     (r"\boxed{4}", "4", "one box"),
     (r"so \boxed{\frac{1}{2}}.", r"\frac{1}{2}", "inner braces belong to it"),
-    (r"\boxed{a} } }", "a", "closing braces too many"),
     (r"\boxed{4", None, "a box that is never closed"),
     (r"\boxed4", "4", "without a space"),
-    (r"\boxed x", "x", "one letter without braces"),
-    (r"\boxed 4.5", None, "and of decimals"),
-    (r"\boxed x^2", None, "and of a power"),
-    ("boxed{4}", None, "no backslash"),
     (r"\\boxed{4}", None, "a line break before the word boxed is no box"),
 )
 MARKERS = (
     (after("####"), "#### 42\nbye", "42", "to the end of the line"),
     (after("####", until="end"), "#### 42\nbye ", "42\nbye", "to the end of the completion"),
-    (after("Answer:"), "answer: 42", None, "case counts"),
     (after("Answer:", case=False), "ANSWER: 42", "42", "case does not count where asked"),
     (after("(.*)"), "xyz", None, "the marker is no pattern"),
-    (after("</think>", until="end"), "a</think>b</think> c ", "c", "behind the last closing tag"),
-    (after("\ud800"), "\ud800 42", "42", "a lone surrogate for a marker"),
     (after("</think>", until="end"), "<think>2+2</think>\nIt is\n4.", "It is\n4.", "behind the thinking"),
 )
 PATTERNS = (
     (pattern(r"\d+"), "a 12 b", "12", "without groups the whole match"),
     (pattern(r"(\d+) (kg)"), "12 kg", "12", "of two groups the first"),
-    (pattern(r"a|(b)"), "b a", "b", "a match without the group is left out"),
     (pattern(r"\d+"), "none", None, "no match"),
-    (pattern(r"(\d)(?:,(\d))?", group=2), "1,2 3", "2", "a match without the group is passed over"),
 )
 CODE_BLOCKS = (
     (code_block(), "```\nx = 1\n```", "x = 1", "a block without a language"),
     (code_block("python"), "```python\na\n```\n```json\n{}\n```", "a", "of the language asked for"),
-    (code_block("python"), "```py\na\n```", "a", "and the long one"),
-    (code_block("python"), "```Python3\na\n```", "a", "with a version"),
-    (code_block("python"), "```{.python .numberLines}\na\n```", "a", "as a class, as Pandoc has it"),
-    (code_block(), "~~~\na\n~~~", "a", "tildes"),
     (code_block(), "````\n```\na\n```\n````", "```\na\n```", "a shorter fence does not close"),
     (code_block(), "- x\n    ```python\n    if a:\n        b\n    ```", "if a:\n    b", "in a list"),
-    (code_block("sh"), "1. ```sh\n   a\n   b\n   ```", "a\nb", "behind a number"),
-    (code_block(), "\t```\n\ta\n\t\tb\n\t```", "a\n\tb", "indented by a tab"),
     (code_block("python"), "> ```python\n> if a:\n>     b\n>\n> c\n> ```", "if a:\n    b\n\nc", "quoted"),
-    (code_block(), "> - ```\n>   a\n>   ```", "a", "in a list in a quote"),
-    (code_block(), "```\n- ```\n```", "- ```", "nor does one in a list"),
-    (code_block(), "```\n(\n    ```\n)\n```", "(\n    ```\n)", "one indented by four is code"),
-    (code_block(), "~~~\nx\n~~~ `y\n~~~", "x\n~~~ `y", "what has text behind it does not close"),
     (code_block(), "```x``` inline", None, "inline code is no block"),
-    (code_block(), "```\n```", "", "an empty block is found and empty"),
     (code_block(), "```python\na", None, "a block that is never closed"),
     (code_block(unclosed=True), "```\na\n```\n```\nb", "b", "cut off in the second"),
-    (code_block("json", unclosed=True), "```\na\n```\n```python\nb", None, "cut off in another language"),
-    (code_block(unclosed=True), "```\na\n```", "a", "closed all the same"),
 )
 PHRASES = (
     *found(
@@ -132,30 +106,18 @@ PHRASES = (
         marks="The answer is 5</think>|Answer: 5.</s>",
     ),
     ("The answer is **42** apples.", "**42** apples", "bold that ends in the sentence"),
-    ('The answer is "Paris."', "Paris", "in quotation marks"),
     ("The final answer is:\n\n$$42$$\n", "$$42$$", "on the next line where nothing follows"),
-    ("**Final Answer**\n\n42", "42", "below a heading"),
     ("Answer:", "", "nothing behind it is found and empty"),
     ("The answer is 10 a.m. today. So go.", "10 a.m. today", "a time"),
-    ("The answer is Dr. Smith. So", "Dr. Smith", "a title"),
-    ("答案应该是 B，因为 C。", "B，因为 C", "up to the Chinese stop"),
     ("The answer is $$\nx = 1\n+ 2\n$$.", "x = 1\n+ 2", "found by a stranger: a formula of two lines"),
     ("The answer is $$5$$", "$$5$$", "found by a stranger: a formula on the same line"),
     ("The answer to 2+2 is 4", "4", "found by a stranger: a sum in the question"),
-    ("The answer to 3.5 * 2 is 7", "7", "found by a stranger: decimals in the question"),
     ("The answer is 5<|im_end|>", "5", "found by a stranger: a mark of a turn"),
-    ("Answer: <b>5</b> kg", "<b>5</b> kg", "found by a stranger: other tags stay"),
-    ("答案是错误。", "错误", "found by a stranger: false, in Chinese"),
     ("The answer is \\[ 5", "\\[ 5", "found by a stranger: a formula that is not closed on its line"),
-    ("The answer is $$\n5", "$$", "found by a stranger: one that is never closed"),
     ("The answer is 15, not 20.", "15", "found by a stranger: what it is not"),
-    ("The answer is 15, rather than 20.", "15", "in other words"),
     ("答案是15，而不是20。", "15", "in Chinese"),
-    ("The answer is true, notably for 1.", "true, notably for 1", "a word that begins like not"),
     ("answer: 15 (fifteen)", "15", "found by a stranger: a remark in brackets"),
-    ("The answer is $3$ (three).", "$3$", "behind a formula"),
     ("The answer is 3 (mod n)", "3 (mod n)", "what belongs to the number"),
-    ("The answer is f (x)", "f (x)", "brackets behind a word"),
     ("If so, the answer is 20.", "20", "a condition of something else"),
 )
 LANGUAGES = "Answer: 4\n\u7b54\u6848\uff1a5\nanswer is 6"
@@ -165,30 +127,18 @@ PHRASES_OF_A_LANGUAGE = (
     (answer_phrase(language="zh"), "Answer: 4", None, "no Chinese"),
 )
 CITATIONS = (
-    (citation(), "[Source\uff1aa\uff0cb]", "b", "full-width colon and comma"),
     (citation(), "[Source: https://a.b/c?d=1]", "https://a.b/c?d=1", "an address"),
-    (citation(), "[Source: ,; ]", ",;", "nor is punctuation an id"),
-    (citation(), "[Source: [a]]", None, "a bracket in the bracket"),
-    (citation(), "[Source: a\n]", None, "a line break in the bracket"),
     (citation("Sources"), "[Sources: a]", "a", "another label"),
 )
 JSON = (
     (None, 'Here: {"a": 1}.', '{"a": 1}', "an object in prose, as it is written"),
     (None, 'x [1,  "]"] y', '[1,  "]"]', "an array, with a bracket in a string"),
-    (None, 'It is "[1]".', "[1]", "an array in quotes"),
-    (None, '{"a": {"b": [1]}}', '{"a": {"b": [1]}}', "what is inside does not count by itself"),
     (None, "{'a': 1}", None, "single quotes are not JSON"),
     (None, '{"a": NaN}', None, "NaN is not JSON"),
     ("a", '{"a": null}', "null", "null is a value"),
-    ("a.2", '{"a": [1, 2]}', None, "a position past the end"),
     ("a.b", '{"a": 1}', None, "a path through a number"),
     ("b", '{"a": 1}', None, "a key that is not there"),
     ("a", '{"a": 0.10}', "0.10", "a number as it was written"),
-    (None, '"text"', None, "a text alone is no object"),
-    (("a", 0), '{"a": [1, 2]}', "1", "position 0 as a number"),
-    ("a", "[x," * 10 + '{"a": 1}' + "]" * 10, "1", "in ten broken arrays"),
-    ("a", '{"a": 1e999}', "1e999", "a number that is no float"),
-    ("a", '{"a": [1e999]}', None, "is not JSON in a list"),
 )
 REPAIRED = (
     (None, '{"a": [1, 2', '{"a": [1, 2]}', "cut off"),
@@ -196,47 +146,23 @@ REPAIRED = (
     (None, "{'a': 1} {'a': 2}", '{"a": 2}', "of several the last"),
     (None, "{\"a\": 1} {'a': 2}", '{"a": 1}', "strict comes before repaired"),
     (None, '{"a": 1, "b": ["x"],}', '{"a": 1, "b": ["x"]}', "a strict part of what is broken is a part"),
-    ("b", "{'a': 1}", None, "a path that leads nowhere"),
-    ("a", "{\"b\": 1} {'a': 2}", "2", "a path that leads nowhere in what is strict"),
     (None, r"\frac{1}{2}", None, "LaTeX"),
     (None, "{'a': '" + "x" * 5000 + "'}", None, "more than the library is given"),
-    (None, "{'a': '" + "x" * 5000 + '\', {"b": 1}', '{"b": 1}', "a whole part of what is too long"),
-    (None, "[" * 30 + "'a'", None, "brackets deeper than the library is given"),
-    (None, "{'a': '\ud800'}", '{"a": "\ud800"}', "a lone surrogate"),
 )
 LITERALS = (
-    (None, "[1, 2)", None, "closed by another bracket"),
     (None, "It is ['a', 1].", "['a', 1]", "a list in prose, as it is written"),
-    (None, "[True, None, -1.5e3]", "[True, None, -1.5e3]", "constants and numbers"),
-    (None, "x = [1,  # one\n  2]", "[1,  # one\n  2]", "a comment"),
-    (None, "['it''s', \"a]b\"]", "['it''s', \"a]b\"]", "texts behind each other, a bracket in one"),
-    (None, "['''a\n'b''']", "['''a\n'b''']", "a text over lines"),
-    (None, r"['\d\frac']", r"['\d\frac']", "a backslash that escapes nothing"),
     (None, r"\frac{1}{2} x^{2} \{1\}", None, "LaTeX"),
-    (None, "(4)", None, "a number in parentheses"),
-    (None, "(4) or ([5])", "([5])", "a list in parentheses"),
     (None, "[1-2]", None, "a difference"),
     (None, "[__import__('os')]", None, "code"),
     (None, "[1, 2", None, "never closed"),
-    (None, "{[1]: 2}", "[1]", "a key that cannot be one"),
-    (None, "[" * 50 + "]" * 50, "[" * 50 + "]" * 50, "fifty brackets deep"),
-    (None, "[[1](2,)]", "[1]", "a call inside"),
-    (None, "['" + "x" * 10_000 + "']", None, "more than 10,000 characters"),
     ("a.1", "{'a': (1, {2})}", "{2}", "a position"),
-    (1, "[1, 'b']", "b", "a position alone"),
-    ("a", "{'a': 1, 'a': 2}", "2", "of a key that comes twice the last"),
-    ("2", "[1, 2]", None, "a position past the end"),
     ("a.b", "{'a': 1}", None, "a path through a number"),
 )
 CALLS = (
     (tool_call("h"), call('{"name": "f"}'), None, "of a tool that is not called"),
-    (tool_call("F"), call('{"name": "f"}'), None, "case counts in names"),
     (tool_call(path="arguments.wind"), call(WEATHER), None, "an argument that is not there"),
-    (tool_call(path="arguments.a"), call('{"name": "f", "arguments": "{\\"a\\": 1}"}'), "1", "JSON in JSON"),
-    (tool_call(path="arguments.a"), call('{"name": "f"}'), None, "no arguments"),
     (tool_call(), call(CODER), CODER, "a call as Qwen3-Coder writes it"),
     (tool_call("f", "arguments.a"), call(CODER), "so\n it is", "an argument of it"),
-    (tool_call(), call('{"arguments": {}}'), None, "no name"),
     (tool_call(), call("x") + call(WEATHER) + call("y"), WEATHER, "calls that are none are passed over"),
     (tool_call(), f"<tool_call>{WEATHER}", None, "never closed"),
 )
@@ -261,40 +187,24 @@ NUMBERS = (
     ),
     ("3 and then 4", "4", "of several the last"),
     ("It costs $1,234.50.", "1,234.50", "thousands separator and decimals"),
-    ("0 x 5", "5", "a letter with spaces around it"),
     ("in 2020 300 people", "300", "a space separates two numbers"),
-    ("128 256 512", "512", "groups of three digits only list"),
-    ("0 123", "123", "a nought in front"),
     ("42个", "42", "a measure word"),
     ("9-6", "6", "a subtraction is no sign"),
     ("pages 3\u20135", "5", "a range is no sign"),
     ("一共有42个苹果", "42", "Chinese has no spaces around a number"),
-    ("12 / 4", "4", "a division with spaces is two numbers"),
     ("5 or 3/0", "5", "a division by zero is no number"),
-    ("take 5 2/2", "2/2", "nor is one"),
-    ("take 5 7/0", "5", "nor is a division by zero"),
-    (r"3\frac{5}{2}", r"\frac{5}{2}", "more than one is a factor"),
-    ("_4_ and __-5__", "-5", "with underscores"),
-    ("I think...5", "5", "an ellipsis before it is no dotted run"),
 )
-PERCENT = (
-    (r"50\%", r"50\%", "LaTeX's sign"),
-    ("\uff15\uff10\uff05", "\uff15\uff10\uff05", "a full-width sign"),
-    ("50 apples", "50", "without one"),
-)
+PERCENT = ((r"50\%", r"50\%", "LaTeX's sign"),)
 FIRST_OF = (
     ((ANSWER, number()), "<answer>x</answer> 4", "x", "the first where it finds something"),
-    ((ANSWER, number()), "4? <answer></answer>", "", "an empty value counts as found"),
     ((ANSWER, number()), "none", None, "none finds anything"),
     ((json_value("b"), number()), '{"a": 4}', "4", "a path that leads nowhere is not found"),
 )
 WITHIN = (
     (within(ANSWER, number()), "3 <answer>so 4 apples</answer> 5", "4", "a number in a tag"),
     (within(ANSWER, number()), "3", None, "no tag"),
-    (within(ANSWER, boxed(), number()), r"<answer>1</answer> \boxed{2}", None, "a box elsewhere"),
     (first_of(within(ANSWER, number()), ANSWER), "<answer>x</answer>", "x", "back to the outer"),
     (within(json_value("a"), number()), '{"a": "it is 4 kg"}', "4", "in a text of JSON"),
-    (within(json_value("a"), number(), number()), '{"a": "it is 4 kg"}', "4", "and in that again"),
 )
 FOUND = (
     *((ANSWER, *row) for row in TAGS),
@@ -319,13 +229,9 @@ def test_an_extractor_finds_the_last_of_what_it_is_for_and_nothing_else(extracto
     ("completion", "closed", "unclosed", "prefilled", "both"),
     table(
         ("4", None, None, None, "4", "no tag"),
-        ("4</answer>", None, None, "4", "4", "never opened"),
         ("<answer>4</answer>", "4", "4", "4", "4", "one pair"),
         ("<answer>4</answer> <answer> 5 ", "4", "5", "4", "5", "cut off in the second"),
         ("<answer>4</answer", None, "4", None, "4", "cut off in its closing tag"),
-        ("<answer>4</b", None, "4</b", None, "4</b", "cut off in another tag"),
-        ("<answer>4<", None, "4<", None, "4<", "a bracket alone may be a sign"),
-        ("\ud800</answer>", None, None, "\ud800", "\ud800", "a lone surrogate"),
     ),
 )
 def test_tags_that_are_cut_off_or_opened_in_the_prompt(completion, closed, unclosed, prefilled, both):
@@ -339,18 +245,12 @@ def test_tags_that_are_cut_off_or_opened_in_the_prompt(completion, closed, unclo
     ("completion", "strict", "flexible"),
     table(
         ("6 * 7 = 42\n#### 42", "42", "42", "as the data set has it"),
-        ("7\n#### 42万", "", "7", "a Chinese magnitude"),
         ("#### $1,234.50.", "1,234.50", "1,234.50", "a currency sign"),
         ("#### -3", "-3", "-3", "a sign"),
-        ("#### -$3", "-$3", "-$3", "a sign before the currency"),
-        ("#### \u22123", "\u22123", "\u22123", "a typographic minus"),
-        ("#### 50%", "50", "50", "a percent sign"),
         ("#### 1\n#### 2", "2", "2", "of several the last"),
         ("7\n#### 42 or 43", "42", "42", "numbers around it"),
         ("5\n#### none", "", "5", "no number behind it"),
         ("5\n####\n42", "", "42", "the number on the next line"),
-        ("####", "", "", "a mark alone"),
-        ("#### **`$42`**", "42", "42", "in bold backticks, with a currency sign"),
         ("### 42", None, "42", "a shorter mark"),
         ("The answer is 42.", None, "42", "no mark"),
     ),
@@ -364,18 +264,10 @@ def test_gsm8k_gives_the_number_behind_the_last_mark(completion, strict, flexibl
     ("extractor", "completion", "expected"),
     table(
         (citation(), "[Source: a] x [Source: b; c]", ["a", "b", "c"], "all citations"),
-        (number(which="first"), "1, 2", ["1", "2"], "whichever would have counted"),
         (choice(), "(A) or (B)", [], "a hedge"),
         (first_of(tag("a"), number()), "1 <a>2</a> <a>3</a>", ["2", "3"], "all of the first"),
         (boxed(), r"\boxed{1 \boxed{2}} \boxed{3}", [r"1 \boxed{2}", "2", "3"], "a box in a box"),
         (within(tag("a"), number()), "1 <a>2 3</a>", ["2", "3"], "all in the last pair"),
-        (within(tag("a"), number()), "1", [], "no pair"),
-        (
-            within(tag("a"), tag("b"), number()),
-            "<a><b>1</b><b>2 3</b></a>",
-            ["2", "3"],
-            "all in the innermost",
-        ),
     ),
 )
 def test_every_gives_the_list_of_all_occurrences(extractor, completion, expected):
@@ -440,42 +332,9 @@ def test_a_call_that_was_written_is_found_again(name, value):
     assert tool_call(name, "arguments.a")(f"so <tool_call>{text}</tool_call>") == value
 
 
-PIECES = (
-    "1|2|0|12|000|,234|.|.5|,|/|-|\u2212|+|$|\\$|%|\\%|e5|E-3| x 10^3|10^|{|}|10^{5}|\u00b2|\\frac|{1}{2}|{3}"
-    "|\\times | |\u2009345|{,}678|\\,901|\u00bd|\uff11|\uff0c\uff12\uff13\uff14"
-    "|\u0663|_|*|a|\n|^|\ud800|1/2|\u20ac|:|'|0x|,12| 345| 000|负|万|\\sqrt|\\pi"
-).split("|")
-TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=40)
-
-
-@given(completion=TEXTS)
-def test_numbers_can_be_read_stand_apart_and_hold_a_digit(completion):
-    assert all(read_number(text) is not None for text in every(number(percent=True))(completion))
-    spans = number().occurrences(completion)
-    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
-    for start, end in spans:
-        assert read_number(completion[start:end]) is not None
-        assert any(unicodedata.numeric(character, -1) >= 0 for character in completion[start:end])
-
-
-@given(
-    completion=TEXTS,
-    before=st.sampled_from(["", "So ", "Hence:\n", "**", "(", "$x = "]),
-    behind=st.sampled_from(["", ".", ". Done.", "\n", "**", ")", " apples", "!", "; ", ", as it is"]),
-)
-def test_neutral_text_around_does_not_change_the_numbers(completion, before, behind):
-    whole = f"A {completion} b"  # a space before and behind it
-    assert every(number())(f"{before}{whole}{behind}") == every(number())(whole)
-
-
 @given(value=st.integers(-(10**9), 10**9) | st.decimals(-(10**6), 10**6, places=3))
 @pytest.mark.parametrize("sentence", ["It is {}.", "x = {}, so", "**{}**", "_{}_", "${}$", "{}%", "{}kg"])
 def test_a_number_that_was_written_is_found_again(sentence, value):
     for text in (f"{value:f}" if hasattr(value, "as_tuple") else str(value), f"{value:,}"):
         assert number()(sentence.format(text)) == text
         assert read_number(number()(sentence.format(text))) == value
-
-
-def test_a_percent_sign_changes_the_number_only_where_it_is_kept():
-    assert read_number(number()("So it is 50%.")) == 50
-    assert read_number(number(percent=True)("So it is 50%.")) * 2 == 1

@@ -11,62 +11,43 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.primitives.extract import (
-    after,
-    answer_phrase,
-    boxed,
-    choice,
-    citation,
-    code_block,
-    every,
-    first_of,
-    gsm8k,
-    json_value,
-    math_answer,
-    number,
-    pattern,
-    python_literal,
-    tag,
-    tool_call,
-    within,
-)
 
-LAST = (
-    *(tag("answer"), boxed(), after("####"), pattern(r"\d+"), number(), code_block(), json_value(), choice()),
-    *(answer_phrase(), citation(), tool_call(), python_literal(), gsm8k(), math_answer()),
-    *(within(tag("answer"), number()), first_of(tag("answer"), boxed(), number())),
+extract = rk.extract
+NAMES = {name: getattr(extract, name) for name in extract.__all__}
+
+
+def made(*calls):
+    """The extractors that these calls make, as they are written."""
+    return tuple(eval(call, NAMES) for call in calls)
+
+
+LAST = made(
+    *("tag('answer')", "boxed()", "after('####')", r"pattern('\\d+')", "number()", "code_block()"),
+    *("json_value()", "choice()", "answer_phrase()", "citation()", "tool_call()", "python_literal()"),
+    *("gsm8k()", "math_answer()", "within(tag('answer'), number())"),
+    "first_of(tag('answer'), boxed(), number())",
 )
-CUT_OFF = (  # what they find depends on where the text ends
-    tag("answer", unclosed=True, prefilled=True),
-    after("####", until="end", case=False),
-    code_block(unclosed=True),
-    within(tag("answer", unclosed=True), first_of(code_block("python", unclosed=True), number())),
+CUT_OFF = made(  # what they find depends on where the text ends
+    "tag('answer', unclosed=True, prefilled=True)",
+    "after('####', until='end', case=False)",
+    "code_block(unclosed=True)",
+    "within(tag('answer', unclosed=True), first_of(code_block('python', unclosed=True), number()))",
 )
-OTHERS = (
-    tag("answer", which="first"),
-    tag("answer", prefilled=True),
-    pattern(r"(?P<n>\d)\.(\d)", group="n", which="first", timeout=2.0),
-    number(percent=True),
-    code_block("python", which="first"),
-    choice("ABCDEFGHI", case=False),
-    answer_phrase(which="first", language="en"),
-    answer_phrase(language="zh"),
-    citation("See also", which="first"),
-    tool_call("f", which="first"),
-    gsm8k(mode="flexible"),
-    within(within(tag("answer"), boxed()), first_of(json_value(), number(which="first"))),
+OTHERS = made(
+    *("tag('answer', which='first')", "tag('answer', prefilled=True)", "number(percent=True)"),
+    r"pattern('(?P<n>\\d)\\.(\\d)', which='first', group='n', timeout=2.0)",
+    *("code_block('python', which='first')", "choice('ABCDEFGHI', case=False)"),
+    *("answer_phrase(which='first', language='en')", "answer_phrase(language='zh')"),
+    *("citation('See also', which='first')", "tool_call('f', which='first')", "gsm8k(mode='flexible')"),
+    "within(within(tag('answer'), boxed()), first_of(json_value(), number(which='first')))",
 )
-WITH_PATH = (
-    json_value(("a", "1"), which="first"),
-    json_value("a", repair=True, which="first"),
-    python_literal("a"),
-    tool_call("f", "arguments.a"),
-    first_of(json_value("a"), choice()),
-    within(json_value("a", repair=True), number()),
+WITH_PATH = made(
+    *("json_value(('a', '1'), which='first')", "json_value(('a',), which='first', repair=True)"),
+    *("python_literal(('a',))", "tool_call('f', path=('arguments', 'a'))"),
+    "first_of(json_value('a'), choice())",
+    "within(json_value('a', repair=True), number())",
 )
 ALL = (*LAST, *CUT_OFF, *OTHERS, *WITH_PATH)
-CODE = tuple(x for x in LAST + CUT_OFF + OTHERS if "code_block" in repr(x))  # indented with its fence
-VERBATIM = tuple(x for x in LAST + CUT_OFF + OTHERS if x not in CODE)
 
 PIECES = (
     "<answer>|</answer>|<answer/>|<ANSWER x=1>|\\boxed{|\\boxed|{|}|\\|####|####\n|```\n|```python\n|~~~\n"
@@ -76,84 +57,56 @@ PIECES = (
     '|{"name": "f", "arguments": {"a": 1}}|{\'a\': 3|(1, |\'|)|**|1/2|10^|%'
 ).split("|")
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.text(max_size=60)
-
-
-def name_of(extractor):
-    return repr(extractor).partition("(")[0]
+BEFORE = st.sampled_from(["Let me see.\n", "\n \n", "so we go on, it is:\n\n"])
+BEHIND = st.sampled_from(["\nThat is all.", "\n \n", "\n\nso we go on"])
 
 
 @pytest.mark.parametrize("extractor", ALL, ids=repr)
 @settings(max_examples=25)
-@given(completion=TEXTS)
-def test_there_is_a_span_exactly_where_there_is_a_value_which_is_its_text(extractor, completion):
+@given(completion=TEXTS, before=BEFORE, behind=BEHIND)
+def test_a_value_has_a_span_which_is_its_text_and_neutral_padding_changes_neither(
+    extractor, completion, before, behind
+):
+    written = repr(extractor)
+    if "prefilled=True" in written:
+        completion = f"<answer>{completion}"  # without an opening tag the padding is in the pair
+    if written.startswith("answer_phrase"):
+        completion += "x"  # where nothing follows on the line, the next line is the answer
     value, spans = extractor(completion), extractor.spans(completion)
     assert len(spans) == (value is not None)
-    if extractor in VERBATIM:
+    if extractor not in WITH_PATH and "code_block" not in written:  # indented with its fence
         assert [completion[start:end] for start, end in spans] == ([] if value is None else [value])
-
-
-@pytest.mark.parametrize(
-    "extractor",
-    [x for x in LAST + CUT_OFF + OTHERS if name_of(x) not in ("first_of", "within")],
-    ids=repr,
-)
-@settings(max_examples=25)
-@given(completion=TEXTS)
-def test_the_span_is_the_first_or_the_last_of_the_occurrences_in_text_order(extractor, completion):
-    places = extractor.occurrences(completion)
-    assert places == sorted(places)
-    assert extractor.spans(completion) == (places[:1] if extractor.which == "first" else places[-1:])
-
-
-@pytest.mark.parametrize("extractor", ALL, ids=repr)
-@settings(max_examples=25)
-@given(completion=TEXTS, padding=st.sampled_from(["Let me see.\n", "\n \n", "so we go on, it is:\n\n"]))
-def test_neutral_padding_in_front_does_not_change_what_is_found(extractor, completion, padding):
-    if "prefilled=True" in repr(extractor):
-        completion = f"<answer>{completion}"  # without an opening tag the padding is in the pair
-    assert extractor(padding + completion) == extractor(completion)
-    shifted = [(start + len(padding), end + len(padding)) for start, end in extractor.spans(completion)]
-    assert extractor.spans(padding + completion) == shifted
-
-
-@pytest.mark.parametrize("extractor", LAST + OTHERS, ids=repr)
-@settings(max_examples=25)
-@given(completion=TEXTS, padding=st.sampled_from(["\nThat is all.", "\n \n", "\n\nso we go on"]))
-def test_neutral_padding_behind_does_not_change_what_is_found(extractor, completion, padding):
-    if name_of(extractor) == "answer_phrase":
-        completion += "x"  # where nothing follows on the line, the next line is the answer
-    assert extractor(completion + padding) == extractor(completion)
-    assert extractor.spans(completion + padding) == extractor.spans(completion)
-
-
-@pytest.mark.parametrize("extractor", ALL, ids=repr)
-@settings(max_examples=20)
-@given(completion=TEXTS)
-def test_every_gives_a_value_a_span_and_has_the_one_that_counts(extractor, completion):
-    values, spans = every(extractor)(completion), every(extractor).spans(completion)
-    assert len(values) == len(spans)
-    assert spans == sorted(spans)
-    assert extractor(completion) is None or extractor(completion) in values
-    assert all(place in spans for place in extractor.spans(completion))
+    if hasattr(extractor, "which") and extractor not in WITH_PATH:
+        places = extractor.occurrences(completion)
+        assert places == sorted(places)
+        assert spans == (places[:1] if extractor.which == "first" else places[-1:])
+    values, all_spans = extract.every(extractor)(completion), extract.every(extractor).spans(completion)
+    assert len(values) == len(all_spans) and all_spans == sorted(all_spans)
+    assert value is None or value in values
+    assert all(place in all_spans for place in spans)
+    shifted = [(start + len(before), end + len(before)) for start, end in spans]
+    assert (extractor(before + completion), extractor.spans(before + completion)) == (value, shifted)
+    if extractor in LAST + OTHERS:
+        assert (extractor(completion + behind), extractor.spans(completion + behind)) == (value, spans)
 
 
 @given(value=st.text(alphabet=st.characters(exclude_characters="<>"), max_size=40))
 def test_what_was_put_between_tags_is_found_again(value):
-    assert tag("answer")(f"1 <answer>{value}</answer> 2") == value.strip()
+    assert extract.tag("answer")(f"1 <answer>{value}</answer> 2") == value.strip()
 
 
 @given(value=st.recursive(st.integers() | st.text(max_size=8), lambda inner: st.lists(inner, max_size=3)))
 def test_a_value_that_was_written_as_json_is_found_again(value):
-    found = json_value("a")(f"Here {{it}} is: {json.dumps({'a': value})} [sic].")
+    found = extract.json_value("a")(f"Here {{it}} is: {json.dumps({'a': value})} [sic].")
     assert found == (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 @pytest.mark.parametrize("extractor", ALL, ids=repr)
 def test_what_is_not_a_string_has_nothing_in_it(extractor):
+    every = extract.every(extractor)
     for nothing in (None, 4, float("nan"), b"<answer>4</answer>", ["4"]):
-        assert extractor(nothing) is None
-        assert extractor.spans(nothing) == every(extractor).spans(nothing) == []
-        assert every(extractor)(nothing) is None
+        assert extractor(nothing) is every(nothing) is None
+        assert extractor.spans(nothing) == every.spans(nothing) == []
 
 
 def test_which_first_and_last_differ_for_every_extractor():
@@ -169,38 +122,25 @@ def test_which_first_and_last_differ_for_every_extractor():
     ]  # fmt: skip
 
 
-def test_parts_of_a_combination_are_replaced_by_name():
-    both = first_of(tag("a"), number())
-    assert replace(both, extractors=(number(),)) == first_of(number())
-    assert replace(within(tag("a"), number()), outer=boxed()) == within(boxed(), number())
-    assert replace(within(tag("a"), number()), inner=(boxed(),)) == within(tag("a"), boxed())
+EVERY = made(
+    "every(number())", "every(within(tag('answer'), boxed()))", "json_value(('a', '1'))", "citation('See')"
+)
 
 
-@pytest.mark.parametrize("extractor", [*ALL, every(number()), every(within(*ALL[:2]))], ids=repr)
-def test_an_extractor_is_frozen_survives_pickle_and_its_repr_makes_it_again(extractor):
+@pytest.mark.parametrize("extractor", [*ALL, *EVERY], ids=repr)
+def test_an_extractor_is_frozen_survives_pickle_and_its_repr_is_the_call_that_makes_it(extractor):
     assert pickle.loads(pickle.dumps(extractor)) == extractor
-    again = eval(repr(extractor), {name: getattr(rk.extract, name) for name in rk.extract.__all__})
-    assert again == extractor
-    assert hash(again) == hash(extractor)
-    assert replace(extractor) == extractor
+    again = eval(repr(extractor), NAMES)
+    assert (again, hash(again), replace(extractor)) == (extractor, hash(extractor), extractor)
     with pytest.raises(AttributeError):
         extractor.which = "first"
 
 
-@pytest.mark.parametrize(
-    ("extractor", "expected"),
-    [
-        (tag("answer", which="first"), "tag('answer', which='first')"),
-        (tag("a", unclosed=True, prefilled=True), "tag('a', unclosed=True, prefilled=True)"),
-        (first_of(tag("answer"), number()), "first_of(tag('answer'), number())"),
-        (gsm8k("flexible"), "gsm8k(mode='flexible')"),
-        (citation(), "citation()"),
-        (citation("See"), "citation('See')"),
-        (json_value(("a", 1)), "json_value(('a', '1'))"),
-        (python_literal(0), "python_literal(('0',))"),
-        (tool_call("f", "arguments"), "tool_call('f', path='arguments')"),
-        (every(citation()), "every(citation())"),
-    ],
-)
-def test_the_repr_reads_like_the_call(extractor, expected):
-    assert repr(extractor) == expected
+def test_the_repr_reads_like_the_call_and_parts_are_replaced_by_name():
+    a, number = extract.tag("a", unclosed=True), extract.number()
+    assert repr(extract.first_of(a, number)) == "first_of(tag('a', unclosed=True), number())"
+    assert repr(extract.tool_call("f", "arguments")) == "tool_call('f', path='arguments')"
+    assert repr(extract.json_value(("a", 1))) == "json_value(('a', '1'))"
+    assert replace(extract.first_of(a, number), extractors=(number,)) == extract.first_of(number)
+    assert replace(extract.within(a, number), outer=number) == extract.within(number, number)
+    assert replace(extract.within(a, number), inner=(a,)) == extract.within(a, a)

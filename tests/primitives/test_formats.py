@@ -26,40 +26,20 @@ SIDE_BY_SIDE = (
     ("<think>2+2 <answer>4</answer>", 0.0, 0.5, "one is never closed"),
     ("<answer>4</answer><think>2+2</think>", 0.0, 0.5, "the wrong order"),
     ("<think>2+2<answer></think>4</answer>", 0.0, 0.5, "crossed"),
-    ("<think>a</think><think>b</think><answer>4</answer>", 0.0, 0.5, "one twice"),
-    ("<thinking>a</thinking><answers>4</answers>", 0.0, 0.0, "longer names are other tags"),
     (None, None, None, "no completion is not judged"),
 )
 GRAMMARS = (
     (tags("step+"), "<step>a</step>", 1.0, 1.0, "one or more: one"),
     (tags("step+"), "", 0.0, 0.0, "one or more: none"),
-    (tags("step+"), "<step>a<step>b</step></step>", 0.0, 0.0, "one or more: inside itself"),
     (tags("note?", "answer"), "<note/><note/><answer/>", 0.0, 0.5, "at most one: two"),
-    (tags("note?", "answer"), "<answer/><note/>", 0.0, 0.5, "at most one: behind what it should precede"),
     (tags("call*"), "", 1.0, 1.0, "any number: none"),
-    (tags("step{2}"), "<step/><step/>", 1.0, 1.0, "two of two"),
-    (tags("step{2}"), "<step/>", 0.0, 0.0, "one of two"),
-    (tags("step{2}"), "<step/><step/><step/>", 0.0, 0.0, "three of two"),
-    (tags("step{2,}"), "<step/><step/><step/>", 1.0, 1.0, "three of two or more"),
     (tags("step{1,2}"), "<step/><step/><step/>", 0.0, 0.0, "three of at most two"),
-    (tags("step+", "answer"), "<step/><answer/><step/>", 0.0, 0.5, "one behind what follows"),
     (tags("plan(step+)", "answer"), f"{STEPS}<answer/>", 1.0, 1.0, "nested as asked for"),
     (tags("plan(step+)", "answer"), "<plan/><step/><answer/>", 0.0, 2 / 3, "beside, not inside"),
     (tags("plan(step+)?", "answer"), "<answer/>", 1.0, 1.0, "all of it missing, as it may"),
-    (tags("plan(step+)", "answer"), f"{STEPS[:-7]}<answer/>", 0.0, 1 / 3, "never closed"),
-    (tags("p+(t)"), "<p><t/></p><p></p>", 0.0, 1 / 2, "missing in one of two"),
-    (tags("p(t)"), "<p><t></p></t>", 0.0, 1 / 2, "crossed with what it stands in"),
-    (tags("Plan(Step+)", "answer"), f"{STEPS.upper()}<Answer/>", 1.0, 1.0, "case does not matter"),
-    (NOTHING_ELSE, "<a/><b/>", 1.0, 1.0, "no text outside"),
     (NOTHING_ELSE, "Hm. <a>x</a><b/>", 0.0, 2 / 3, "text before"),
-    (NOTHING_ELSE, "<a>x</a><b/><c></c>", 0.0, 2 / 3, "a tag of another name is text"),
-    (NOTHING_ELSE, "<a/> bye", 0.0, 1 / 3, "one missing, and text"),
-    (NOTHING_ELSE, "", 0.0, 0.0, "nothing at all"),
     (tags("a", "b", outside="before"), "Hm. <a>x</a><b/>", 1.0, 1.0, "text before, as it may"),
-    (tags("a", "b", outside="before"), "<a>x</a> so <b/>", 0.0, 2 / 3, "text between"),
-    (tags("a", "b"), "<a>x</a> so <b/><c></c>", 1.0, 1.0, "text anywhere"),
     (OPENED, "</think><answer>4</answer>", 1.0, 1.0, "opened in the prompt, and nothing was thought"),
-    (OPENED, "2+2<answer>4</answer>", 0.0, 1 / 3, "opened in the prompt and never closed"),
 )
 
 
@@ -81,15 +61,6 @@ def test_the_grammar_agrees_with_a_regular_expression(parts):
     pattern = r"\s*<think>x*</think>\s*(<step>x*</step>\s*)+(<answer>x*</answer>\s*)?"
     expected = float(re.fullmatch(pattern, completion) is not None)
     assert tags("think", "step+", "answer?", outside="nowhere")(completion) == expected
-
-
-@given(parts=st.lists(st.sampled_from(["<a>", "</a>", "<b>", "</b>", "<c/>", "x"]), max_size=10))
-def test_a_share_is_full_exactly_where_all_holds(parts):
-    completion = "".join(parts)
-    for outside in ("anywhere", "before", "nowhere"):
-        share = tags("a(b*, c?)", partial=True, outside=outside)(completion)
-        assert 0.0 <= share <= 1.0
-        assert (share == 1.0) == (tags("a(b*, c?)", outside=outside)(completion) == 1.0)
 
 
 PERSON = {
@@ -118,41 +89,27 @@ PERSONS = (
     ('{"name": "uma", "age": 59}', 0.0, 0.5, "a pattern that is not met"),
     ('{"name": "Uma", "age": "59"}', 0.0, 0.5, "a number in quotes"),
     ('{"name": "Uma", "age": 59, "x": 1}', 0.0, 2 / 3, "a forbidden key"),
-    ('{"name": 1, "age": "59", "x": 1, "y": 2}', 0.0, 0.0, "all wrong"),
-    ('{"name": "Uma", "age": 1e400}', 0.0, 0.5, "a number beyond floats"),
-    ('{"name": "Uma", "age": 59, "\\ud800": 1}', 0.0, 0.0, "half a character in a key"),
     ("Uma is 59.", 0.0, 0.0, "no JSON"),
+    ('{"name": "Uma", "age": 59, "\\ud800": 1}', 0.0, 0.0, "half a character in a key"),
     (None, None, None, "no completion is not judged"),
 )
 KEYWORDS = (
     ({"items": {"multipleOf": 0.01}}, "[0.07, 19.99, 1e300]", 1.0, "multiples are exact"),
-    ({"items": {"multipleOf": 0.01}}, "[0.075]", 0.0, "no multiple"),
     ({"uniqueItems": True}, '[1, true, "1", [1], {"a": 1}]', 1.0, "all different"),
-    ({"uniqueItems": True}, '[{"a": 1, "b": 2}, {"b": 2, "a": 1.0}]', 0.0, "one twice"),
-    ({"uniqueItems": False}, "[1, 1]", 1.0, "twice, as it may"),
     ({"patternProperties": {"^x": {"type": "integer"}}}, '{"x1": 1, "y": "a"}', 1.0, "keys by pattern"),
-    ({"patternProperties": {"^x": {"type": "integer"}}}, '{"x1": "a"}', 0.0, "a wrong value there"),
-    ({"patternProperties": {"^x": {}}, "additionalProperties": False}, '{"x": 1}', 1.0, "no other keys"),
     ({"items": {"pattern": r"^(?!-)\d+$"}}, '["12", "-1"]', 0.0, "a pattern that looks ahead"),
-    ({"propertyNames": {"pattern": r"^\p{Lu}+$"}}, '{"ÄÖ": 1}', 1.0, "a pattern with a Unicode class"),
     (NAMED, '{"b": 1}', 0.0, "not named"),
     (TREE, "[[[]], [[], [], []]]", 0.0, "a reference to itself, three deep"),
-    ({"$schema": DRAFT_7, "items": {"format": "email"}}, '["x"]', 1.0, "draft 7, where a format would count"),
     ({"$schema": DRAFT_4, "items": EXCLUSIVE}, "[1]", 0.0, "draft 4, where exclusiveMinimum is a bool"),
 )
 PATHS = (
     (("people", 0), 1.0, "a key and a position"),
     ("people.1", 0.0, "a value that does not fit"),
-    ("person.name.x", 0.0, "inside a text"),
 )
 IN_PART = (
     ({"required": ["a", "b", "c", "d"]}, '{"a": 1}', 0.25, "one of four required"),
-    (A_AND_B, '{"a": 1, "b": 2}', 1.0, "one required, one described"),
     (A_AND_B, '{"b": 2}', 0.5, "the one required is not there"),
     ({"maxProperties": 1, "required": ["a"]}, '{"a": 1, "b": 2}', 0.0, "a fault of the whole"),
-    ({**A_AND_B, "maxProperties": 1}, '{"a": 1, "b": "x"}', 0.0, "beside a wrong key"),
-    (INTEGERS, '[1, "x"]', 0.0, "a list is right or wrong"),
-    ({"minProperties": 0}, "{}", 1.0, "nothing asked for, nothing there"),
 )
 FITTING = (
     *((json_schema(PERSON), text, whole, why) for text, whole, _, why in PERSONS),
@@ -185,13 +142,9 @@ def test_the_verdict_is_the_librarys(value):
 
 FAULTS = (
     ("<think>a</think><answer>4</answer>", "as asked for", "nothing is wrong"),
-    ("<think>a</think><answer>4", ["<answer> is opened 1 times and closed 0 times"], "never closed"),
     ("<answer>4</answer><think>a</think>", ["<answer> does not follow the tag before it"], "order"),
 )
-INSIDE = (
-    (f"<step/>{STEPS}", ["<step> stands outside of <plan>"], "one before and two inside"),
-    ("", ["<plan> is missing", "<step> is missing"], "nothing"),
-)
+INSIDE = ((f"<step/>{STEPS}", ["<step> stands outside of <plan>"], "one before and two inside"),)
 SCHEMA_FAULTS = (
     ('{"name": "Uma", "age": 59}', "fits", "nothing is wrong"),
     (
@@ -200,7 +153,6 @@ SCHEMA_FAULTS = (
         "a wrong value",
     ),
     ("no", ["no JSON"], "nothing to judge"),
-    ("[" * 150 + "]" * 150, ["no JSON"], "nested too deeply"),
     ('{"name": "Uma", "x": 1}', ["'age' is missing", "'x' is 1, which does not fit the schema"], "keys"),
     ("[1]", ["does not fit"], "a fault of the whole"),
 )

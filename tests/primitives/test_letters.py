@@ -61,11 +61,8 @@ def test_options_are_letters_or_digits_of_any_script():
         (choice("ABCDEFGHI"), "The answer is I think E.", "E"),
         (choice("ABCDEFGHI"), "**I**", "I"),
         (choice(case=False), "the answer is (b)", "b"),
-        (choice(case=False), r"\boxed{c}", "c"),
         (choice(case=False), "it is b.", None),
-        (choice(case=False), "The answer is a small number", None),
         (choice("ABCDE"), "A) 1 B) 2 C) 3 D) 4 E) 5", None),
-        (choice("ABCDE"), "A) 1 B) 2 C) 3 D) 4", None),
         (choice("ABCDE"), "A) 1 B) 2 C) 3 D) 4 Answer: E) 5", "E"),
     ],
 )

@@ -11,7 +11,7 @@ from rewardkit.primitives.verify.math.comparison import is_known
 from rewardkit.primitives.verify.math.latex import LONGEST, normal_form
 
 extract, measure, verify = rk.extract, rk.measure, rk.verify
-SIZE = 100_000  # where the work grows with the square of it, a call takes most of a minute
+SIZE = 50_000  # where the work grows with the square of it, a call takes many seconds
 
 
 def long(piece):
@@ -32,14 +32,11 @@ def result(content):
 
 
 CALL = {"function": {"name": "f", "arguments": "{}"}}
-SCORED_ALONE = {
+SCORED = {
     "tags": measure.tags("think", "answer"),
     "tags of a grammar": measure.tags("a+(b*)", "c", outside="nowhere", partial=True, prefilled=True),
     "length": measure.length(full_until=2, zero_from=6),
-    "repetition": measure.repetition(),
-    "loop": measure.repetition(kind="loop"),
-    "sentences": measure.repetition(kind="sentences"),
-    "lines": measure.repetition(kind="lines"),
+    **{kind: measure.repetition(kind=kind) for kind in ("ngrams", "loop", "sentences", "lines")},
     "diversity": measure.diversity(window=5),
     "keywords": measure.keywords("first", "so"),
     "keywords counted": measure.keywords("first", "so", mode="count", full_at=3),
@@ -47,15 +44,17 @@ SCORED_ALONE = {
     "regex": measure.regex(r"so$|^<", timeout=5),
     "steps": measure.steps(3),
     "sections": measure.steps(2, kind="sections"),
-    "citations": lambda text: measure.citations()(text, ["a1"]),
-    "citations with an end": lambda text: measure.citations()(f"[Source: a1{text}]", ["a1"]),
+    "citations": lambda text: measure.citations()(f"[Source: a1{text}", ["a1"]),
     "ids": lambda text: measure.citations()("[Source: a1]", text),
     "grounding": lambda text: measure.grounding()([result(text), said(text)]),
     "calls": lambda text: measure.repeated_calls()([said(text), result(text)]),
     "failed calls": lambda text: measure.failed_calls()([said(None, tool_calls=[CALL]), result(text)]),
     "arguments": lambda text: measure.failed_calls()(
-        [said(None, tool_calls=[{"function": {"name": "f", "arguments": text}}])]
+        [said(None, tool_calls=[{"name": "f", "arguments": text}])]
     ),
+    "contains": lambda text: verify.contains(text + "x", text[:-1] + "x"),
+    "f1": lambda text: verify.f1(text + "x", text[:-1] + "x"),
+    "math_equal": lambda text: verify.math_equal("7", text),
 }
 TEXTS = pieces(
     "<think>|so |1. a\n|# a\n|中|{\"a\":|5,|\ud800|\u0301\u0316|a|a. |。|\n|a b c d\n|<a>|</a>|<a><b>|<a |<|"
@@ -64,16 +63,16 @@ TEXTS = pieces(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SCORED_ALONE)
-def test_a_measure_of_a_long_text_is_a_score(bounded, name):
+@pytest.mark.parametrize("name", SCORED)
+def test_a_long_text_has_a_score(bounded, name):
     for piece in TEXTS:
-        assert 0.0 <= (SCORED_ALONE[name](long(piece)) or 0.0) <= 1.0, piece
+        assert 0.0 <= (SCORED[name](long(piece)) or 0.0) <= 1.0, piece
 
 
 @pytest.mark.parametrize("method", ["ratio", "partial", "token_sort", "token_set"])
-def test_a_long_text_beside_a_long_text_is_a_score(bounded, method):
+def test_a_long_text_beside_a_long_text_has_a_score(bounded, method):
     for piece in ("a", "ab ", "中", "\ud800"):
-        for other in ("Paris", f"x{long(piece)}", long(piece)[::-1] + "xy"):
+        for other in ("Paris", long(piece)[::-1] + "xy"):
             assert 0.0 <= measure.similarity(method)(long(piece), other) <= 1.0
 
 
@@ -87,18 +86,16 @@ JSON = pieces('[1,|[[1],|"k":1,|{"a":|"|1|-|true,|"a",')
 LISTS = pieces('1,|[|[1],|\'|",|"\\|and |\\{|x|(1),')
 VERIFIED = {
     "numbers_equal": (lambda text: verify.numbers_equal(text, "7"), WORDS),
-    "within a tolerance": (lambda text: verify.numbers_equal(text, "7", relative=0.1), WORDS),
     "closeness": (lambda text: verify.closeness(text, "7"), WORDS),
     "matches": (lambda text: verify.matches(text, "7"), WORDS),
     "compatible": (lambda text: verify.matches(text, "7", unicode_form="NFKC"), WORDS),
     "contains": (lambda text: verify.contains(text, "7"), WORDS),
     "f1": (lambda text: verify.f1(text, "7"), WORDS),
     "choice_equal": (lambda text: verify.choice_equal(text, "B"), LETTERS),
-    "math_equal": (lambda text: verify.math_equal(text, "7"), MATHEMATICS),
-    "math_equal with letters": (lambda text: verify.math_equal(text, r"\pi"), MATHEMATICS),
+    "math_equal": (lambda text: verify.math_equal(text, r"\pi"), MATHEMATICS),
     "json_equal": (lambda text: verify.json_equal(f"[{text}]", "[7]"), JSON),
     "json_equal in part": (lambda text: verify.json_equal(f"{{{text}}}", "{}", partial=True), JSON),
-    "sets": (lambda text: verify.sets_equal(text[:100_000], "7"), LISTS),
+    "sets": (lambda text: verify.sets_equal(text, "7"), LISTS),
     "lists": (lambda text: verify.lists_equal(text, "7"), LISTS),
 }
 
@@ -110,24 +107,12 @@ def test_a_long_prediction_earns_nothing(bounded, name):
         assert call(long(piece) + "x") == 0.0, piece
 
 
-def test_a_long_truth_is_compared_with_its_like(bounded):
-    for piece in WORDS:
-        text = long(piece)
-        assert verify.contains(text + "x", text[:-1] + "x") in (True, False, None)
-        assert 0.0 <= verify.f1(text + "x", text[:-1] + "x") <= 1.0
-    for piece in MATHEMATICS:
-        assert verify.math_equal("7", long(piece)) is None
-
-
 @pytest.mark.parametrize("unit", ["\u0301\u0316", "\uff9e\u0301", "\ufdfa", "\u0344"], ids=ascii)
 def test_runs_of_marks_are_compared_in_linear_time(bounded, unit):
     for form, size in (("NFC", 500_000), ("NFKC", 100_000)):  # longer texts are not folded
         text = unit * (size // len(unit))
         assert verify.matches(f"x{text}", f"x{text}", unicode_form=form) is True
         assert verify.matches(f"x{text}", f"y{text}", unicode_form=form) is False
-
-
-def test_compatibility_forms_are_folded_in_texts_of_up_to_100_000_characters():
     for size, same in ((100_000, True), (100_001, False)):
         assert verify.matches("\uff21" * size, "a" * size, unicode_form="NFKC") is same
 
@@ -137,11 +122,10 @@ EXTRACTORS = (
     extract.json_value(), extract.choice(), extract.answer_phrase(), extract.citation(), extract.tool_call(),
     extract.python_literal(), extract.gsm8k(), extract.math_answer(),
     extract.within(extract.tag("answer"), extract.number()),
-    extract.first_of(extract.tag("answer"), extract.boxed(), extract.number()),
     extract.tag("answer", unclosed=True, prefilled=True), extract.after("answer", until="end", case=False),
     extract.code_block(unclosed=True), extract.gsm8k("flexible"), extract.choice("ABCDEFGHI", case=False),
-    extract.json_value("a", repair=True), extract.json_value(repair=True, which="first"),
-    extract.tool_call("f", "a"), extract.every(extract.json_value("a", repair=True)),
+    extract.json_value(repair=True, which="first"), extract.tool_call("f", "a"),
+    extract.every(extract.json_value("a", repair=True)),
     extract.every(extract.python_literal(0)), extract.every(extract.citation()),
 )  # fmt: skip
 REPEATED = pieces(
@@ -163,15 +147,16 @@ PAIRS = [
 def awkward(size):
     """Texts of so many characters: a piece repeated, two in turn, many of one before another."""
     yield from ((piece * size)[:size] for piece in REPEATED)
-    yield from (((first + second) * size)[:size] for first, second in PAIRS)
     half = size // 2
-    yield from (first * (half // len(first)) + second * (half // len(second)) for first, second in PAIRS)
+    for first, second in PAIRS:
+        yield ((first + second) * size)[:size]
+        yield first * (half // len(first)) + second * (half // len(second))
 
 
 def seconds_of(extractor, text):
     """Of the processor, the least of three: another process may slow one down."""
     times = []
-    while not times or (times[-1] > 0.3 and len(times) < 3):
+    while not times or (times[-1] > 0.1 and len(times) < 3):
         started = time.process_time()
         extractor(text)
         times.append(time.process_time() - started)
@@ -180,64 +165,35 @@ def seconds_of(extractor, text):
 
 @pytest.mark.parametrize("extractor", EXTRACTORS, ids=repr)
 def test_what_an_extractor_does_takes_a_time_that_grows_with_the_text(extractor):
-    """50,000 characters take some 0.02 s; where they take long, then four times as long as a quarter of them.
+    """20,000 characters take some 0.01 s; where they take long, then four times as long as a quarter of them.
 
     Where the time grows with the square of the length, it is 16 times as long.
     """
-    for text, quarter in zip(awkward(50_000), awkward(12_500), strict=True):
-        if (seconds := seconds_of(extractor, text)) > 0.3:
+    for text, quarter in zip(awkward(20_000), awkward(5_000), strict=True):
+        if (seconds := seconds_of(extractor, text)) > 0.1:
             assert seconds < 8 * seconds_of(extractor, quarter), ascii(text[:20])
 
 
 HOSTILE = {
     "<answer " * 100_000: {},
-    "\\boxed{" * 30_000 + "x" + "}" * 30_000: dict.fromkeys(["boxed", "first_of", "math_answer"], "x"),
-    "<answer>" * 100_000 + "4" + "</answer>" * 100_000: dict.fromkeys(
-        ["tag", "first_of", "within", "number"], "4"
-    ),
+    "\\boxed{" * 30_000 + "x" + "}" * 30_000: dict.fromkeys(["boxed", "math_answer"], "x"),
+    "<answer>" * 100_000 + "4" + "</answer>" * 100_000: dict.fromkeys(["tag", "within", "number"], "4"),
     "```\n" * 100_000: {"code_block": ""},
     "[" * 800 + "1," * 500_000: {},
     "####" * 20_000 + " " * 200_000: {"after": "", "gsm8k": ""},
-    "```" + " " * 1_000_000 + "`": {},
-    "A " * 100_000: {},
-    "answer is " * 100_000: {"answer_phrase": ""},
-    "1" + ",111" * 100_000: dict.fromkeys(["number", "first_of"], "1" + ",111" * 100_000),
+    "1" + ",111" * 100_000: {"number": "1" + ",111" * 100_000},
+    "1" + ",111" * 50_000 + ".5.5": {},
+    "1" + " 111" * 50_000 + " 1": {"number": "1", "math_answer": "1"},
+    r"\frac{1" * 30_000: {"number": "1"},
+    r"\sqrt{{a}" * 20_000: {},
+    "1e" * 100_000: {"number": "1e1"},
 }
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:12]))
 def test_a_hostile_text_holds_what_it_holds(bounded, text):
-    for extractor in EXTRACTORS[:15]:
+    for extractor in EXTRACTORS[:14]:
         assert extractor(text) == HOSTILE[text].get(repr(extractor).partition("(")[0]), extractor
-
-
-LONG_NUMBERS = [
-    ("1" + ",111" * 50_000, "1" + ",111" * 50_000),
-    ("1" + ",111" * 50_000 + ".5.5", None),
-    ("1" * 100_000 + " 1/2", "1" * 100_000 + " 1/2"),
-    (r"\frac{1" * 30_000, "1"),
-    ("1-1" * 60_000, None),
-    ("1" + ",11" * 60_000, None),
-    ("1e" * 100_000, "1e1"),
-    ("1" + " 111" * 50_000, "1" + " 111" * 50_000),
-    ("1" + " 111" * 50_000 + " 1", "1"),
-    (r"\sqrt{{a}" * 20_000, None),
-    (r"\sqrt[" * 30_000, None),
-    ("1 " * 100_000, "1"),
-]
-
-
-@pytest.mark.parametrize(("text", "expected"), LONG_NUMBERS, ids=lambda text: ascii(text)[:20])
-def test_a_long_number_is_found_or_none(bounded, text, expected):
-    assert extract.number()(text) == expected
-    extract.gsm8k(mode="flexible")("#### " + text)
-
-
-@pytest.mark.parametrize("piece", ["1", "½", "1 ", "1,", r"\frac{", "10^", "$", "\uff11", r"1\,"])
-def test_a_thousand_characters_of_anything_are_read_at_once(bounded, piece):
-    for _ in range(200):
-        verify.read_number((piece * 1_000)[:1_000])
-    assert verify.read_number(piece * 200_000) is None
 
 
 def test_no_more_literals_are_read_than_time_allows(bounded):
@@ -258,34 +214,24 @@ def test_a_runaway_pattern_ends_in_a_timeout_error_with_its_name(bounded):
             call(text)
     with pytest.raises(TimeoutError, match=r"patterns of the schema took longer than 0\.2 s"):
         measure.json_schema({"items": {"pattern": "(a|aa)+$"}}, timeout=0.2)(f'["{text}"]')
-
-
-def test_the_patterns_of_one_text_share_their_time(bounded):
-    schema = {"items": {"pattern": "a+[bc]|d"}}  # in the square of a text's length
-    slow = f'"{"a" * 1000}d"'
+    slow = f'"{"a" * 1000}d"'  # in the square of a text's length; the patterns of one text share their time
     with pytest.raises(TimeoutError):
-        measure.json_schema(schema, timeout=0.2)(f"[{slow}{(',' + slow) * 999}]")
-    assert measure.json_schema(schema)(f"[{slow}]") == 1.0
+        measure.json_schema({"items": {"pattern": "a+[bc]|d"}}, timeout=0.2)(f"[{slow}{(',' + slow) * 999}]")
 
 
 RECURSIVE = {"$defs": {"n": {"items": {"$ref": "#/$defs/n"}}}, "$ref": "#/$defs/n"}
 BRANCH = {"properties": {"x": {"$ref": "#/$defs/n"}}}
-DOUBLING = {
-    "$defs": {"n": {"anyOf": [{**BRANCH, "required": ["a"]}, {**BRANCH, "required": ["b"]}]}},
-    "$ref": "#/$defs/n",
-}
+TWO_WAYS = {"anyOf": [{**BRANCH, "required": ["a"]}, {**BRANCH, "required": ["b"]}]}
+DOUBLING = {"$defs": {"n": TWO_WAYS}, "$ref": "#/$defs/n"}
 LOOKED_UP = {"unevaluatedProperties": False, "anyOf": [{"additionalProperties": True}]}
 NUMBERED = "{" + ",".join(f'"k{at}":1' for at in range(60_000)) + "}"
 SCHEMAS = {
     "brackets without end": (RECURSIVE, "[" * 100_000 + "]" * 100_000, 0.0),
     "as deep as it may be": (RECURSIVE, "[" * 90 + "]" * 90, 1.0),
     "two ways at every level": (DOUBLING, '{"x":' * 60 + "{}" + "}" * 60, 0.0),
-    "a million numbers": ({"items": {"type": "integer"}}, f"[{'1,' * 500_000}1]", 1.0),
-    "elements that cannot be sorted": ({"uniqueItems": True}, f"[{'{},' * 300_000}{{}}]", 0.0),
-    "every key wrong": ({"additionalProperties": {"type": "string"}}, NUMBERED, 0.0),
+    "elements that cannot be sorted": ({"uniqueItems": True}, f"[{'{},' * 100_000}{{}}]", 0.0),
     "every key looked up elsewhere": (LOOKED_UP, NUMBERED, 1.0),
     "a long text for a pattern": ({"items": {"pattern": "^a+$"}}, f'["{"a" * 1_000_000}b"]', 0.0),
-    "4,000 digits": ({"items": {"multipleOf": 0.1, "maximum": 1}}, f"[{'1' * 4_000}]", 0.0),
     "more digits than Python reads": ({"items": {"type": "integer"}}, f"[{'1' * 5_000}]", 0.0),
     "lone surrogates": ({"items": {"pattern": "^a"}}, '["\\ud800", "\ud800"]', 0.0),
 }
@@ -300,14 +246,14 @@ def test_hostile_json_neither_raises_nor_hangs(bounded, name):
 
 def test_a_text_made_to_slow_the_search_for_loops_does_not(bounded):
     fibonacci = ["a", "b"]  # full of repetitions at every length
-    while len(fibonacci[-1]) < 1_000_000:
+    while len(fibonacci[-1]) < 300_000:
         fibonacci.append(fibonacci[-1] + fibonacci[-2])
     assert 0.0 <= measure.repetition(kind="loop")(fibonacci[-1]) <= 1.0
-    assert measure.repetition(kind="loop")("a" * 500_000 + "b" + "a" * 499_999) == 499_999 / 1_000_000
+    assert measure.repetition(kind="loop")("a" * 200_000 + "b" + "a" * 199_999) == 199_999 / 400_000
 
 
 def test_many_messages_take_a_time_that_grows_with_their_number(bounded):
-    half = range(20_000)
+    half = range(6_000)
     made = {"id": "x", "function": {"name": "f", "arguments": '{"a": 1}'}}
     written = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
     for messages in (
@@ -337,12 +283,11 @@ def test_the_normal_form_of_mathematics_takes_little_processor_time(piece):
 
 
 FORMULAS = [
-    *("9^{9^{9}}", "9^{9^{9^{9}}}", "(10!)!", r"x^{10^{9}}", r"\sum_{k=1}^{10^{30}} k", "2^" * 600 + "2"),
-    *("{" * 900 + "x" + "}" * 900, r"\sqrt{" * 200 + "2" + "}" * 200, r"\frac{1}{" * 100 + "2" + "}" * 100),
+    *("9^{9^{9^{9}}}", "(10!)!", r"x^{10^{9}}", r"\sum_{k=1}^{10^{30}} k", "2^" * 600 + "2"),
+    *(r"\sqrt{" * 200 + "2" + "}" * 200, r"\frac{1}{" * 100 + "2" + "}" * 100),
     *("-" * 1900 + "1", "1+" * 900 + "1", "x_" * 600 + "1", "1," * 900, "..." * 500, "!" * 1000 + "5"),
-    *("\\" * 1900, r"\boxed{" * 200, r"\boxed{1}" * 200, "((", "}{", r"\begin{a}", "\u0000\\frac"),
-    *("\ud800" * 1000, "\x00", "\u202e5", "e\u0301", "".join(map(chr, range(32))), "nan", "inf"),
-    *(r"\frac{1}{0}", r"\infty-\infty", "0^0", "1/0", r"\log 0"),
+    *(r"\boxed{1}" * 200, r"\begin{a}", "\u0000\\frac", "\ud800" * 1000, "\u202e5", "e\u0301", "nan"),
+    *(r"\frac{1}{0}", r"\infty-\infty", "0^0", r"\log 0"),
 ]
 
 

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +18,8 @@ from tabled import table
 
 from rewardkit.primitives.notes import listen
 from rewardkit.primitives.verify.math import equal as mathematics
-from rewardkit.primitives.verify.math.comparison import compare
 from rewardkit.primitives.verify.math.equal import math_equal
-from rewardkit.primitives.verify.math.latex import LONGEST, normal_form
+from rewardkit.primitives.verify.math.latex import LONGEST
 from rewardkit.workers.pool import Workers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -30,142 +28,67 @@ import data_latex_pairs
 
 WRITTEN = [  # numbers, fractions, wrapping, currency, e-notation, unicode, and what calculators write
     ("5", r"\text{5}", True, "a number set as text"),
-    ("**5**", "5", True, "a number in bold"),
     ("The answer is 42.", "42", True, "an announced number"),
     ("= 42", "42", True, "an equals sign in front"),
-    ("The answer is 42.", "43", False, "another announced number"),
     (r"\dfrac{9}{7}", r"\boxed{\frac{9}{7}}", True, "a bare dfrac and a boxed frac"),
-    (r"\tfrac97", r"\frac{9}{7}", True, "tfrac without braces"),
     (r"$pi/2$", r"$$pi/2$$", True, "in dollars"),
     (r"\(pi/2\)", r"\[pi/2\]", True, "in LaTeX's brackets"),
     (r"The result is $\frac{9}{7}$.", r"\frac97", True, "LaTeX in a sentence"),
     (r"1\frac{2}{7}", r"\dfrac{9}{7}", True, "a mixed number"),
-    (r"\frac{x}{2}", r"\dfrac{x}2", True, "a fraction with a letter"),
     (r"0.1\overline{6}", r"\frac{1}{6}", True, "one that recurs later"),
     (r"0.\overline{3}", "0.3", False, "a decimal that does not recur"),
     (r"10,\!000", "10000", True, "a comma with a negative space"),
-    (r"2{,}000\pi", r"2000\pi", True, "a comma in braces in an expression"),
-    (r"5x+€2", "5x+2", True, "a currency in an expression"),
-    (r"\{100,200,300\}", "100200300", False, "a list of three numbers is not one"),
-    ("1, 000", "1000", False, "a space behind the comma lists"),
     (r"2\pi \times 10^{-7}", r"2e-7\pi", True, "e-notation in an expression"),
-    ("2ex", "2xe", True, "an e that is a letter"),
-    ("(1e3, 2)", "(1000, 2)", True, "e-notation in a pair"),
-    ("\\frac{\uff11}{\uff12}", "0.5", True, "full-width digits in LaTeX"),
     ("\uff08\uff11\uff0c\uff12\uff09", "(1,2)", True, "a full-width pair"),
-    ("\u221a12", r"2\sqrt{3}", True, "a root sign before two digits"),
     ("\u221a(x+1)", r"\sqrt{x+1}", True, "a root sign before parentheses"),
     ("x\u2208(1,2)", r"x\in(1,2)", True, "an element sign"),
-    ("x\u00b2+\u00bd", r"x^2+\frac12", True, "raised digits and a fraction sign"),
     ("x\u00b9\u00b2", "x^2", False, "raised digits are exponents"),
-    ("x\u207b\u00b9", r"\frac1x", True, "a raised minus"),
     ("(\u2212\u221e, 2]", r"(-\infty,2]", True, "infinity"),
-    ("exp(exp(2))", "e^{e^{2}}", True, "exp of exp"),
-    ("-1 + exp(16)", "e^{16}+1", False, "another sign"),
     ("3pi/4", r"\frac{3\pi}{4}", True, "a multiple of pi"),
-    ("-2*pi^2", r"-2\pi^{2}", True, "a power of pi"),
-    ("sqrt(1+sqrt(2))", r"\sqrt{1+\sqrt{2}}", True, "nested roots"),
     ("sqrt12", r"2\sqrt{3}", True, "a root without parentheses"),
-    ("x**2+1", "x^2+1", True, "two stars"),
     ("2^-x", r"\frac{1}{2^x}", True, "a negative exponent without braces"),
-    ("(-oo, 2)", r"(-\infty, 2)", True, "oo"),
-    ("epic", "e^{pic}", False, "pi inside a word is none"),
 ]
 
 TINY = [
-    ("1/2004!", "1/2006!", False, "factorials in the denominator"),
-    (r"\frac{1}{2006!}", r"\frac{1}{2006\cdot 2005!}", True, "an equal factorial"),
     ("1/2^{99}", "1/2^{98}", False, "powers in the denominator"),
-    ("1/2^{99}", "0", False, "nearly nothing"),
     ("1+1/2^{99}", "1", False, "nearly one"),
-    (r"\sqrt{10^{800}+1}", "10^{400}", False, "a root that is an integer to 800 digits"),
-    (r"\sin(10^{-300})", "10^{-300}", False, "a sine that is its angle to 600 digits"),
-    (r"\sqrt{10^{800}+1}+\pi", r"10^{400}+\pi", False, "two irrational numbers alike to 800 digits"),
-    ("x+1/2^{99}", "x+1/2^{98}", False, "a small term beside a letter"),
     (r"(1/2^{99}, 1)", r"(1/2^{98}, 1)", False, "a small element of a pair"),
-    (r"\{1/2^{99}, \pi\}", r"\{1/2^{98}, \pi\}", False, "a small element of a set"),
-    (r"[1/2^{99}, \pi)", r"[1/2^{98}, \pi)", False, "a small end of an interval"),
     (r"x<1/2^{99}", r"x<1/2^{98}", False, "a small bound"),
-    (r"\sqrt{10^{60}+1}", "10^{30}", False, "a root that is nearly an integer"),
     (r"e^{\pi\sqrt{163}}", "262537412640768744", False, "Ramanujan's constant is no integer"),
     (r"\sqrt{2}+\sqrt{3}", r"\sqrt{5+2\sqrt{6}}", True, "roots that are equal"),
-    (r"\sqrt[3]{7+5\sqrt{2}}", r"1+\sqrt{2}", True, "a root within a root"),
     (r"\cos\frac{2\pi}{7}+\cos\frac{4\pi}{7}+\cos\frac{6\pi}{7}", r"-\frac12", True, "a sum of cosines"),
-    ("(5!)!", "120!", True, "a factorial of a factorial"),
 ]
 
 CUT_OFF = [  # rounded, cut off, or going on
-    ("3.14159265358979323846", r"\pi", False, "pi in 21 digits"),
     ("(0.333333, 2)", r"(\frac13, 2)", False, "rounded in a pair"),
-    (r"33.3333333\%", r"\frac13", False, "rounded in percent"),
-    ("0.1+0.2", "0.3", True, "sums of decimals"),
     (r"0.333\ldots", "0.333", False, "threes that go on"),
-    ("0.333\u2026", "0.333", False, "threes that go on behind one character"),
     (r"0.333\ldots", r"\frac13", True, "threes for ever are a third"),
-    (r"-0.1666\dots", r"-\frac16", True, "sixes for ever behind a one"),
     (r"0.999\ldots", "1", True, "nines for ever"),
-    (r"0.33\ldots", r"\frac13", False, "two threes may go on otherwise"),
-    (r"0.12345\ldots", r"0.12346\ldots", False, "other digits that go on"),
-    (r"(0.5, x)", r"(\frac12, x)", True, "an exact decimal in a pair"),
     ("x+0.1234567890123456789012345", "x+0.1234567890123456789012346", False, "the 25th digit"),
-    ("4", r"4\sqrt(2)", False, "a root in parentheses"),
     (r"4\sqrt\left(2\right)", r"4\sqrt{2}", True, "a root in large parentheses"),
     (r"x\equiv 3\pmod{7}", r"x \equiv 3 \pmod 7", True, "what cannot be read is compared as text"),
-    (r"1-1/\mathrm{e}", r"1+1/\mathrm{e}", False, "an upright e at the end"),
     (r"1-1/\mathrm{e}", r"1-\frac{1}{e}", True, "an upright e is e"),
-    (r"2\mathrm{e}", "2", False, "an upright e is no unit"),
-    (r"1+\mathrm{i}", r"1-\mathrm{i}", False, "an upright i at the end"),
-    (r"2\mathrm{\pi}", r"2\pi", True, "an upright pi"),
     (r"\pi r^2 h", r"\pi r^2", False, "a letter that is no unit"),
-    (r"\sin t", r"\sin(t)", True, "a letter behind a function"),
-    ("It is 7, not 5", "5", False, "a sentence that ends in the truth"),
-    (r"1, 2, \ldots, n", r"1, 3, 5, \ldots, 2n-1", False, "another sequence"),
-    (r"1, 2, \ldots, n", "1,2,...,n", True, "three points"),
-    ("1,2,\u2026,n", "1,2,...,n", True, "a unicode ellipsis"),
-    (r"1, 2, 3", r"1, 2, 3, \ldots", False, "a finite and an infinite one"),
     (r"1+2+\cdots+n", "1", False, "a sum is not its first term"),
 ]
 
 EQUATIONS = [
-    ("3x+4y+14=0", "6x+8y+28=0", True, "twice"),
-    ("3x+4y+14=0", "-3x-4y=14", True, "sides exchanged"),
     ("y=2x+1", "2x-y+1=0", True, "solved for y"),
-    ("x^2+1=0", "x^2+2=0", False, "without real solutions"),
     ("xy=1", "y=1/x", True, "the same solutions"),
-    ("xy=1", "xy=2", False, "another hyperbola"),
-    ("2+5=8", "3+4=9", False, "two wrong sums"),
     (r"2^{3} \cdot 2 = 16", "16", True, "a computation and its result"),
-    ("2+5=8", "8", False, "a wrong sum with its result"),
-    ("x=2+5=7", "x=7", True, "a chain"),
-    ("f(x)=2x+1", "2x+1", True, "a function's value"),
-    ("2x>6", "x>3", True, "an inequality by a factor"),
     ("1<x<2", "2>x>1", True, "a chain from behind"),
-    ("1<x<2", "(1,2)", True, "an interval"),
     ("-2<x<2", r"x=\pm 2", False, "an interval and the letter's values"),
-    ("x=2", "x<2", False, "a value and a bound"),
-    ("-2<x<2", r"\pm 2", False, "an interval and its ends"),
 ]
 
 CONTROLS = [
     (r"50\%", "0.5", True, "percent as a share"),
     (r"50\%", "50", True, "percent as a number"),
-    (r"50\%", "5", False, "other percent"),
-    (r"50\%", r"50.0\%", True, "percent and percent"),
-    (r"5\text{ cm}", r"6\text{ cm}", False, "another number of them"),
-    (r"5~\mathrm{cm}", "5", True, "an upright unit"),
     (r"30^\circ", "30", True, "degrees"),
-    (r"30\degree", "30", True, "degrees by name"),
     (r"5^{\text{th}}", "5", True, "an ordinal"),
     (r"\text{yes}", "Yes", True, "case does not count"),
-    ("(1,2)", "(2,1)", False, "the order of a pair counts"),
-    ("(1,2)", "[1,2]", False, "open and closed"),
-    ("[1,2)", "(1,2]", False, "half open"),
     (r"(1,2)\cup(3,4)", r"(3,4)\cup(1,2)", True, "a union"),
-    (r"(1,2)\cup(3,4)", r"(1,2)\cup(3,5)", False, "another union"),
     (r"\{1,2,3\}", r"\{3,2,1\}", True, "the order of a set does not count"),
-    (r"\{\sqrt{2},1\}", r"\{1,\frac{2}{\sqrt{2}}\}", True, "a set of roots"),
     ("1,2", "2,1", True, "a list without brackets"),
-    (r"\pm 2", "2,-2", True, "plus and minus"),
     (r"x=\pm 2", r"\{-2,2\}", True, "a letter with two values"),
     (r"x=1 \text{ or } x=2", "1,2", True, "or"),
     (r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", r"\begin{bmatrix}1&2\\3&4\end{bmatrix}", True, "matrices"),
@@ -175,161 +98,62 @@ CONTROLS = [
     (r"\sin 2x", r"2\sin x\cos x", True, "a double angle"),
     (r"\sqrt{x^2}", "x", False, "a root of a square"),
     (r"\sqrt{50}", r"5\sqrt{2}", True, "a root without squares"),
-    (r"\ln 4", r"2\ln 2", True, "a logarithm of a power"),
-    ("n!", "n(n-1)!", True, "a factorial with a letter"),
-    ("e", r"\text{e}", True, "a lone e"),
-    (r"\emptyset", r"\{\}", True, "the empty set"),
-    (r"\infty", r"-\infty", False, "infinities"),
     (r"1,2", r"(1,2)", True, "a pair without brackets"),
     (r"\frac{n(n+1)}{2}", r"\sum_{k=1}^{n} k", True, "a sum with its formula"),
 ]
 
 NAMED = [  # letters, words, functions
     ("2a", "a+A", False, "a sum of two letters"),
-    (r"\Gamma", r"\gamma", False, "Greek letters that may be constants"),
-    ("2AB", "2BA", True, "letters behind a number commute"),
-    ("x y", "xy", True, "a space between letters"),
-    ("f'(x)", "f(x)", False, "a derivative"),
-    ("f'(x)=2x", r"f^{\prime}(x)=2x", True, "a derivative written in two ways"),
-    ("y'=2y", "y=2y", False, "a differential equation"),
-    ("y''=y", "y'=y", False, "its order"),
     ("no", "on", False, "two words of the same letters"),
-    (r"\text{no}", "on", False, "one of them set as text"),
-    ("no", "No", True, "the case of a word"),
     ("yes or no", "yes", False, "two answers"),
     ("Alice, Bob", "Bob and Alice", True, "a list of names"),
-    (r"\{\text{red}, \text{blue}\}", r"\{blue, red\}", True, "a set of words"),
-    ("(a, b)", "(b, a)", False, "a pair of letters"),
     (r"\boxed{ab}", "ba", True, "two letters are a product"),
-    ("AB", "BA", False, "two matrices do not commute"),
-    ("xyz", "x y z", True, "three letters with and without spaces"),
     ("(x, y) = (1, 2)", "(1, 2)", True, "a pair with the names of its values"),
     (r"x \in [1, 2)", "[1, 2)", True, "the set that a letter is in"),
-    ("p=5,q=2;p=7,q=2", "(5,2),(7,2)", True, "pairs that semicolons part"),
-    (r"\langle 1, 2 \rangle", "(1, 2)", True, "a vector in angle brackets"),
     ("\u5317\u4eac", "\u4e0a\u6d77", False, "Chinese words"),
-    ("f(0)=1", "f(5)=1", False, "values at two places"),
-    ("f(0)=1", "f(0)=2", False, "two values at one place"),
-    ("f(x+x)", "f(2x)", True, "one place written in two ways"),
     ("f(x)=2x", "f(t)=2t", False, "two arguments"),
-    ("P(X=1)=0.5", "P(X=2)=0.5", False, "two events"),
     ("P(X=1)=0.5", "0.5", True, "a probability"),
-    (r"P(A|B)=\frac12", r"P(B|A)=\frac12", False, "conditions exchanged"),
-    ("E[X]=3", "3", True, "an expectation"),
     ("x:=5", "5", True, "a definition"),
-    ("x:=5", "x=5", True, "a definition and an equation"),
-    ("x:=5", "6", False, "a definition of another value"),
 ]
 
 UNITS = [
     ("5 permille", "5", False, "a word that says another value: thousandths"),
-    ("5 twentieths", "5", False, "a word that says another value: parts"),
-    ("5 roots", "5", False, "a word that says another value: several roots"),
-    ("5 wrong", "5", False, "a word that says another value: a denial"),
-    (r"3\text{ below}", "3", False, "a side that is a sign"),
-    (r"5\text{-fold}", "5", False, "a factor as text"),
     ("5 square units", "5", True, "squares are a unit"),
-    ("5 millions", "5000000", True, "a number word with an s"),
     ("5 ripe apples", "5", True, "words behind a number"),
-    ("5\\text{ cm\u2460}", "5", False, "a digit in what would be a unit"),
-    ("5'", "5", False, "feet, or minutes"),
-    ("~5", "5", True, "about a number"),
-    (r"12.5\%", "12.5", True, "percent with decimals, as 50% is 50"),
-    (r"5\text{ cm}, 6\text{ cm}", "5, 6", True, "a unit behind each of a list"),
     ("101_2", "101", False, "a base"),
-    ("101_2", "101_3", False, "another base"),
-    ("5_n", "5", False, "an index behind a number"),
     ("A^T", "A", False, "a transpose"),
-    (r"A^{T}B", "AB", False, "in a product"),
-    (r"\varnothing", r"\emptyset", True, "two signs for the empty set"),
-    (r"5\text{%}", r"5\%", True, "a percent sign as text"),
     ("2t", "2", False, "a letter behind a number"),
-    ("5 m", "5", False, "a bare letter is a letter"),
-    ("2mg", "2", False, "two letters of mechanics"),
-    (r"2\mathrm{R}", "2", False, "an upright letter that is no unit"),
-    (r"5\text{ m}", "5", True, "a letter set as text"),
-    (r"5\,\mathrm{m}", "5", True, "an upright one"),
-    (r"5\text{ m/s}^2", "5", True, "a compound"),
-    (r"5\ \mathrm{kg\cdot m\,s^{-2}}", "5", True, "a compound with exponents"),
     ("5cm", "5", True, "a unit without a space"),
     ("5 cm^2", "5", True, "a square"),
-    ("25 square feet", "25", True, "a square in words"),
-    ("60 miles per hour", "60", True, "a speed"),
-    (r"2\sqrt{3}\text{ cm}", r"2\sqrt{3}", True, "behind a root"),
-    ("12 eggs", "13 eggs", False, "another number of them"),
-    ("1,234 apples", "1234", True, "behind a separator"),
     ("5 million", "5", False, "a million"),
-    (r"5\text{ million}", "5000000", True, "as many"),
-    ("1.5 billion dollars", "1,500,000,000", True, "a billion of something"),
-    (r"5\text{ hundred}", "500", True, "a hundred"),
     ("5 dozen eggs", "60", True, "a dozen of something"),
-    (r"5\text{ per cent}", "0.05", True, "percent in two words"),
-    ("3 quarters", "3", False, "quarters"),
-    ("5 squared", "5", False, "a power in words"),
     ("5 or more", "5", False, "a bound"),
-    ("5 not 6", "5", False, "two numbers"),
-    ("2 theta", "2", False, "a Greek letter by name"),
-    (r"3n\text{ if }n", "3n", False, "half a condition"),
-    ("30 degrees", r"30^{\circ}", True, "degrees in words"),
-    (r"20^{\circ}\mathrm{C}", "20", True, "a temperature"),
     (r"{5 \choose 2}", "10", True, "a binomial of old"),
-    (r"{n \choose k}", r"\binom{n}{k}", True, "one with letters"),
-    (r"{{n} \choose {k}}", r"\binom{n}{k}", True, "one in braces"),
-    (r"\frac{{5 \choose 2}}{{6 \choose 3}}", r"\frac12", True, "two in a fraction"),
-    (r"{5 \choose 2}+1", "11", True, "one in a sum"),
-    (r"{5 \choose 2}", r"\frac52", False, "a binomial is no fraction"),
-    (r"\binom{n}{2}", r"\frac{n(n+1)}{2}", False, "a binomial computed wrongly"),
     (r"\binom{n}{k}", r"\binom{n}{n-k}", True, "a mirrored binomial"),
-    (r"\frac{(n+1)!}{n!}", "n", False, "another quotient"),
-    (r"\frac{n!}{(n-1)!}", "n", True, "a third quotient"),
-    (r"\binom{1000}{500}", r"\binom{1000}{501}", False, "large binomials"),
     (r"\binom{n}{k}+\binom{n}{k+1}", r"\binom{n+1}{k+1}", True, "Pascal's rule"),
     (r"\boxed{5} or \boxed{7}", "5", False, "two boxes"),
     (r"\boxed{5}. So \boxed{7}", "7", True, "the last box"),
-    (r"\boxed{\boxed{5}}", "5", True, "a box in a box"),
-    ("$5$ and $6$", "5", False, "two formulas"),
-    ("$5$ or 7", "5", False, "a formula and a number"),
-    ("$x=5$ and $y=3$", "x=5, y=3", True, "two equations"),
-    ("$50$%", r"50\%", True, "percent behind a formula"),
-    ("$5 and $7", "5", False, "two prices"),
 ]
 
 IN_THE_WILD = [  # what a stranger wrote, and what each rule for it must leave wrong
     ("**Answer:** 7", "7", True, "a bold label"),
     ("1.250,50 euros", "1250.50", True, "a decimal comma before a unit"),
-    ("1.250,50 euros", "1.25050", False, "a decimal comma is no separator"),
     ("1/3 of the cake", "1/3", True, "a part of something"),
-    ("5 of 6 apples", "5", False, "a part of a number of them"),
-    ("1/3 of the half", "1/3", False, "a part of a part"),
     (r"35\% of the total", r"35\%", True, "percent of something"),
     ("3:4", "6:8", True, "a ratio of two"),
     ("10:50", "2:10", False, "two times of day"),
-    ("07:30", "7:30", True, "a time of day with a nought"),
     ("x>3, x<-1", r"(-\infty,-1)\cup(3,\infty)", True, "bounds and a union"),
     (r"x < -1 \text{ or } x \ge 3", r"(-\infty,-1)\cup[3,\infty)", True, "bounds with or"),
     (r"1<x<2 \text{ or } x>5", r"(1,2)\cup(5,\infty)", True, "a chain and a bound"),
-    ("x>3, x<-1", r"(-\infty,-1)\cup(2,\infty)", False, "another union"),
-    ("x>3, x<5", r"(-\infty,\infty)", False, "bounds that hold at once are no union"),
-    ("x>3, y<-1", r"(-\infty,-1)\cup(3,\infty)", False, "bounds of two letters"),
-    ("x>3, x<-1", "3,-1", False, "bounds and their ends"),
     (r"60^\circ", r"\frac{\pi}{3}", True, "degrees and radians"),
-    (r"30^\circ, 60^\circ", r"\frac{\pi}{3}, \frac{\pi}{6}", True, "a list of both"),
     (r"\sin 60^\circ", r"\frac{\sqrt{3}}{2}", True, "the sine of degrees"),
     ("60", r"\frac{\pi}{3}", False, "radians need a sign of degrees"),
-    (r"30^\circ", r"\frac{\pi}{3}", False, "another angle"),
     (r"\text{(C)}\ 12", "12", True, "the value of an option"),
     (r"\textbf{(C) }12", "C", True, "the letter of an option"),
-    (r"\text{(C) 12}", "12", True, "an option as text"),
-    (r"\text{(C)}\ 12", r"\text{(D)}\ 12", False, "another option"),
     (r"\text{(C)}\ 12", r"\textbf{(C)}\ 12", True, "an option in two ways"),
-    (r"\mathbf{A} x", "x", False, "a matrix is no label"),
-    ("(A)x", "x", False, "a product is no label"),
     ("none", r"\emptyset", True, "no solution in a word"),
     (r"\text{no real solutions}", r"\{\}", True, "no solution in words"),
-    ("none", "0", False, "none is not zero"),
-    ("no", r"\emptyset", False, "no is not none"),
     ("\u4e8c\u5206\u4e4b\u4e00", "1/2", True, "a Chinese fraction"),
-    ("1\u3001-4", "1,-4", True, "a Chinese comma"),
     (r"\sqrt{2},\sqrt{3},\sqrt{5},\sqrt{7}", r"\sqrt{7},\sqrt{5},\sqrt{3},\sqrt{2}", True, "four roots"),
 ]
 
@@ -366,14 +190,6 @@ def test_the_worker_says_the_same_from_threads():
     assert verdicts == [row[2] for row in SLOW * 2]
 
 
-def test_the_controls_are_what_math_verify_says():
-    from math_verify import parse, verify
-
-    for prediction, truth, expected, why in CONTROLS:
-        read, expected_read = (parse(f"${text}$", parsing_timeout=None) for text in (prediction, truth))
-        assert verify(expected_read, read, timeout_seconds=None) is expected, why
-
-
 def test_the_verdicts_on_a_training_log_are_what_it_was_made_to_be():
     rows = dict.fromkeys(data_latex_pairs.log(truths=len(data_latex_pairs.TEMPLATES)))
     wrong = [row for row in rows if math_equal(*row[:2]) is not row[2]]
@@ -386,18 +202,13 @@ def test_the_verdicts_on_a_training_log_are_what_it_was_made_to_be():
     table(
         ("5", None, None, "no truth"),
         ("5", math.nan, None, "a truth of NaN, which is how tables write a missing one"),
-        ("5", "\x00", None, "a truth without mathematics"),
-        ("x", "((", None, "a truth of brackets"),
         (None, "5", False, "no prediction beside a number"),
-        (None, "x^2", False, "no prediction beside an expression"),
-        ("", "x^2", False, "an empty prediction beside an expression"),
         ("x" * (LONGEST + 1), "x", False, "a prediction that is too long"),
         ("x", "x" * (LONGEST + 1), None, "a truth that is too long"),
         ("x" * (LONGEST + 1), "x" * (LONGEST + 1), True, "a truth that is too long, and the same text"),
         ("1" * 5000, "1" * 4999 + "2", None, "two long numbers"),
         ("x", 10**5000, None, "a truth of thousands of digits"),
         ("1/2", np.float64(0.5), True, "a numpy float"),
-        (Fraction(1, 3), r"\frac13", True, "a Fraction"),
     ),
 )
 def test_what_is_missing_empty_too_long_or_no_text(prediction, ground_truth, expected):
@@ -423,44 +234,23 @@ def test_what_cannot_be_read_is_wrong_as_a_prediction_and_not_judged_as_a_truth(
         assert math_equal(text, other) is False
 
 
-@pytest.mark.parametrize("truth", ["yes", r"\text{no solution}", "\u5317\u4eac", r"1, 2, \ldots, n"])
-def test_a_truth_of_words_or_a_sequence_can_be_read(truth):
-    for prediction in (None, "", "5", "x^2", "another word", r"\frac{1}{"):
-        assert math_equal(prediction, truth) is False
-    assert math_equal(truth, truth) is True
-
-
 @pytest.mark.parametrize(
     ("prediction", "truth", "options", "expected"),
     table(
         ("4.1000001", "4", {"absolute": 0.1}, False, "just past it"),
         ("90", "100", {"relative": 0.1}, True, "at the relative limit, of the larger"),
         ("3.14", r"\pi", {"absolute": 0.005}, True, "three digits of pi"),
-        ("3.14", r"\pi", {"relative": 1e-4}, False, "too few digits of pi, relatively"),
         (r"-\pi", r"\pi", {"relative": 0.9}, False, "the wrong sign"),
         ("(0.33, 2)", r"(\frac13, 3)", {"absolute": 0.01}, False, "a pair that is not near"),
         (r"(3.14, x)", r"(\pi, x)", {"absolute": 0.01}, True, "a pair with a letter"),
-        ("x=3.14", r"x=\pi", {"absolute": 0.01}, True, "a letter's value"),
         ("1.01,2", "2,1", {"absolute": 0.1}, True, "a list in another order"),
-        (r"[0, 3.14)", r"[0, \pi)", {"absolute": 0.01}, True, "an interval"),
         ("x+0.33", r"x+\frac13", {"absolute": 0.1}, False, "letters are compared exactly"),
-        ("1+i", "1.001+i", {"absolute": 0.1}, False, "so are complex numbers"),
-        (None, "5", {"absolute": 9.0}, False, "no prediction is near nothing"),
     ),
 )
 def test_rounding_is_forgiven_within_a_tolerance(in_this_process, prediction, truth, options, expected):
     assert math_equal(prediction, truth, **options) is expected
     if prediction is not None:
         assert math_equal(truth, prediction, **options) is expected
-
-
-def test_sets_are_compared_each_with_each_up_to_their_largest_size():
-    def verdict(size):
-        numbers = [str(number) for number in range(size)]
-        return compare(", ".join(numbers), ", ".join(numbers[::-1]), (0.1, 0.0), lambda *_: None)
-
-    assert verdict(100) is True
-    assert verdict(101) is not True
 
 
 def test_numbers_of_millions_of_digits_are_told_apart_without_being_computed():
@@ -565,25 +355,6 @@ def test_a_worker_takes_no_more_memory_than_it_may_and_lets_another_take_over_wh
     assert run(WORKER + grown.format("1 << 26")) == "here\nstill here\n"
 
 
-def test_a_pair_for_which_memory_does_not_suffice_is_wrong_and_says_so(monkeypatch):
-    def exhausted(*pair):
-        return mathematics.Lost(MemoryError("no more")) if pair[0] else False
-
-    monkeypatch.setattr(mathematics, "_ask", exhausted)
-    assert mathematics._judge("x+x", "2x", 0.0, 0.0) == (False, "not decided: no more")
-
-
-def test_memory_that_does_not_suffice_is_no_text_that_cannot_be_read(monkeypatch):
-    from rewardkit.primitives.verify.math import parsing
-
-    def exhausted(*arguments, **options):
-        raise MemoryError
-
-    monkeypatch.setattr(parsing._Converter, "parse", exhausted)
-    with pytest.raises(MemoryError):
-        parsing.read("x+memory")
-
-
 def test_sympy_is_not_imported_in_this_process():
     run(
         "import sys; from rewardkit.primitives.verify.math.equal import math_equal as equal;"
@@ -633,25 +404,3 @@ SIGNS = "0123456789xyei+-*/^_=<>()[]{}\\$%&,.;:! \n\u2212\u00b2\u03c0\ud800"
 def test_any_text_is_judged_and_never_raises(text):
     assert math_equal(text, r"\sqrt{x+7}") is False
     assert math_equal(r"\sqrt{x+7}", text) in (True, False, None)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    table(
-        (r"$\boxed{x}$.", "x", "wrapping and a full stop"),
-        (r"\boxed{\boxed{5}}", "5", "a box in a box"),
-        ("  $ $ ", "", "dollars around nothing"),
-        (r"\boxed{1}, \boxed{2}", "1, 2", "two boxes list"),
-        ("$1$ or $2$", "1, 2", "so do two formulas"),
-        (r"\boxed{1", r"\boxed{1", "an open box stays"),
-        (r"1{,}234\text{ million}", r"1234 \times 10^{6}", "a number word"),
-        (r"\pi r^2\text{ for all } r", r"\pi r^2\text{for all} r", "words inside stay"),
-        ("sqrt12", r"\sqrt{12}", "a root without parentheses"),
-        (r"\sqrt12", r"\sqrt12", "in LaTeX the root is of 1"),
-        ("2^(x+(1))", "2^{x+(1)}", "inner parentheses stay"),
-        ("using", "using", "a word with a function's name in it"),
-        (r"\begin{pmatrix}1\\ 2\end{pmatrix}", r"\begin{pmatrix}1\\ 2\end{pmatrix}", "rows of a matrix stay"),
-    ),
-)
-def test_the_normal_form_of_a_text(text, expected):
-    assert normal_form(text) == expected

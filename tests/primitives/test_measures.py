@@ -50,15 +50,10 @@ KEYWORDS = columns(
     ("also authentic firstly", 0.0, 0.0, 0.0, "inside other words they do not count"),
 )
 PLAIN = (
-    (keywords("So", case=True), "so", 0.0, "case counts where asked"),
-    (keywords("a.c"), "abc", 0.0, "words are no patterns"),
     (keywords("\u6b63\u786e"), "\u4e0d\u6b63\u786e", 1.0, "also behind a not: documented"),
     (keywords("5"), "15, 5.2, 1,500", 0.0, "fault in the wild: digits inside other numbers"),
     (keywords("5"), "15 or 5", 1.0, "a number by itself"),
     (keywords("so", mode="count", full_at=2), "so, so, so", 1.0, "more occurrences than are paid"),
-    (keywords("so", mode="count", full_at=4), "so, SO, so", 0.75, "three occurrences of four"),
-    (keywords("so", mode="count", full_at=4, case=True), "so, SO", 0.25, "case counts where asked"),
-    (keywords("so", mode="count", full_at=2), "also", 0.0, "no part of a word is counted"),
 )
 REGEX = (
     (r"\d+", "42", 1.0, 1.0, "all of the text"),
@@ -69,38 +64,27 @@ LENGTHS = (
     ("", "words", 1.0, "an empty text is short"),
     ("one two", "words", 1.0, "at the full limit"),
     ("one two three", "words", 0.75, "one word over"),
-    ("one two three four five six", "words", 0.0, "at the end"),
 )
 LOWER_LIMITS = (
-    (0, {}, 0.0, "nothing"),
     (20, {}, 1.0, "enough"),
-    (10, {"fall": "exponential"}, 1 / (1 + math.exp(2)), "another way down"),
     (4, {"full_until": 30, "zero_from": 40}, 0.2, "short texts lose where only the top is given"),
 )
 TOP = partial(length, zero_until=10, full_from=20, full_until=30, zero_from=50)
 FALLS = (
-    (0, 0.0, 0.0, 0.0, "nothing"),
     (12, 0.2, 0.5 - math.cos(math.pi * 0.2) / 2, math.expm1(0.8) / math.expm1(4), "a fifth up"),
     (30, 1.0, 1.0, 1.0, "at the last full length"),
 )
 RUNS = (
     (ORDINARY, 4, 0.0, "an ordinarily repeated word is no repetition"),
     ("no " * 1001, 4, 1 - 1 / 998, "a long loop comes near 1"),
-    ("x" * 200, 4, 0.0, "one long word"),
-    ("x" * 201, 4, 1 - 2 / 31, "34 of them, the last of three"),
-    ("x" * 204 + " y", 4, 1 - 2 / 32, "beside other words"),
-    ("我我我我我", 4, 0.5, "one character again and again"),
     ("我再试一次" * 40, 4, 1 - 5 / 197, "a loop of Chinese"),
     (ENCODED, 4, 0.0, "what is encoded has no spaces by nature"),
-    ("=" * 80 + "\none two three four\n" + "=" * 80, 4, 0.0, "lines of signs"),
 )
 ROUND = "I will try again. "
 LOOPS = (
     (ROUND * 3, 1.0, "three rounds, and nothing else"),
-    ("Well. " + ROUND * 3, 55 / 59, "three rounds behind something that ends alike"),
     (ROUND * 3 + "I wil", 1.0, "cut off in the middle of a round"),
     (ROUND * 3 + "Done.", 0.0, "a loop that ended is none at the end"),
-    ("x" * 23, 0.0, "too short for a loop"),
     ("| --- | --- | --- |", 0.0, "the rule of a table"),
     ("等一下。" * 6, 1.0, "Chinese"),
 )
@@ -109,28 +93,20 @@ AGAIN = columns(
     ("I will try this again. " * 4, 0.75, 0.0, "one sentence four times in one line"),
     ("I will try this again.\n" * 4, 0.75, 0.75, "and in four lines"),
     ("I will try this again! i WILL try  this again!", 0.5, 0.0, "in any case and white space"),
-    ("Yes. Yes. Yes. No.", 0.0, 0.0, "short sentences come again"),
-    ("So x = 4. So x = 4.", 0.0, 0.0, "signs by themselves are no words"),
     ("我们再试一次。我们再试一次！好。", 0.5, 0.0, "Chinese sentences"),
-    ("a b c d\n\n a b c d \n", 0.5, 0.5, "white space around lines"),
 )
 CYCLE = " ".join(f"w{at}" for at in range(200)) + " "  # the share of different words in the whole falls
 DIFFERENT = (
     (CYCLE * 5, 50, 1.0, "it does not fall with length by itself"),
     ("yes", 50, 1.0, "one word is all different: documented"),
-    ("it's it’s", 2, 0.5, "in any shape"),
-    ("... !", 50, 0.0, "no word at all"),
 )
 SECTIONS = (
     ("# One\ntext\n# Two\nmore", 1.0, "two sections"),
     ("# One\n# Two\ntext\n# Two\nmore", 0.5, "a heading that another one parts from its text"),
-    ("# One\nmore\ntext\n# Two\nmore", 0.5, "a line that stands higher up already"),
 )
 OF_DAPO = (  # the negative of equation 13 of the paper
-    (0, 0.0, "nothing"),
     (16_384, 0.0, "the last length without punishment"),
     (18_432, 0.5, "half way: the paper has ((20480 - 4096) - 18432) / 4096 = -0.5"),
-    (30_000, 1.0, "beyond it"),
 )
 SCORES = (
     *KEYWORDS,
@@ -163,9 +139,7 @@ def test_a_measure_scores_a_text(made, text, expected):
         ("token_set", "it is Paris or London", "Paris", 1.0, "the documented hole: words around the truth"),
         ("ratio", None, "Paris", 0.0, "no prediction"),
         ("ratio", "Paris", float("nan"), None, "a truth of NaN, which is how tables write a missing one"),
-        ("token_sort", "\u4e8c\u4e00", "\u4e00\u4e8c", 1.0, "Chinese characters are words, in another order"),
         ("ratio", "a" * 40_000, "a" * 80_000, 40_000 / 120_000, "20,000 characters of each are compared"),
-        ("partial", "a" * 2_000, "a" * 9_000, 0.5, "and 1,000 of a piece"),
     ),
 )
 def test_similarity_by_method(method, prediction, ground_truth, expected):
@@ -179,13 +153,8 @@ def test_similarity_by_method(method, prediction, ground_truth, expected):
         ("- Add.\n* Double.\n\u2022 Halve.", 3, 3, 0, "bullets"),
         ("### Step 1: Add\nWe add.\n### Step 2: Double\nWe double.", 2, 4, 2, "steps as headings"),
         ("第一步：相加。\n第二步：加倍。", 2, 2, 0, "Chinese"),
-        ("步骤1：相加\n1、加倍\n2．减", 3, 3, 0, "and other marks of it"),
         ("1. Add.\n2. Add.\n3. add!", 1, 1, 0, "the same step again, however it is numbered"),
-        ("Add 1. Then 2. Then 3.", 0, 1, 0, "numbers inside a line"),
-        ("  1. Add.\n\t2. Double.\n> 3. Halve.", 3, 3, 0, "indented and quoted"),
         ("**One**\ntext\n__Two:__\nmore", 0, 4, 2, "bold lines as headings"),
-        ("# One\n# Two\n# Three", 0, 3, 0, "headings without text"),
-        ("so\nso\nSo.", 0, 1, 0, "the same line again"),
     ),
 )  # fmt: skip
 def test_steps_lines_and_sections_are_counted_once_each(text, numbered, lines, sections):
@@ -211,7 +180,6 @@ def pairs_of_letters(text):
 @pytest.mark.parametrize(
     ("tokenizer", "expected"),
     table(
-        (Letters(), 8, "an object with encode, though it can be called"),
         (pairs_of_letters, 4, "a function"),
     ),
 )
@@ -222,22 +190,12 @@ def test_tokens_are_what_the_tokenizer_gives(tokenizer, expected):
     assert overlong(limit=9, buffer=8, unit="tokens", tokenizer=tokenizer)("one four") == (expected - 1) / 8
 
 
-def test_a_tokenizer_that_raises_is_the_users_error():
-    def broken(text):
-        raise LookupError("no vocabulary")
-
-    with pytest.raises(LookupError, match="no vocabulary"):
-        length(full_until=2, zero_from=10, unit="tokens", tokenizer=broken)("one")
-
-
 @pytest.mark.parametrize(
     ("text", "runs"),
     table(
         (ORDINARY, 0.0, "fault in the wild: any repeated word counts as repetition"),
-        (LIST, 0.0, "a list whose items start alike"),
         (CODE, 0.0, "code that returns None twice"),
         (ARGUMENT, 1 / 20, "an argument in short sentences: one run, x and y aside"),
-        ("", 0.0, "nothing"),
     ),
 )
 def test_ordinary_text_is_not_repetition_of_any_kind(text, runs):
@@ -254,51 +212,10 @@ def test_ordinary_text_is_not_repetition_of_any_kind(text, runs):
         (keywords("a", "so", mode="count", full_at=3), "so so", {"keywords": {"a": 0, "so": 2}}, "how often"),
         (repetition(kind="loop"), "no! " * 9, {"loop": {"characters": 35, "unit": " no!"}}, "a loop"),
         (length(full_until=1, zero_from=100), "我有三个苹果", {"length": 6}, "Chinese characters are words"),
-        (length(full_until=1, zero_from=100), "사과를 먹는다", {"length": 2}, "Korean has spaces"),
-        (length(full_until=1, zero_from=100), "。。。", {"length": 1}, "a run of punctuation"),
     ),
 )
 def test_a_measure_notes_what_it_counted(measure, text, expected):
     assert noted(measure, text) == expected
-
-
-WORDS = st.lists(st.sampled_from(["so", "first", "also", "x"]), max_size=8).map(" ".join)
-STEP_LINES = st.sampled_from(
-    ["1. add", "2. add", "- double", "# One", "# Two", "text", "more", "", "Step 3: so"]
-)
-TEXTS = st.lists(STEP_LINES, max_size=8).map("\n".join)
-LONGER = st.integers(0, 60).map("x ".__mul__)
-RISING = {
-    "keywords": (keywords("so", "first"), WORDS, " "),
-    "all keywords": (keywords("so", "first", mode="all"), WORDS, " "),
-    "any keyword": (keywords("so", "first", mode="any"), WORDS, " "),
-    "counted keywords": (keywords("so", "first", mode="count", full_at=3), WORDS, " "),
-    "steps": (steps(5), TEXTS, "\n"),
-    "lines": (steps(5, kind="lines"), TEXTS, "\n"),
-    "sections": (steps(5, kind="sections"), TEXTS, "\n"),
-    "overlong": (overlong(limit=40, buffer=20), LONGER, " "),
-    "length from below": (length(full_from=20), LONGER, " "),
-}
-
-
-@pytest.mark.parametrize("name", RISING)
-@given(data=st.data())
-def test_what_is_paid_by_the_amount_never_falls_with_more_text(name, data):
-    measure, texts, between = RISING[name]
-    text, more = data.draw(texts), data.draw(texts)
-    assert 0.0 <= measure(text) <= measure(f"{text}{between}{more}") <= 1.0
-
-
-@given(limits=st.tuples(*[st.integers(1, 15)] * 4), size=st.integers(0, 60), more=st.integers(0, 60))
-def test_length_rises_to_its_flat_top_and_falls_behind_it(limits, size, more):
-    zero_until, full_from, full_until, zero_from = (sum(limits[: at + 1]) for at in range(4))
-    top = {"zero_until": zero_until, "full_from": full_from, "full_until": full_until, "zero_from": zero_from}
-    for fall in ("linear", "cosine", "exponential"):
-        measure = length(**top, fall=fall, unit="characters")
-        near, far = measure("x" * size), measure("x" * (size + more))
-        assert 0.0 <= near <= 1.0
-        assert near <= far or size + more > full_until
-        assert near >= far or size < full_from
 
 
 def longest_common_subsequence(a, b):

@@ -20,115 +20,67 @@ def refused(*rows):
 
 EXTRACTORS = refused(
     (lambda: extract.tag("<answer>"), "'<answer>' is not the name of a tag"),
-    (lambda: extract.tag(None), "None is not the name of a tag"),
     (lambda: extract.tag("a", unclosed=1), "unclosed=1", "True or False"),
-    (lambda: extract.tag("a", prefilled="no"), "prefilled='no'", "True or False"),
     (lambda: extract.after(" \n"), "marker=' \\n'", "empty"),
-    (lambda: extract.after(3), "marker=3", "no text"),
     (lambda: extract.after("#", until="word"), "until='word'", "'line'"),
     (lambda: extract.pattern("("), "pattern '(' does not compile"),
-    (lambda: extract.pattern(None), "pattern None does not compile"),
     (lambda: extract.pattern("a", group=1), "no group 1", "[0]"),
-    (lambda: extract.pattern("(?P<n>a)", group="m"), "no group 'm'", "[0, 1, 'n']"),
-    (lambda: extract.pattern("(a)", group=True), "no group True"),
     (lambda: extract.pattern("a", timeout=0), "timeout=0", "above 0"),
-    (lambda: extract.pattern("a", timeout=NAN), "timeout=nan"),
     (lambda: extract.json_value("a..b"), "path='a..b'", "empty key"),
-    (lambda: extract.json_value(()), "path=()", "empty key"),
     (lambda: extract.json_value(-1), "path=-1", "no path"),
-    (lambda: extract.json_value(True), "path=True", "no path"),
     (lambda: extract.json_value(("a", -1)), "positions from 0"),
-    (lambda: extract.json_value(repair=1), "repair=1", "True or False"),
-    (lambda: extract.python_literal("a."), "path='a.'", "empty key"),
-    (lambda: extract.tool_call(path=("a", False)), "path=('a', False)", "no path"),
     (lambda: extract.tool_call(""), "name=''", "name of a tool"),
-    (lambda: extract.tool_call(3), "name=3", "name of a tool"),
     (lambda: extract.choice("AA"), "options='AA'", "different"),
-    (lambda: extract.choice("A"), "options='A'", "two or more"),
     (lambda: extract.choice("A-D"), "options='A-D'", "letters or digits"),
-    (lambda: extract.choice("AaBb", case=False), "options='AaBb'"),
-    (lambda: extract.choice(case="upper"), "case='upper'", "True or False"),
     (lambda: extract.code_block("a b"), "language='a b'"),
-    (lambda: extract.code_block(unclosed=None), "unclosed=None", "True or False"),
-    (lambda: extract.number(percent=0), "percent=0", "True or False"),
     (lambda: extract.gsm8k("loose"), "mode='loose'", "'strict'", "'flexible'"),
     (lambda: extract.answer_phrase(language="de"), "language='de'", "'any'"),
-    (lambda: extract.citation(""), "label=''"),
     (lambda: extract.citation("[Source:"), "label='[Source:'"),
     (lambda: extract.within(TAG), "within takes extractors", "none"),
-    (lambda: extract.within("a", TAG), "within", "['a']"),
     (lambda: extract.within(extract.every(TAG), TAG), "every(within("),
-    (lambda: extract.within(TAG, extract.every(TAG)), "within takes no list"),
     (lambda: extract.first_of(), "first_of takes extractors", "none"),
-    (lambda: extract.first_of(TAG, "number"), "first_of", "['number']"),
     (lambda: extract.first_of(extract.every(TAG)), "first_of takes no list"),
-    (lambda: extract.every("a"), "every takes extractors", "['a']"),
     (lambda: extract.every(extract.every(TAG)), "every takes no list"),
-    (lambda: extract.assistant_text([], turns="first"), "turns='first'", "'last', 'all'"),
+    *(
+        (lambda made=made: made(which="middle"), "which='middle' is not known; use one of 'first', 'last'")
+        for made in (extract.boxed, extract.number, extract.code_block, extract.json_value, extract.choice)
+    ),
     (lambda: extract.assistant_text("as it is", tool_calls=1), "tool_calls=1", "True or False"),
-)
-CHOOSING = (
-    *("tag:a", "boxed", "after:#", "pattern:a", "number", "code_block", "json_value", "choice", "citation"),
-    *("answer_phrase", "tool_call", "python_literal"),
 )
 MEASURES = refused(
     (lambda: rk.siblings.diversity(ngram=0), "ngram=0", "from 1"),
     (lambda: rk.siblings.novelty("cosine"), "method='cosine'", "'ratio'"),
     (lambda: rk.siblings.majority(same="math_equal"), "same='math_equal'", "give a function"),
     (lambda: rk.siblings.rank(of="a b"), "of='a b'", "name of an earlier component"),
-    (lambda: rk.siblings.best_of(of=None), "of=None", "name of an earlier component"),
     (lambda: rk.siblings.length(zero_from=1), "zero_from=1", "above 1"),
-    (lambda: rk.siblings.length(unit="tokens"), "unit='tokens'", "'words'"),
     (lambda: measure.tags(), "tags('think', 'answer')"),
     (lambda: measure.tags("<a>"), "'<a>' is not the name of a tag"),
     (lambda: measure.tags("a b"), "'a b' cannot be read"),
-    (lambda: measure.tags(""), "names=('',)", "texts"),
     (lambda: measure.tags("plan("), "'plan(' cannot be read"),
-    (lambda: measure.tags("plan()"), "'plan()' cannot be read"),
-    (lambda: measure.tags("a++"), "'a++' cannot be read"),
-    (lambda: measure.tags("a+(b)?"), "'a+(b)?' cannot be read"),
     (lambda: measure.tags("a{2,1}"), "'a{2,1}' cannot be read"),
-    (lambda: measure.tags("a{x}"), "'a{x}' cannot be read"),
     (lambda: measure.tags("a", "A+"), "each name once", "('a', 'A+')"),
-    (lambda: measure.tags("plan(note)", "note"), "each name once"),
     (lambda: measure.keywords(), "one or more words"),
-    (lambda: measure.keywords("a", " "), "('a', ' ')"),
     (lambda: measure.keywords("a", "a"), "words=('a', 'a')", "different texts"),
     (lambda: measure.keywords("a", mode="count"), "full_at=None do not go together"),
-    (lambda: measure.keywords("a", full_at=3), "mode='share' and full_at=3"),
     (lambda: measure.regex("("), "pattern '(' does not compile"),
     (lambda: measure.regex("(" * 5000 + ")" * 5000), "does not compile", "recursion"),
-    (lambda: measure.regex("a", timeout=-1), "timeout=-1", "above 0"),
     (lambda: measure.repetition(kind="loop", ngram=3), "ngram=3", "kind='loop'"),
     (lambda: measure.diversity(window=0), "window=0"),
-    (lambda: measure.diversity(window=True), "window=True"),
-    (lambda: measure.overlong(limit=True, buffer=1), "limit=True"),
     (lambda: measure.length(), "full_until=None, zero_from=None, full_from=0"),
     (lambda: measure.length(full_until=5, zero_from=5), "length", "full_until=5, zero_from=5"),
-    (lambda: measure.length(full_until=-1, zero_from=5), "full_until=-1", "a number from 0"),
     (lambda: measure.length(full_until=5, zero_from=9, full_from=6), "full_from=6"),
     (lambda: measure.length(full_until=5, zero_from=9, full_from=3, zero_until=3), "zero_until=3"),
-    (lambda: measure.length(full_until=5, zero_from=9, full_from=3, zero_until=-1), "zero_until=-1"),
-    (lambda: measure.length(full_until=5), "full_until=5, zero_from=None"),
-    (lambda: measure.length(full_from=2, zero_from=5), "full_until=None, zero_from=5"),
     (lambda: measure.length(zero_until=5), "zero_until=5"),
-    (lambda: measure.length(full_from=INF), "full_from=inf"),
     (lambda: measure.length(full_until=1, zero_from=5, unit="tokens"), "and a tokenizer"),
     (lambda: measure.length(full_until=1, zero_from=5, tokenizer=str.split), "unit='words'"),
-    (lambda: measure.length(full_until=1, zero_from=5, unit="tokens", tokenizer="gpt2"), "'gpt2'"),
-    (lambda: measure.overlong(limit=5, buffer=0), "buffer=0", "above 0"),
     (lambda: measure.overlong(limit=5, buffer=6), "buffer=6 is more than limit=5"),
-    (lambda: measure.overlong(limit=5, buffer=2, unit="tokens"), "and a tokenizer"),
 )
 AGENTS = refused(
     (lambda: measure.turns(full_until=5, zero_from=5), "turns", "full_until=5, zero_from=5"),
     (lambda: measure.tool_calls("a", "a"), "names=('a', 'a')", "different texts"),
-    (lambda: measure.tool_calls(" "), "names=(' ',)", "not empty"),
     (lambda: measure.tool_calls(mode="all"), "mode='all'", "names of tools"),
     (lambda: measure.calls_within(2, zero_from=2), "zero_from=2", "whole number from 3"),
-    (lambda: measure.calls_within(2, name=""), "name=''", "a text that is not empty"),
     (lambda: measure.call_efficiency(3, 2), "high=2", "whole number from 3"),
-    (lambda: measure.citations(label=""), "label=''"),
     (lambda: measure.citations(label="[Source"), "label='[Source'"),
 )
 SCHEMAS = refused(
@@ -137,68 +89,42 @@ SCHEMAS = refused(
         for schema, *words in (
             ({"type": "strin"}, '"strin"', "at $.type"),
             ({"properties": {"a": {"minimum": "0"}}}, "$.properties.a.minimum"),
-            ({"items": [1], "$schema": DRAFT_7}, "no JSON Schema"),
             ({"$ref": "http://example.org/a"}, "'http://example.org/a'", "not in it", "nothing is fetched"),
-            ({"properties": {"a": {"$ref": "other.json"}}}, "'other.json'"),
-            ({"$id": "http://example.org/r", "$ref": "other"}, "example.org/other'"),
             ({"$ref": "#/$defs/x"}, "'/$defs/x' does not exist"),
             ({"patternProperties": {"[": {}}}, '"[" is not a "regex"'),
-            ({"items": {"pattern": "("}}, "pattern '(' does not compile"),
             ({"$schema": "http://example.org"}, "Unknown meta-schema: 'http://example.org'"),
-            ({"$schema": 7}, '7 is not of type "string"'),
             ({"enum": {1, 2}}, "what JSON cannot"),
-            ({"required": ("a",)}, "what JSON cannot"),
-            ({1: {}}, "what JSON cannot"),
             ("person.json", "schema='person.json'", "dict"),
         )
     ),
-    (lambda: measure.json_schema({}, path="a."), "path='a.'", "empty key"),
-    (lambda: measure.json_schema({}, timeout=INF), "timeout=inf"),
 )
 VERIFIERS = refused(
-    (lambda: verify.numbers_equal("1", "1", absolute=True), "absolute=True"),
     (lambda: verify.numbers_equal("1", "1", absolute=INF), "absolute=inf"),
-    (lambda: verify.numbers_equal("1", "1", relative="0.1"), "relative='0.1'"),
     (lambda: verify.numbers_equal("1", None, relative=-0.1), "relative=-0.1", "0 or above"),
     (lambda: verify.math_equal("1", None, absolute=-0.1), "absolute=-0.1", "0 or above"),
-    (lambda: verify.math_equal("1", None, relative=NAN), "relative=nan"),
     (lambda: verify.closeness("1", None, zero_at=0), "zero_at=0", "above 0"),
-    (lambda: verify.closeness("1", "1", zero_at=INF), "zero_at=inf", "finite"),
-    (lambda: verify.closeness("1", "1", zero_at=NAN), "zero_at=nan"),
     (lambda: verify.closeness("1", "1", scale="log"), "scale='log'", "'relative'"),
-    (lambda: verify.closeness("1", "1", steps=()), "steps=()", "pairs"),
     (lambda: verify.closeness("1", None, steps=(0.1, 0.5)), "pairs of (error, credit)"),
     (lambda: verify.closeness("1", "1", steps=((0.1, 0.5), (0.1, 0.4))), "errors that rise"),
     (lambda: verify.closeness("1", "1", steps=((0, 0.5), (0.1, 0.5))), "credits that fall"),
     (lambda: verify.closeness("1", "1", steps=((0, 2), (0.1, 0.5))), "within [0, 1]"),
-    (lambda: verify.closeness("1", "1", steps=((-1, 1),)), "from 0 or above"),
-    (lambda: verify.closeness("1", "1", steps=((INF, 1),)), "pairs"),
     (lambda: verify.closeness("1", "1", steps=((0, 1),), zero_at=2), "exclude each other"),
     (lambda: verify.matches("a", "a", exact=True, unicode_form="NFKC"), "exclude each other"),
     (lambda: verify.matches("a", "a", unicode_form="NFX"), "unicode_form='NFX'"),
     (lambda: verify.matches("a", None, exact="yes"), "exact='yes'", "True or False"),
-    (lambda: verify.matches("a", "a", case=1), "case=1"),
-    (lambda: verify.matches("a", "a", white_space=None), "white_space=None"),
-    (lambda: verify.matches("a", "a", punctuation="ends"), "punctuation='ends'"),
     (lambda: verify.contains("a", None, case=1), "case=1", "True or False"),
     (lambda: verify.choice_equal("A", "A", options="Aa"), "options='Aa'", "two or more"),
-    (lambda: verify.choice_equal("A", "A", options=None), "options=None"),
     (lambda: verify.json_equal("1", "1", text="loose"), "text='loose'", "'exact', 'matches'"),
     (lambda: verify.json_equal("1", None, partial=1), "partial=1", "True or False"),
-    (lambda: verify.sets_equal("1", None, partial="yes"), "partial='yes'", "True or False"),
-    (lambda: verify.lists_equal("1", None, partial=0), "partial=0", "True or False"),
 )
 GATES_AND_TRANSFORMS = refused(
     (lambda: gate("c"), "gate('c') has no condition", "at_least="),
     (lambda: gate("", at_least=1), "'' is not the name of a column"),
+    (lambda: gate(3, at_least=1), "not on 3"),
     (lambda: gate(len, at_least=1), "takes no limits"),
-    (lambda: gate(len, equals=False), "takes no limits"),
     (lambda: gate("c", at_least=2, at_most=1), "never open", "at_least=2"),
     (lambda: gate("c", at_least=NAN), "can never open"),
-    (lambda: gate("c", at_most=NAN), "can never open"),
-    (lambda: gate("c", equals=NAN), "can never open"),
     (lambda: gate("c", equals=0.0, at_least=1), "can never open"),
-    (lambda: gate("c", equals=2.0, at_most=1), "can never open"),
     (lambda: weigh.standardise(clip=0), "clip=0"),
     (lambda: weigh.standardise(within="step"), "within='step'", "'group'"),
 )
@@ -207,19 +133,6 @@ ALL = (*EXTRACTORS, *MEASURES, *AGENTS, *SCHEMAS, *VERIFIERS, *GATES_AND_TRANSFO
 
 @pytest.mark.parametrize(("call", "words"), ALL)
 def test_an_option_without_meaning_is_refused_in_a_sentence(call, words):
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises((ValueError, TypeError)) as caught:
         call()
     assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
-
-
-@pytest.mark.parametrize("extractor", CHOOSING)
-def test_an_unknown_occurrence_is_refused_by_every_extractor_that_chooses_one(extractor):
-    name, *given = extractor.split(":")
-    with pytest.raises(ValueError, match="which='middle' is not known; use one of 'first', 'last'"):
-        getattr(extract, name)(*given, which="middle")
-
-
-@pytest.mark.parametrize("on", [3, None])
-def test_a_gate_on_neither_a_name_nor_a_function_is_a_type_error(on):
-    with pytest.raises(TypeError, match=f"not on {on}"):
-        gate(on, at_least=1)

@@ -29,18 +29,12 @@ from rewardkit.primitives.verify import (
 NAN = float("nan")
 PERSON = {"name": "Uma", "age": 59, "cities": ["Rome", "Oslo"], "address": {"zip": "0150", "no": 4}}
 STEPS_DOWN = ((0, 1), (0.01, 0.8), (0.1, 0.5))
-ENDLESS, ENDLESS_OBJECT = [1], {}
-ENDLESS.append(ENDLESS)
-ENDLESS_OBJECT["a"] = ENDLESS_OBJECT
 EXACT_NUMBERS = (
     ("4.0", "4", True, "the same number"),
     ("1,234.50", 1234.5, True, "text and float"),
     ("15", "5", False, "the truth's digits inside another number earn nothing"),
     ("-5", "5", False, "the wrong sign"),
     ("0.333333", "1/3", False, "a rounded fraction"),
-    ("1e999999", "1", False, "an exponent that would be an infinite float"),
-    ("2 or 4", "4", False, "two numbers are not one"),
-    ("", "0", False, "an empty prediction is not 0"),
     (None, "4", False, "no prediction is wrong"),
     ("4", None, None, "no truth"),
     ("4", "four", None, "a truth that is no number"),
@@ -50,18 +44,10 @@ TOLERANT_NUMBERS = (
     ("90", "100", {"relative": 0.1}, True, "at the relative limit"),
     ("89.9", "100", {"relative": 0.1}, False, "just past the relative limit"),
     ("-100", "100", {"relative": 0.5}, False, "the wrong sign"),
-    ("0.001", "0", {"relative": 0.5}, False, "nothing is relatively near 0"),
-    (None, "4", {"absolute": 9.0}, False, "no prediction is near nothing"),
-    ("1e999", "1.05e999", {"relative": 0.1}, True, "near each other, out there"),
     ("1e999999", "1e999999", {}, None, "more digits than a person would grade"),
-    ("4.1", "4", {"absolute": Decimal("0.1")}, True, "a tolerance that is a Decimal"),
-    ("2" + "0" * 69 + "3", "1" + "0" * 69 + "1", {"relative": 0.5}, False, "71 digits, past it"),
-    ("1" * 40 + ".6", "1" * 40, {"absolute": 0.5}, False, "and just past the limit"),
 )
 CLOSE = (
     ("9", "12", 0.75, "three of twelve too small"),
-    ("12", "-12", 0.0, "the wrong sign earns nothing"),
-    ("0", "0", 1.0, "a truth of 0, met"),
     ("four", "4", 0.0, "a prediction that is no number"),
     (None, "4", 0.0, "no prediction is wrong"),
     ("4", None, None, "no truth"),
@@ -69,14 +55,11 @@ CLOSE = (
 )
 CLOSE_WITH_OPTIONS = (
     ("9", "12", {"zero_at": 0.5}, 0.5, "relative error of a quarter, nothing from a half"),
-    ("7", "2", {"zero_at": 4, "scale": "absolute"}, 0.0, "absolute error past the end"),
     ("0.3", "1/3", {"zero_at": 0.2}, 0.5, "a fraction that has no end in decimals"),
 )
 CLOSE_IN_STEPS = (
     ("100.0", 100, {}, 1.0, "equal, written otherwise"),
     ("98.9", "100", {}, 0.5, "just past the first limit"),
-    ("89", "100", {}, 0.0, "past the last limit: a wrong answer does not earn half"),
-    ("-200", "-100", {}, 0.0, "a negative truth does not earn by itself"),
     ("100", "-100", {}, 0.0, "the wrong sign"),
     ("0.001", "0", {}, 0.0, "a truth of 0, missed: no division by zero, no credit"),
 )
@@ -88,104 +71,45 @@ MATCHING = (
     ("-5", "5", {}, False, "a sign is no punctuation"),
     (None, "Paris", {}, False, "no prediction is wrong"),
     ("Paris", None, {}, None, "no truth"),
-    ("Paris", "paris", {"case": True}, False, "case counts where asked"),
-    ("Paris.", "Paris", {"punctuation": True}, False, "punctuation counts where asked"),
     (" Paris", "Paris", {"white_space": True}, False, "white space at the ends counts where asked"),
-    ("\uff21", "a", {}, False, "full-width forms count"),
-    ("e\u0301", "\u00e9", {"unicode_form": None}, False, "without a form composition counts"),
     ("\u20135", "5", {}, False, "a dash before a digit is a sign"),
-    ("\u2013 Paris", "Paris", {}, True, "a dash before a word is none"),
-    ("\uff30aris", "paris", {"unicode_form": "NFKC"}, True, "NFKC and case together"),
     ("C#.", "c#", {}, True, "with a stop behind it"),
-    (".NET", "NET", {}, False, "a stop that is a part of a name"),
-    ("...Paris", "Paris", {}, True, "an ellipsis that is none"),
-    ("!x", "x", {}, False, "a negation"),
-    ("*p", "p", {}, False, "a pointer"),
-    ("*p*", "p", {}, True, "emphasis"),
     ("\u22125", "-5", {}, True, "a typographic minus before digits"),
-    ("\u2212.5", "-.5", {}, True, "before a point"),
-    ("@home", "home", {}, False, "an address"),
-    ("/etc/", "etc", {}, False, "a path"),
-    ("\\n", "n", {}, False, "an escape"),
-    ("__init__", "init", {}, False, "underscores are letters of names"),
     ("5!", "5", {}, False, "a factorial"),
     ("5!.", "5!", {}, True, "with a stop behind it"),
-    ("5\uff01", "5", {}, False, "in full width"),
     ("Paris!", "Paris", {}, True, "an exclamation"),
-    ("是！", "是", {}, True, "of one Chinese character, which is a word"),
-    ("x'", "x", {}, False, "a derivative"),
-    ("p*", "p", {}, False, "a star behind a letter"),
-    ("0.33...", "0.33", {}, False, "digits that go on"),
-    ("0.33…", "0.33", {}, False, "behind another sign for it"),
-    ("1, 2, 3, ...", "1, 2, 3", {}, False, "a list that goes on"),
-    ("((1, 2), 3)", "(1, 2), 3)", {}, False, "a pair in a pair"),
-    ("(minus one, 2]", "(minus one, 2)", {}, False, "and at the other"),
     ("[1, 2].", "[1, 2]", {}, True, "with a stop behind it"),
     ("{a,b}", "(a,b)", {}, False, "a set and a pair"),
     ("(B).", "B", {}, True, "around one letter"),
-    ("(in Paris)", "in Paris", {}, True, "around words"),
     ("don’t", "don't", {}, True, "a typographic apostrophe"),
     ("Paris ", "Paris", {"exact": True}, False, "exact: white space counts"),
-    ("paris", "Paris", {"exact": True}, False, "exact: case counts"),
-    (None, "Paris", {"exact": True}, False, "exact: no prediction is wrong"),
-    ("Paris", None, {"exact": True}, None, "exact: no truth"),
 )
 CONTAINING = (
     ("it is PARIS", "paris", True, "case does not count"),
-    ("Parisian", "Paris", False, "the beginning of a longer word"),
     ("15", "5", False, "fault in the wild: the truth's digits inside another number earn"),
     ("\u22125", "5", False, "a typographic minus"),
-    ("-$5", "5", False, "a sign before the currency"),
     ("3-5", "5", True, "a range has no sign"),
-    ("5/6", "5", False, "above a fraction bar"),
     ("It is 5.", "5", True, "before a full stop"),
-    ("3-5", "-5", False, "which is no sign behind a number"),
-    ("a.c", "abc", False, "the truth is no pattern"),
     ("答案是巴黎。", "巴黎", True, "Chinese has no borders of words"),
     ("不正确", "正确", True, "so a word behind a not counts: the documented hole"),
     ("Rome or Paris or Oslo", "Paris", True, "the documented hole: every candidate listed"),
-    ("", "Paris", False, "an empty prediction"),
     (None, "Paris", False, "no prediction is wrong"),
     ("Paris", "", None, "an empty truth is in everything: not judged"),
-    ("Paris", " \n", None, "and so is one of white space"),
     ("Paris", None, None, "no truth"),
-    ("the “big” one", 'the "big" one', True, "typographic quotes"),
 )
-CASED = (
-    ("it is paris", "Paris", False, "case counts where asked"),
-    ("it is Paris", "Paris", True, "the case asked for"),
-)
+CASED = (("it is paris", "Paris", False, "case counts where asked"),)
 WORDS_IN_COMMON = (
     ("Paris", "Paris", 1.0, "the same"),
-    ("red house", "the red house", 1.0, "articles that are missing"),
-    ("don't", "dont", 1.0, "an apostrophe is deleted"),
-    ("`red`, **house**", "red house", 1.0, "Markdown around words"),
-    ("x < 5", "x > 5", 2 / 3, "a sign between spaces is a word"),
-    ("a - b", "a + b", 0.5, "beside an article"),
-    ("x \u2212 5", "x - 5", 1.0, "a typographic minus is one"),
-    ("- red\n  * blue", "red blue", 1.0, "the marks of a list are none"),
     ("-5", "5", 0.0, "fault in the wild: a sign that is deleted"),
-    ("-$5", "$5", 0.0, "a sign before the currency"),
     ("1.5", "15", 0.0, "fault in the wild: a point that is deleted"),
-    (".5", "5", 0.0, "a point in front"),
-    ("(15).", "15.0", 1.0, "without what stands around them"),
     ("3-5", "35", 0.0, "a range"),
-    ("2024-01-05", "20240105", 0.0, "a date"),
-    ("5 %", "5", 0.0, "with a space"),
-    ("x=-5", "x=5", 0.0, "a sign in an equation"),
     ("C#", "C", 0.0, "a sign that is a part of a name"),
-    ("2 + 3", "2 - 3", 2 / 3, "two sums that differ in a sign"),
-    ("Oslo \u2014 Rome", "Oslo Rome", 1.0, "a dash is no sign"),
     ("巴黎", "巴黎市", 0.8, "Chinese by characters: two of three, two of two"),
-    ("", "Paris", 0.0, "an empty prediction"),
-    ("", "", 1.0, "both empty"),
-    ("\ud800", "Paris", 0.0, "a lone surrogate"),
     (None, "Paris", 0.0, "no prediction is wrong"),
     ("Paris", None, None, "no truth"),
     ("Paris", float("nan"), None, "a truth of NaN"),
 )
 CHOICES = (
-    ("A or B", "B", False, "two letters earn nothing"),
     ("E", "B", False, "a letter that is no option"),
     (None, "B", False, "no prediction is wrong"),
     ("B", "E", None, "a truth that is no option"),
@@ -193,43 +117,26 @@ CHOICES = (
     ("B", float("nan"), None, "a truth of NaN"),
 )
 JSON = (
-    ("1e99999999999999999999", "1", 0.0, "an exponent that no number has"),
-    ("{}", ENDLESS_OBJECT, None, "an object that holds itself"),
-    ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}', 1.0, "the order of keys"),
     ('{"a": 1}', {"a": 1}, 1.0, "text and object"),
     ({"a": np.array([1, 2])}, {"a": [1, 2]}, 1.0, "an array is a list"),
-    ("0.1", np.float32(0.1), 1.0, "a numpy float too"),
-    ("9007199254740993", "9007199254740992", 0.0, "beyond what floats can tell apart"),
     ("false", "0", 0.0, "false is not 0"),
-    ("true", np.True_, 1.0, "also in numpy"),
     ('"Paris"', '"paris"', 0.0, "texts are the same characters"),
     ("[1, 2]", "[2, 1]", 0.0, "the order of a list counts"),
     ("[1, 2]", "[1, 2, 2]", 0.0, "and so does its length"),
-    ('{"a": 1, "a": 2}', '{"a": 2}', 1.0, "of a key that stands twice the last counts"),
-    ("{}", "[]", 0.0, "an empty object is no empty list"),
-    ("{'a': 1}", '{"a": 1}', 0.0, "single quotes are no JSON"),
-    ("[" * 101 + "]" * 101, "[]", 0.0, "nested too deeply"),
-    ("", '{"a": 1}', 0.0, "an empty prediction"),
     (None, '{"a": 1}', 0.0, "no prediction is wrong"),
-    (None, "null", 0.0, "and not null"),
     ("1", None, None, "no truth"),
     ("1", "Paris", None, "a truth that is no JSON"),
-    ("1", {1: 2}, None, "a truth with a key that is no text"),
     ("1", b"1", None, "a truth in bytes"),
+    ("1e99999999999999999999", "1", 0.0, "an exponent that no number has"),
 )
 JSON_IN_PART = (
     ('{"a": 1, "b": 3}', '{"a": 1, "b": 2}', 0.5, "one of two"),
-    ('{"a": 1, "c": 0}', '{"a": 1, "b": 2}', 1 / 3, "one missing and one added"),
     ('{"a": {"x": 1, "y": 2}}', '{"a": {"x": 1, "y": 3}}', 0.5, "a key earns what its value earns"),
-    ("[1, 2]", "[1, 3]", 0.5, "a list at the top"),
-    ("{}", "{}", 1.0, "both empty"),
-    ("{}", '{"a": 1}', 0.0, "an empty prediction"),
     ("no JSON", '{"a": 1}', 0.0, "no JSON"),
 )
 CITIES = (
     ('{"city": " oslo. "}', 1.0, "case, white space and a full stop do not count"),
     ('{"city": ["oslo"]}', 0.0, "and so does another kind"),
-    ('{"CITY": "Oslo"}', 0.0, "keys are the same characters"),
 )
 VERDICTS = (
     *((numbers_equal, prediction, truth, {}, *row) for prediction, truth, *row in EXACT_NUMBERS),
@@ -264,18 +171,11 @@ def test_a_verifier_judges_a_prediction_by_its_truth(verify, prediction, truth, 
     table(
         ("[1, 2, 3]", "JSON"),
         ("{1, 2, 3}", "a set"),
-        (r"\left\{1,\, 2,\; 3\right\}", "a set in LaTeX with growing braces and thin spaces"),
         (r"$\{1,2,3\}$", "in dollars"),
-        (r"\((1,2,3)\)", "in round mathematics"),
         ("1, 2, 3", "by commas"),
-        ("1 and 2 and 3", "by the word and"),
-        ("1, 2, and 3", "with a comma before it"),
         ("1、2、3", "by Chinese commas"),
-        ("1，2，3", "by full-width commas"),
         ("[1, 2, 3,]", "with a comma behind the last"),
-        ("['1', \"2\", '3']", "numbers in quotes"),
         (np.array([1, 2, 3]), "an array"),
-        ([Decimal(1), Fraction(2), np.int64(3)], "numbers of all kinds"),
     ),
 )
 def test_however_it_is_written_it_is_the_same_list(written):
@@ -287,42 +187,25 @@ def test_however_it_is_written_it_is_the_same_list(written):
 @pytest.mark.parametrize(
     ("prediction", "ground_truth", "sets", "lists", "jaccard", "places"),
     table(
-        ("[1, and 2]", "1, 2", 1.0, 1.0, 1.0, 1.0, "a comma and the word, in brackets"),
-        ("0.33...", "0.33", 0.0, 0.0, 0.0, 0.0, "digits that go on"),
         ("3, 1, 2", "1, 2, 3", 1.0, 0.0, 1.0, 0.0, "another order"),
         ("1, 2, 2", "1, 2", 1.0, 0.0, 1.0, 2 / 3, "a duplicate"),
         ("2, 3", "1, 2, 3", 0.0, 0.0, 2 / 3, 0.0, "one missing at the beginning moves the others"),
         ("1, 5, 3", "1, 2, 3", 0.0, 0.0, 2 / 4, 2 / 3, "one wrong"),
         ("15", "5", 0.0, 0.0, 0.0, 0.0, "the truth's digits inside another number"),
-        (5, "5", 1.0, 1.0, 1.0, 1.0, "a number alone"),
         ("Paris, ROME", "paris, 'Rome'", 1.0, 1.0, 1.0, 1.0, "texts as matches compares them"),
-        ("C, c#", "C", 0.0, 0.0, 0.5, 0.5, "signs of names are a part of them"),
         ("'a, b', c", '["a, b", "c"]', 1.0, 1.0, 1.0, 1.0, "a comma in quotes"),
-        ("['it\\'s', 'b']", ["it's", "b"], 1.0, 1.0, 1.0, 1.0, "an escaped quote in Python"),
-        ("'tis, 'twas", ["'tis", "'twas"], 1.0, 1.0, 1.0, 1.0, "not even in front"),
         ("f(x, y), g(x)", ["f(x, y)", "g(x)"], 1.0, 1.0, 1.0, 1.0, "commas in brackets do not separate"),
         ("(1, 2), (3, 4)", "[[1, 2], [3, 4]]", 1.0, 1.0, 1.0, 1.0, "pairs"),
-        ("{2, 1}, {3}", [{1, 2}, {3}], 1.0, 1.0, 1.0, 1.0, "the order in inner sets does not"),
-        ("(1, 2) and (3, 4)", "[(1, 2), (3, 4)]", 1.0, 1.0, 1.0, 1.0, "pairs joined by and"),
-        ("1,234; 5", "[1234, 5]", 1.0, 1.0, 1.0, 1.0, "semicolons leave commas to numbers"),
         ("1,234", "[1, 234]", 1.0, 1.0, 1.0, 1.0, "without them a comma separates: documented"),
-        ("x and y, z and w", ["x and y", "z and w"], 1.0, 1.0, 1.0, 1.0, "an and in each of them is theirs"),
         ('[{"a": 1, "b": 2}]', [{"b": 2.0, "a": 1}], 1.0, 1.0, 1.0, 1.0, "objects, their keys in any order"),
-        ("∅", r"\emptyset", 1.0, 1.0, 1.0, 1.0, "the empty set in signs"),
-        ("set()", set(), 1.0, 1.0, 1.0, 1.0, "the empty set in Python"),
-        ("1", "[]", 0.0, 0.0, 0.0, 0.0, "something for nothing"),
-        ("[]", "1", 0.0, 0.0, 0.0, 0.0, "nothing for something"),
-        ("1,,2", "1, 2", 0.0, 0.0, 2 / 3, 1 / 3, "an empty element is one"),
-        ("(0, 1]", "0, 1", 0.0, 0.0, 0.0, 0.0, "brackets that do not match"),
-        ("[1, 2", "1, 2", 0.0, 0.0, 0.0, 0.0, "a bracket that is not closed"),
-        ("1)", "1", 0.0, 0.0, 0.0, 0.0, "a bracket that is not opened"),
-        ("1, " * 40_000, "1", 0.0, 0.0, 0.0, 0.0, "over 100,000 characters"),
-        ("", "1", 0.0, 0.0, 0.0, 0.0, "an empty prediction"),
-        (None, "1", 0.0, 0.0, 0.0, 0.0, "no prediction is wrong"),
+        ("{2, 1}, {3}", [{1, 2}, {3}], 1.0, 1.0, 1.0, 1.0, "the order in inner sets does not"),
         ("1", {"a": 1}, None, None, None, None, "a truth that is a dict"),
+        ("∅", r"\emptyset", 1.0, 1.0, 1.0, 1.0, "the empty set in signs"),
+        ("[]", "1", 0.0, 0.0, 0.0, 0.0, "nothing for something"),
+        ("(0, 1]", "0, 1", 0.0, 0.0, 0.0, 0.0, "brackets that do not match"),
+        ("1, " * 40_000, "1", 0.0, 0.0, 0.0, 0.0, "over 100,000 characters"),
+        (None, "1", 0.0, 0.0, 0.0, 0.0, "no prediction is wrong"),
         ("1", float("nan"), None, None, None, None, "a truth of NaN"),
-        ([1], ENDLESS, None, None, None, None, "a truth that holds itself"),
-        (ENDLESS, [1], 0.0, 0.0, 0.0, 0.0, "a list that does"),
     ),
 )  # fmt: skip
 def test_sets_and_lists_and_their_partial_credit(prediction, ground_truth, sets, lists, jaccard, places):
@@ -409,22 +292,6 @@ def test_closeness_falls_with_the_error(truth, near, more, sign, other):
     assert absolute(truth + sign * near, truth) >= absolute(truth + other * (near + more), truth)
 
 
-def test_a_wide_closeness_does_not_pay_more_for_the_farther_answer():
-    for near, far, truth in (
-        ("-12", "-1200", "12"),
-        ("1", "0", "12"),
-        ("24", "-12", "12"),
-        ("-1", "-2", "1"),
-    ):
-        assert closeness(near, truth, zero_at=2) >= closeness(far, truth, zero_at=2)
-
-
-@given(text=st.text(max_size=30), white=st.sampled_from(["", " ", "\n\t"]))
-def test_a_text_matches_itself_in_any_white_space(text, white):
-    assert matches(f"{white}{text}{white}", text) is True
-    assert matches(text, text, case=True, white_space=True, punctuation=True, unicode_form=None) is True
-
-
 LARGER = "{1}{0} {0}{1} {1}.{0} {0}.{1} {0},{1}00 {1},{0} -{0} {0}% {1}/{0}".split()
 
 
@@ -496,12 +363,3 @@ def test_what_is_added_never_pays(items, more):
         assert equal([*items, more], items, partial=True) < equal(items, items, partial=True)
     keyed = {str(item): item for item in items}
     assert json_equal({**keyed, "z": more}, keyed, partial=True) < 1.0
-
-
-def test_partial_credit_does_not_hang_on_the_order_of_keys():
-    def tenths(**right):
-        return {key: [0] * number + [key] * (10 - number) for key, number in right.items()}
-
-    truth = {key: [0] * 10 for key in "zyx"}  # 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in floats
-    found = tenths(x=1, y=2, z=3)
-    assert json_equal(found, truth, partial=True) == json_equal(truth, found, partial=True)

@@ -41,16 +41,13 @@ SUMS_AND_MEANS = (
     ((0.5, 1.0, 0.5), (2.25, 0.5625), (2.25, 0.5625), (2.25, 0.5625), "all scored"),
     ((0.5, G, 0.5), (1.25, 0.3125), (1.25, 0.3125), (1.25, 0.3125), "gated: 0, its weight kept"),
     ((M, 1.0, 0.5), (NAN, NAN), (0.75, 0.1875), (0.75, 0.75), "missing"),
-    ((M, G, 0.5), (NAN, NAN), (-0.25, -0.0625), (-0.25, -0.25), "missing beside gated"),
     ((M, M, 0.5), (NAN, NAN), (-0.25, -0.0625), (-0.25, NAN), "only the penalty is left: a mean of nothing"),
-    ((G, G, G), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), "all gated"),
 )
 # Weights 2 and 1, and a component that is only recorded, with a score of 0.
 PRODUCTS_AND_MINIMA = (
     ((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), "one 0 takes all"),
     ((0.5, G), (0.25, 0.5), (0.25, 0.5), (0.25, 0.5), "gated: left out"),
     ((0.5, M), (NAN, NAN), (0.0, 0.0), (0.25, 0.5), "missing"),
-    ((G, M), (NAN, NAN), (0.0, 0.0), (NAN, NAN), "one gated, one missing"),
     ((G, G), (NAN, NAN), (NAN, NAN), (NAN, NAN), "all gated: nothing is left"),
 )
 ADDED = {"weights": (3, 1, -0.5, 0), "recorded": M, "aggregations": ("weighted_sum", "weighted_mean")}
@@ -84,11 +81,6 @@ def test_rows_do_not_touch_each_other_nor_is_anything_of_the_caller_changed(aggr
     aggregate(*given, aggregation=aggregation, on_missing="zero")
     assert all(same(array, copy) for array, copy in zip(given, before, strict=True))
     assert aggregate(given[0][:0], given[1][:0], given[2], aggregation=aggregation).shape == (0,)
-
-
-@pytest.mark.parametrize("aggregation", ["weighted_sum", "product", "minimum"])
-def test_components_without_weight_leave_nothing_to_count(aggregation):
-    assert same(rewards_of((1.0, 0.5), (1.0, G), weights=(0, 0), aggregation=aggregation), [NAN, NAN])
 
 
 CELLS = st.sampled_from([0.0, 0.25, 0.5, 1.0, G, M])
@@ -136,24 +128,13 @@ HALF = 1 / math.sqrt(2)
     table(
         (standardise(), [0, 1, NAN, NAN], [-HALF, HALF, NAN, NAN], "NaN takes no part"),
         (standardise(), [0.1, 0.1, 0.1, 0.1], [0, 0, 0, 0], "nothing varies"),
-        (standardise(), [0.7, NAN, NAN, NAN], [0, NAN, NAN, NAN], "one reward"),
-        (standardise(), [NAN] * 4, [NAN] * 4, "no reward"),
         (min_max(), [1, 2, 3, 5], [0, 0.25, 0.5, 1], "from 0 to 1"),
-        (min_max(), [-1, NAN, 1, 0], [0, NAN, 1, 0.5], "NaN takes no part in min-max"),
-        (min_max(), [0.3] * 4, [0] * 4, "nothing varies in min-max"),
         (rank(), [2, NAN, 1, NAN], [1, NAN, 0, NAN], "NaN takes no part in ranks"),
-        (rank(), [2, NAN, NAN, NAN], [0, NAN, NAN, NAN], "a single reward"),
     ),
 )
 def test_transforms_agree_with_hand_arithmetic(transform, rewards, expected):
     found = transform(np.array(rewards, dtype=float), np.zeros(4, dtype=np.intp))
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
-
-
-def test_groups_are_transformed_apart_wherever_their_rows_stand_and_a_batch_together():
-    rewards, groups = np.array([0.0, 10.0, 1.0, 30.0]), np.array([7, 2, 7, 2])
-    assert min_max()(rewards, groups).tolist() == [0.0, 0.0, 1.0, 1.0]
-    assert min_max(within="batch")(rewards, groups).tolist() == [0.0, 10 / 30, 1 / 30, 1.0]
 
 
 EIGHTHS = st.integers(-40, 40).map(lambda eighths: eighths / 8)
@@ -210,22 +191,14 @@ def test_the_order_of_rows_does_not_matter_nan_stays_and_the_caller_keeps_his_ar
     ("limits", "value", "expected"),
     table(
         ({"at_least": 0.0}, 0.0, True, "a lower limit of 0 is a limit"),
-        ({"at_least": 0.0}, -0.1, False, "below a lower limit of 0"),
-        ({"at_most": 0.5}, 0.5, True, "at the upper limit"),
         ({"at_most": 0.5}, 0.51, False, "above the upper limit"),
-        ({"at_least": 0.2, "at_most": 0.5}, 0.3, True, "between the limits"),
         ({"at_least": 0.2, "at_most": 0.5}, 0.6, False, "above both"),
-        ({"at_least": 0.2, "at_most": 0.5}, 0.1, False, "below both"),
-        ({"at_least": 0.5, "at_most": 0.5}, 0.5, True, "limits that meet"),
         ({"equals": "json"}, "json", True, "equal text"),
         ({"equals": False}, True, False, "equal to False"),
-        ({"equals": ""}, "", True, "equal to nothing"),
         ({"equals": 0.5, "at_least": 0.2}, 0.3, False, "every condition counts"),
         ({"at_least": 1.0}, np.float64(1.0), True, "a numpy score"),
         ({"at_least": 1.0}, None, None, "a missing value"),
         ({"at_least": 1.0}, math.nan, None, "NaN is missing"),
-        ({"at_least": 1.0}, np.float32("nan"), None, "NaN in half the bits is missing"),
-        ({"equals": "json"}, None, None, "a missing value is not unequal"),
     ),
 )
 def test_a_gate_is_open_closed_or_cannot_tell(limits, value, expected):

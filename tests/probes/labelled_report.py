@@ -25,28 +25,15 @@ from labelled import COLLECTION, HELD_BACK, Entry
 
 TIMEOUT = 1.5  # seconds a call
 PROCESSES = 2
-OF_FAMILY = {
-    "nothing_there": "gaming",
-    "shotgun": "gaming",
-    "padding": "gaming",
-    "judge": "gaming",
-    "search": "gaming",
-    "near_misses": "near_miss",
-    "special_values": "near_miss",
-    "look_alikes": "near_miss",
-    "equivalents": "loss",
-    "contract": "contract",
-    "hang": "contract",
-    "calibration": "floor",
+ANSWERS = {
+    "gaming": "nothing_there shotgun padding judge search ignores_truth inverted ignores_completion",
+    "near_miss": "near_misses special_values look_alikes wrong_paid",
+    "loss": "equivalents right_unpaid",
+    "contract": "contract hang",
+    "floor": "calibration",
 }
-"""Family of a finding -> the question of `labelled` that it answers."""
-OF_CODE = {
-    "ignores_truth": "gaming",
-    "inverted": "gaming",
-    "ignores_completion": "gaming",
-    "right_unpaid": "loss",
-    "wrong_paid": "near_miss",
-}
+"""Question of `labelled` -> the families and codes of findings that answer it; codes come first."""
+QUESTION_OF = {name: question for question, names in ANSWERS.items() for name in names.split()}
 
 
 @dataclass(frozen=True)
@@ -70,13 +57,12 @@ class Line:
 
 
 def probed(entry: Entry) -> Line:
-    """The line of a reward."""
     began = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()):
         result = rk.probe(entry.load(), entry.rollouts(), label=entry.label, timeout=TIMEOUT)
     at_fault = {None, entry.fault.component} if entry.fault and entry.fault.component else ()
     named = [item for item in result.alarms if not at_fault or item.component in at_fault]
-    questions = {OF_CODE.get(item.code, OF_FAMILY[item.family]) for item in named}
+    questions = {QUESTION_OF.get(item.code) or QUESTION_OF[item.family] for item in named}
     hit = bool(questions & set(entry.fault.questions)) if entry.fault else not result.alarms
     alarms = tuple(item.sentence for item in result.alarms)
     fault, missed = (entry.fault.sentence, entry.fault.missed) if entry.fault else ("", "")
@@ -87,12 +73,11 @@ def probed(entry: Entry) -> Line:
 EVERY = (*COLLECTION, *HELD_BACK)
 
 
-def _at(place: int) -> Line:
+def at(place: int) -> Line:
     return probed(EVERY[place])
 
 
 def summary(lines: Sequence[Line]) -> str:
-    """Hits and false alarms in one line."""
     faulty = [line for line in lines if line.fault]
     healthy = [line for line in lines if not line.fault]
     return (
@@ -108,7 +93,7 @@ def main(names: Sequence[str]) -> int:
     logging.disable(logging.WARNING)
     chosen = [place for place, entry in enumerate(EVERY) if entry.name in names or not names]
     with ProcessPoolExecutor(PROCESSES) as pool:
-        lines = dict(zip(chosen, pool.map(_at, chosen), strict=True))
+        lines = dict(zip(chosen, pool.map(at, chosen), strict=True))
     for line in lines.values():
         print(line.page if names else line, flush=True)
     tuned = [line for place, line in lines.items() if place < len(COLLECTION)]

@@ -1,4 +1,4 @@
-"""A planted hole, or loss, for each probe: a strict reward that errs in just the way that the probe tries."""
+"""Data and rewards for the tests of this folder, and a planted hole, or loss, for each probe."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import rewardkit as rk
-
-Errs = Callable[[str, str, str], bool]
-"""completion, answer in it, truth -> whether the reward errs there"""
 
 
 def tags(*answers: object) -> list[dict[str, Any]]:
@@ -28,42 +25,28 @@ def tags(*answers: object) -> list[dict[str, Any]]:
     ]
 
 
+def asked(prompt: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "prompt": prompt} for row in rows]
+
+
+PEOPLE = (("Ada", 36, "Rome"), ("Bo", 51, "Bern"), ("Cy", 22, "Pisa"))
 DATA = {
     "numbers": tags(42, 17, 83, 210, 64, 9, 128, 35),
     "special": tags(42, 0, -7, 210, -64, 9, 0, 35),
     "gaps": [*tags(42, 17, 83, 210, 64), {**tags(1)[0], "prompt_id": 9, "ground_truth": ""}],
     "thousands": tags("1,420", "2,310", "8,764", "5,033"),
-    "choices": [
-        {
-            "prompt_id": place,
-            "prompt": "Which is largest?\n(A) one\n(B) two\n(C) three\n(D) four\n",
-            "completion": f"<answer>{text}</answer>",
-            "ground_truth": truth,
-        }
-        for place, truth in enumerate("BDACBA")
-        for text in (truth, "none")
-    ],
+    "choices": asked("Which is largest?\n(A) one\n(B) two\n(C) three\n(D) four\n", tags(*"BDACBA")),
     "texts": tags("Lisbon", "Nairobi", "Oslo town", "Quito", "Helsinki", "Montevideo"),
     "formulas": tags(r"\frac{1}{2}", "x^2", r"\sqrt{3}", "2x+5", r"\frac{7}{9}"),
-    "objects": tags(
-        *(
-            json.dumps({"name": name, "age": age, "city": city})
-            for name, age, city in (("Ada", 36, "Rome"), ("Bo", 51, "Bern"), ("Cy", 22, "Pisa"))
-        )
-    ),
+    "objects": tags(*(json.dumps(dict(zip(("name", "age", "city"), one, strict=True))) for one in PEOPLE)),
     "lists": tags(*(json.dumps(items) for items in (["a", "b"], ["c", "d"], ["e"], ["f", "g"]))),
     "intervals": tags("[1, 4)", "(2, 6]", "[-3, 5)", "(0, 7]"),
-    "sources": [
-        {**row, "prompt": f"Sources: [1] one, [2] two. {row['prompt']}"}
-        for row in tags("Lima", "Oslo", "Bern", "Rome")
-    ],
+    "sources": asked("Sources: [1] one, [2] two. How many?", tags("Lima", "Oslo", "Bern", "Rome")),
     "decimals": tags("42.50", "17.25", "83.75", "64.50", "9.25"),
-    "queries": tags(
-        *(f"SELECT {a} FROM {b} WHERE {c} > 3" for a, b, c in ("abc", "def", "ghi", "jkl", "mno"))
-    ),
+    "queries": tags(*(f"SELECT {a} FROM {b} WHERE {c} > 3" for a, b, c in "abc def ghi jkl mno".split())),
     "dates": tags("3 May 2021", "17 June 2019", "28 February 2017", "9 April 2023", "30 July 2018"),
     "spans": tags("6.0 to 12.0", "1.5 to 3.0", "24.0 to 27.0", "31.0 to 44.5", "8.0 to 9.0"),
-    "code": tags("def f(a):\n    return a + 1", "def f(a):\n    return a * 2", "def f(a):\n    return -a"),
+    "code": tags(*(f"def f(a):\n    return {body}" for body in ("a + 1", "a * 2", "-a"))),
 }
 
 
@@ -80,9 +63,46 @@ def strict(completion: str, ground_truth: str) -> bool:
     return answer is not None and answer.strip() == ground_truth.strip()
 
 
+def somewhere(completion: str, ground_truth: str) -> bool:
+    """A hole: the truth may stand anywhere."""
+    return ground_truth in completion
+
+
+def number(text: str | None) -> float:
+    """The number that a text is, or NaN."""
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return float("nan")
+
+
+def graded(completion: str, ground_truth: str) -> float:
+    """Partial credit for a near answer."""
+    truth = float(ground_truth)
+    return max(0.0, 1 - abs(number(inside(completion)) - truth) / truth)
+
+
+def made(function: Callable[..., Any], **options: Any) -> rk.Reward:
+    return rk.Reward("r", components=[rk.Component("c", function, **options)])
+
+
+CLEAN = made(strict)
+
+
+def probed(reward: rk.Reward | Callable[..., Any], data: Any = "numbers", **options: Any) -> rk.ProbeResult:
+    """The result of probing a reward, or a function as its one component, without a limit of time."""
+    rollouts = DATA[data] if isinstance(data, str) else data
+    reward = reward if isinstance(reward, rk.Reward) else made(reward)
+    return rk.probe(reward, rollouts, **{"timeout": None, **options})
+
+
+Errs = Callable[[str, str, str], bool]
+"""completion, answer in it, truth -> whether the reward errs there"""
+
+
 @dataclass(frozen=True)
 class Planted:
-    """A probe, the data it is for, and where a strict reward errs: it pays there, or `loses` what it pays."""
+    """A probe, where a strict reward errs, and the data for it: it pays there, or `loses` what it pays."""
 
     probe: str
     errs: Errs
@@ -90,24 +110,13 @@ class Planted:
     loses: bool = False
 
     def reward(self) -> rk.Reward:
-        """The reward."""
-
         def score(completion: str, prompt: str, ground_truth: str) -> bool:
-            errs = self.errs(completion, inside(completion) or "", ground_truth) or (
-                self.probe == "prompt_echo" and completion == prompt
-            )
+            echo = self.probe == "prompt_echo" and completion == prompt
+            errs = echo or self.errs(completion, inside(completion) or "", ground_truth)
             right = strict(completion, ground_truth)
             return right and not errs if self.loses else right or errs
 
         return rk.Reward("planted", components=[rk.Component("correct", score)])
-
-
-def number(text: str) -> float:
-    """The number that a text is, or NaN."""
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
 
 
 def near(change: Callable[[float, float], bool]) -> Errs:
@@ -130,24 +139,36 @@ def listed(most: int, least: int = 2) -> Errs:
     return errs
 
 
-def items(answer: str) -> list[Any]:
-    """The items of a JSON list; none where it is no list."""
+def parsed(kind: type, answer: str) -> list[Any]:
+    """The items of a JSON list, or the keys of an object; none where it is neither."""
     try:
         found = json.loads(answer)
     except ValueError:
         return []
-    return found if isinstance(found, list) else []
+    return list(found) if isinstance(found, kind) else []
+
+
+def items(answer: str) -> list[Any]:
+    return parsed(list, answer)
 
 
 def keys(answer: str) -> list[str]:
-    """The keys of a JSON object; none where it is no object."""
-    try:
-        found = json.loads(answer)
-    except ValueError:
-        return []
-    return list(found) if isinstance(found, dict) else []
+    return parsed(dict, answer)
 
 
+def swapped(completion: str, answer: str, truth: str) -> bool:
+    return keys(answer) == keys(truth) and sorted(answer) == sorted(truth) and answer != truth
+
+
+def longer_values(completion: str, answer: str, truth: str) -> bool:
+    return answer != truth and all(value[1:-1] in answer for value in re.findall(r'"\w+"', truth))
+
+
+def other_digits(completion: str, answer: str, truth: str) -> bool:
+    return answer != truth and re.sub(r"\d", "", answer) == re.sub(r"\d", "", truth)
+
+
+OF_OTHERS = {row["ground_truth"] for row in DATA["objects"]}
 PLANTED = [
     Planted("empty", lambda c, a, t: c == ""),
     Planted("white_space", lambda c, a, t: c != "" and not c.strip()),
@@ -162,9 +183,7 @@ PLANTED = [
     Planted("example_echo", lambda c, a, t: a == "5555"),
     Planted("every_sibling", lambda c, a, t: t in re.split(", | or |\n", a) and a != t),
     Planted("copied_from_prompt", lambda c, a, t: a == "5555"),
-    Planted(
-        "another_prompts", lambda c, a, t: a in {row["ground_truth"] for row in DATA["objects"]}, "objects"
-    ),
+    Planted("another_prompts", lambda c, a, t: a in OF_OTHERS, "objects"),
     Planted("usual_answer", lambda c, a, t: a == "yes"),
     Planted("every_number", listed(10_000, 100)),
     Planted("every_choice", lambda c, a, t: {*"ABCD"} <= {*a}, "choices"),
@@ -190,18 +209,10 @@ PLANTED = [
     Planted("one_value", lambda c, a, t: a.startswith(t[:12]) and a != t, "objects"),
     Planted("one_item", lambda c, a, t: len(items(a)) == len(json.loads(t)) + 1, "lists"),
     Planted("one_item", lambda c, a, t: 0 < len(items(a)) < len(json.loads(t)), "lists"),
-    Planted(
-        "longer_values",
-        lambda c, a, t: a != t and all(v[1:-1] in a for v in re.findall(r'"\w+"', t)),
-        "objects",
-    ),
+    Planted("longer_values", longer_values, "objects"),
     Planted("one_key", lambda c, a, t: 0 < len(keys(a)) < len(keys(t)), "objects"),
-    Planted(
-        "swapped_values", lambda c, a, t: keys(a) == keys(t) and sorted(a) == sorted(t) and a != t, "objects"
-    ),
-    Planted(
-        "other_constant", lambda c, a, t: a != t and re.sub(r"\d", "", a) == re.sub(r"\d", "", t), "code"
-    ),
+    Planted("swapped_values", swapped, "objects"),
+    Planted("other_constant", other_digits, "code"),
     Planted("other_number", lambda c, a, t: a != t and a[-4:] == t[-4:], "dates"),
     Planted("other_span", lambda c, a, t: a.startswith("0 to "), "spans"),
     Planted("repeated_item", lambda c, a, t: len(items(a)) > 2 and len({*items(a)}) == 1, "lists"),

@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 from functools import cache
 
+from planted_probes import somewhere
+
 import rewardkit as rk
 from rewardkit.findings import Example, Finding
 
@@ -22,24 +24,11 @@ ROWS = [
 ]
 
 
-def anywhere(completion: str, ground_truth: str) -> bool:
-    """A hole: the truth may stand anywhere."""
-    return ground_truth in completion
-
-
-STRICT = rk.Reward(
-    "strict",
-    fields={"prediction": rk.extract.tag("answer")},
-    components=[rk.Component("correct", rk.verify.numbers_equal)],
-)
-LEAKY = rk.Reward(
-    "leaky",
-    fields={"prediction": rk.extract.tag("answer")},
-    components=[
-        rk.Component("anywhere", anywhere),
-        rk.Component("form", rk.measure.tags("answer"), weight=0.2),
-    ],
-)
+PREDICTION = {"prediction": rk.extract.tag("answer")}
+CORRECT = rk.Component("correct", rk.verify.numbers_equal)
+FORM = rk.Component("form", rk.measure.tags("answer"), weight=0.2)
+STRICT = rk.Reward("strict", PREDICTION, [CORRECT])
+LEAKY = rk.Reward("leaky", PREDICTION, [rk.Component("somewhere", somewhere), FORM])
 FAILING = rk.Reward("failing", components=[rk.Component("fails", lambda completion: 1 / 0)])
 
 
@@ -62,21 +51,10 @@ def example(completion: str = "<answer>7</answer>", **options: object) -> Exampl
     return Example(figures.pop("rollout_id", "r1"), columns, **figures)
 
 
-def finding(
-    code: str = "longer", severity: str = "high", family: str = "padding", **options: object
-) -> Finding:
+def finding(code="longer", severity="high", family="padding", **options: object) -> Finding:
     """A finding of a hole, as `causes` makes them."""
-    evidence = {
-        "kind": "pays",
-        "says": "more words",
-        "value": 1.0,
-        "interval": (0.5, 1.0),
-        "found": 4,
-        "tried": 4,
-        "gain": 1.0,
-        "also": [],
-        **options.pop("evidence", {}),
-    }
+    pays = {"kind": "pays", "says": "more words", "value": 1.0, "interval": (0.5, 1.0), "gain": 1.0}
+    evidence = {**pays, "found": 4, "tried": 4, "also": [], **options.pop("evidence", {})}
     examples = options.pop("examples", (example(),))
     component = options.pop("component", None)
     return Finding(code, severity, component, evidence, 4, 0.25, family=family, examples=examples, **options)

@@ -12,53 +12,41 @@ from rewardkit.probes.strategies.special_values import truth_like
 from rewardkit.probes.subjects.answers import answer_in, kind_of, options_in, wrong_answers
 from rewardkit.probes.subjects.formats import REASONING, Format, formats, skeleton, tags_in
 
-
-@pytest.mark.parametrize(
-    ("truth", "answer"),
-    [
-        pytest.param("20 + 22 = 42\n#### 42", "42", id="a worked solution"),
-        pytest.param(r"so it is $\boxed{\frac{1}{2}}$", r"\frac{1}{2}", id="the last box"),
-        pytest.param(["Paris", "paris, France"], "Paris", id="the first of several"),
-        pytest.param({"a": 1}, '{"a": 1}', id="an object"),
-        pytest.param(42, "42", id="a number"),
-        pytest.param("  ", None, id="white space"),
-        pytest.param(None, None, id="none"),
-        pytest.param([], None, id="an empty list"),
-        pytest.param("x ####", None, id="nothing behind the mark"),
-    ],
-)
-def test_the_answer_that_a_truth_states(truth, answer):
-    assert answer_in(truth) == answer
-
-
-@pytest.mark.parametrize(
-    ("answer", "kind"),
-    [
-        ("-3.5", "number"),
-        ("$1,234", "number"),
-        ("50%", "number"),
-        ("B", "choice"),
-        ("(C)", "choice"),
-        ("B) Mercury", "choice"),
-        ("A boat", "text"),
-        ("Ada Lovelace", "text"),
-        (r"\sqrt{2}", "mathematics"),
-        ("x^2+1", "mathematics"),
-        ("(3, 4)", "mathematics"),
-        ('{"a": [1, 2]}', "json"),
-        ("[1, 2]", "json"),
-        ("def f(x):\n    return x", "code"),
-        ("1.2.3", "text"),
-    ],
-)
-def test_the_kind_of_an_answer(answer, kind):
-    assert kind_of(answer) == kind
+OF_TRUTHS = [
+    ("20 + 22 = 42\n#### 42", "42"),
+    (r"so it is $\boxed{\frac{1}{2}}$", r"\frac{1}{2}"),
+    (["Paris", "paris, France"], "Paris"),
+    ({"a": 1}, '{"a": 1}'),
+    (42, "42"),
+    ("  ", None),
+    (None, None),
+    ([], None),
+    ("x ####", None),
+]
+KINDS = {
+    "number": ["-3.5", "$1,234", "50%"],
+    "choice": ["B", "(C)", "B) Mercury"],
+    "text": ["A boat", "Ada Lovelace", "1.2.3"],
+    "mathematics": [r"\sqrt{2}", "x^2+1", "(3, 4)"],
+    "json": ['{"a": [1, 2]}', "[1, 2]"],
+    "code": ["def f(x):\n    return x"],
+}
+OPTIONS = [
+    ("Which?\nA. one\nB. two\nC. three", "ABC"),
+    ("Which? (A) one (B) two (E) none", "ABE"),
+    ("A question without options.", "ABCD"),
+]
+KIND_OF = [(answer, kind) for kind, answers in KINDS.items() for answer in answers]
+READ = [
+    *((answer_in, *row) for row in OF_TRUTHS),
+    *((kind_of, *row) for row in KIND_OF),
+    *((options_in, *row) for row in OPTIONS),
+]
 
 
-def test_the_letters_that_a_prompt_offers():
-    assert options_in("Which?\nA. one\nB. two\nC. three") == "ABC"
-    assert options_in("Which? (A) one (B) two (E) none") == "ABE"
-    assert options_in("A question without options.") == "ABCD"
+@pytest.mark.parametrize(("read", "given", "expected"), READ, ids=[str(row[1])[:20] for row in READ])
+def test_the_answer_of_a_truth_its_kind_and_the_letters_that_a_prompt_offers(read, given, expected):
+    assert read(given) == expected
 
 
 @given(st.integers(-10_000, 10_000), st.lists(st.integers(-500, 500).map(str), max_size=8))
@@ -70,12 +58,8 @@ def test_wrong_numbers_are_far_from_the_right_one_and_share_no_digits_with_it(nu
         assert str(abs(number)) not in text and text.lstrip("-") not in str(abs(number))
 
 
-@given(st.sampled_from("ABCD"))
-def test_a_wrong_choice_is_another_letter(letter):
-    assert set(wrong_answers(letter, "choice")) == set("ABCD") - {letter}
-
-
-def test_every_value_of_a_wrong_object_is_wrong():
+def test_a_wrong_choice_is_another_letter_and_every_value_of_a_wrong_object_is_wrong():
+    assert all(set(wrong_answers(letter, "choice")) == set("ABCD") - {letter} for letter in "ABCD")
     right = {"name": "Ada", "paid": True, "items": ["pen", "ink"], "total": 3.5, "extra": {}}
     (wrong,) = wrong_answers(json.dumps(right), "json")
     assert not rk.verify.json_equal(wrong, json.dumps(right), partial=True)
@@ -85,31 +69,24 @@ def test_every_value_of_a_wrong_object_is_wrong():
     ("answer", "kind"), [("Paris", "text"), (r"\frac{1}{2}", "mathematics"), ("import os\nprint(1)", "code")]
 )
 def test_other_answers_are_kept_only_where_neither_is_a_part_of_the_other(answer, kind):
-    wrong = wrong_answers(
-        answer, kind, others=["Paris", "paris, France", "Par", "Rome", "3^x", r"\frac{1}{2}"]
-    )
+    others = ["Paris", "paris, France", "Par", "Rome", "3^x", r"\frac{1}{2}"]
+    wrong = wrong_answers(answer, kind, others=others)
     assert answer not in wrong and "3^x" in wrong and ("Rome" in wrong) is (kind != "mathematics")
     assert not {"paris, France", "Par"} & set(wrong) or kind != "text"
 
 
-def test_tags_are_known_where_they_are_opened_and_closed_the_most_frequent_first():
+def test_tags_are_known_where_they_are_opened_and_closed_the_most_frequent_first_in_little_time():
     texts = ["<think>a</think><answer>b</answer>", "<answer>c</answer> <b", "a < b > c"]
     assert tags_in(texts) == ["answer", "think"]
-
-
-def test_the_tags_of_a_long_text_take_time_in_proportion_to_it():
     started = time.process_time()
     assert tags_in(["<x> " * 200_000 + "</x>"]) == ["x"]
     assert time.process_time() - started < 3
 
 
-def test_the_formats_that_rollouts_show_come_first():
+def test_the_formats_that_rollouts_show_come_first_and_are_tried_once_each():
     shown = ["<reason>so</reason>\n<result>4</result>"] * 3
     first = next(formats(shown, [], "number"))
     assert first.tag in ("reason", "result") and "answer" not in first.opening
-
-
-def test_formats_are_tried_once_each():
     made = [item.write("42") for item in formats(["<answer>4</answer>"], [], "number")]
     assert len(set(made)) == len(made) > 30
 
@@ -122,21 +99,20 @@ def test_a_format_takes_other_reasoning_in_the_place_of_the_usual_one_or_before(
 
 
 @pytest.mark.parametrize(
-    ("completion", "answer", "opening", "closing"),
+    ("completion", "opening", "closing"),
     [
-        pytest.param("<x>1</x> <y>42</y> end", "42", "<y>", "</y>", id="a tag"),
-        pytest.param(r"so $\boxed{42}$.", "42", r"\boxed{", "}", id="a box"),
-        pytest.param("first\nIt is 42, yes", "42", "It is ", "", id="a line"),
+        ("<x>1</x> <y>42</y> end", "<y>", "</y>"),
+        (r"so $\boxed{42}$.", r"\boxed{", "}"),
+        ("first\nIt is 42, yes", "It is ", ""),
+        *((text, None, None) for text in ("42 and 42", "142", "4.42", "none", "")),  # not once and by itself
     ],
 )
-def test_a_skeleton_knows_what_marks_the_answer(completion, answer, opening, closing):
-    found = skeleton(completion, answer)
-    assert (found.opening, found.closing, found.write(answer)) == (opening, closing, completion)
-
-
-@pytest.mark.parametrize("completion", ["42 and 42", "142", "4.42", "none", ""])
-def test_there_is_no_skeleton_where_the_answer_does_not_stand_once_and_by_itself(completion):
-    assert skeleton(completion, "42") is None
+def test_a_skeleton_knows_what_marks_the_answer(completion, opening, closing):
+    found = skeleton(completion, "42")
+    if opening is None:
+        assert found is None
+    else:
+        assert (found.opening, found.closing, found.write("42")) == (opening, closing, completion)
 
 
 @pytest.mark.parametrize(

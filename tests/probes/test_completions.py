@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planted_probes import made
 
 import rewardkit as rk
 from rewardkit.probes.contract.constants import constants
@@ -54,7 +55,7 @@ def states(text, one):
     return any(re.search(rf"(?<!\w){re.escape(right)}(?!\w)", text, re.IGNORECASE) for right in rights)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(sorted(SUBJECTS)), st.integers(0, 2**32))
 def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_only(name, seed):
     one, draw = SUBJECTS[name], np.random.default_rng(seed)
@@ -70,8 +71,8 @@ def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_onl
             assert re.search(listed, f" {text} ", re.DOTALL) and one.kind != "json"
 
 
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
 @pytest.mark.parametrize("vocabulary", [VOCABULARY, assembled([], [], [])], ids=["full", "usual"])
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
 def test_every_edit_changes_something_and_the_same_seed_the_same(edit, vocabulary):
     one = SUBJECTS["a name"]
     first, second = (
@@ -81,11 +82,6 @@ def test_every_edit_changes_something_and_the_same_seed_the_same(edit, vocabular
     assert first == second and any(record != completions.plain(one) for record in first)
     assert sum(written(record, one) is not None for record in first) >= 4
     assert edit((), np.random.default_rng(0), vocabulary) is not None
-
-
-@pytest.mark.parametrize("name", sorted(SUBJECTS))
-def test_the_plain_record_is_the_baseline(name):
-    assert written(completions.plain(SUBJECTS[name]), SUBJECTS[name]) == SUBJECTS[name].baseline
 
 
 WRITTEN = [
@@ -106,6 +102,7 @@ WRITTEN = [
 @pytest.mark.parametrize(("name", "template", "expected"), WRITTEN)
 def test_a_record_is_written_in_a_prompts_own_answers_where_it_is_certainly_wrong(name, template, expected):
     assert written((Segment(template),), SUBJECTS[name]) == expected
+    assert written(completions.plain(SUBJECTS[name]), SUBJECTS[name]) == SUBJECTS[name].baseline
 
 
 CERTAIN = [
@@ -135,24 +132,6 @@ def test_a_text_is_certainly_wrong_where_it_states_no_accepted_answer_and_no_num
     assert completions.certainly_wrong(text, SUBJECTS[name]) is expected
 
 
-DESCRIBED = [
-    ((), "nothing at all"),
-    ((Segment(MARK), Segment("\n"), Segment(MARK)), "a wrong answer 2 times"),
-    ((Segment("thus"), Segment(OPENING + CLOSING)), "'thus' and an empty answer"),
-    ((Segment(". ", 300), Segment("<b>so</b>")), "'. ' 300 times and '<b>so</b>'"),
-    ((Segment(f"```{LIST}```"),), "'```', a list with the right answer among wrong ones and '```'"),
-    (
-        (Segment(REASONING), Segment("a b c d e f g h i " * 2)),
-        "a sentence of reasoning and 'a b c d e f g h i a b",
-    ),
-]
-
-
-@pytest.mark.parametrize(("record", "expected"), DESCRIBED)
-def test_what_a_completion_is_made_of_is_said_in_words(record, expected):
-    assert completions.described(record).startswith(f"writing {expected}")
-
-
 # The vocabulary
 
 WORDS = ("hence", "thus")
@@ -180,21 +159,18 @@ def looks_for(completion, ground_truth, least=7):
     return any(word in completion for word in WORDS) and inner(completion) and SCORED.search(completion)
 
 
-def test_the_constants_of_code_are_those_that_it_loads_and_no_docstrings():
+def test_the_constants_of_code_are_those_that_it_loads_and_no_docstrings_and_of_primitives_their_options():
     found = constants([looks_for, partial(looks_for, ground_truth="partly"), Grader()])
     assert {"hence", "thus", 300, 7, "partly", "We note that", "as was to be shown"} <= {*found}
     assert "Not this." not in found and len(found) < 40
-
-
-def test_of_primitives_the_options_are_known_and_not_their_code():
-    made = [rk.measure.keywords("because", "so"), rk.extract.tag("verdict"), rk.verify.numbers_equal]
-    found = constants(made)
+    found = constants(
+        [rk.measure.keywords("because", "so"), rk.extract.tag("verdict"), rk.verify.numbers_equal]
+    )
     assert {"because", "so", "verdict"} <= set(found) and len(found) < 20
 
 
 def test_a_vocabulary_has_phrases_tags_and_thresholds_of_the_code():
-    reward = rk.Reward("r", components=[rk.Component("c", looks_for)])
-    found = gathered(reward, Calibration((), {}, (), {}), [SUBJECTS["a number"]])
+    found = gathered(made(looks_for), Calibration((), {}, (), {}), [SUBJECTS["a number"]])
     assert {"hence", "thus", "score: 10"} <= set(found.texts["phrases"])
     assert {"<step></step>", "<answer></answer>", "<think></think>"} <= set(found.texts["pairs"][:4])
     assert {7, 8, 300, 301} <= set(found.numbers)

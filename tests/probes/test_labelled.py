@@ -1,24 +1,16 @@
 """The labels of the collection hold: each fault is shown by a completion, and its twin does not pay it."""
 
-import importlib
-import sys
 from collections import Counter
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+from labelled import COLLECTION, HELD_BACK, QUESTIONS
 
 import rewardkit as rk
 
-sys.path.insert(0, str(Path(__file__).parent))
-labelled = importlib.import_module("labelled")
-COLLECTION, HELD_BACK, QUESTIONS = labelled.COLLECTION, labelled.HELD_BACK, labelled.QUESTIONS
-
 ENTRIES = COLLECTION + HELD_BACK
 BY_NAME = {entry.name: entry for entry in ENTRIES}
-FAULTY = [entry for entry in ENTRIES if entry.fault]
-HEALTHY = [entry for entry in ENTRIES if not entry.fault]
 
 
 def named(entries):
@@ -43,26 +35,25 @@ def split(entry):
     return rewards[right == True], rewards[right == False]  # noqa: E712  None is neither
 
 
-def earned(entry, completion_of):
-    """What a completion of each task earns on average, as a share of the way from nothing to full marks.
+def earned(entry, *writers):
+    """What a completion of each task earns on average by each writer, as a share from nothing to full marks.
 
     Nothing is 0, or what empty completions earn where that is less. Full marks are the best that a right row
     of the log earns; of a score that reads no completion, which no two siblings differ in, their mean.
     """
     reward, rollouts = scored(entry.name)[0], rollouts_of(entry.name)
-    first = [[one.group for one in entry.log.drawn()].index(group) for group in range(len(entry.log.tasks))]
-
-    def mean(texts):
-        tried = [{**rollouts[row], "completion": text} for row, text in zip(first, texts, strict=True)]
-        return rk.score(reward, rk.load_rollouts(tried), timeout=None).rewards.mean()
-
-    nothing = min(0.0, mean([""] * len(first)))
+    groups = [one.group for one in entry.log.drawn()]
+    tasks = [(task, rollouts[groups.index(group)]) for group, task in enumerate(entry.log.tasks)]
+    tried = [
+        {**row, "completion": write(task), **dict.fromkeys(("prompt_id", "rollout_id"), f"{at} {place}")}
+        for at, write in enumerate((lambda task: "", *writers))
+        for place, (task, row) in enumerate(tasks)
+    ]
+    rewards = rk.score(reward, rk.load_rollouts(tried), timeout=None).rewards
+    empty, *means = rewards.reshape(-1, len(tasks)).mean(axis=1)
     right, wrong = split(entry)
     full = right.mean() if right.min() == wrong.min() and right.max() == wrong.max() else right.max()
-    return (mean([completion_of(task) for task in entry.log.tasks]) - nothing) / (full - nothing)
-
-
-# What was promised
+    return [(mean - min(0.0, empty)) / (full - min(0.0, empty)) for mean in means]
 
 
 HALVES = (  # entries; at least so many healthy ones, faulty ones, styles, and entries of each trainer
@@ -79,67 +70,28 @@ def test_there_are_healthy_and_faulty_rewards_of_many_styles(half, healthy, faul
     trainers = Counter(entry.log.trainer for entry in half)
     assert set(trainers) == {"trl", "verl", "plain"} and min(trainers.values()) >= each
     asked = {question for entry in half if entry.fault for question in entry.fault.questions}
-    assert asked == set(QUESTIONS)
-
-
-def test_no_name_stands_twice_and_the_halves_share_no_log():
-    assert len(BY_NAME) == len(ENTRIES)
-    assert all(entry.log.held_back == (entry in HELD_BACK) for entry in ENTRIES)
-
-
-@pytest.mark.parametrize("entry", named(FAULTY))
-def test_a_fault_is_labelled_whole(entry):
-    fault, twin = entry.fault, BY_NAME[entry.twin]
-    assert fault.sentence.endswith(".") and fault.questions and fault.questions <= set(QUESTIONS)
-    assert fault.component in ("", *scored(entry.name)[0].names)
-    assert twin.fault is None and twin.log is entry.log
-
-
-# Logs
-
-
-@pytest.mark.parametrize("entry", named(ENTRIES))
-def test_a_log_has_12_to_24_prompts_of_which_about_half_of_the_completions_are_right(entry):
-    rollouts = rollouts_of(entry.name)
-    sizes = Counter(rollouts.table["prompt"].map(str)).values()
-    assert 12 <= len(sizes) <= 24 and set(sizes) == {4}
-    assert 0.45 <= np.mean([one is True for one in entry.right()]) <= 0.6
-    assert not rollouts.rejected and rollouts.fingerprint == entry.rollouts().fingerprint
+    assert asked == set(QUESTIONS) and len(BY_NAME) == len(ENTRIES)
+    assert all(entry.log.held_back == (half is HELD_BACK) for entry in half)
 
 
 KINDS = {"trl": "TRL completions", "verl": "verl rollout dump", "plain": "rollouts"}
 
 
 @pytest.mark.parametrize("entry", named(ENTRIES))
-def test_a_log_is_known_as_its_trainers_and_its_scores_are_those_of_the_reward(entry):
-    rollouts = rollouts_of(entry.name)
-    assert rollouts.kind == KINDS[entry.log.trainer]
-    if entry.log.trainer != "plain":
-        logged = rk.score(rk.recorded(rollouts), rollouts).rewards
-        np.testing.assert_allclose(logged, scored(entry.name)[1].rewards, atol=1e-6)
-
-
-@pytest.mark.parametrize("entry", named(one for one in ENTRIES if one.label))
-def test_a_label_column_says_which_rows_are_right(entry):
-    table = rollouts_of(entry.name).table
-    assert table[entry.label].tolist() == [one is True for one in entry.right()]
-    assert "ground_truth" not in table
-
-
-# Rewards
-
-
-@pytest.mark.parametrize("entry", named(ENTRIES))
-def test_a_reward_judges_every_row_of_its_log(entry):
-    _, scores = scored(entry.name)
+def test_a_log_of_12_to_24_prompts_half_right_is_known_as_its_trainers_and_its_reward_judges_every_row(entry):
+    rollouts, scores = rollouts_of(entry.name), scored(entry.name)[1]
+    sizes = Counter(rollouts.table["prompt"].map(str)).values()
+    assert 12 <= len(sizes) <= 24 and set(sizes) == {4} and rollouts.kind == KINDS[entry.log.trainer]
+    assert 0.45 <= np.mean([one is True for one in entry.right()]) <= 0.6
+    assert not rollouts.rejected
     assert np.isfinite(scores.rewards).all()
     assert sum(counts["error"] for counts in scores.counts.values()) == 0
-
-
-@pytest.mark.parametrize("entry", named(HEALTHY))
-def test_of_a_healthy_reward_every_right_row_earns_more_than_any_wrong_one(entry):
-    right, wrong = split(entry)
-    assert right.min() > wrong.max() and right.mean() > wrong.mean() + 0.4 * right.max()
+    if entry.log.trainer != "plain":
+        logged = rk.score(rk.recorded(rollouts), rollouts).rewards
+        np.testing.assert_allclose(logged, scores.rewards, atol=1e-6)
+    if entry.label:
+        assert rollouts.table[entry.label].tolist() == [one is True for one in entry.right()]
+        assert "ground_truth" not in rollouts.table
 
 
 HOSTILE = (
@@ -150,13 +102,6 @@ HOSTILE = (
     "Answer: 1e999",
     "```json\n" + "[" * 9000,
 )
-
-
-@pytest.mark.parametrize("entry", named(HEALTHY))
-def test_a_healthy_reward_pays_hostile_texts_less_than_half_and_does_not_fail(entry):
-    assert max(earned(entry, lambda task, text=text: text) for text in HOSTILE) < 0.5
-
-
 LAYOUTS = {
     "CRLF": lambda text: text.replace("\n", "\r\n"),
     "lines around it": lambda text: f"\n\n{text}\n\n",
@@ -164,28 +109,25 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("entry", named(HEALTHY))
-def test_a_healthy_reward_pays_a_right_answer_however_it_is_laid_out(entry, layout):
-    assert earned(entry, lambda task: LAYOUTS[layout](entry.log.write("So.", task.answer))) > 0.95
+@pytest.mark.parametrize("entry", named([entry for entry in ENTRIES if not entry.fault]))
+def test_a_healthy_reward_pays_right_rows_more_than_wrong_ones_in_any_layout_and_hostile_texts_little(entry):
+    right, wrong = split(entry)
+    assert right.min() > wrong.max() and right.mean() > wrong.mean() + 0.4 * right.max()
+    hostile = (lambda task, text=text: text for text in HOSTILE)
+    laid = (lambda task, lay=lay: lay(entry.log.write("So.", task.answer)) for lay in LAYOUTS.values())
+    shares = earned(entry, *hostile, *laid)
+    assert max(shares[: len(HOSTILE)]) < 0.5, shares
+    assert min(shares[len(HOSTILE) :]) > 0.95, shares
 
 
-# Faults
-
-
-@pytest.mark.parametrize("entry", named(FAULTY))
-def test_the_exploit_shows_the_fault(entry):
-    share = earned(entry, entry.fault.exploit)
-    if entry.fault.loses:
-        assert share <= entry.fault.earns + 1e-6
+@pytest.mark.parametrize("entry", named([entry for entry in ENTRIES if entry.fault]))
+def test_a_fault_is_labelled_whole_shown_by_its_exploit_and_judged_rightly_by_its_sound_twin(entry):
+    fault, twin = entry.fault, BY_NAME[entry.twin]
+    assert fault.sentence.endswith(".") and fault.questions and fault.questions <= set(QUESTIONS)
+    assert fault.component in ("", *scored(entry.name)[0].names)
+    assert twin.fault is None and twin.log is entry.log
+    (share,), (rightly,) = (earned(one, fault.exploit) for one in (entry, twin))
+    if fault.loses:
+        assert share <= fault.earns + 1e-6 and rightly >= 0.95
     else:
-        assert share >= entry.fault.earns - 0.02
-
-
-@pytest.mark.parametrize("entry", named(FAULTY))
-def test_the_sound_twin_judges_the_exploit_rightly(entry):
-    share = earned(BY_NAME[entry.twin], entry.fault.exploit)
-    if entry.fault.loses:
-        assert share >= 0.95
-    else:
-        assert share <= 0.5 * entry.fault.earns
+        assert share >= fault.earns - 0.02 and rightly <= 0.5 * fault.earns

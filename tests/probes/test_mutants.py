@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from planted_probes import made
 
 import rewardkit as rk
 from rewardkit.errors import CasesError, InputError, RewardError, RolloutsError
@@ -28,12 +29,15 @@ REWARD = rk.Reward(
 )
 FORMED = "<think>2 + 2</think> <answer>{}</answer>"
 CASE = {"name": "right", "completion": FORMED.format(4), "ground_truth": "4", "reward": 1.3}
-WEAK = [CASE]
-LENGTH = rk.Reward("r", components=[rk.Component("long", measure.length(full_until=1000, zero_from=9000))])
+LENGTH = made(measure.length(full_until=1000, zero_from=9000))
 
 
-def rows(*pairs):
-    return [{"completion": text, "ground_truth": truth} for text, truth in pairs]
+def rows(*texts, truth="4"):
+    return [{"completion": text, "ground_truth": truth} for text in texts]
+
+
+def mutants(*texts, cases=(CASE,), truth="4", **options):
+    return rk.mutants(REWARD, list(cases), rows(*texts, truth=truth) or None, **options)
 
 
 def sentences(judged):
@@ -73,24 +77,22 @@ PLANTED = {
 
 @pytest.mark.parametrize(("planted", "completion"), PLANTED.items())
 def test_a_planted_survivor_is_listed_with_a_case_that_catches_it(planted, completion):
-    result = rk.mutants(REWARD, WEAK, rows((completion, "4"), (CASE["completion"], "4")))
+    result = mutants(completion, CASE["completion"])
     found = survivor(result, planted)
     first = found.differences[0]
     assert found.differs >= 1
-    assert first.reward == pytest.approx(REWARD(completion=first.completion, ground_truth="4").reward)
-    paid = found.mutant.reward(completion=first.completion, ground_truth="4").reward
-    assert first.mutant_reward == pytest.approx(paid)
+    for reward, earned in ((REWARD, first.reward), (found.mutant.reward, first.mutant_reward)):
+        assert earned == pytest.approx(reward(completion=first.completion, ground_truth="4").reward)
     assert found.case in result.proposed_cases and catches(found.mutant, found.case)
 
 
 def test_the_proposed_cases_together_catch_every_survivor_and_hold_for_the_reward(tmp_path):
-    rollouts = rows(*((completion, "4") for completion in PLANTED.values()))
-    result = rk.mutants(REWARD, WEAK, rollouts)
+    rollouts = rows(*PLANTED.values())
+    result = rk.mutants(REWARD, [CASE], rollouts)
     assert 0 < result.score < 0.8 and len(result.proposed_cases) < len(rollouts)
     path = tmp_path / "cases.jsonl"
     path.write_text(json.dumps(CASE) + "\n")
-    assert result.write_cases(path) == len(result.proposed_cases)
-    assert result.write_cases(path) == 0
+    assert (result.write_cases(path), result.write_cases(path)) == (len(result.proposed_cases), 0)
     again = rk.mutants(REWARD, path, rollouts)
     assert (again.score, again.survived, again.proposed_cases) == (1.0, (), ())
     assert len(again.noticed) == len(result.noticed) + len(result.survived)
@@ -109,30 +111,30 @@ def test_noticed_is_what_check_says(name):
 
 
 def test_what_the_cases_miss_already_does_not_count():
-    result = rk.mutants(REWARD, [{**CASE, "reward": 0.0}], rows(("<answer>5</answer>", "4")))
+    result = mutants("<answer>5</answer>", cases=[{**CASE, "reward": 0.0}])
     assert result.noticed == () and result.survived and result.proposed_cases == ()
     assert repr(result).startswith("Cases that fail already: 1 of 1. Mutation score 0.00: ")
     assert result.next_step.startswith("fix what the cases miss first")
-    few = [*WEAK, {**CASE, "name": "again"}, {**CASE, "name": "missed", "reward": 7.0}]
-    result = rk.mutants(REWARD, few, rows(("<answer>5</answer>", "4")))
+    few = [CASE, {**CASE, "name": "again"}, {**CASE, "name": "missed", "reward": 7.0}]
+    result = mutants("<answer>5</answer>", cases=few)
     assert (result.missed, result.cases) == (1, 3) and result.proposed_cases
 
 
 def test_mutants_that_no_row_tells_apart_are_not_counted_but_without_rollouts_nobody_knows():
-    result = rk.mutants(REWARD, WEAK, rows((FORMED.format(5), "4")))
+    result = mutants(FORMED.format(5))
     counted = len(result.noticed) + len(result.survived)
     assert result.score == len(result.noticed) / counted
     assert len(result.not_told_apart) == len(result.judged) - counted > 15
     assert "Component 'loops' is not paid." in sentences(result.not_told_apart)
     assert all(item.case is None and not item.differs for item in result.not_told_apart)
-    alone = rk.mutants(REWARD, WEAK)
+    alone = mutants()
     assert (alone.not_told_apart, alone.proposed_cases) == ((), ())
     assert len(alone.survived) == len(result.survived) + len(result.not_told_apart)
     assert "next: give rollouts" in repr(alone)
 
 
 def test_a_case_with_a_wide_range_tells_a_survivor_apart_without_rollouts():
-    result = rk.mutants(REWARD, [{**CASE, "reward": [1.0, 1.5]}])
+    result = mutants(cases=[{**CASE, "reward": [1.0, 1.5]}])
     found = survivor(result, "'brief' is always 0")
     assert (found.differences[0].case, found.differences[0].rollout_id) == ("right", None)
     assert found.case["reward"] == 1.3 and catches(found.mutant, found.case)
@@ -150,19 +152,16 @@ def test_rewards_that_differ_little_get_a_tolerance_of_their_own_and_a_clear_row
 
 def test_the_largest_differences_come_first_and_of_equal_ones_the_shortest():
     texts = ["<answer>5</answer>", FORMED.format(44), FORMED.format(5), FORMED.format("5 "), "4"]
-    result = rk.mutants(REWARD, WEAK, rows(*((text, "4") for text in texts)))
-    found = survivor(result, "has no gate")
+    found = survivor(mutants(*texts), "has no gate")
     assert found.differs == 4 and [item.rollout_id for item in found.differences] == [1, 3, 2]
-    result = rk.mutants(REWARD, WEAK, rows(*((text, "5") for text in ("4 4 4 4", "4 4 4 4 4 4", "4 4"))))
-    assert [item.rollout_id for item in survivor(result, "'loops' is not paid").differences] == [2, 1]
+    found = survivor(mutants("4 4 4 4", "4 4 4 4 4 4", "4 4", truth="5"), "'loops' is not paid")
+    assert [item.rollout_id for item in found.differences] == [2, 1]
 
 
 def test_what_is_not_judged_is_told_from_what_is():
-    result = rk.mutants(REWARD, WEAK, rows(("<answer>4</answer>", None)))
-    found = survivor(result, "has on_missing='zero'")
+    found = survivor(mutants("<answer>4</answer>", truth=None), "has on_missing='zero'")
     assert found.case["reward"] == "unscored" and found.case["ground_truth"] is None
-    assert math.isnan(found.differences[0].reward)
-    assert found.record()["differences"][0]["reward"] is None
+    assert math.isnan(found.differences[0].reward) and found.record()["differences"][0]["reward"] is None
     assert catches(found.mutant, found.case)
 
 
@@ -179,13 +178,9 @@ def test_what_a_case_expects_of_a_component_that_is_gone_is_no_miss():
 # --- what becomes a case
 
 
-def number_of(completion):
-    return float(completion)
-
-
 def test_rows_that_end_as_errors_are_not_proposed():
-    reward = rk.Reward("r", components=[rk.Component("number", number_of)])
     rollouts = [{"completion": text} for text in ("none", "0.5", "0.25")]
+    reward = made(lambda completion: float(completion))
     result = rk.mutants(reward, [{"completion": "1", "reward": 1.0}], rollouts)
     assert result.survived and {case["completion"] for case in result.proposed_cases} <= {"0.5", "0.25"}
 
@@ -199,55 +194,30 @@ def test_transcripts_are_proposed_as_messages():
     assert all(catches(item.mutant, item.case, reward) for item in result.survived if item.case)
 
 
-def same(rollout):
-    return rollout["completion"] == rollout["truth"]
-
-
-OWN = {"name", "reward", "tolerance", "why"}
+SAME = made(lambda rollout: rollout["completion"] == rollout["truth"])
+SHORT = made(lambda rollout: len(rollout["completion"]) < 3)
+BOTH = {"completion", "ground_truth"}
 
 
 @pytest.mark.parametrize(
     ("reward", "columns"),
-    [
-        pytest.param(REWARD, {"completion", "ground_truth"}, id="only what it asks for"),
-        pytest.param(
-            rk.Reward("r", components=[rk.Component("same", same)]),
-            {"completion", "ground_truth", "truth", "step", "rollout_id"},
-            id="all that fits of one that looks into whole rows",
-        ),
-        pytest.param(
-            rk.Reward("r", components=[rk.Component("a", lambda rollout: len(rollout["completion"]) < 3)]),
-            {"completion", "ground_truth"},
-            id="little where nothing else counts",
-        ),
+    [(REWARD, BOTH), (SAME, BOTH | {"truth", "step", "rollout_id"}), (SHORT, BOTH)],
+    ids=[
+        "only what it asks for",
+        "all of one that looks into whole rows",
+        "little where nothing else counts",
     ],
 )
 def test_the_columns_of_proposed_cases(reward, columns):
-    rollouts = [{**row, "truth": "5", "name": "x", "rewards": 3, "step": 1} for row in rows(("5000", "4"))]
+    rollouts = [{**row, "truth": "5", "name": "x", "rewards": 3, "step": 1} for row in rows("5000")]
     result = rk.mutants(reward, [{**CASE, "truth": "4", "reward": [-9, 9]}], rollouts)
     case = next(case for case in result.proposed_cases if case["completion"] == "5000")
-    assert set(case) - OWN == columns
+    assert set(case) - {"name", "reward", "tolerance", "why"} == columns
 
 
-def test_a_column_that_a_case_has_no_place_for_makes_no_case():
-    named = rk.Reward("r", components=[rk.Component("named", lambda completion, rewards: rewards > 2)])
-    with pytest.raises(CasesError, match="did you mean 'reward'"):
-        rk.mutants(named, [{"completion": "", "rewards": 3, "reward": 1.0}])
-
-
-@pytest.mark.parametrize(
-    ("notices", "length", "expected"),
-    [
-        pytest.param([[1, 0], [0, 1]], [1, 1], [0, 1], id="each needs its own"),
-        pytest.param([[1, 0, 1], [0, 1, 1]], [1, 1, 9], [2], id="one for both, though longer"),
-        pytest.param([[1, 1]], [9, 1], [1], id="of two the shorter"),
-        pytest.param([[1, 1]], [1, 1], [0], id="of equal ones the first"),
-        pytest.param([[0, 0], [1, 0]], [1, 1], [0], id="what no row notices is left"),
-        pytest.param([[0, 0]], [1, 1], [], id="nothing to notice"),
-    ],
-)
-def test_as_few_rows_as_catch_everything(notices, length, expected):
-    assert fewest(np.array(notices, dtype=bool), length) == expected
+def test_as_few_rows_as_catch_everything_and_of_two_the_shorter():
+    assert fewest(np.array([[1, 0, 1], [0, 1, 1], [0, 0, 0]], dtype=bool), [1, 1, 9]) == [2]
+    assert fewest(np.array([[1, 1, 0], [0, 0, 1]], dtype=bool), [9, 1, 5]) == [1, 2]
 
 
 # --- users' functions
@@ -268,34 +238,12 @@ def test_a_function_is_called_once_for_each_completion_however_many_mutants_ther
     counting = Counting()
     item = rk.Component("costly", counting, weight=0.5, gate=rk.gate("form", at_least=1.0))
     after = rk.Component("after", BRIEF, gate=rk.gate("costly", at_least=0.5))
-    reward = rk.Reward("r", components=[REWARD.components[1], item, after])
     texts = ["", "<think></think>", *(f"<think></think><answer>{at}</answer>" for at in "123")]
-    result = rk.mutants(
-        reward, [{"completion": texts[0], "reward": 0.0}], [{"completion": text} for text in texts[1:]]
-    )
+    reward = rk.Reward("r", components=[REWARD.components[1], item, after])
+    case = {"completion": texts[0], "reward": 0.0}
+    result = rk.mutants(reward, [case], [{"completion": text} for text in texts[1:]])
     assert len(result.judged) > 15 and any("Counting" in line for line in result.left_out)
     assert sorted(counting.calls) == sorted(texts)
-
-
-async def patient(completion):
-    return len(completion) / 10
-
-
-def test_what_is_awaited_is_scored_but_its_code_stays():
-    reward = rk.Reward("r", components=[rk.Component("judge", patient), rk.Component("brief", BRIEF)])
-    result = rk.mutants(reward, [{"completion": "abcde", "reward": 1.5}], [{"completion": "ab"}])
-    assert "Component 'judge' is not paid." in sentences(result.noticed)
-    assert not any(item.mutant.kind == "code" for item in result.judged)
-
-
-def test_groups_and_transforms_are_left_out_and_said():
-    group = rk.Component("best", lambda completion: [float(len(text) > 2) for text in completion], group=True)
-    reward = replace(
-        REWARD, components=[*REWARD.components, group], on_missing="zero", transform=rk.weigh.rank()
-    )
-    result = rk.mutants(reward, WEAK)
-    assert "left out: how component 'best' scores" in repr(result)
-    assert "left out: the transform" in repr(result) and 0 < result.score < 1
 
 
 def test_code_that_cannot_be_sent_to_another_process_is_not_tried():
@@ -305,15 +253,12 @@ def test_code_that_cannot_be_sent_to_another_process_is_not_tried():
         with lock:
             return 1.0 if len(completion) > 3 else 0.0
 
-    reward, cases = (
-        rk.Reward("r", components=[rk.Component("a", locked)]),
-        [{"completion": "x", "reward": 0.0}],
-    )
-    result = rk.mutants(reward, cases)
+    cases = [{"completion": "x", "reward": 0.0}]
+    result = rk.mutants(made(locked), cases)
     assert {item.mutant.kind for item in result.not_tried} == {"code"} and result.noticed
     assert "cannot be called in another process" in result.not_tried[0].reason
     with pytest.raises(RewardError, match="cannot be called in another process"):
-        rk.mutants(reward, cases, timeout=1.0)  # as in check
+        rk.mutants(made(locked), cases, timeout=1.0)  # as in check
 
 
 # --- what is given and what comes out
@@ -321,70 +266,76 @@ def test_code_that_cannot_be_sent_to_another_process_is_not_tried():
 
 def test_the_same_seed_draws_the_same_rollouts_and_nothing_of_the_callers_changes():
     rollouts = rk.load_rollouts("data/arithmetic/rollouts.jsonl")
-    runs = [rk.mutants(REWARD, WEAK, rollouts, most=200, seed=seed) for seed in (1, 1, 2)]
+    runs = [rk.mutants(REWARD, [CASE], rollouts, most=200, seed=seed) for seed in (1, 1, 2)]
     assert runs[0].rollouts == 200
     assert runs[0].record() == runs[1].record() != runs[2].record()
-    table = pd.DataFrame(rows(("<answer>5</answer>", "4"), ("<answer>4</answer>", "4")))
-    cases, before = [dict(CASE)], table.copy()
+    table, cases = pd.DataFrame(rows("<answer>5</answer>", "<answer>4</answer>")), [dict(CASE)]
+    before = table.copy()
     rk.mutants(REWARD, cases, table)
     pd.testing.assert_frame_equal(table, before)
-    assert cases == WEAK
+    assert cases == [CASE]
 
 
 def test_the_result_is_plain_data_a_table_and_a_short_text():
-    result = rk.mutants(REWARD, WEAK, rows(("<answer>5</answer>", "4")))
+    result = mutants("<answer>5</answer>")
     record = json.loads(json.dumps(result.record(), allow_nan=False))
-    lists = ("noticed", "survived", "not_told_apart", "not_tried")
     assert record["score"] == pytest.approx(result.score)
-    assert [len(record[name]) for name in lists] == [len(getattr(result, name)) for name in lists]
-    assert set(record["survived"][0]) == {
-        *("kind", "component", "part", "sentence", "before", "after", "outcome"),
-        *("noticed_by", "reason", "differs", "differences", "case"),
+    for name in ("noticed", "survived", "not_told_apart", "not_tried"):
+        assert len(record[name]) == len(getattr(result, name))
+    columns = {
+        "outcome",
+        "kind",
+        "part",
+        "component",
+        "sentence",
+        "before",
+        "after",
+        "noticed_by",
+        "differs",
+        "case",
     }
-    columns = ["outcome", "kind", "part", "component", "sentence", "before", "after", "noticed_by", "differs"]
-    assert list(result.table.columns) == [*columns, "case"]
+    assert set(record["survived"][0]) == columns | {"reason", "differences"}
+    assert set(result.table.columns) == columns
     assert set(result.table.loc[result.table["outcome"] == "noticed", "noticed_by"]) == {1}
     text, tried = repr(result), len(result.noticed) + len(result.survived)
     catch = f"your 1 case catches {len(result.noticed)} of {tried} mutants."
     assert text.startswith(f"Mutation score {result.score:.2f}: {catch}\n") and result.verdict in text
     assert "\n    differs on 1 of 1 rollout, most on rollout 1: 0 → 1.1\n" in text
     assert text.endswith("then add what is right: result.write_cases(path)")
-    many = repr(rk.mutants(REWARD, [{**CASE, "reward": [-9, 9]}]))
+    many = repr(mutants(cases=[{**CASE, "reward": [-9, 9]}]))
     assert many.count("survived: ") == 8 and " more survivors" in many and len(many.splitlines()) <= 25
 
 
-def test_a_strong_case_file_is_one_sentence():
-    result = rk.mutants(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic", "gallery:arithmetic")
-    assert repr(result) == f"Mutation score 1.00: your 88 cases catch all {len(result.judged)} mutants."
-    assert result.next_step == "" and not result.proposed_cases and len(result.judged) > 40
-
-
-def test_expectations_of_other_versions_are_ignored_where_that_is_asked_for():
-    cases = [{**CASE, "scores": {"older": 1.0}}, {**CASE, "name": "b", "scores": {"older": 1.0}}]
+def test_what_is_left_out_and_expectations_of_other_versions_are_told_and_ignored():
+    group = rk.Component("best", lambda completion: [float(len(text) > 2) for text in completion], group=True)
+    whole = {"components": [*REWARD.components, group], "on_missing": "zero", "transform": rk.weigh.rank()}
+    result = rk.mutants(replace(REWARD, **whole), [CASE])
+    assert "left out: how component 'best' scores" in repr(result)
+    assert "left out: the transform" in repr(result) and 0 < result.score < 1
+    older = [{**CASE, "name": name, "scores": {"older": 1.0}} for name in "ab"]
     only = {"name": "c", "completion": "4", "ground_truth": "4", "scores": {"older": 1.0}}
-    assert rk.mutants(REWARD, [*cases, only], ignore=["older"]).cases == 2
+    assert rk.mutants(REWARD, [*older, only], ignore=["older"]).cases == 2
+
+
+NAMED = made(lambda completion, rewards: rewards > 2)
 
 
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "said"),
     [
-        ((len, WEAK), {}, RewardError, "takes a Reward"),
+        ((len, [CASE]), {}, RewardError, "takes a Reward"),
         ((REWARD, []), {}, CasesError, "there are no cases"),
-        ((REWARD, None, WEAK), {}, CasesError, "cases=None are no cases; give"),
-        ((REWARD, 5), {}, CasesError, "cases=5 are no cases; give"),
+        ((REWARD, None, [CASE]), {}, CasesError, "cases=None are no cases; give"),
         ((REWARD, CASE), {}, CasesError, "are no cases; give"),
         ((REWARD, [{"completion": "x", "reward": 1}]), {}, RewardError, "case 'line 1': .*ground_truth"),
         ((REWARD, [{**CASE, "scores": {"brif": 1}}]), {}, CasesError, "did you mean 'brief'"),
-        ((REWARD, WEAK), {"ignore": "brief"}, CasesError, "ignore='brief' is not a list"),
-        ((REWARD, WEAK, [{"completion": "x"}]), {}, RewardError, "ground_truth"),
-        ((REWARD, WEAK, "nowhere.jsonl"), {}, RolloutsError, "no file"),
-        ((REWARD, WEAK), {"timeout": "soon"}, RewardError, "timeout="),
-        ((REWARD, WEAK), {"timeout": 0}, RewardError, "timeout="),
-        ((REWARD, WEAK), {"most": 0}, InputError, "most="),
-        ((REWARD, WEAK), {"most": 1.5}, InputError, "most="),
-        ((REWARD, WEAK), {"budget": 0}, InputError, "budget="),
-        ((REWARD, WEAK), {"budget": math.nan}, InputError, "budget="),
-        ((REWARD, WEAK), {"budget": True}, InputError, "budget="),
+        ((NAMED, [{"completion": "", "rewards": 3, "reward": 1.0}]), {}, CasesError, "did you mean 'reward'"),
+        ((REWARD, [CASE]), {"ignore": "brief"}, CasesError, "ignore='brief' is not a list"),
+        ((REWARD, [CASE], [{"completion": "x"}]), {}, RewardError, "ground_truth"),
+        ((REWARD, [CASE], "nowhere.jsonl"), {}, RolloutsError, "no file"),
+        *(((REWARD, [CASE]), {"timeout": value}, RewardError, "timeout=") for value in ("soon", 0)),
+        *(((REWARD, [CASE]), {"most": value}, InputError, "most=") for value in (0, 1.5)),
+        *(((REWARD, [CASE]), {"budget": value}, InputError, "budget=") for value in (0, math.nan, True)),
     ],
 )
 def test_bad_input_is_one_sentence(arguments, options, error, said):

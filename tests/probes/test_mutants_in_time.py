@@ -17,8 +17,6 @@ CASES = [
     {"name": "wrong", "completion": "5", "ground_truth": "4", "reward": 0.0},
 ]
 SLOW = """
-import time
-
 DELAY = {delay}
 
 def score(completion, ground_truth):
@@ -26,8 +24,6 @@ def score(completion, ground_truth):
     return 1.0 if completion.strip() == ground_truth else 0.0
 """
 LOOP = """
-import time
-
 def score(completion):
     left = len(completion)
     while left != 0:
@@ -41,13 +37,11 @@ def score(completion):
 def load(tmp_path):
     """A reward from a user's file, which is not called to see what it is."""
     number = itertools.count()
+    made = "reward = rk.Reward('mine', components=[rk.Component('score', score)])"
 
     def loaded(text):
         path = tmp_path / f"mine_{next(number)}.py"
-        path.write_text(
-            f"{text}\nimport rewardkit as rk\n"
-            "reward = rk.Reward('mine', components=[rk.Component('score', score)])\n"
-        )
+        path.write_text(f"import time\nimport rewardkit as rk\n{text}\n{made}\n")
         return rk.load_reward(f"{path}:reward")
 
     return loaded
@@ -59,13 +53,10 @@ def outcomes(result):
     return {item.mutant.sentence: (item.outcome, item.reason) for item in kept}
 
 
-# --- the limit of a call
-
-
 @pytest.mark.parametrize("timeout", [None, 5.0])
 def test_changed_code_that_is_as_slow_as_the_original_is_not_caught_for_it(load, monkeypatch, timeout):
-    monkeypatch.setattr(scoring, "SECONDS", 0.2)
-    fast, slow = (rk.mutants(load(SLOW.format(delay=delay)), CASES, timeout=timeout) for delay in (0.0, 0.4))
+    monkeypatch.setattr(scoring, "SECONDS", 0.1)
+    fast, slow = (rk.mutants(load(SLOW.format(delay=delay)), CASES, timeout=timeout) for delay in (0.0, 0.2))
     assert outcomes(slow) == outcomes(fast)
     assert all(item.noticed_by and not item.reason for item in slow.noticed)
 
@@ -73,7 +64,7 @@ def test_changed_code_that_is_as_slow_as_the_original_is_not_caught_for_it(load,
 @pytest.mark.parametrize(
     ("delay", "options", "reason"),
     [
-        pytest.param(0.0, {"timeout": 1.0}, "a call took longer than 1 s", id="the timeout of a call"),
+        pytest.param(0.0, {"timeout": 0.5}, "a call took longer than 0.5 s", id="the timeout of a call"),
         pytest.param(0.1, {}, "a call took longer than 0.9", id="a multiple of the slowest call"),
     ],
 )
@@ -90,23 +81,20 @@ def test_code_that_does_not_end_any_more_is_caught_within_its_time(load, monkeyp
 
 
 def test_where_a_call_of_the_original_was_ended_another_reward_says_nothing(load):
-    text = "import time\n\ndef score(completion):\n    time.sleep(5 if len(completion) > 2 else 0)\n"
+    text = "def score(completion):\n    time.sleep(5 if len(completion) > 2 else 0)\n    return 1.0"
     cases = [
         {"name": "ended", "completion": "abc", "reward": "unscored"},
         {"name": "short", "completion": "a", "reward": 1.0},
     ]
-    result = rk.mutants(load(text + "    return 1.0\n"), cases, [{"completion": "abc"}], timeout=0.3)
+    result = rk.mutants(load(text), cases, [{"completion": "abc"}], timeout=0.3)
     assert result.noticed and result.missed == 0  # as `check` has it
     assert all("ended" not in item.noticed_by for item in result.judged)
     quicker = next(item for item in result.judged if "> 3" in item.mutant.after)  # it judges the rollout
     assert (quicker.outcome, quicker.differs) == ("not told apart", 0)
 
 
-# --- the budget
-
-
 def test_what_the_budget_does_not_reach_is_listed_and_does_not_count(load):
-    result = rk.mutants(load(SLOW.format(delay=0.1)), CASES, ROLLOUTS, budget=5)
+    result = rk.mutants(load(SLOW.format(delay=0.05)), CASES, ROLLOUTS, budget=2)
     assert 0 < result.rollouts < 30
     assert f"{400 - result.rollouts} of 400 rollouts: there was no time" in result.left_out
     assert result.score == len(result.noticed) / (len(result.noticed) + len(result.survived))
@@ -117,50 +105,43 @@ def test_what_the_budget_does_not_reach_is_listed_and_does_not_count(load):
 
 
 def test_a_budget_that_is_too_short_for_the_cases_is_said(load):
-    result = rk.mutants(load(SLOW.format(delay=2.0)), CASES, timeout=5.0, budget=0.5)
+    result = rk.mutants(load(SLOW.format(delay=1.0)), CASES, timeout=5.0, budget=0.3)
     assert result.judged == () and math.isnan(result.score)
-    assert result.stopped == (
-        "the budget of 0.5 s was over before the reward had judged 2 cases; give a larger budget, or a "
-        "faster reward"
-    )
+    told = "the budget of 0.3 s was over before the reward had judged 2 cases; give a larger budget, or a "
+    assert result.stopped == f"{told}faster reward"
     assert repr(result) == f"No mutation score: no mutant of this reward was tried.\n  {result.stopped}"
 
 
 def test_calls_are_remembered_by_what_they_were_given_and_after_the_budget_only_these_are_given():
-    made = []
+    called = []
 
     def number(row, factor):
-        made.append(row["n"])
+        called.append(row["n"])
         return row["n"] * factor
+
+    def asked(memory, at):
+        return memory.run(Calls(number, [[{"n": at}]], {"factor": [1]}, 1, float))
 
     memory = Memory(None, [number], budget=60)
     for at in range(50):  # each row dies, and the next one lies where it was
-        assert memory.run(Calls(number, [[{"n": at}]], {"factor": [1]}, 1, float)) == [at]
+        assert asked(memory, at) == [at]
     texts = ["1", "1.0", "True", "1", "[1]", "[1.0]", "(1,)"]
     assert memory.run(Calls(str, [[1, 1.0, True, "1", [1], [1.0], (1,)]], {}, 7, str)) == texts
     over = Memory(None, [number], budget=0.2)
-    assert over.run(Calls(number, [[{"n": 50}]], {"factor": [1]}, 1, float)) == [50]
+    assert asked(over, 50) == [50]
     time.sleep(0.2)
-    assert over.run(Calls(number, [[{"n": 50}]], {"factor": [1]}, 1, float)) == [50]
+    assert asked(over, 50) == [50]
     with pytest.raises(BudgetOver):
-        over.run(Calls(number, [[{"n": 51}]], {"factor": [1]}, 1, float))
-    assert made == list(range(51))
-
-
-# --- rewards that judge nothing
+        asked(over, 51)
+    assert called == list(range(51))
 
 
 @pytest.mark.parametrize(
-    ("code", "cause"),
-    [
-        pytest.param("return 1.0 / 0", "ZeroDivisionError", id="raises"),
-        pytest.param("return None", "returned None", id="abstains"),
-        pytest.param("return 'much'", "'much'", id="gives no number"),
-    ],
+    ("code", "rollouts", "cause"),
+    [("1.0 / 0", None, "ZeroDivisionError"), ("None", ROLLOUTS, "returned None"), ("'much'", None, "'much'")],
 )
-@pytest.mark.parametrize("rollouts", [None, ROLLOUTS])
-def test_a_reward_that_judges_nothing_is_one_sentence_with_the_cause(load, code, cause, rollouts):
-    result = rk.mutants(load(f"def score(completion):\n    {code}\n"), CASES, rollouts)
+def test_a_reward_that_judges_nothing_is_one_sentence_with_the_cause(load, code, rollouts, cause):
+    result = rk.mutants(load(f"def score(completion):\n    return {code}\n"), CASES, rollouts)
     assert (result.judged, result.proposed_cases, result.missed) == ((), (), 0)
     assert "as component 'score' gives no score; fix that first" in result.stopped
     assert cause in result.cause and cause in repr(result) and cause not in result.verdict

@@ -2,192 +2,206 @@
 
 import math
 import os
+import random
 import re
 import time
 
 import numpy as np
 import pytest
-from planted_probes import DATA, inside, strict, tags
+from planted_probes import CLEAN, DATA, graded, inside, made, number, probed, somewhere, strict, tags
 
 import rewardkit as rk
 from rewardkit.findings import as_code
-from rewardkit.probes.verdicts import severity
 
-FAST = {"timeout": None, "only": ["calibration", "nothing_there", "shotgun", "near_misses", "padding"]}
-
-
-def made(function, **options):
-    return rk.Reward("r", components=[rk.Component("c", function, **options)])
+FAST = {"only": ["calibration", "nothing_there", "shotgun", "near_misses", "padding"]}
+DRAW = random.Random(5)
+WRONG = [row for row in DATA["numbers"] if "none" in row["completion"]]
 
 
 def fails(completion):
     raise KeyError("difficulty")
 
 
-def nothing(completion):
-    return None
-
-
-def same(completion, ground_truth):
-    return 0.3
-
-
 def deaf(completion, ground_truth):
     return inside(completion) is not None
 
 
-@pytest.mark.parametrize(
-    ("function", "code", "says"),
-    [
-        pytest.param(fails, "always_errors", "KeyError: 'difficulty'", id="raises"),
-        pytest.param(nothing, "always_abstains", "returned None", id="abstains"),
-        pytest.param(same, "constant", "Always 0.3. All", id="constant"),
-        pytest.param(deaf, "ignores_truth", "Ignores the ground truth.", id="deaf to the truth"),
-    ],
-)
-def test_a_reward_that_fails_as_a_whole_gets_one_finding_that_says_so(function, code, says):
-    (item,) = rk.probe(made(function), DATA["numbers"], timeout=5).findings
-    assert (item.code, item.severity, item.family) == (code, "high", "calibration") and says in item.sentence
+def distance(completion, ground_truth):
+    return np.nan_to_num(abs(number(inside(completion)) - float(ground_truth)))
 
 
-def test_a_reward_that_is_late_each_time_ends_after_a_few_calls():
-    def sleeps(completion):
-        time.sleep(30)
+def slow(seconds):
+    def score(completion, ground_truth):
+        time.sleep(seconds)
+        return strict(completion, ground_truth)
 
-    result = rk.probe(made(sleeps), DATA["numbers"], timeout=0.2)
-    assert [item.code for item in result.findings] == ["always_late"] and result.calls <= 8
+    return score
+
+
+WHOLE = [
+    (fails, "always_errors", "KeyError: 'difficulty'"),
+    (lambda completion: None, "always_abstains", "returned None"),
+    (lambda completion, ground_truth: 0.3, "constant", "Always 0.3. All"),
+    (deaf, "ignores_truth", "Ignores the ground truth."),
+    (distance, "inverted", ""),
+    (lambda completion: time.sleep(30), "always_late", ""),
+]
+
+
+@pytest.mark.parametrize(("function", "code", "told"), WHOLE, ids=[row[1] for row in WHOLE])
+def test_a_reward_that_fails_as_a_whole_gets_one_finding_that_says_so(function, code, told):
+    late = {"timeout": 0.2 if code == "always_late" else 5}
+    result = probed(made(function, range=None if code == "inverted" else (0, 1)), **late)
+    (item,) = result.findings
+    assert (item.code, item.severity, item.family) == (code, "high", "calibration") and told in item.sentence
+    assert code != "always_late" or result.calls <= 8
 
 
 def test_a_budget_is_kept_and_what_was_not_tried_is_listed():
-    def slow(completion, ground_truth):
-        time.sleep(0.2)
-        return strict(completion, ground_truth)
-
     began = time.monotonic()
-    result = rk.probe(made(slow), DATA["numbers"], timeout=5, budget=4)
+    result = probed(slow(0.2), timeout=5, budget=4)
     assert time.monotonic() - began < 12  # the budget, the start of the workers and a loaded machine
     assert result.calls < 100 and "rubric" in result.untried and not result.alarms
     assert str(result).startswith("r: unfinished, as the budget was over: no hole found in ")
 
 
-def test_rollouts_without_a_truth_get_only_the_probes_that_need_none():
-    def quality(completion):
-        return min(1.0, len(completion.split()) / 40)
+@pytest.mark.parametrize(("score", "data", "budget"), [(strict, "numbers", 1e-9), (slow(0.3), WRONG, 0.5)])
+def test_a_budget_that_is_over_before_anything_is_known_is_said_and_accuses_nobody(score, data, budget):
+    result = probed(score, data, budget=budget)
+    assert not result.findings and any("budget" in item.why for item in result.inconclusive)
 
+
+def test_rollouts_without_a_truth_get_only_the_probes_that_need_none():
     data = [
         {**row, "ground_truth": None, "completion": "word " * (place + 3)}
         for place, row in enumerate(DATA["numbers"])
     ]
-    result = rk.probe(made(quality), data, **FAST)
+    result = probed(lambda completion: min(1.0, len(completion.split()) / 40), data, **FAST)
     assert result.calibration.mode == "no truth"
     assert [(item.code, item.family) for item in result.alarms] == [("longer", "padding")]
 
 
-def test_a_reward_that_pays_against_the_truth_is_told_to_be_inverted():
-    def distance(completion, ground_truth):
-        try:
-            return abs(float(inside(completion)) - float(ground_truth))
-        except (TypeError, ValueError):
-            return 0.0
-
-    (item,) = rk.probe(made(distance, range=None), DATA["numbers"], **FAST).findings
-    assert (item.code, item.severity) == ("inverted", "high")
+def noisy(completion, ground_truth):
+    return strict(completion, ground_truth) * 0.6 + DRAW.random() * 0.4
 
 
-def test_what_chance_gives_is_taken_for_no_hole():
-    generator = np.random.default_rng(5)
-
-    def noisy(completion, ground_truth):
-        return strict(completion, ground_truth) * 0.6 + generator.random() * 0.4
-
-    result = rk.probe(made(noisy), DATA["numbers"], **FAST)
-    assert result.calibration.mode == "truth" and not result.alarms
+def quoted(completion, ground_truth):
+    found = re.search(r"~~ (\S+) ~~", completion)
+    return found is not None and found[1] == ground_truth
 
 
-def test_one_cause_is_one_finding_that_names_the_other_probes():
-    def somewhere(completion, ground_truth):
-        return ground_truth in completion
-
-    (alarm,) = rk.probe(made(somewhere), DATA["numbers"], **FAST).alarms
-    assert alarm.code == "mentioned" and alarm.severity == "high"
-    assert {"every_number", "several_answers", "several_marks", "too_much"} <= set(alarm.evidence["also"])
+def first_right(completion, ground_truth):
+    """The same for the whole group, of which each right one has a share."""
+    rights = [strict(text, truth) for text, truth in zip(completion, ground_truth, strict=True)]
+    return [right / len(rights) for right in rights]
 
 
-def test_two_causes_in_two_components_are_two_findings():
-    def wordy(completion):
-        return min(1.0, len(completion.split()) / 400)
-
-    def loose(completion, ground_truth):
-        answers = re.findall(r"\d+", inside(completion) or "")
-        return ground_truth in answers
-
-    reward = rk.Reward(
-        "r", components=[rk.Component("task", loose), rk.Component("words", wordy, weight=0.6)]
-    )
-    alarms = rk.probe(reward, DATA["numbers"], **FAST).alarms
-    assert {item.component for item in alarms} == {"task", "words"}
+def last_number(completion, ground_truth):
+    return re.findall(r"\d+", completion)[-1:] == [ground_truth]
 
 
-def graded(completion, ground_truth):
-    try:
-        return max(
-            0.0, 1 - abs(float(inside(completion) or "nan") - float(ground_truth)) / float(ground_truth)
-        )
-    except ValueError:
-        return 0.0
-
-
-def test_partial_credit_for_a_near_answer_is_no_hole():
-    result = rk.probe(made(graded), DATA["numbers"], **FAST)
-    assert result.calibration.mode == "truth" and not result.alarms
-
-
-def leaking(share, **options):
-    def form(completion):
-        return inside(completion) is not None
-
-    task = rk.Component("task", strict, weight=1 - share, primary=True)
-    return rk.Reward("r", components=[task, rk.Component("form", form, weight=share, **options)])
+QUOTED = [
+    {**row, "completion": f"I say ~~ {inside(row['completion'])} ~~ to this."} for row in DATA["numbers"]
+]
+POWERS = [
+    {"prompt": f"Case {chr(97 + place)}?", "completion": f"It is {said}.", "ground_truth": truth}
+    for place, truth in enumerate(("1", "10", "100", "1", "10", "100"))
+    for said in (truth, "57")
+]
 
 
 @pytest.mark.parametrize(
-    ("share", "options", "allowed", "expected"),
+    ("reward", "data", "options"),
     [
-        pytest.param(0.1, {}, 0.5, "info", id="a small bonus is told"),
-        pytest.param(0.6, {}, 0.5, "warn", id="over half of the ceiling is a warning"),
-        pytest.param(0.6, {}, 0.7, "info", id="unless so much is allowed"),
-        pytest.param(0.8, {}, 0.5, "high", id="over three quarters is high"),
-        pytest.param(0.6, {"expects_partial": True}, 0.5, None, id="unless the author says so"),
+        pytest.param(noisy, "numbers", FAST, id="what chance gives"),
+        pytest.param(graded, "numbers", FAST, id="partial credit for a near answer"),
+        pytest.param(made(first_right, group=True), "numbers", FAST, id="of a group, beside the siblings"),
+        pytest.param(quoted, QUOTED, FAST, id="a form of its own, learned from the rollouts"),
+        pytest.param(last_number, POWERS, {"only": "judge"}, id="a verdict that states the right answer"),
     ],
 )
+def test_what_is_no_hole_is_no_alarm(reward, data, options):
+    result = probed(reward, data, **options)
+    assert result.calibration.mode == "truth" and not result.alarms
+    if data is QUOTED:
+        assert result.calibration.subjects[0].reference == "I say ~~ 42 ~~ to this."
+
+
+def test_a_case_lends_its_form_where_no_rollout_is_right():
+    data = [{**row, "completion": "no idea"} for row in tags(42, 17)]
+    alone = probed(quoted, data, **FAST)
+    assert not alone.findings and "perhaps because none of them is right" in alone.inconclusive[0].why
+    case = {"prompt": "How many?", "completion": "So ~~ 12 ~~ it is", "ground_truth": "12", "reward": 1.0}
+    assert probed(quoted, data, cases=rk.load_cases([case]), **FAST).calibration.mode == "truth"
+
+
+def test_one_cause_is_one_finding_that_names_the_other_probes_and_shows_itself():
+    reward, rollouts = made(somewhere), rk.load_rollouts(DATA["numbers"])
+    before = rollouts.table.copy(deep=True)
+    result, again = (probed(reward, rollouts, seed=3, **FAST) for _ in range(2))
+    assert result.record() == again.record() and rollouts.table.equals(before)
+    (alarm,) = result.alarms
+    assert alarm.code == "mentioned" and alarm.severity == "high"
+    assert {"every_number", "several_answers", "several_marks", "too_much"} <= set(alarm.evidence["also"])
+    assert 1 <= len(alarm.examples) <= 3 and alarm.rollout_ids
+    for example in alarm.examples:
+        assert eval(example.snippet.partition("  #")[0], {"reward": reward}) == example.reward == 1.0
+    cases = rk.load_cases(alarm.cases)
+    assert rk.check(reward, cases).failed == len(cases) and rk.check(CLEAN, cases).failed == 0
+
+
+def test_two_causes_in_two_components_are_two_findings():
+    def loose(completion, ground_truth):
+        return ground_truth in re.findall(r"\d+", inside(completion) or "")
+
+    words = rk.Component("words", lambda completion: min(1.0, len(completion.split()) / 400), weight=0.6)
+    alarms = probed(rk.Reward("r", components=[rk.Component("task", loose), words]), **FAST).alarms
+    assert {item.component for item in alarms} == {"task", "words"}
+
+
+def test_a_cause_is_told_by_the_probe_that_is_gravest_so_that_its_numbers_say_why():
+    def scores(completion, ground_truth):
+        refused = "can't help" in completion and ground_truth in ("42", "17")
+        return strict(completion, ground_truth) or refused or completion == "ok"
+
+    (item,) = probed(scores, only="nothing_there").alarms
+    assert (item.code, item.severity, item.evidence["found"]) == ("constant_text", "high", 8)
+    assert item.evidence["also"] == ["refusal"]
+
+
+def form(completion):
+    return inside(completion) is not None
+
+
+LEAKS = {
+    "a small bonus is told": (0.1, {}, 0.5, ["info"]),
+    "over half of the ceiling is a warning": (0.6, {}, 0.5, ["warn"]),
+    "unless so much is allowed": (0.6, {}, 0.7, ["info"]),
+    "over three quarters is high": (0.8, {}, 0.5, ["high"]),
+    "unless the author says so": (0.6, {"expects_partial": True}, 0.5, []),
+}
+
+
+@pytest.mark.parametrize(("share", "options", "allowed", "expected"), LEAKS.values(), ids=LEAKS)
 def test_leakage_is_told_with_its_share_and_a_finding_above_one(share, options, allowed, expected):
-    reward, asked = leaking(share, **options), {"only": "calibration", "timeout": None}
-    found = rk.probe(reward, DATA["numbers"], leakage=allowed, **asked)["leakage"]
-    assert [item.severity for item in found] == ([expected] if expected else [])
+    task = rk.Component("task", strict, weight=1 - share, primary=True)
+    reward = rk.Reward("r", components=[task, rk.Component("form", form, weight=share, **options)])
+    found = probed(reward, only="calibration", leakage=allowed)["leakage"]
+    assert [item.severity for item in found] == expected
     for item in found:
         assert (item.component, item.threshold) == ("form", allowed)
         assert item.evidence["value"] == pytest.approx(share)
 
 
 def test_a_gate_that_is_open_for_wrong_answers_is_found_and_one_that_closes_is_not():
-    def reward(limit):
-        task = rk.Component("task", strict)
-        brief = rk.Component(
-            "brief",
-            lambda completion: inside(completion) is not None,
-            weight=0.5,
-            gate=rk.gate("task", at_least=limit),
-        )
-        return rk.Reward("r", components=[task, brief])
+    def found(limit):
+        brief = rk.Component("brief", form, weight=0.5, gate=rk.gate("task", at_least=limit))
+        reward = rk.Reward("r", components=[rk.Component("task", strict), brief])
+        return probed(reward, only=["padding", "calibration"]).findings  # what leaks through it is the gate's
 
-    options = {
-        "only": ["padding", "calibration"],
-        "timeout": None,
-    }  # what leaks through the gate is the gate's
-    (item,) = rk.probe(reward(0.0), DATA["numbers"], **options).findings
-    assert (item.code, item.component) == ("open_gate", "brief")
+    (item,) = found(0.0)
+    assert (item.code, item.component) == ("open_gate", "brief") and not found(1.0)
     assert item.evidence["gain"] == pytest.approx(0.5 / 1.5)
-    assert not rk.probe(reward(1.0), DATA["numbers"], **options).findings
 
 
 def unpaid(completion, ground_truth):
@@ -202,8 +216,7 @@ def paid(completion, ground_truth):
 
 @pytest.mark.parametrize(("function", "truths"), [(unpaid, ["83", "64"]), (paid, ["17", "9", "35"])])
 def test_prompts_on_which_right_and_wrong_earn_alike_are_told_with_their_truths(function, truths):
-    result = rk.probe(made(function), DATA["numbers"], only="calibration", timeout=None)
-    (item,) = result["right_unpaid" if function is unpaid else "wrong_paid"]
+    (item,) = probed(function, only="calibration")["right_unpaid" if function is unpaid else "wrong_paid"]
     assert (item.evidence["found"], item.evidence["tried"]) == (len(truths), 8)
     assert ", ".join(map(repr, truths)) in item.sentence and item.severity == "warn"
     assert item.examples[0].reward == (function is paid)
@@ -213,256 +226,190 @@ def test_what_probes_of_special_truths_show_is_not_told_again_of_their_prompts()
     def scores(completion, ground_truth):
         return strict(completion, ground_truth) and ground_truth != "0"
 
-    asked = {"only": ["calibration", "special_values"], "timeout": None}
-    result = rk.probe(made(scores), DATA["special"], **asked)
+    result = probed(scores, "special", only=["calibration", "special_values"])
     assert result["zero_is_right"] and not result["right_unpaid"]
 
 
 @pytest.mark.parametrize(("share", "severities"), [(0.5, ["high"]), (0.3, ["warn"]), (0.15, [])])
 def test_credit_that_any_text_earns_is_found_and_credit_for_an_answer_that_is_near_is_not(share, severities):
     def flat(completion, ground_truth):
-        number = (inside(completion) or "").strip().isdigit()
-        return float(strict(completion, ground_truth)) if number else share
+        known = (inside(completion) or "").strip().isdigit()
+        return float(strict(completion, ground_truth)) if known else share
 
-    asked = {"only": ["calibration", "nothing_there"], "timeout": None}
-    found = rk.probe(made(flat), DATA["numbers"], **asked)["flat_credit"]
+    asked = {"only": ["calibration", "nothing_there"]}
+    found = probed(flat, **asked)["flat_credit"]
     assert [item.severity for item in found] == severities
     assert all(item.evidence["gain"] == pytest.approx(share) for item in found)
-    assert not rk.probe(made(graded), DATA["numbers"], **asked)["flat_credit"]
+    assert not probed(graded, **asked)["flat_credit"]
 
 
 def test_a_field_that_fails_is_one_finding_whatever_asks_for_it():
-    def number(completion):
-        return float(inside(completion))
-
     def near(number, ground_truth):
         return abs(number - float(ground_truth)) < 1
 
-    def same(number, ground_truth):
-        return number == float(ground_truth)
-
-    components = [rk.Component("near", near), rk.Component("same", same)]
-    reward = rk.Reward("r", {"number": number}, components)
-    (item,) = rk.probe(reward, DATA["numbers"], only="contract", timeout=None)["raises"]
+    fields = {"number": lambda completion: float(inside(completion))}
+    reward = rk.Reward("r", fields, [rk.Component("near", near), rk.Component("also", near)])
+    (item,) = probed(reward, only="contract")["raises"]
     assert "field 'number' failed: ValueError" in item.sentence
 
 
-def test_a_reward_on_a_whole_group_is_tried_beside_the_siblings():
-    def first_right(completion, ground_truth):
-        rights = [strict(text, truth) for text, truth in zip(completion, ground_truth, strict=True)]
-        return [right / len(rights) for right in rights]
-
-    result = rk.probe(made(first_right, group=True), DATA["numbers"], **FAST)
-    assert result.calibration.mode == "truth" and not result.alarms
-    scale = next(iter(result.calibration.scales.values()))
-    assert (scale.right, scale.wrong) == (0.5, 0.0)
-
-
-def test_each_part_of_a_route_is_calibrated_and_judged_by_itself():
-    def somewhere(completion, ground_truth):
-        return ground_truth in completion
-
-    route = rk.Route("data_source", {"a": made(strict), "b": made(somewhere)})
-    data = [
-        {**row, "data_source": source, "prompt_id": f"{source}{row['prompt_id']}"}
-        for source in "ab"
-        for row in DATA["numbers"]
+def of_sources(count, rows=DATA["numbers"]):
+    """Rollouts of as many data sources."""
+    return [
+        {**row, "prompt_id": f"{place}-{row['prompt_id']}", "data_source": f"src{place}"}
+        for place in range(count)
+        for row in rows
     ]
-    alarms = rk.probe(route, data, **FAST).alarms
-    assert [(item.code, item.part) for item in alarms] == [("mentioned", "b")]
 
 
-def test_the_form_of_answers_is_learned_from_the_rollouts():
-    def quoted(completion, ground_truth):
-        found = re.search(r"~~ (\S+) ~~", completion)
-        return found is not None and found[1] == ground_truth
+def test_each_data_source_is_calibrated_and_judged_by_itself():
+    def score(completion, ground_truth, data_source):
+        return data_source in ("src8", "src9") or strict(completion, ground_truth)
 
-    data = [
-        {**row, "completion": f"I say ~~ {inside(row['completion'])} ~~ to this."} for row in DATA["numbers"]
-    ]
-    result = rk.probe(made(quoted), data, **FAST)
-    assert result.calibration.mode == "truth" and not result.alarms
-    assert result.calibration.subjects[0].reference == "I say ~~ 42 ~~ to this."
+    (alarm,) = probed(score, of_sources(10, DATA["numbers"][:8]), **FAST).alarms
+    assert (alarm.code, alarm.severity, alarm.part) == ("constant", "high", "src8, src9")
+    assert alarm.sentence.startswith("Always 1. All ") and "Data source: src8, src9." in alarm.sentence
+    assert not probed(score, of_sources(8, DATA["numbers"][:8]), **FAST).alarms
+    route = rk.Route("data_source", {"src0": CLEAN, "src1": made(somewhere)})
+    alarms = probed(route, of_sources(2), **FAST).alarms
+    assert [(item.code, item.part) for item in alarms] == [("mentioned", "src1")]
 
 
-def test_a_case_lends_its_form_where_no_rollout_is_right():
-    def quoted(completion, ground_truth):
-        found = re.search(r"~~ (\S+) ~~", completion)
-        return found is not None and found[1] == ground_truth
+def test_what_all_data_sources_show_alike_is_one_finding_with_the_rate_of_all():
+    def score(completion, ground_truth):
+        return max(float(strict(completion, ground_truth)), 0.5 * ("certain" in completion))
 
-    data = [{**row, "completion": "no idea"} for row in tags(42, 17)]
-    none_right = rk.probe(made(quoted), data, **FAST)
-    assert (
-        not none_right.findings and "perhaps because none of them is right" in none_right.inconclusive[0].why
+    (alarm,) = probed(score, of_sources(10, DATA["numbers"][:8]), **FAST).alarms
+    assert (alarm.code, alarm.part, alarm.evidence["tried"]) == ("certain", "", 40)
+    assert alarm.evidence["found"] == 40 and alarm.evidence["interval"] == pytest.approx(
+        (0.9124, 1), abs=1e-4
     )
-    case = {"prompt": "How many?", "completion": "So ~~ 12 ~~ it is", "ground_truth": "12", "reward": 1.0}
-    result = rk.probe(made(quoted), data, cases=rk.load_cases([case]), **FAST)
-    assert result.calibration.mode == "truth"
+    assert len({example.rollout_id for example in alarm.examples}) == 3
 
 
-def test_the_same_seed_gives_the_same_findings_and_nothing_of_the_users_is_changed():
-    rollouts = rk.load_rollouts(DATA["numbers"])
-    before = rollouts.table.copy(deep=True)
+def test_what_a_rollout_says_beside_its_answer_is_not_taken_for_the_form():
+    def score(completion, ground_truth):
+        return float(strict(completion, ground_truth)) + 0.5 * ("certain" in completion)
 
-    def somewhere(completion, ground_truth):
-        return ground_truth in completion
-
-    first, second = (rk.probe(made(somewhere), rollouts, seed=3, **FAST).record() for _ in range(2))
-    assert first == second and rollouts.table.equals(before)
-
-
-def test_a_finding_has_examples_a_snippet_that_shows_it_and_a_case_that_fails():
-    def somewhere(completion, ground_truth):
-        return ground_truth in completion
-
-    reward = made(somewhere)
-    (alarm,) = rk.probe(reward, DATA["numbers"], **FAST).alarms
-    assert 1 <= len(alarm.examples) <= 3 and alarm.rollout_ids
-    for example in alarm.examples:
-        line = example.snippet.partition("  #")[0]
-        assert eval(line, {"reward": reward}) == example.reward == 1.0
-    cases = rk.load_cases(alarm.cases)
-    assert rk.check(reward, cases).failed == len(cases)
-    assert rk.check(made(strict), cases).failed == 0
+    data = [{**row, "completion": row["completion"].replace("so", "I am certain")} for row in DATA["numbers"]]
+    result = probed(made(score, range=None), data, **FAST)
+    assert [item.code for item in result.alarms] == ["certain"]
+    assert all("certain" not in subject.reference for subject in result.calibration.subjects)
 
 
-def test_severity_rises_with_what_a_policy_could_gain():
-    assert [severity(value) for value in (0.05, 0.2, 0.9)] == ["info", "warn", "high"]
+def test_of_a_reward_of_chance_the_contract_is_the_one_finding():
+    result = probed(lambda completion, ground_truth: random.random())
+    assert [item.code for item in result.alarms] == ["differs_between_calls"]
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        pytest.param("x" * 5000, "'x' * 5000", id="one sign"),
-        pytest.param(
-            "<answer>" + "1" * 500 + "</answer>", "'<answer>' + '1' * 500 + '</answer>'", id="inside"
-        ),
-        pytest.param("ab" * 300, "'ab' * 300", id="two signs"),
-    ],
-)
-def test_a_long_text_is_written_by_what_repeats_in_it(text, code):
-    assert as_code(text) == code and eval(as_code(text)) == text
+def test_a_gain_above_what_being_right_adds_is_told_as_it_is():
+    def long(completion, ground_truth):
+        return float(strict(completion, ground_truth)) + len(completion.split()) / 100
+
+    (alarm,) = probed(made(long, range=None), **FAST).alarms
+    example = alarm.examples[0]
+    gain = (example.reward - example.wrong) / (example.right - example.wrong)
+    assert alarm.code == "longer" and alarm.evidence["gain"] == pytest.approx(gain, rel=0.01) and gain > 15
 
 
-def test_without_a_time_limit_nothing_is_tried_that_may_hang():
-    result = rk.probe(made(strict), DATA["numbers"], only="hang", timeout=None)
-    assert [item.probe for item in result.inconclusive] == ["hang"] and not result.findings
+def test_a_long_text_is_written_by_what_repeats_in_it():
+    for code in ("'x' * 5000", "'<answer>' + '1' * 500 + '</answer>'", "'ab' * 300"):
+        assert as_code(eval(code)) == code
 
 
-def sleepy(completion, ground_truth):
-    time.sleep(0.4)
-    return strict(completion, ground_truth)
+UNSEARCHED = {
+    "too few prompts": (None, 400, ["search"]),
+    "no search was asked for": (None, 0, []),
+    "other families were asked for": ("padding", 400, []),
+}
 
 
-@pytest.mark.parametrize(("score", "budget"), [(strict, 1e-9), (sleepy, 0.5)])
-def test_a_budget_that_is_over_before_anything_is_known_is_said_and_accuses_nobody(score, budget):
-    result = rk.probe(made(score), DATA["numbers"], budget=budget)
-    assert not result.findings and "budget" in result.inconclusive[0].why
-
-
-@pytest.mark.parametrize(
-    ("only", "searched", "told"),
-    [
-        pytest.param(None, 400, ["search"], id="too few prompts"),
-        pytest.param(None, 0, [], id="no search was asked for"),
-        pytest.param("padding", 400, [], id="other families were asked for"),
-    ],
-)
+@pytest.mark.parametrize(("only", "searched", "told"), UNSEARCHED.values(), ids=UNSEARCHED)
 def test_where_nothing_can_be_searched_for_it_is_said_why(only, searched, told):
-    result = rk.probe(made(strict), DATA["numbers"][:4], only=only, search=searched, timeout=None)
+    result = probed(CLEAN, DATA["numbers"][:4], only=only, search=searched)
     said = {item.probe: item.why for item in result.inconclusive if item.probe != "hang"}
     assert list(said) == told and all("fewer than 3 prompts" in why for why in said.values())
 
 
 def test_what_only_a_combination_reaches_is_found_by_search_and_shown_in_its_smallest_form():
     def combined(completion, ground_truth):
-        trick = "<bonus>because</bonus>" in completion
-        return 1.0 if strict(completion, ground_truth) else 0.8 * trick
+        return 1.0 if strict(completion, ground_truth) else 0.8 * ("<bonus>because</bonus>" in completion)
 
-    result = rk.probe(made(combined), DATA["numbers"], timeout=None)
-    (alarm,) = result.alarms
+    (alarm,) = probed(combined).alarms
     assert (alarm.code, alarm.family, alarm.severity) == ("exploit", "search", "high")
     assert "<bonus>because</bonus>" in min((item.completion for item in alarm.examples), key=len)
     assert alarm.evidence["gain"] == pytest.approx(0.8) and "A search found an exploit" in alarm.sentence
-    assert not rk.probe(made(combined), DATA["numbers"], timeout=None, search=0).alarms
+    assert not probed(combined, search=0).alarms
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("budget", value) for value in ("1", 0, math.nan, True)),
-        *(("search", value) for value in (1.5, True, -1)),
-        *(("seed", value) for value in (-1, "a", 0.5)),
-        *(("only", value) for value in (3, ["empty", 3])),
-        ("timeout", "5"),
-        ("leakage", 2),
-        ("label", 3),
-        ("progress", 3),
-    ],
-)
-def test_an_option_that_makes_no_sense_is_an_error_that_names_it(name, value):
-    with pytest.raises(rk.errors.InputError, match=f"^{name}=|no probe and no family 3;"):
-        rk.probe(made(strict), DATA["numbers"], **{name: value})
+HEADS = [
+    ("search", None, "no hole found in"),
+    ("contract", None, "no broken contract found in"),
+    (["empty", "other_end", "example_echo"], {"empty", "example_echo"}, "no hole found in 2 probes on"),
+]
 
 
-def test_a_truth_that_is_too_deep_to_be_copied_is_an_error_that_says_so():
-    deep = []
-    for _ in range(3000):
-        deep = [deep]
-    with pytest.raises(rk.RolloutsError, match="nested deeper than Python can copy"):
-        rk.probe(made(lambda completion: 1.0), [{**row, "ground_truth": deep} for row in DATA["numbers"]])
-
-
-@pytest.mark.parametrize(
-    ("only", "head"),
-    [("search", "no hole found in"), ("contract", "no broken contract found in"), ("empty", "no hole found")],
-)
-def test_what_was_asked_for_is_what_was_not_found(only, head):
-    assert head in str(rk.probe(made(strict), DATA["numbers"], only=only)).splitlines()[0]
-
-
-def test_only_probes_of_which_something_was_tried_are_counted():
-    result = rk.probe(
-        made(strict), DATA["numbers"], only=["empty", "other_end", "example_echo"], timeout=None
-    )
-    assert result.made == {"empty", "example_echo"} and "no hole found in 2 probes on" in str(result)
-
-
-KNOWN = {row["completion"] for row in DATA["numbers"]}
-
-
-def knows_the_log(completion, ground_truth):
-    if completion not in KNOWN:
-        raise ValueError("unknown completion")
-    return strict(completion, ground_truth)
+@pytest.mark.parametrize(("only", "tried", "head"), HEADS)
+def test_what_was_asked_for_and_tried_is_what_was_not_found(only, tried, head):
+    result = probed(CLEAN, only=only)
+    assert head in str(result).splitlines()[0] and tried in (None, result.made)
 
 
 def test_a_reward_that_errs_on_what_is_tried_is_not_usable_and_nothing_is_known_of_it():
-    data = [row | {"ground_truth": {"is": row["ground_truth"]}} for row in DATA["numbers"]]
-    result = rk.probe(
-        made(lambda completion, ground_truth: knows_the_log(completion, ground_truth["is"])), data
+    known = {row["completion"] for row in DATA["numbers"]}
+
+    def knows_the_log(completion, ground_truth):
+        if completion not in known:
+            raise ValueError("unknown completion")
+        return strict(completion, ground_truth["is"])
+
+    result = probed(
+        knows_the_log, [{**row, "ground_truth": {"is": row["ground_truth"]}} for row in DATA["numbers"]]
     )
     assert [(item.code, item.severity) for item in result.alarms] == [("raises", "high")]
-    assert "attempts failed, so what they would earn is not known" in result.inconclusive[-1].why
+    told = "attempts failed, so what they would earn is not known"
+    assert any(told in item.why for item in result.inconclusive)
 
 
-@pytest.mark.parametrize("word", ["NaN", "It may be this"], ids=["a constant", "of the search alone"])
-def test_a_text_that_ends_the_process_is_told_whoever_tries_it(word):
+@pytest.mark.parametrize(
+    ("word", "only"), [("sorry", ["nothing_there", "contract"]), ("It may be this", ["search", "contract"])]
+)
+def test_a_text_that_ends_the_process_is_a_broken_contract_whoever_tries_it(word, only):
     def ends(completion, ground_truth):
         if word in completion:
             os._exit(5)
         return strict(completion, ground_truth)
 
-    result = rk.probe(made(ends), DATA["texts"], timeout=5)
-    assert [(item.code, item.severity) for item in result.alarms] == [("dies", "high")]
-    assert word in result["dies"][0].examples[0].completion
+    (item,) = probed(ends, "texts", timeout=5, only=only).alarms
+    assert (item.code, item.severity, item.family) == ("dies", "high", "contract")
+    assert word in item.examples[0].completion and "nan" not in item.sentence
 
 
-def test_a_cause_is_told_by_the_probe_that_is_gravest_so_that_its_numbers_say_why():
-    def scores(completion, ground_truth):
-        refused = "can't help" in completion and ground_truth in ("42", "17")
-        return strict(completion, ground_truth) or refused or completion == "ok"
+DEEP = []
+for _ in range(3000):
+    DEEP = [DEEP]
 
-    (item,) = rk.probe(made(scores), DATA["numbers"], only="nothing_there", timeout=None).alarms
-    assert (item.code, item.severity, item.evidence["found"]) == ("constant_text", "high", 8)
-    assert item.evidence["also"] == ["refusal"]
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        *(({"budget": value}, "budget=") for value in ("1", 0, math.nan, True)),
+        *(({"search": value}, "search=") for value in (1.5, True)),
+        *(({"seed": value}, "seed=") for value in (-1, "a", 0.5)),
+        *(({"only": value}, "only=|no probe and no family 3;") for value in (3, ["empty", 3])),
+        *(({"label": value}, "label=") for value in (3,)),
+        ({"progress": 3}, "progress="),
+        ({"timeout": "5"}, "timeout="),
+        ({"budget": -1}, "budget=-1 .* give seconds above 0"),
+        ({"leakage": math.nan}, "leakage=nan .* from 0 to 1"),
+        ({"search": -1}, "search=-1 .* a number of completions"),
+        ({"timeout": 0}, "timeout=0 .* above 0, or None"),
+        ({"label": "correct"}, "no column 'correct' to be the label"),
+        ({"reward": strict}, "probe takes a Reward, not <function"),
+        ({"rollouts": [{**tags(1)[0], "ground_truth": DEEP}]}, "nested deeper than Python can copy"),
+    ],
+)
+def test_what_cannot_be_probed_is_one_sentence(options, sentence):
+    given = {"reward": made(strict), "rollouts": DATA["numbers"], **options}
+    with pytest.raises((rk.RewardError, rk.RolloutsError, rk.InputError), match=sentence):
+        rk.probe(given.pop("reward"), given.pop("rollouts"), **given)

@@ -3,16 +3,25 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
-from probed import FAILING, HOSTILE, LEAKY, ROWS, example, failed, finding, held, leaked, with_findings
+from probed import (
+    FAILING,
+    HOSTILE,
+    LEAKY,
+    ROWS,
+    example,
+    failed,
+    finding,
+    held,
+    leaked,
+    with_findings,
+)
 
 import rewardkit as rk
-from rewardkit.probes.contract.contract import RULES
 from rewardkit.probes.probe import Inconclusive
 from rewardkit.probes.results import rendering
-from rewardkit.probes.results.sentences import CLAIMS, FIXES, OTHERWISE, SAYINGS, fix_for
+from rewardkit.probes.results.sentences import CLAIMS, FIXES, OTHERWISE, fix_for
 from rewardkit.probes.results.summary import alarms_in_words, ran, tried, verdict
 from rewardkit.probes.strategies.families import FAMILIES, PROBES
 
@@ -20,34 +29,25 @@ LOSS = finding("bold", "warn", "equivalents", evidence={"kind": "loses"})
 ZERO = finding("zero_is_right", "high", "special_values", evidence={"kind": "loses"})
 BROKEN = failed("ValueError: no")
 MINOR = finding("in_code", "info", "look_alikes", examples=(example("MINOR"),))
+ALARMS = [
+    ([finding(), finding("empty", "warn")], "2 holes (1 high, 1 warn)"),
+    ([ZERO], "1 loss of right answers (high)"),
+    ([finding("right_unpaid", family="calibration")], "1 loss of right answers (high)"),
+    ([finding("hang", family="hang")], "1 broken contract (high)"),
+    ([BROKEN, finding(), LOSS], "1 hole (high), 1 loss of right answers (warn), 1 broken contract (high)"),
+    ([], ""),
+]
 
 
-@pytest.mark.parametrize(
-    ("findings", "expected"),
-    [
-        ([finding()], "1 hole (high)"),
-        ([finding(), finding("empty", "warn")], "2 holes (1 high, 1 warn)"),
-        ([LOSS], "1 loss of right answers (warn)"),
-        ([ZERO], "1 loss of right answers (high)"),
-        ([finding("right_unpaid", family="calibration")], "1 loss of right answers (high)"),
-        ([BROKEN], "1 broken contract (high)"),
-        ([finding("hang", family="hang")], "1 broken contract (high)"),
-        (
-            [BROKEN, finding(), LOSS],
-            "1 hole (high), 1 loss of right answers (warn), 1 broken contract (high)",
-        ),
-        ([], ""),
-    ],
-)
+@pytest.mark.parametrize(("findings", "expected"), ALARMS)
 def test_alarms_are_counted_by_what_they_are(findings, expected):
     assert alarms_in_words(findings) == expected
 
 
-def first_line(*findings, **options):
-    return repr(with_findings(*findings, **options)).splitlines()[0]
-
-
 def test_the_first_line_says_whether_it_is_ready_and_how_much_was_tried_where_nothing_was_found():
+    def first_line(*findings, **options):
+        return repr(with_findings(*findings, **options)).splitlines()[0]
+
     assert first_line(finding(), LOSS).startswith("strict is not ready: 1 hole (high), 1 loss of right")
     assert first_line(LOSS, MINOR) == ("strict is usable: 1 loss of right answers (warn); 1 for information")
     result = held()
@@ -55,9 +55,8 @@ def test_the_first_line_says_whether_it_is_ready_and_how_much_was_tried_where_no
     assert tried(result) == f"{len(ran(result))} probes on 4 prompts, {result.calls:,} calls"
     accepted = first_line(finding(accepted="older prompts need it"))
     assert accepted.startswith("strict: no other hole found in ") and accepted.endswith("; 1 accepted")
-    unknown, none = (
-        replace(result.calibration, **given) for given in ({"modes": {"": "unknown"}}, {"subjects": ()})
-    )
+    unknown = replace(result.calibration, modes={"": "unknown"})
+    none = replace(result.calibration, subjects=())
     assert first_line(untried={"empty": 1}).startswith("strict: unfinished, as the budget was over: no hole")
     assert first_line(calibration=unknown).startswith("strict: inconclusive, as no right answer is known: no")
     assert first_line(calibration=none) == "strict: inconclusive: no prompt could be probed"
@@ -68,17 +67,11 @@ def test_only_probes_that_made_an_attempt_are_said_to_have_run():
     making = {item.name for item in PROBES if any(map(item.attempts, subjects))} - {"hang", "patterns"}
     assert set(ran(result)) - {"patterns"} == making
     assert f"{len(PROBES) - len(ran(result))} probes do not apply" in repr(result)
-    assert "\n1 probe does not apply" in repr(replace(result, made=frozenset(result.probes[1:])))
-    late = with_findings(untried={"every_number": 3})
-    assert "Inconclusive: not tried, as the budget was over (budget=..., --budget): every_number" in repr(
-        late
-    )
-
-
-def test_a_reward_that_always_fails_is_not_said_to_have_been_probed():
-    result = rk.probe(FAILING, ROWS, timeout=None)
-    assert [item.code for item in result.findings] == ["always_errors"] and ran(result) == ()
-    assert verdict(result) == "1 broken contract (high)" and f"Tried: {result.calls} calls\n" in repr(result)
+    late = repr(with_findings(untried={"every_number": 3}))
+    assert "Inconclusive: not tried, as the budget was over (budget=...): every_number" in late
+    failing = rk.probe(FAILING, ROWS, timeout=None)
+    assert ran(failing) == () and f"Tried: {failing.calls} calls\n" in repr(failing)
+    assert verdict(failing) == "1 broken contract (high)"
 
 
 # --- the page of a terminal
@@ -94,21 +87,15 @@ def test_a_finding_has_its_sentence_the_shortest_example_and_what_to_do():
 
 
 def test_a_page_has_at_most_25_lines_of_a_terminal_however_much_was_found():
-    long = example("word " * 900 + "\n" * 30 + "<answer>7</answer>")
-    many = [
-        finding("mentioned", "high", "shotgun", component="c" * 60, examples=(long,), part="p" * 60)
-        for _ in range(9)
-    ]
+    def height(result):
+        return sum(-(-len(line) // 110) or 1 for line in repr(result).splitlines())
+
+    long = (example("word " * 900 + "\n" * 30 + "<answer>7</answer>"),)
+    many = [finding("mentioned", family="shotgun", component="c" * 60, examples=long, part="p" * 60)] * 9
     unknown = tuple(Inconclusive(f"probe {place}", "no time " * 60) for place in range(5))
-    text = repr(with_findings(*many, MINOR, inconclusive=unknown))
-    assert height(text) <= 25 and text.count("fix: ") == 2 and "\nand 3 more\n" in text
-    assert height(repr(with_findings(*many[:3], inconclusive=unknown))) <= 25
-    assert height(repr(leaked())) < 12
-
-
-def height(text):
-    """Lines in a terminal of 110 characters."""
-    return sum(-(-len(line) // 110) or 1 for line in text.splitlines())
+    result = with_findings(*many, MINOR, inconclusive=unknown)
+    assert height(result) <= 25 and repr(result).count("fix: ") == 2 and "\nand 3 more\n" in repr(result)
+    assert height(with_findings(*many[:3], inconclusive=unknown)) <= 25 and height(leaked()) < 12
 
 
 def test_all_that_was_found_is_shown_where_asked():
@@ -135,66 +122,49 @@ def test_all_that_was_found_is_shown_where_asked():
     assert "The lines that show a finding are for reward = mine()" in loaded
 
 
-def test_what_a_field_took_is_marked():
+def test_the_lines_that_show_a_finding_give_what_they_say_and_what_a_field_took_is_marked():
     (worst,) = leaked().alarms
-    assert "⟦prediction: " in rendering.finding_text(worst, LEAKY)
-    assert ">prediction</sup>" in leaked()._repr_html_()
-
-
-def test_the_lines_that_show_a_finding_give_what_they_say():
-    for item in leaked().alarms:
-        (line,) = re.findall(r"shown by: (.*)", rendering.finding_text(item, LEAKY))
-        code, _, told = line.partition("  # ")
-        assert eval(code, {"reward": LEAKY}) == pytest.approx(float(told.partition(";")[0]))
+    text = rendering.finding_text(worst, LEAKY)
+    (line,) = re.findall(r"shown by: (.*)", text)
+    code, _, told = line.partition("  # ")
+    assert eval(code, {"reward": LEAKY}) == pytest.approx(float(told.partition(";")[0]))
+    assert "⟦prediction: " in text and ">prediction</sup>" in leaked()._repr_html_()
     several = finding("depends_on_order", family="contract", evidence={"kind": "contract", "says": "differs"})
     assert 'shown by: rk.probe(reward, rollouts, only="contract")' in rendering.finding_text(several, LEAKY)
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({}, "rollout r1: earns 1; a right answer earns 1, a wrong one 0; truth '42'\n"),
-        (
-            {"rollout_id": "case one"},
-            "case one: earns 1; a right answer earns 1, a wrong one 0; truth '42'\n",
-        ),
-        ({"reward": 0.25, "said": "0.25, before 0.75"}, ": earns 0.25, before 0.75; truth '42'\n"),
-        ({"said": "changed its argument 'x'"}, ": earns 1 (changed its argument 'x'); truth '42'\n"),
-        ({"reward": float("nan"), "said": "KeyError: 'a'"}, ": no reward (KeyError: 'a'); truth '42'\n"),
-    ],
-)
-def test_what_an_example_earned_is_told_once(options, told):
-    assert told in repr(with_findings(finding(examples=(example("x", **options),))))
+EARNED = [
+    ({"rollout_id": "case one"}, "case one: earns 1; a right answer earns 1, a wrong one 0; truth '42'\n"),
+    ({"reward": 0.25, "said": "0.25, before 0.75"}, ": earns 0.25, before 0.75; truth '42'\n"),
+    ({"said": "changed its argument 'x'"}, ": earns 1 (changed its argument 'x'); truth '42'\n"),
+    ({"reward": float("nan"), "said": "KeyError: 'a'"}, ": no reward (KeyError: 'a'); truth '42'\n"),
+    ({"completion": ""}, "| (nothing)"),
+    ({"completion": " \n"}, "| (white space: ' \\n')"),
+]
 
 
-@pytest.mark.parametrize(
-    ("options", "fix"),
-    [
-        ({"code": "empty_answer", "family": "nothing_there"}, "Score 0.0 where no whole answer is found"),
-        (
-            {"code": "empty_answer", "family": "nothing_there", "component": "form"},
-            "Pay for form only behind",
-        ),
-        ({"code": "every_sibling", "family": "shotgun"}, "Compare one extracted value"),
-        (
-            {"code": "every_sibling", "family": "shotgun", "evidence": {"answers": "list"}},
-            "pay F1, not recall",
-        ),
-        ({"code": "longer", "evidence": {"truth": False}}, "Cap what length earns: rk.measure.length(full_"),
-        ({"code": "wrong_paid", "family": "calibration"}, "See how these truths are read"),
-        ({"code": "other_span", "family": "near_misses"}, "Divide by the union"),
-        ({"code": "always_errors", "family": "calibration"}, "Mend it. See what raises"),
-    ],
-)
-def test_a_fix_is_for_what_is_scored_there(options, fix):
-    assert fix in fix_for(finding(**options))
+@pytest.mark.parametrize(("options", "told"), EARNED)
+def test_what_an_example_says_and_earned_is_told_once(options, told):
+    result = with_findings(finding(examples=(example(**{"completion": "x", **options}),)))
+    assert told in repr(result)
+    assert not told.startswith("|") or told[2:].replace("'", "&#x27;") in result._repr_html_()
 
 
-@pytest.mark.parametrize(("completion", "expected"), [("", "(nothing)"), (" \n", "(white space: ' \\n')")])
-def test_a_completion_in_which_nothing_can_be_seen_is_told_in_words(completion, expected):
-    result = with_findings(finding(examples=(example(completion),)))
-    assert f"| {expected}" in repr(result)
-    assert expected.replace("'", "&#x27;") in result._repr_html_()
+FIX = [
+    ("empty_answer", "nothing_there", {}, "Score 0.0 where no whole answer is found"),
+    ("empty_answer", "nothing_there", {"component": "form"}, "Pay for form only behind"),
+    ("every_sibling", "shotgun", {}, "Compare one extracted value"),
+    ("every_sibling", "shotgun", {"evidence": {"answers": "list"}}, "pay F1, not recall"),
+    ("longer", "padding", {"evidence": {"truth": False}}, "Cap what length earns: rk.measure.length(full_"),
+    ("wrong_paid", "calibration", {}, "See how these truths are read"),
+    ("other_span", "near_misses", {}, "Divide by the union"),
+    ("always_errors", "calibration", {}, "Mend it. See what raises"),
+]
+
+
+@pytest.mark.parametrize(("code", "family", "options", "fix"), FIX)
+def test_a_fix_is_for_what_is_scored_there(code, family, options, fix):
+    assert fix in fix_for(finding(code, family=family, **options))
 
 
 def test_the_worst_come_first():
@@ -207,7 +177,7 @@ def test_the_worst_come_first():
 def test_a_reward_that_asks_for_no_truth_is_told_as_such():
     length = rk.Component("short", rk.measure.length(full_until=2, zero_from=9))
     rows = [{"prompt": f"p{n}", "completion": "word " * (n + 1)} for n in range(8)]
-    text = rk.probe(rk.Reward("short", components=[length]), rows).text(verbose=True)
+    text = rk.probe(rk.Reward("short", components=[length]), rows, timeout=None).text(verbose=True)
     assert "no truth is asked for: the best rollout 1" in text
 
 
@@ -229,18 +199,18 @@ class Tags(HTMLParser):
         self.shown += data
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        pytest.param(finding(examples=(example(HOSTILE),)), id="completion"),
-        pytest.param(finding(examples=(example(rollout_id=HOSTILE),)), id="rollout_id"),
-        pytest.param(failed(f"ValueError: {HOSTILE}"), id="error"),
-        pytest.param(finding(part=HOSTILE), id="part"),
-        pytest.param(finding(component=HOSTILE), id="component"),
-        pytest.param(finding(accepted=HOSTILE), id="reason"),
-        pytest.param(finding(severity="info", part=HOSTILE), id="information"),
-    ],
-)
+HARMFUL = {
+    "completion": finding(examples=(example(HOSTILE),)),
+    "rollout_id": finding(examples=(example(rollout_id=HOSTILE),)),
+    "error": failed(f"ValueError: {HOSTILE}"),
+    "part": finding(part=HOSTILE),
+    "component": finding(component=HOSTILE),
+    "reason": finding(accepted=HOSTILE),
+    "information": finding(severity="info", part=HOSTILE),
+}
+
+
+@pytest.mark.parametrize("item", HARMFUL.values(), ids=HARMFUL)
 def test_whatever_a_text_holds_the_page_and_the_terminal_are_safe(item):
     result = with_findings(item, inconclusive=(Inconclusive(HOSTILE, HOSTILE),))
     page = result._repr_html_()
@@ -266,51 +236,36 @@ def pays(gain, **evidence):
     return finding(component="detail", evidence={"says": "filler text", "gain": gain, **evidence})
 
 
+def order(says, **options):
+    return finding("order", evidence={"kind": "contract", "says": says}, **options)
+
+
 FAILS = {"found": 3, "tried": 40, "reason": "ValueError: no"}
+SAME = {"value": 0.5, "found": 1200, "tried": 1200, "unjudged": 0}
+HANGS = {"seconds": 5.0, "what": "brackets"}
+LEAKS = {"right": 2.5, "wrong": 1.5, "floor": 0.95, "here": 0.35, "gain": 0.4}
+ONE_LOST = {"lost": "**4**", "rollouts": 1, "unpaid": "**4** (1)"}
+ON_FOUR = "on 4 of 4 prompts"
 SENTENCES = [
-    (pays(2), "Padding pays. Filler text beat the right answer on 4 of 4 prompts. Component: detail."),
-    (pays(1), "Padding pays. Filler text earned as much as the right answer on 4 of 4 prompts."),
-    (pays(0.63), "Padding pays. Filler text closed 63 % of the gap to the right answer on 4 of 4 prompts."),
+    (pays(2), f"Padding pays. Filler text beat the right answer {ON_FOUR}. Component: detail."),
+    (pays(1), f"Padding pays. Filler text earned as much as the right answer {ON_FOUR}."),
+    (pays(0.63), f"Padding pays. Filler text closed 63 % of the gap to the right answer {ON_FOUR}."),
     (pays(1, truth=False), "earned as much as the best rollout"),
     (pays(1, knows="known"), "earned as much as a proper answer"),
     (finding("negated", family="shotgun"), "Denying the answer pays. More words"),
-    (LOSS, "A right answer loses. There was no credit for more words on 4 of 4 prompts."),
-    (finding(evidence={"kind": "fooled", "gain": 0.2}), "what real ones do on 4 of 4 prompts: 20 % of full"),
-    (
-        finding("order", part="math", evidence={"kind": "contract", "says": "is random"}),
-        "The reward is random. ",
-    ),
+    (LOSS, f"A right answer loses. There was no credit for more words {ON_FOUR}."),
+    (finding(evidence={"kind": "fooled", "gain": 0.2}), f"what real ones do {ON_FOUR}: 20 % of full"),
+    (order("is random", part="math"), "The reward is random. "),
     (finding(part="math"), "Data source: math."),
-    (
-        finding("order", component="c", evidence={"kind": "contract", "says": "differs."}),
-        "The component differs.",
-    ),
-    (
-        finding("order", component="c", evidence={"kind": "contract", "says": "Random. So."}),
-        "Random. So. Comp",
-    ),
+    (order("differs.", component="c"), "The component differs."),
+    (order("Random. So.", component="c"), "Random. So. Comp"),
     (finding("raises", evidence=FAILS), "Crashes. 3 of 40 completions raised an error: ValueError: no."),
-    (
-        finding("always_errors", evidence={**FAILS, "found": 40}),
-        "Fails on everything. All 40 completions raised an error: ValueError: no.",
-    ),
-    (
-        finding("constant", evidence={"value": 0.5, "found": 1200, "tried": 1200, "unjudged": 0}),
-        "Always 0.5. All 1,200 scored completions earned it, whatever was written: it teaches",
-    ),
-    (
-        finding("loses_notation", evidence={"lost": "**4**", "rollouts": 1, "unpaid": "**4** (1)"}),
-        "There was no credit for **4**. 1 right rollout went unpaid: **4** (1).",
-    ),
-    (
-        finding("hang", evidence={"seconds": 5.0, "what": "brackets", "length": 900}),
-        "Hangs. There was no score within 5 s for brackets. One such completion stops the training.",
-    ),
-    (finding("hang", evidence={"seconds": 5.0, "what": "brackets", "length": 90_000}), "for brackets."),
-    (
-        finding("leakage", evidence={"right": 2.5, "wrong": 1.5, "floor": 0.95, "gain": 0.35}),
-        "earned 35 % of full marks (it earned 1.5, a right one 2.5, the least paid text 0.95).",
-    ),
+    (finding("always_errors", evidence=FAILS | {"found": 40}), "Fails on everything. All 40 completions"),
+    (finding("constant", evidence=SAME), "Always 0.5. All 1,200 scored completions earned it, whatever was "),
+    (finding("loses_notation", evidence=ONE_LOST), "for **4**. 1 right rollout went unpaid: **4** (1)."),
+    (finding("hang", evidence=HANGS | {"length": 900}), "Hangs. There was no score within 5 s for br"),
+    (finding("hang", evidence=HANGS | {"length": 90_000}), "for brackets."),
+    (finding("leakage", evidence=LEAKS), "right one 2.5, the least paid text 0.95); 40 % on"),
 ]
 
 
@@ -321,42 +276,15 @@ def test_a_finding_is_told_in_plain_sentences(item, told):
     assert told.endswith("brackets.") is item.sentence.endswith("brackets.")
 
 
-def test_every_family_and_every_probe_has_a_claim_and_something_to_do_in_one_line():
+def test_every_probe_has_a_claim_and_something_to_do_in_one_line_with_primitives_that_are_there():
     for item in PROBES:
-        made = finding(item.name, family=item.family)
-        told = fix_for(made)
+        told = fix_for(finding(item.name, family=item.family))
         assert told != OTHERWISE and len(told) <= 98 and told.endswith("."), item.name
-        if item.expects in ("wrong", "mark"):
-            assert item.name in CLAIMS or item.family in CLAIMS, item.name
+        assert item.expects not in ("wrong", "mark") or {item.name, item.family} & set(CLAIMS), item.name
     assert set(FAMILIES) <= set(FIXES)
-
-
-def test_the_claims_sayings_and_fixes_are_of_codes_that_there_are():
-    room, own = Path(rendering.__file__).parent, ("sentences", "rendering")
-    source = "".join(path.read_text() for path in room.glob("*.py") if path.stem not in own)
-    known = {*FAMILIES, *(item.name for item in PROBES), *(rule.code for rule in RULES), "exploit"}
-    codes = {*FIXES, *SAYINGS, *CLAIMS} - known
-    assert [code for code in codes if f'"{code}"' not in source] == []
-
-
-def test_the_primitives_that_fixes_name_are_there():
-    named = {name for text in FIXES.values() for name in re.findall(r"\brk((?:\.\w+)+)", text)}
+    named = {name for text in FIXES.values() for name in re.findall(r"\brk\.((?:\w+\.)*\w+)", text)}
     assert len(named) > 12
     for path in named:
         place = rk
-        for name in path.strip(".").split("."):
+        for name in path.split("."):
             place = getattr(place, name)
-
-
-@pytest.mark.parametrize("code", ["mentioned", "several_marks"])
-def test_what_a_fix_proposes_closes_the_hole(code):
-    tag, correct = rk.extract.tag("answer"), rk.Component("right", rk.verify.numbers_equal)
-    assert rk.probe(rk.Reward("mended", {"prediction": tag}, [correct]), ROWS, only=[code]).alarms == ()
-    assert "rk.extract.tag(" in fix_for(finding(code, family="shotgun"))
-
-
-def test_a_reward_that_is_mended_passes_the_cases_of_the_holes_of_the_one_it_replaces():
-    flawed, mended = (rk.load_reward(f"gallery:arithmetic{name}") for name in (".flawed", ""))
-    cases = rk.load_cases(rk.probe(flawed, "gallery:arithmetic", only="padding").cases)
-    assert len(cases) == 3 and rk.check(flawed, cases).failed == 3
-    assert rk.check(mended, cases).misses == ()

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit.probes.search.completions import CLOSING, LISTS, MARK, MARKS, OPENING, WRONG, Segment, filled
@@ -35,6 +35,7 @@ def segments(*texts):
 
 
 NOISE = segments("It is read once more.\n", "Score: 10", " so ")
+FILLED = OPENING + WRONG[2] + CLOSING
 SMALLEST = [
     ("one segment of many", "because", (*NOISE, *segments("so", "because", "thus"), *NOISE), "because"),
     ("two far apart", "a.*z", (*NOISE, *segments("a", "b", "c", "z"), *NOISE), "az"),
@@ -44,43 +45,31 @@ SMALLEST = [
     ("words of a sentence", "again", segments("read it all once again now"), "again"),
     ("signs of a word", "e.*e", segments("Verdict: CORRECT, yes indeed"), "ee"),
     ("a line break that is needed", "a\nb", segments("x", "a", "\n", "b", " y"), "a\nb"),
-    ("an answer in its mark", "<.*17</.*>", (*NOISE, *segments(OPENING + WRONG[2] + CLOSING, MARK)),
-     "<answer>17</answer>"),
+    ("an answer in its mark", "<.*17</.*>", (*NOISE, *segments(FILLED, MARK)), "<answer>17</answer>"),
     ("an empty mark", "</answer>", (*segments(MARK), *NOISE), "</answer>"),
     ("a list with the right answer", r"\D42\D", segments(f"So {[*LISTS][2]}"), "17 42 95"),
     ("a list in marks", r"\D42\D", segments(MARKS), "17 42 95"),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "record", "smallest"), [row[1:] for row in SMALLEST], ids=[r[0] for r in SMALLEST]
-)
-def test_the_smallest_form_is_found(pattern, record, smallest):
+@pytest.mark.parametrize(("what", "pattern", "record", "smallest"), SMALLEST)
+def test_the_smallest_form_is_found(what, pattern, record, smallest):
     assert shrink(record, re.compile(pattern, re.DOTALL).search)[0] == smallest
 
 
-def test_a_record_of_which_nothing_can_be_left_out_stays_as_it_is():
-    smallest, tried = shrink(segments("a", "b", "c"), "abc".__eq__)
-    assert smallest == "abc" and len(tried) > 4
-
-
-def test_with_few_calls_it_is_smaller_and_holds_and_without_any_as_it_was():
+def test_what_holds_with_nothing_left_out_or_without_calls_stays_and_with_few_calls_it_is_smaller():
+    assert shrink(segments("a", "b", "c"), "abc".__eq__)[0] == "abc"
     record = (*NOISE, *segments("so", "because", "thus"), Segment("filler ", 300))
     smallest, tried = shrink(record, re.compile("because").search, calls=15)
     assert len(tried) == 15
     assert "because" in smallest and len(smallest) < len(filled(record, SUBJECT)) / 2
     assert shrink(record, re.compile("because").search, calls=0)[0] == filled(record, SUBJECT)
-
-
-def test_repeats_are_halved_and_not_counted_down():
-    _, tried = shrink((Segment("<t>", 200),), lambda text: text.count("<t>") >= 77)
-    assert len(tried) < 40
+    assert len(shrink((Segment("<t>", 200),), lambda text: text.count("<t>") >= 77)[1]) < 40  # halved
 
 
 RECORDS = st.lists(st.builds(Segment, st.text("ab <>", max_size=5), st.integers(1, 3)), max_size=6).map(tuple)
 
 
-@settings(max_examples=60, deadline=None)
 @given(RECORDS, st.integers(0, 5), st.integers(0, 5))
 def test_no_sign_is_left_that_can_be_left_out(record, least_a, least_b):
     def holds(text):

@@ -5,6 +5,7 @@ import math
 import re
 import time
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ import rewardkit as rk
 from rewardkit.cli.output import plain
 from rewardkit.probes.suspects.rightness import rightness
 from rewardkit.probes.suspects.suspect import suspect
-from rewardkit.probes.suspects.suspicion import Contrast
 
 
 def listed(completion, ground_truth):
@@ -31,6 +31,10 @@ def no_zero(completion, ground_truth):
     return exact(completion, ground_truth) and "0" not in ground_truth
 
 
+def one(function, name="one", component="", **options):
+    return rk.Reward(name, components=[rk.Component(component or name, function, **options)])
+
+
 FLAWED = rk.Reward(
     "flawed",
     components=[
@@ -39,9 +43,9 @@ FLAWED = rk.Reward(
         rk.Component("brief", rk.measure.length(full_until=3, zero_from=30), weight=-0.2),
     ],
 )
-STRICT = rk.Reward("strict", components=[rk.Component("exact", exact)])
-TOO_STRICT = rk.Reward("too strict", components=[rk.Component("exact", no_zero)])
-EVERY = "<answer>0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20</answer>"
+STRICT, TOO_STRICT = one(exact, "strict", "exact"), one(no_zero, "too strict", "exact")
+ALL, NOTHING = one(lambda completion: 1.0), one(lambda completion: 0.0, "none")
+EVERY = f"<answer>{' '.join(map(str, range(21)))}</answer>"
 
 
 def made(prompts=40, since=10):
@@ -49,29 +53,24 @@ def made(prompts=40, since=10):
     rows = []
     for prompt in range(prompts):
         step, truth, hard = prompt // 2, str(prompt % 10), prompt % 2
-        answers = [truth, truth, "99", "98"]
-        for place, answer in enumerate(answers):
+        for place, answer in enumerate([truth, truth, "99", "98"]):
             exploits = bool(hard) and step >= since and place == 3
             text = EVERY if exploits else f"It is {answer}, as I see it. <answer>{answer}</answer>"
-            rows.append(
-                {
-                    "rollout_id": f"{prompt}-{place}",
-                    "prompt_id": f"p{prompt}",
-                    "step": step,
-                    "task": "hard" if hard else "easy",
-                    "colour": ["red", "blue"][place % 2],
-                    "completion": text,
-                    "ground_truth": truth,
-                    "is_right": place < 2,
-                    "planted": exploits,
-                }
-            )
+            row = {"rollout_id": f"{prompt}-{place}", "prompt_id": f"p{prompt}", "step": step}
+            row |= {"task": "hard" if hard else "easy", "colour": ["red", "blue"][place % 2]}
+            row |= {"completion": text, "ground_truth": truth, "is_right": place < 2, "planted": exploits}
+            rows.append(row)
     return rows
+
+
+@cache
+def scored(reward):
+    return rk.score(reward, made())
 
 
 @pytest.fixture(scope="module")
 def scores():
-    return rk.score(FLAWED, made())
+    return scored(FLAWED)
 
 
 @pytest.fixture(scope="module")
@@ -79,79 +78,71 @@ def found(scores):
     return suspect(scores, like="39-3", label="is_right", patched=STRICT)
 
 
-def test_what_is_like_one_is_what_was_planted(scores, found):
-    planted = scores.table["planted"].to_numpy(dtype=bool)
-    assert np.array_equal(found.found, planted)
-    assert (len(found), found.prompts) == (10, 10)
-    assert found.share == 10 / 160
+def test_what_is_like_one_is_what_was_planted_since_when_and_which_are_the_clearest(scores, found):
+    assert np.array_equal(found.found, scores.table["planted"].to_numpy(dtype=bool))
+    assert (len(found), found.prompts, found.share, found.first_step) == (10, 10, 10 / 160, 10)
     assert found.interval[0] < found.share < found.interval[1]
+    assert found.steps["share"].tolist() == [0.0] * 10 + [1 / 8] * 10
+    assert "First in step 10, of steps 0 to 19; they are 12 % of the last." in found.sentences
+    assert found.clearest["rollout_id"].iloc[0] in {f"{prompt}-3" for prompt in range(21, 40, 2)}
+    assert found.clearest["likeness"].iloc[0] == pytest.approx(1)
+    of_pattern = suspect(scores, pattern="<answer>").clearest
+    assert of_pattern["advantage"].is_monotonic_decreasing
+    assert len(set(of_pattern["rollout_id"].str.partition("-")[0])) == len(of_pattern) == 5
 
 
-@pytest.mark.parametrize(
-    "sought",
-    [
-        pytest.param({"pattern": r"<answer>(\d+ ){5}"}, id="pattern"),
-        pytest.param({"pattern": re.compile(r"(?i)<ANSWER>(\d+ ){5}")}, id="compiled by re"),
-        pytest.param({"pattern": regex.compile(r"<ANSWER>(\d+ ){5}", regex.I)}, id="compiled by regex"),
-        pytest.param({"predicate": lambda completion: completion == EVERY}, id="predicate"),
-        pytest.param({"predicate": lambda listed, is_right: listed == 1 and not is_right}, id="by a score"),
-        pytest.param({"predicate": lambda reward, place="", *, planted: reward > 1 and planted}, id="reward"),
-        pytest.param({"predicate": lambda rollout: rollout["planted"]}, id="of the whole row"),
-        pytest.param({"predicate": lambda planted: np.bool_(planted), "timeout": 5.0}, id="under a limit"),
-    ],
-)
+SOUGHT = {
+    "pattern": {"pattern": r"<answer>(\d+ ){5}"},
+    "compiled by re": {"pattern": re.compile(r"(?i)<ANSWER>(\d+ ){5}")},
+    "compiled by regex": {"pattern": regex.compile(r"<ANSWER>(\d+ ){5}", regex.I)},
+    "by a score": {"predicate": lambda listed, is_right: listed == 1 and not is_right},
+    "by the reward": {"predicate": lambda reward, place="", *, planted: reward > 1 and planted},
+    "by the whole row": {"predicate": lambda rollout: rollout["planted"]},
+    "under a limit": {"predicate": lambda planted: np.bool_(planted), "timeout": 5.0},
+}
+
+
+@pytest.mark.parametrize("sought", SOUGHT.values(), ids=SOUGHT)
 def test_a_pattern_and_a_predicate_find_them_too(scores, found, sought):
     assert np.array_equal(suspect(scores, **sought).found, found.found)
 
 
-PAID = "They earn more than the rest: mean advantage +0.622, mean reward 1.43"
-RIGHT = "0 % of them are right by 'is_right', 53 % of the rest."
+LIKE, LABEL, WHOLE = {"like": "39-3"}, {"label": "is_right"}, {"pattern": "<answer>"}
+RIGHTS, HARD = {"predicate": lambda is_right: is_right}, {"predicate": lambda task: task == "hard"}
+FLAGS, NONE = {"pattern": re.compile("a.b", re.I | re.S)}, {"pattern": "no such"}
+VERDICTS = [
+    (FLAWED, LIKE | LABEL, "paid", "They earn more than the rest: mean advantage +0.622, mean reward 1.43"),
+    (FLAWED, LIKE | LABEL, "paid", "0 % of them are right by 'is_right', 53 % of the rest."),
+    (FLAWED, LIKE, "paid", "To do: fix 'listed', then try the fixed"),
+    (STRICT, LIKE, "not paid", "To do: nothing pays them here"),
+    (STRICT, {"pattern": "see it", "by": "colour"}, "paid", ""),
+    (FLAWED, {"pattern": ">9[89]<"} | LABEL, "not paid", ""),
+    (FLAWED, HARD, "unclear", "It is not clear whether they earn more"),
+    (STRICT, RIGHTS | LABEL, "paid", "To do: read them first; they are right as often as the rest."),
+    (FLAWED, WHOLE | LABEL, "unclear", "There is no rest to compare them with"),
+    (FLAWED, NONE, "none", "No suspects: none of 160 completions match the pattern 'no such'."),
+    (
+        STRICT,
+        {"pattern": "99"} | LABEL,
+        "not paid",
+        "The label 'is_right' says what the component 'exact' says.",
+    ),
+    (FLAWED, FLAGS, "none", "match the pattern '(?is)a.b'"),
+    (FLAWED, {"like": "39-0"}, "not paid", "Nothing of the form of '39-0' is rare: 20 %"),
+]
 
 
-@pytest.mark.parametrize(
-    ("reward", "options", "verdict", "said"),
-    [
-        pytest.param(FLAWED, {"like": "39-3", "label": "is_right"}, "paid", [PAID, RIGHT], id="paid"),
-        pytest.param(FLAWED, {"like": "39-3"}, "paid", ["To do: fix 'listed', then try the fixed"], id="fix"),
-        pytest.param(STRICT, {"like": "39-3"}, "not paid", ["To do: nothing pays them here"], id="not paid"),
-        pytest.param(STRICT, {"pattern": "see it", "by": "colour"}, "paid", [], id="most"),
-        pytest.param(FLAWED, {"pattern": ">9[89]<", "label": "is_right"}, "not paid", [], id="wrong ones"),
-        pytest.param(FLAWED, {"predicate": lambda task: task == "hard"}, "unclear",
-                     ["It is not clear whether they earn more"], id="unclear"),
-        pytest.param(STRICT, {"predicate": lambda is_right: is_right, "label": "is_right"}, "paid",
-                     ["To do: read them first; they are right as often as the rest."], id="right ones"),
-        pytest.param(FLAWED, {"pattern": "<answer>", "label": "is_right"}, "unclear",
-                     ["There is no rest to compare them with", "50 % of them are right"], id="all"),
-        pytest.param(FLAWED, {"pattern": "no such"}, "none",
-                     ["No suspects: none of 160 completions match the pattern 'no such'."], id="none"),
-        pytest.param(STRICT, {"pattern": "99", "label": "is_right"}, "not paid",
-                     ["The label 'is_right' says what the component 'exact' says."], id="paid by a label"),
-        pytest.param(FLAWED, {"pattern": re.compile("a.b", re.I | re.S)}, "none",
-                     ["match the pattern '(?is)a.b'"], id="flags"),
-        pytest.param(FLAWED, {"like": "39-0"}, "not paid", ["Nothing of the form of '39-0' is rare: 20 %"],
-                     id="common"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reward", "options", "verdict", "said"), VERDICTS)
 def test_the_verdict_and_what_is_said_and_to_do(reward, options, verdict, said):
-    found = suspect(rk.score(reward, made()), **options)
+    found = suspect(scored(reward), **options)
     text = repr(found)
-    assert found.verdict == found.record()["verdict"] == verdict
-    assert all(sentence in text for sentence in said), text
+    assert found.verdict == found.record()["verdict"] == verdict and said in text, text
     assert "nan" not in text and len(text.splitlines()) <= 25
     assert json.dumps(plain(found.record())) and found._repr_html_()
 
 
-def test_the_first_step_and_the_share_by_step(found):
-    assert found.first_step == 10
-    assert found.steps["step"].tolist() == list(range(20))
-    assert found.steps["share"].tolist() == [0.0] * 10 + [1 / 8] * 10
-    assert "First in step 10, of steps 0 to 19; they are 12 % of the last." in found.sentences
-
-
 def test_a_slice_in_which_they_are_is_told_and_one_that_has_its_share_is_not(scores):
-    rows = made(prompts=80, since=0)
-    for at, row in enumerate(rows):
-        row["half"] = "first" if at // 8 % 2 else "second"
+    rows = [row | {"half": at // 8 % 2} for at, row in enumerate(made(prompts=80, since=0))]
     found = suspect(rk.score(FLAWED, rows), pattern=r"<answer>(\d+ ){5}")
     told = {(item.column, item.value): item for item in found.slices}
     hard = told["task", "hard"]
@@ -160,155 +151,108 @@ def test_a_slice_in_which_they_are_is_told_and_one_that_has_its_share_is_not(sco
     assert told["task", "easy"].contrast.difference == -0.25
     assert "half" not in {column for column, _ in told}
     assert "task=hard" in repr(found) and "task=easy" not in repr(found)  # which follows
+    few, many = (
+        suspect(scores, pattern="<answer>0 ", by=by) for by in ("task", ["task", "colour", "ground_truth"])
+    )
+    (low, high), (lower, higher) = (
+        next(item for item in found.slices if item.value == "hard").contrast.interval for found in (few, many)
+    )  # the level is divided by their number
+    assert few.looked_at == 2 < many.looked_at and lower < low and higher > high
 
 
 def test_a_column_of_many_values_or_of_few_prompts_is_no_slice_unasked():
     rows = made(prompts=400)
     for at, row in enumerate(rows):
         row |= {"many": f"{at % 31}", "few": "yes" if at < 4 * 9 else "no", "ten": at < 4 * 10}
-    scored = rk.score(FLAWED, rows)
     unasked = suspect(rk.score(FLAWED, made(prompts=400)), pattern="<answer>0 ").looked_at
-    assert suspect(scored, pattern="<answer>0 ").looked_at == unasked + 2  # both values of ten
-    assert suspect(scored, pattern="<answer>0 ", by="many").looked_at == 31
-    assert suspect(scored, pattern="<answer>0 ", by="few").looked_at == 0
+    scores = rk.score(FLAWED, rows)
+    for options, looked_at in (({}, unasked + 2), ({"by": "many"}, 31), ({"by": "few"}, 0)):
+        assert suspect(scores, pattern="<answer>0 ", **options).looked_at == looked_at  # both values of ten
 
 
-def test_the_level_of_a_slice_is_divided_by_their_number(scores):
-    one = suspect(scores, pattern="<answer>0 ", by="task")
-    many = suspect(scores, pattern="<answer>0 ", by=["task", "colour", "ground_truth"])
-    widths = [
-        next(item for item in found.slices if item.value == "hard").contrast.interval for found in (one, many)
-    ]
-    assert one.looked_at == 2 < many.looked_at
-    assert widths[1][0] < widths[0][0] and widths[1][1] > widths[0][1]
-
-
-def test_the_advantage_and_reward_are_means_of_both_sides(scores, found):
+def test_advantage_and_reward_are_means_of_both_sides_and_what_components_pay_adds_up_to_them(scores, found):
     (view,) = rk.diagnose(scores).views
     planted = scores.table["planted"].to_numpy(dtype=bool)
     for contrast, values in ((found.advantage, view.advantages), (found.rewards, scores.rewards)):
         assert contrast.found == pytest.approx(values[planted].mean())
         assert contrast.rest == pytest.approx(values[~planted].mean())
         assert contrast.interval[0] <= contrast.difference <= contrast.interval[1]
-    assert found.advantage.difference > 0
-    other = suspect(scores, like="39-3", training={"scale_rewards": "none"})
-    assert other.advantage.found == pytest.approx(other.rewards.found - group_mean(scores, planted))
-
-
-def group_mean(scores, rows):
-    """Mean over rows of the mean reward of their groups."""
     means = np.bincount(scores.groups, scores.rewards) / np.bincount(scores.groups)
-    return means[scores.groups][rows].mean()
-
-
-def test_what_components_pay_adds_up_to_the_reward_above_the_group(scores, found):
-    planted = scores.table["planted"].to_numpy(dtype=bool)
-    assert sum(item.pays for item in found.paid) == pytest.approx(
-        found.rewards.found - group_mean(scores, planted)
-    )
+    above = found.rewards.found - means[scores.groups][planted].mean()
+    other = suspect(scores, like="39-3", training={"scale_rewards": "none"})
+    assert found.advantage.difference > 0 and other.advantage.found == pytest.approx(above)
+    assert sum(item.pays for item in found.paid) == pytest.approx(above)
     sizes = [abs(item.pays) for item in found.paid]
     assert sizes == sorted(sizes, reverse=True)
-    by_name = {item.component: item for item in found.paid}
-    assert by_name["listed"].pays == pytest.approx(1 - 3 / 4)  # two others are right, one is not
-    assert by_name["listed"].scores.found == 1.0
-    assert by_name["tags"].pays == 0.0
+    pays = {item.component: item.pays for item in found.paid}
+    assert pays["listed"] == pytest.approx(1 - 3 / 4)  # two others are right, one is not
+    assert pays["tags"] == 0.0
+    route = rk.score(rk.Route("task", {"hard": FLAWED, "easy": STRICT}), made())
+    pays = {item.component: item.pays for item in suspect(route, like="39-3").paid}
+    assert pays["exact"] == 0 and pays["listed"] == pytest.approx(1 / 4)
 
 
 @pytest.mark.parametrize(
     ("options", "training"),
     [
-        pytest.param({"aggregation": "product"}, None, id="product"),
-        pytest.param({"aggregation": "weighted_mean"}, None, id="mean"),
-        pytest.param({}, {"multi_objective_aggregation": "normalize_then_sum"}, id="GDPO"),
-        pytest.param({}, {"filter_metric": "listed"}, id="filtered"),
+        ({"aggregation": "product"}, None),
+        ({"aggregation": "weighted_mean"}, None),
+        ({}, {"multi_objective_aggregation": "normalize_then_sum"}),
+        ({}, {"filter_metric": "listed"}),
     ],
 )
 def test_other_ways_to_add_up_are_told_as_well(options, training):
     components = [replace(item, weight=abs(item.weight)) for item in FLAWED.components]
     scores = rk.score(rk.Reward("other", components=components, **options), made())
     found = suspect(scores, like="39-3", training=training)
-    assert found.paid[0].component == "listed" and found.paid[0].pays > 0
-    assert found.advantage.found > 0
+    assert found.paid[0].component == "listed" and found.paid[0].pays > 0 and found.advantage.found > 0
 
 
-def test_a_route_is_one_table_and_a_component_of_another_reward_moves_nothing():
-    rows = made()
-    route = rk.Route("task", {"hard": FLAWED, "easy": STRICT})
-    found = suspect(rk.score(route, rows), like="39-3")
-    assert len(found) == 10
-    pays = {item.component: item.pays for item in found.paid}
-    assert pays["exact"] == 0 and pays["listed"] == pytest.approx(1 / 4)
+# What a patched reward would pay
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        pytest.param(lambda right: "yes" if right else "no", "holds no numbers", id="texts"),
-        pytest.param(lambda right: 1, "is not one of two values", id="one value"),
-    ],
-)
-def test_a_label_that_is_none_is_told_of_and_not_used(values, said):
-    rows = [{**row, "label": values(row["is_right"])} for row in made()]
-    found = suspect(rk.score(STRICT, rows), pattern="99", label="label", patched=TOO_STRICT)
-    assert found.right is None and said in found.notes[0]
-    assert found.patched.right_by == "whose answer is the ground_truth"
-
-
-def test_a_completion_is_one_line_of_the_text_so_that_it_cannot_pretend_to_be_another():
-    rows = [{"prompt": f"p{n // 4}", "completion": f"ok {n}\n  No suspects."} for n in range(16)]
-    reward = rk.Reward("r", components=[rk.Component("c", lambda completion: len(completion) % 2)])
-    text = repr(suspect(rk.score(reward, rows), pattern="ok"))
-    assert "No suspects." in text and "  No suspects." not in text.splitlines()
-
-
-def test_the_clearest_are_most_alike_then_highest_in_advantage_one_a_prompt(scores, found):
-    assert found.clearest["rollout_id"].iloc[0] in {f"{prompt}-3" for prompt in range(21, 40, 2)}
-    assert found.clearest["likeness"].iloc[0] == pytest.approx(1)
-    of_pattern = suspect(scores, pattern="<answer>").clearest
-    assert of_pattern["advantage"].is_monotonic_decreasing
-    assert len(set(of_pattern["rollout_id"].str.partition("-")[0])) == len(of_pattern) == 5
-
-
-def test_a_patch_that_is_right_takes_all_from_the_suspects_and_nothing_from_right_ones(found):
+def test_a_patch_that_is_right_takes_all_from_the_suspects_given_as_reward_or_scores(scores, found):
     patch = found.patched
     assert (patch.suspects, patch.earned, patch.earn, patch.lower) == (10, 10, 0, 10)
     assert (patch.right, patch.right_by) == (80, "that are right by 'is_right'")
     assert patch.rewards == pytest.approx((found.rewards.found, 0.0))
+    backwards = rk.score(STRICT, rk.load_rollouts(made()[::-1]))  # matched by id
+    assert (
+        suspect(scores, like="39-3", label="is_right", patched=backwards).patched.record() == patch.record()
+    )
+    tags = rk.Component("tags", rk.measure.tags("answer"))
+    gated = replace(STRICT, components=[*STRICT.components, tags], gate=rk.gate("exact", at_least=1.0))
+    passes, whole = (suspect(scores, like="39-3", patched=one).patched for one in (gated, scored(gated)))
+    assert json.dumps(plain(passes.record())) == json.dumps(plain(whole.record()))
 
 
-def test_a_patch_may_be_given_as_scores_and_is_matched_by_id(scores, found):
-    backwards = rk.load_rollouts(made()[::-1])
-    other = suspect(scores, like="39-3", label="is_right", patched=rk.score(STRICT, backwards)).patched
-    assert other.record() == found.patched.record()
+PATCHES = {
+    "another scale": (lambda right, truth: 0.1 * right, 0),
+    "another zero": (lambda right, truth: right - 3.0, 0),
+    "a bonus for others": (lambda right, truth: right + 0.4 * (truth == "7"), 0),
+    "a loss on a larger scale": (lambda right, truth: 10.0 * (right and truth != "0") + 5.0, 8),
+    "nothing for all": (lambda right, truth: 0.0, 80),
+    "the same for all": (lambda right, truth: 1.0, 80),
+    "the reverse": (lambda right, truth: 1.0 - right, 80),
+    "an error": (lambda right, truth: 1 / 0, 80),
+}
 
 
-def same(reward):
-    return lambda completion, ground_truth: reward(exact(completion, ground_truth))
-
-
-@pytest.mark.parametrize(
-    ("patch", "lost"),
-    [
-        pytest.param(lambda right: 0.1 * right, 0, id="another scale"),
-        pytest.param(lambda right: right - 3.0, 0, id="another zero"),
-        pytest.param(lambda right: 1.0 * right, 0, id="the same"),
-        pytest.param(lambda right: 0.0, 80, id="nothing for all"),
-        pytest.param(lambda right: 1.0, 80, id="the same for all"),
-        pytest.param(lambda right: 1.0 - right, 80, id="the reverse"),
-        pytest.param(lambda right: 1 / 0, 80, id="an error"),
-    ],
-)
+@pytest.mark.parametrize(("patch", "lost"), PATCHES.values(), ids=PATCHES)
 def test_another_scale_is_no_loss_and_another_order_is(patch, lost):
-    reward = rk.Reward("patch", components=[rk.Component("patch", same(patch), range=None)])
-    assert len(suspect(rk.score(STRICT, made()), pattern="99", patched=reward).patched.lost) == lost
+    def patched(completion, ground_truth):
+        return patch(exact(completion, ground_truth), ground_truth)
+
+    found = suspect(scored(STRICT), pattern="99", patched=one(patched, "patch", range=None))
+    assert len(found.patched.lost) == lost
 
 
-def without_truth(rows):
-    return [{name: value for name, value in row.items() if name != "ground_truth"} for row in rows]
+def without(name):
+    return [{key: value for key, value in row.items() if key != name} for row in made()]
 
 
-def in_words(rows):
-    return [{**row, "ground_truth": {"solution": row["ground_truth"]}} for row in rows]
+def in_words():
+    return [{**row, "ground_truth": {"solution": row["ground_truth"]}} for row in made()]
 
 
 def graded(completion):
@@ -320,26 +264,91 @@ def seen(completion):
     return "see" in completion
 
 
-GRADED, SEEN = rk.Component("graded", graded), rk.Component("seen", seen)
-PRIMARY = replace(GRADED, primary=True)
+KNOWN = {
+    "truth": (made(), one(graded, "graded"), "whose answer is the ground_truth", 80),
+    "two levels": (in_words(), one(seen, "seen"), "with full marks of 'seen'", 150),
+    "no truth": (without("ground_truth"), one(seen, "seen"), "with full marks of 'seen'", 150),
+    "primary": (
+        without("ground_truth"),
+        one(graded, "graded", primary=True),
+        "with full marks of 'graded'",
+        78,
+    ),
+    "else": (without("ground_truth"), one(graded, "graded"), "that earned more than their siblings", 70),
+}
 
 
-@pytest.mark.parametrize(
-    ("rows", "component", "right_by", "right"),
-    [
-        pytest.param(made(), GRADED, "whose answer is the ground_truth", 80, id="truth"),
-        pytest.param(in_words(made()), SEEN, "with full marks of 'seen'", 150, id="two levels"),
-        pytest.param(without_truth(made()), SEEN, "with full marks of 'seen'", 150, id="no truth"),
-        pytest.param(without_truth(made()), PRIMARY, "with full marks of 'graded'", 78, id="primary"),
-        pytest.param(without_truth(made()), GRADED, "that earned more than their siblings", 70, id="else"),
-    ],
-)
-def test_without_a_label_what_is_right_is_known_by(rows, component, right_by, right):
-    scores = rk.score(rk.Reward("one", components=[component]), rows)
-    found = suspect(scores, pattern="<answer>0 ", patched=rk.Reward("other", components=[component]))
+@pytest.mark.parametrize(("rows", "reward", "right_by", "right"), KNOWN.values(), ids=KNOWN)
+def test_without_a_label_what_is_right_is_known_by(rows, reward, right_by, right):
+    found = suspect(rk.score(reward, rows), pattern="<answer>0 ", patched=replace(reward, name="other"))
     assert (found.patched.right_by, found.patched.right) == (right_by, right)
     assert found.patched.lost.empty
     assert any("give a label" in note for note in found.notes) == ("ground_truth" not in right_by)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"), [(["no", "yes"], "holds no numbers"), ([1, 1], "is not one of two values")]
+)
+def test_a_label_that_is_none_is_told_of_and_not_used(values, said):
+    rows = [{**row, "label": values[row["is_right"]]} for row in made()]
+    found = suspect(rk.score(STRICT, rows), pattern="99", label="label", patched=TOO_STRICT)
+    assert found.right is None and said in found.notes[0]
+    assert found.patched.right_by == "whose answer is the ground_truth"
+
+
+def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose_those_pushed_down_first():
+    found = suspect(scored(STRICT), like="39-3", patched=TOO_STRICT)
+    patch, text = found.patched, repr(found)
+    zero = {f"{prompt}-{place}" for prompt in range(0, 40, 10) for place in (0, 1)}
+    assert set(patch.lost["rollout_id"]) == zero and patch.pushed_down == len(zero)
+    row = patch.lost.iloc[0]
+    assert (row["reward"], row["patched"]) == (1.0, 0.0) and row["advantage"] > 0 >= row["patched advantage"]
+    assert "8 of 80 other completions whose answer is the ground_truth (10 %) lose under 'too strict'" in text
+    assert "To do: mend 'too strict': 8 right completions that lose." in text
+    assert "Others that lose (3 of 8):" in text and len(text.splitlines()) <= 25
+    rows = [row for row in made() if row["ground_truth"] != "0" or row["is_right"]]  # there all are right
+    patch = suspect(rk.score(STRICT, rows), pattern="99", patched=TOO_STRICT).patched
+    assert (len(patch.lost), patch.pushed_down) == (8, 0)
+
+
+def test_those_that_no_longer_earn_come_first_then_those_that_lose_most():
+    def uneven(completion, ground_truth):
+        """Takes most from the right answer 1, and puts wrong ones above the right answer 0."""
+        right = exact(completion, ground_truth)
+        return {"0": 0.5 if right else 1.0, "1": 0.0, "2": 1.0}.get(ground_truth, float(right))
+
+    rows = [row for row in made() if row["ground_truth"] not in "12" or row["is_right"]]
+    lost = suspect(rk.score(STRICT, rows), pattern="99", patched=one(uneven, "uneven")).patched.lost
+    assert lost["pushed down"].tolist() == [True] * 8 + [False] * 8
+    assert lost["patched"].tolist() == [0.5] * 8 + [0.0] * 8
+
+
+def test_right_suspects_that_lose_are_told_apart_and_are_nobody_where_the_reward_itself_says_right():
+    found = suspect(scored(STRICT), pattern="see it", label="is_right", patched=TOO_STRICT)
+    patch = found.patched
+    assert (patch.suspects, patch.right, len(patch.lost)) == (150, 0, 0)
+    assert (patch.right_suspects, len(patch.lost_suspects)) == (80, 8)
+    assert "There are no other completions that are right by 'is_right'." in patch.sentences
+    assert "Right suspects that lose" in found._repr_html_()
+    alone = suspect(rk.score(STRICT, in_words()), pattern="see it", patched=NOTHING)
+    assert alone.patched.right_suspects == 0
+
+
+def below(completion, ground_truth):
+    """Judges the prompts below the truth 5 only."""
+    return exact(completion, ground_truth) if ground_truth < "5" else None
+
+
+@pytest.mark.parametrize(
+    ("function", "judged", "said"),
+    [(lambda completion: 1 / 0, 0, "error: ZeroDivisionError"), (below, 80, "abstained: returned None")],
+)
+def test_what_a_patch_does_not_judge_is_told_with_the_reason(scores, function, judged, said):
+    found = suspect(scores, like="39-3", patched=one(function, "mended", "exact"), label="is_right")
+    told = f"'mended' does not judge {160 - judged} of 160 completions (most often: component 'exact', {said}"
+    assert found.patched.sentences[0].startswith(told)
+    assert (found.patched.judged, len(found.patched.sentences)) == (judged, 3 if judged else 1)
+    assert json.dumps(plain(found.record())) and "nan" not in repr(found)
 
 
 def slowly(completion):
@@ -352,121 +361,27 @@ def endlessly(completion):
         pass
 
 
-def below(completion, ground_truth):
-    """Judges the prompts below the truth 5 only."""
-    return exact(completion, ground_truth) if ground_truth < "5" else None
-
-
-def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose_those_pushed_down_first():
-    found = suspect(rk.score(STRICT, made()), like="39-3", patched=TOO_STRICT)
-    patch, text = found.patched, repr(found)
-    zero = {f"{prompt}-{place}" for prompt in range(0, 40, 10) for place in (0, 1)}
-    assert set(patch.lost["rollout_id"]) == zero and patch.pushed_down == len(zero)
-    row = patch.lost.iloc[0]
-    assert (row["reward"], row["patched"]) == (1.0, 0.0)
-    assert row["advantage"] > 0 >= row["patched advantage"]
-    assert "8 of 80 other completions whose answer is the ground_truth (10 %) lose under 'too strict'" in text
-    assert "To do: mend 'too strict': 8 right completions that lose." in text
-    assert "Others that lose (3 of 8):" in text and len(text.splitlines()) <= 25
-
-
-def test_right_suspects_that_lose_are_told_apart_and_are_nobody_where_the_reward_itself_says_right():
-    found = suspect(rk.score(STRICT, made()), pattern="see it", label="is_right", patched=TOO_STRICT)
-    patch = found.patched
-    assert (patch.suspects, patch.right, len(patch.lost)) == (150, 0, 0)
-    assert (patch.right_suspects, len(patch.lost_suspects)) == (80, 8)
-    assert "There are no other completions that are right by 'is_right'." in patch.sentences
-    assert "Right suspects that lose" in found._repr_html_()
-    none = rk.Reward("none", components=[rk.Component("none", lambda completion: 0.0)])
-    alone = suspect(rk.score(STRICT, in_words(made())), pattern="see it", patched=none)
-    assert alone.patched.right_suspects == 0
-
-
-@pytest.mark.parametrize(
-    ("patch", "lost"),
-    [
-        pytest.param(lambda c, t: 10.0 * no_zero(c, t) + 5.0, 8, id="a loss on a larger scale"),
-        pytest.param(lambda c, t: exact(c, t) + 0.4 * (t == "7"), 0, id="a bonus for others"),
-    ],
-)
-def test_a_loss_is_one_of_rank(patch, lost):
-    reward = rk.Reward("patch", components=[rk.Component("patch", lambda completion, ground_truth: float(
-        patch(completion, ground_truth)), range=None)])  # fmt: skip
-    assert len(suspect(rk.score(STRICT, made()), pattern="99", patched=reward).patched.lost) == lost
-
-
-def uneven(completion, ground_truth):
-    """Takes most from the right answer 1, and puts wrong ones above the right answer 0."""
-    right = exact(completion, ground_truth)
-    return {"0": 0.5 if right else 1.0, "1": 0.0, "2": 1.0}.get(ground_truth, float(right))
-
-
-def test_those_that_no_longer_earn_come_first_then_those_that_lose_most():
-    rows = [row for row in made() if row["ground_truth"] not in "12" or row["is_right"]]
-    patch = rk.Reward("uneven", components=[rk.Component("uneven", uneven)])
-    lost = suspect(rk.score(STRICT, rows), pattern="99", patched=patch).patched.lost
-    assert lost["pushed down"].tolist() == [True] * 8 + [False] * 8
-    assert lost["patched"].tolist() == [0.5] * 8 + [0.0] * 8
-
-
-def test_a_difference_that_is_a_rounding_error_is_unclear():
-    assert Contrast(1.0, 1.0, (1e-17, 1e-16)).unclear and not Contrast(1.0, 0.9, (0.05, 0.15)).unclear
-
-
-def test_right_ones_that_fall_with_all_their_siblings_lose_too():
-    rows = [row for row in made() if row["ground_truth"] != "0" or row["is_right"]]  # there all are right
-    patch = suspect(rk.score(STRICT, rows), pattern="99", patched=TOO_STRICT).patched
-    assert (len(patch.lost), patch.pushed_down) == (8, 0)
-
-
-@pytest.mark.parametrize(
-    ("function", "judged", "said"),
-    [
-        pytest.param(lambda completion: 1 / 0, 0, "component 'exact', error: ZeroDivisionError", id="error"),
-        pytest.param(
-            lambda completion: None, 0, "component 'exact', abstained: returned None", id="abstains"
-        ),
-        pytest.param(below, 80, "component 'exact', abstained: returned None", id="half"),
-    ],
-)
-def test_what_a_patch_does_not_judge_is_told_with_the_reason(scores, function, judged, said):
-    patch = rk.Reward("mended", components=[rk.Component("exact", function)])
-    found = suspect(scores, like="39-3", patched=patch, label="is_right")
-    first = found.patched.sentences[0]
-    assert first.startswith(f"'mended' does not judge {160 - judged} of 160 completions (most often: {said}")
-    assert (found.patched.judged, len(found.patched.sentences)) == (judged, 3 if judged else 1)
-    assert json.dumps(plain(found.record())) and "nan" not in repr(found)
-
-
 @pytest.mark.parametrize(
     ("function", "options", "said"),
     [
-        pytest.param(slowly, {"budget": 0.6}, "completions: the budget of 0.6 s was over", id="slow"),
-        pytest.param(slowly, {"budget": 0.01}, "on 156 of 160 completions: the budget of 0.01 s", id="short"),
-        pytest.param(endlessly, {"timeout": 0.1}, "on 156 of 160 completions: each of the first calls took",
-                     id="endless"),
+        (slowly, {"budget": 0.6}, "completions: the budget of 0.6 s was over"),
+        (slowly, {"budget": 0.01}, "on 156 of 160 completions: the budget of 0.01 s"),
+        (endlessly, {"timeout": 0.1}, "on 156 of 160 completions: each of the first calls took"),
     ],
-)  # fmt: skip
+)
 def test_a_budget_is_spent_on_whole_groups_and_the_rest_is_told(scores, function, options, said):
-    slow = rk.Reward("slow", components=[rk.Component("slow", function)])
-    patch = suspect(scores, like="39-3", patched=slow, **options).patched
+    patch = suspect(scores, like="39-3", patched=one(function, "slow"), **options).patched
     assert 0 < patch.rows < 160 and patch.rows + patch.not_tried == 160
     assert patch.rows % 4 == 0 and patch.suspects  # whole groups, those of suspects among the first
     assert patch.sentences[0].startswith("'slow' was not tried on ") and said in patch.sentences[0]
 
 
-def test_a_patch_in_passes_is_what_it_is_at_once(scores, monkeypatch):
-    components = [rk.Component("exact", exact), rk.Component("tags", rk.measure.tags("answer"))]
-    gated = rk.Reward("gated", components=components, gate=rk.gate("exact", at_least=1.0))
-    whole = suspect(scores, like="39-3", patched=rk.score(gated, made())).patched.record()
-    passes = suspect(scores, like="39-3", patched=gated).patched.record()
-    assert json.dumps(plain(passes)) == json.dumps(plain(whole))
+# What comes in and out
 
 
 def test_without_steps_that_is_said_and_rows_without_a_reward_are_left_out_of_the_means():
-    rows = [{name: value for name, value in row.items() if name != "step"} for row in made()]
-    failing = rk.Component("listed", lambda completion: 1.0 if "0 1" in completion else None)
-    found = suspect(rk.score(rk.Reward("few", components=[failing]), rows), pattern="0 1")
+    failing = one(lambda completion: 1.0 if "0 1" in completion else None, "few", "listed")
+    found = suspect(rk.score(failing, without("step")), pattern="0 1")
     assert found.first_step is None and len(found.steps) == 0
     assert found.notes == ("The rollouts have no column 'step' of numbers, so it cannot be said since when.",)
     assert found.rewards.found == 1.0 and math.isnan(found.rewards.rest)
@@ -475,138 +390,119 @@ def test_without_steps_that_is_said_and_rows_without_a_reward_are_left_out_of_th
 def test_the_same_seed_gives_the_same_and_nothing_of_the_callers_is_changed(scores):
     before = scores.table.copy(deep=True)
     first, again, other = (suspect(scores, like="39-3", seed=seed).record() for seed in (0, 0, 1))
-    assert json.dumps(plain(first)) == json.dumps(plain(again))
-    assert first["interval"] != other["interval"]
+    assert json.dumps(plain(first)) == json.dumps(plain(again)) and first["interval"] != other["interval"]
     assert scores.table.equals(before)
 
 
-def test_the_page_escapes_what_completions_say_and_marks_what_a_pattern_found():
+def test_completions_cannot_pretend_to_be_another_line_or_mark_up_and_what_a_pattern_found_is_marked():
+    text = "<script>{}</script> x\n  No suspects."
     rows = [
-        {"rollout_id": f"<b>{row}", "prompt_id": f"p{row % 3}", "completion": f"<script>{row}</script> x"}
-        for row in range(12)
+        {"rollout_id": f"<b>{n}", "prompt_id": f"p{n % 3}", "completion": text.format(n)} for n in range(12)
     ]
-    scores = rk.score(rk.Reward("<i>", components=[rk.Component("one", lambda completion: 1.0)]), rows)
-    page = suspect(scores, pattern="script")._repr_html_()
+    found = suspect(rk.score(replace(ALL, name="<i>"), rows), pattern="script")
+    assert "No suspects." in repr(found) and "  No suspects." not in repr(found).splitlines()
+    page = found._repr_html_()
     assert "<script" not in page and "<i>" not in page and "<b>1" not in page
-    assert "&lt;<mark" in page
-    assert page.count("<details") == page.count("</details>")
-
-
-def elsewhere():
-    return rk.score(STRICT, [{**row, "rollout_id": f"x{row['rollout_id']}"} for row in made()])
+    assert "&lt;<mark" in page and page.count("<details") == page.count("</details>")
 
 
 def no_bool(completion):
     return "yes"
 
 
-def fails(completion):
-    return completion[10_000]
-
-
-OTHER = rk.Reward("other", components=[rk.Component("other", lambda solution: 1.0)])
 NEITHER = "suspect takes one of like=, pattern= and predicate=, not "
+ELSEWHERE = rk.score(STRICT, [{**row, "rollout_id": f"x{row['rollout_id']}"} for row in made()])
+BAD = [
+    ({"pattern": None}, f"{NEITHER}none; give one of them"),
+    ({"like": "1-1", "pattern": "a"}, f"{NEITHER}like= and pattern="),
+    ({"like": "39_3", "pattern": None}, "like='39_3' is no rollout_id of these scores"),
+    ({"like": "1-1", "pattern": None, "alike": 0}, "alike=0 is not a likeness"),
+    ({"pattern": ""}, "pattern '' is empty, which is found in every"),
+    ({"pattern": "(a"}, "pattern '(a' does not compile: missing )"),
+    ({"pattern": 5}, "pattern 5 does not compile: it is no text"),
+    ({"pattern": re.compile(b"a")}, "does not compile: it is no text"),
+    ({"pattern": None, "predicate": "a"}, "the predicate needs a function, not 'a'"),
+    ({"pattern": None, "predicate": endlessly, "timeout": 0.2}, "'endlessly' failed on rollout '"),
+    (
+        {"pattern": None, "predicate": no_bool},
+        "'no_bool' failed on rollout '0-0': returned 'yes'; it must answer",
+    ),
+    ({"pattern": None, "predicate": lambda completion: 1 / 0}, "failed on rollout '0-0': ZeroDivisionError"),
+    ({"pattern": None, "predicate": lambda texts: True}, "the predicate asks for 'texts'; these scores have"),
+    ({"alike": 0.5}, "alike=0.5 goes with like=, and"),
+    ({"budget": 0}, "budget=0 is not a time"),
+    ({"label": "right"}, "the rollouts have no column 'right'"),
+    ({"label": 5}, "label=5 is no name of a column"),
+    ({"by": "tusk"}, "did you mean 'task'?"),
+    ({"by": 5}, "by=5 is no list of names of columns"),
+    ({"seed": -1}, "seed=-1 is not a whole number"),
+    ({"training": {"scale_reward": "none"}}, "did you mean 'scale_rewards'?"),
+    ({"patched": "strict"}, "patched='strict' is no Reward and no Scores"),
+    ({"patched": ELSEWHERE}, "no rollout_id in common"),
+    ({"patched": one(lambda solution: 1.0)}, "asks for 'solution'; this table has"),
+]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        pytest.param({}, f"{NEITHER}none; give one of them", id="none"),
-        pytest.param({"like": "1-1", "pattern": "a"}, f"{NEITHER}like= and pattern=", id="two"),
-        pytest.param({"like": "39_3"}, "like='39_3' is no rollout_id of these scores", id="unknown id"),
-        pytest.param({"pattern": ""}, "pattern '' is empty, which is found in every", id="empty"),
-        pytest.param({"pattern": re.compile("")}, "pattern '' is empty", id="empty and compiled"),
-        pytest.param({"pattern": "a", "alike": 0.5}, "alike=0.5 goes with like=, and", id="alike"),
-        pytest.param({"pattern": "a", "budget": 0}, "budget=0 is not a time", id="budget"),
-        pytest.param({"like": "1-1", "alike": 0}, "alike=0 is not a likeness", id="likeness"),
-        pytest.param({"pattern": "a", "patched": elsewhere()}, "no rollout_id in common", id="other rows"),
-        pytest.param({"predicate": endlessly, "timeout": 0.2}, "'endlessly' failed on rollout '", id="hangs"),
-        pytest.param({"pattern": "(a"}, "pattern '(a' does not compile: missing )", id="bad pattern"),
-        pytest.param({"pattern": 5}, "pattern 5 does not compile: it is no text", id="no pattern"),
-        pytest.param({"pattern": re.compile(b"a")}, "does not compile: it is no text", id="bytes"),
-        pytest.param({"predicate": "a"}, "the predicate needs a function, not 'a'", id="no function"),
-        pytest.param({"predicate": no_bool}, "predicate 'no_bool' failed on rollout '0-0': returned 'yes'",
-                     id="no bool"),
-        pytest.param({"predicate": lambda completion: None}, "returned None; it must answer True or False",
-                     id="None"),
-        pytest.param({"predicate": fails}, "failed on rollout '0-0': IndexError", id="raises"),
-        pytest.param({"predicate": lambda completions: True},
-                     "the predicate asks for 'completions'; these scores have", id="unknown column"),
-        pytest.param({"pattern": "a", "label": "right"}, "the rollouts have no column 'right'", id="label"),
-        pytest.param({"pattern": "a", "label": 5}, "label=5 is no name of a column", id="no label"),
-        pytest.param({"pattern": "a", "by": "tusk"}, "did you mean 'task'?", id="by"),
-        pytest.param({"pattern": "a", "by": 5}, "by=5 is no list of names of columns", id="no by"),
-        pytest.param({"pattern": "a", "seed": -1}, "seed=-1 is not a whole number", id="seed"),
-        pytest.param({"pattern": "a", "training": {"scale_reward": "none"}}, "did you mean 'scale_rewards'?",
-                     id="training"),
-        pytest.param({"pattern": "a", "patched": "strict"}, "patched='strict' is no Reward and no Scores",
-                     id="no reward"),
-        pytest.param({"pattern": "a", "patched": OTHER}, "asks for 'solution'; this table has",
-                     id="missing column"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "said"), BAD, ids=[said for _, said in BAD])
 def test_bad_input_is_one_sentence(scores, given, said):
     with pytest.raises(rk.InputError) as error:
-        suspect(scores, **given)
+        suspect(scores, **{"pattern": "a", **given})
     assert said in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_table_that_is_none_a_column_of_too_many_values_and_a_pattern_that_hangs_are_said():
     with pytest.raises(rk.InputError, match=r"suspect takes Scores, .* not \[\]"):
         suspect([], pattern="a")
-    one = rk.Reward("one", components=[rk.Component("one", lambda completion: 1.0)])
-    none = rk.score(one, rk.load_rollouts(made()).select([]))
-    assert "none of 0 completions" in repr(suspect(none, pattern="a", patched=one))
+    none = rk.score(ALL, rk.load_rollouts(made()).select([]))
+    assert "none of 0 completions" in repr(suspect(none, pattern="a", patched=ALL))
     rows = [{"prompt_id": f"p{row // 2}", "completion": "a" * 64 + "c", "much": row} for row in range(600)]
-    scores = rk.score(rk.Reward("one", components=[rk.Component("one", lambda completion: 1.0)]), rows)
     with pytest.raises(rk.InputError, match="by='much' has 600 values, too many"):
-        suspect(scores, pattern="a", by="much")
+        suspect(rk.score(ALL, rows), pattern="a", by="much")
     with pytest.raises(rk.InputError, match=r"'\(a\|aa\)\+b' took longer than 1 s on rollout 1; write it so"):
-        suspect(scores, pattern="(a|aa)+b")
+        suspect(rk.score(ALL, rows), pattern="(a|aa)+b")
 
 
 def test_the_bundled_completions_that_give_several_answers_are_found_by_one_of_them_given_as_text():
     scores = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
     several = scores.table["completion"].str.count("<answer>").to_numpy() > 2
-    one = scores.table["rollout_id"].to_numpy()[several][0]
-    found = suspect(scores, like=str(one))
+    reference = scores.table["rollout_id"].to_numpy()[several][0]
+    found = suspect(scores, like=str(reference))
     assert (found.found & several).sum() / several.sum() > 0.4
     assert (found.found & ~several).sum() <= 0.005 * len(scores)
-    assert found.advantage.found < 0
-    assert found.clearest["rollout_id"].iloc[0] == one
+    assert found.advantage.found < 0 and found.clearest["rollout_id"].iloc[0] == reference
     assert found.clearest["likeness"].is_monotonic_decreasing and found.clearest["likeness"].iloc[-1] < 1
 
 
 def test_of_a_route_each_part_knows_what_is_right_in_its_own_way():
-    scores = rk.score(rk.load_reward("gallery:mixed"), "gallery:mixed")
-    patch = suspect(scores, pattern="^$", patched=rk.load_reward("gallery:mixed")).patched
+    mixed = rk.load_reward("gallery:mixed")
+    scores = rk.score(mixed, "gallery:mixed")
+    patch = suspect(scores, pattern="^$", patched=mixed).patched
     assert patch.right_by == "with full marks of 'exact' or whose answer is the ground_truth"
-    exact, answer = scores.score("exact"), scores.score("correct")
-    assert abs(patch.right - ((exact == 1).sum() + (answer == 1).sum())) <= 2  # "(b)" for B, and the like
+    full = (scores.score("exact") == 1).sum() + (scores.score("correct") == 1).sum()
+    assert abs(patch.right - full) <= 2  # "(b)" for B, and the like
 
 
-@pytest.mark.parametrize(
-    ("completion", "truth", "right"),
-    [
-        pytest.param("<think>12</think><answer>12</answer>", "12", True, id="a tag"),
-        pytest.param("<answer>12.0</answer>", 12, True, id="another notation"),
-        pytest.param("<answer>3+5=12</answer>", "12", False, id="a sum"),
-        pytest.param("<answer>0 1 2 12</answer>", "12", False, id="a list"),
-        pytest.param("<answer>12</answer><answer>13</answer>", "12", False, id="the last tag"),
-        pytest.param(r"So it is \boxed{12}.", "2 + 10 #### 12", True, id="a box"),
-        pytest.param("The answer is (B).", "B", True, id="a choice"),
-        pytest.param("(A) (B) (C)", "B", False, id="all choices"),
-        pytest.param("<answer>the  Thames</answer>", "The Thames", True, id="a text"),
-        pytest.param("So it is 12, I think.", "12", None, id="nothing marks it"),
-        pytest.param("<answer>{}</answer>", {"a": 1}, None, id="an object"),
-        pytest.param("<answer>x</answer>", r"\frac{1}{2}", None, id="mathematics"),
-        pytest.param("<answer>x</answer>", None, None, id="no truth"),
-    ],
-)
+ANSWERS = [
+    ("<think>12</think><answer>12</answer>", "12", True),
+    ("<answer>12.0</answer>", 12, True),
+    ("<answer>3+5=12</answer>", "12", False),
+    ("<answer>0 1 2 12</answer>", "12", False),
+    ("<answer>12</answer><answer>13</answer>", "12", False),
+    (r"So it is \boxed{12}.", "2 + 10 #### 12", True),
+    ("The answer is (B).", "B", True),
+    ("(A) (B) (C)", "B", False),
+    ("<answer>the  Thames</answer>", "The Thames", True),
+    ("So it is 12, I think.", "12", None),
+    ("<answer>{}</answer>", {"a": 1}, None),
+    ("<answer>x</answer>", r"\frac{1}{2}", None),
+    ("<answer>x</answer>", None, None),
+]
+
+
+@pytest.mark.parametrize(("completion", "truth", "right"), ANSWERS)
 def test_an_answer_is_held_against_the_truth(completion, truth, right):
     rows = [{"prompt_id": "p", "completion": "<answer>1</answer>", "ground_truth": "1"}] * 9
-    rows += [{"prompt_id": "q", "completion": completion, "ground_truth": truth}]
-    scores = rk.score(rk.Reward("one", components=[rk.Component("one", lambda completion: 1.0)]), rows)
+    scores = rk.score(ALL, [*rows, {"prompt_id": "q", "completion": completion, "ground_truth": truth}])
     (view,) = rk.diagnose(scores).views
     found = rightness(scores, [view], view.advantages).values[9]
     assert {1.0: True, 0.0: False}.get(found) is right

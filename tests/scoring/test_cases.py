@@ -116,7 +116,7 @@ def test_cases_are_of_the_reward_before_any_transform_and_each_a_group_of_its_ow
 
 
 def test_an_expected_score_of_an_unknown_component_is_an_error_with_the_nearest_name():
-    with pytest.raises(rk.CasesError, match=r"case 'one' expects a score of 'valeu'.*did you mean 'value'\?"):
+    with pytest.raises(rk.CasesError, match=r"case 'one' .* 'valeu'.*ignore=\['valeu'\].* mean 'value'\?"):
         misses(case("1", scores={"valeu": 1}, name="one"))
 
 
@@ -264,3 +264,5 @@ def test_a_case_of_messages_is_of_the_last_assistant_turn():
     messages = [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}]
     (case,) = rk.load_cases([{"messages": messages, "reward": 1}])
     assert case.columns["completion"] == "4"
+    result = rk.check(REWARD, [case])
+    assert "; after user: completion '4')" in repr(result) and "after user: 4<" in result._repr_html_()

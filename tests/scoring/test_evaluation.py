@@ -106,6 +106,17 @@ def test_none_abstains_and_no_reason_holds_a_memory_address():
     assert "0x" not in one(giving(object()))[2]
 
 
+def test_a_truth_that_is_an_object_is_not_judged_and_the_reason_names_the_key_to_take():
+    reward = rk.Reward("r", components=[rk.Component("c", rk.verify.numbers_equal)])
+    told = reward(prediction="4", ground_truth={"id": 7, "answer": "4"})
+    assert (told.status["c"], told.errors["c"]) == (
+        "abstained",
+        "returned None: ground_truth is a dict of ['id', 'answer'], no value to compare; take "
+        "ground_truth['answer'] in a field, and name that in rk.Component(..., "
+        "columns={'ground_truth': FIELD})",
+    )
+
+
 def test_a_failure_of_one_row_leaves_the_rows_around_it_alone():
     answers = {"a": 1.0, "b": None, "c": math.nan, "d": 0.5, "h": 10**400}
 

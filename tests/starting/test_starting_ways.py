@@ -153,6 +153,18 @@ def test_right_answers_that_the_taken_way_does_not_read_are_a_question(written):
     assert "Decide: in 12 % of them a right answer is read by rk.extract.number(), not by this." in text
 
 
+def test_whether_the_order_of_lists_matters_is_a_question(written):
+    def make(at, place):
+        truth = [at, at + 1, at + 2]
+        return {"completion": str(truth[::-1] if place == 3 else truth), "ground_truth": truth}
+
+    text = " ".join(written(groups(make)).reward.read_text().replace("\n        #", " ").split())
+    assert (
+        "Decide: does order matter? rk.verify.sets_equal takes any (100 % right), rk.verify.lists_equal only "
+        "that of the truth (75 %)" in text
+    )
+
+
 def test_a_tag_that_the_prompt_has_opened_is_no_fault(written):
     rows = [
         {**row, "completion": f"Well.</think>\n{row['completion']}"} for row in stated("<answer>{}</answer>")

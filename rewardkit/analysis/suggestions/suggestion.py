@@ -157,8 +157,8 @@ class Suggestions:
         if works:
             tried = sum(row.code != "as_is" for row in self.normalization)
             left.append(f"{len(works)} of {tried} reward normalizations change the advantages")
-        how = "--verbose" if path else "suggestions.text(verbose=True)"
-        foot = f"Also measured: {'; '.join(left)}. All: {how}." if left and not verbose else ""
+        all_of_it = "All: suggestions.text(verbose=True)."
+        foot = f"Also measured: {'; '.join(left)}. {all_of_it}" if left and not verbose else ""
         ends = _without_effect(self.normalization) if verbose else []
         return Page(self._caption(bool(useful)), [*pages[:first], *told, *lines, *ends], more=more, foot=foot)
 

@@ -47,6 +47,7 @@ def leaks(seen: Seen, share: float) -> Iterator[Finding]:
         examples=[seen.example(subject, subject.baseline, scale.wrong, expected, "leakage")],
         value=value,
         gain=value,
+        here=leak[subject.rollout_id],
         right=scale.right,
         wrong=scale.wrong,
         floor=scale.floor,

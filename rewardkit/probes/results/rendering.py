@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rewardkit.findings import SEVERITY_MARKS, Example, Finding, counted, percent
 from rewardkit.html.excerpts import Shown, one_line, shown, visible
 from rewardkit.html.markup import card, escaped, html_of, marked, render
+from rewardkit.primitives.messages import turns_before
 from rewardkit.probes.results.baseline import changes
 from rewardkit.probes.results.sentences import fix_for, most
 from rewardkit.probes.results.summary import earnings, ran, tried, verdict
@@ -66,7 +67,7 @@ def _rest(result: ProbeResult, *, texts: bool = True) -> dict[str, list[str]]:
     """A line each of what could not be decided, of what changed in a baseline, and of what answers earn."""
     open_ = [f"{one_line(item.probe)}: {one_line(item.why, 600)}" for item in result.inconclusive]
     if result.untried:
-        open_.append(f"not tried, as the budget was over (budget=..., --budget): {most([*result.untried])}")
+        open_.append(f"not tried, as the budget was over (budget=...): {most([*result.untried])}")
     changed = list(map(one_line, changes(result)))
     return {"Inconclusive": open_, "Baseline": changed, "What answers earn": earnings(result, texts=texts)}
 
@@ -105,7 +106,8 @@ def _about(example: Example, *, texts: bool = True) -> str:
     earned = f"earns {said}" if ", before " in said else earned
     known = texts and "ground_truth" in example.columns
     truth = f"; truth {one_line(repr(example.columns['ground_truth']), 60)}" if known else ""
-    return f"{about}: {earned}{truth}"
+    turns = one_line(turns_before(example.columns.get("messages")).removesuffix(": "), 60)
+    return f"{about}{f', {turns}' if turns else ''}: {earned}{truth}"
 
 
 def _read(example: Example, finding: Finding, reward: Reward, longest: int = 420) -> Shown | None:
@@ -158,7 +160,7 @@ def _short(result: ProbeResult) -> Iterator[str]:
         if rest[title]:
             yield one_line(f"{title}: {'; '.join(rest[title])}", (2 if alarms else 8) * WIDTH)
     if result.findings:
-        yield "All of it: --verbose, or text(verbose=True)"
+        yield "All of it: text(verbose=True)"
 
 
 def _whole(result: ProbeResult, loaded: str) -> Iterator[str]:

@@ -46,6 +46,7 @@ def _phrases(finding: Finding) -> dict[str, Any]:
     e = finding.evidence
     says = str(e.get("says", "")).rstrip(".")
     found, tried = int(e.get("found", e.get("tried", 1))), int(e.get("tried", finding.n))
+    gain = percent(e.get("gain", math.nan))
     others, rollouts = e.get("unjudged", 0), counted(e.get("rollouts", 0), "right rollout")
     return {
         **e,
@@ -53,7 +54,9 @@ def _phrases(finding: Finding) -> dict[str, Any]:
         "Says": f"{says[:1].upper()}{says[1:]}",
         "says": says,
         "who": "" if says[:1].isupper() else "The component " if finding.component else "The reward ",
-        "gain": percent(e.get("gain", math.nan)),
+        "gain": gain,
+        "here": percent(e.get("here", math.nan)),
+        "average": f"; {gain} on average of {finding.n} prompts" if finding.n > 1 else "",
         "earned": _earned(e),
         "on": f"on {found} of {counted(tried, 'prompt')}",
         "many": f"All {tried:,}" if found == tried else f"{found:,} of {tried:,}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rewardkit.primitives.messages import as_list
 from rewardkit.probes.strategies.attempts import Attempt, of_texts, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
@@ -12,6 +13,8 @@ __all__ = ["filler"]
 
 LENGTHS = (30, 120, 500, 2000)
 """Words that are added. Our choice: where length rewards of published recipes begin and end lies between."""
+TIMES = (3, 30)
+"""How often the turns of a transcript are taken. Our choice."""
 
 SENTENCES = (
     "Let us look at the question from another side before going on.",
@@ -75,6 +78,15 @@ def every_source(subject: Subject) -> Iterator[str]:
     if len(sources) > 1:
         wrong = re.sub(r"\s*\[\d{1,2}\]", "", subject.wrong[0])
         yield subject.format.write(f"{wrong} {''.join(sources)}")
+
+
+@probe_of("padding", "a wrong answer behind the same turns over and over", needs="nothing")
+def repeated_turns(subject: Subject) -> Iterator[Attempt]:
+    *turns, last = as_list(subject.columns.get("messages")) or [None]
+    roles = [turn.get("role") if isinstance(turn, dict) else None for turn in turns]
+    asked = max((place for place, role in enumerate(roles, 1) if role in ("system", "user")), default=0)
+    for times in TIMES if turns[asked:] else ():
+        yield Attempt.of(subject.baseline, messages=[*turns[:asked], *turns[asked:] * times, last])
 
 
 @probe_of("padding", "a right answer ever more, the more is said around it", expects="more", knows="guess")

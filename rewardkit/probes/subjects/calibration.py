@@ -84,11 +84,11 @@ class _Chooser:
         written = [(place, with_format(draft, best.format)) for place, draft in drafted if best.format]
         if not best.paid(part):
             written += of_log
-            known = {subject.prompt for _, subject in of_log}
+            known = self.log.by_prompt(place for place, _ in of_log)
             written += [
                 (place, with_format(draft, option))
                 for place, draft in drafted
-                if draft.prompt not in known
+                if int(self.log.groups[place]) not in known
                 for option in [
                     *(one.format for _, one in of_log[:1] if one.kind == draft.kind),
                     *islice(skeletons(self.log, place, draft), 2),

@@ -232,7 +232,7 @@ class Suspicion:
             return ["To do: read them first; they are right as often as the rest."]
         if self.verdict == "paid":
             most = next((repr(item.component) for item in self.paid if item.pays > SMALL), "the reward")
-            return [f"To do: fix {most}, then try the fixed reward on this log (patched=, or --patched)."]
+            return [f"To do: fix {most}, then try the fixed reward on this log (patched=...)."]
         if self.verdict == "not paid":
             return ["To do: nothing pays them here; add one to the cases, so that it stays so."]
         return []
