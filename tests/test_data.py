@@ -198,7 +198,7 @@ def test_a_nudge_that_pays_every_call_is_caught_and_the_reward_that_does_not_is_
     busy, good = (rk.load_reward(f"gallery:{name}") for name in ("tool_use.busy", "tool_use"))
     rollouts = rk.load_rollouts("gallery:tool_use")
     assert set(np.bincount(rollouts.groups)) == {8} and len(rollouts) == 320
-    assert [item.code for item in rk.probe(busy, rollouts).alarms] == ["leakage"]
+    assert [item.code for item in rk.probe(busy, rollouts).alarms] == ["repeated_turns"]
     assert rk.probe(good, rollouts).alarms == ()
     scores = rk.score(busy, rollouts)
     asked, right = scores.score("calls"), scores.score("success")
