@@ -188,7 +188,7 @@ class Show:
             return _html("", f"cases missed: none of {len(result.cases)}")
         missed, reason = result.record()["misses"], redacted_reason if self.redact else str
         first, others = (
-            cards.misses(some, text=self.text, reason=reason)
+            cards.misses(some, text=self.text, reason=reason, limit=MISSED)
             for some in (missed[: cards.MISSES], missed[cards.MISSES :])
         )
         more = markup.folded(f"and {len(missed) - cards.MISSES} more", others) if others else ""
@@ -289,7 +289,7 @@ class Show:
 
 TEXTS = ("completion", "prompt", "ground_truth")
 """Columns that are left out where texts are redacted."""
-READ = 1000  # characters of a completion that is shown to be read
+READ, MISSED = 1000, 400  # characters of a completion that is shown to be read, and of one in a table
 
 
 def _told_by(tile: Tile) -> str:

@@ -266,7 +266,7 @@ def point_of_cases(checked: CheckResult, *, redact: bool = False) -> list[Point]
         return []
     miss = checked.misses[0]
     many = f"{checked.failed} of {counted(len(checked.cases), 'case')}"
-    what = f"{many} are missed. The first is {miss.case!r}"
+    what = f"Missed: {many}. The first is {miss.case!r}"
     got = markup.number(miss.got) if isinstance(miss.got, float) else str(miss.got)
     about = f"{miss.what}: expected {miss.expected}, got {redacted_reason(got) if redact else got}"
     do = "Mend the reward, or what the case expects where that is wrong."

@@ -78,7 +78,7 @@ def cases_tile(
     if mutated is not None and mutated.noticed + mutated.survived:
         caught, changes = len(mutated.noticed), len(mutated.noticed) + len(mutated.survived)
         said += f". They notice {caught} of {counted(changes, 'small change')} of the reward"
-    missed = f"{checked.failed} of {total} cases are missed" if checked.failed else ""
+    missed = f"{checked.failed} of {counted(total, 'case')} missed" if checked.failed else ""
     grade = "high" if missed else "good" if total else "info"
     return Tile(CASES, grade, f"{checked.passed:,} of {total:,}", said, missed)
 
@@ -163,8 +163,10 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
 def _graded(question: str, found: Sequence[Finding], figure: str, said: str, unknown: str = "") -> Tile:
     """A tile with the grade of the worst of its findings."""
     for severity, word in (("high", "grave finding"), ("warn", "warning")):
-        if count := sum(item.severity == severity for item in found):
-            return Tile(question, severity, figure, said, f"{counted(count, word)} ({question.lower()})")
+        if graded := [item for item in found if item.severity == severity]:
+            told = counted(len(graded), word)
+            first = f"{told}: {graded[0].code}" + (" first" if len(graded) > 1 else "")
+            return Tile(question, severity, figure, f"{said}; {first}", f"{told} ({question.lower()})")
     return Tile(question, "info" if unknown else "good", figure, said, unknown)
 
 
@@ -194,4 +196,5 @@ def change_tile(advice: Suggestions) -> Tile:
             "Could be changed", "info", "-", "; ".join(advice.notes) or "no change answers what was found"
         )
     first = usable[0]
-    return Tile("Could be changed", "good", first.named, first.outcome or first.why)
+    said = (first.outcome or first.why).replace(" -> ", " \u2192 ")
+    return Tile("Could be changed", "good", first.named, said)

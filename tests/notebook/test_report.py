@@ -44,7 +44,7 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
     assert all(tile.figure in index and tile.said in index for tile in (*good.values(), *flawed.values()))
     verdicts = [summary.verdict for summary in made.summaries]
     assert verdicts[0] == "Read before use: 2 warnings (learnable signal)."
-    assert verdicts[1].startswith("Not ready: 62 of 88 cases are missed, ")
+    assert verdicts[1].startswith("Not ready: 62 of 88 cases missed, ")
 
 
 def test_the_three_things_that_matter_come_with_what_to_do_and_a_completion(made):

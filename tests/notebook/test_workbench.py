@@ -132,7 +132,9 @@ def test_cases_and_probes_have_their_tiles_and_probes_of_earlier_settings_are_to
     told = standing(workbench)
     assert told["Contract"].figure == "kept" and told["Exploits"].said == "1 loss of right answers (warn)"
     panels(workbench)["Compose"].numbers["brief"].value = 0.1
-    assert standing(workbench)["Contract"].said.startswith("of earlier settings")
+    told = standing(workbench)
+    assert told["Contract"].said == "of earlier settings" and told["Exploits"].grade == "info"
+    assert "The probes ran on earlier settings; run them again." in workbench._standing.card.verdict
 
 
 # Compose

@@ -130,7 +130,7 @@ def _differs(card: Scorecard, first: Scorecard, question: str) -> str:
     )
     if mine is None or other is None or mine == other:
         return ""
-    return f"{'better' if mine > other else 'worse'} than {first.name}"
+    return f"graded {'better' if mine > other else 'worse'} than {first.name}"
 
 
 def _facts(summaries: Sequence[Summary]) -> list[tuple[str, str]]:

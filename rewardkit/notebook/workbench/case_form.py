@@ -103,6 +103,10 @@ class CaseForm:
             status = STATUSES[scores.status(name)[opened.row]]
         else:
             value, status = math.nan, ""
+        if name == REWARD and value > 0 and self.bench.right[0][opened.row] == 0:
+            self.message.tell("This answer is wrong: say what it should earn, such as 0 or 0 to 0.2.")
+            self.expected.value = ""
+            return
         self.expected.value = status if math.isnan(value) else f"{value:.6g}"
 
     def case(self) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Compose(Panel):
         self.undo = button("Undo", "rewardkit-undo", self._undo, "take the last change back")
         self.reset = button("Reset", "rewardkit-reset", self._reset, "back to the reward as it was given")
         self.code = button(
-            "Copy as code", "rewardkit-code", self._show_code, "the reward with these settings as Python"
+            "Show as code", "rewardkit-code", self._show_code, "the reward with these settings as Python"
         )
         self.score_rows = button(
             "Score them", "rewardkit-score-rows", self._score, "run what the gates let in"
@@ -193,9 +193,11 @@ class Compose(Panel):
 
     def _show_weight(self, name: str, value: float) -> None:
         slider = self.sliders[name]
-        if abs(value) > slider.max:  # typed beyond the end of the slider
-            slider.max, slider.min = abs(value), -abs(value)
-        slider.value, self.numbers[name].value = value, float(f"{value:.6g}")
+        with slider.hold_sync():  # or the page answers with the value that fits the old ends
+            if abs(value) > slider.max:  # typed beyond the end of the slider
+                slider.max, slider.min = abs(value), -abs(value)
+            slider.value = value
+        self.numbers[name].value = float(f"{value:.6g}")
 
     def _draw(self) -> None:
         variant = self.bench.variant
@@ -206,6 +208,8 @@ class Compose(Panel):
         if to_score:
             told = ", ".join(f"{count:,} rows for {name!r}" for name, count in to_score.items())
             self.message.warn(f"An open gate lets in {told}, which were never scored; they count as missing.")
+        elif not any(variant.weights.values()):
+            self.message.warn("No component has a weight, so nothing is paid, and no row has a reward.")
         else:
             self.message.clear()
         self.written.value = ""

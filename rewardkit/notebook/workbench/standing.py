@@ -12,7 +12,7 @@ import ipywidgets as widgets
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.forecast import forecast
 from rewardkit.errors import Cancelled, InputError
-from rewardkit.findings import counted, percent
+from rewardkit.findings import percent
 from rewardkit.notebook.scorecard import Scorecard
 from rewardkit.notebook.tiles import (
     CASES,
@@ -38,7 +38,7 @@ IDLE = 0.4
 QUICK = 0.01  # seconds that a check of the cases may take to be made at each move
 SMALL = 5000  # rows up to which all tiles are there when the panel opens
 WAITING = "\u2026"
-NOT_PROBED = "not probed yet"
+NOT_PROBED, EARLIER = "not probed yet", "of earlier settings"
 
 
 class Standing:
@@ -145,8 +145,10 @@ class Standing:
         exploits, contract = probe_tiles(result)
         if of == self.bench.now:
             return exploits, contract
-        said = f"of earlier settings, in {counted(result.calls, 'call')}"
-        return replace(exploits, said=said), replace(contract, said=said)
+        reason = "the probes ran on earlier settings; run them again"
+        return replace(exploits, grade="info", said=EARLIER, reason=reason), replace(
+            contract, grade="info", said=EARLIER, reason=""
+        )
 
     def _draw(self) -> None:
         with self._drawing:

@@ -40,12 +40,13 @@ class Patched:
 
     `rows` are those that both have, `judged` those that it has a reward for, with `why_not` the commonest
     reason against one; `not_tried` those that it was not given, `why_not_tried`. Of the rows so many are
-    `suspects`; `lower` of them lose, `earned` of them had a positive advantage and `earn` have one still;
-    `rewards` are their mean rewards before and after. So many of the others are `right`, as `right_by` says;
-    in `lost` are those of these that lose, with both rewards and advantages, first the `pushed_down`, whose
-    advantage is positive no more. The same of the suspects are `right_suspects` and `lost_suspects`: none
-    where what is right is known by the reward alone. One loses that is not judged any more, is pushed down,
-    or beats fewer of the wrong completions (by `FALL` of them).
+    `suspects`; `lower` of them lose, `earned` had a positive advantage and `earn` have one still, of which
+    `earn_right` are right; `rewards` are their mean rewards before and after. So many of the others are
+    `right`, as `right_by` says; in `lost` are those of these that lose, with both rewards and advantages,
+    first the `pushed_down`, whose advantage is positive no more. The same of the suspects are
+    `right_suspects` and `lost_suspects`: none where what is right is known by the reward alone. One loses
+    that is not judged any more, is pushed down, or beats fewer of the wrong completions (by `FALL` of
+    them).
     """
 
     reward: str
@@ -58,6 +59,7 @@ class Patched:
     lower: int = 0
     earned: int = 0
     earn: int = 0
+    earn_right: int = 0
     rewards: tuple[float, float] = (math.nan, math.nan)
     right: int = 0
     right_by: str = ""
@@ -85,9 +87,10 @@ class Patched:
             return told
         if self.suspects:
             before, after = map(number, self.rewards)
+            right = f", {self.earn_right:,} of them right" if self.earn_right else ""
             told.append(
                 f"Under {self.reward!r} {self.earn:,} of {counted(self.suspects, 'suspect')} earn more than "
-                f"their siblings ({self.earned:,} before); mean reward {after} ({before} before)."
+                f"their siblings{right} ({self.earned:,} before); mean reward {after} ({before} before)."
             )
         told.append(self._losing("other completions", self.right, self.lost))
         if self.right_suspects:
@@ -150,6 +153,7 @@ def held_against(
         lower=int((mine & less).sum()),
         earned=int((mine & earned).sum()),
         earn=int((mine & earns).sum()),
+        earn_right=int((mine_right & earns).sum()),
         rewards=(before, after),
         right=int((~mine & is_right).sum()),
         right_by=right.by,

@@ -222,7 +222,8 @@ class Suspicion:
             lost = len(patched.lost) + len(patched.lost_suspects)
             unjudged = patched.rows - patched.judged
             faults = [f"{counted(unjudged, 'completion')} without a reward"] * bool(unjudged)
-            faults += [f"{counted(patched.earn, 'suspect')} still paid"] * bool(patched.earn)
+            wrong = patched.earn - patched.earn_right
+            faults += [f"{counted(wrong, 'suspect')} still paid"] * bool(wrong)
             faults += [f"{counted(lost, 'right completion')} that lose"] * bool(lost)
             if faults:
                 return [f"To do: mend {patched.reward!r}: {', '.join(faults)}."]
