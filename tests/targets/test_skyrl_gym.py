@@ -5,7 +5,6 @@ import copy
 import pytest
 
 import rewardkit as rk
-from rewardkit.errors import RewardError
 from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
 
@@ -58,51 +57,34 @@ class Judge(f):
 """
 
 
-def test_an_environment_is_made_for_each_completion(load, rewards, rollouts):
-    reward = load(ENV)
-    assert "read as SkyRL-gym: it is a class with step(action), made with extras" in reward.origin
-    assert 'extras["reward_spec"]["ground_truth"] from ground_truth' in reward.origin
-    assert rewards(reward) == [2.5, -1, -1, 2.5]
-    assert rewards(reward) == [2.5, -1, -1, 2.5]  # nothing of the rollouts was changed
+def test_an_environment_is_made_for_each_completion(reads):
+    said = "read as SkyRL-gym: it is a class with step(action), made with extras"
+    asked = 'extras["reward_spec"]["ground_truth"] from ground_truth'
+    reads(ENV, [2.5, -1, -1, 2.5], said, asked)
 
 
-@pytest.mark.parametrize(
-    "turns, expected",
-    [
-        pytest.param(
-            [("assistant", "abc"), ("user", "and?"), ("assistant", "de")], 5, id="the rewards add up"
-        ),
-        pytest.param(
-            [("assistant", "stop"), ("user", "and?"), ("assistant", "de")], 4, id="until it is done"
-        ),
-    ],
-)
-def test_an_environment_steps_through_the_turns_of_a_transcript(load, turns, expected):
-    messages = [{"role": role, "content": text} for role, text in [("user", "2+2?"), *turns]]
+@pytest.mark.parametrize(("first", "expected"), [("abc", 5), ("stop", 4)])  # the sum, until it is done
+def test_an_environment_steps_through_the_turns_of_a_transcript(load, rewards, first, expected):
+    texts = [("user", "2+2?"), ("assistant", first), ("user", "and?"), ("assistant", "de")]
+    messages = [{"role": role, "content": text} for role, text in texts]
     rollouts = rk.load_rollouts([{"prompt": "2+2?", "completion": "de", "messages": messages}])
-    reward = load(ENV, "Talk", rollouts=rollouts)
-    assert rk.score(reward, rollouts).rewards.tolist() == [expected]
+    assert rewards(load(ENV, "Talk", rollouts=rollouts), rollouts) == [expected]
 
 
 @pytest.mark.parametrize(
-    "name, expected, error",
+    ("name", "expected", "errors"),
     [
-        pytest.param("Object", [0.25] * 4, None, id="an object with the reward"),
-        pytest.param("Nothing", [None] * 4, "without a reward", id="no reward"),
-        pytest.param("Tuple", [None] * 4, "without a reward", id="another library's step"),
+        ("Object", [0.25] * 4, None),
+        ("Nothing", [None] * 4, "without a reward"),
+        ("Tuple", [None] * 4, "without a reward"),  # another library's step
     ],
 )
-def test_odd_steps(load, rewards, rollouts, name, expected, error):
-    reward = load(ENV, name)
-    assert rewards(reward) == expected
-    if error:
-        assert rk.score(reward, rollouts).table[f"error/{name}"].str.contains(error).all()
+def test_odd_steps(reads, name, expected, errors):
+    reads(ENV, expected, name=name, errors=errors)
 
 
 def test_a_class_that_is_made_with_more_cannot_be_read(load):
-    with pytest.raises(
-        RewardError, match="Judge is made with 'judge', too, and SkyRL-gym hands over env_config"
-    ):
+    with pytest.raises(rk.RewardError, match="Judge is made with 'judge', too, and SkyRL-gym hands over env"):
         load(ENV, "Judge")
 
 

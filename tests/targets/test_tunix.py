@@ -47,13 +47,9 @@ READ = {
 
 
 @pytest.mark.parametrize("kind", READ)
-def test_a_function_of_one_response_is_given_what_its_parameters_are_named(kind, load, rewards):
+def test_a_function_of_one_response_is_given_what_its_parameters_are_named(kind, reads):
     source, expected, mapping = READ[kind]
-    reward = load(source)
-    assert reward.origin.startswith("f read as Tunix: it takes one response; ") and mapping in reward.origin
-    assert rewards(reward) == expected
-    if "kwargs" in source:
-        assert rewards(load(source, rollouts=None)) == expected
+    assert reads(source, expected, mapping).origin.startswith("f read as Tunix: it takes one response; ")
 
 
 def test_a_batch_function_of_agent_tunix_is_read_with_values_above_one_and_below_zero(load, rewards):
@@ -66,23 +62,16 @@ def test_a_batch_function_of_agent_tunix_is_read_with_values_above_one_and_below
     assert load(source, as_="tunix").origin.startswith("f read as Tunix: it takes completions, as texts")
 
 
-BAD = {
-    "nothing": ("def f(response, answer=''): return None", [None] * 4),
-    "not a number": (
-        "def f(response, answer=''): return float('nan') if not response else 1.0",
-        [1, 1, None, 1],
-    ),
-    "fails on the empty one": (
-        "def f(response, answer=''): return 1.0 / len(response)",
-        [1 / 18, 1 / 18, None, 1.0],
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", BAD)
-def test_odd_values_are_never_a_score(kind, load, rewards):
-    source, expected = BAD[kind]
-    assert rewards(load(source)) == expected
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("None", [None] * 4),
+        ("float('nan') if not response else 1.0", [1, 1, None, 1]),
+        ("1.0 / len(response)", [1 / 18, 1 / 18, None, 1.0]),
+    ],
+)
+def test_odd_values_are_never_a_score(body, expected, reads):
+    reads(f"def f(response, answer=''): return {body}", expected)
 
 
 def test_what_returns_no_number_is_refused_in_one_sentence(load):

@@ -94,11 +94,8 @@ READ = {
 
 
 @pytest.mark.parametrize("kind", READ)
-def test_a_function_is_read_by_what_it_asks_for(kind, load, rewards):
-    source, expected, origin = READ[kind]
-    reward = load(source)
-    assert origin in reward.origin
-    assert rewards(reward) == expected
+def test_a_function_is_read_by_what_it_asks_for(kind, reads):
+    reads(*READ[kind])
 
 
 TASK = (
@@ -124,22 +121,24 @@ class f(Task):
 )
 
 
-def test_the_marked_methods_of_a_task_are_components_with_the_weights_they_have(load, rollouts, rewards):
-    reward = load(TASK)
-    assert reward.weights == {"right": 2.0, "empty": -0.5, "tagged": -0.5, "length": 0.0}
-    assert "right read as verifiers: @vf.reward with weight 2; self.data from the row" in reward.origin
-    assert "length read as verifiers: a metric, which is not paid" in reward.origin
-    assert rewards(reward) == rewards(reward, timeout=20) == [1.5, -0.5, -0.5, 2.0]
+def test_the_marked_methods_of_a_task_are_components_and_saved_with_the_weights_they_have(
+    reads, rollouts, rewards, tmp_path
+):
+    reward = reads(
+        TASK,
+        [1.5, -0.5, -0.5, 2.0],
+        "right read as verifiers: @vf.reward with weight 2; self.data from the row",
+        "length read as verifiers: a metric, which is not paid",
+        weights={"right": 2.0, "empty": -0.5, "tagged": -0.5, "length": 0.0},
+    )
     assert rk.score(reward, rollouts).score("length").tolist() == [18, 18, 0, 1]
+    path = rk.save_reward(reward, tmp_path / "saved.py")
+    assert rewards(rk.load_reward(str(path))) == rewards(reward)
 
 
-def test_a_task_is_saved_with_its_weights(load, rewards, tmp_path):
-    path = rk.save_reward(load(TASK), tmp_path / "saved.py")
-    assert rewards(rk.load_reward(str(path))) == [1.5, -0.5, -0.5, 2.0]
-
-
-def test_the_weight_of_a_marked_function_is_taken_over(load):
-    assert load(MARKS + "\n@reward(weight=0.25)\nasync def f(task, trace): return 1.0").weights == {"f": 0.25}
+def test_the_weight_of_a_marked_function_is_taken_over(reads):
+    source = f"{MARKS}\n@reward(weight=0.25)\nasync def f(task, trace): return 1.0"
+    reads(source, [0.25] * 4, weights={"f": 0.25})
 
 
 RUBRIC = """
@@ -158,25 +157,17 @@ f = Rubric([right, long], [1.0, -0.25], Parser())
 """
 
 
-def test_a_rubric_is_its_functions_with_its_weights_and_its_parser(load, rewards):
-    reward = load(RUBRIC)
-    assert reward.weights == {"right": 1.0, "long": -0.25}
-    assert rewards(reward) == [0.75, -0.25, 0.0, 1.0]
+def test_a_rubric_is_its_functions_with_its_weights_and_its_parser(reads):
+    reads(RUBRIC, [0.75, -0.25, 0.0, 1.0], weights={"right": 1.0, "long": -0.25})
 
 
-def test_plural_names_are_a_group(load, rollouts):
-    reward = load("""
+def test_plural_names_are_a_group(reads):
+    source = """
         def f(completions, answers, states):
             texts = [turns[-1]["content"] for turns in completions]
             return [len(texts) * float(truth in text) for text, truth in zip(texts, answers)]
-    """)
-    assert reward.components[0].group and "as messages" in reward.origin
-    assert rk.score(reward, rollouts).rewards.tolist() == [2, 0, 0, 2]
-
-
-def test_trl_functions_stay_trls(load):
-    source = "def f(prompts, completions, **kwargs): return [float(len(text)) for text in completions]"
-    assert "read as TRL" in load(source).origin
+    """
+    assert reads(source, [2, 0, 0, 2], "as messages").components[0].group
 
 
 BAD = {
@@ -195,26 +186,20 @@ def test_what_fails_is_no_score_and_says_why(kind, load, rollouts):
     assert np.isnan(scores.rewards[:2]).all() and said in str(scores.table["error/f"][0])
 
 
-def test_a_transcript_with_tools_is_handed_over(load):
+def test_a_transcript_with_tools_is_handed_over(load, rewards):
     call = {"id": "1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
-    rows = rk.load_rollouts(
-        [
-            {
-                "prompt": [{"role": "user", "content": "2+2?"}],
-                "completion": "4",
-                "messages": [
-                    {"role": "user", "content": "2+2?"},
-                    {"role": "assistant", "content": None, "tool_calls": [call]},
-                    {"role": "tool", "content": "4", "tool_call_id": "1"},
-                    {"role": "assistant", "content": "4"},
-                ],
-            }
-        ]
-    )
+    asked = {"role": "user", "content": "2+2?"}
+    messages = [
+        asked,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "4", "tool_call_id": "1"},
+        {"role": "assistant", "content": "4"},
+    ]
+    rows = rk.load_rollouts([{"prompt": [asked], "completion": "4", "messages": messages}])
     source = "async def f(trace): return trace.num_turns + 10.0 * len(trace.tool_messages)"
-    assert rk.score(load(source, rollouts=rows), rows).rewards.tolist() == [12.0]
+    assert rewards(load(source, rollouts=rows), rows) == [12.0]
     before = "def f(completion, state): return float(len(completion))"
-    assert rk.score(load(before, rollouts=rows), rows).rewards.tolist() == [3.0]
+    assert rewards(load(before, rollouts=rows), rows) == [3.0]
 
 
 # ---- writing
