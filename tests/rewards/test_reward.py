@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rewardkit as rk
@@ -243,6 +243,7 @@ def test_weights_that_cannot_be_are_an_error(weights, said):
 weights = st.floats(-2, 2).map(lambda value: round(value, 3))
 
 
+@settings(max_examples=20)
 @given(st.lists(st.text("abcx", min_size=2, max_size=2), min_size=1, max_size=8), weights, weights,
        st.sampled_from(["nan", "zero", "skip"]))  # fmt: skip
 def test_other_weights_on_the_same_scores_equal_scoring_with_them(completions, one, two, on_missing):

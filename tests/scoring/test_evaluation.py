@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scored import outcome, reasons, score, statuses
 
@@ -217,6 +217,7 @@ PARTS = (
 texts = st.lists(st.text(alphabet="abx", max_size=8), min_size=1, max_size=12)
 
 
+@settings(max_examples=20)
 @given(texts, st.randoms(use_true_random=False))
 def test_column_by_column_equals_row_by_row_and_no_row_hangs_on_its_neighbours(completions, random):
     reward = rk.Reward("r", components=PARTS)
