@@ -165,9 +165,7 @@ def test_a_registered_function_is_had_by_name_and_any_other_by_its_module(tmp_pa
     assert get_reward_function("math") is long
     register_reward_function("math", len)
     assert get_reward_function("math") is len
-    (tmp_path / "custom_rewards.py").write_text(
-        "def my_reward_v1(response, answer=''): return 1.0\nnumber = 3\n"
-    )
+    (tmp_path / "custom_rewards.py").write_text("def my_reward_v1(response): return 1.0\nnumber = 3\n")
     (tmp_path / "broken_rewards.py").write_text("1 / 0\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert get_reward_function("custom_rewards.my_reward_v1")("x") == 1.0
@@ -180,10 +178,6 @@ def test_a_registered_function_is_had_by_name_and_any_other_by_its_module(tmp_pa
     }.items():
         with pytest.raises(rk.RewardError, match=said):
             get_reward_function(name)
-    for name, function, said in [
-        ("", len, "is not a name"),
-        (3, len, "is not a name"),
-        ("x", 3, "cannot be called"),
-    ]:
+    for name, function, said in (("", len, "is not a name"), ("x", 3, "cannot be called")):
         with pytest.raises(rk.RewardError, match=said):
             register_reward_function(name, function)
