@@ -23,19 +23,15 @@ from rewardkit.probes.mutants.options import option_changes
 
 PRICES = {"prices": (1e6, 1e6)}
 LIMITED = Reply({"error": {"message": "slow down"}}, status=429, headers={"retry-after": "0.01"})
-BARE_LIMIT = Reply({"error": {"message": "slow down"}}, status=429)
 BROKEN = Reply(b'{"choices": [{"message": {"content": "', cut=True, headers=SOON)
 NO_SCHEMAS = error(400, "response_format is not supported")
 
 # what the server answers in turn, the last again and again; score; why there is none; requests
 ANSWERS = [
     ([verdict()], 1.0, None, 1),
-    ([verdict("no")], 0.0, None, 1),
     ([said("```json\n" + '{"reason": "r", "level": "yes"}\n```')], 1.0, None, 1),
     ([LIMITED, LIMITED, verdict()], 1.0, None, 3),
-    ([BARE_LIMIT, verdict()], 1.0, None, 2),
     ([error(500), verdict()], 1.0, None, 2),
-    ([BROKEN, verdict()], 1.0, None, 2),
     ([NO_SCHEMAS, verdict()], 1.0, None, 2),
     ([said("Well, yes."), verdict()], 1.0, None, 2),
     ([verdict("maybe"), verdict("no")], 0.0, None, 2),
@@ -46,11 +42,9 @@ ANSWERS = [
     ([said("Well, yes.")], None, "cannot be used, nor a second one: it is not JSON", 2),
     ([verdict("maybe")], None, 'nor a second one: "maybe" is not one of', 2),
     ([said('{"reason": 1, "level": "yes"}')], None, "nor a second one: 1 is not of type", 2),
-    ([said("")], None, "nor a second one: it is not JSON", 2),
     ([said(None, refusal="I will not.")], None, "the judge refuses: I will not.", 1),
     ([said('{"reason": "', finish_reason="length")], None, "cut off by max_tokens", 1),
     ([said("[" * 150_000)], None, "the answer has 150,000 characters, which no verdict has", 1),
-    ([said("[" * 90_000)], None, "nor a second one: it is not JSON", 2),
 ]
 
 
@@ -67,12 +61,6 @@ def test_every_answer_is_a_level_or_not_judged_with_its_reason_and_never_a_zero(
         assert scores.table["status/c"][0] == "abstained" and why in reason(scores)
         assert why in scores.table["verdict/c"][0]["reason"]
         assert scores.table["reward"].isna().all()
-
-
-def test_the_first_of_several_choices_counts(serve):
-    body = verdict("no").body
-    server = serve(lambda *_: Reply({**body, "choices": body["choices"] + verdict("yes").body["choices"]}))
-    assert score(judge(server), ["fine"]).score("c").tolist() == [0.0]
 
 
 def test_a_second_answer_is_asked_for_with_the_first_and_what_is_wrong_with_it(serve):
@@ -319,7 +307,6 @@ BAD = [
     ({"base_url": "http://host/v1?api_key=secret"}, "base_url= holds a password or key"),
     ({"rubric": " "}, "rubric=' ' does not fit"),
     ({"inputs": "completion"}, "give names of columns"),
-    ({"criteria": {}}, "criteria={} does not fit"),
     ({"samples": 0}, "samples=0 does not fit"),
     ({"base_url": "http://me:secret@host/v1"}, "base_url= holds a password"),
 ]

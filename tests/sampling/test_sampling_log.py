@@ -67,11 +67,9 @@ def test_siblings_have_seeds_of_their_own_which_a_second_run_has_again(serve):
         ({"content": "4"}, "4", {}),
         ({"content": ""}, "", {}),  # an empty text is an empty completion
         ({"content": None}, None, {}),
-        ({}, None, {}),
         ({"content": None, "refusal": "No."}, None, {"refusal": "No."}),
         ({"content": "", "tool_calls": [{"id": "a"}]}, None, {"tool_calls": [{"id": "a"}]}),
         ({"content": None, "reasoning": "hm"}, None, {"reasoning_content": "hm"}),  # as vLLM calls it now
-        ({"content": "4", "reasoning": "hm"}, "4", {"reasoning_content": "hm"}),
         ({"content": [{"type": "text", "text": "4"}], "tool_calls": []}, "4", {}),
         ({"content": "\ud800"}, "\ud800", {}),
     ],

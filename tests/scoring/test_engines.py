@@ -111,19 +111,6 @@ def test_an_interrupt_keeps_what_is_done_and_one_before_anything_is_done_is_the_
     assert not isinstance(raised.value, rk.Interrupted)
 
 
-def test_an_interrupt_does_not_wait_for_the_coroutines_that_still_run():
-    async def waits(completion):
-        await asyncio.sleep(10**6)
-
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.5)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            score(waits)
-    finally:
-        signal.signal(signal.SIGALRM, before)
-
-
 @pytest.mark.parametrize(("timeout", "asked_next"), [(None, False), (None, True), (60.0, False)])
 def test_an_interrupt_keeps_the_rows_whose_coroutines_were_done(timeout, asked_next):
     here = os.getpid()

@@ -152,18 +152,6 @@ def test_a_single_completion_has_no_siblings_but_is_a_batch():
     assert [one.scores for one in batches] == [{"c": 1.1}] * 3
 
 
-def test_an_argument_that_a_batch_changes_is_its_own():
-    def spoil(completion):
-        completion.clear()
-        return [1.0, 1.0, 1.0]
-
-    scores = score(
-        rk.Component("s", spoil, batch=True), rk.Component("c", lambda completion: len(completion) / 4)
-    )
-    assert scores.table["completion"].tolist() == ["a", "bb", "ccc"]
-    assert scores.score("c").tolist() == [0.25, 0.5, 0.75]
-
-
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.sampled_from("pqr"), st.integers(0, 9)), min_size=1, max_size=12),
        st.randoms(use_true_random=False))  # fmt: skip

@@ -161,14 +161,6 @@ def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(file, tmp_pat
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize("file", ["scores.parquet", "run.json"])
-def test_a_folder_in_the_place_of_a_file_is_named_and_neither_is_written(file, tmp_path):
-    (tmp_path / file).mkdir()
-    with pytest.raises(IsADirectoryError, match=f"Is a directory: '.*/{re.escape(file)}'"):
-        rk.score(make(), ROWS).save(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [file]
-
-
 def test_a_folder_that_cannot_be_made_is_said_in_a_sentence(tmp_path):
     (tmp_path / "file").touch()
     for folder, why in (("/proc/x", ""), (3, ""), (tmp_path / "file", "File exists")):
