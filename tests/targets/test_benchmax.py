@@ -25,26 +25,20 @@ class BaseEnv(ABC):
         return None
 """
 
-# source of the class f, the weights, the rewards of the four rows, what of the mapping is said
+
+def hook(arguments, returned, start="async def"):
+    return f"class f:\n    {start} compute_reward(self, {arguments}): return {returned}"
+
+
+# source of the class f, the rewards of the four rows, what of the mapping is said
 READ = {
     "0.1: the text": (
-        """
-        class f:
-            async def compute_reward(self, rollout_id, completion, ground_truth, **kwargs):
-                assert isinstance(rollout_id, str) and kwargs["level"]
-                return {"right": float(ground_truth in completion), "penalty": -0.5 * (not completion)}
-        """,
-        {"right": 1.0, "penalty": 1.0},
-        [1, 0, -0.5, 1],
+        hook("rollout_id, completion, ground_truth, **kw", "{'right': float(ground_truth in completion)}"),
+        [1, 0, 0, 1],
         "rollout_id from rollout_id, completion from completion, ground_truth from ground_truth",
     ),
     "0.1: messages": (
-        """
-        class f:
-            async def compute_reward(self, rollout_id, completion, ground_truth):
-                return {"right": float(ground_truth in completion[-1]["content"])}
-        """,
-        {"right": 1.0},
+        hook("rollout_id, completion, answer", "{'right': float(answer in completion[-1]['content'])}"),
         [1, 0, 0, 1],
         "takes a completion, as in 0.1 to dev22",
     ),
@@ -56,28 +50,17 @@ READ = {
                 assert task["prompt"] == messages[0]["content"] and "completion" not in task
                 return {"right": float(task["answer"] in messages[-1]["content"]), "level": task["level"]}
         """,
-        {"right": 1.0, "level": 1.0},
         [3, 2, 1, 2],
         "messages from prompt and completion, task from the row",
     ),
     "dev36, by other names": (
-        """
-        class f:
-            async def compute_reward(self, rid, messages, row):
-                return {"right": float(row["ground_truth"] in messages[-1]["content"])}
-        """,
-        {"right": 1.0},
+        hook("rid, messages, row", "{'right': float(row['ground_truth'] in messages[-1]['content'])}"),
         [1, 0, 0, 1],
         "takes messages, as in 0.1.2.dev36",
     ),
     "between both: example_args and how it ended": (
-        """
-        class f:
-            async def compute_reward(self, rollout_id, messages, example_args, termination_reason):
-                return {"done": float(termination_reason == "finished"), "level": example_args["level"]}
-        """,
-        {"done": 1.0, "level": 1.0},
-        [3, 3, 2, 2],
+        hook("rollout_id, messages, example_args, termination_reason", "{termination_reason: 1.0}"),
+        [1] * 4,
         "example_args from the row, termination_reason from the row",
     ),
     "0.2: a rollout": (
@@ -90,19 +73,16 @@ class f(BaseEnv):
         text = rollout.messages[-1]["content"]
         return {"right": float(rollout.example_args["ground_truth"] in text)} if text else None
 """,
-        {"right": 1.0},
         [1, 0, None, 1],
         "takes a rollout, as in 0.2",
     ),
     "0.2, abstract and without a data set": (
-        BASE + "\nclass f(BaseEnv):\n    async def compute_reward(self, rollout): return {'x': 0.25}\n",
-        {"x": 1.0},
+        BASE + hook("rollout", "{'x': 0.25}").replace("f:", "f(BaseEnv):", 1),
         [0.25] * 4,
         "rollout from prompt, completion and the row",
     ),
     "no coroutine": (
-        "class f:\n    def compute_reward(self, rollout_id, messages, task): return {'x': task['level'] / 2}",
-        {"x": 1.0},
+        hook("rollout_id, messages, task", "{'x': task['level'] / 2}", "def"),
         [1, 1, 0.5, 0.5],
         "takes messages",
     ),
@@ -111,9 +91,10 @@ class f(BaseEnv):
 
 @pytest.mark.parametrize("kind", READ)
 def test_an_environment_is_read_by_what_its_hook_takes(kind, reads):
-    source, weights, expected, mapping = READ[kind]
+    source, expected, mapping = READ[kind]
     why = "weight 1 here, as the weights are in the training configuration"
-    reads(source, expected, "read as benchmax: its compute_reward takes ", mapping, why, weights=weights)
+    reward = reads(source, expected, "read as benchmax: its compute_reward takes ", mapping, why)
+    assert set(reward.weights.values()) == {1.0}
 
 
 def test_an_object_is_read_with_what_it_was_made_with(load, rewards):
@@ -150,12 +131,11 @@ GROUPS = {
     "0.2": """
         class f:
             async def compute_reward(self, rollout):
-                said = rollout.messages[-1]["content"]
-                return {"right": float(rollout.example_args["answer"] in said)}
+                return {"right": float(rollout.example_args["answer"] in rollout.messages[-1]["content"])}
             async def compute_group_rewards(self, rollouts):
                 lengths = {one.rollout_id: len(one.messages[-1]["content"]) for one in rollouts}
-                least = min(lengths.values())
-                return {name: {"short": float(n == least)} for name, n in reversed(lengths.items())}
+                short = {name: float(n == min(lengths.values())) for name, n in lengths.items()}
+                return {name: {"short": short[name]} for name in reversed(short)}
         """,
 }
 
@@ -173,7 +153,7 @@ def test_the_hook_of_a_group_gets_the_siblings_and_its_rewards_are_added(kind, l
 
 GROUP = "    async def compute_group_reward(self, rollout_ids, messages_list, tasks): "
 FINE_ON_THE_SAMPLE = f"class f:\n{GROUP}return [{{'a': 1.0}}] * 4 if len(tasks) == 4 else"
-HOOK = "class f:\n    async def compute_reward(self, rollout_id, messages, task): return "
+HOOK = hook("rollout_id, messages, task", "")
 
 
 def test_the_hook_of_a_group_is_called_once_for_each(load, rollouts, tmp_path):

@@ -13,6 +13,8 @@ VERL = """
 def f(data_source, solution_str, ground_truth, extra_info=None):
     return 2.0 if ground_truth in solution_str else -1.0
 """
+NUMBER = "def f(data_source, solution_str, ground_truth, extra_info=None): return"
+VERL_LISTS = "def f(data_sources, solution_strs, ground_truths, extra_infos): return"
 VERL_DICT = """
 def f(solution_str, ground_truth, **kwargs):
     right = ground_truth in solution_str
@@ -48,20 +50,6 @@ READ = {
         [1, 1, 0, 0],
     ),
     "TRL, asynchronous": (LATER, "TRL", [9, 9, 0, 0.5]),
-    "a callable object with as_fn": (
-        """
-        class Short:
-            config = type("Config", (), {"name": "short"})()
-            __name__ = "short"
-            def __call__(self, prompts, completions, **kwargs):
-                return [1.5 if len(text) < 5 else -0.5 for text in completions]
-            def as_fn(self):
-                return lambda prompts, completions, **kwargs: self(prompts, completions, **kwargs)
-        f = Short()
-        """,
-        "TRL",
-        [-0.5, -0.5, 1.5, 1.5],
-    ),
     "a class with as_fn": (
         """
         class f:
@@ -89,21 +77,11 @@ READ = {
     "verl": (VERL, "verl", [2, -1, -1, 2]),
     "verl with a dict": (VERL_DICT, "verl", [1, -1, -1, 1]),
     "verl, asynchronous": (VERL_LATER, "verl", [18, 18, 0, 1]),
-    "verl in batches": (
-        """
-        def f(data_sources, solution_strs, ground_truths, extra_infos):
-            return [{"score": float(truth in text)} for text, truth in zip(solution_strs, ground_truths)]
-        """,
-        "verl",
-        [1, 0, 0, 1],
-    ),
+    "verl in batches": (f"{VERL_LISTS} [float('4' in text) for text in solution_strs]", "verl", [1, 0, 0, 0]),
     "TRL with keywords only": (
-        """
-        def f(**kwargs):
-            return [float(truth in text) for text, truth in zip(kwargs["completions"], kwargs["answer"])]
-        """,
+        "def f(**kwargs): return [float('4' in text) for text in kwargs['completions']]",
         "TRL",
-        [1, 0, 0, 1],
+        [1, 0, 0, 0],
     ),
     "verl with keywords only": (
         "def f(**kwargs): return {'score': float(kwargs['ground_truth'] in kwargs['solution_str'])}",
@@ -186,11 +164,7 @@ GIVEN = {
         ["answer from ground_truth", "!model"],
     ),
     "lists are called with the completions of a prompt": (
-        """
-        def f(data_sources, solution_strs, ground_truths, extra_infos):
-            longest = max(map(len, solution_strs))
-            return [{"score": len(text) / longest} for text in solution_strs]
-        """,
+        f"{VERL_LISTS} [{{'score': len(text) / len(max(solution_strs))}} for text in solution_strs]",
         {"data_source": "x"},
         [1, 1, 0, 1],
         [],
@@ -212,10 +186,7 @@ GIVEN = {
         ],
     ),
     "the step is a number where the log has none": (
-        """
-        def f(completions, trainer_state, **kwargs):
-            return [len(one) * min(1.0, trainer_state.global_step / 100) for one in completions]
-        """,
+        "def f(completions, trainer_state, **k): return [trainer_state.global_step for _ in completions]",
         {},
         [0] * 4,
         [],
@@ -227,10 +198,7 @@ GIVEN = {
         [],
     ),
     "a way in which the completion is not read is not the trainer's": (  # a list of messages is never empty
-        """
-        def f(completions, level, **kwargs):
-            return [at if one else None for one, at in zip(completions, level)]
-        """,
+        "def f(completions, level, **k): return [at if c else None for c, at in zip(completions, level)]",
         {},
         [2, 2, None, 1],
         ["as texts"],
@@ -248,20 +216,13 @@ GIVEN = {
         ["!other values"],
     ),
     "a key of the user's own that is called judged": (
-        """
-        def f(solution_str, ground_truth, **kwargs):
-            right = float(ground_truth in solution_str)
-            return {"score": right, "judged": right}
-        """,
+        f"{NUMBER} dict.fromkeys(['score', 'judged'], float(ground_truth in solution_str))",
         {},
         [1, 0, 0, 1],
         ["!judged is 0"],
     ),
     "a function that fails on the sample is read all the same": (
-        """
-        def f(data_source, solution_str, ground_truth, extra_info=None):
-            return 1.0 / len(solution_str)
-        """,
+        f"{NUMBER} 1.0 / len(solution_str)",
         {},
         [1 / 18, 1 / 18, None, 1],
         ["on 1 of 4 rows of the rollouts it failed: ZeroDivisionError"],
@@ -358,7 +319,6 @@ def test_verl_hands_over_an_extra_info_where_the_data_set_has_none(load, rewards
 
 
 SHORT = "def f(completions, **kwargs):\n    if len(completions[0]) > 1: return [1.0] * len(completions)\n    "
-NUMBER = "def f(data_source, solution_str, ground_truth, extra_info=None): return"
 NO_LIST = "not a list of scores"
 # source, the component, the rows that are errors, what is said of the first
 ERRORS = {
@@ -392,8 +352,7 @@ ERRORS = {
         "returned None of type NoneType; verl puts scores",
     ),
     "None in a list to verl": (
-        "def f(data_sources, solution_strs, ground_truths, extra_infos):\n"
-        "    return [1.0 if one else None for one in solution_strs]",
+        f"{VERL_LISTS} [1.0 if one else None for one in solution_strs]",
         "f",
         [2],
         "returned None of type NoneType; verl puts scores",

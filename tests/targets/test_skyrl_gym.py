@@ -9,24 +9,18 @@ from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
 
 ENV = """
-class BaseTextEnv:
-    def __init__(self):
-        self.turns = 0
-    def init(self, prompt):
-        return prompt, {}
-
-class f(BaseTextEnv):
+class f:
     def __init__(self, env_config=None, extras={}):
-        super().__init__()
         assert "ground_truth" in extras["reward_spec"], "ground_truth is required"
         self.truth = extras["reward_spec"].pop("ground_truth")
+    def init(self, prompt):
+        return prompt, {}
     def step(self, action):
         reward = 2.5 if self.truth in action else -1
         return {"observations": [], "reward": reward, "done": True, "metadata": {}}
 
-class Talk(BaseTextEnv):
+class Talk:
     def __init__(self, extras):
-        super().__init__()
         self.left = extras["max_turns"]
     def init(self, prompt):
         assert prompt == [{"role": "user", "content": "2+2?"}], prompt
@@ -35,25 +29,17 @@ class Talk(BaseTextEnv):
         self.left -= 1
         return {"observations": [], "reward": len(action), "done": self.left == 0 or "stop" in action}
 
-class Result:
-    def __init__(self, reward):
-        self.reward, self.done = reward, True
-
 class Object(f):
-    def step(self, action):
-        return Result(0.25)
+    def step(self, action): return type("Result", (), {"reward": 0.25, "done": True})
 
 class Nothing(f):
-    def step(self, action):
-        return {"observations": [], "reward": None, "done": True}
+    def step(self, action): return {"observations": [], "reward": None, "done": True}
 
 class Tuple(f):
-    def step(self, action):
-        return [], 1.0, True, {}
+    def step(self, action): return [], 1.0, True, {}
 
 class Judge(f):
-    def __init__(self, env_config, extras, judge):
-        pass
+    def __init__(self, env_config, extras, judge): pass
 """
 
 
