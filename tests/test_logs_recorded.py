@@ -257,12 +257,10 @@ def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(fol
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("diagnose dump --log-weight scor=1", "did you mean 'score'?"),
         ("diagnose plain.jsonl", "['n']: name those to take (weights={...}, --log-weight NAME=NUMBER), or"),
         ("diagnose dump --log-weight score=high", "score='high' is not a number"),
         ("diagnose dump --on uid", "give --join too"),
         ("score mine.py dump --set data_source", "is not column=value"),
-        ("score mine.py dump --join train.parquet --on uid", "the join is on 'uid'"),
         ("score mine.py train.parquet", "siiRL has no completions"),
         ("report --rollouts dump --cases gallery:arithmetic", "cannot be checked against cases"),
         ("report --rollouts dump --reward mine.py --log-weight acc=1", "not among the rewards"),

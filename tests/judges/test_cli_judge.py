@@ -43,9 +43,8 @@ def server(serve, tmp_path, monkeypatch):
     rows = [{"prompt": f"p{at}", "completion": f"{WORDS[at % 2]} {at}"} for at in range(40)]
     labelled = [{**row, "label": row["completion"].split()[0]} for row in rows]
     scored = [{**row, "label": row["label"] == "good"} for row in labelled]
-    wrong = [{**row, "label": "great"} for row in rows]
     expected = [{**row, "name": row["completion"], "scores": {"named": 1}} for row in rows[:1]]
-    files = {"labelled": labelled, "scored": scored, "wrong": wrong, "log": rows, "cases": expected}
+    files = {"labelled": labelled, "scored": scored, "log": rows, "cases": expected}
     for name, lines in files.items():
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
     return server
@@ -88,10 +87,7 @@ def test_attacks_are_tried_unless_they_are_not_wanted_and_text_begins_with_the_j
     ("arguments", "message"),
     [
         (("mine.py", "nowhere.jsonl"), "there is no file 'nowhere.jsonl'"),
-        (("mine.py", "wrong.jsonl"), "label='great' does not fit; give one of 'good', 'poor'"),
-        (("mine.py", "log.jsonl"), "no case has a 'label'"),
         (("mine.py:plain", "scored.jsonl"), "asks a model; name one with --component: named, always"),
-        (("mine.py", "labelled.jsonl", "--component", "clean"), "it has no component 'clean'"),
         (("mine.py", "labelled.jsonl", "--repeats", "0"), "--repeats"),
     ],
 )

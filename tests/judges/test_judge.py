@@ -348,9 +348,8 @@ def test_a_server_that_cannot_be_asked_is_told_before_any_call(serve, monkeypatc
 
 
 def test_a_column_that_a_rubric_names_and_the_table_lacks_is_told_before_any_call(serve):
-    server = serve(lambda *_: verdict())
     with pytest.raises(rk.RewardError, match="asks for 'truth'"):
-        score(judge(server, "As good as {truth}?"), ["fine"])
+        score(judge(server := serve(lambda *_: verdict()), "As good as {truth}?"), ["fine"])
     assert server.asked == []
 
 
