@@ -205,13 +205,9 @@ def test_a_level_that_is_misspelt_is_named_with_the_levels_before_a_call_is_made
 def test_the_plot_of_calibration_has_a_point_for_each_level_at_the_mean_of_its_labels():
     rows = numbers(cases())
     ax = plots.judge_calibration(rk.judge_report(sound, rows, attacks=None))
-    means = {
-        level: np.mean([row["label"] for row in rows if sound(row["completion"]) == level])
-        for level in sorted(SCALE.values())
-    }
-    assert ax.lines[-1].get_xydata().tolist() == [
-        [level, pytest.approx(mean)] for level, mean in means.items()
-    ]
+    levels = sorted(SCALE.values())
+    means = [np.mean([row["label"] for row in rows if sound(row["completion"]) == one]) for one in levels]
+    np.testing.assert_allclose(ax.lines[-1].get_xydata(), np.column_stack([levels, means]))
     empty = plots.judge_calibration(rk.judge_report(unable, rows, attacks=None))
     assert "no case is judged and labelled" in [text.get_text() for text in empty.texts]
 

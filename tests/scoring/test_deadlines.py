@@ -7,8 +7,6 @@ import functools
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -226,10 +224,9 @@ class KilledWhileItLoads:
         return os.kill, (0, signal.SIGKILL)  # the group of the worker
 
 
-@pytest.mark.parametrize("how", [{"timeout": SECONDS}, {"timeout": SECONDS, "workers": 1}])
-def test_workers_that_are_killed_while_they_start_are_told_as_that_and_not_as_what_is_held_open(how):
+def test_workers_that_are_killed_while_they_start_are_told_as_that_and_not_as_what_is_held_open():
     with pytest.raises(rk.RewardError, match=r"are killed while they start .* use fewer workers$") as told:
-        score(KilledWhileItLoads(), **how)
+        score(KilledWhileItLoads(), timeout=SECONDS, workers=1)
     assert "open" not in str(told.value)
 
 
@@ -289,23 +286,3 @@ def test_a_reward_file_is_run_again_in_the_worker(tmp_path):
     loaded = rk.load_reward(f"{tmp_path / 'mine.py'}:reward")
     table = [{"completion": text, "ground_truth": "x"} for text in rows("sleep")]
     assert statuses(rk.score(loaded, table, timeout=SECONDS), "reward") == ["scored", "error", "scored"]
-
-
-CELL = """
-import time
-import rewardkit as rk
-
-def sleeps(completion):
-    if completion == "sleep":
-        time.sleep(10**6)
-    return 0.5
-
-rows = [{"prompt_id": "p", "completion": text} for text in ("fine", "sleep", "fine too")]
-scores = rk.score(rk.Reward("limited", components=[rk.Component("c", sleeps)]), rows, timeout=1.0)
-print(scores.status("c").tolist(), scores.table["error/c"][1])
-"""
-
-
-def test_a_function_without_a_file_such_as_a_notebook_s_is_bounded_too():
-    done = subprocess.run([sys.executable, "-"], input=CELL, capture_output=True, text=True, timeout=60)
-    assert done.stdout.strip() == "[0, 3, 0] took longer than 1 s", done.stderr

@@ -123,12 +123,6 @@ def test_the_only_public_function_of_a_file_is_the_reward_as_the_command_line_ta
     assert given == rk.score(reward, rollouts).rewards.tolist() == [2.0, 0.0, 0.0, 2.0]
 
 
-def test_gallery_rewards_leave_one_public_function_too(tmp_path):
-    for name in ("stages", "curriculum", "mixed"):
-        made = export(rk.load_reward(f"gallery:{name}"), to="tunix", path=tmp_path / f"{name}_tunix.py")
-        assert len(tunix.public_functions(loaded(made.path))) == 1
-
-
 def test_a_batch_may_be_arrays_and_bytes_and_is_given_back_as_plain_floats():
     reward = rk.load_reward("gallery:arithmetic")
     (function,) = tunix.functions(reward)
@@ -137,15 +131,6 @@ def test_a_batch_may_be_arrays_and_bytes_and_is_given_back_as_plain_floats():
     given = function(prompts=np.array(["2+2?", "2+2?"]), completions=texts, answer=truth, mode="train")
     expected = [reward(completion=str(text), ground_truth="4").reward for text in texts]
     assert given == expected and all(type(one) is float for one in given)
-
-
-def test_what_is_not_judged_becomes_the_number_that_was_asked_for(load, tmp_path):
-    reward = load("def f(response, answer=''): return None if not response else 1.0")
-    assert tunix.functions(reward)[0](["p"] * 2, ["", "x"]) == [0.0, 1.0]
-    made = export(reward, to="tunix", path=tmp_path / "out.py", missing=-1.0)
-    assert loaded(made.path).f(["p"] * 2, ["", "x"]) == [-1.0, 1.0]
-    assert "Tunix needs a number for every completion: one that is not judged gets -1" in made.losses
-    assert any("without weights" in sentence for sentence in made.losses)
 
 
 def test_siblings_of_a_batch_are_seen(tmp_path):

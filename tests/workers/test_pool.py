@@ -297,12 +297,6 @@ def test_a_script_without_a_main_guard_can_use_workers(tmp_path):
     assert (done.returncode, done.stdout.strip()) == (0, "[(0, 42)]"), done.stderr
 
 
-@pytest.mark.parametrize("seconds", [0, float("inf"), float("nan")])
-def test_what_is_no_time_is_refused(seconds):
-    with pytest.raises(ValueError, match="give seconds above 0"):
-        Workers(seconds=seconds)
-
-
 def test_workers_that_are_killed_while_they_start_are_replaced_and_no_call_is_lost(tmp_path):
     """The first ones have five lives together; found in the wild, where the kernel was out of memory."""
     with Workers(seconds=60.0, count=2) as workers:
