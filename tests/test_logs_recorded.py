@@ -223,7 +223,7 @@ def folder(tmp_path, monkeypatch):
     """A working folder with a verl dump, its training set, a TRL folder and rewards."""
     monkeypatch.chdir(tmp_path)
     made.write_jsonl(tmp_path / "dump/1.jsonl", dump())
-    steps = (made.trl_rows(step, prompts=(f"{step}+0?", "5+5?")) for step in range(1, 21))
+    steps = (made.trl_rows(step, prompts=(f"{step}+0?", "5+5?")) for step in range(1, 4))
     made.write_trl(tmp_path / "trl", *steps)
     pd.DataFrame(made.training_rows()).to_parquet(tmp_path / "train.parquet")
     (tmp_path / "mine.py").write_text(MINE)

@@ -104,8 +104,8 @@ def test_coroutines_wait_together():
         return 0.5
 
     started = time.monotonic()
-    assert outcome(score(waits, rows=rows(*["wait"] * 14), timeout=SECONDS)) == [FINE] * 16
-    assert time.monotonic() - started < 8  # one after the other they would need 13 s
+    assert outcome(score(waits, rows=rows(*["wait"] * 46), timeout=SECONDS)) == [FINE] * 48
+    assert time.monotonic() - started < 8  # one after the other four processes would need 10 s
 
 
 def test_a_batch_or_group_is_one_call():
