@@ -321,8 +321,7 @@ def test_a_judge_that_cannot_be_is_refused_in_a_sentence(options, said):
 @pytest.mark.parametrize(
     ("options", "said"),
     [({"budget": 0}, "budget=0 pays for no call"), ({"budget": 1.0}, "budget= needs prices="),
-     ({"concurrency": 0}, "concurrency=0"), ({"prices": 3}, "prices=3 does not fit"),
-     ({"timeout": 0}, "timeout=0"), ({"retries": -1}, "retries=-1")],
+     ({"concurrency": 0}, "concurrency=0"), ({"prices": 3}, "prices=3 does not fit")],
 )  # fmt: skip
 def test_limits_that_cannot_be_are_refused_in_a_sentence(options, said):
     with pytest.raises(ValueError, match=said):
@@ -472,7 +471,7 @@ def test_progress_shows_calls_with_their_rate_and_cost(serve, capsys):
 
 # --- the whole of it
 
-ROWS = int(os.environ.get("JUDGED_ROWS", "200"))
+ROWS = int(os.environ.get("JUDGED_ROWS", "100"))
 RUN = """
     import json, sys
     import rewardkit as rk

@@ -265,9 +265,8 @@ def test_whoever_cannot_judge_says_why_and_no_score_is_made_of_it():
     gated = score(rk.Component("c", lambda completion: 1.0, gate=gate))
     assert statuses(gated) == ["scored", "abstained", "scored"]
     assert statuses(score(lambda field: 1.0, fields={"field": judge})) == ["scored", "abstained", "scored"]
-    assert rk.Reward("r", components=[rk.Component("c", judge)])(completion="bb").errors == {
-        "c": "two letters"
-    }
+    alone = rk.Reward("r", components=[rk.Component("c", judge)])(completion="bb")
+    assert alone.errors == {"c": "two letters"}
 
 
 def test_what_a_model_said_is_kept_by_row_with_what_it_cost():
