@@ -135,17 +135,19 @@ def half_judged():
     return [{**row, "score": None, "acc": None} if at % 2 else row for at, row in enumerate(dump())]
 
 
+NO_LOG = [{"prompt": row["input"], "completion": row["output"]} for row in dump()]
+
+
 @pytest.mark.parametrize(
     ("reward", "rows"),
     [
-        pytest.param(mine(), dump(), id="the same reward"),
-        pytest.param(mine(near), as_float32(), id="float32 is no difference"),
-        pytest.param(mine(), half_judged(), id="rows that only the reward judges"),
-        pytest.param(mine(transform=rk.weigh.standardise()), dump(), id="the raw reward is what is compared"),
-        pytest.param(
-            mine(), [{"prompt": row["input"], "completion": row["output"]} for row in dump()], id="no log"
-        ),
+        (mine(), dump()),
+        (mine(near), as_float32()),
+        (mine(), half_judged()),
+        (mine(transform=rk.weigh.standardise()), dump()),
+        (mine(), NO_LOG),
     ],
+    ids=["the same", "float32", "rows that only the reward judges", "the raw reward is compared", "no log"],
 )
 def test_a_reward_that_gives_what_the_log_has_is_silent(reward, rows):
     scores = rk.score(reward, rk.load_rollouts(rows, join=made.training_rows()))
@@ -221,7 +223,7 @@ def folder(tmp_path, monkeypatch):
     """A working folder with a verl dump, its training set, a TRL folder and rewards."""
     monkeypatch.chdir(tmp_path)
     made.write_jsonl(tmp_path / "dump/1.jsonl", dump())
-    steps = (made.trl_rows(step, prompts=(f"{step}+0?", "5+5?")) for step in range(1, 21))
+    steps = (made.trl_rows(step, prompts=(f"{step}+0?", "5+5?")) for step in range(1, 4))
     made.write_trl(tmp_path / "trl", *steps)
     pd.DataFrame(made.training_rows()).to_parquet(tmp_path / "train.parquet")
     (tmp_path / "mine.py").write_text(MINE)
@@ -255,21 +257,12 @@ def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(fol
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("diagnose dump --log-weight scor=1", "did you mean 'score'?"),
-        ("diagnose dump --log-weight scor=1", "the weights name 'scor'; "),
-        (
-            "diagnose plain.jsonl",
-            "['n']: name those to take (--log-weight NAME=NUMBER), or give a reward",
-        ),
+        ("diagnose plain.jsonl", "['n']: name those to take (--log-weight NAME=NUMBER), or"),
         ("diagnose dump --log-weight score=high", "score='high' is not a number"),
         ("diagnose dump --on uid", "give --join too"),
         ("score mine.py dump --set data_source", "is not column=value"),
-        ("score mine.py dump --join train.parquet --on uid", "the join is on 'uid'"),
         ("score mine.py train.parquet", "siiRL has no completions"),
-        (
-            "report --rollouts dump --cases gallery:arithmetic",
-            "cannot be checked against cases",
-        ),  # of the log
+        ("report --rollouts dump --cases gallery:arithmetic", "cannot be checked against cases"),
         ("report --rollouts dump --reward mine.py --log-weight acc=1", "not among the rewards"),
     ],
 )

@@ -135,8 +135,6 @@ def test_unusual_text_is_read_as_it_stands(load, content, completions):
     ("name", "content", "said"),
     [
         ("r.jsonl", "", "is empty"),
-        ("r.csv", "", "is empty"),
-        ("r.jsonl", "\n\n", "has no rows"),
         ("r.csv", "prompt,completion\n", "has no rows"),
         ("r.csv", "completion,prompt,completion\na,p,b\n", "completion"),
         ("r.jsonl", '{"completion": 1}\n{\n', "no usable row; line 1"),
@@ -154,7 +152,6 @@ def test_a_file_without_a_usable_row_is_an_error_with_its_name(load, name, conte
     ("source", "said"),
     [
         ([], "has no rows"),
-        ([1, 2], "no usable row"),
         (pd.DataFrame({"completion": []}), "has no rows"),
         (pd.DataFrame([["a", "b"]], columns=["completion", "completion"]), "completion"),
         ("nowhere/r.jsonl", "there is no file 'nowhere/r.jsonl'"),

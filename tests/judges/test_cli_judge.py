@@ -43,9 +43,8 @@ def server(serve, tmp_path, monkeypatch):
     rows = [{"prompt": f"p{at}", "completion": f"{WORDS[at % 2]} {at}"} for at in range(40)]
     labelled = [{**row, "label": row["completion"].split()[0]} for row in rows]
     scored = [{**row, "label": row["label"] == "good"} for row in labelled]
-    wrong = [{**row, "label": "great"} for row in rows]
     expected = [{**row, "name": row["completion"], "scores": {"named": 1}} for row in rows[:1]]
-    files = {"labelled": labelled, "scored": scored, "wrong": wrong, "log": rows, "cases": expected}
+    files = {"labelled": labelled, "scored": scored, "log": rows, "cases": expected}
     for name, lines in files.items():
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
     return server
@@ -64,10 +63,8 @@ def record(result):
     [
         ("mine.py", "labelled.jsonl", (), 0, ["clear"]),  # the component that asks a model
         ("mine.py:clear", "labelled.jsonl", (), 0, ["clear"]),  # a judge by itself
-        ("mine.py", "scored.jsonl", ("--component", "named"), 0, ["named"]),
-        ("mine.py:named", "scored.jsonl", ("--fail-under", "0.9"), 0, ["named"]),
+        ("mine.py", "scored.jsonl", ("--component", "named", "--fail-under", "0.9"), 0, ["named"]),
         ("mine.py:always", "scored.jsonl", ("--fail-under", "0.9"), 1, ["always"]),
-        ("mine.py:always", "scored.jsonl", (), 0, ["always"]),
     ],
 )
 def test_judges_are_reported_and_the_exit_status_is_that_of_the_threshold(
@@ -75,26 +72,27 @@ def test_judges_are_reported_and_the_exit_status_is_that_of_the_threshold(
 ):
     result = run("judge", name, cases, "--json", "--no-attacks", *options)
     assert (result.exit_code, list(record(result)["judges"])) == (status, judges), result.stderr
-    said = run("judge", name, cases, "--no-attacks", *options).stdout
-    assert said.startswith(judges[0]) and "agrees with" in said
+    assert record(result)["judges"][judges[0]]["attacked"] is None
 
 
-def test_attacks_are_tried_unless_they_are_not_wanted(server):
-    assert (
-        record(run("judge", "mine.py", "labelled.jsonl", "--json"))["judges"]["clear"]["attacked"]["n"] == 48
-    )
-    found = record(run("judge", "mine.py", "labelled.jsonl", "--json", "--no-attacks"))["judges"]["clear"]
-    assert found["attacked"] is None and found["agreement"]["value"] == 1.0
+def test_attacks_are_tried_unless_they_are_not_wanted_and_text_begins_with_the_judge(server):
+    result = run("judge", "mine.py", "labelled.jsonl", "--json")
+    found = record(result)["judges"]["clear"]
+    assert (found["attacked"]["n"], found["agreement"]["value"]) == (48, 1.0)
+    said = run("judge", "mine.py", "labelled.jsonl").stdout
+    assert said.startswith("clear") and "agrees with" in said
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("mine.py", "nowhere.jsonl"), "there is no file 'nowhere.jsonl'"),
+<<<<<<< HEAD
         (("mine.py", "wrong.jsonl"), "'great' in 'label' does not fit; give one of 'good', 'poor'"),
         (("mine.py", "log.jsonl"), "no case has a 'label'"),
+=======
+>>>>>>> 20ee57525151dcbff107d943a395759597b26e92
         (("mine.py:plain", "scored.jsonl"), "asks a model; name one with --component: named, always"),
-        (("mine.py", "labelled.jsonl", "--component", "clean"), "it has no component 'clean'"),
         (("mine.py", "labelled.jsonl", "--repeats", "0"), "--repeats"),
     ],
 )
@@ -106,26 +104,23 @@ def test_input_that_cannot_be_used_is_one_line_and_exit_2(server, arguments, mes
 
 def test_the_cache_says_what_it_keeps_and_forgets_it(server):
     assert record(run("cache", "--json"))["answers"] == 0
-    assert run("score", "mine.py", "log.jsonl").exit_code == 0
-    assert record(run("cache", "--json"))["answers"] == len(server.asked) == 20
-    assert "20 answers" in run("cache").stdout
-    assert "0 answers" in (cleared := run("cache", "--clear").stdout) and "20 forgotten" in cleared
-    run("score", "mine.py", "log.jsonl")
-    assert len(server.asked) == 40
+    run("check", "mine.py", "cases.jsonl")
+    assert record(run("cache", "--json"))["answers"] == len(server.asked) == 1
+    assert "1 answer" in run("cache").stdout
+    cleared = record(run("cache", "--clear", "--json"))
+    assert (cleared["answers"], cleared["forgotten"]) == (0, 1)
+    run("check", "mine.py", "cases.jsonl")
+    assert len(server.asked) == 2
 
 
-@pytest.mark.parametrize(
-    "command",
-    [("score", "mine.py", "log.jsonl"), ("check", "mine.py", "cases.jsonl"),
-     ("judge", "mine.py", "labelled.jsonl", "--no-attacks")],
-)  # fmt: skip
+@pytest.mark.parametrize("command", [("check", "cases.jsonl"), ("judge", "labelled.jsonl", "--no-attacks")])
 def test_without_the_cache_every_call_is_made_again_and_nothing_is_cached(server, command, monkeypatch):
-    run(*command)
+    verb, *rest = command
+    run(verb, "mine.py", *rest)
     asked = len(server.asked)
-    assert run(*command).exit_code == 0 and len(server.asked) == asked > 0
-    folder = os.environ["REWARDKIT_CACHE"]
-    monkeypatch.setenv("REWARDKIT_CACHE", folder)  # put back behind the test
-    assert run(*command, "--no-cache").exit_code == 0 and len(server.asked) == 2 * asked
+    assert run(verb, "mine.py", *rest).exit_code == 0 and len(server.asked) == asked > 0
+    monkeypatch.setenv("REWARDKIT_CACHE", os.environ["REWARDKIT_CACHE"])  # put back behind the test
+    assert run(verb, "mine.py", *rest, "--no-cache").exit_code == 0 and len(server.asked) == 2 * asked
     assert "no answers are cached" in run("cache").stdout
 
 

@@ -11,6 +11,7 @@ import textwrap
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from judged import completion_in, judge, reason, score, user_text, verdict
@@ -20,20 +21,17 @@ import rewardkit as rk
 from rewardkit.judges.cache import Cache, cache_file
 from rewardkit.probes.mutants.options import option_changes
 
+PRICES = {"prices": (1e6, 1e6)}
 LIMITED = Reply({"error": {"message": "slow down"}}, status=429, headers={"retry-after": "0.01"})
-BARE_LIMIT = Reply({"error": {"message": "slow down"}}, status=429)
 BROKEN = Reply(b'{"choices": [{"message": {"content": "', cut=True, headers=SOON)
 NO_SCHEMAS = error(400, "response_format is not supported")
 
+# what the server answers in turn, the last again and again; score; why there is none; requests
 ANSWERS = [
-    # (what the server answers in turn, the last again and again; score; why there is none; requests)
     ([verdict()], 1.0, None, 1),
-    ([verdict("no")], 0.0, None, 1),
     ([said("```json\n" + '{"reason": "r", "level": "yes"}\n```')], 1.0, None, 1),
     ([LIMITED, LIMITED, verdict()], 1.0, None, 3),
-    ([BARE_LIMIT, verdict()], 1.0, None, 2),
     ([error(500), verdict()], 1.0, None, 2),
-    ([BROKEN, verdict()], 1.0, None, 2),
     ([NO_SCHEMAS, verdict()], 1.0, None, 2),
     ([said("Well, yes."), verdict()], 1.0, None, 2),
     ([verdict("maybe"), verdict("no")], 0.0, None, 2),
@@ -44,11 +42,9 @@ ANSWERS = [
     ([said("Well, yes.")], None, "cannot be used, nor a second one: it is not JSON", 2),
     ([verdict("maybe")], None, 'nor a second one: "maybe" is not one of', 2),
     ([said('{"reason": 1, "level": "yes"}')], None, "nor a second one: 1 is not of type", 2),
-    ([said("")], None, "nor a second one: it is not JSON", 2),
     ([said(None, refusal="I will not.")], None, "the judge refuses: I will not.", 1),
     ([said('{"reason": "', finish_reason="length")], None, "cut off by max_tokens", 1),
     ([said("[" * 150_000)], None, "the answer has 150,000 characters, which no verdict has", 1),
-    ([said("[" * 90_000)], None, "nor a second one: it is not JSON", 2),
 ]
 
 
@@ -67,12 +63,6 @@ def test_every_answer_is_a_level_or_not_judged_with_its_reason_and_never_a_zero(
         assert scores.table["reward"].isna().all()
 
 
-def test_the_first_of_several_choices_counts(serve):
-    body = verdict("no").body
-    server = serve(lambda *_: Reply({**body, "choices": body["choices"] + verdict("yes").body["choices"]}))
-    assert score(judge(server), ["fine"]).score("c").tolist() == [0.0]
-
-
 def test_a_second_answer_is_asked_for_with_the_first_and_what_is_wrong_with_it(serve):
     server = serve(lambda text, attempt: said("Yes!") if "cannot be used" not in text else verdict())
     verdict_of = score(judge(server, limits={"prices": (1e6, 2e6)}), ["fine"]).table["verdict/c"][0]
@@ -83,14 +73,13 @@ def test_a_second_answer_is_asked_for_with_the_first_and_what_is_wrong_with_it(s
     assert verdict_of["tokens"] == [6, 10] and verdict_of["cost"] == 26.0
 
 
-@pytest.mark.parametrize(
-    ("limits", "why"),
-    [({"timeout": 0.2, "retries": 1}, "there is no answer: Request timed out"),
-     ({"call_deadline": 0.2}, "there was no answer within 0.2 s")],
-)  # fmt: skip
-def test_a_server_that_is_silent_is_given_up(serve, limits, why):
-    server = serve(lambda *_: Reply({}, delay=1.5))
-    assert why in reason(score(judge(server, limits=limits), ["fine"]))
+def test_a_server_that_is_silent_is_given_up(serve):
+    server = serve(lambda *_: Reply({}, delay=0.8))
+    for limits, why in (
+        ({"timeout": 0.2, "retries": 1}, "there is no answer: Request timed out"),
+        ({"call_deadline": 0.2}, "there was no answer within 0.2 s"),
+    ):
+        assert why in reason(score(judge(server, limits=limits), ["fine"]))
 
 
 # --- what is asked
@@ -127,19 +116,15 @@ def test_a_mark_that_was_seen_closes_nothing(serve):
     assert completion_in(server.asked[1]) == closing and mark not in user_text(server.asked[1]).split("\n")[0]
 
 
-@pytest.mark.parametrize(
-    ("second", "tokens"),
-    [(verdict(), 16.0), (said("still not"), 16.0), (error(400), 8.0)],
-)
-def test_an_answer_that_needs_a_repair_is_paid_for_whatever_comes_of_it(serve, second, tokens):
+@pytest.mark.parametrize(("second", "cost"), [(said("still not"), 16.0), (error(400), 8.0)])
+def test_an_answer_that_needs_a_repair_is_paid_for_whatever_comes_of_it(serve, second, cost):
     server = serve(lambda text, attempt: said("nope") if len(server.asked) == 1 else second)
-    table = score(judge(server, limits={"prices": (1e6, 1e6)}), ["one"]).table
-    assert table["cost/c"].tolist() == [tokens]
+    assert score(judge(server, limits=PRICES), ["one"]).table["cost/c"].tolist() == [cost]
 
 
 def test_siblings_that_are_the_same_pay_once_for_an_answer_that_cannot_be_used(serve):
     server = serve(lambda *_: said("nope"))
-    table = score(judge(server, limits={"prices": (1e6, 1e6)}), ["same"] * 8).table
+    table = score(judge(server, limits=PRICES), ["same"] * 8).table
     assert len(server.asked) == 2 and table["cost/c"].sum() == 16.0  # the first answer and its repair
     assert table["error/c"].nunique() == 1
 
@@ -207,23 +192,16 @@ def test_levels_have_their_scores_and_a_negative_rubric_turns_them_around(serve)
 
 @pytest.mark.parametrize("one_call", [True, False])
 def test_criteria_are_judged_in_one_call_or_one_each_and_the_score_is_their_mean(serve, one_call):
+    criteria = {"short": "Is {completion} short?", "polite": "Is it polite?"}
+
     def answer(text, attempt):
-        names = [
-            name
-            for name in ("short", "polite")
-            if f"- {name}: " in server.asked[-1]["messages"][0]["content"]
-        ]
-        return said(
-            json.dumps(
-                {name: {"reason": name, "level": "no" if name == "short" else "yes"} for name in names}
-            )
-        )
+        asked = [name for name in criteria if f"- {name}: " in server.asked[-1]["messages"][0]["content"]]
+        levels = {name: {"reason": name, "level": "no" if name == "short" else "yes"} for name in asked}
+        return said(json.dumps(levels))
 
     server = serve(answer)
-    criteria = {"short": "Is {completion} short?", "polite": "Is it polite?"}
-    scores = score(
-        judge(server, "Two things.", criteria=criteria, one_call=one_call, limits={"concurrency": 1}), ["x"]
-    )
+    how = {"criteria": criteria, "one_call": one_call, "limits": {"concurrency": 1}}
+    scores = score(judge(server, "Two things.", **how), ["x"])
     told = scores.table["verdict/c"][0]
     assert scores.score("c").tolist() == [0.5] and len(server.asked) == (1 if one_call else 2)
     assert "short: no" in told["level"] and "polite: yes" in told["level"]
@@ -265,9 +243,9 @@ def test_a_closed_gate_never_asks(serve):
         rk.Component("right", lambda completion: int(completion) % 3 == 0),
         rk.Component("c", judge(server), gate=rk.gate("right", at_least=1.0)),
     ]
-    rows = [{"prompt": "p", "completion": str(at)} for at in range(100)]
+    rows = [{"prompt": "p", "completion": str(at)} for at in range(30)]
     scores = rk.score(rk.Reward("r", components=parts), rows, workers=2)
-    assert len(server.asked) == 34 == scores.counts["c"]["scored"] and scores.counts["c"]["gated"] == 66
+    assert len(server.asked) == 10 == scores.counts["c"]["scored"] and scores.counts["c"]["gated"] == 20
 
 
 def test_calls_under_way_never_pass_the_limit_whatever_fails(serve):
@@ -321,18 +299,14 @@ def test_a_key_that_is_refused_half_way_ends_the_run(serve):
 
 # --- what is said before the first call
 
+SCALES = ({}, {"yes": 1.0}, {"yes": 1.0, "no": -1.0}, {"yes": 1.0, "also": 1.0}, {1: 0.0, "1": 1.0})
 BAD = [
-    ({"scale": {}}, "scale={} is no scale; give two levels or more"),
-    ({"scale": {"yes": 1.0}}, "is no scale"),
-    ({"scale": {"yes": 1.0, "no": -1.0}}, "is no scale"),
-    ({"scale": {"yes": 1.0, "also": 1.0}}, "is no scale"),
-    ({"scale": {1: 0.0, "1": 1.0}}, "is no scale"),
+    *(({"scale": scale}, "is no scale; give two levels or more") for scale in SCALES),
     ({"options": {"model": "other"}}, "does not fit; give JSON such as"),
     ({"options": {"x": {1}}}, "does not fit; give JSON such as"),
     ({"base_url": "http://host/v1?api_key=secret"}, "base_url= holds a password or key"),
     ({"rubric": " "}, "rubric=' ' does not fit"),
     ({"inputs": "completion"}, "give names of columns"),
-    ({"criteria": {}}, "criteria={} does not fit"),
     ({"samples": 0}, "samples=0 does not fit"),
     ({"base_url": "http://me:secret@host/v1"}, "base_url= holds a password"),
 ]
@@ -347,8 +321,7 @@ def test_a_judge_that_cannot_be_is_refused_in_a_sentence(options, said):
 @pytest.mark.parametrize(
     ("options", "said"),
     [({"budget": 0}, "budget=0 pays for no call"), ({"budget": 1.0}, "budget= needs prices="),
-     ({"concurrency": 0}, "concurrency=0"), ({"prices": 3}, "prices=3 does not fit"),
-     ({"timeout": 0}, "timeout=0"), ({"retries": -1}, "retries=-1")],
+     ({"concurrency": 0}, "concurrency=0"), ({"prices": 3}, "prices=3 does not fit")],
 )  # fmt: skip
 def test_limits_that_cannot_be_are_refused_in_a_sentence(options, said):
     with pytest.raises(ValueError, match=said):
@@ -374,9 +347,8 @@ def test_a_server_that_cannot_be_asked_is_told_before_any_call(serve, monkeypatc
 
 
 def test_a_column_that_a_rubric_names_and_the_table_lacks_is_told_before_any_call(serve):
-    server = serve(lambda *_: verdict())
     with pytest.raises(rk.RewardError, match="asks for 'truth'"):
-        score(judge(server, "As good as {truth}?"), ["fine"])
+        score(judge(server := serve(lambda *_: verdict()), "As good as {truth}?"), ["fine"])
     assert server.asked == []
 
 
@@ -392,7 +364,7 @@ def test_a_negative_rubric_and_a_negative_weight_are_refused_as_a_double_negatio
 
 def test_what_was_paid_for_once_is_not_asked_for_again(serve, monkeypatch):
     server = serve(lambda *_: verdict())
-    asking = judge(server, limits={"prices": (1e6, 1e6)})
+    asking = judge(server, limits=PRICES)
     siblings = ["same"] * 8 + ["other"]
     first, second = score(asking, siblings).table, score(asking, siblings).table
     assert len(server.asked) == 2 and first["cost/c"].sum() == 16.0 and second["cost/c"].sum() == 0.0
@@ -419,11 +391,8 @@ def test_the_cache_is_plain_data_that_processes_share_and_can_be_emptied(tmp_pat
         for at in range(50):
             cache.put(f"{name}{at}", {"text": "x"})
 
-    writers = [threading.Thread(target=write, args=pair) for pair in ((one, "0"), (two, "1"))]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
+    with ThreadPoolExecutor(2) as writers:
+        list(writers.map(write, (one, two), "01"))
     assert one.count == two.count == 100 and two.get("07") == {"text": "x"} and one.get("nothing") is None
     assert one.size > 0
     one.clear()
@@ -460,22 +429,15 @@ def test_recorded_answers_come_first_and_nobody_is_asked_where_there_is_no_addre
 
 
 def test_it_works_in_a_running_loop_in_threads_and_in_loop_after_loop(serve):
-    server = serve(lambda *_: verdict())
-    asking = judge(server, cache=False)
+    asking = judge(serve(lambda *_: verdict()), cache=False)
 
     async def cell():
         return score(asking, ["a", "b"]).score("c").tolist()
 
     assert asyncio.run(cell()) == asyncio.run(cell()) == [1.0, 1.0]
-    assert asyncio.run(asking(prompt="p", completion="c")) == 1.0  # as a trainer awaits it
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(asyncio.run(asking(prompt="p", completion="c"))))
-               for _ in range(3)]  # fmt: skip
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [1.0] * 3
+    with ThreadPoolExecutor(3) as threads:  # as a trainer awaits it
+        found = threads.map(lambda _: asyncio.run(asking(prompt="p", completion="c")), range(3))
+    assert list(found) == [1.0] * 3
 
 
 def test_it_is_saved_sent_and_printed_as_the_call_that_makes_it(tmp_path):
@@ -503,13 +465,13 @@ def test_explain_shows_level_reason_and_raw_answer(serve):
 
 def test_progress_shows_calls_with_their_rate_and_cost(serve, capsys):
     server = serve(lambda *_: verdict())
-    score(judge(server, limits={"prices": (1e6, 1e6)}), ["a", "b"], progress=True)
+    score(judge(server, limits=PRICES), ["a", "b"], progress=True)
     assert "2 calls, " in (shown := capsys.readouterr().err) and "/s, cost 16" in shown
 
 
 # --- the whole of it
 
-ROWS = int(os.environ.get("JUDGED_ROWS", "400"))  # 2,000 in the note on the issue
+ROWS = int(os.environ.get("JUDGED_ROWS", "100"))
 RUN = """
     import json, sys
     import rewardkit as rk

@@ -174,6 +174,7 @@ def test_position_bias_of_a_judge_that_compares_is_read_from_its_verdicts(serve)
         ([], {}, "there are no cases"),
         (["good"], {}, "a row is an object"),
         ([{"completion": "good 1"}], {}, "no case has a 'label'; give each"),
+<<<<<<< HEAD
         (
             [{"completion": "good 1", "label": "grate"}],
             {},
@@ -181,11 +182,14 @@ def test_position_bias_of_a_judge_that_compares_is_read_from_its_verdicts(serve)
         ),
         ([{"completion": "good 1", "label": 7}], {}, "case 1: 7 in 'label' does not fit"),
         ([{"completion": "good 1", "label": float("inf")}], {}, "case 1: inf in 'label' does not fit"),
+=======
+        ([{"completion": "good 1", "label": "grate"}], {}, "label='grate' does not fit; give a number"),
+        ([{"completion": "good 1", "label": 7}], {}, "case 1: label=7 does not fit"),
+        ([{"completion": "good 1", "label": float("inf")}], {}, "case 1: label=inf does not fit"),
+>>>>>>> 20ee57525151dcbff107d943a395759597b26e92
         ([{"text": "good 1", "label": 1}], {}, "asks for 'completion'"),
         ("nowhere.jsonl", {}, "there is no file 'nowhere.jsonl'"),
         (None, {}, "cases are a JSONL file or dicts, each with a label, not None"),
-        ({}, {}, "cases are a JSONL file or dicts, each with a label, not {}"),
-        ([], {}, "there are no cases"),
         (numbers(cases(30)), {"repeats": 0}, "repeats=0 does not fit; give a whole number from 1"),
     ],
 )
@@ -211,13 +215,9 @@ def test_a_level_that_is_misspelt_is_named_with_the_levels_before_a_call_is_made
 def test_the_plot_of_calibration_has_a_point_for_each_level_at_the_mean_of_its_labels():
     rows = numbers(cases())
     ax = plots.judge_calibration(rk.judge_report(sound, rows, attacks=None))
-    means = {
-        level: np.mean([row["label"] for row in rows if sound(row["completion"]) == level])
-        for level in sorted(SCALE.values())
-    }
-    assert ax.lines[-1].get_xydata().tolist() == [
-        [level, pytest.approx(mean)] for level, mean in means.items()
-    ]
+    levels = sorted(SCALE.values())
+    means = [np.mean([row["label"] for row in rows if sound(row["completion"]) == one]) for one in levels]
+    np.testing.assert_allclose(ax.lines[-1].get_xydata(), np.column_stack([levels, means]))
     empty = plots.judge_calibration(rk.judge_report(unable, rows, attacks=None))
     assert "no case is judged and labelled" in [text.get_text() for text in empty.texts]
 

@@ -11,27 +11,30 @@ LITERAL = "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type')
 """What llama-cpp-python's server says, as error 500, to OpenAI's form; it takes json_object with a schema."""
 
 
+VERDICT = said(json.dumps({"reason": "so it is", "level": "yes"}))
+
+
+def scored(server, texts, **options):
+    judge = rk.judge("Is it good?", model="tiny", base_url=server.url, **options)
+    rows = [{"prompt_id": "q", "prompt": "2+2?", "completion": text} for text in texts]
+    return rk.score(rk.Reward("r", components=[rk.Component("good", judge)]), rows).table["score/good"]
+
+
 @pytest.mark.parametrize(
     ("taken", "forms"),
     [
-        pytest.param({"json_schema"}, ["json_schema"], id="OpenAI"),
-        pytest.param({"json_object"}, ["json_schema", "json_object"], id="llama-cpp-python"),
-        pytest.param(set(), ["json_schema", "json_object", None], id="none"),
+        ({"json_schema"}, ["json_schema"]),  # OpenAI
+        ({"json_object"}, ["json_schema", "json_object"]),  # llama-cpp-python
+        (set(), ["json_schema", "json_object", None]),
     ],
 )
 def test_a_form_of_schema_that_the_server_refuses_is_replaced_by_the_next_for_good(serve, taken, forms):
     def answer(text, attempt):
         form = server.asked[-1].get("response_format")
-        if form and form["type"] not in taken:
-            return error(500, LITERAL)
-        return said(json.dumps({"reason": "so it is", "level": "yes"}))
+        return error(500, LITERAL) if form and form["type"] not in taken else VERDICT
 
     server = serve(answer)
-    limits = rk.judges.Limits(concurrency=1)
-    judge = rk.judge("Is it good?", model="tiny", base_url=server.url, limits=limits)
-    rows = [{"prompt_id": "q", "prompt": "2+2?", "completion": text} for text in "abc"]
-    table = rk.score(rk.Reward("r", components=[rk.Component("good", judge)]), rk.load_rollouts(rows)).table
-    assert list(table["score/good"]) == [1.0] * 3
+    assert list(scored(server, "abc", limits=rk.judges.Limits(concurrency=1))) == [1.0] * 3
     sent = [(request.get("response_format") or {"type": None}) for request in server.asked]
     assert [form["type"] for form in sent] == [*forms, *[forms[-1]] * 2]
     if "json_object" in taken:
@@ -40,12 +43,10 @@ def test_a_form_of_schema_that_the_server_refuses_is_replaced_by_the_next_for_go
 
 def test_calls_that_are_refused_together_skip_no_form(serve):
     def answer(text, attempt):
-        reply = said(json.dumps({"reason": "so it is", "level": "yes"})) if attempt else error(500, LITERAL)
+        reply = VERDICT if attempt else error(500, LITERAL)
         return type(reply)(reply.body, reply.status, reply.headers, delay=0.2)
 
     server = serve(answer)
-    judge = rk.judge("Is it good?", model="tiny", base_url=server.url)
-    rows = [{"prompt_id": "q", "prompt": "2+2?", "completion": text} for text in "abcdefgh"]
-    rk.score(rk.Reward("r", components=[rk.Component("good", judge)]), rk.load_rollouts(rows))
+    scored(server, "abcdefgh")
     types = [request["response_format"]["type"] for request in server.asked if "response_format" in request]
     assert types.count("json_object") == 8 and len(types) == len(server.asked)

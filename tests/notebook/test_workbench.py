@@ -134,7 +134,7 @@ def test_cases_and_probes_have_their_tiles_and_probes_of_earlier_settings_are_to
     panels(workbench)["Compose"].numbers["brief"].value = 0.1
     told = standing(workbench)
     assert told["Contract"].said == "of earlier settings" and told["Exploits"].grade == "info"
-    assert "The probes ran on earlier settings; run them again." in workbench._standing.card.verdict
+    assert told["Exploits"].reason == "the probes ran on earlier settings; run them again"
 
 
 # Compose
@@ -550,6 +550,22 @@ def test_a_transcript_is_shown_turn_by_turn_with_what_is_long_folded(longer, fol
 
 
 # cases
+
+
+def test_what_a_wrong_answer_is_paid_is_not_proposed_as_what_it_should_earn():
+    rewards = {"any": lambda completion: 1.0, "right": right}
+    paid = rk.Reward("r", FIELDS, [rk.Component(*item) for item in rewards.items()])
+    form = opened(rk.Workbench(paid, rows()), 1).form
+    assert form.expected.value == "" and "This answer is wrong" in form.message.text
+    form.save.click()
+    assert "Not saved: '' is nothing that can be expected" in form.message.text
+
+
+def test_without_any_weight_it_is_said_that_nothing_is_paid(bench):
+    compose = panels(bench)["Compose"]
+    for box in compose.numbers.values():
+        box.value = 0
+    assert "No component has a weight" in compose.message.text
 
 
 def test_a_case_from_browse_is_in_the_file_and_the_matrix(bench, tmp_path):

@@ -226,6 +226,12 @@ def test_a_patch_that_is_right_takes_all_from_the_suspects_given_as_reward_or_sc
     assert json.dumps(plain(passes.record())) == json.dumps(plain(whole.record()))
 
 
+def test_suspects_that_are_right_and_paid_are_no_fault_of_a_patch():
+    found = suspect(scored(STRICT), pattern="<answer>", patched=replace(STRICT, name="same"))
+    assert found.patched.earn == found.patched.earn_right > 0
+    assert "To do: use 'same'." in repr(found) and "of them right" in repr(found)
+
+
 PATCHES = {
     "another scale": (lambda right, truth: 0.1 * right, 0),
     "another zero": (lambda right, truth: right - 3.0, 0),

@@ -42,15 +42,11 @@ class Listener:
     [
         ("()", None, {}),
         ("(ground_truth, completion)", None, {"ground_truth": "4", "completion": "four"}),
-        ("(completion, /)", None, {"completion": "four"}),
         ("(completion, *, ground_truth)", None, {"completion": "four", "ground_truth": "4"}),
         ("(completion, prompt=None)", None, {"completion": "four", "prompt": None}),
-        ("(completion, prompt=None)", {"prompt": "prompt"}, {"completion": "four", "prompt": "2+2?"}),
         ("(completion, *, prompt=None)", {"prompt": "prompt"}, {"completion": "four", "prompt": "2+2?"}),
         ("(a, b=1, c=None)", {"a": "completion", "c": "prompt"}, {"a": "four", "b": 1, "c": "2+2?"}),
-        ("(completion, truth)", {"truth": "ground_truth"}, {"completion": "four", "truth": "4"}),
         ("(completion, **kwargs)", None, {"completion": "four", "kwargs": {}}),
-        ("(completion, *args)", None, {"completion": "four", "args": ()}),
         ("(a, b)", {"a": "completion", "b": "completion"}, {"a": "four", "b": "four"}),
     ],
 )
@@ -97,13 +93,10 @@ def test_callable_objects_and_methods_are_asked_like_functions_and_async_ones_ar
         ("c", lambda a=1, b=2, /: 1, {"columns": {"b": "x"}}, "name that in columns="),
         ("a b", len, {}, "must be a Python identifier"),
         ("class", len, {}, "no keyword"),
-        ("", len, {}, "must be a Python identifier"),
         ("c", len, {"weight": float("nan")}, "weight=nan is not a finite number"),
-        ("c", len, {"weight": "1"}, "weight='1' is not a finite number"),
         ("c", len, {"weight": True}, "weight=True is not a finite number"),
         ("c", len, {"gate": "correct"}, "make one with rk.gate"),
         ("c", len, {"range": (1.0, 0.0)}, "low below high"),
-        ("c", len, {"range": (0.0, 1.0, 2.0)}, "low below high"),
         ("c", len, {"range": (float("nan"), 1.0)}, "low below high"),
         ("c", len, {"batch": True, "group": True}, "exclude each other"),
     ],
@@ -168,13 +161,10 @@ INSIDE = rk.extract.first_of(rk.extract.tag("answer"), Own())
     [
         (rk.extract.first_of(rk.extract.tag("answer"), rk.extract.number()), []),
         (functools.partial(rk.verify.matches), []),
-        (rk.gate("x", equals=1), []),
         (with_option, [HERE]),
-        (functools.partial(with_option, k=2), [HERE]),
         (functools.partial(rk.verify.matches, ground_truth=with_option), [HERE]),
         (rk.gate(with_option), [HERE]),
         (INSIDE, [HERE]),
-        (rk.extract.within(rk.extract.tag("a"), INSIDE), [HERE]),
     ],
 )
 def test_the_sources_of_a_function_are_the_users_files_wherever_they_are_used(function, files):
@@ -205,14 +195,12 @@ class Plain:
     ("function", "written"),
     [
         (rk.verify.matches, "rk.verify.matches"),
-        (with_option, "with_option"),
         (functools.partial(with_option, k=2), "partial(with_option, k=2)"),
         (functools.partial(with_option, k=Plain.__call__), "partial(with_option, k=Plain.__call__)"),
         (rk.extract.tag("answer"), "tag('answer')"),
         (Limit(3), "Limit(at=3)"),
         (Plain(), "Plain()"),
         (rk.gate(with_option), "gate(with_option)"),
-        (rk.gate("c", at_least=1.0), "gate('c', at_least=1.0)"),
     ],
 )
 def test_a_function_is_written_without_memory_addresses(function, written):

@@ -26,7 +26,6 @@ OPTIONS = {
     "a gate on a predicate": {"gate": rk.gate(is_long)},
     "columns and range": {"columns": {"completion": "prompt"}, "range": (0.0, float("inf"))},
     "a batch": {"batch": True},
-    "a batch by group": {"batch": "group"},
     "a group": {"group": True},
     "paid in part": {"expects_partial": True, "primary": True, "weight": -0.5, "why": "so"},
 }
@@ -51,7 +50,6 @@ def test_the_reward_of_a_record_has_the_same_record_and_component(kind):
 TRANSFORMS = (
     rk.weigh.standardise(),
     rk.weigh.standardise(clip=2.5, within="batch"),
-    rk.weigh.min_max(),
     rk.weigh.rank(within="batch"),
 )
 

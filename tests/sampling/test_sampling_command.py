@@ -36,17 +36,13 @@ def test_it_works_under_a_running_event_loop_and_from_a_table_which_it_does_not_
     [
         ({"n": 0}, "n is 0; it is a whole number from 1"),
         ({"n": 2.0}, "n is 2.0; it is a whole number from 1"),
-        ({"n": True}, "n is True"),
-        ({"limit": 0}, "limit is 0"),
         ({"concurrency": 0}, "concurrency is 0"),
         ({"retries": -1}, "retries is -1; it is a whole number from 0"),
         ({"seed": "a"}, "seed is 'a'"),
         ({"max_tokens": 0}, "max_tokens is 0"),
         ({"timeout": 0}, "timeout is 0; it is a number of seconds above 0"),
         ({"extra_body": {"n": 8}}, "extra_body has 'n', which sample sets itself"),
-        ({"extra_body": {"stream": True}}, "extra_body has 'stream'"),
         ({"base_url": "localhost:8000/v1"}, "base_url is 'localhost:8000/v1'; give one such as 'http://"),
-        ({"base_url": "http://[x"}, "base_url is"),
         ({"base_url": None}, "base_url is None"),
         ({"output": "log.csv"}, "the log is JSONL: 'log.csv' should end in .jsonl"),
         ({"columns": {"prompt": "promt"}}, "columns= asks for 'promt'.*did you mean 'prompt'"),
@@ -102,7 +98,6 @@ def test_the_command_prints_one_object_and_exits_1_when_completions_are_missing(
         (("--extra-body", "[1]"), "is no JSON object"),
         (("--temperature", "hot"), "is not a valid float"),
         (("--prompt", "text"), "columns= asks for 'text'"),
-        (("-n", "0"), "n is 0"),
     ],
 )
 def test_the_command_ends_with_one_line_and_status_2_for_what_it_cannot_use(

@@ -22,12 +22,8 @@ MANY = [{"prompt": f"{i}?"} for i in range(40)]
 
 @pytest.mark.parametrize(
     "trouble",
-    [
-        pytest.param(error(429), id="too many requests"),
-        pytest.param(error(503), id="not there yet"),
-        pytest.param(Reply(said("4").body, cut=True), id="the connection is closed in the middle"),
-        pytest.param(Reply(said("late").body, delay=0.6), id="slower than the timeout"),
-    ],
+    [error(429), error(503), Reply(said("4").body, cut=True), Reply(said("late").body, delay=0.6)],
+    ids=["too many requests", "not there yet", "cut off", "slower than the timeout"],
 )
 def test_what_fails_once_is_asked_for_again(serve, trouble):
     server = serve(lambda text, attempt: trouble if "1" in text and attempt == 0 else four(text, attempt))
@@ -99,12 +95,8 @@ def test_a_server_that_is_not_there_is_said_at_once(serve):
 
 @pytest.mark.parametrize(
     "models",
-    [
-        pytest.param(Reply({}, status=404), id="it lists none"),
-        pytest.param(Reply(b"<html>"), id="a page"),
-        pytest.param(Reply({"data": [{"name": "tiny"}, 3]}), id="another form"),
-        pytest.param(Reply(delay=0.4), id="it does not answer"),
-    ],
+    [Reply({}, status=404), Reply(b"<html>"), Reply({"data": [{"name": "tiny"}, 3]}), Reply(delay=0.4)],
+    ids=["it lists none", "a page", "another form", "it does not answer"],
 )
 def test_a_server_that_does_not_list_its_models_is_asked_nevertheless(serve, monkeypatch, models):
     monkeypatch.setattr(chat, "REACH_SECONDS", 0.2)

@@ -67,11 +67,9 @@ def test_siblings_have_seeds_of_their_own_which_a_second_run_has_again(serve):
         ({"content": "4"}, "4", {}),
         ({"content": ""}, "", {}),  # an empty text is an empty completion
         ({"content": None}, None, {}),
-        ({}, None, {}),
         ({"content": None, "refusal": "No."}, None, {"refusal": "No."}),
         ({"content": "", "tool_calls": [{"id": "a"}]}, None, {"tool_calls": [{"id": "a"}]}),
         ({"content": None, "reasoning": "hm"}, None, {"reasoning_content": "hm"}),  # as vLLM calls it now
-        ({"content": "4", "reasoning": "hm"}, "4", {"reasoning_content": "hm"}),
         ({"content": [{"type": "text", "text": "4"}], "tool_calls": []}, "4", {}),
         ({"content": "\ud800"}, "\ud800", {}),
     ],
@@ -220,9 +218,9 @@ main()
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_ended_in_the_middle_is_taken_up_without_loss_or_repetition(serve, end):
-    server = serve(lambda *_: Reply(said("x" * 20_000).body, delay=0.02))
+    server = serve(lambda *_: Reply(said("x" * 20_000).body, delay=0.01))
     Path("p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in PROMPTS))
-    words = f"sample p.jsonl --base-url {server.url} --model tiny -n 40 -o log.jsonl"
+    words = f"sample p.jsonl --base-url {server.url} --model tiny -n 20 -o log.jsonl"
     process = subprocess.Popen(
         [sys.executable, "-c", COMMAND, *words.split()],
         stderr=subprocess.PIPE,
@@ -230,19 +228,19 @@ def test_a_run_that_is_ended_in_the_middle_is_taken_up_without_loss_or_repetitio
         text=True,
     )
     path = Path("log.jsonl")
-    while not path.exists() or path.stat().st_size < 200_000:
+    while not path.exists() or path.stat().st_size < 100_000:
         assert process.poll() is None
         time.sleep(0.005)
     process.send_signal(end)
     _, errors = process.communicate(timeout=20)
     before = path.read_bytes()
     whole = before.count(b"\n")
-    assert 0 < whole < 120
+    assert 0 < whole < 60
     if end == signal.SIGINT:
         assert (process.returncode, before[-1:]) == (130, b"\n")
-        assert f"interrupted; {whole} of the 120 completions" in errors and "Traceback" not in errors
+        assert f"interrupted; {whole} of the 60 completions" in errors and "Traceback" not in errors
     done = CliRunner().invoke(main, [*words.split(), "--json"])
     assert done.exit_code == 0
     assert json.loads(done.stdout)["kept"] == whole
     assert path.read_bytes().startswith(before[: before.rindex(b"\n") + 1])
-    assert ids() == sorted(f"q{i}#{k}" for i in range(3) for k in range(40))
+    assert ids() == sorted(f"q{i}#{k}" for i in range(3) for k in range(20))

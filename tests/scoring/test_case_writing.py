@@ -23,11 +23,10 @@ def path(tmp_path):
 @pytest.mark.parametrize(
     "before",
     [
-        (b""),
-        (b'{"completion": "1", "reward": 0}\n'),
-        (b'{"completion": "1", "reward": 0}'),
-        (b'{"reward":0,   "completion":"1"}\r\n\r\n'),
-        ('\ufeff{"completion": "é\u2028", "reward": 0}\n'.encode()),
+        b"",
+        b'{"completion": "1", "reward": 0}',
+        b'{"reward":0,   "completion":"1"}\r\n\r\n',
+        '\ufeff{"completion": "é\u2028", "reward": 0}\n'.encode(),
     ],
 )
 def test_the_lines_that_are_there_keep_their_bytes(path, before):

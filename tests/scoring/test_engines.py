@@ -50,7 +50,7 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize("options", [{"workers": 1}, {"workers": 3}, {"timeout": 60.0}], ids=str)
+@pytest.mark.parametrize("options", [{"workers": 3}, {"timeout": 60.0}], ids=str)
 def test_wherever_it_is_scored_the_table_is_the_same_to_the_last_bit(options):
     how = {
         "rows": ROWS,
@@ -75,18 +75,20 @@ def test_a_group_is_never_cut_and_a_batch_of_all_rows_is_one_call_in_their_order
 
 
 @pytest.mark.parametrize("options", [{"workers": 2}, {"timeout": 30.0}], ids=str)
-@pytest.mark.parametrize("end", ["exit", "kill", "interrupt"])
-def test_a_call_that_ends_its_worker_costs_its_own_row(end, options, capfd):
+def test_a_call_that_ends_its_worker_costs_its_own_row(options, capfd):
     def deadly(n):
-        if n == 215 and end == "interrupt":
-            raise KeyboardInterrupt
+        if n == 115:
+            os._exit(7)
         if n == 215:
-            os._exit(7) if end == "exit" else os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGKILL)
+        if n == 315:
+            raise KeyboardInterrupt
         return 0.5
 
     scores = score(deadly, rk.Component("other", lambda n: 1.0), rows=ROWS, **options)
-    said = {"exit": "ended its process (exit status 7)", "kill": "ended its process (signal SIGKILL)"}
-    assert reasons(scores) == [said.get(end, "KeyboardInterrupt") if at == 215 else None for at in range(400)]
+    said = {115: "ended its process (exit status 7)", 215: "ended its process (signal SIGKILL)"}
+    said[315] = "KeyboardInterrupt"
+    assert reasons(scores) == [said.get(at) for at in range(400)]
     assert set(statuses(scores, "other")) == {"scored"}
     assert capfd.readouterr().err == ""
 
@@ -109,21 +111,7 @@ def test_an_interrupt_keeps_what_is_done_and_one_before_anything_is_done_is_the_
     assert not isinstance(raised.value, rk.Interrupted)
 
 
-def test_an_interrupt_does_not_wait_for_the_coroutines_that_still_run():
-    async def waits(completion):
-        await asyncio.sleep(10**6)
-
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.5)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            score(waits)
-    finally:
-        signal.signal(signal.SIGALRM, before)
-
-
-@pytest.mark.parametrize("timeout", [None, 60.0])
-@pytest.mark.parametrize("asked_next", [False, True])
+@pytest.mark.parametrize(("timeout", "asked_next"), [(None, False), (None, True), (60.0, False)])
 def test_an_interrupt_keeps_the_rows_whose_coroutines_were_done(timeout, asked_next):
     here = os.getpid()
 
@@ -181,21 +169,21 @@ COMMAND = """
 """
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
-    "options", [["--timeout", "0"], ["--timeout", "1000"], ["--timeout", "0", "--workers", "2"]], ids=" ".join
+    ("end", "options"),
+    [
+        (signal.SIGINT, ["--timeout", "0"]),
+        (signal.SIGTERM, ["--timeout", "1000"]),
+        (signal.SIGINT, ["--timeout", "0", "--workers", "2"]),
+    ],
 )
 def test_the_command_writes_what_was_done_when_it_is_interrupted(tmp_path, end, options):
     (tmp_path / "mine.py").write_text(textwrap.dedent(COMMAND))
     rk.load_rollouts(ROWS).table.to_parquet(tmp_path / "log.parquet")
-    start = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # which a shell may ignore
-    )
-    start += "; from rewardkit.__main__ import main; main()"
-    command = [sys.executable, "-c", start, "score", "mine.py", "log.parquet", "-o", "out", *options]
-    running = subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
+    start = START.partition("import pyarrow")[0] + "from rewardkit.__main__ import main; main()"
+    command = [sys.executable, "-c", textwrap.dedent(start), "score", "mine.py", "log.parquet", "-o", "out"]
+    pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+    running = subprocess.Popen([*command, *options], cwd=tmp_path, text=True, **pipes)
     while not (tmp_path / "reached").exists():
         assert running.poll() is None, running.stderr.read()
         try:
@@ -216,7 +204,7 @@ START = """
     import pyarrow.parquet
     write = pyarrow.parquet.write_table
     def interrupted(*given):
-        for number in {signals}:
+        for number in (SIGINT, SIGTERM, SIGINT):
             signal.raise_signal(number)
         write(*given)
     pyarrow.parquet.write_table = interrupted
@@ -225,17 +213,13 @@ START = """
 """
 
 
-@pytest.mark.parametrize("signals", ["[SIGINT]", "[SIGTERM]", "[SIGINT, SIGTERM, SIGINT]"])
-def test_scores_that_are_being_written_are_written_though_a_signal_comes(tmp_path, signals):
+def test_scores_that_are_being_written_are_written_though_signals_come(tmp_path):
     (tmp_path / "mine.py").write_text("def reward(completion): return 0.5")
     (tmp_path / "log.jsonl").write_text('{"prompt": "p", "completion": "c"}\n' * 4)
-    start = textwrap.dedent(START).replace("{signals}", signals)
-    command = [sys.executable, "-c", start, "score", "mine.py", "log.jsonl", "-o", "out", "--timeout", "0"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (
-        130,
-        "rewardkit: interrupted; 4 of 4 rollouts were scored, written to out",
-    )
+    command = [sys.executable, "-c", textwrap.dedent(START), "score", "mine.py", "log.jsonl", "-o", "out"]
+    done = subprocess.run([*command, "--timeout", "0"], cwd=tmp_path, capture_output=True, text=True)
+    said = "rewardkit: interrupted; 4 of 4 rollouts were scored, written to out"
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (130, said)
     assert len(rk.load_scores(tmp_path / "out")) == 4 and (tmp_path / "out" / "run.json").exists()
 
 
@@ -251,7 +235,7 @@ def test_an_interrupt_while_the_command_still_imports_is_one_line(tmp_path, end)
     assert (done.returncode, done.stderr) == (130, "rewardkit: interrupted\n")
 
 
-@pytest.mark.parametrize("workers", [0, -1, 1.5, "2"])
+@pytest.mark.parametrize("workers", [0, 1.5, "2"])
 def test_a_number_of_processes_that_is_none_is_refused(workers):
     with pytest.raises(rk.RewardError, match="is not a number of processes; give 1 or more"):
         score(length, workers=workers)

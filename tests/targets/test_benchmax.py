@@ -4,7 +4,6 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 import rewardkit as rk
@@ -26,26 +25,20 @@ class BaseEnv(ABC):
         return None
 """
 
-# source of the class f, the weights, the rewards of the four rows, what of the mapping is said
+
+def hook(arguments, returned, start="async def"):
+    return f"class f:\n    {start} compute_reward(self, {arguments}): return {returned}"
+
+
+# source of the class f, the rewards of the four rows, what of the mapping is said
 READ = {
     "0.1: the text": (
-        """
-        class f:
-            async def compute_reward(self, rollout_id, completion, ground_truth, **kwargs):
-                assert isinstance(rollout_id, str) and kwargs["level"]
-                return {"right": float(ground_truth in completion), "penalty": -0.5 * (not completion)}
-        """,
-        {"right": 1.0, "penalty": 1.0},
-        [1, 0, -0.5, 1],
+        hook("rollout_id, completion, ground_truth, **kw", "{'right': float(ground_truth in completion)}"),
+        [1, 0, 0, 1],
         "rollout_id from rollout_id, completion from completion, ground_truth from ground_truth",
     ),
     "0.1: messages": (
-        """
-        class f:
-            async def compute_reward(self, rollout_id, completion, ground_truth):
-                return {"right": float(ground_truth in completion[-1]["content"])}
-        """,
-        {"right": 1.0},
+        hook("rollout_id, completion, answer", "{'right': float(answer in completion[-1]['content'])}"),
         [1, 0, 0, 1],
         "takes a completion, as in 0.1 to dev22",
     ),
@@ -57,28 +50,17 @@ READ = {
                 assert task["prompt"] == messages[0]["content"] and "completion" not in task
                 return {"right": float(task["answer"] in messages[-1]["content"]), "level": task["level"]}
         """,
-        {"right": 1.0, "level": 1.0},
         [3, 2, 1, 2],
         "messages from prompt and completion, task from the row",
     ),
     "dev36, by other names": (
-        """
-        class f:
-            async def compute_reward(self, rid, messages, row):
-                return {"right": float(row["ground_truth"] in messages[-1]["content"])}
-        """,
-        {"right": 1.0},
+        hook("rid, messages, row", "{'right': float(row['ground_truth'] in messages[-1]['content'])}"),
         [1, 0, 0, 1],
         "takes messages, as in 0.1.2.dev36",
     ),
     "between both: example_args and how it ended": (
-        """
-        class f:
-            async def compute_reward(self, rollout_id, messages, example_args, termination_reason):
-                return {"done": float(termination_reason == "finished"), "level": example_args["level"]}
-        """,
-        {"done": 1.0, "level": 1.0},
-        [3, 3, 2, 2],
+        hook("rollout_id, messages, example_args, termination_reason", "{termination_reason: 1.0}"),
+        [1] * 4,
         "example_args from the row, termination_reason from the row",
     ),
     "0.2: a rollout": (
@@ -91,19 +73,16 @@ class f(BaseEnv):
         text = rollout.messages[-1]["content"]
         return {"right": float(rollout.example_args["ground_truth"] in text)} if text else None
 """,
-        {"right": 1.0},
         [1, 0, None, 1],
         "takes a rollout, as in 0.2",
     ),
     "0.2, abstract and without a data set": (
-        BASE + "\nclass f(BaseEnv):\n    async def compute_reward(self, rollout): return {'x': 0.25}\n",
-        {"x": 1.0},
+        BASE + hook("rollout", "{'x': 0.25}").replace("f:", "f(BaseEnv):", 1),
         [0.25] * 4,
         "rollout from prompt, completion and the row",
     ),
     "no coroutine": (
-        "class f:\n    def compute_reward(self, rollout_id, messages, task): return {'x': task['level'] / 2}",
-        {"x": 1.0},
+        hook("rollout_id, messages, task", "{'x': task['level'] / 2}", "def"),
         [1, 1, 0.5, 0.5],
         "takes messages",
     ),
@@ -111,31 +90,24 @@ class f(BaseEnv):
 
 
 @pytest.mark.parametrize("kind", READ)
-def test_an_environment_is_read_by_what_its_hook_takes(kind, load, rewards, rollouts):
-    source, weights, expected, mapping = READ[kind]
-    reward = load(source)
-    assert "read as benchmax: its compute_reward takes " in reward.origin and mapping in reward.origin
-    assert "weight 1 here, as the weights are in the training configuration" in reward.origin
-    assert reward.weights == weights
-    assert rewards(reward) == expected
+def test_an_environment_is_read_by_what_its_hook_takes(kind, reads):
+    source, expected, mapping = READ[kind]
+    why = "weight 1 here, as the weights are in the training configuration"
+    reward = reads(source, expected, "read as benchmax: its compute_reward takes ", mapping, why)
+    assert set(reward.weights.values()) == {1.0}
 
 
-def test_an_object_and_a_mixin_are_read_alike(load, rewards):
+def test_an_object_is_read_with_what_it_was_made_with(load, rewards):
     source = """
-    class Mixin:
+    class Env:
+        def __init__(self, pay): self.pay = pay
         async def compute_reward(self, rollout_id, messages, task):
             return {"right": self.pay * (task["answer"] in messages[-1]["content"])}
-
-    class Env(Mixin):
-        def __init__(self, pay):
-            self.pay = pay
 
     f = Env(0.5)
     """
     assert rewards(load(source)) == [0.5, 0, 0, 0.5]
-    with pytest.raises(
-        rk.RewardError, match=r"mine.py:7: Env\(\) failed with TypeError.*give an object of it"
-    ):
+    with pytest.raises(rk.RewardError, match=r"Env\(\) failed with TypeError.*give an object of it"):
         load(source, "Env")
 
 
@@ -159,12 +131,11 @@ GROUPS = {
     "0.2": """
         class f:
             async def compute_reward(self, rollout):
-                said = rollout.messages[-1]["content"]
-                return {"right": float(rollout.example_args["answer"] in said)}
+                return {"right": float(rollout.example_args["answer"] in rollout.messages[-1]["content"])}
             async def compute_group_rewards(self, rollouts):
                 lengths = {one.rollout_id: len(one.messages[-1]["content"]) for one in rollouts}
-                least = min(lengths.values())
-                return {name: {"short": float(n == least)} for name, n in reversed(lengths.items())}
+                short = {name: float(n == min(lengths.values())) for name, n in lengths.items()}
+                return {name: {"short": short[name]} for name in reversed(short)}
         """,
 }
 
@@ -180,71 +151,61 @@ def test_the_hook_of_a_group_gets_the_siblings_and_its_rewards_are_added(kind, l
     assert alone.status["short"] == "error" and "siblings of its group" in alone.errors["short"]
 
 
+GROUP = "    async def compute_group_reward(self, rollout_ids, messages_list, tasks): "
+FINE_ON_THE_SAMPLE = f"class f:\n{GROUP}return [{{'a': 1.0}}] * 4 if len(tasks) == 4 else"
+HOOK = hook("rollout_id, messages, task", "")
+
+
 def test_the_hook_of_a_group_is_called_once_for_each(load, rollouts, tmp_path):
-    reward = load(f"""
-        class f:
-            async def compute_group_reward(self, rollout_ids, messages_list, tasks):
-                with open({str(tmp_path / "calls")!r}, "a") as calls:
-                    calls.write("x")
-                return [{{"a": 1.0, "b": 2.0}} for _ in rollout_ids]
-    """)
-    (tmp_path / "calls").unlink()
-    assert rk.score(reward, rollouts).rewards.tolist() == [3.0] * 4
-    assert (tmp_path / "calls").read_text() == "xx"
+    calls = tmp_path / "calls"
+    source = (
+        f"import os\nclass f:\n{GROUP}os.system('printf x >>{calls}'); return [{{'a': 1.0}}] * len(tasks)"
+    )
+    reward = load(source)
+    calls.unlink()
+    assert rk.score(reward, rollouts).rewards.tolist() == [1.0] * 4 and calls.read_text() == "xx"
 
 
-def test_a_hook_that_leaves_all_to_the_group_is_left_out_and_that_is_said(load, rewards):
-    reward = load("""
-        class f:
-            async def compute_reward(self, rollout_id, messages, task): return {}
-            async def compute_group_reward(self, rollout_ids, messages_list, tasks):
-                return [{"n": len(rollout_ids)} for _ in tasks]
-    """)
-    assert "compute_reward is left out: it gave nothing" in reward.origin and rewards(reward) == [2.0] * 4
-
-
-BAD_GROUPS = {
-    "one too few": ("return [{'a': 1.0}]", "returned 1 values for 2 completions"),
-    "an id is missing": ("return {rollout_ids[0]: {'a': 1.0}}", "gave no rewards for the rollouts"),
-    "an error": ("return [{'a': 1 / 0}]", "division by zero"),
-}
-
-
-@pytest.mark.parametrize("kind", BAD_GROUPS)
-def test_a_groups_hook_that_fails_gives_no_scores(kind, load, rollouts):
-    body, said = BAD_GROUPS[kind]
-    reward = load(f"""
-        class f:
-            async def compute_group_reward(self, rollout_ids, messages_list, tasks):
-                if len(rollout_ids) == 4:
-                    return [{{"a": 1.0}} for _ in tasks]
-                {body}
-    """)
-    scores = rk.score(reward, rollouts)
-    assert np.isnan(scores.rewards).all() and said in scores.table["error/a"][0]
-
-
+# source, the rewards, what the origin says, what is said of the rows without a reward
 ODD = {
-    "not finite": ("{'a': float('nan') if not task['level'] - 1 else 1.0}", [1, 1, None, None]),
-    "a key that comes and goes": ("{'a': 1.0} if task['level'] == 1 else {'b': 1.0}", [None] * 4),
-    "an error": ("{'a': 1 / (task['level'] - 1)}", [1, 1, None, None]),
-    "not judged": ("None if task['level'] == 1 else {'a': 0.5}", [0.5, 0.5, None, None]),
+    "a hook that leaves all to the group": (
+        f"{HOOK}{{}}\n{GROUP}return [{{'n': len(rollout_ids)}} for _ in tasks]",
+        [2.0] * 4,
+        "compute_reward is left out: it gave nothing",
+        None,
+    ),
+    "one too few": (f"{FINE_ON_THE_SAMPLE} [{{'a': 1.0}}]", [None] * 4, "", "returned 1 values for 2"),
+    "an id is missing": (
+        f"{FINE_ON_THE_SAMPLE} {{rollout_ids[0]: {{'a': 1.0}}}}",
+        [None] * 4,
+        "",
+        "gave no rewards for the rollouts",
+    ),
+    "an error of a group": (f"{FINE_ON_THE_SAMPLE} [{{'a': 1 / 0}}]", [None] * 4, "", "division by zero"),
+    "not finite": (
+        f"{HOOK}{{'a': float('nan') if task['level'] == 1 else 1.0}}",
+        [1, 1, None, None],
+        "",
+        None,
+    ),
+    "keys that come and go": (f"{HOOK}{{'a' if task['level'] == 1 else 'b': 1.0}}", [None] * 4, "", None),
+    "an error": (f"{HOOK}{{'a': 1 / (task['level'] - 1)}}", [1, 1, None, None], "", "division by zero"),
+    "not judged": (f"{HOOK}None if task['level'] == 1 else {{'a': 0.5}}", [0.5, 0.5, None, None], "", None),
 }
 
 
 @pytest.mark.parametrize("kind", ODD)
-def test_odd_values_are_never_a_score(kind, load, rewards):
-    answer, expected = ODD[kind]
-    source = f"class f:\n    async def compute_reward(self, rollout_id, messages, task): return {answer}"
-    assert rewards(load(source)) == expected
+def test_odd_values_are_never_a_score(kind, reads):
+    source, expected, said, errors = ODD[kind]
+    reads(source, expected, said, errors=errors)
 
 
 def test_nothing_at_all_is_refused(load):
     with pytest.raises(rk.RewardError, match=r"returned \{\} of type dict|gave nothing"):
-        load("class f:\n    async def compute_reward(self, rollout_id, messages, task): return {}")
+        load(f"{HOOK}{{}}")
 
 
-def test_a_loaded_environment_can_be_saved_and_sent_to_another_process(load, rewards, tmp_path, rollouts):
+def test_a_loaded_environment_can_be_saved_and_sent_to_another_process(load, rewards, tmp_path, limited):
     reward = load(GROUPS["dev36"])
     path = rk.save_reward(reward, tmp_path / "saved.py")
     assert rewards(rk.load_reward(str(path))) == rewards(reward) == rewards(reward, timeout=20)
@@ -318,18 +279,21 @@ def test_an_environment_that_is_sent_whole_scores_where_its_file_is_not(tmp_path
         "class Env(out.MessagesReward): pass\n"
         "cloudpickle.register_pickle_by_value(out); print(cloudpickle.dumps(Env()).hex())"
     )
-    sent = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
-    ).stdout.strip()
+    sent = python(code, str(tmp_path))
     made.path.unlink()
     read = (
         "import asyncio, pickle, sys; env = pickle.loads(bytes.fromhex(sys.argv[1]))\n"
         "turns = [dict(role='user', content='2+2?'), dict(role='assistant', content='<answer>4</answer>')]\n"
         "print(asyncio.run(env.compute_reward('r', turns, {'answer': '4'}))['reward'])"
     )
-    done = subprocess.run([sys.executable, "-c", read, sent], capture_output=True, text=True, timeout=60)
     expected = rk.load_reward("gallery:arithmetic")(completion="<answer>4</answer>", ground_truth="4").reward
-    assert done.stdout.strip() and float(done.stdout) == expected, done.stderr
+    assert float(python(read, sent)) == expected
+
+
+def python(*arguments):
+    done = subprocess.run([sys.executable, "-c", *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 def test_the_small_caller_is_labelled_as_ours(tmp_path):
@@ -338,4 +302,4 @@ def test_the_small_caller_is_labelled_as_ours(tmp_path):
     called = benchmax.documented(made.path, made.plan[1], list(rollouts))
     assert "a caller of ours" in called.caller and "not its own code" in called.caller
     ours = rk.score(rk.load_reward("gallery:arithmetic"), rollouts).rewards
-    np.testing.assert_array_equal(called.rewards, ours)
+    assert list(called.rewards) == ours.tolist()

@@ -5,7 +5,6 @@ import copy
 import pytest
 
 import rewardkit as rk
-from rewardkit.errors import RewardError
 from rewardkit.targets import easyr1
 from rewardkit.targets.export import export
 
@@ -20,33 +19,27 @@ def f(reward_inputs, format_weight=0.5):
         scores.append({"overall": 2 * right - 1 + format_weight * tidy, "accuracy": right, "format": tidy})
     return scores
 """
-ONE = """
-def f(reward_input):
-    one = reward_input
-    return {"overall": -1.0 if not one["response"] else float(one["response_length"])}
+ONE = "def f(one): return {'overall': -1.0 if not one['response'] else float(one['response_length'])}"
+NAMED = ONE.replace("(one)", "(reward_input)").replace("one[", "reward_input[")
+SIBLINGS = """
+def f(reward_inputs):
+    longest = max(len(one["response"]) for one in reward_inputs)
+    return [{"overall": len(one["response"]) / longest} for one in reward_inputs]
 """
 
 
 @pytest.mark.parametrize(
-    "source, expected",
+    ("source", "expected"),
     [
-        pytest.param(BATCH, [1.5, -0.5, -1, 1], id="a list, as its documentation has it"),
-        pytest.param(ONE, [1, 1, -1, 1], id="one dict, told by the parameter's name"),
-        pytest.param(
-            'REWARD_TYPE = "sequential"\n'
-            + ONE.replace("reward_input)", "data)").replace("reward_input", "data"),
-            [1, 1, -1, 1],
-            id="one dict, told by REWARD_TYPE",
-        ),
-        pytest.param('REWARD_TYPE = "batch"\n' + ONE, [1, 1, -1, 1], id="a REWARD_TYPE that is wrong"),
+        (BATCH, [1.5, -0.5, -1, 1]),  # a list, as its documentation has it
+        (NAMED, [1, 1, -1, 1]),  # one dict, told by the parameter's name
+        (f'REWARD_TYPE = "sequential"\n{ONE}', [1, 1, -1, 1]),
+        (f'REWARD_TYPE = "batch"\n{NAMED}', [1, 1, -1, 1]),  # which is wrong
+        (SIBLINGS, [1, 1, 0, 1]),
     ],
 )
-def test_a_function_is_read_whether_it_takes_one_or_a_list(load, rewards, source, expected):
-    reward = load(source)
-    assert (
-        "read as EasyR1" in reward.origin and "response_length from the words of completion" in reward.origin
-    )
-    assert rewards(reward) == expected
+def test_a_function_is_read_whether_it_takes_one_or_a_list(reads, source, expected):
+    reads(source, expected, "read as EasyR1", "response_length from the words of completion")
 
 
 def test_only_overall_is_paid_and_the_other_keys_are_recorded(load, rollouts):
@@ -55,35 +48,25 @@ def test_only_overall_is_paid_and_the_other_keys_are_recorded(load, rollouts):
     assert rk.score(reward, rollouts).score("accuracy").tolist() == [1, 0, 0, 1]
 
 
-def test_a_function_of_a_list_sees_the_siblings(load, rollouts):
-    reward = load(
-        "def f(reward_inputs):\n    longest = max(len(one['response']) for one in reward_inputs)\n"
-        "    return [{'overall': len(one['response']) / longest} for one in reward_inputs]"
-    )
-    assert rk.score(reward, rollouts).rewards.tolist() == [1, 1, 0, 1]
-
-
-def test_a_column_with_the_length_in_tokens_is_taken(load, rollouts):
+def test_a_column_with_the_length_in_tokens_is_taken(load, rewards, rollouts):
     longer = rk.load_rollouts([{**row, "response_length": 40} for row in rollouts])
-    reward = load(ONE, rollouts=longer)
+    reward = load(NAMED, rollouts=longer)
     assert "response_length from response_length" in reward.origin
-    assert rk.score(reward, longer).rewards.tolist() == [40, 40, -1, 40]
+    assert rewards(reward, longer) == [40, 40, -1, 40]
 
 
 @pytest.mark.parametrize(
-    "gives, said",
+    ("gives", "said"),
     [
-        pytest.param("[]", "returned 0 values for 2 completions", id="no score"),
-        pytest.param('[{"score": 1.0}]', "with 'overall'", id="without overall"),
-        pytest.param("[1.0]", "returned 1.0 for a response", id="a number"),
-        pytest.param("None", "returned None", id="nothing"),
+        ("[]", "returned 0 values for 2 completions"),
+        ('[{"score": 1.0}]', "with 'overall'"),
+        ("[1.0]", "returned 1.0 for a response"),
+        ("None", "returned None"),
     ],
 )
-def test_what_is_no_such_result_is_an_error_and_no_score(load, rollouts, gives, said):
-    reward = load(f'REWARD_TYPE = "batch"\ndef f(reward_inputs):\n    return {gives}')
-    scores = rk.score(reward, rollouts)
-    assert set(scores.table["status/f"]) == {"error"}
-    assert scores.table["error/f"].str.contains(said).all()
+def test_what_is_no_such_result_is_an_error_and_no_score(reads, gives, said):
+    source = f'REWARD_TYPE = "batch"\ndef f(reward_inputs):\n    return {gives}'
+    reads(source, [None] * 4, errors=said)
 
 
 def close(completion, ground_truth, response_length):
@@ -108,8 +91,6 @@ def test_the_function_gives_the_same_finite_keys_for_every_response():
 
 def test_a_reward_that_needs_another_column_cannot_be_written(tmp_path):
     reward = rk.Reward("r", components=[rk.Component("p", lambda completion, prompt: 1.0)])
-    with pytest.raises(
-        RewardError, match="'r' cannot be written for EasyR1: it needs 'prompt', and EasyR1 hands"
-    ):
+    with pytest.raises(rk.RewardError, match="cannot be written for EasyR1: it needs 'prompt', and EasyR1"):
         export(reward, to="easyr1", path=tmp_path / "r.py")
     assert not list(tmp_path.iterdir())

@@ -5,7 +5,6 @@ import copy
 import pytest
 
 import rewardkit as rk
-from rewardkit.errors import RewardError
 from rewardkit.targets import eval_protocol
 
 RESULT = """
@@ -41,39 +40,20 @@ batch._reward_function_mode = "batch"
 """
 
 
-def test_the_score_is_paid_the_metrics_are_recorded_and_what_is_not_valid_is_not_judged(
-    load, rollouts, rewards
-):
-    reward = load(RESULT)
-    assert "read as eval-protocol: it takes messages and keywords" in reward.origin
-    assert reward.weights == {"length": 0.0, "score": 1.0}
-    assert rewards(reward) == [1.5, -0.5, None, 1.5]
+def test_the_score_is_paid_the_metrics_are_recorded_and_what_is_not_valid_is_not_judged(reads, rollouts):
+    weights = {"length": 0.0, "score": 1.0}
+    said = "read as eval-protocol: it takes messages and keywords"
+    reward = reads(RESULT, [1.5, -0.5, None, 1.5], said, weights=weights)
     assert rk.score(reward, rollouts).score("length").tolist()[:2] == [18, 18]
 
 
-def test_an_async_function_and_a_metric_called_score(load, rewards):
-    reward = load(RESULT, "waits")
-    assert reward.weights == {"score": 1.0} and rewards(reward) == [1, 1, 0.5, 0.5]
-
-
-@pytest.mark.parametrize(
-    "name, said",
-    [
-        pytest.param("number", "returned 1.0; eval-protocol expects an EvaluateResult", id="a number"),
-        pytest.param(
-            "batch", "batch is not a reward|can be read in more ways|asks for 'messages'", id="batch mode"
-        ),
-    ],
-)
-def test_what_is_not_one_is_told(load, name, said):
-    with pytest.raises(RewardError, match=said):
-        load(RESULT, name)
-
-
-def test_a_decorated_function_that_gives_a_number_is_an_error_and_no_score(load, rewards):
-    reward = load(RESULT, "decorated")
-    assert "read as eval-protocol: it is a @reward_function" in reward.origin
-    assert rewards(reward) == [None] * 4
+def test_an_async_function_with_a_metric_called_score_and_a_number_where_a_result_belongs(reads, load):
+    reads(RESULT, [1, 1, 0.5, 0.5], name="waits", weights={"score": 1.0})
+    reads(RESULT, [None] * 4, "read as eval-protocol: it is a @reward_function", name="decorated")
+    with pytest.raises(rk.RewardError, match=r"returned 1.0; eval-protocol expects an EvaluateResult"):
+        load(RESULT, "number")
+    with pytest.raises(rk.RewardError, match=r"batch is not a reward|asks for 'messages'"):
+        load(RESULT, "batch")
 
 
 def right(completion, ground_truth, prompt, level):

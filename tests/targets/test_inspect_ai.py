@@ -17,54 +17,36 @@ class Score:
 """
 
 
+NONE = [None] * 4
+
+
 @pytest.mark.parametrize(
-    "body, expected",
+    ("body", "expected", "errors"),
     [
-        pytest.param(
-            "return Score('C' if target.text in state.output.completion else 'I')", [1, 0, 0, 1], id="C and I"
-        ),
-        pytest.param(
-            "return Score('P' if state.output.completion else 'N')", [0.5, 0.5, 0, 0.5], id="P and N"
-        ),
-        pytest.param("return Score(target[0] == state.output.completion)", [0, 0, 0, 1], id="a bool"),
-        pytest.param("return Score(2.5 - 2 * len(str(state.metadata['level'])))", [0.5] * 4, id="metadata"),
-        pytest.param("return Score('0.25')", [0.25] * 4, id="a number as text"),
-        pytest.param("return Score('Yes')", [1] * 4, id="a word that Inspect knows"),
-        pytest.param("return Score(float('nan'))", [None] * 4, id="unscored"),
-        pytest.param(
-            "return None if state.output.completion else Score(-1)", [None, None, -1, None], id="no score"
-        ),
-        pytest.param(
-            "return Score(len(state.messages) + len(state.input_text))", [6] * 4, id="the conversation"
-        ),
+        ("Score('C' if target.text in state.output.completion else 'I')", [1, 0, 0, 1], None),
+        ("Score('P' if state.output.completion else 'N')", [0.5, 0.5, 0, 0.5], None),
+        ("Score(target[0] == state.output.completion)", [0, 0, 0, 1], None),
+        ("Score(2.5 - 2 * len(str(state.metadata['level'])))", [0.5] * 4, None),
+        ("Score('0.25')", [0.25] * 4, None),
+        ("Score('Yes')", [1] * 4, None),
+        ("Score(float('nan'))", NONE, "returned None"),  # unscored: not judged, and no error
+        ("None if state.output.completion else Score(-1)", [None, None, -1, None], None),
+        ("Score(len(state.messages) + len(state.input_text))", [6] * 4, None),
+        ("Score('maybe')", NONE, "its value is 'maybe', neither a number nor C, I, P, N, yes, no"),
+        ("Score({'right': 'C', 'short': 0.5})", [1.5] * 4, None),  # a component each
     ],
 )
-def test_the_values_of_a_score_are_read_as_inspect_takes_them(load, rewards, body, expected):
-    reward = load(f"{SCORE}\nasync def f(state, target):\n    {body}")
-    assert "read as Inspect: it takes state and target" in reward.origin
-    assert rewards(reward) == expected
+def test_the_values_of_a_score_are_read_as_inspect_takes_them(reads, rollouts, body, expected, errors):
+    source = f"{SCORE}\nasync def f(state, target):\n    return {body}"
+    reward = reads(source, expected, "read as Inspect: it takes state and target", errors=errors)
+    assert len(reward.names) == (2 if "right" in body else 1)
+    if "nan" in body:
+        assert set(rk.score(reward, rollouts).table["status/f"]) == {"abstained"}
 
 
-def test_a_dict_of_values_is_a_component_each(load, rewards):
-    reward = load(f"{SCORE}\nasync def f(state, target):\n    return Score({{'right': 'C', 'short': 0.5}})")
-    assert reward.weights == {"right": 1.0, "short": 1.0} and rewards(reward) == [1.5] * 4
-
-
-def test_unscored_is_not_judged_and_no_error(load, rollouts):
-    reward = load(f"{SCORE}\nasync def f(state, target):\n    return Score(float('nan'))")
-    assert set(rk.score(reward, rollouts).table["status/f"]) == {"abstained"}
-
-
-def test_a_value_that_stands_for_no_number_is_an_error(load, rollouts):
-    reward = load(f"{SCORE}\nasync def f(state, target):\n    return Score('maybe')")
-    told = rk.score(reward, rollouts).table["error/f"]
-    assert told.str.contains("its value is 'maybe', neither a number nor C, I, P, N, yes, no").all()
-
-
-def test_a_class_and_a_plain_function_are_read_too(load, rewards):
-    source = f"{SCORE}\nclass f:\n    async def __call__(self, state, target):\n        return Score(0.5)\n"
-    assert rewards(load(source)) == [0.5] * 4
-    assert rewards(load(f"{SCORE}\ndef f(state, target):\n    return Score(1)")) == [1] * 4
+def test_a_class_and_a_plain_function_are_read_too(reads):
+    reads(f"{SCORE}\nclass f:\n    async def __call__(self, state, target): return Score(0.5)", [0.5] * 4)
+    reads(f"{SCORE}\ndef f(state, target): return Score(1)", [1] * 4)
 
 
 ROW = {"prompt": "2+2?", "completion": "4", "ground_truth": ["4", "four"], "level": {"n": 1}}

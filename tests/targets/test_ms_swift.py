@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 
 import rewardkit as rk
-from rewardkit.errors import RewardError
 from rewardkit.targets import ms_swift
 
 ORM = """
@@ -16,83 +15,58 @@ class ORM:
 """
 
 
+SOLUTION = "solution, **kw): return [1.5 if s in c else -0.5 for c, s in zip(completions, solution)]"
+TURNS = "messages, **kw): return [len(m) + (m[-1]['content'] == c) for c, m in zip(completions, messages)]"
+JUDGED = "level=None, **kw): return [n if c else None for c, n in zip(completions, level)]"
+
+
 @pytest.mark.parametrize(
-    "body, expected",
+    ("body", "expected"),
     [
-        pytest.param(
-            "def __call__(self, completions, solution, **kwargs):\n"
-            "        return [1.5 if s in c else -0.5 for c, s in zip(completions, solution)]",
-            [1.5, -0.5, -0.5, 1.5],
-            id="a column under another name, negative values and values above one",
-        ),
-        pytest.param(
-            "async def __call__(self, completions, **kwargs):\n"
-            "        return [float(len(c)) for c in completions]",
-            [18, 18, 0, 1],
-            id="an AsyncORM",
-        ),
-        pytest.param(
-            "def __call__(self, completions, messages, **kwargs):\n"
-            "        return [len(m) + (m[-1]['content'] == c) for c, m in zip(completions, messages)]",
-            [3, 3, 3, 3],
-            id="the conversation, which the rollouts do not have as a column",
-        ),
-        pytest.param(
-            "def __call__(self, completions, level=None, **kwargs):\n"
-            "        return [None if c == '' else n for c, n in zip(completions, level)]",
-            [2, 2, None, 1],
-            id="a None stays not judged",
-        ),
-        pytest.param(
-            "def __call__(self, completions, **kwargs):\n        return (float('nan') for c in completions)",
-            [None] * 4,
-            id="a NaN from a generator is not judged",
-        ),
+        (SOLUTION, [1.5, -0.5, -0.5, 1.5]),
+        (TURNS, [3, 3, 3, 3]),  # which the rollouts do not have as a column
+        (JUDGED, [2, 2, None, 1]),
+        ("**kw): return (float('nan') for c in completions)", [None] * 4),
+        ("**kw): return [float(len(c)) for c in completions]", [18, 18, 0, 1]),
     ],
 )
-def test_a_class_is_read_as_ms_swift_calls_its_objects(load, rewards, body, expected):
-    reward = load(f"{ORM}\nclass f(ORM):\n    {body}\n")
-    assert "read as ms-swift: its objects take completions" in reward.origin
-    assert rewards(reward) == expected
+def test_a_class_is_read_as_ms_swift_calls_its_objects(reads, body, expected):
+    start = "async def" if "len(c)" in body else "def"  # an AsyncORM
+    source = f"{ORM}\nclass f(ORM):\n    {start} __call__(self, completions, {body}\n"
+    reads(source, expected, "read as ms-swift: its objects take completions")
+
+
+CALLED = "    def __call__(self, completions, **kwargs): return"
 
 
 @pytest.mark.parametrize(
-    "source, said",
+    ("source", "said"),
     [
-        pytest.param(
-            "class f:\n    def __init__(self, args):\n        self.w = args\n"
-            "    def __call__(self, completions, **kwargs):\n        return [1.0]",
+        (
+            f"    def __init__(self, args): pass\n{CALLED} [1.0]",
             r"mine\.py:2: f\(\) failed with TypeError: .*'args'; give an object of it",
-            id="a class that needs an argument",
         ),
-        pytest.param(
-            "class f:\n    def __init__(self, args=None):\n        self.w = args.weight\n"
-            "    def __call__(self, completions, **kwargs):\n        return [1.0]",
-            r"mine\.py:3: f\(\) failed with AttributeError: 'NoneType' .*'weight'",
-            id="a class whose making fails",
+        (
+            f"    def __init__(self, args=None): self.w = args.weight\n{CALLED} [1.0]",
+            r"mine\.py:2: f\(\) failed with AttributeError: 'NoneType' .*'weight'",
         ),
-        pytest.param(
-            "class f:\n    def __call__(self, completions, **kwargs):\n"
-            "        return ['good' for _ in completions]",
+        (
+            f"{CALLED} ['good' for _ in completions]",
             r"f returned 'good' of type str for a completion; ms-swift expects class R\(ORM\)",
-            id="texts instead of numbers",
         ),
-        pytest.param(
-            "class f:\n    def __call__(self, completions, level_of, **kwargs):\n        return [1.0]",
+        (
+            "    def __call__(self, completions, level_of, **kwargs): return [1.0]",
             r"f asks for 'level_of'; the rollouts have",
-            id="a column that is not there",
         ),
     ],
 )
 def test_what_cannot_be_read_is_told_in_a_sentence(load, source, said):
-    with pytest.raises(RewardError, match=said):
-        load(source)
+    with pytest.raises(rk.RewardError, match=said):
+        load(f"class f:\n{source}")
 
 
-def test_a_list_of_another_length_is_no_reward(load, rewards):
-    reward = load("class f:\n    def __call__(self, completions, **kwargs):\n        return [1.0] * 3")
-    assert "it failed: returned 3 values for 1 completion" in reward.origin
-    assert rewards(reward) == [None] * 4
+def test_a_list_of_another_length_is_no_reward(reads):
+    reads(f"class f:\n{CALLED} [1.0] * 3", [None] * 4, "it failed: returned 3 values for 1 completion")
 
 
 def level(level, prompt, step):

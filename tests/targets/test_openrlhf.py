@@ -30,59 +30,34 @@ def test_the_documented_form_is_read_with_what_it_logs_beside_the_reward(load, r
     assert scores.rewards.tolist() == [1, -1, -1, 1] and scores.score("right").tolist() == [1, 0, 0, 1]
 
 
-class Tensor:
-    """What a tensor is to the reader: something with `tolist`, that a Mapping is not."""
-
-    def __init__(self, values):
-        self.values = values
-
-    def tolist(self):
-        return self.values
-
-
+# what it returns, the rewards of the four rows, the components
 READ = {
-    "a list": ("def f(queries, prompts, labels): return [float(len(q)) for q in queries]", [22, 22, 4, 5]),
-    "an array": (
-        "import numpy\ndef f(queries, prompts, labels): return numpy.array([len(q) for q in queries])",
-        [22, 22, 4, 5],
-    ),
-    "a number for all": (
-        "def f(queries, prompts, labels): return {'rewards': len(queries[0]) / 2}",
-        [11, 11, 2, 2.5],
-    ),
+    "a list": ("[float(len(q)) for q in queries]", [22, 22, 4, 5], ["f"]),
+    "an array": ("__import__('numpy').array([len(q) for q in queries])", [22, 22, 4, 5], ["f"]),
+    "a number for all": ("{'rewards': len(queries[0]) / 2}", [11, 11, 2, 2.5], ["rewards"]),
     "the same twice": (
-        "def f(queries, prompts, labels): return {'rewards': [1.5], 'scores': [1.5], 'extra_logs': None}",
+        "{'rewards': [1.5], 'scores': [1.5], 'extra_logs': None}",
         [1.5] * 4,
+        ["rewards", "scores"],
     ),
     "logs that are no numbers": (
-        "def f(queries, prompts, labels): return {'rewards': [1], 'extra_logs': {'why': 'x', 'n': 3}}",
+        "{'rewards': [1], 'extra_logs': {'why': 'x', 'n': 3}}",
         [1] * 4,
+        ["rewards", "n"],
     ),
-    "another column": ("def f(queries, prompts, labels, level): return [float(level[0])]", [2, 2, 1, 1]),
-    "not judged": (
-        "def f(queries, prompts, labels): return {'rewards': [1.0] if queries[0][4:] else None}",
-        [1, 1, None, 1],
-    ),
-    "not finite": (
-        "def f(queries, prompts, labels): return [float('inf') if len(queries[0]) == 4 else 1.0]",
-        [1, 1, None, 1],
-    ),
-    "an error": (
-        "def f(queries, prompts, labels): return [1 / (len(queries[0]) - 4)]",
-        [1 / 18, 1 / 18, None, 1],
-    ),
+    "another column": ("[float(level[0])]", [2, 2, 1, 1], ["f"]),
+    "not judged": ("{'rewards': [1.0] if queries[0][4:] else None}", [1, 1, None, 1], ["rewards"]),
+    "not finite": ("[float('inf') if len(queries[0]) == 4 else 1.0]", [1, 1, None, 1], ["f"]),
+    "an error": ("[1 / (len(queries[0]) - 4)]", [1 / 18, 1 / 18, None, 1], ["f"]),
 }
 
 
 @pytest.mark.parametrize("kind", READ)
-def test_what_a_function_may_return(kind, load, rewards):
-    source, expected = READ[kind]
-    reward = load(source)
-    assert rewards(reward) == expected
-    if kind == "the same twice":
-        assert reward.weights == {"rewards": 1.0, "scores": 0.0}
-    if kind == "logs that are no numbers":
-        assert reward.names == ("rewards", "n")
+def test_what_a_function_may_return(kind, reads):
+    returned, expected, names = READ[kind]
+    more = ", level" if "level" in returned else ""
+    source = f"def f(queries, prompts, labels{more}): return {returned}"
+    assert list(reads(source, expected, "read as OpenRLHF").names) == names
 
 
 def test_two_rewards_for_one_completion_are_no_score(load):
@@ -95,10 +70,8 @@ def test_two_rewards_for_one_completion_are_no_score(load):
 def test_prompts_of_messages_are_joined_as_text(load, rewards):
     chat = [{"role": "system", "content": "Add."}, {"role": "user", "content": "2+2?"}]
     rows = rk.load_rollouts([{"prompt": chat, "completion": "4", "ground_truth": "4"}])
-    reward = load(
-        "def f(queries, prompts, labels): return [float(queries[0] == 'Add.\\n2+2?\\n4')]", rollouts=rows
-    )
-    assert rewards(reward, rows) == [1.0]
+    source = "def f(queries, prompts, labels): return [float(queries[0] == 'Add.\\n2+2?\\n4')]"
+    assert rewards(load(source, rollouts=rows), rows) == [1.0]
 
 
 CUT = {

@@ -40,17 +40,27 @@ def back(made, rollouts):
     return rk.load_reward(f"{made.path}:{made.functions[0]}", rollouts=rollouts)
 
 
-@pytest.mark.parametrize(
-    ("target", "separate"),
-    [(one, False) for one in WRITTEN]
-    + [(one, True) for one in WRITTEN if named(one).abilities.weights == "kept"],
-)
-def test_a_file_can_be_written_and_loaded_back_where_the_trainer_is_not_installed(target, separate, tmp_path):
+@pytest.fixture(scope="module")
+def arithmetic():
+    """Forty rollouts, the reward of the gallery, and its scores."""
     rollouts = rk.load_rollouts("gallery:arithmetic").select(range(40))
     reward = rk.load_reward("gallery:arithmetic")
-    made = export(reward, to=target, path=tmp_path / "back.py", separate=separate)
     scores = rk.score(reward, rollouts)
     assert len(set(scores.rewards)) > 3
+    return rollouts, reward, scores
+
+
+KEPT = [target for target in WRITTEN if named(target).abilities.weights == "kept"]
+
+
+@pytest.mark.parametrize(
+    ("target", "separate"), [*((one, False) for one in WRITTEN), *((one, True) for one in KEPT)]
+)
+def test_a_file_can_be_written_and_loaded_back_where_the_trainer_is_not_installed(
+    target, separate, arithmetic, tmp_path
+):
+    rollouts, reward, scores = arithmetic
+    made = export(reward, to=target, path=tmp_path / "back.py", separate=separate)
     for name in made.functions:
         again = rk.load_reward(f"{made.path}:{name}", rollouts=rollouts)
         assert f"read as {named(target).title}: " in again.origin or target in ("siirl", "tunix")
@@ -106,6 +116,15 @@ def test_an_awaited_function_of_a_file_does_not_block_its_loop(load, tmp_path):
     assert [one["score"] for one in awaited(two())] == pytest.approx([1.9, -1.0])
 
 
+def spoil(value):
+    """Empty every list and dict in it."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for inner in list(inside):
+        spoil(inner)
+    if isinstance(value, dict | list):
+        value.clear()
+
+
 class Rude:
     """Functions of several trainers that change what they are handed."""
 
@@ -116,18 +135,12 @@ class Rude:
         spoil(kwargs)
         return [1.0]
 
+    def compute_reward(self, rollout_id, messages, task):
+        spoil([messages, task])
+        return {"reward": 1.0}
+
     def step(self, action):
         return {"reward": 1.0, "done": True}
-
-
-def spoil(value):
-    """Empty every list and dict in it."""
-    for inner in (
-        list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
-    ):
-        spoil(inner)
-    if isinstance(value, dict | list):
-        value.clear()
 
 
 async def rude_score(state, target):
@@ -135,62 +148,22 @@ async def rude_score(state, target):
     return 1.0
 
 
-def rude_score_of_messages(messages, **kwargs):
-    spoil(messages)
-    spoil(kwargs)
-    return {"score": 1.0}
+RUDE = {
+    "verl": lambda data_source, solution_str, ground_truth, extra_info: spoil(extra_info) or 1.0,
+    "verifiers": lambda prompt, info, state: spoil([prompt, state]) or 1.0,
+    "verifiers of a trace": lambda task, trace: spoil(vars(task)) or 1.0,
+    "eval-protocol": lambda messages, **kwargs: spoil([messages, kwargs]) or {"score": 1.0},
+    "openai": lambda sample, item: spoil([sample, item]) or 1.0,
+    "easyr1": lambda reward_inputs: spoil(reward_inputs[0]) or [{"overall": 1.0}],
+    "benchmax": benchmax.Hook(Rude(), "compute_reward"),
+    "atropos": Rude,
+    "skyrl-gym": Rude,
+    "inspect": rude_score,
+}
 
 
-def rude_grade(sample, item):
-    spoil(sample)
-    spoil(item)
-    return 1.0
-
-
-def rude_inputs(reward_inputs):
-    spoil(reward_inputs[0])
-    return [{"overall": 1.0}]
-
-
-class RudeHook:
-    def compute_reward(self, rollout_id, messages, task):
-        spoil(messages)
-        spoil(task)
-        return {"reward": 1.0}
-
-
-def rude_compute_score(data_source, solution_str, ground_truth, extra_info):
-    spoil(extra_info)
-    return 1.0
-
-
-def rude_rubric(prompt, info, state):
-    spoil(prompt)
-    spoil(state)
-    return 1.0
-
-
-def rude_trace(task, trace):
-    spoil(vars(task))
-    return 1.0
-
-
-@pytest.mark.parametrize(
-    "target, value",
-    [
-        ("benchmax", benchmax.Hook(RudeHook(), "compute_reward")),
-        ("verl", rude_compute_score),
-        ("verifiers", rude_rubric),
-        ("verifiers", rude_trace),
-        ("atropos", Rude),
-        ("skyrl-gym", Rude),
-        ("inspect", rude_score),
-        ("eval-protocol", rude_score_of_messages),
-        ("openai", rude_grade),
-        ("easyr1", rude_inputs),
-    ],
-)
-def test_a_function_that_changes_what_it_is_handed_does_not_change_the_rollout(target, value):
+@pytest.mark.parametrize("kind", RUDE)
+def test_a_function_that_changes_what_it_is_handed_does_not_change_the_rollout(kind):
     row = {
         "prompt": [{"role": "user", "content": "2+2?"}],
         "completion": "4",
@@ -199,7 +172,7 @@ def test_a_function_that_changes_what_it_is_handed_does_not_change_the_rollout(t
         "messages": [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}],
     }
     before = copy.deepcopy(row)
-    (reading, *_) = named(target).readings(value, [row])
+    (reading, *_) = named(kind.partition(" ")[0]).readings(RUDE[kind], [row])
     handed = [row] if reading.adapter.batch else row
     given = reading.adapter(handed)
     if reading.adapter.is_async:

@@ -5,29 +5,22 @@ import copy
 import pytest
 
 import rewardkit as rk
-from rewardkit.errors import RewardError
 from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
 
 ENV = """
-class BaseTextEnv:
-    def __init__(self):
-        self.turns = 0
-    def init(self, prompt):
-        return prompt, {}
-
-class f(BaseTextEnv):
+class f:
     def __init__(self, env_config=None, extras={}):
-        super().__init__()
         assert "ground_truth" in extras["reward_spec"], "ground_truth is required"
         self.truth = extras["reward_spec"].pop("ground_truth")
+    def init(self, prompt):
+        return prompt, {}
     def step(self, action):
         reward = 2.5 if self.truth in action else -1
         return {"observations": [], "reward": reward, "done": True, "metadata": {}}
 
-class Talk(BaseTextEnv):
+class Talk:
     def __init__(self, extras):
-        super().__init__()
         self.left = extras["max_turns"]
     def init(self, prompt):
         assert prompt == [{"role": "user", "content": "2+2?"}], prompt
@@ -36,73 +29,48 @@ class Talk(BaseTextEnv):
         self.left -= 1
         return {"observations": [], "reward": len(action), "done": self.left == 0 or "stop" in action}
 
-class Result:
-    def __init__(self, reward):
-        self.reward, self.done = reward, True
-
 class Object(f):
-    def step(self, action):
-        return Result(0.25)
+    def step(self, action): return type("Result", (), {"reward": 0.25, "done": True})
 
 class Nothing(f):
-    def step(self, action):
-        return {"observations": [], "reward": None, "done": True}
+    def step(self, action): return {"observations": [], "reward": None, "done": True}
 
 class Tuple(f):
-    def step(self, action):
-        return [], 1.0, True, {}
+    def step(self, action): return [], 1.0, True, {}
 
 class Judge(f):
-    def __init__(self, env_config, extras, judge):
-        pass
+    def __init__(self, env_config, extras, judge): pass
 """
 
 
-def test_an_environment_is_made_for_each_completion(load, rewards, rollouts):
-    reward = load(ENV)
-    assert "read as SkyRL-gym: it is a class with step(action), made with extras" in reward.origin
-    assert 'extras["reward_spec"]["ground_truth"] from ground_truth' in reward.origin
-    assert rewards(reward) == [2.5, -1, -1, 2.5]
-    assert rewards(reward) == [2.5, -1, -1, 2.5]  # nothing of the rollouts was changed
+def test_an_environment_is_made_for_each_completion(reads):
+    said = "read as SkyRL-gym: it is a class with step(action), made with extras"
+    asked = 'extras["reward_spec"]["ground_truth"] from ground_truth'
+    reads(ENV, [2.5, -1, -1, 2.5], said, asked)
 
 
-@pytest.mark.parametrize(
-    "turns, expected",
-    [
-        pytest.param(
-            [("assistant", "abc"), ("user", "and?"), ("assistant", "de")], 5, id="the rewards add up"
-        ),
-        pytest.param(
-            [("assistant", "stop"), ("user", "and?"), ("assistant", "de")], 4, id="until it is done"
-        ),
-    ],
-)
-def test_an_environment_steps_through_the_turns_of_a_transcript(load, turns, expected):
-    messages = [{"role": role, "content": text} for role, text in [("user", "2+2?"), *turns]]
+@pytest.mark.parametrize(("first", "expected"), [("abc", 5), ("stop", 4)])  # the sum, until it is done
+def test_an_environment_steps_through_the_turns_of_a_transcript(load, rewards, first, expected):
+    texts = [("user", "2+2?"), ("assistant", first), ("user", "and?"), ("assistant", "de")]
+    messages = [{"role": role, "content": text} for role, text in texts]
     rollouts = rk.load_rollouts([{"prompt": "2+2?", "completion": "de", "messages": messages}])
-    reward = load(ENV, "Talk", rollouts=rollouts)
-    assert rk.score(reward, rollouts).rewards.tolist() == [expected]
+    assert rewards(load(ENV, "Talk", rollouts=rollouts), rollouts) == [expected]
 
 
 @pytest.mark.parametrize(
-    "name, expected, error",
+    ("name", "expected", "errors"),
     [
-        pytest.param("Object", [0.25] * 4, None, id="an object with the reward"),
-        pytest.param("Nothing", [None] * 4, "without a reward", id="no reward"),
-        pytest.param("Tuple", [None] * 4, "without a reward", id="another library's step"),
+        ("Object", [0.25] * 4, None),
+        ("Nothing", [None] * 4, "without a reward"),
+        ("Tuple", [None] * 4, "without a reward"),  # another library's step
     ],
 )
-def test_odd_steps(load, rewards, rollouts, name, expected, error):
-    reward = load(ENV, name)
-    assert rewards(reward) == expected
-    if error:
-        assert rk.score(reward, rollouts).table[f"error/{name}"].str.contains(error).all()
+def test_odd_steps(reads, name, expected, errors):
+    reads(ENV, expected, name=name, errors=errors)
 
 
 def test_a_class_that_is_made_with_more_cannot_be_read(load):
-    with pytest.raises(
-        RewardError, match="Judge is made with 'judge', too, and SkyRL-gym hands over env_config"
-    ):
+    with pytest.raises(rk.RewardError, match="Judge is made with 'judge', too, and SkyRL-gym hands over env"):
         load(ENV, "Judge")
 
 

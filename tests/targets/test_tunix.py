@@ -47,13 +47,9 @@ READ = {
 
 
 @pytest.mark.parametrize("kind", READ)
-def test_a_function_of_one_response_is_given_what_its_parameters_are_named(kind, load, rewards):
+def test_a_function_of_one_response_is_given_what_its_parameters_are_named(kind, reads):
     source, expected, mapping = READ[kind]
-    reward = load(source)
-    assert reward.origin.startswith("f read as Tunix: it takes one response; ") and mapping in reward.origin
-    assert rewards(reward) == expected
-    if "kwargs" in source:
-        assert rewards(load(source, rollouts=None)) == expected
+    assert reads(source, expected, mapping).origin.startswith("f read as Tunix: it takes one response; ")
 
 
 def test_a_batch_function_of_agent_tunix_is_read_with_values_above_one_and_below_zero(load, rewards):
@@ -66,23 +62,16 @@ def test_a_batch_function_of_agent_tunix_is_read_with_values_above_one_and_below
     assert load(source, as_="tunix").origin.startswith("f read as Tunix: it takes completions, as texts")
 
 
-BAD = {
-    "nothing": ("def f(response, answer=''): return None", [None] * 4),
-    "not a number": (
-        "def f(response, answer=''): return float('nan') if not response else 1.0",
-        [1, 1, None, 1],
-    ),
-    "fails on the empty one": (
-        "def f(response, answer=''): return 1.0 / len(response)",
-        [1 / 18, 1 / 18, None, 1.0],
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", BAD)
-def test_odd_values_are_never_a_score(kind, load, rewards):
-    source, expected = BAD[kind]
-    assert rewards(load(source)) == expected
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("None", [None] * 4),
+        ("float('nan') if not response else 1.0", [1, 1, None, 1]),
+        ("1.0 / len(response)", [1 / 18, 1 / 18, None, 1.0]),
+    ],
+)
+def test_odd_values_are_never_a_score(body, expected, reads):
+    reads(f"def f(response, answer=''): return {body}", expected)
 
 
 def test_what_returns_no_number_is_refused_in_one_sentence(load):
@@ -134,12 +123,6 @@ def test_the_only_public_function_of_a_file_is_the_reward_as_the_command_line_ta
     assert given == rk.score(reward, rollouts).rewards.tolist() == [2.0, 0.0, 0.0, 2.0]
 
 
-def test_gallery_rewards_leave_one_public_function_too(tmp_path):
-    for name in ("stages", "curriculum", "mixed"):
-        made = export(rk.load_reward(f"gallery:{name}"), to="tunix", path=tmp_path / f"{name}_tunix.py")
-        assert len(tunix.public_functions(loaded(made.path))) == 1
-
-
 def test_a_batch_may_be_arrays_and_bytes_and_is_given_back_as_plain_floats():
     reward = rk.load_reward("gallery:arithmetic")
     (function,) = tunix.functions(reward)
@@ -148,15 +131,6 @@ def test_a_batch_may_be_arrays_and_bytes_and_is_given_back_as_plain_floats():
     given = function(prompts=np.array(["2+2?", "2+2?"]), completions=texts, answer=truth, mode="train")
     expected = [reward(completion=str(text), ground_truth="4").reward for text in texts]
     assert given == expected and all(type(one) is float for one in given)
-
-
-def test_what_is_not_judged_becomes_the_number_that_was_asked_for(load, tmp_path):
-    reward = load("def f(response, answer=''): return None if not response else 1.0")
-    assert tunix.functions(reward)[0](["p"] * 2, ["", "x"]) == [0.0, 1.0]
-    made = export(reward, to="tunix", path=tmp_path / "out.py", missing=-1.0)
-    assert loaded(made.path).f(["p"] * 2, ["", "x"]) == [-1.0, 1.0]
-    assert "Tunix needs a number for every completion: one that is not judged gets -1" in made.losses
-    assert any("without weights" in sentence for sentence in made.losses)
 
 
 def test_siblings_of_a_batch_are_seen(tmp_path):
@@ -176,9 +150,7 @@ def test_a_registered_function_is_had_by_name_and_any_other_by_its_module(tmp_pa
     assert get_reward_function("math") is long
     register_reward_function("math", len)
     assert get_reward_function("math") is len
-    (tmp_path / "custom_rewards.py").write_text(
-        "def my_reward_v1(response, answer=''): return 1.0\nnumber = 3\n"
-    )
+    (tmp_path / "custom_rewards.py").write_text("def my_reward_v1(response): return 1.0\nnumber = 3\n")
     (tmp_path / "broken_rewards.py").write_text("1 / 0\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert get_reward_function("custom_rewards.my_reward_v1")("x") == 1.0
@@ -191,10 +163,6 @@ def test_a_registered_function_is_had_by_name_and_any_other_by_its_module(tmp_pa
     }.items():
         with pytest.raises(rk.RewardError, match=said):
             get_reward_function(name)
-    for name, function, said in [
-        ("", len, "is not a name"),
-        (3, len, "is not a name"),
-        ("x", 3, "cannot be called"),
-    ]:
+    for name, function, said in (("", len, "is not a name"), ("x", 3, "cannot be called")):
         with pytest.raises(rk.RewardError, match=said):
             register_reward_function(name, function)

@@ -94,11 +94,8 @@ READ = {
 
 
 @pytest.mark.parametrize("kind", READ)
-def test_a_function_is_read_by_what_it_asks_for(kind, load, rewards):
-    source, expected, origin = READ[kind]
-    reward = load(source)
-    assert origin in reward.origin
-    assert rewards(reward) == expected
+def test_a_function_is_read_by_what_it_asks_for(kind, reads):
+    reads(*READ[kind])
 
 
 TASK = (
@@ -124,22 +121,24 @@ class f(Task):
 )
 
 
-def test_the_marked_methods_of_a_task_are_components_with_the_weights_they_have(load, rollouts, rewards):
-    reward = load(TASK)
-    assert reward.weights == {"right": 2.0, "empty": -0.5, "tagged": -0.5, "length": 0.0}
-    assert "right read as verifiers: @vf.reward with weight 2; self.data from the row" in reward.origin
-    assert "length read as verifiers: a metric, which is not paid" in reward.origin
-    assert rewards(reward) == rewards(reward, timeout=20) == [1.5, -0.5, -0.5, 2.0]
+def test_the_marked_methods_of_a_task_are_components_and_saved_with_the_weights_they_have(
+    reads, rollouts, rewards, tmp_path
+):
+    reward = reads(
+        TASK,
+        [1.5, -0.5, -0.5, 2.0],
+        "right read as verifiers: @vf.reward with weight 2; self.data from the row",
+        "length read as verifiers: a metric, which is not paid",
+        weights={"right": 2.0, "empty": -0.5, "tagged": -0.5, "length": 0.0},
+    )
     assert rk.score(reward, rollouts).score("length").tolist() == [18, 18, 0, 1]
+    path = rk.save_reward(reward, tmp_path / "saved.py")
+    assert rewards(rk.load_reward(str(path))) == rewards(reward)
 
 
-def test_a_task_is_saved_with_its_weights(load, rewards, tmp_path):
-    path = rk.save_reward(load(TASK), tmp_path / "saved.py")
-    assert rewards(rk.load_reward(str(path))) == [1.5, -0.5, -0.5, 2.0]
-
-
-def test_the_weight_of_a_marked_function_is_taken_over(load):
-    assert load(MARKS + "\n@reward(weight=0.25)\nasync def f(task, trace): return 1.0").weights == {"f": 0.25}
+def test_the_weight_of_a_marked_function_is_taken_over(reads):
+    source = f"{MARKS}\n@reward(weight=0.25)\nasync def f(task, trace): return 1.0"
+    reads(source, [0.25] * 4, weights={"f": 0.25})
 
 
 RUBRIC = """
@@ -158,63 +157,47 @@ f = Rubric([right, long], [1.0, -0.25], Parser())
 """
 
 
-def test_a_rubric_is_its_functions_with_its_weights_and_its_parser(load, rewards):
-    reward = load(RUBRIC)
-    assert reward.weights == {"right": 1.0, "long": -0.25}
-    assert rewards(reward) == [0.75, -0.25, 0.0, 1.0]
+def test_a_rubric_is_its_functions_with_its_weights_and_its_parser(reads):
+    reads(RUBRIC, [0.75, -0.25, 0.0, 1.0], weights={"right": 1.0, "long": -0.25})
 
 
-def test_plural_names_are_a_group(load, rollouts):
-    reward = load("""
+def test_plural_names_are_a_group(reads):
+    source = """
         def f(completions, answers, states):
             texts = [turns[-1]["content"] for turns in completions]
             return [len(texts) * float(truth in text) for text, truth in zip(texts, answers)]
-    """)
-    assert reward.components[0].group and "as messages" in reward.origin
-    assert rk.score(reward, rollouts).rewards.tolist() == [2, 0, 0, 2]
+    """
+    assert reads(source, [2, 0, 0, 2], "as messages").components[0].group
 
 
-def test_trl_functions_stay_trls(load):
-    source = "def f(prompts, completions, **kwargs): return [float(len(text)) for text in completions]"
-    assert "read as TRL" in load(source).origin
-
-
-BAD = {
-    "asks for the runtime": ("async def f(trace, runtime): return 1.0", "which a log does not have"),
-    "no such column": ("async def f(task, trace): return task.no_such_column", "no_such_column"),
-    "no number": ("async def f(task, trace): return 'good' if trace.last_reply else 1.0", "returned 'good'"),
-    "not finite": ("async def f(trace): return float('nan')", "returned nan"),
-}
-
-
-@pytest.mark.parametrize("kind", BAD)
-def test_what_fails_is_no_score_and_says_why(kind, load, rollouts):
-    source, said = BAD[kind]
-    reward = load(source)
-    scores = rk.score(reward, rollouts)
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("(trace, runtime): return 1.0", "which a log does not have"),
+        ("(task, trace): return task.no_such_column", "no_such_column"),
+        ("(task, trace): return 'good' if trace.last_reply else 1.0", "returned 'good'"),
+        ("(trace): return float('nan')", "returned nan"),
+    ],
+)
+def test_what_fails_is_no_score_and_says_why(source, said, load, rollouts):
+    scores = rk.score(load(f"async def f{source}"), rollouts)
     assert np.isnan(scores.rewards[:2]).all() and said in str(scores.table["error/f"][0])
 
 
-def test_a_transcript_with_tools_is_handed_over(load):
+def test_a_transcript_with_tools_is_handed_over(load, rewards):
     call = {"id": "1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
-    rows = rk.load_rollouts(
-        [
-            {
-                "prompt": [{"role": "user", "content": "2+2?"}],
-                "completion": "4",
-                "messages": [
-                    {"role": "user", "content": "2+2?"},
-                    {"role": "assistant", "content": None, "tool_calls": [call]},
-                    {"role": "tool", "content": "4", "tool_call_id": "1"},
-                    {"role": "assistant", "content": "4"},
-                ],
-            }
-        ]
-    )
+    asked = {"role": "user", "content": "2+2?"}
+    messages = [
+        asked,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "4", "tool_call_id": "1"},
+        {"role": "assistant", "content": "4"},
+    ]
+    rows = rk.load_rollouts([{"prompt": [asked], "completion": "4", "messages": messages}])
     source = "async def f(trace): return trace.num_turns + 10.0 * len(trace.tool_messages)"
-    assert rk.score(load(source, rollouts=rows), rows).rewards.tolist() == [12.0]
+    assert rewards(load(source, rollouts=rows), rows) == [12.0]
     before = "def f(completion, state): return float(len(completion))"
-    assert rk.score(load(before, rollouts=rows), rows).rewards.tolist() == [3.0]
+    assert rewards(load(before, rollouts=rows), rows) == [3.0]
 
 
 # ---- writing
@@ -233,19 +216,10 @@ def test_the_file_has_an_async_function_of_task_and_trace(rollouts, tmp_path):
     assert given == rk.score(reward, rollouts).rewards.tolist() and all(type(one) is float for one in given)
 
 
-def test_separate_functions_give_scores_and_the_weights_go_to_the_configuration(rollouts, tmp_path):
-    reward = rk.load_reward("gallery:arithmetic")
-    made = export(reward, to="verifiers", path=tmp_path / "out.py", separate=True)
-    assert made.functions == reward.names
-    assert "[env.taskset.task.rewards.repetition]\n" in made.usage and "weight = -0.2" in made.usage
-    module = loaded(made.path)
-    found = reward(**rollouts[0])
-    assert [of(getattr(module, name), rollouts[0]) for name in reward.names] == list(found.scores.values())
-
-
-def test_a_component_called_reward_does_not_overwrite_the_reward(tmp_path):
-    reward = rk.Reward("r", components=[rk.Component("reward", short), rk.Component("rewards", short)])
-    made = export(reward, to="verifiers", path=tmp_path / "out.py", separate=True)
+def test_separate_functions_have_their_weights_in_the_configuration_and_no_name_is_overwritten(tmp_path):
+    parts = [rk.Component("reward", short), rk.Component("rewards", short, weight=-0.2)]
+    made = export(rk.Reward("r", components=parts), to="verifiers", path=tmp_path / "out.py", separate=True)
+    assert "[env.taskset.task.rewards.rewards]\n" in made.usage and "weight = -0.2" in made.usage
     row = {"prompt": "p", "completion": "abc"}
     assert of(loaded(made.path).rewards, row) == of(loaded(made.path).reward, row) == 0.3
 

@@ -78,7 +78,7 @@ OURS = {
 
 
 @pytest.mark.parametrize("name", OURS)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_advantages_are_trls_to_nine_digits(name, seed):
     scores, groups = table(seed)
     rewards = summed(scores)
@@ -108,37 +108,20 @@ def verls(function, rewards, groups, **options):
     return found[:, 0].numpy()
 
 
-def test_advantages_are_verls():
+def same(ours, theirs, rtol=1e-9):
+    np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-9)
+
+
+def test_advantages_are_verls_but_where_the_small_number_stands_in_what_it_whitens():
     scores, groups = table(3, missing=0.0)
     scores[SIZE : SIZE + 3] = 0.5
     rewards = summed(scores)
     grpo = core_algos.compute_grpo_outcome_advantage
-    np.testing.assert_allclose(
-        advantages.grpo(rewards, groups, eps=1e-6), verls(grpo, rewards, groups), rtol=1e-9, atol=1e-9
-    )
-    np.testing.assert_allclose(
-        advantages.dr_grpo(rewards, groups),
-        verls(grpo, rewards, groups, norm_adv_by_std_in_grpo=False),
-        rtol=1e-9,
-        atol=1e-9,
-    )
-    rloo = verls(core_algos.compute_rloo_outcome_advantage, rewards, groups)
-    np.testing.assert_allclose(advantages.rloo(rewards, groups), rloo, rtol=1e-9, atol=1e-9)
-
-
-def test_what_verl_whitens_differs_by_where_the_small_number_stands_only():
-    scores, groups = table(4, missing=0.0)
-    scores[SIZE : SIZE + 3] = 0.5
-    rewards = summed(scores)
-    baseline = core_algos.compute_reinforce_plus_plus_baseline_outcome_advantage
-    theirs = verls(baseline, rewards, groups)
-    np.testing.assert_allclose(
-        advantages.reinforce_pp(rewards, groups, eps=1e-6), theirs, rtol=3e-6, atol=1e-9
-    )
-    one = core_algos.compute_gdpo_outcome_advantage
-    np.testing.assert_allclose(
-        advantages.gdpo(rewards[:, None], np.ones(1), groups, eps=1e-6),
-        verls(one, rewards, groups),
-        rtol=3e-6,
-        atol=1e-9,
-    )
+    same(advantages.grpo(rewards, groups, eps=1e-6), verls(grpo, rewards, groups))
+    plain = verls(grpo, rewards, groups, norm_adv_by_std_in_grpo=False)
+    same(advantages.dr_grpo(rewards, groups), plain)
+    same(advantages.rloo(rewards, groups), verls(core_algos.compute_rloo_outcome_advantage, rewards, groups))
+    whitened = verls(core_algos.compute_reinforce_plus_plus_baseline_outcome_advantage, rewards, groups)
+    same(advantages.reinforce_pp(rewards, groups, eps=1e-6), whitened, rtol=3e-6)
+    one = verls(core_algos.compute_gdpo_outcome_advantage, rewards, groups)
+    same(advantages.gdpo(rewards[:, None], np.ones(1), groups, eps=1e-6), one, rtol=3e-6)

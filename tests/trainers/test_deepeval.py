@@ -175,10 +175,8 @@ def test_telemetry_is_off(monkeypatch):
     assert telemetry.telemetry_opt_out() and os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] == "1"
 
 
-METRIC, COLUMN = (
-    "is no single-turn metric of DeepEval; give one",
-    "give the column for a field of LLMTestCase",
-)
+METRIC = "is no single-turn metric of DeepEval; give one"
+COLUMN = "give the column for a field of LLMTestCase"
 
 
 @pytest.mark.parametrize(

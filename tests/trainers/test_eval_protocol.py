@@ -34,13 +34,11 @@ ROWS = [{"prompt": "2+2?", "completion": text, "ground_truth": "4", "level": 3} 
 
 
 @pytest.mark.parametrize(
-    "name, expected",
+    ("name", "expected"),
     [
-        pytest.param(
-            "mine", [1, -1, None], id="with messages of theirs, metrics and a score that is not valid"
-        ),
-        pytest.param("waits", [1.5, 1.5, 1.5], id="asynchronous"),
-        pytest.param("wrong", [None, None, None], id="a number, which their decorator refuses"),
+        ("mine", [1, -1, None]),  # with messages of theirs, metrics and a score that is not valid
+        ("waits", [1.5, 1.5, 1.5]),
+        ("wrong", [None, None, None]),  # a number, which their decorator refuses
     ],
 )
 def test_a_decorated_function_is_read_as_it_is_called_there(name, expected):

@@ -25,11 +25,8 @@ def rollouts_of(name):
     """The bundled rollouts; for the other rewards the completions of their cases."""
     if name in BUNDLED:
         return rk.load_rollouts(f"gallery:{name}")
-    rows = [
-        {"prompt_id": f"{name}-{at // 4}", **case.columns}
-        for at, case in enumerate(rk.load_cases(f"gallery:{name}"))
-    ]
-    return rk.load_rollouts(rows)
+    cases = enumerate(rk.load_cases(f"gallery:{name}"))
+    return rk.load_rollouts([{"prompt_id": f"{name}-{at // 4}", **case.columns} for at, case in cases])
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -40,12 +37,8 @@ def test_a_gallery_reward_through_the_trainers_own_code_is_the_same(name, target
         with pytest.raises(rk.RewardError, match="cannot be written for EasyR1: it needs"):
             export(rk.load_reward(f"gallery:{name}"), to=target, path=tmp_path / "refused.py")
         return
-    made = export(
-        rk.load_reward(f"gallery:{name}"),
-        to=target,
-        path=tmp_path / f"{name}_{identifier(target)}.py",
-        verify=rollouts,
-    )
+    path = tmp_path / f"{name}_{identifier(target)}.py"
+    made = export(rk.load_reward(f"gallery:{name}"), to=target, path=path, verify=rollouts)
     assert made.proof.equal, made
     assert made.proof.rows == len(rollouts) and made.proof.compared >= len(rollouts)
     proved(target, "written")

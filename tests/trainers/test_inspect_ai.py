@@ -42,11 +42,11 @@ made_already = match(location="end")
 
 
 @pytest.mark.parametrize(
-    "name, expected, told",
+    ("name", "expected", "told"),
     [
-        pytest.param("mine", [1, 1, 0, 0], "it is a @scorer", id="what makes a scorer"),
-        pytest.param("several", [2, 2, None, 1], "it is a @scorer", id="a dict of values, and unscored"),
-        pytest.param("made_already", [1, 0, 0, 0], "Inspect", id="a scorer of theirs that was made"),
+        ("mine", [1, 1, 0, 0], "it is a @scorer"),  # what makes a scorer
+        ("several", [2, 2, None, 1], "it is a @scorer"),  # a dict of values, and unscored
+        ("made_already", [1, 0, 0, 0], "Inspect"),  # a scorer of theirs
     ],
 )
 def test_a_scorer_is_read_as_it_is_called_there(name, expected, told):

@@ -89,8 +89,7 @@ def check_advantages(table, ours, rollouts, scale):
         assert np.abs(expected).max() > 0.1
 
 
-@pytest.mark.parametrize("scale", ["group", "batch", "none"])
-@pytest.mark.parametrize("chat", [False, True], ids=["plain", "conversational"])
+@pytest.mark.parametrize(("scale", "chat"), [("group", False), ("batch", True), ("none", False)])
 def test_a_trainer_logs_our_rewards_and_advantages_for_the_combined_function(scale, chat, tmp_path):
     functions = trl.functions(reward())
     table, rollouts, trainer = trained(functions, tmp_path, chat=chat, scale_rewards=scale)
