@@ -87,11 +87,6 @@ def test_attacks_are_tried_unless_they_are_not_wanted_and_text_begins_with_the_j
     ("arguments", "message"),
     [
         (("mine.py", "nowhere.jsonl"), "there is no file 'nowhere.jsonl'"),
-<<<<<<< HEAD
-        (("mine.py", "wrong.jsonl"), "'great' in 'label' does not fit; give one of 'good', 'poor'"),
-        (("mine.py", "log.jsonl"), "no case has a 'label'"),
-=======
->>>>>>> 20ee57525151dcbff107d943a395759597b26e92
         (("mine.py:plain", "scored.jsonl"), "asks a model; name one with --component: named, always"),
         (("mine.py", "labelled.jsonl", "--repeats", "0"), "--repeats"),
     ],
