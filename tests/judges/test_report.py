@@ -174,19 +174,9 @@ def test_position_bias_of_a_judge_that_compares_is_read_from_its_verdicts(serve)
         ([], {}, "there are no cases"),
         (["good"], {}, "a row is an object"),
         ([{"completion": "good 1"}], {}, "no case has a 'label'; give each"),
-<<<<<<< HEAD
-        (
-            [{"completion": "good 1", "label": "grate"}],
-            {},
-            "'grate' in 'label' does not fit; give a number",
-        ),
+        ([{"completion": "good 1", "label": "grate"}], {}, "'grate' in 'label' does not fit; give a number"),
         ([{"completion": "good 1", "label": 7}], {}, "case 1: 7 in 'label' does not fit"),
         ([{"completion": "good 1", "label": float("inf")}], {}, "case 1: inf in 'label' does not fit"),
-=======
-        ([{"completion": "good 1", "label": "grate"}], {}, "label='grate' does not fit; give a number"),
-        ([{"completion": "good 1", "label": 7}], {}, "case 1: label=7 does not fit"),
-        ([{"completion": "good 1", "label": float("inf")}], {}, "case 1: label=inf does not fit"),
->>>>>>> 20ee57525151dcbff107d943a395759597b26e92
         ([{"text": "good 1", "label": 1}], {}, "asks for 'completion'"),
         ("nowhere.jsonl", {}, "there is no file 'nowhere.jsonl'"),
         (None, {}, "cases are a JSONL file or dicts, each with a label, not None"),
