@@ -1,5 +1,7 @@
 """A notebook run in this process: what is on its pages, without waiting for a kernel."""
 
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 from IPython.core.displayhook import CapturingDisplayHook
 from IPython.core.interactiveshell import InteractiveShell
@@ -20,6 +22,7 @@ def executed(path, **values):
     A path without a folder and an ending is the stem of a notebook of the package.
     """
     path = path if "." in str(path) else bundled(f"notebooks/{path}.ipynb")
+    path = Path(path).resolve()  # papermill reads from the folder of the last report
     notebook, error = parameterize_notebook(load_notebook_node(str(path)), values), None
     shell = InteractiveShell.instance()
     try:

@@ -399,7 +399,7 @@ def test_a_reward_from_a_record_cannot_run_cases_and_the_record_says_so(tmp_path
 
 
 def test_a_case_that_no_reward_can_answer_is_an_error():
-    with pytest.raises(rk.CasesError, match="'sise'; reward 'r' has"):
+    with pytest.raises(rk.CasesError, match="'sise', which reward 'r' does not have"):
         checked(R, R, rk.load_cases([{"completion": "a", "scores": {"sise": 1}}]))
 
 
