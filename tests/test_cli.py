@@ -153,6 +153,13 @@ def test_check_exits_0_when_every_case_passes_and_1_when_one_is_missed(folder):
     assert record(run("check", "small.py", "cases.jsonl", "--json"))["misses"] == []
 
 
+def test_what_cases_say_of_components_that_a_reward_lacks_is_left_out_by_an_option(folder):
+    flawed = ("check", "gallery:arithmetic.flawed", GALLERY)
+    assert "'concise', 'repetition' with --ignore NAME" in run(*flawed).stderr
+    left = run(*flawed, "--ignore", "concise", "--ignore", "repetition")
+    assert left.exit_code == 1 and left.stdout.startswith("26 of 88 cases passed")
+
+
 def test_check_tells_which_changes_of_the_reward_no_case_notices(folder):
     told = run("check", GALLERY, GALLERY, "--mutants", "--rollouts", GALLERY)
     assert told.exit_code == 0

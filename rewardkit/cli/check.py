@@ -22,6 +22,7 @@ SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them
     "check",
     "REWARD CASES --verbose --as --timeout --no-cache --json",
     {
+        "--ignore NAME...": "Leave out what CASES say of this component, which REWARD does not have.",
         "--mutants": "List small changes of the reward that your cases do not catch.",
         "--rollouts ROLLOUTS": "With --mutants: try the changes on these completions, too.",
     },
@@ -38,11 +39,11 @@ def check(asked: Asked) -> Answer:
     cases = rk.load_cases(asked.cases)
     reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=[case.columns for case in cases])
     limit = limit_for(asked.timeout, reward)
-    result = rk.check(reward, cases, timeout=limit)
+    result = rk.check(reward, cases, ignore=asked.ignore, timeout=limit)
     record = {**result.record(), "origin": reward.origin}
     lines = [*recognised(reward.origin), *_lines(result, asked.verbose)]
     if asked.mutants:
-        changed = rk.mutants(reward, cases, asked.rollouts, timeout=limit)
+        changed = rk.mutants(reward, cases, asked.rollouts, ignore=asked.ignore, timeout=limit)
         record["mutants"] = changed.record()
         lines += ["", repr(changed)]
     return Answer(record, "\n".join(lines), 1 if result.misses else 0)

@@ -257,10 +257,11 @@ def cases_for(
     if unknown:
         case, name = unknown[0]
         rest = sorted({name for _, name in unknown})
+        near = did_you_mean(name, reward.names) if len(rest) == 1 else ""
         raise CasesError(
             f"case {case.name!r} expects a score of {name!r}, which reward {reward.name!r} does not have; "
-            "give cases that were written for it, or hold it to the rest of these with rk.check(reward, "
-            f"cases, ignore={rest}); it has {list(reward.names)}{did_you_mean(name, reward.names)}"
+            f"give cases that were written for it, or leave out what these say of "
+            f"{', '.join(map(repr, rest))} with ignore=...; it has {list(reward.names)}{near}"
         )
     for case in cases:
         try:

@@ -105,7 +105,7 @@ def test_cases_are_of_the_reward_before_any_transform_and_each_a_group_of_its_ow
 
 
 def test_an_expected_score_of_an_unknown_component_is_an_error_with_the_nearest_name():
-    with pytest.raises(rk.CasesError, match=r"case 'one' .* 'valeu'.*ignore=\['valeu'\].* mean 'value'\?"):
+    with pytest.raises(rk.CasesError, match=r"case 'one' .* 'valeu'.*ignore=.* mean 'value'\?"):
         misses(case("1", scores={"valeu": 1}, name="one"))
 
 
