@@ -148,7 +148,7 @@ class Hole:
         assert one is not None
         got = one.said or f"it earned {one.reward:.4g}"
         about = f"{self.finding.code}: tried on rollout {one.rollout_id}, {got}. {self.finding.sentence}"
-        return Opened(None, one.columns, about, one.case(f"{self.finding.code}: found by a probe"))
+        return Opened(None, one.columns, about, one.case(self.finding.sentence))
 
 
 def _gate_on_task(finding: Finding, reward: Reward) -> Change | None:
