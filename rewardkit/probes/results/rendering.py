@@ -98,7 +98,7 @@ def _clearest(finding: Finding) -> list[Example]:
 
 
 def _about(example: Example, *, texts: bool = True) -> str:
-    """Which rollout, what it earned, and which truth: last, as it may be long."""
+    """What it earned and right answers earn, which a line has room for; of which rollout, and the rest."""
     about, said = one_line(example.rollout_id, 40), one_line(example.said)
     about = about if about.startswith("case ") else f"for the prompt of rollout {about}"
     earned = "no reward" if math.isnan(example.reward) else f"earns {example.reward:.4g}"
@@ -107,7 +107,7 @@ def _about(example: Example, *, texts: bool = True) -> str:
     known = texts and "ground_truth" in example.columns
     truth = f"; truth {one_line(repr(example.columns['ground_truth']), 60)}" if known else ""
     turns = one_line(turns_before(example.columns.get("messages")).removesuffix(": "), 60)
-    return f"{about}{f', {turns}' if turns else ''}: {earned}{truth}"
+    return f"{earned}; {about}{f', {turns}' if turns else ''}{truth}"
 
 
 def _read(example: Example, finding: Finding, reward: Reward, longest: int = 420) -> Shown | None:
