@@ -116,6 +116,11 @@ class Hole:
         return fix_for(self.finding)
 
     @property
+    def turns(self) -> str:
+        """What comes before the completion, of a transcript."""
+        return rendering.turns_of(self.example) if self.example else ""
+
+    @property
     def text(self) -> Any:
         """The completion, what the reward read of it marked; no field is taken from what hangs."""
         one = self.example
