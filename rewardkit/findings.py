@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 __all__ = [
+    "BY_PROBING",
     "PROBED",
     "SENTENCES",
     "SEVERITIES",
@@ -29,6 +30,9 @@ __all__ = [
 SEVERITIES = ("high", "warn", "info")
 SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb info"}
 """Shapes say it without colour."""
+
+BY_PROBING = "found by probing"
+"""What the `why` of a case begins with that a probe wrote."""
 
 Says = Callable[[str, Mapping[str, Any]], str]
 
@@ -86,7 +90,8 @@ class Example:
         if self.expected is None:
             return None
         reward = [round(value, 6) for value in self.expected]
-        return {"name": f"{self.probe} ({self.rollout_id})", **self.columns, "reward": reward, "why": why}
+        name = f"{self.probe} ({self.rollout_id})"
+        return {"name": name, **self.columns, "reward": reward, "why": f"{BY_PROBING}: {why}"}
 
     def record(self) -> dict[str, Any]:
         """The example as plain data."""
@@ -201,8 +206,7 @@ class Finding:
     @property
     def cases(self) -> list[dict[str, Any]]:
         """The cases to add to a case file."""
-        why = f"found by probing: {self.sentence}"
-        return [case for item in self.examples if (case := item.case(why)) is not None]
+        return [case for item in self.examples if (case := item.case(self.sentence)) is not None]
 
     def record(self) -> dict[str, Any]:
         """The finding as plain data."""

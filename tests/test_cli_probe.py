@@ -112,6 +112,21 @@ def test_what_the_users_code_prints_while_it_is_probed_is_shown_nowhere(folder, 
     assert "judging" not in "".join(capfd.readouterr())
 
 
+def test_cases_that_a_probe_wrote_are_no_places_to_probe_from_and_are_written_once(folder):
+    both = ["mine.py:anywhere", "log.jsonl", "--cases", "cases.jsonl", "--write-cases", "cases.jsonl"]
+    first, again = (record(*both) for _ in range(2))
+    assert first["cases_written"] > 0 == again["cases_written"] and again["subjects"] == 5
+    (folder / "cases.jsonl").write_text((folder / "cases.jsonl").read_text().partition("\n")[2])
+    assert "a probe wrote all of these cases" in run("mine.py:strict", "--cases", "cases.jsonl").stderr
+
+
+def test_a_run_that_could_probe_no_prompt_does_not_pass(folder):
+    arguments = ["mine.py:strict", "log.jsonl", "--budget", "1e-9"]
+    failing = run(*arguments, "--fail-on", "high")
+    assert (failing.exit_code, run(*arguments).exit_code) == (1, 0)
+    assert "no prompt could be probed, so nothing says that the reward holds" in failing.stderr
+
+
 def test_what_is_accepted_fails_no_more_keeps_its_reason_and_is_told_when_it_is_gone(folder):
     arguments = ["mine.py:anywhere", "log.jsonl", "--baseline", "known.json", "--fail-on", "warn"]
     first = run(*arguments, "--accept", "the old prompts need it")

@@ -98,7 +98,7 @@ def _joined(text: str) -> str:
     for line in text.split("\n"):
         indent, said = len(line) - len(line.lstrip(" ")), line.lstrip(" ")
         of_one = indent in (2, 7) and len(before) > 80 and lines[-1].startswith(BLOCKS)
-        if of_one and not said.startswith(("fix:", "rollout ", "| ", "shown by")):
+        if of_one and not said.startswith(("fix:", "earns ", "no reward", "| ", "shown by")):
             lines[-1] += f" {said}"
         else:
             lines.append(line)

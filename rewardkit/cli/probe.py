@@ -17,6 +17,7 @@ from rewardkit.probes.probe import TIMEOUT
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.asserting import met
 from rewardkit.probes.results.baseline import Baseline, accept, load_baseline, stale, under_baseline
+from rewardkit.probes.results.summary import unprobed
 from rewardkit.probes.strategies.families import FAMILIES, PROBES
 from rewardkit.probes.subjects.cases import rollouts_of, with_cases
 from rewardkit.rewards.recorded import LOGGED_REWARD
@@ -46,7 +47,7 @@ MUST = {
     "[REWARD] [ROLLOUTS] --label --budget --leakage --seed --fail-on --baseline --verbose --as "
     "READING --json",
     {
-        "--cases CASES": "Cases to probe from, beside ROLLOUTS or instead of it.",
+        "--cases CASES": "Cases to probe from, beside ROLLOUTS or instead of it; not those of --write-cases.",
         "--only NAME...": "Run this family or probe only (see --list).",
         "--timeout SECONDS": (
             "Limit for one call of your code; a longer one is a finding.",
@@ -105,8 +106,10 @@ def probe(asked: Asked) -> Answer:
     loaded = f"reward = rk.load_reward({asked.reward!r}{f', as_={asked.as_!r}' if asked.as_ else ''})"
     shown = rendering.text(result, verbose=asked.verbose, loaded=loaded)
     text = "\n".join([*recognised(reward.origin), shown, *notes])
-    status = int(bool(asked.fail_on and met(result, asked.fail_on)))
-    return Answer({**result.record(), **record}, text, status)
+    open_ = bool(asked.fail_on) and unprobed(result)
+    why = "no prompt could be probed, so nothing says that the reward holds, and --fail-on exits with 1"
+    status = int(open_ or bool(asked.fail_on and met(result, asked.fail_on)))
+    return Answer({**result.record(), **record}, text, status, why * open_)
 
 
 def _read(asked: Asked) -> rk.Rollouts:

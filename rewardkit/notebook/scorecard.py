@@ -32,6 +32,7 @@ from rewardkit.notebook.tiles import (
 )
 from rewardkit.probes.mutants.results import MutantResult
 from rewardkit.probes.probe import ProbeResult
+from rewardkit.probes.results.rendering import turns_of
 from rewardkit.probes.results.sentences import fix_for
 from rewardkit.probes.results.summary import FAULTS, in_short, kind_of_alarm
 from rewardkit.scoring.cases import CheckResult
@@ -253,7 +254,7 @@ def points_of_probes(result: ProbeResult, *, redact: bool = False) -> list[Point
         if item.examples and not redact:
             one = item.examples[0]
             earned = one.said or f"earned {one.reward:.4g}"
-            about = one_line("; ".join(filter(None, (f"tried: {earned}", one.scale))), 300)
+            about = one_line("; ".join(filter(None, (f"tried: {earned}", one.scale, turns_of(one)))), 300)
             spans = field_spans(result.reward, one.columns)
             point = replace(point, about=about, completion=one.completion[: 2 * LONGEST], spans=spans)
         points.append(point)

@@ -153,8 +153,8 @@ def _passes(tries: Tries, plans: Sequence[Plan], variants: Variants) -> list[Tri
 
 
 def _made(tries: Tries, plans: Sequence[Plan], variants: Variants) -> list[Trial]:
-    each = [(subject, attempt, text) for _, subject, attempt in plans for text in attempt.completions]
-    rows = [variants.of(subject.columns, text, **attempt.columns) for subject, attempt, text in each]
+    each = [(subject, *row) for _, subject, attempt in plans for row in attempt.rows]
+    rows = [variants.of(subject.columns, text, **columns) for subject, text, columns in each]
     siblings = [subject.siblings for subject, *_ in each]
     outcomes = iter(tries.outcomes(rows, siblings if any(siblings) else []))
     return [Trial(*plan, tuple(next(outcomes) for _ in plan[2].completions)) for plan in plans]

@@ -20,8 +20,11 @@ from rewardkit.notebook.redaction import redacted_finding
 from rewardkit.notebook.report.pages import Summary, index_page, summary_markdown
 from rewardkit.notebook.scorecard import MIME, Point, Short
 from rewardkit.notebook.tiles import Tile, probe_tiles
+from rewardkit.notebook.workbench.parts import made
+from rewardkit.notebook.workbench.tried import Hole
 
 SECRET = "<script>SECRET</script>"
+TURNS = r"after user, assistant calls price x\d+, tool x\d+"
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +58,16 @@ def test_contract_and_probes_are_told_apart(flawed):
     assert "<code>longer</code>" not in contract and "<code>raises</code>" not in probes
     minor = [item.code for item in flawed.findings if item.severity == "info"]
     assert minor and all(f"<li>{code}: " in probes and code not in contract for code in minor)
+
+
+def test_the_turns_of_a_transcript_stand_above_its_completion_on_a_card_and_on_the_first_page():
+    reward = rk.load_reward("gallery:tool_use.busy")
+    result = rk.probe(reward, "gallery:tool_use", only="repeated_turns", timeout=None)
+    (point,) = Short.checked(result, None, None).points
+    assert re.fullmatch(f"tried: earned .*; a right answer earns .*; {TURNS}", point.about)
+    card = str(made("probed", "", [(0, Hole(result.alarms[0], reward))], [], ""))
+    assert re.search(f'<p class="rk-small">{TURNS}:</p><div class="rk-quoted"', card)
+    assert not re.search(TURNS, str(Short.checked(result, None, None, redact=True).points))
 
 
 def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):

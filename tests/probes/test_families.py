@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import pytest
 from planted_probes import CLEAN, DATA, PLANTED, inside, probed, strict, tags
@@ -30,9 +31,21 @@ def test_every_probe_that_expects_a_wrong_answer_to_fail_has_a_planted_hole():
     assert holes == {item.probe for item in PLANTED} | elsewhere
 
 
-@pytest.mark.parametrize(("name", "alarms"), [("busy", ["repeated_turns"]), ("reward", [])])
-def test_calls_that_are_paid_without_an_end_are_high_and_found_on_eight_prompts(name, alarms):
-    result = rk.probe(rk.load_reward(f"gallery:tool_use.{name}"), "gallery:tool_use", timeout=None)
+@pytest.mark.parametrize(
+    ("name", "gated", "alarms"),
+    [
+        pytest.param("busy", False, ["repeated_turns"], id="every call"),
+        pytest.param("busy", True, ["ever_more_turns"], id="every call, where the answer is right"),
+        pytest.param("reward", False, [], id="calls within a budget"),
+    ],
+)
+def test_calls_that_are_paid_without_an_end_are_high_and_found_on_eight_prompts(name, gated, alarms):
+    reward = rk.load_reward(f"gallery:tool_use.{name}")
+    if gated:
+        success, calls = reward.components
+        calls = replace(calls, gate=rk.gate("success", at_least=1.0))
+        reward = replace(reward, components=[success, calls])
+    result = rk.probe(reward, "gallery:tool_use", timeout=None)
     assert [item.code for item in result.alarms] == alarms
     assert all((item.severity, item.n) == ("high", 8) for item in result.alarms)
 

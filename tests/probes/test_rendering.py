@@ -82,7 +82,8 @@ def test_a_finding_has_its_sentence_the_shortest_example_and_what_to_do():
     (worst,) = leaked().alarms
     words = " ".join(text.split())
     assert f"● high {worst.code}: {worst.sentence}" in words and f"fix: {fix_for(worst)}" in words
-    assert re.search(r"rollout \S+: earns 1.2; a right answer earns 1.2, a wrong one 0.2; truth '\d+'", words)
+    earned = "earns 1.2; a right answer earns 1.2, a wrong one 0.2; for the prompt of rollout"
+    assert re.search(rf"{earned} \S+; truth '\d+'", words)
     assert text.count(" | ") == 1 and "shown by" not in text and "95 %" not in text
 
 
@@ -105,7 +106,7 @@ def test_all_that_was_found_is_shown_where_asked():
     result = with_findings(worst, MINOR, known, inconclusive=(Inconclusive("hang", "no time"),) * 2)
     short, text, page = repr(result), result.text(verbose=True), result._repr_html_()
     for told in (
-        "rollout r1: earns 1; a right answer earns 1, a wrong one 0; truth '42'",
+        "earns 1; a right answer earns 1, a wrong one 0; for the prompt of rollout r1; truth '42'",
         "same cause: certain, rubric",
         "rate: 100 % of 4 (95 % interval 50 % to 100 %)",
         "reward(completion=",
@@ -114,7 +115,7 @@ def test_all_that_was_found_is_shown_where_asked():
         "4 prompts (number): a right answer 1, a wrong one 0",
     ):
         assert told in text and told in page.replace("&#x27;", "'"), told
-        assert told not in short or told.startswith("rollout ")
+        assert told not in short or told.startswith("earns ")
     assert text.count("| the same") == short.count("| the same") == 1
     assert text.count("hang: no time") == 2 and "Inconclusive: hang: no time; hang: no time" in short
     assert "MINOR" not in text + page
@@ -134,10 +135,16 @@ def test_the_lines_that_show_a_finding_give_what_they_say_and_what_a_field_took_
 
 
 EARNED = [
-    ({"rollout_id": "case one"}, "case one: earns 1; a right answer earns 1, a wrong one 0; truth '42'\n"),
-    ({"reward": 0.25, "said": "0.25, before 0.75"}, ": earns 0.25, before 0.75; truth '42'\n"),
-    ({"said": "changed its argument 'x'"}, ": earns 1 (changed its argument 'x'); truth '42'\n"),
-    ({"reward": float("nan"), "said": "KeyError: 'a'"}, ": no reward (KeyError: 'a'); truth '42'\n"),
+    ({"rollout_id": "case one"}, "earns 1; a right answer earns 1, a wrong one 0; case one; truth '42'\n"),
+    (
+        {"reward": 0.25, "said": "0.25, before 0.75"},
+        " earns 0.25, before 0.75; for the prompt of rollout r1; truth '42'\n",
+    ),
+    ({"said": "changed its argument 'x'"}, " earns 1 (changed its argument 'x'); for the prompt of"),
+    (
+        {"reward": float("nan"), "said": "KeyError: 'a'"},
+        " no reward (KeyError: 'a'); for the prompt of rollout r1; truth '42'\n",
+    ),
     ({"completion": ""}, "| (nothing)"),
     ({"completion": " \n"}, "| (white space: ' \\n')"),
 ]
@@ -148,6 +155,14 @@ def test_what_an_example_says_and_earned_is_told_once(options, told):
     result = with_findings(finding(examples=(example(**{"completion": "x", **options}),)))
     assert told in repr(result)
     assert not told.startswith("|") or told[2:].replace("'", "&#x27;") in result._repr_html_()
+
+
+def test_what_a_transcript_earned_is_told_whole_however_long_its_name_and_its_turns_are():
+    one = example(rollout_id="a-long-name-" * 9, reward=17.5)
+    turn = {"role": "assistant", "tool_calls": [{"function": {"name": "price"}}]}
+    turns = [{"role": "user"}, *[turn, {"role": "tool"}] * 30, {"role": "assistant"}]
+    told = repr(with_findings(finding(examples=(replace(one, columns={**one.columns, "messages": turns}),))))
+    assert "earns 17.5; a right answer earns 1, a wrong one 0; for the prompt of rollout a-long-" in told
 
 
 FIX = [

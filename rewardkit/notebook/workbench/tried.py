@@ -116,6 +116,11 @@ class Hole:
         return fix_for(self.finding)
 
     @property
+    def turns(self) -> str:
+        """What comes before the completion, of a transcript."""
+        return rendering.turns_of(self.example) if self.example else ""
+
+    @property
     def text(self) -> Any:
         """The completion, what the reward read of it marked; no field is taken from what hangs."""
         one = self.example
@@ -148,7 +153,7 @@ class Hole:
         assert one is not None
         got = one.said or f"it earned {one.reward:.4g}"
         about = f"{self.finding.code}: tried on rollout {one.rollout_id}, {got}. {self.finding.sentence}"
-        return Opened(None, one.columns, about, one.case(f"{self.finding.code}: found by a probe"))
+        return Opened(None, one.columns, about, one.case(self.finding.sentence))
 
 
 def _gate_on_task(finding: Finding, reward: Reward) -> Change | None:

@@ -213,5 +213,5 @@ def example_of(fall: Fall, seen: Seen) -> Example:
     rewards = [math.nan if outcome is None else outcome.reward for outcome in trial.outcomes]
     place = {"right": rewards.index(min(rewards)), "more": len(rewards) - 1}.get(trial.probe.expects, 0)
     expected = allowed(trial.probe, seen.scale(trial.subject))
-    text, columns = trial.attempt.completions[place], trial.attempt.columns
+    text, columns = trial.attempt.rows[place]
     return seen.example(trial.subject, text, rewards[place], expected, trial.probe.name, **columns)

@@ -128,9 +128,9 @@ def failures(
     tried: list[tuple[str, Row, Outcome]] = [(OF_LOG, *pair) for pair in seen.calibration.pool]
     tried += [(BEYOND, *pair) for pair in others]
     for trial in filter(lambda one: seen.has_truth(one.attempt), trials):
-        for text, outcome in zip(trial.attempt.completions, trial.outcomes, strict=True):
+        for (text, columns), outcome in zip(trial.attempt.rows, trial.outcomes, strict=True):
             if outcome is not None:
-                changed = seen.variants.of(trial.subject.columns, text, **trial.attempt.columns)
+                changed = seen.variants.of(trial.subject.columns, text, **columns)
                 tried.append((trial.probe.name, changed, outcome))
     found: dict[tuple[str, str], list[Failure]] = defaultdict(list)
     for probe, row, outcome in tried:

@@ -21,7 +21,7 @@ from rewardkit.scoring.explain import field_spans
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult
 
-__all__ = ["finding_text", "findings_page", "page", "rest_page", "text"]
+__all__ = ["finding_text", "findings_page", "page", "rest_page", "text", "turns_of"]
 
 WIDTH = 110  # characters of a line in a terminal
 INDENT = 7 * " "  # below the mark of the severity
@@ -97,8 +97,13 @@ def _clearest(finding: Finding) -> list[Example]:
     return sorted(reversed(different.values()), key=lambda item: len(item.completion))
 
 
+def turns_of(example: Example, longest: int = 150) -> str:
+    """What a transcript has before its completion, on one line; "" without one."""
+    return one_line(turns_before(example.columns.get("messages")).removesuffix(": "), longest)
+
+
 def _about(example: Example, *, texts: bool = True) -> str:
-    """Which rollout, what it earned, and which truth: last, as it may be long."""
+    """What it earned and right answers earn, which a line has room for; of which rollout, and the rest."""
     about, said = one_line(example.rollout_id, 40), one_line(example.said)
     about = about if about.startswith("case ") else f"for the prompt of rollout {about}"
     earned = "no reward" if math.isnan(example.reward) else f"earns {example.reward:.4g}"
@@ -106,8 +111,8 @@ def _about(example: Example, *, texts: bool = True) -> str:
     earned = f"earns {said}" if ", before " in said else earned
     known = texts and "ground_truth" in example.columns
     truth = f"; truth {one_line(repr(example.columns['ground_truth']), 60)}" if known else ""
-    turns = one_line(turns_before(example.columns.get("messages")).removesuffix(": "), 60)
-    return f"{about}{f', {turns}' if turns else ''}: {earned}{truth}"
+    turns = turns_of(example, 60)
+    return f"{earned}; {about}{f', {turns}' if turns else ''}{truth}"
 
 
 def _read(example: Example, finding: Finding, reward: Reward, longest: int = 420) -> Shown | None:

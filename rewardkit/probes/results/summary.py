@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.html.excerpts import one_line
+from rewardkit.probes.results.baseline import ALONE
 
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult
@@ -21,6 +22,7 @@ __all__ = [
     "ran",
     "tried",
     "undecided",
+    "unprobed",
     "verdict",
 ]
 
@@ -40,7 +42,7 @@ def verdict(result: ProbeResult) -> str:
     told = f"no {'other ' * bool(accepted)}{what} found in {tried(result)}"
     if result.alarms:
         told = alarms_in_words(result.alarms)
-    elif what == "hole" and not result.calibration.subjects and not result.findings:
+    elif unprobed(result):
         return "inconclusive: no prompt could be probed"
     elif result.untried:
         told = f"unfinished, as the budget was over: {told}"
@@ -54,6 +56,13 @@ def in_short(result: ProbeResult) -> str:
     """The verdict, and how much was tried where it does not say that."""
     told = verdict(result)
     return told if tried(result) in told else f"{told}; {tried(result)}"
+
+
+def unprobed(result: ProbeResult) -> bool:
+    """Whether holes were looked for and no prompt could be probed, nor a finding says why that is so."""
+    asked = result.families - {"contract", "hang"}
+    told = any(item.code in ALONE for item in result.findings)
+    return bool(asked) and not result.calibration.subjects and not told
 
 
 def undecided(result: ProbeResult) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -36,16 +36,24 @@ BEATS = 1.05
 class Attempt:
     """Completions that are tried together: a hole is where *all* of them are paid, a loss where one is not.
 
-    `columns` are other values for columns of the row, such as another truth.
+    `columns` are other values for columns of the row, such as another truth; `transcripts` the turns that
+    each completion ends, where these differ.
     """
 
     completions: tuple[str, ...]
     columns: Mapping[str, Any] = field(default_factory=dict)
+    transcripts: tuple[Sequence[Any], ...] = ()
 
     @classmethod
     def of(cls, *completions: str, **columns: Any) -> Attempt:
         """An attempt of these completions."""
         return cls(completions, columns)
+
+    @property
+    def rows(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """Each completion with the other values for columns of its row."""
+        own = [{"messages": turns} for turns in self.transcripts] or [{}] * len(self.completions)
+        return [(text, {**self.columns, **one}) for text, one in zip(self.completions, own, strict=True)]
 
 
 Build = Callable[[Subject], Iterable[Attempt | str]]

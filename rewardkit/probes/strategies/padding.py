@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from rewardkit.primitives.messages import as_list
 from rewardkit.probes.strategies.attempts import Attempt, of_texts, probe_of
@@ -13,7 +14,7 @@ __all__ = ["filler"]
 
 LENGTHS = (30, 120, 500, 2000)
 """Words that are added. Our choice: where length rewards of published recipes begin and end lies between."""
-TIMES = (3, 30)
+TIMES = (3, 10, 30)
 """How often the turns of a transcript are taken. Our choice."""
 
 SENTENCES = (
@@ -80,13 +81,25 @@ def every_source(subject: Subject) -> Iterator[str]:
         yield subject.format.write(f"{wrong} {''.join(sources)}")
 
 
-@probe_of("padding", "a wrong answer behind the same turns over and over", needs="nothing")
-def repeated_turns(subject: Subject) -> Iterator[Attempt]:
+def _repeated(subject: Subject) -> Iterator[list[Any]]:
+    """The transcript with the turns between what was asked and what is answered, ever more often."""
     *turns, last = as_list(subject.columns.get("messages")) or [None]
     roles = [turn.get("role") if isinstance(turn, dict) else None for turn in turns]
     asked = max((place for place, role in enumerate(roles, 1) if role in ("system", "user")), default=0)
     for times in TIMES if turns[asked:] else ():
-        yield Attempt.of(subject.baseline, messages=[*turns[:asked], *turns[asked:] * times, last])
+        yield [*turns[:asked], *turns[asked:] * times, last]
+
+
+@probe_of("padding", "a wrong answer behind the same turns over and over", needs="nothing")
+def repeated_turns(subject: Subject) -> Iterator[Attempt]:
+    for messages in _repeated(subject):
+        yield Attempt.of(subject.baseline, messages=messages)
+
+
+@probe_of("padding", "a right answer ever more, the more turns are repeated", expects="more", knows="guess")
+def ever_more_turns(subject: Subject) -> Iterator[Attempt]:
+    if transcripts := tuple(_repeated(subject)):
+        yield Attempt((subject.reference,) * len(transcripts), transcripts=transcripts)
 
 
 @probe_of("padding", "a right answer ever more, the more is said around it", expects="more", knows="guess")
