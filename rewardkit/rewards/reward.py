@@ -246,7 +246,7 @@ class Reward:
                     beside = f", and the reward defines {sorted(own)}" if own else ""
                     raise RewardError(
                         f"{owner} asks for {name!r}; this table has {sorted(available)}{beside}"
-                        f"{did_you_mean(name, known) or '; add it, or map a column to it'}"
+                        f"{did_you_mean(name, known) or '; add it, or map a column to it with columns=...'}"
                     )
 
     def parts(self, columns: Columns, rows: int) -> list[Part]:

@@ -553,8 +553,8 @@ def test_a_transcript_is_shown_turn_by_turn_with_what_is_long_folded(longer, fol
 
 
 def test_what_a_wrong_answer_is_paid_is_not_proposed_as_what_it_should_earn():
-    rewards = {"any": lambda completion: 1.0, "right": right}
-    paid = rk.Reward("r", FIELDS, [rk.Component(*item) for item in rewards.items()])
+    wordy = rk.Component("wordy", lambda completion: "why" in completion, weight=5.0)
+    paid = rk.Reward("r", FIELDS, [rk.Component("right", right), wordy])
     form = opened(rk.Workbench(paid, rows()), 1).form
     assert form.expected.value == "" and "This answer is wrong" in form.message.text
     form.save.click()

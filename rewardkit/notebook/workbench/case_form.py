@@ -10,6 +10,7 @@ import ipywidgets as widgets
 
 from rewardkit.errors import InputError
 from rewardkit.notebook.workbench.bench import Bench, Opened
+from rewardkit.notebook.workbench.filters import Sieve
 from rewardkit.notebook.workbench.parts import Message, button, classed, control, row
 from rewardkit.scoring.cases import OWN_KEYS, UNSCORED
 from rewardkit.scoring.outcomes import STATUSES
@@ -103,7 +104,8 @@ class CaseForm:
             status = STATUSES[scores.status(name)[opened.row]]
         else:
             value, status = math.nan, ""
-        if name == REWARD and value > 0 and self.bench.right[0][opened.row] == 0:
+        wrong = name == REWARD and self.bench.right[0][opened.row] == 0
+        if wrong and value >= Sieve(self.bench).middle:
             self.message.tell("This answer is wrong: say what it should earn, such as 0 or 0 to 0.2.")
             self.expected.value = ""
             return
