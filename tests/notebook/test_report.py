@@ -102,7 +102,8 @@ def test_links_lead_on_and_back_the_answer_stands_first_and_a_section_opens_by_i
     figures = page.locator(".rk-section svg[role=img]")
     assert figures.count() >= 9 and not figures.first.is_visible()
     page.get_by_role("link", name="2. Is there a signal?").click()
-    assert figures.first.is_visible() and "completions" in figures.first.get_attribute("aria-label")
+    figures.first.wait_for()  # until it is to be seen
+    assert "completions" in figures.first.get_attribute("aria-label")
     code = page.locator(".rk-code", has_text="plots.reward_histogram").first
     assert not code.is_visible()
     page.get_by_label("Show the code").check()
