@@ -57,7 +57,7 @@ def _shape(
             told |= {"limit": ZERO_STD, "severity": usual, "read": known}
             yield finding(view, "dead", name, **told, task=name in view.task, cost=weight)
     elif item.weight >= 0:  # a penalty that rarely fires is what one hopes for
-        low, high = item.range or (float(least), float(most))
+        low, high = view.span(name)
         lowest, highest = scores == low, scores == high
         mean = (float(np.nansum(scores)) / n - low) / (high - low)
         if lowest.sum() >= sparse * n:

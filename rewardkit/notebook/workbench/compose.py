@@ -236,7 +236,7 @@ def _weight(name: str, weight: float) -> tuple[Any, Any]:
     mark = f"rewardkit-weight-{name}"
     slider = control(widgets.FloatSlider, name, mark, value=weight, tooltip=told, **ends)
     mark, told = f"rewardkit-weight-box-{name}", f"{told} as a number"
-    return slider, control(widgets.FloatText, "", mark, value=float(f"{weight:.6g}"), step=0.05, tooltip=told)
+    return slider, control(widgets.FloatText, "", mark, value=weight, step=0.05, tooltip=told)
 
 
 def _gate_controls(name: str, gate: Gate) -> tuple[Any, dict[str, Any]]:
