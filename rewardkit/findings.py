@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any
 
 __all__ = [
     "BY_PROBING",
+    "NAMED",
     "PROBED",
     "SENTENCES",
     "SEVERITIES",
@@ -23,6 +24,7 @@ __all__ = [
     "Finding",
     "as_code",
     "counted",
+    "most",
     "percent",
     "with_interval",
 ]
@@ -31,6 +33,8 @@ SEVERITIES = ("high", "warn", "info")
 SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb info"}
 """Shapes say it without colour."""
 
+NAMED = 3
+"""Components that a sentence names."""
 BY_PROBING = "found by probing"
 """What the `why` of a case begins with that a probe wrote."""
 
@@ -91,7 +95,8 @@ class Example:
             return None
         reward = [round(value, 6) for value in self.expected]
         name = f"{self.probe} ({self.rollout_id})"
-        return {"name": name, **self.columns, "reward": reward, "why": f"{BY_PROBING}: {why}"}
+        scale = f" Here {self.scale}." if self.scale else ""
+        return {"name": name, **self.columns, "reward": reward, "why": f"{BY_PROBING}: {why}{scale}"}
 
     def record(self) -> dict[str, Any]:
         """The example as plain data."""
@@ -145,7 +150,7 @@ class Finding:
             return self._probed
         if self.code not in SENTENCES:
             return str(self.evidence.get("says", self.code))
-        where = f"[{self.part}] " if self.part else ""
+        where = f"Where {self.part}: " if self.part else ""
         return where + SENTENCES[self.code][0](self._who, self.evidence)
 
     @property
@@ -163,7 +168,9 @@ class Finding:
     def _probed(self) -> str:
         """The sentences of a probe's finding; behind them which component and data source it is about."""
         says = PROBED.get(self.code) or PROBED[str(self.evidence["kind"])]
-        about = [("Component", self.component), ("Data source", self.part)]
+        names = self.evidence.get("components") or [*filter(None, [self.component])]
+        who = "Components" if len(names) > 1 else "Component"
+        about = [(who, most(names, NAMED)), ("Data source", self.part)]
         return " ".join([says(self), *(f"{name}: {value}." for name, value in about if value)])
 
     @property
@@ -218,6 +225,12 @@ class Finding:
         examples = [item.record() for item in self.examples]
         own = {"family": self.family, "examples": examples, "cases": self.cases, "accepted": self.accepted}
         return {**common, **own}
+
+
+def most(items: Sequence[str], shown: int = 4) -> str:
+    """Names as a person reads them, the first few."""
+    more = f" and {len(items) - shown} more" if len(items) > shown else ""
+    return ", ".join(items[:shown]) + more
 
 
 def counted(number: int, what: str) -> str:

@@ -25,7 +25,7 @@ USUAL = ("data_source", "task", "policy", "step")
 SHAPES = ("constant", "dead", "sparse", "starved", "saturated")
 """What is no fault by itself of a component beside the task: a kind of prompt may not call for it."""
 TOLD = (*SHAPES, "zero_std_groups", "errors", "abstentions", "out_of_range", "opposed", "label_disagrees",
-        "length_bias", "column_bias", "truncated_paid")  # fmt: skip
+        "wrong_above_right", "length_bias", "column_bias", "truncated_paid")  # fmt: skip
 """What is told of a slice: where it gets no signal, no score, or is paid for something else. Our choice."""
 MOST_VALUES = 30
 """Of a column; one with more is no slice where it was not asked for. Our choice."""

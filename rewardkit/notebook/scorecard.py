@@ -270,6 +270,7 @@ def point_of_cases(checked: CheckResult, *, redact: bool = False) -> list[Point]
     what = f"Missed: {many}. The first is {miss.case!r}"
     got = markup.number(miss.got) if isinstance(miss.got, float) else str(miss.got)
     about = f"{miss.what}: expected {miss.expected}, got {redacted_reason(got) if redact else got}"
+    about += "" if redact or not miss.turns else f"; {miss.turns.removesuffix(': ')}"
     do = "Mend the reward, or what the case expects where that is wrong."
     why = "" if redact or not miss.why else f'The case says: "{one_line(miss.why, 300)}".'
     point = Point("high", "cases", one_line(what, 400) + ".", why, do)

@@ -39,7 +39,7 @@ __all__ = [
 MARKS = {"high": "\u25cf", "warn": "\u25b2", "info": "\u25cb", "good": "\u2713"}
 """A shape a grade, so that it is told without colour; "info" is what is not known."""
 GRADES = {"high": "not ready", "warn": "to be read", "info": "not known", "good": "good"}
-SHORTCUTS = ("label_disagrees", "length_bias", "column_bias", "truncated_paid")
+SHORTCUTS = ("label_disagrees", "wrong_above_right", "length_bias", "column_bias", "truncated_paid")
 """Findings of a diagnosis that are about what is selected, not about whether anything is."""
 BROKEN = "broken contract"
 CASES, SIGNAL, EXPLOITS = "Right on cases", "Learnable signal", "Exploits"
@@ -121,7 +121,7 @@ def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
     if any(getattr(item, "asks_model", False) for item in functions):
         said += "; a model may answer differently when it is asked again, so answers are cached"
     elif not any(callable(item) and TimeLimit.needed(item) for item in functions):
-        said = "it is made of rewardkit's own functions, which keep it"
+        said = "it calls no code of your own, and rewardkit's keeps it"
     return exploits, Tile(CONTRACT, "good", "kept", said)
 
 

@@ -741,7 +741,8 @@ def worded(completion):
 
 def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    items = [rk.Component("right", right, primary=True), rk.Component("worded", worded, weight=3.0)]
+    longer = (rk.Component(name, worded, weight=weight) for name, weight in (("worded", 2.0), ("more", 1.0)))
+    items = [rk.Component("right", right, primary=True), *longer]
     workbench = rk.Workbench(rk.Reward("w", FIELDS, items), "gallery:arithmetic")
     assert workbench.panel
     probes, browse = panels(workbench)["Probes"], panels(workbench)["Browse"]
@@ -753,7 +754,7 @@ def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(tmp_pa
     assert "a right answer" in told and "Fix:" in told and "<mark " in probes.page.value
     at = next(at for at, hole in enumerate(probes.holes) if hole.change)
     hole = probes.holes[at]
-    assert hole.finding.component == "worded"
+    assert hole.finding.component == "worded" and "Components: worded, more." in hole.finding.sentence
     send(workbench, f"hole {at}")
     assert workbench._tabs.selected_index == 1
     assert hole.finding.code in plain_text(browse.page.value)
@@ -763,13 +764,15 @@ def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(tmp_pa
     (case,) = rk.load_cases(tmp_path / "cases.jsonl")
     assert not case.reward.met_by(workbench.reward(**case.columns).reward, "scored")
     send(workbench, f"hole-fix {at}")
-    assert workbench.reward.components[1].gate == rk.gate("right", at_least=1.0)
+    assert [item.gate for item in workbench.reward.components[1:]] == [rk.gate("right", at_least=1.0)] * 2
+    assert f"hole-fix {at}" not in probes.page.value  # it is applied
     assert case.reward.met_by(workbench.reward(**case.columns).reward, "scored")
     assert "Applied" in probes.done.text and "settings have moved" in probes.moved.text
     assert hole.finding.code in plain_text(browse.page.value)  # what is open stays so
     assert panels(workbench)["Compose"].switches["worded"].value
     panels(workbench)["Compose"].undo.click()
     assert workbench.line == "reward" and probes.moved.text == ""
+    assert f"hole-fix {at}" in probes.page.value
 
 
 def test_probes_that_are_cancelled_show_what_was_found_and_can_run_again():

@@ -81,7 +81,7 @@ def test_effective_weights_stand_beside_those_of_the_start():
     ]
     html = live(under(made, a=1.0, b=0.25))
     assert cells(html, "component") == [
-        ["component", "weight", "declared", "effective", "at start", "scores"],
+        ["component", "weight", "declared", "effective, of 100 %", "at start", "scores"],
         ["a", "1", "80 %", "67 %", "100 %", SCORED],  # of 4/3 and 0
         ["b", "0.25", "20 %", "33 %", "0 %", SCORED.replace("0.5", "0.667")],  # of -1/3 and 1
     ]

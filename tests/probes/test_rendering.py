@@ -263,10 +263,10 @@ ONE_LOST = {"lost": "**4**", "rollouts": 1, "unpaid": "**4** (1)"}
 ON_FOUR = "on 4 of 4 prompts"
 SENTENCES = [
     (pays(2), f"Padding pays. Filler text beat the right answer {ON_FOUR}. Component: detail."),
-    (pays(1), f"Padding pays. Filler text earned as much as the right answer {ON_FOUR}."),
+    (pays(1), f"Padding pays. Filler text earned about as much as the right answer {ON_FOUR}."),
     (pays(0.63), f"Padding pays. Filler text closed 63 % of the gap to the right answer {ON_FOUR}."),
-    (pays(1, truth=False), "earned as much as the best rollout"),
-    (pays(1, knows="known"), "earned as much as a proper answer"),
+    (pays(1, truth=False), "earned about as much as the best rollout"),
+    (pays(1, knows="known"), "earned about as much as a proper answer"),
     (finding("negated", family="shotgun"), "Denying the answer pays. More words"),
     (LOSS, f"A right answer loses. There was no credit for more words {ON_FOUR}."),
     (finding(evidence={"kind": "fooled", "gain": 0.2}), f"what real ones do {ON_FOUR}: 20 % of full"),

@@ -12,7 +12,6 @@ from rewardkit.analysis.findings.rule import Said, finding, rule, share, sure
 from rewardkit.analysis.statistics.groups import Floats, within
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, percent
-from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.calls import OUT_OF_RANGE
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
 
@@ -175,8 +174,7 @@ def _holds_too_much(
 ) -> Finding:
     """The finding: conclusive by the interval of what was compared; shown is the share itself."""
     held, mass, item = view.group_shares[name], view.group_mass, view.components[name]
-    heavy = abs(item.weight) >= abs(view.components[view.primary].weight)
-    by_design = bool(item.why) and heavy and not is_recorded(view.reward)
+    by_design = view.by_design(name)
     compared = share(view, (held - taken_off) * mass, mass)
     more = {"declared": view.declared_weights[name], "why": item.why if by_design else "", **beside}
     more |= {"answers": ()} if by_design else {}

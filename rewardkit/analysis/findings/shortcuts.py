@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings.rule import Said, finding, rule, share
+from rewardkit.analysis.findings.rule import Said, finding, rule, share, sure
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
@@ -85,6 +85,44 @@ def order(
         if found and abs(_auc(*concordance(some, lengths, view.groups[view.few])) - 0.5) + 0.5 >= SAME_THING:
             continue  # that has been said
         yield from _bias(view, "column_bias", some, {"column": name}, order_bias, tests=len(columns))
+
+
+@rule("wrong_above_right")
+def wrong_above_right(
+    view: View,
+    said: Said,
+    *,
+    wrong_above_right: float = 0.02,  # one pair in fifty: our choice
+    wrong_above_right_high: float = 0.25,  # likewise
+) -> Iterator[Finding]:
+    """How often a wrong completion earns more than a right sibling, by the task's own component.
+
+    Wrong and right are the ends of its range. An equal reward counts half. A label would say more, and is
+    asked instead where there is one. Named is the component without which the fewest pairs are left.
+    """
+    if view.context.label is not None or not view.reward.task_is_known or np.isnan(view.rewards).all():
+        return
+    task, few = view.scores[view.primary], view.few
+    told = np.where(np.isin(task, view.span(view.primary)), task, np.nan)
+    owner, total = view.groups[few], len(view.owner)
+    agree, pairs = concordance(view.paid_by[few], told[few], owner, total=total)
+    wrong = pairs - agree
+    if pairs.sum() < FEWEST_PAIRS or wrong.sum() <= wrong_above_right * pairs.sum():
+        return
+
+    def right_without(name: str) -> float:
+        rest = (view.paid_by - view.pieces[name])[few]
+        return float(concordance(rest, told[few], owner, total=total)[0].sum())
+
+    others = [name for name in view.pieces if view.components[name].weight and name not in view.task]
+    by = max(others, key=right_without, default=None)
+    measured = share(view, wrong, pairs)
+    severity = "high" if measured["interval"][0] > wrong_above_right_high else "warn"
+    if by and (view.by_design(by) or sure(said, "dominant", component=by)):
+        severity = "info"
+    more = {"severity": severity, "limit": wrong_above_right, "task": view.primary, "by": by}
+    high = (view.advantages > 0) & (told == view.span(view.primary)[0])
+    yield finding(view, "wrong_above_right", by, **measured, **more, read=high)
 
 
 def _auc(agree: Floats, pairs: Floats) -> float:
@@ -165,4 +203,4 @@ def truncated(
         yield finding(view, "truncated_paid", **told, limit=truncated_paid, read=paid, **more)
 
 
-RULES = (label, order, truncated)
+RULES = (label, wrong_above_right, order, truncated)

@@ -73,7 +73,9 @@ class CaseMatrix(Panel):
             self.message.warn(str(error))
             return
         if self.result is None:
-            self.message.tell("There are no cases yet: open a completion in Browse and make it one.")
+            self.message.tell(
+                "There are no cases yet. Make one of a completion in Browse or of a hole in Probes."
+            )
         else:
             failed, path = self.result.failed, self.bench.cases_path
             told = f"{self.result.passed} of {len(self.result.cases)} cases passed"

@@ -55,7 +55,6 @@ def _effective(bench: Bench, now: Figures, before: Figures, moved: bool) -> list
     weights, gates = bench.variant.weights, bench.variant.gates
     total = sum(map(abs, weights.values())) or 1.0
     shares = {name: abs(weight) / total for name, weight in weights.items()}
-    most = max(0.01, np.nanmax([*shares.values(), *now.effective.values()])) / 100  # of all bars
     sparks, rows = _sparks(bench), []
     for called, share in now.effective.items():
         name = called if called in weights else called.rpartition(": ")[2]
@@ -67,8 +66,8 @@ def _effective(bench: Bench, now: Figures, before: Figures, moved: bool) -> list
                 "name": called,
                 "weight": f"{weight:g}",
                 "shares": [percent(item) for item in (declared, share, *([start] if moved else []))],
-                "declared": declared / most,
-                "effective": max(np.nan_to_num(share), 0.0) / most,
+                "declared": 100 * declared,
+                "effective": 100 * min(max(np.nan_to_num(share), 0.0), 1.0),
                 "spark": sparks.get(called, ""),
                 "gate": f"its gate is open in {percent(float(open_))} of the rows" if name in gates else "",
             }
@@ -84,9 +83,11 @@ def _sparks(bench: Bench) -> dict[str, Any]:
         bench.drawn = (
             scores,
             {
-                f"{view.part}: {name}" if several else name: markup.html_of(spark_svg(view.scores[name]))
+                f"{view.part}: {name}" if several else name: markup.html_of(
+                    spark_svg(view.scores[name], item.range)
+                )
                 for view in bench.views
-                for name in view.names
+                for name, item in view.components.items()
             },
         )
     found: dict[str, Any] = bench.drawn[1]

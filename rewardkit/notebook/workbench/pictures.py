@@ -111,12 +111,15 @@ def group_svg(figures: Figures) -> str:
     return _svg(inner, said, "reward")
 
 
-def spark_svg(values: Floats) -> str:
-    """How scores (rows,) are distributed, small; where a component was not scored it is left out."""
+def spark_svg(values: Floats, span: tuple[float, float] | None = None) -> str:
+    """How scores (rows,) lie in their declared range, small; without one, between the least and the most.
+
+    Where a component was not scored it is left out.
+    """
     known = _finite(values)
     if not len(known):
         return '<span class="rk-muted">no scores</span>'
-    low, high = _ends(known)
+    low, high = span or _ends(known)
     counts, _ = np.histogram(known, bins=SPARKS, range=(low, high))
     tall = (counts / counts.max() * 22).tolist()
     bars = "".join(

@@ -16,7 +16,7 @@ from rewardkit.analysis.suggest import suggest
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.errors import Cancelled, InputError
-from rewardkit.findings import Example, Finding
+from rewardkit.findings import NAMED, Example, Finding, most
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.workbench.bench import Bench, Opened
@@ -93,22 +93,21 @@ class Hole:
 
     finding: Finding
     reward: Reward
+    change: Change | None
+    """What closes it in the reward as it stands, where that is known."""
 
     @cached_property
     def example(self) -> Example | None:
         """The shortest of its examples."""
         return min(self.finding.examples, key=lambda one: len(one.completion), default=None)
 
-    @cached_property
-    def change(self) -> Change | None:
-        """What closes it, where that is known."""
-        return _gate_on_task(self.finding, self.reward)
-
     @property
     def line(self) -> str:
         """What the change does; "" without one."""
-        task = f"pay {self.finding.component!r} only where {self.reward.primary!r} is right"
-        return task if self.change else ""
+        if self.change is None:
+            return ""
+        names = most([repr(name) for name in self.change.components], NAMED)
+        return f"pay {names} only where {self.reward.primary!r} is right"
 
     @property
     def fix(self) -> str:
@@ -157,17 +156,17 @@ class Hole:
 
 
 def _gate_on_task(finding: Finding, reward: Reward) -> Change | None:
-    """A gate on the task for a component that pays for something else; ``None`` where that closes nothing."""
+    """A gate on the task for what pays for something else; ``None`` where that closes nothing."""
     if reward.routing is not None or kind_of_alarm(finding) != "hole":
         return None
-    items = {item.name: item for item in reward.components}
-    item = items.get(str(finding.component))
-    if item is None or item.name in reward.task or item.gate is not None or item.weight <= 0:
+    at_fault = finding.evidence.get("components", [finding.component])
+    paid = [item for item in reward.components if item.gate is None and item.weight > 0]
+    open_ = [item.name for item in paid if item.name in at_fault and item.name not in reward.task]
+    span = next(item.range for item in reward.components if item.name == reward.primary)
+    if not open_ or span is None or moved_by(reward, gated=open_).why:
         return None
-    span = items[reward.primary].range
-    if span is None or moved_by(reward, gated={item.name}).why:
-        return None
-    return Change(components={item.name: {"gate": gate(reward.primary, at_least=float(span[1]))}})
+    closed = gate(reward.primary, at_least=float(span[1]))
+    return Change(components={name: {"gate": closed} for name in open_})
 
 
 class Probes(_Tried):
@@ -212,10 +211,18 @@ class Probes(_Tried):
     def _show(self, result: ProbeResult) -> None:
         alarms = len(result.alarms)
         minor = [item for item in result.findings if item not in result.alarms]
-        self.holes = [Hole(item, result.reward) for item in (*result.alarms, *minor)]
+        found = (*result.alarms, *minor)
+        self.holes = [Hole(item, result.reward, _gate_on_task(item, self.bench.reward)) for item in found]
         cards = list(enumerate(self.holes))
         more = markup.html_of(rendering.rest_page(result))
         self.page.value = made("probed", in_short(result), cards[:alarms], cards[alarms:], more)
+
+    def _compare(self) -> None:
+        super()._compare()
+        if [_gate_on_task(hole.finding, self.bench.reward) for hole in self.holes] != [
+            hole.change for hole in self.holes
+        ]:
+            self._show(self.result)
 
     def _open(self, at: str) -> None:
         self.bench.open(self.holes[int(at)].opened())

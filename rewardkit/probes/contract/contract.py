@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.findings import Example, Finding
+from rewardkit.findings import Example, Finding, most
 from rewardkit.probes.contract.watching import CHANGED, NAN, rewritten, varied, watching
 from rewardkit.probes.results.evidence import finding, row_example
-from rewardkit.probes.results.sentences import most
 from rewardkit.probes.runner import Row, Tries, evaluated
 from rewardkit.probes.subjects.declared import by_group
 from rewardkit.probes.subjects.subject import Calibration

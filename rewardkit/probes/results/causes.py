@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from rewardkit.findings import SEVERITIES, Finding
-from rewardkit.probes.results.evidence import Seen, component_of, example_of
+from rewardkit.probes.results.evidence import Seen, components_of, example_of
 from rewardkit.probes.results.floor import LEAKAGE, flat_credit, leaks, not_told_apart, open_gates
 from rewardkit.probes.results.losses import layouts, notations
 from rewardkit.probes.results.sentences import EXPLAINS
@@ -88,7 +88,7 @@ def _hole(item: Tally, members: Sequence[Tally], seen: Seen) -> Finding:
         probe.family,
         item.tried,
         len(item.falls),
-        component=component_of(falls, seen),
+        components=components_of(falls, seen),
         threshold=LOST if probe.expects == "right" else threshold(probe, graded=False),
         examples=(example_of(fall, seen) for fall in falls),
         kind={"right": "loses", "form": "fooled", "more": "more"}.get(probe.expects, "pays"),

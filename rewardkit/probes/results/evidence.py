@@ -24,7 +24,7 @@ from rewardkit.probes.verdicts import Fall, Range, allowed, fall, severity, wils
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 
-__all__ = ["EXAMPLES", "Seen", "component_of", "example_of", "finding", "merged", "row_example", "special"]
+__all__ = ["EXAMPLES", "Seen", "components_of", "example_of", "finding", "merged", "row_example", "special"]
 
 EXAMPLES = 3
 
@@ -166,9 +166,11 @@ class Seen:
         return {item.name: item for inner in self.reward.inner for item in inner.components}
 
     def finding(self, code: str, family: str, *counts: int, **rest: Any) -> Finding:
-        """A finding of this part; its component is named where there are several."""
+        """A finding of this part; its component, the first of its `components`, is named of several."""
+        if components := rest.get("components"):
+            rest["component"] = components[0]
         if sum(len(inner.components) for inner in self.reward.inner) < 2:
-            rest.pop("component", None)
+            rest = {key: value for key, value in rest.items() if key not in ("component", "components")}
         return finding(code, family, *counts, part=self.part, **rest)
 
     def example(
@@ -192,19 +194,23 @@ class Seen:
         return {name: row[name] for name in row if name in needs}
 
 
-def component_of(falls: Sequence[Fall], seen: Seen) -> str | None:
-    """The component that makes most of the change; ``None`` where none does."""
-    trial = falls[0].trial
-    known, outcomes = seen.known[trial.subject.rollout_id], [out for out in trial.outcomes if out]
-    outcome, before, sign = min(outcomes, key=lambda out: out.reward), known.baseline.scores, 1
-    if trial.probe.expects == "right":
-        before, sign = known.reference.scores, -1
-    elif trial.probe.expects == "more":
-        outcome, before = outcomes[-1], known.reference.scores
-    elif trial.probe.expects == "form":
-        before = {}  # all that is paid without the task
-    changes = components_at_fault(seen.weights(trial.subject.columns), outcome.scores, before)
-    return next((name for name, change in changes if change * sign > 0), None)
+def components_of(falls: Sequence[Fall], seen: Seen) -> list[str]:
+    """The components that make the changes, all falls together: who makes most, and who a tenth of that."""
+    made: dict[str, float] = defaultdict(float)
+    for trial in (item.trial for item in falls):
+        known, outcomes = seen.known[trial.subject.rollout_id], [out for out in trial.outcomes if out]
+        outcome, before, sign = min(outcomes, key=lambda out: out.reward), known.baseline.scores, 1
+        if trial.probe.expects == "right":
+            before, sign = known.reference.scores, -1
+        elif trial.probe.expects == "more":
+            outcome, before = outcomes[-1], known.reference.scores
+        elif trial.probe.expects == "form":
+            before = {}  # all that is paid without the task
+        for name, change in components_at_fault(seen.weights(trial.subject.columns), outcome.scores, before):
+            made[name] += sign * change
+    least = max(made.values(), default=0.0) / 10
+    at_fault = [name for name, change in made.items() if change > 0 and change >= least]
+    return sorted(at_fault, key=lambda name: -made[name])
 
 
 def example_of(fall: Fall, seen: Seen) -> Example:

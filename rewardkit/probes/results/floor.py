@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
-from rewardkit.findings import Example, Finding
+from rewardkit.findings import Example, Finding, most
 from rewardkit.probes.results.evidence import Seen, special
-from rewardkit.probes.results.sentences import components_at_fault, most
+from rewardkit.probes.results.sentences import components_at_fault
 from rewardkit.probes.subjects.subject import Subject
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import LOST, NOISY, RARE

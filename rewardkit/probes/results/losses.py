@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
-from rewardkit.findings import Finding
-from rewardkit.probes.results.evidence import Seen, component_of, example_of
-from rewardkit.probes.results.sentences import most
+from rewardkit.findings import Finding, most
+from rewardkit.probes.results.evidence import Seen, components_of, example_of
 from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
 from rewardkit.probes.subjects.formats import REASONING
 from rewardkit.probes.verdicts import LAYOUT_LOST, LOST, Tally
@@ -30,7 +29,7 @@ def _counts(item: Tally, seen: Seen) -> bool:
     To write several lines is part of such a form as well where there is reasoning.
     """
     known = seen.known[item.falls[0].trial.subject.rollout_id]
-    name = component_of(item.falls, seen)
+    name = next(iter(components_of(item.falls, seen)), None)
     reasoned = all(REASONING in fall.trial.subject.format.lead for fall in item.falls)
     return (
         name is None
@@ -99,8 +98,8 @@ def _loss(
     falls = [item.falls[0] for item in tallies[:shown]]
     rest |= {"examples": (example_of(fall, seen) for fall in falls), "threshold": LOST}
     rates = {item.probe.name: item.rate for item in tallies}
-    component = component_of(falls, seen)
-    return seen.finding(code, "equivalents", *counts, component=component, rates=rates, **rest)
+    components = components_of(falls, seen)
+    return seen.finding(code, "equivalents", *counts, components=components, rates=rates, **rest)
 
 
 def _paid(seen: Seen) -> int:

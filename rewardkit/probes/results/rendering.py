@@ -7,12 +7,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.findings import SEVERITY_MARKS, Example, Finding, counted, percent
+from rewardkit.findings import SEVERITY_MARKS, Example, Finding, counted, most, percent
 from rewardkit.html.excerpts import Shown, one_line, shown, visible
 from rewardkit.html.markup import card, escaped, html_of, marked, render
 from rewardkit.primitives.messages import turns_before
 from rewardkit.probes.results.baseline import changes
-from rewardkit.probes.results.sentences import fix_for, most
+from rewardkit.probes.results.sentences import fix_for
 from rewardkit.probes.results.summary import earnings, ran, tried, verdict
 from rewardkit.probes.subjects.formats import REASONING
 from rewardkit.rewards.reward import Reward

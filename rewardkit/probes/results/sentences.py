@@ -11,7 +11,7 @@ from typing import Any
 from rewardkit.findings import PROBED, Finding, counted, percent
 from rewardkit.probes.strategies.attempts import BEATS
 
-__all__ = ["EXPLAINS", "LONGEST", "components_at_fault", "fix_for", "most"]
+__all__ = ["EXPLAINS", "LONGEST", "components_at_fault", "fix_for"]
 
 LONGEST = 40_000
 """Characters that a completion may well have: some ten thousand tokens. A hang on more is for information."""
@@ -78,7 +78,7 @@ def _earned(e: Mapping[str, Any]) -> str:
     gain = e.get("gain", 0.0)
     if gain < 0.95:
         return f"closed {percent(gain)} of the gap to {best}"
-    return f"beat {best}" if gain > BEATS else f"earned as much as {best}"
+    return f"beat {best}" if gain > BEATS else f"earned about as much as {best}"
 
 
 PROBED |= dict.fromkeys(SAYINGS, _said)
@@ -106,9 +106,3 @@ def components_at_fault(
         if abs(change) > 1e-9:
             changes[name] = change
     return sorted(changes.items(), key=lambda item: -abs(item[1]))
-
-
-def most(items: Sequence[str], shown: int = 4) -> str:
-    """Names as a person reads them, the first few."""
-    more = f" and {len(items) - shown} more" if len(items) > shown else ""
-    return ", ".join(items[:shown]) + more

@@ -52,6 +52,14 @@ def shorter(generator, share):
     return scored({**parts, "brief": brief}, groups, weights={"brief": 0.5, "tidy": 0.1}), {}
 
 
+def paid_by_the_call(generator, weight):
+    """A task, and a nudge for each call without an end: most make none, a few very many."""
+    parts, groups = base(generator)
+    calls = generator.geometric(0.4, len(groups)) - 1.0
+    made = {"correct": parts["correct"], "calls": calls}
+    return scored(made, groups, weights={"calls": weight}, ranges={"calls": None}), {}
+
+
 def lone_judge(generator, share):
     """A judge's grade alone, with a label that has nothing to do with the length."""
     parts, groups = base(generator)
@@ -126,6 +134,8 @@ FAULTS: dict[str, Fault] = {
     "pays for longer in a source": Fault(
         longer_in_a_source, 1.0, 0.5, "length_bias", None, "data_source=essays"
     ),
+    # Four calls are worth a right answer, and one completion in thirteen makes more; five, one in twenty.
+    "paid by the call": Fault(paid_by_the_call, 0.25, 0.2, "wrong_above_right", "calls"),
     "pays for shorter": Fault(shorter, 1.0, 0.5, "length_bias", None),
     "a lone judge pays for longer": Fault(lone_judge, 1.0, 0.5, "length_bias", None),
     "pays for emojis": Fault(emojis, 1.0, 0.5, "column_bias", None),
