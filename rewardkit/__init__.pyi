@@ -20,7 +20,7 @@ from rewardkit.errors import (
 from rewardkit.findings import Finding
 from rewardkit.judges.report import JudgeReport, judge_report
 from rewardkit.judges.rubric import judge
-from rewardkit.notebook.magic import load_ipython_extension as load_ipython_extension
+from rewardkit.notebook.reward_cell.magic import load_ipython_extension as load_ipython_extension
 from rewardkit.notebook.workbench.panel import Workbench as Workbench
 from rewardkit.primitives import extract, measure, siblings, verify
 from rewardkit.primitives import weights as weigh

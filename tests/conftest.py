@@ -17,6 +17,15 @@ settings.load_profile("rewardkit")
 sys.path.insert(0, str(Path(__file__).parent))
 
 
+LONGEST = ("test_lab.py", "test_report.py", "test_hang.py", "test_suspect.py", "test_workbench.py")
+"""Files that take longest, which begin first, so that no worker is left alone with one at the end."""
+
+
+def pytest_collection_modifyitems(items):
+    """Put the longest first."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
 @pytest.fixture(scope="module")
 def here():
     """The notebooks of reports run in this process."""

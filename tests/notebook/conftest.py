@@ -1,4 +1,4 @@
-"""One browser for all tests of a worker that open a page; hostile rollouts; helpers that tests import."""
+"""One browser for the tests of a file that open a page; hostile rollouts; helpers that tests import."""
 
 import json
 import os
@@ -15,9 +15,9 @@ from plotted import arithmetic_with_label
 import rewardkit as rk
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Debian's Chromium, driven by Playwright."""
+    """Debian's Chromium, driven by Playwright; while it is open, no test can run an event loop of its own."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         sentence = "no Chromium on this machine: install Debian's package 'chromium' to run the browser tests"

@@ -1,4 +1,4 @@
-"""%%reward and %reward_diff in a shell of this process: what is saved, what is said, and where it points."""
+"""%%reward in a shell of this process: what is saved, what is said, and where it points."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from IPython.utils.capture import capture_output
 
 import rewardkit as rk
 from rewardkit.cli import main
-from rewardkit.notebook.cell_errors import CellError
+from rewardkit.notebook.reward_cell.errors import CellError
 
 CELL = """import rewardkit as rk
 
@@ -51,7 +51,7 @@ def run(shell, tmp_path, monkeypatch):
     """Runs a cell in a folder of its own, with rollouts; gives what it returned, or raises what it raised."""
     monkeypatch.chdir(tmp_path)
     shell.reset(new_session=False)
-    shell.magics_manager.registry["RewardMagics"].histories.clear()
+    shell.magics_manager.registry["RewardMagics"].saved.clear()
     shell.push({"rollouts": rk.load_rollouts(ROWS)})
 
     def cell(line, body=None):
@@ -232,7 +232,7 @@ def test_a_column_that_is_not_there_points_to_the_function_that_asks_for_it(run,
     assert (tmp_path / "mine.py").is_file() and run.shell.user_ns["reward"].name == "mine"
 
 
-def test_the_rollouts_are_those_named_else_the_usual_else_the_only_ones(run, tmp_path):
+def test_the_rollouts_are_those_named_else_the_usual_ones(run, tmp_path):
     few = rk.load_rollouts(ROWS[:8])
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, ROWS[:4])))
 
@@ -248,10 +248,8 @@ def test_the_rollouts_are_those_named_else_the_usual_else_the_only_ones(run, tmp
     assert scored("%%reward mine.py --rollouts log.jsonl") == 4
     assert scored(rollouts=few.table) == 8
     assert scored(rollouts=rk.score(rk.load_reward(str(tmp_path / "mine.py")), few)) == 8
-    assert scored(mine=few, same=few) == 8
-    several = scored(one=few, two=rk.load_rollouts(ROWS))
-    assert "several rollouts here; give --rollouts and one of ['one', 'two']" in several
-    assert "there are no rollouts here" in scored()
+    assert scored("%%reward mine.py --rollouts mine", mine=few) == 8
+    assert "there is no variable `rollouts`" in scored(mine=few)
     assert (tmp_path / "mine.py").is_file() and run.shell.user_ns["reward"].name == "mine"
 
 
@@ -263,30 +261,17 @@ def test_a_file_that_was_changed_elsewhere_is_not_overwritten_without_force(run,
     assert file.read_text().endswith("# by another hand\n")
     run("%%reward mine.py --force", CELL + "# here\n")
     assert file.read_text().endswith("# here\n")
-    assert {"-# by another hand", "+# here"} <= set(repr(run("%reward_diff")).splitlines())
 
 
-def test_the_difference_is_against_the_version_before_the_last_save(run):
-    assert "no reward file was saved here yet" in refused(run, "%reward_diff", None)
-    run("%%reward mine.py", CELL)
-    run("%%reward mine.py", CELL.replace("weight=0.2", "weight=-2"))
-    assert "mine.py is unchanged" in repr(run("%%reward mine.py", CELL.replace("weight=0.2", "weight=-2")))
-    difference = run("%reward_diff")
-    said = repr(difference)
-    assert "mine.py, +1 -1 lines, against the version before" in said
-    assert "weight of 'short' changed: 0.2 -> -2" in said
-    assert re.search(r"Rewards: \d+ down, \d+ equal", said) and "Order of siblings: tau-b" in said
-    page = difference._repr_html_()
-    assert re.search(r"<span[^>]*>-components = \[rk.Component\(&quot;right", page) and ">+components" in page
-
-
-def test_the_difference_is_escaped_and_shows_line_ends(run, tmp_path):
-    (tmp_path / "mine.py").write_bytes(CELL.replace("\n", "\r\n").encode() + b"# <script>\xff")
-    written = repr(run("%%reward mine.py", CELL + "# <img>\n"))
-    assert "against what was there; %reward_diff shows it" in written
-    difference = run("%reward_diff mine.py")
-    assert "-# <script>\ufffd⟨no line end⟩" in repr(difference) and "␍" in repr(difference)
-    assert "<script>" not in difference._repr_html_() and "<img>" not in difference._repr_html_()
+def test_a_cell_that_is_saved_again_says_what_changed(run):
+    assert run("%%reward mine.py", CELL).changes == ()
+    written = run("%%reward mine.py", CELL.replace("weight=0.2", "weight=-2"))
+    lines, weight, rewards, *_ = written.changes
+    assert (lines, weight) == ("+1 -1 lines", "weight of 'short' changed: 0.2 -> -2")
+    assert re.fullmatch(r"Rewards: \d+ down, \d+ equal; mean .*", rewards)
+    assert f"  {rewards}" in repr(written) and "0.2 -&gt; -2" in written._repr_html_()
+    again = run("%%reward mine.py", CELL.replace("weight=0.2", "weight=-2"))
+    assert "mine.py is unchanged" in repr(again) and again.changes == ()
 
 
 def test_cases_are_checked_and_their_misses_shown(run, tmp_path):

@@ -11,11 +11,9 @@ from typing import Any
 import ipywidgets as widgets
 
 from rewardkit.html import markup
-from rewardkit.notebook.tiles import MARKS
+from rewardkit.notebook.tiles import GRADES, MARKS
 
 __all__ = ["Message", "Panel", "button", "classed", "control", "copied", "keys", "made", "row"]
-
-GRADES = {"high": "not ready", "warn": "to be read", "info": "not known", "good": "good"}
 
 
 def made(name: str, *values: Any) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rewardkit.errors import InputError, describe_error
 from rewardkit.html.excerpts import one_line, visible
-from rewardkit.notebook.raised_at import RAISED_AT, placing
+from rewardkit.notebook.reward_cell.raised_at import RAISED_AT, placing
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.calls import line_of

@@ -17,15 +17,15 @@ from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 
 from rewardkit.errors import InputError, did_you_mean, preview
-from rewardkit.html.excerpts import one_line
 from rewardkit.rewards.load import hides_module
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["chosen_rollouts", "encoded", "options", "reward_path", "unquoted"]
+__all__ = ["chosen_rollouts", "encoded", "options", "reward_path"]
 
 USUAL = ("rollouts", "logged")
 """Variables whose rollouts are taken where no others are named."""
+KINDS = Rollouts | Scores | pd.DataFrame
 
 USAGE = (
     "write %%reward PATH.py [--rollouts NAME] [--name ATTRIBUTE] [--as TRAINER] [--cases PATH] "
@@ -36,24 +36,12 @@ USAGE = (
 def options(parser: MagicArgumentParser, line: str) -> Namespace:
     """The options on a magic's line; InputError: they cannot be read, with what to write."""
     try:
-        read: Namespace = parser.parse_args([unquoted(word) for word in _words(line)])
+        read: Namespace = parser.parse_args(shlex.split(line, posix=os.name != "nt"))
     except (UsageError, ValueError) as error:
         raise InputError(f"{error}; {USAGE}") from None
     if not 0 <= read.timeout < math.inf:
         raise InputError(f"--timeout {read.timeout} is no time; give seconds, or 0 for no limit")
     return read
-
-
-def _words(line: str) -> list[str]:
-    lexer = shlex.shlex(line, posix=False)  # a backslash is a character of a path
-    lexer.whitespace_split, lexer.commenters = True, ""
-    return list(lexer)
-
-
-def unquoted(word: str) -> str:
-    """A word of the line without the quotes around it."""
-    quoted = len(word) > 1 and word[0] == word[-1] and word[0] in "'\""
-    return word[1:-1] if quoted else word
 
 
 def reward_path(given: str) -> Path:
@@ -86,52 +74,20 @@ def encoded(cell: str) -> bytes:
 
 
 def chosen_rollouts(variables: Mapping[str, Any], name: str | None) -> tuple[Rollouts | None, str]:
-    """The rollouts of this name, or of the notebook; ``None`` and why, where it does not say which."""
-    if name is not None:
-        return _named(variables, name), ""
-    try:
-        for usual in USUAL:
-            if (found := _as_rollouts(variables.get(usual))) is not None:
-                return found, ""
-    except InputError as error:
-        return None, f"not scored, as `{usual}` cannot be used: {one_line(error)}"
-    others = _others(variables)
-    if len(others) == 1:
-        return variables[others[0]], ""
-    if others:
-        return None, f"not scored, as there are several rollouts here; give --rollouts and one of {others}"
-    return None, "not scored, as there are no rollouts here: make `rollouts`, or give --rollouts NAME or PATH"
-
-
-def _others(variables: Mapping[str, Any]) -> list[str]:
-    """The names of the Rollouts that there are, each under one of its names."""
-    names = {id(value): name for name, value in variables.items()
-             if isinstance(value, Rollouts) and not name.startswith("_")}  # fmt: skip
-    return list(names.values())
-
-
-def _named(variables: Mapping[str, Any], name: str) -> Rollouts:
-    value = variables.get(name, name)
-    found = _as_rollouts(value)
-    if found is not None:
-        return found
-    if not isinstance(value, str | Path):
-        raise InputError(
-            f"--rollouts {name} is {preview(value)}; give Rollouts, a DataFrame, Scores, or a path"
+    """The rollouts of this variable or file, else of a usual variable; ``None`` and why without one."""
+    given = name or next((one for one in USUAL if isinstance(variables.get(one), KINDS)), None)
+    if given is None:
+        return (
+            None,
+            "not scored, as there is no variable `rollouts`: make it, or give --rollouts NAME",
         )
-    if name not in variables and ":" not in name and not Path(name).exists():
-        near = did_you_mean(name, [*USUAL, *_others(variables)])
-        raise InputError(f"there is no variable and no file {name!r} to take rollouts from{near}")
-    return load_rollouts(value)
-
-
-def _as_rollouts(value: Any) -> Rollouts | None:
-    if isinstance(value, Scores):
-        return value.rollouts
-    return (
-        load_rollouts(value)
-        if isinstance(value, pd.DataFrame)
-        else value
-        if isinstance(value, Rollouts)
-        else None
-    )
+    value = variables.get(given, given)
+    if isinstance(value, Rollouts | Scores):
+        return value if isinstance(value, Rollouts) else value.rollouts, ""
+    if not isinstance(value, str | Path | pd.DataFrame):
+        wanted = "give Rollouts, a DataFrame, Scores, or a path"
+        raise InputError(f"--rollouts {given} is {preview(value)}; {wanted}")
+    if given not in variables and ":" not in given and not Path(given).exists():
+        near = did_you_mean(given, [one for one, held in variables.items() if isinstance(held, KINDS)])
+        raise InputError(f"there is no variable and no file {given!r} to take rollouts from{near}")
+    return load_rollouts(value), ""

@@ -1,4 +1,4 @@
-"""`%load_ext rewardkit`: `%%reward` makes a cell a reward file and tries it, `%reward_diff` shows changes."""
+"""`%load_ext rewardkit`: `%%reward` makes a cell a reward file, tries it, and says what changed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from typing import Any
 
 import numpy as np
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+from IPython.core.magic import Magics, cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments
 
 from rewardkit.errors import InputError
 from rewardkit.html.excerpts import one_line
-from rewardkit.notebook.cell_errors import CellError, Place, asking_place, component_errors, explained
-from rewardkit.notebook.cell_inputs import chosen_rollouts, encoded, options, reward_path, unquoted
-from rewardkit.notebook.versions import Difference, History, Version, changed
-from rewardkit.notebook.written import Written, component_rows
+from rewardkit.notebook.reward_cell.changes import Saved, changes
+from rewardkit.notebook.reward_cell.errors import (
+    CellError,
+    Place,
+    asking_place,
+    component_errors,
+    explained,
+)
+from rewardkit.notebook.reward_cell.inputs import chosen_rollouts, encoded, options, reward_path
+from rewardkit.notebook.reward_cell.written import Written, component_rows
 from rewardkit.probes.probe import TIMEOUT, probe
 from rewardkit.rewards.load import forget_beside
 from rewardkit.rewards.reward import Reward
@@ -47,19 +53,19 @@ PATIENCE = 2
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Give the shell `%%reward` and `%reward_diff`; what it has of them already stays, with its versions."""
+    """Give the shell `%%reward`; one that it has already stays, with what it saved."""
     if RewardMagics.__name__ not in shell.magics_manager.registry:
         shell.register_magics(RewardMagics(shell))
 
 
 @magics_class
 class RewardMagics(Magics):
-    """The magics of one shell, and the versions of the files that it saved, in memory."""
+    """The magic of one shell, and the files as it saved them last, in memory."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
         self.variables: dict[str, Any] = shell.user_ns
-        self.histories: dict[Path, History] = {}
+        self.saved: dict[Path, Saved] = {}
 
     @magic_arguments()
     @argument("path", help="A Python file, in a folder that is there.")
@@ -75,8 +81,8 @@ class RewardMagics(Magics):
 
         The body of the cell is the file, byte for byte, for papermill and the command line to use. Where it
         cannot be imported the file stays as it was. Modules beside the file are imported anew, too. The
-        notebook gets `reward` and, of the variable `rollouts` or `logged`, or of the only Rollouts that it
-        has, `scores`. What the cell's code prints is not shown.
+        notebook gets `reward` and, of the variable `rollouts` or `logged`, `scores`. Saved again, it says
+        what changed: lines, definition, rewards. What the cell's code prints is not shown.
         """
         with _as_cell_errors():
             given = options(self.reward.parser, line)
@@ -84,47 +90,27 @@ class RewardMagics(Magics):
             cases = load_cases(given.cases) if given.cases else None
             rollouts, why = chosen_rollouts(self.variables, given.rollouts)
             found = path.read_bytes() if path.is_file() else None
-            history = self.histories.get(path.resolve())
-            if history and not given.force:
-                _refuse_to_overwrite(path, found, history.saved.data, data)
+            before = self.saved.get(path.resolve())
+            if before and not given.force and found not in (None, before.data, data):
+                raise InputError(
+                    f"{path} was changed outside of this notebook since it was saved here, and is not "
+                    "overwritten; take what is to stay into the cell, or add --force"
+                )
             reward = _saved_and_loaded(path, found, data, given, rollouts)
-        history = history.then(found, data) if history else History.first(found, data)
-        history = replace(history, saved=Version(data, reward))
-        self._remember(path, history, reward=reward)
-        written = Written(_told(path, found, history), _made(reward, None))
+        self._remember(path, Saved(data, reward), reward=reward)
+        written = Written(_told(path, found, data), _made(reward, None))
         if rollouts is None:
             return replace(written, notes=(why,))
         place = asking_place(reward, rollouts.as_logged(), cell, str(path.resolve()))
         with _as_cell_errors(f"{given.path} is saved and `reward` is new, but ", place):
             tried, scores = _tried(reward, rollouts, cases, cell, path, given.timeout)
-        self._remember(path, replace(history, saved=Version(data, reward, scores)), scores=scores)
-        return replace(written, made=_made(reward, scores), **tried)
+        after = Saved(data, reward, scores)
+        self._remember(path, after, scores=scores)
+        moved = tuple(changes(before, after)) if before and before.data != data else ()
+        return replace(written, made=_made(reward, scores), changes=moved, **tried)
 
-    @line_magic
-    def reward_diff(self, line: str) -> Difference:
-        """What changed of a reward file against the version before the last save: `%reward_diff [PATH.py]`.
-
-        Lines, definition, and where both were scored on the same rollouts, rewards.
-        """
-        with _as_cell_errors():
-            path, history = self._written(unquoted(line.strip()))
-            if not path.is_file():
-                raise InputError(f"there is no file {_near(path)!r} any more; run its cell to write it again")
-            return Difference.of(_near(path), history, path.read_bytes())
-
-    def _written(self, given: str) -> tuple[Path, History]:
-        """A file that this notebook saved, the only one where none is given."""
-        saved = {path: _near(path) for path in self.histories}
-        path = reward_path(given).resolve() if given else next(iter(saved), None)
-        if path is None:
-            raise InputError("no reward file was saved here yet; save one with %%reward PATH.py")
-        if path not in saved or (not given and len(saved) > 1):
-            head = f"{given!r} was not saved here" if given else "several reward files were saved here"
-            raise InputError(f"{head}; give one of {list(saved.values())}")
-        return path, self.histories[path]
-
-    def _remember(self, path: Path, history: History, **names: Any) -> None:
-        self.histories[path.resolve()] = history
+    def _remember(self, path: Path, saved: Saved, **names: Any) -> None:
+        self.saved[path.resolve()] = saved
         self.variables.update(names)
 
 
@@ -139,21 +125,7 @@ def _as_cell_errors(before: str = "", place: Place | None = None) -> Iterator[No
         raise CellError(before + one_line(error, 1000) + (f"\n{place}" if place else "")) from None
 
 
-def _near(path: Path) -> str:
-    """A path as it is said: from this folder, where it is below it."""
-    here = Path.cwd().resolve()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
-
-
 # --- the file
-
-
-def _refuse_to_overwrite(path: Path, found: bytes | None, saved: bytes, data: bytes) -> None:
-    if found not in (None, saved, data):
-        raise InputError(
-            f"{path} was changed outside of this notebook since it was saved here, and is not overwritten; "
-            "take what is to stay into the cell, or add --force (%reward_diff then shows what it replaced)"
-        )
 
 
 def _saved_and_loaded(
@@ -240,14 +212,11 @@ def _tried(
     return shown, scores
 
 
-def _told(path: Path, found: bytes | None, history: History) -> str:
-    """Where a cell was saved, and what changed."""
-    if found == history.saved.data:
+def _told(path: Path, found: bytes | None, data: bytes) -> str:
+    """Where a cell was saved."""
+    if found == data:
         return f"{path} is unchanged"
-    if history.before is None or found is None:
-        return f"{path} is saved, a new file"
-    there = "" if history.before.reward else " (against what was there; %reward_diff shows it)"
-    return f"{path} is saved: {changed(history.before, history.saved)}{there}"
+    return f"{path} is saved" + (", a new file" if found is None else "")
 
 
 def _made(reward: Reward, scores: Scores | None) -> str:

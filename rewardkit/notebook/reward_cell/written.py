@@ -8,8 +8,8 @@ import numpy as np
 
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line
-from rewardkit.notebook.cell_errors import ComponentError
 from rewardkit.notebook.display import Show
+from rewardkit.notebook.reward_cell.errors import ComponentError
 from rewardkit.notebook.tiles import probe_tiles
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results.rendering import finding_text
@@ -26,12 +26,13 @@ HEADER = ("component", "mean", "rows")
 class Written:
     """What became of a reward cell.
 
-    `saved` says where and what changed, `made` what the names in the notebook are; `components` has a row
-    each. ``None``: there were no rollouts for the contract, or no cases.
+    `saved` says where, `changes` what is other than when it was saved before, `made` what the names in the
+    notebook are; `components` has a row each. ``None``: no rollouts for the contract, or no cases.
     """
 
     saved: str
     made: str
+    changes: tuple[str, ...] = ()
     contract: ProbeResult | None = None
     components: tuple[tuple[str, str, str], ...] = ()
     errors: tuple[ComponentError, ...] = ()
@@ -39,7 +40,7 @@ class Written:
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        lines = [self.saved, self.made, *self.notes]
+        lines = [self.saved, *(f"  {line}" for line in self.changes), self.made, *self.notes]
         if self.contract is not None:
             kept = probe_tiles(self.contract)[1]
             lines.append(f"contract: {kept.figure}, {kept.said}")
@@ -51,7 +52,8 @@ class Written:
 
     def _repr_html_(self) -> str:
         show = Show()
-        said = f"<p><b>{markup.escaped(self.saved)}</b></p>{show.note(self.made, *self.notes).data}"
+        moved = markup.listed(map(markup.escaped, self.changes))
+        said = f"<p><b>{markup.escaped(self.saved)}</b></p>{moved}{show.note(self.made, *self.notes).data}"
         parts = [f'<div class="rewardkit">{said}</div>']
         if self.contract is not None:
             parts.append(show.contract(self.contract).data)
