@@ -150,8 +150,8 @@ class Finding:
             return self._probed
         if self.code not in SENTENCES:
             return str(self.evidence.get("says", self.code))
-        where = f"Where {self.part}: " if self.part else ""
-        return where + SENTENCES[self.code][0](self._who, self.evidence)
+        said = SENTENCES[self.code][0](self._who, self.evidence)
+        return f"Where {self.part}, {said[:1].lower()}{said[1:]}" if self.part else said
 
     @property
     def advice(self) -> str:

@@ -118,6 +118,9 @@ def _forecast(
         for scores, own, name in sides
         if same and not scores.reward.split_by
     }
+    found = list(measures.values())
+    if len(found) == 2 and np.array_equal(found[0], found[1], equal_nan=True):
+        measures = {a.scores.reward.primary: found[0]}
     both = [
         replace(scores, table=scores.table.iloc[own].assign(**measures), rollouts=scores.rollouts.select(own))
         for scores, own, _ in sides

@@ -43,7 +43,7 @@ def diagnosis_page(
     notes = [item for item in findings if item.severity == "info"]
     shown = list(findings) if verbose else weighty[:FULL]
     few = [item for item in findings if item.code == "not_enough"]
-    if ready == "fine" and few:
+    if (ready == "fine" and few) or not any(view.several for view in views):
         ready, shown = "cannot be judged yet", shown or few
     told = [f"{SEVERITY_MARKS[item.severity]} {item.code}: {item.sentence}" for item in shown]
     left = named(item.code for item in findings if item not in shown)

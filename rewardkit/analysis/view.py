@@ -30,7 +30,6 @@ from rewardkit.analysis.statistics.groups import (
 from rewardkit.analysis.statistics.shares import group_shares, shapley, squared
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import add_up, transformed
-from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.outcomes import GATED, STATUSES
@@ -303,9 +302,12 @@ class View:
         return self.components[name].range or (float(known.min()), float(known.max()))
 
     def by_design(self, name: str) -> bool:
-        """Whether a component is as heavy as the task and its `why` says for what."""
+        """Whether a component of declared range is as heavy as the task, and its `why` says for what.
+
+        The docstring of a function that was read is no decision of anybody, and its range is not declared.
+        """
         item, task = self.components[name], self.components[self.primary]
-        return bool(item.why) and abs(item.weight) >= abs(task.weight) and not is_recorded(self.reward)
+        return bool(item.why and item.range) and abs(item.weight) >= abs(task.weight)
 
     def counts(self, name: str) -> dict[str, int]:
         """Number of rows by status."""

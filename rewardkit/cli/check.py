@@ -25,6 +25,7 @@ SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them
         "--ignore NAME...": "Leave out what CASES say of this component, which REWARD does not have.",
         "--mutants": "List small changes of the reward that your cases do not catch.",
         "--rollouts ROLLOUTS": "With --mutants: try the changes on these completions, too.",
+        "--write-cases FILE": "With --mutants: add the cases that would catch them to this file.",
     },
     note=NAMED,
     example="rewardkit check gallery:gsm8k gallery:gsm8k",
@@ -34,18 +35,22 @@ def check(asked: Asked) -> Answer:
 
     CASES is JSONL: a completion, what else the reward reads, and the reward or scores that it should get.
     """
-    if asked.rollouts is not None and not asked.mutants:
-        raise click.UsageError("--rollouts is for --mutants, which is not there; give both, or none")
+    for option, given in (("--rollouts", asked.rollouts), ("--write-cases", asked.write_cases)):
+        if given is not None and not asked.mutants:
+            raise click.UsageError(f"{option} is for --mutants, which is not there; give both, or none")
     cases = rk.load_cases(asked.cases)
     reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=[case.columns for case in cases])
     limit = limit_for(asked.timeout, reward)
     result = rk.check(reward, cases, ignore=asked.ignore, timeout=limit)
     record = {**result.record(), "origin": reward.origin}
-    lines = [*recognised(reward.origin), *_lines(result, asked.verbose)]
+    lines = [*recognised(reward.origin, verbose=asked.verbose), *_lines(result, asked.verbose)]
     if asked.mutants:
         changed = rk.mutants(reward, cases, asked.rollouts, ignore=asked.ignore, timeout=limit)
         record["mutants"] = changed.record()
-        lines += ["", repr(changed)]
+        lines += ["", changed.text(verbose=asked.verbose)]
+        if asked.write_cases:
+            record["cases_written"] = changed.write_cases(asked.write_cases)
+            lines.append(f"{counted(record['cases_written'], 'case')} added to {asked.write_cases}")
     return Answer(record, "\n".join(lines), 1 if result.misses else 0)
 
 

@@ -35,7 +35,10 @@ def compare(asked: Asked) -> Answer:
     run = [side.reward for side, name in zip(sides, rewards, strict=True) if name]
     limit = limit_for(asked.timeout, *run) if run else None
     found = rk.compare(*sides, cases=asked.cases, timeout=limit, **asked.some("training label seed"))
-    if asked.fail_on and found.cases and found.cases["reason"]:
-        why = f"--fail-on cannot speak of the cases: {found.cases['reason']}"
-        return Answer(found.record(), str(found), 2, f"{why}; name both with --reward-a and --reward-b")
-    return Answer(found.record(), str(found), is_met(found.worst_new, asked.fail_on))
+    status, why = is_met(found.worst_new, asked.fail_on), ""
+    if found.cases and found.cases["reason"]:
+        why = (
+            f"the cases were not compared: {found.cases['reason']}; name both with --reward-a and --reward-b"
+        )
+        status = 2 if asked.fail_on else status
+    return Answer(found.record(), str(found), status, why)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from rewardkit.html.excerpts import visible
+from rewardkit.html.excerpts import one_line, visible
 
 __all__ = ["Answer", "Legible", "emit", "plain", "printable", "recognised", "say", "shares", "watched"]
 
@@ -144,15 +145,24 @@ def shares(what: str, asked: Any) -> Iterator[Callable[[float], bool] | None]:
         yield lambda share: bar.update(100 * share - bar.n) or True
 
 
-def recognised(origin: str | None) -> list[str]:
-    r"""What a function was taken for, a few lines, cut between words; ``--json`` has all of it.
+def recognised(origin: str | None, *, verbose: bool = False) -> list[str]:
+    r"""What a function was taken for; of several in short, where it is not `verbose`.
 
-    >>> recognised("read as " + "recognised " * 20)[0][-14:], len(recognised("error\n" * 60))
-    ('recognised ...', 5)
+    >>> recognised("right read as TRL: it takes completions\nbrief read as TRL: it takes completions")
+    ['right, brief read as TRL; what each takes: text(verbose=True)']
     """
     lines = (origin or "").splitlines()
-    more = [f"and {len(lines) - MOST} more lines: --json"] if len(lines) > MOST else []
-    return [*(textwrap.shorten(line, LINE, placeholder=" ...") for line in lines[:MOST]), *more]
+    if verbose or len(lines) < 2:
+        return [textwrap.fill(line, LINE, subsequent_indent="  ", break_on_hyphens=False) for line in lines]
+    takers: dict[str, list[str]] = {}
+    notes = [line for line in lines if " read as " not in line]
+    for line in lines:
+        name, as_, rest = line.partition(" read as ")
+        if as_:
+            takers.setdefault(re.split(r"[:(]", rest)[0].strip(), []).append(name)
+    told = "; ".join(f"{', '.join(names)} read as {what}" for what, names in takers.items())
+    short = [f"{one_line(told, LINE)}; what each takes: text(verbose=True)"] if told else []
+    return [*short, *(one_line(note, LINE) for note in notes[:MOST])]
 
 
 def plain(value: Any) -> Any:

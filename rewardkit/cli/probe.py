@@ -105,7 +105,7 @@ def probe(asked: Asked) -> Answer:
     record["stale"] = [item.finding for item in stale(result)]
     loaded = f"reward = rk.load_reward({asked.reward!r}{f', as_={asked.as_!r}' if asked.as_ else ''})"
     shown = rendering.text(result, verbose=asked.verbose, loaded=loaded)
-    text = "\n".join([*recognised(reward.origin), shown, *notes])
+    text = "\n".join([*recognised(reward.origin, verbose=asked.verbose), shown, *notes])
     open_ = bool(asked.fail_on) and unprobed(result)
     why = "no prompt could be probed, so nothing says that the reward holds, and --fail-on exits with 1"
     status = int(open_ or bool(asked.fail_on and met(result, asked.fail_on)))

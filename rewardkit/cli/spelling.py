@@ -14,6 +14,7 @@ KEYWORDS |= {"set": "fill", "weight": "weights"}
 
 PHRASES = {
     "columns={canonical: its name}": "--name CANONICAL=ITS_NAME",
+    "result.write_cases(path)": "--write-cases FILE",
     "rk.compare(a, b)": "rewardkit compare A B",
     "rk.score(reward, rollouts)": "rewardkit score REWARD ROLLOUTS",
     "rk.suggest(comparison.b)": "rewardkit diagnose B",

@@ -8,6 +8,7 @@ from rewardkit.cli.options import SCORES, limit_for
 from rewardkit.cli.output import Answer, watched
 from rewardkit.cli.scored import scored_or_logged
 from rewardkit.probes.suspects.suspect import suspect as find_suspects
+from rewardkit.scoring.scores import is_scored
 
 
 @command(
@@ -16,7 +17,7 @@ from rewardkit.probes.suspects.suspect import suspect as find_suspects
     {
         "--like ID": "Completions with a form like that of this rollout_id.",
         "--pattern REGEX": "Completions with a match of this regular expression.",
-        "--patched REWARD": "A fixed reward (file.py:name) to score them with.",
+        "--patched REWARD": "A fixed reward (file.py:name) to score them with, or the folder of its scores.",
         "--by COLUMN...": "Compare their share between its values.  [default: every column of few values]",
     },
     note=SCORES,
@@ -33,13 +34,16 @@ def suspect(asked: Asked) -> Answer:
         told = "not both" if asked.like is not None else "neither is there"
         raise rk.InputError(f"give --like ID or --pattern REGEX; {told}")
     read = scored_or_logged(asked)
-    mended = rk.load_reward(asked.patched, rollouts=read.scores.rollouts) if asked.patched else None
+    mended: rk.Reward | rk.Scores | None = None
+    if asked.patched:
+        known, rollouts = is_scored(asked.patched), read.scores.rollouts
+        mended = rk.load_scores(asked.patched) if known else rk.load_reward(asked.patched, rollouts=rollouts)
     found = find_suspects(
         read.scores,
         **asked.some("like pattern label training seed"),
         by=asked.by or None,
         patched=mended,
-        timeout=None if mended is None else limit_for(asked.timeout, mended),
+        timeout=limit_for(asked.timeout, mended) if isinstance(mended, rk.Reward) else None,
         progress=watched(asked),
     )
     return Answer({**found.record(), **read.about}, f"{read.head}{found}")

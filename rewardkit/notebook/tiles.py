@@ -10,7 +10,7 @@ from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.suggestions.suggestion import Suggestions
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, counted, percent
+from rewardkit.findings import NAMED, Finding, counted, most, percent
 from rewardkit.html.excerpts import one_line
 from rewardkit.probes.mutants.results import MutantResult
 from rewardkit.probes.probe import ProbeResult
@@ -41,6 +41,8 @@ MARKS = {"high": "\u25cf", "warn": "\u25b2", "info": "\u25cb", "good": "\u2713"}
 GRADES = {"high": "not ready", "warn": "to be read", "info": "not known", "good": "good"}
 SHORTCUTS = ("label_disagrees", "wrong_above_right", "length_bias", "column_bias", "truncated_paid")
 """Findings of a diagnosis that are about what is selected, not about whether anything is."""
+NOTICED = 0.5
+"""Share of the small changes of a reward that its cases should notice. Our choice."""
 BROKEN = "broken contract"
 CASES, SIGNAL, EXPLOITS = "Right on cases", "Learnable signal", "Exploits"
 CONTRACT, SELECTS = "Contract", "Selects for"
@@ -78,9 +80,16 @@ def cases_tile(
     if mutated is not None and mutated.noticed + mutated.survived:
         caught, changes = len(mutated.noticed), len(mutated.noticed) + len(mutated.survived)
         said += f". They notice {caught} of {counted(changes, 'small change')} of the reward"
-    missed = f"{checked.failed} of {counted(total, 'case')} missed" if checked.failed else ""
-    grade = "high" if missed else "good" if total else "info"
-    return Tile(CASES, grade, f"{checked.passed:,} of {total:,}", said, missed)
+    else:
+        caught = changes = 0
+    if left := checked.left_out:
+        said += f"; what they expect of {most(sorted(map(repr, left)), NAMED)} is left out"
+    grade, reason = "good" if total else "info", ""
+    if checked.failed:
+        grade, reason = "high", f"{checked.failed} of {counted(total, 'case')} missed"
+    elif caught < NOTICED * changes:
+        grade, reason = "warn", f"the cases notice {caught} of {counted(changes, 'small change')}"
+    return Tile(CASES, grade, f"{checked.passed:,} of {total:,}", said, reason)
 
 
 def signal_tile(diagnosis: Diagnosis) -> Tile:
@@ -121,7 +130,7 @@ def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
     if any(getattr(item, "asks_model", False) for item in functions):
         said += "; a model may answer differently when it is asked again, so answers are cached"
     elif not any(callable(item) and TimeLimit.needed(item) for item in functions):
-        said = "it calls no code of your own, and rewardkit's keeps it"
+        said = "only rewardkit's own code is called"
     return exploits, Tile(CONTRACT, "good", "kept", said)
 
 

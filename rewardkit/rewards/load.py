@@ -41,17 +41,20 @@ def find_reward(name: str) -> tuple[Any, str]:
     attribute = attribute or "reward"
     module = _module(place)
     if not hasattr(module, attribute):
-        candidates = [
-            key
-            for key, value in vars(module).items()
-            if isinstance(value, Reward)
-            or (callable(value) and getattr(value, "__module__", "") == module.__name__)
-        ]
+        names = (key for key in vars(module) if not key.startswith("_"))
+        candidates = [key for key in names if _may_be_one(getattr(module, key), module.__name__)]
         raise RewardError(
             f"{place} has no {attribute!r}; it has "
             f"{candidates or 'no reward and no function'}{did_you_mean(attribute, candidates)}"
         )
     return getattr(module, attribute), attribute
+
+
+def _may_be_one(value: Any, module: str) -> bool:
+    """Whether a name of this module may stand for a reward: one, a function of its own, or a list of some."""
+    if isinstance(value, list | tuple):
+        return bool(value) and all(map(callable, value))
+    return isinstance(value, Reward) or (callable(value) and getattr(value, "__module__", "") == module)
 
 
 def _module(place: str) -> ModuleType:

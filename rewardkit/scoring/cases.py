@@ -17,6 +17,7 @@ from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
 from rewardkit.html import cards
 from rewardkit.primitives.messages import assistant_text, turns_before
 from rewardkit.rewards.reward import Reward, check_reward
+from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.files import json_lines
 from rewardkit.rollouts.package_data import resolve
 from rewardkit.scoring.deadlines import time_limit
@@ -222,6 +223,7 @@ def _case(raw: Any, where: str, line: int) -> Case:
     tolerance, scores = raw.get("tolerance", TOLERANCE), raw.get("scores", {})
     if not _is_number(tolerance) or tolerance < 0:
         raise CasesError(f"{where}: tolerance={tolerance!r} is not a number from 0")
+    raw = {**raw, **_renamed(raw)}
     if "completion" not in raw and "messages" not in raw:
         raise CasesError(f"{where}: a case needs a completion; this one has {list(raw)}")
     if not isinstance(scores, Mapping):
@@ -241,6 +243,14 @@ def _case(raw: Any, where: str, line: int) -> Case:
         },
         why=str(raw.get("why", "")),
     )
+
+
+def _renamed(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """What a case has under another name of a log, as a row of one that is copied has it."""
+    wanted = {name: ALIASES[name] for name in ("prompt", "completion", "ground_truth") if name not in raw}
+    wanted |= {} if "messages" not in raw else {"completion": ()}
+    taken = {name: next((other for other in names if other in raw), None) for name, names in wanted.items()}
+    return {name: raw[other] for name, other in taken.items() if other is not None}
 
 
 def cases_for(

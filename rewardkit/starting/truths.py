@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from rewardkit.primitives.extract.extractor import Extractor
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import is_missing
 from rewardkit.probes.subjects.answers import answer_in, kind_of, options_in, states_list
+from rewardkit.rollouts.columns import ALIASES
 from rewardkit.starting.own import accepted
 
 __all__ = ["Truth", "truth_of"]
@@ -30,12 +31,14 @@ class Truth:
     """What the truths of a task are.
 
     `kind` is one of `VERIFIED`, or "none" (there is no truth), "opaque" (none that a text can be compared
-    with) or "code". `reader` finds the answer in a worked solution; `options` are the letters of a choice;
-    `share` is the share of the truths that are of the kind.
+    with) or "code". `reader` finds the answer in a worked solution, `key` is that of the answer where truths
+    are objects; `options` are the letters of a choice; `share` is the share of the truths that are of the
+    kind.
     """
 
     kind: str
     reader: Extractor | None = None
+    key: str = ""
     options: str = ""
     share: float = 1.0
 
@@ -62,6 +65,8 @@ class Truth:
     def judge(self, prediction: str | None, ground_truth: Any) -> float | None:
         """The score of an answer; ``None`` where the truth is none of this kind."""
         truth = ground_truth if self.reader is None else self.reader(ground_truth)
+        if self.key:
+            truth = ground_truth.get(self.key) if isinstance(ground_truth, dict) else None
         score = self.verification[1](prediction, truth)
         return None if score is None else float(score)
 
@@ -105,7 +110,7 @@ def truth_of(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
     kinds = Counter(map(kind_of, answers))
     kind = _kind(kinds, answers)
     if kind == "json":
-        return Truth("json") if _states_objects(known) else Truth("opaque")
+        return Truth("json") if _states_objects(known) else _of_objects(known, prompts)
     if kind == "choice":
         letters = "".join(read_choice(answer, string.ascii_uppercase[:10]) or "" for answer in answers)
         last = max(letters + "B" + "".join(map(options_in, set(prompts))))
@@ -132,6 +137,20 @@ def _states_objects(rows: Sequence[Row]) -> bool:
     """Whether completions state JSON where the truths are JSON: else these say how to judge, not what."""
     find = extract.json_value(repair=True)
     return sum(find(row["completion"]) is not None for row in rows) >= STATED * len(rows)
+
+
+def _of_objects(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
+    """The truths of a key that names the answer, where truths are objects and completions are none."""
+    truths = [row["ground_truth"] for row in rows]
+    key = next((name for name in ALIASES["ground_truth"] if all(_has(truth, name) for truth in truths)), None)
+    if key is None:
+        return Truth("opaque")
+    found = truth_of([{**row, "ground_truth": row["ground_truth"][key]} for row in rows], prompts)
+    return replace(found, key=key) if found.reader is None else Truth("opaque")
+
+
+def _has(truth: Any, key: str) -> bool:
+    return isinstance(truth, dict) and isinstance(truth.get(key), str | int | float)
 
 
 def _reader(truths: Sequence[Any], kind: str) -> Extractor | None:

@@ -65,14 +65,14 @@ def test_the_turns_of_a_transcript_stand_above_its_completion_on_a_card_and_on_t
     result = rk.probe(reward, "gallery:tool_use", only="repeated_turns", timeout=None)
     (point,) = Short.checked(result, None, None).points
     assert re.fullmatch(f"tried: earned .*; a right answer earns .*; {TURNS}", point.about)
-    card = str(made("probed", "", [(0, Hole(result.alarms[0], reward))], [], ""))
+    card = str(made("probed", "", [(0, Hole(result.alarms[0], reward, None))], [], ""))
     assert re.search(f'<p class="rk-small">{TURNS}:</p><div class="rk-quoted"', card)
     assert not re.search(TURNS, str(Short.checked(result, None, None, redact=True).points))
 
 
 def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):
     exploits, contract = probe_tiles(good)
-    assert "rewardkit's own functions" in contract.said and contract.figure == "kept"
+    assert "only rewardkit's own code" in contract.said and contract.figure == "kept"
     assert (exploits.grade, exploits.figure) == ("good", "0 found")
 
 

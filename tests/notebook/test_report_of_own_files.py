@@ -165,7 +165,7 @@ def labelled(folder, label, of):
 def test_a_label_reaches_the_summary_the_forecast_and_the_suggestions(tmp_path):
     index, page = labelled(tmp_path, "is_right", 2)
     assert "is_right, trusted to say which completions are good" in index
-    assert "label_disagrees" in index and "Where task=two-steps:" in index
+    assert "label_disagrees" in index and "Where task=two-steps, " in index
     assert "ranked by the label" in page and "unranked" not in page
     assert "label 'is_right'" in page and "sibling pairs ordered as the label has it" in page
 

@@ -13,7 +13,7 @@ __all__ = ["Change", "definition_changes"]
 COMPONENT_KEYS = ("function", "weight", "gate", "columns", "asks_for", "range", "kind", "primary", "why")
 WHOLE_KEYS = ("name", "gate", "aggregation", "on_missing", "transform")
 SOURCES = ("sources", "transform_sources")  # file name -> hash, of the functions and of the transform
-SECTIONS = {"field": 1, "component": 2, "order": 4, "source": 5}
+SECTIONS = {"field": 1, "component": 2, "order": 4, "source": 5, "why": 6}
 """In which order changes are told: of the whole first, of components that both have at 3."""
 DEFAULT: Any = ...  # in place of a value: a route's default, and a reward that is no route
 

@@ -181,6 +181,7 @@ def _holds_too_much(
     severity = "info" if by_design or "weak" in beside else "warn"
     read = np.abs(within(view.paid[name], view.groups)) > 0
     told = {**share(view, held * mass, mass), "n": int(view.live.sum()), "compared": compared}
+    told["interval"] = (told["interval"][0], min(told["interval"][1], max(1.0, told["value"])))
     return finding(view, "dominant", name, **told, limit=limit, severity=severity, read=read, **more)
 
 

@@ -74,7 +74,7 @@ def _shape(
             if mean > starved:
                 code, limit, rare = ("saturated", saturated, scores < high)
             told = share(view, np.where(known, (scores - low) / (high - low), 0.0), known, by_rows=True)
-            more = {"cost": weight, "task": name in view.task} | ({} if task else {"answers": []})
+            more = {"cost": weight, "task": view.task == (name,)} | ({} if task else {"answers": []})
             yield finding(view, code, name, **told, limit=limit, severity=usual, read=rare, **more)
         if task and lowest.any() and highest.any() and (lowest | highest | ~known).all():
             told = share(view, highest, known, by_rows=True)

@@ -5,7 +5,7 @@
    messages of a widget may overtake each other. */
 var panel = this.closest('.rewardkit-workbench');
 var all = (what, act) => panel.querySelectorAll(what).forEach(act);
-var sent = [], keep = '';
+var sent = [], keep = '', asked = false;
 var send = command => {
   var wire = panel.querySelector('.rewardkit-wire input');
   var number = Math.max(Date.now(), sent.length ? sent[sent.length - 1][0] + 1 : 0);
@@ -38,6 +38,8 @@ var follow = () => {
     var next = same.find(item => item.getAttribute('aria-current')) || same[0];
     if (next) next.focus({preventScroll: true});
   }
+  var form = asked && panel.querySelector('.rewardkit-case');
+  if (form && form.offsetParent) { asked = false; form.querySelector('.rewardkit-case-expected input').focus(); }
 };
 var KEYS = {j: 'step 1', k: 'step -1', ArrowDown: 'step 1', ArrowUp: 'step -1', f: 'flag', c: 'case'};
 var keys = event => {
@@ -49,18 +51,22 @@ var keys = event => {
   at.setAttribute('data-lm-suppress-shortcuts', 'true');
   var notebook = panel.closest('.jp-Notebook');
   if (event.key === 'Escape' && notebook) return notebook.focus();
-  var typing = at.matches('input, select, textarea, .noUi-handle, [role=tab]');
+  var typing = at.matches('input, select, textarea, .noUi-handle');
   var scrolls = event.key.startsWith('Arrow') && !at.closest('[role=listbox]');
-  if (KEYS[event.key] && at.closest('.rewardkit-browse') && !typing && !scrolls) {
+  var browse = panel.querySelector('.rewardkit-browse');
+  if (KEYS[event.key] && browse && browse.offsetParent && !typing && !scrolls) {
     event.preventDefault();
+    asked = event.key === 'c';
     send(KEYS[event.key]);
   }
 };
 if (panel) {
+  panel.tabIndex = -1;
   window.addEventListener('keydown', keys, true);
   panel.addEventListener('click', event => {
     var at = event.target.closest('[data-rk]');
     if (at) send(at.dataset.rk);
+    if (!panel.contains(document.activeElement)) panel.focus({preventScroll: true});  // keys are the panel's now
   });
   panel.addEventListener('focusin', event => {
     var at = event.target.closest('[data-keep]');

@@ -194,6 +194,7 @@ def report(
         pages = tuple(made[at, stem][0] for stem, _ in NOTEBOOKS if (at, stem) in made)
         probed = made[at, "02_check"][1] if (at, "02_check") in made else None
         name = diagnosis.scores.reward.name
+        name = names[at] if [one.name for one in loaded.values()].count(name) > 1 else name
         summaries.append(Summary(name, diagnosis, expected, checked, pages, probed, redact))
     return _write(folder, tuple(summaries), single_file=single_file)
 

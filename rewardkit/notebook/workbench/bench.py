@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -67,7 +67,6 @@ class Bench(traitlets.HasTraits):
         start: Scores,
         *,
         cases: CaseSource | None = None,
-        ignore: Collection[str] = (),
         label: str | None = None,
         training: Any = None,
         timeout: float | None = None,
@@ -77,13 +76,12 @@ class Bench(traitlets.HasTraits):
         self.scored = start  # the scores that everything starts from
         self.ground = Ground(label, seed)
         self.label, self.timeout, self.seed = label, timeout, seed
-        self.ignore = tuple(ignore)
         self.cases_path = ""
-        self._given: tuple[Case, ...] = ()
+        self.given: tuple[Case, ...] = ()
         if isinstance(cases, str | Path) and not str(cases).startswith(GALLERY):
             self.cases_path = str(cases)
         elif cases is not None:
-            self._given = tuple(cases_of(cases))
+            self.given = tuple(cases_of(cases))
         self.flagged: dict[int, None] = {}  # rows, in the order in which they were flagged
         self.undone: list[Variant] = []
         self.commands: dict[str, Callable[[str], Any]] = {}
@@ -141,7 +139,8 @@ class Bench(traitlets.HasTraits):
     def checked(self) -> CheckResult | None:
         """The reward under the variant held to the cases as they are now; ``None`` without cases.
 
-        InputError or OSError: they cannot be read, or not be held to this reward.
+        What they expect of components that it does not have is left out, and counted. InputError or OSError:
+        they cannot be read, or not be held to this reward.
         """
         return self._once("checked", self._checked)
 
@@ -150,9 +149,9 @@ class Bench(traitlets.HasTraits):
         self._held.pop("checked", None)
 
     def _checked(self) -> CheckResult | None:
-        cases = self.cases()
-        ignore, timeout = self.ignore, self.timeout
-        return check(self.reward, cases, ignore=ignore, timeout=timeout) if cases else None
+        cases, names = self.cases(), self.reward.names
+        others = {name for case in cases for name in case.scores if name not in names}
+        return check(self.reward, cases, ignore=others, timeout=self.timeout) if cases else None
 
     def go(self, variant: Variant, *, undone: bool = False) -> None:
         """Go over to a variant; `undone`: it is one from before."""
@@ -243,7 +242,7 @@ class Bench(traitlets.HasTraits):
         CasesError: the file cannot be read.
         """
         written = load_cases(self.cases_path) if self.cases_path and Path(self.cases_path).is_file() else []
-        return [*self._given, *written]
+        return [*self.given, *written]
 
     def write_case(self, case: Mapping[str, Any], path: str) -> int:
         """Add a case to a file, which is that of the cases from then on; how many were added.

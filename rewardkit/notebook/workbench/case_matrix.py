@@ -8,6 +8,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from rewardkit.errors import InputError
+from rewardkit.findings import NAMED, most
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.workbench.bench import Bench, Opened
@@ -80,7 +81,14 @@ class CaseMatrix(Panel):
             failed, path = self.result.failed, self.bench.cases_path
             told = f"{self.result.passed} of {len(self.result.cases)} cases passed"
             say = self.message.warn if failed else self.message.tell
-            say(f"{told}{f', {failed} missed' * bool(failed)}{f' ({path})' * bool(path)}.")
+            told += f", {failed} missed" * bool(failed)
+            if path:
+                given = len(self.bench.given)
+                told += f" ({given} given, the others in {path})" if given else f" ({path})"
+            if left := self.result.left_out:
+                names = most([repr(name) for name in left], NAMED)
+                told += f"; what they expect of {names} is left out, as this reward has no such component"
+            say(f"{told}.")
         self._draw()
 
     def _draw(self) -> None:

@@ -63,12 +63,12 @@ class Compose(Panel):
         self.controls = classed(widgets.VBox(), "rewardkit-controls")
         choices = [self.aggregation] if start.aggregation else []
         bar = row(*choices, self.scaling, self.undo, self.reset, self.code)
-        parts = [bar, self.message.widget, self.score_rows]
+        parts = [bar, self.message.widget, self.score_rows, self.written]
         if bench.scored.reward.routing is not None:
             note = "The parts of a route keep their gates and aggregation here; compose a part by itself."
             parts.append(widgets.HTML(f"<p>{note}</p>"))
         board = classed(widgets.HBox([self.controls, self.picture]), "rk-bench-board")
-        self.widget = classed(widgets.VBox([*parts, board, self.written]), "rewardkit-compose")
+        self.widget = classed(widgets.VBox([*parts, board]), "rewardkit-compose")
         bench.observe(lambda change: self._draw(), ["variant", "revised"])
         self._draw()
 

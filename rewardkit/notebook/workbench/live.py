@@ -13,7 +13,7 @@ from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.figures import Figures, turned
 from rewardkit.notebook.workbench.parts import made
 from rewardkit.notebook.workbench.pictures import group_svg, histogram_svg, spark_svg
-from rewardkit.scoring.outcomes import GATED
+from rewardkit.scoring.outcomes import ABSTAINED, GATED
 
 __all__ = ["live"]
 
@@ -60,7 +60,10 @@ def _effective(bench: Bench, now: Figures, before: Figures, moved: bool) -> list
         name = called if called in weights else called.rpartition(": ")[2]
         weight, start = weights.get(name, math.nan), before.effective.get(called, math.nan)
         declared = shares.get(name, math.nan)
-        open_ = np.mean(bench.scores.status(name) != GATED) if name in gates else math.nan
+        decided = bench.scores.status(name)[
+            bench.scores.status(name) != ABSTAINED
+        ]  # what it is on was judged
+        open_ = np.mean(decided != GATED) if name in gates and len(decided) else math.nan
         rows.append(
             {
                 "name": called,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ class Workbench:
     `rollouts` are scored once (or are the Scores of this reward, which are taken as they are); from then on
     weights, gates and filters move without scoring. `cases` is a case file, to which Browse adds, or a list
     of cases. `label` names a column that says which completions are right, `training` is as `Training.of`
-    takes it, `ignore` as in `check`, `timeout` as in `score`. Each tab is usable alone: ``bench.browse``.
+    takes it, `timeout` as in `score`. Each tab is usable alone: ``bench.browse``.
     `scores` and `reward` are those that stand in the panel, for the cells below. A page without a kernel (a
     report) has a still picture.
     InputError: input that cannot be used, before anything is shown.
@@ -57,16 +57,13 @@ class Workbench:
         label: str | None = None,
         *,
         training: Any = None,
-        ignore: Collection[str] = (),
         timeout: float | None = None,
         seed: int = 0,
     ) -> None:
         reward = load_reward(reward) if isinstance(reward, str) else reward
         check_reward(reward, "Workbench")
         scores = _scores(reward, rollouts, timeout)
-        self._bench = Bench(
-            scores, cases=cases, ignore=ignore, label=label, training=training, timeout=timeout, seed=seed
-        )
+        self._bench = Bench(scores, cases=cases, label=label, training=training, timeout=timeout, seed=seed)
         self._bench.before  # noqa: B018  a label or training that cannot be used is said now
         if cases is not None:
             self._bench.cases()

@@ -188,13 +188,18 @@ class MutantResult:
         return outlined(repr(self))
 
     def __repr__(self) -> str:
+        return self.text()
+
+    def text(self, *, verbose: bool = False) -> str:
+        """The verdict, survivors and what to do next; `verbose`: all of the survivors."""
+        shown = self.survived if verbose else self.survived[:SURVIVORS]
         lines = [self.verdict]
         if self.stopped:
             lines.append(f"  {self.stopped}" + (f" ({self.cause})" if self.cause else ""))
-        for item in self.survived[:SURVIVORS]:
+        for item in shown:
             lines += [f"  survived: {item.mutant.sentence}", f"    {item.where(self.rollouts)}"]
-        if len(self.survived) > SURVIVORS:
-            lines.append(f"  and {counted(len(self.survived) - SURVIVORS, 'more survivor')}")
+        if left := len(self.survived) - len(shown):
+            lines.append(f"  and {counted(left, 'more survivor')}: text(verbose=True)")
         if same := len(self.not_told_apart):
             lines.append(f"  not counted: {counted(same, 'mutant')} with the same rewards on all rows")
         for reason, count in Counter(item.reason for item in self.not_tried).items():

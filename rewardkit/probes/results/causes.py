@@ -49,14 +49,26 @@ def _holes(tallies: Sequence[Tally], seen: Seen, *, leaks: bool) -> Iterator[Fin
     }
     serious = {name: item for name, item in fallen.items() if not item.by_chance}
     roots: dict[str, list[Tally]] = defaultdict(list)
+    by_length = _beside_the_task(serious.get(LONGER), seen)
     for name, item in fallen.items():
-        roots[_root(name, fallen, serious)].append(item)
+        root = _root(name, fallen, serious)
+        if by_length and item.probe.expects == "wrong" and _beside_the_task(item, seen) == by_length:
+            root = LONGER
+        roots[root].append(item)
     for name, members in roots.items():
         yield _hole(fallen[name], members, seen)
 
 
+LONGER = "longer"
+"""Filler around a wrong answer: who pays for it pays for whatever else makes one longer."""
 ANYTHING = ("empty", "empty_answer", "refusal", "constant_text", "random_bytes")
 """Where one of these is paid, so may be whatever else cannot be read, or contains too little."""
+
+
+def _beside_the_task(item: Tally | None, seen: Seen) -> set[str]:
+    """The components that pay for what fell, where none of them is the task."""
+    found = set(components_of(item.falls, seen)) if item is not None else set()
+    return found if found.isdisjoint(name for inner in seen.reward.inner for name in inner.task) else set()
 
 
 def _root(name: str, fallen: Mapping[str, Tally], serious: Mapping[str, Tally]) -> str:

@@ -111,8 +111,7 @@ def _about(example: Example, *, texts: bool = True) -> str:
     earned = f"earns {said}" if ", before " in said else earned
     known = texts and "ground_truth" in example.columns
     truth = f"; truth {one_line(repr(example.columns['ground_truth']), 60)}" if known else ""
-    turns = turns_of(example, 60)
-    return f"{earned}; {about}{f', {turns}' if turns else ''}{truth}"
+    return f"{earned}; {about}{truth}"
 
 
 def _read(example: Example, finding: Finding, reward: Reward, longest: int = 420) -> Shown | None:
@@ -197,7 +196,9 @@ def finding_text(finding: Finding, reward: Reward, *, verbose: bool = True) -> s
         body = []
         for example in _clearest(finding)[:1]:
             read = _read(example, finding, reward, EXCERPT)
-            body += [_about(example), *([f"| {read.text}"] if read else [])]
+            turns = turns_of(example, 60)
+            behind = f"({turns}) " if turns else ""
+            body += [_about(example), *([f"| {behind}{read.text}"] if read else [])]
         body = [one_line(line, WIDTH - len(INDENT)) for line in body]
     return "\n".join([*head, *(f"{INDENT}{line}" for line in (*body, f"fix: {fix_for(finding)}"))])
 
@@ -206,7 +207,8 @@ def _lines(example: Example, finding: Finding, reward: Reward) -> list[str]:
     """An example in full: what it earned, and the lines of its completion."""
     read = _read(example, finding, reward)
     lines = read.bracketed().split("\n") if read else []
-    return [_about(example), *(f"| {line}" for line in lines)]
+    turns = turns_of(example)
+    return [_about(example), *([f"| ({turns})"] if turns else []), *(f"| {line}" for line in lines)]
 
 
 # --- HTML
