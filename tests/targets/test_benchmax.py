@@ -76,11 +76,6 @@ class f(BaseEnv):
         [1, 0, None, 1],
         "takes a rollout, as in 0.2",
     ),
-    "0.2, abstract and without a data set": (
-        BASE + hook("rollout", "{'x': 0.25}").replace("f:", "f(BaseEnv):", 1),
-        [0.25] * 4,
-        "rollout from prompt, completion and the row",
-    ),
     "no coroutine": (
         hook("rollout_id, messages, task", "{'x': task['level'] / 2}", "def"),
         [1, 1, 0.5, 0.5],
@@ -107,7 +102,7 @@ def test_an_object_is_read_with_what_it_was_made_with(load, rewards):
     f = Env(0.5)
     """
     assert rewards(load(source)) == [0.5, 0, 0, 0.5]
-    with pytest.raises(rk.RewardError, match=r"Env\(\) failed with TypeError.*give an object of it"):
+    with pytest.raises(rk.RewardError, match=r"Env\(\) failed at .*: TypeError.*give an object of it"):
         load(source, "Env")
 
 
@@ -294,12 +289,3 @@ def python(*arguments):
     done = subprocess.run([sys.executable, "-c", *arguments], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
-
-
-def test_the_small_caller_is_labelled_as_ours(tmp_path):
-    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(40))
-    made = export(rk.load_reward("gallery:arithmetic"), to="benchmax", path=tmp_path / "out.py")
-    called = benchmax.documented(made.path, made.plan[1], list(rollouts))
-    assert "a caller of ours" in called.caller and "not its own code" in called.caller
-    ours = rk.score(rk.load_reward("gallery:arithmetic"), rollouts).rewards
-    assert list(called.rewards) == ours.tolist()

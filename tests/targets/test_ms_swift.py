@@ -44,11 +44,11 @@ CALLED = "    def __call__(self, completions, **kwargs): return"
     [
         (
             f"    def __init__(self, args): pass\n{CALLED} [1.0]",
-            r"mine\.py:2: f\(\) failed with TypeError: .*'args'; give an object of it",
+            r"f\(\) failed at .*mine\.py: TypeError: .*'args'; give an object of it",
         ),
         (
             f"    def __init__(self, args=None): self.w = args.weight\n{CALLED} [1.0]",
-            r"mine\.py:2: f\(\) failed with AttributeError: 'NoneType' .*'weight'",
+            r"f\(\) failed at .*mine\.py:2: AttributeError: 'NoneType' .*'weight'",
         ),
         (
             f"{CALLED} ['good' for _ in completions]",

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets import TARGETS, benchmax, named
+from rewardkit.targets import TARGETS, named
 from rewardkit.targets.calling import awaited, loaded
 from rewardkit.targets.export import export
+from rewardkit.targets.target import Part
 
 WRITTEN = [target.name for target in TARGETS if target.functions is not None and target.name != "openrlhf"]
 """OpenRLHF's file gives tensors, and so needs torch."""
@@ -150,12 +151,12 @@ async def rude_score(state, target):
 
 RUDE = {
     "verl": lambda data_source, solution_str, ground_truth, extra_info: spoil(extra_info) or 1.0,
-    "verifiers": lambda prompt, info, state: spoil([prompt, state]) or 1.0,
+    "verifiers-rubric": lambda prompt, info, state: spoil([prompt, state]) or 1.0,
     "verifiers of a trace": lambda task, trace: spoil(vars(task)) or 1.0,
     "eval-protocol": lambda messages, **kwargs: spoil([messages, kwargs]) or {"score": 1.0},
     "openai": lambda sample, item: spoil([sample, item]) or 1.0,
     "easyr1": lambda reward_inputs: spoil(reward_inputs[0]) or [{"overall": 1.0}],
-    "benchmax": benchmax.Hook(Rude(), "compute_reward"),
+    "benchmax": Part(Rude(), "compute_reward"),
     "atropos": Rude,
     "skyrl-gym": Rude,
     "inspect": rude_score,
@@ -173,7 +174,7 @@ def test_a_function_that_changes_what_it_is_handed_does_not_change_the_rollout(k
     }
     before = copy.deepcopy(row)
     (reading, *_) = named(kind.partition(" ")[0]).readings(RUDE[kind], [row])
-    handed = [row] if reading.adapter.batch else row
+    handed = [row] if reading.adapter.together else row
     given = reading.adapter(handed)
     if reading.adapter.is_async:
         awaited(given)

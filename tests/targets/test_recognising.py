@@ -385,7 +385,7 @@ def test_what_would_end_or_mislead_the_training_is_an_error_of_its_rows(kind, lo
 
 # source, what it says, options
 REFUSED = {
-    "a number": ("f = 3", "is 3, not a reward"),
+    "a number": ("f = 3", "f is not a reward: it is 3"),
     "an empty list": ("f = []", "is an empty list"),
     "a list with a number": (f"{PLAIN}\nf = [f, 3]", "is not a reward: it is 3"),
     "text back": ("def f(completion): return 'good'", "returned 'good' of type str for a completion"),
@@ -403,7 +403,7 @@ REFUSED = {
     "a class that fails": (
         "class f:\n    def __init__(self): raise OSError('no disk')\n"
         "    def __call__(self, completions, **kwargs): return []",
-        "mine.py:2: f() failed with OSError: no disk",
+        "mine.py:2: OSError: no disk; give an object of it",
     ),
     "a file that raises": ("x = 1\nraise OSError('no disk')", "mine.py:2: OSError"),
     "a file that is not Python": ("def f(:", "mine.py:1: SyntaxError"),
@@ -431,7 +431,7 @@ REFUSED = {
             one = random.random() + len(str(kwargs.get("solution_str", kwargs.get("completions"))))
             return one if "solution_str" in kwargs else [one]
         """,
-        "it gives other values each time",
+        "can be read in more ways than one: trl:texts, f(prompts",
     ),
     "an unknown target": (PLAIN, "there is no target 'tlr'; known are ", {"as_": "tlr"}),
     "another trainer's": (PLAIN, "cannot be read as TRL: its parameters are ['completion', ", {"as_": "trl"}),
@@ -481,16 +481,6 @@ def test_where_the_rollouts_are_conversations_the_trainer_hands_over_messages(lo
     assert rewards(load(dead, rollouts=chats, as_="trl:texts"), chats) == [1, 1, 0, 0]
 
 
-def test_a_function_that_gives_other_values_each_time_is_called_in_the_first_way(load):
-    source = """
-        import random
-        def f(completions, **kwargs):
-            return [random.random() + len(str(one)) for one in completions]
-    """
-    origin = load(source).origin
-    assert "as texts" in origin and "it gives other values each time" in origin
-
-
 def test_a_decorated_function_that_makes_a_reward_still_makes_it(load):
     source = """
         import rewardkit as rk
@@ -526,7 +516,7 @@ TRIED = {
     "it ends in time, and slowly": (
         "time.sleep(0.7)",
         1,
-        3,
+        4,
         "the others give the same kind of value is assumed",
     ),
     "quick": ("pass", 5, 16, ""),

@@ -9,7 +9,7 @@ import rewardkit as rk
 from rewardkit.targets import tunix
 from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
-from rewardkit.targets.registry import get_reward_function, register_reward_function
+from rewardkit.targets.tunix import get_reward_function, register_reward_function
 
 # source, the rewards of the four rows, what of the mapping is said
 READ = {

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets import verifiers_trace
+from rewardkit.targets import verifiers
 from rewardkit.targets.calling import awaited as run
 from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
-from rewardkit.targets.verifiers_trace import data_of, trace_of
+from rewardkit.targets.verifiers import data_of, trace_of
 
 # what verifiers' decorators leave on a function, and a base class that is made as its Task is
 MARKS = """
@@ -231,11 +231,11 @@ def short(completion):
 def test_the_last_answer_is_the_completion_with_its_white_space_and_an_answer_of_the_root_comes_first():
     row = {"prompt": "p", "completion": " 4\n"}
     trace = trace_of(row, data_of(row))
-    assert trace.last_reply == "4" and verifiers_trace.columns_of(data_of(row), trace)["completion"] == " 4\n"
+    assert trace.last_reply == "4" and verifiers.columns_of(data_of(row), trace)["completion"] == " 4\n"
     trace.root_reply = "root"
-    assert verifiers_trace.columns_of(data_of(row), trace)["completion"] == "root"
+    assert verifiers.columns_of(data_of(row), trace)["completion"] == "root"
     silent = SimpleNamespace(messages=[], assistant_messages=[], root_reply=None)
-    assert verifiers_trace.columns_of(SimpleNamespace(answer="4"), silent) == {
+    assert verifiers.columns_of(SimpleNamespace(answer="4"), silent) == {
         "answer": "4",
         "messages": [],
         "completion": None,
