@@ -76,12 +76,13 @@ class Adapter(Made):
     """Base of the callables that hold a trainer's function and call it with what its parameters mean there.
 
     A subclass says in `arguments` how a row is handed over and in `result` what comes back. `needs` are the
-    columns without which it cannot be called. Where it is called for several rows `together` it gets a list
-    of them: "batch", which may be one, or "group", which are all siblings.
+    columns without which it cannot be called; `method` is what is called of an object. Where it is called for
+    several rows `together` it gets a list of them: "batch", which may be one, or "group", all siblings.
     """
 
     function: Any
     needs: tuple[str, ...] = field(default=(), kw_only=True)
+    method: str = field(default="", kw_only=True)
     together: ClassVar[str] = ""
 
     @property
@@ -91,8 +92,8 @@ class Adapter(Made):
 
     @property
     def called(self) -> Any:
-        """What is called: the function itself, if a subclass does not say otherwise (say a method)."""
-        return self.function
+        """What is called: the function itself, or a method of it, if a subclass does not say otherwise."""
+        return getattr(self.function, self.method) if self.method else self.function
 
     @property
     def is_async(self) -> bool:
@@ -166,21 +167,18 @@ class Key(Made):
 
     def __call__(self, result: Any) -> Any:
         """The number under the key."""
-        if self.judged and isinstance(result, Mapping) and result.get(self.judged) == 0:
-            return None
-        found = self._found(result)
+        found = result
+        if isinstance(result, Mapping):
+            if self.judged and result.get(self.judged) == 0:
+                return None
+            if self.key not in result:
+                raise ValueError(f"it returned the keys {list(result)}, without {self.key!r}")
+            found = result[self.key]
+        elif not (self.main or result is None):
+            raise ValueError(f"it returned {preview(result)}, not a dict with {self.key!r}")
         if found is None and self.none:
             raise TypeError(f"returned None of type NoneType; {self.none}")
         return found
-
-    def _found(self, result: Any) -> Any:
-        if isinstance(result, Mapping):
-            if self.key in result:
-                return result[self.key]
-            raise ValueError(f"it returned the keys {list(result)}, without {self.key!r}")
-        if self.main or result is None:
-            return result
-        raise ValueError(f"it returned {preview(result)}, not a dict with {self.key!r}")
 
 
 def column_of(parameter: str, rows: Sequence[Row] = ()) -> str:

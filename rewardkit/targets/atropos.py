@@ -31,14 +31,12 @@ def _handed(rows: Sequence[Row]) -> tuple[list[Any], dict[str, Any]]:
 
 
 class Function(Adapter):
-    """An object whose `compute` gets the completions of a prompt, each a list of messages, and columns."""
+    """An object whose `compute` gets the completions of a prompt, each a list of messages, and columns.
+
+    That is what its class defines: the wrapper around it makes 0 of an error.
+    """
 
     together = "batch"
-
-    @property
-    def called(self) -> Any:
-        """What its class defines: the wrapper around it makes 0 of an error."""
-        return self.function.compute
 
     def arguments(self, rollout: Sequence[Row]) -> Arguments:
         """A list of completions; the columns of the prompt that it asks for, and all of them as `item`."""
@@ -61,7 +59,8 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     needs = required(value.compute, ("completions", "item", "config"), rows)
     mapping = {"completions": "completion", **{name: name for name in needs}}
     reason = f"its compute takes completions; weight {weight:g}"
-    return [Reading(reason, Function(value, needs=needs), mapping, weight=weight, sure=is_atropos(value))]
+    adapter = Function(value, method="compute", needs=needs)
+    return [Reading(reason, adapter, mapping, weight=weight, sure=is_atropos(value))]
 
 
 class Compute(RewardHolder):

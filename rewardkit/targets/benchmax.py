@@ -67,7 +67,6 @@ def form_of(method: Callable[..., Any]) -> str:
 class One(Adapter):
     """The hook for one completion, a text or (`conversational`) the turns that were generated."""
 
-    method: str = field(default="compute_reward", kw_only=True)
     conversational: bool = field(default=False, kw_only=True)
 
     @property

@@ -72,19 +72,11 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         return []
     counted = LENGTH if any(LENGTH in row for row in rows) else "the words of completion"
     mapping = {"response": "completion", LENGTH: counted, "ground_truth": "ground_truth"}
-    likely = kind if kind in WAYS else KINDS.get(asked[0], "batch")
-    found = [
-        Reading(
-            f"it takes {asked[0]}",
-            way(value, needs=("completion",)),
-            mapping,
-            main="overall",
-            sure=True,
-            way=name,
-        )
-        for name, way in WAYS.items()
+    likely, reason = kind if kind in WAYS else KINDS.get(asked[0], "batch"), f"it takes {asked[0]}"
+    return [
+        Reading(reason, WAYS[way](value, needs=("completion",)), mapping, main="overall", sure=True, way=way)
+        for way in sorted(WAYS, key=lambda way: way != likely)
     ]
-    return sorted(found, key=lambda reading: reading.way != likely)
 
 
 class ComputeScore(RewardHolder):

@@ -142,10 +142,8 @@ def state_of(row: Row) -> Any:
     known: dict[str, Any] = {"metadata": metadata_of(row), "completed": True}
     if find_spec("inspect_ai") is None:
         own: list[Any] = [SimpleNamespace(role=role, content=said, text=said) for role, said in turns]
-        users = [said for role, said in turns if role == "user"]
         return SimpleNamespace(
             input=question if isinstance(question, str) else own[: len(asked(row))],
-            input_text=question if isinstance(question, str) else (users or [""])[-1],
             messages=own,
             output=SimpleNamespace(completion=text, message=own[-1]),
             **known,

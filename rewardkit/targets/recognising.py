@@ -26,12 +26,7 @@ SAMPLED = 16
 
 
 def read(
-    value: Any,
-    name: str,
-    *,
-    as_: str | None = None,
-    rows: Sequence[Row] = (),
-    timeout: float | None = None,
+    value: Any, name: str, *, as_: str | None = None, rows: Sequence[Row] = (), timeout: float | None = None
 ) -> Reward:
     """The reward that a trainer's function, object, class or list of functions is.
 

@@ -44,16 +44,8 @@ def parts(value: Any) -> list[Part]:
     return sorted(found, key=lambda one: not one.weight)
 
 
-@dataclass(frozen=True, repr=False)
 class Function(Adapter):
-    """A function of those of `task` and `trace` that it asks for; or a `method` of a class of tasks."""
-
-    method: str = field(default="", kw_only=True)
-
-    @property
-    def called(self) -> Any:
-        """The function; the method, before it knows its task."""
-        return getattr(self.function, self.method) if self.method else self.function
+    """A function of those of `task` and `trace` that it asks for; or a method of a class of tasks."""
 
     def arguments(self, rollout: Row) -> Arguments:
         """The task's data and a finished trace; ValueError: it asks for an agent's box."""

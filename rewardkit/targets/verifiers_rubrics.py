@@ -94,33 +94,26 @@ class Grouped(Function):
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """With messages and with texts, where its names are those of a rubric's functions."""
-    part = value if isinstance(value, Part) else None
-    function = part.function if part else value
-    asked, needed = set(parameters(function)), set(named(function))
-    grouped = bool(asked & (set(MANY) - {"parser"}))
-    names = MANY if grouped else SINGLE
-    own = {"answers", "states", "infos"} if grouped else {"state", "parser"}
-    speaks = "completion" in asked and _speaks(getattr(function, "__code__", None))
-    if isinstance(value, type) or not asked & set(names) or not needed <= set(names):
+    part = value if isinstance(value, Part) else Part(None, "", 1.0, value)
+    asked, needed = parameters(part.function), set(named(part.function))
+    kind = Grouped if asked.keys() & MANY.keys() - {"parser"} else Function
+    names = MANY if kind is Grouped else SINGLE
+    own = asked.keys() & {"state", "parser", "answers", "states", "infos"}
+    speaks = "completion" in asked and _speaks(getattr(part.function, "__code__", None))
+    mapping = {name: names[name] for name in asked if name in names}
+    told = part.owner is not None or own or "info" in asked or speaks
+    if isinstance(value, type) or not (mapping and told) or not needed <= mapping.keys():
         return []
-    if not (part or speaks or asked & (own | {"info"})):
-        return []
-    mapping = {name: names[name] for name in parameters(function) if name in names}
-    columns = [mapping[name] for name in mapping if name in needed]
-    kind, parser = Grouped if grouped else Function, getattr(part and part.owner, "parser", None)
-    chat = kind(function, needs=tuple(name for name in NEEDED if name in columns), parser=parser)
+    sure = part.owner is not None or bool(
+        own and any(name.startswith(("prompt", "completion")) for name in mapping)
+    )
+    needs = tuple(name for name in NEEDED if name in [mapping[one] for one in needed])
+    texts = kind(part.function, needs=needs, conversational=False, parser=getattr(part.owner, "parser", None))
+    ways = {"messages": replace(texts, conversational=True), "texts": texts}
     reason = f"it takes {', '.join(mapping)}, as the functions of rubrics before v1; as "
     return [
-        Reading(
-            reason + way,
-            replace(chat, conversational=way == "messages"),
-            mapping,
-            weight=part.weight if part else 1.0,
-            sure=part is not None
-            or bool(asked & own and asked & {"prompt", "completion", "prompts", "completions"}),
-            way=way,
-        )
-        for way in ("messages", "texts")
+        Reading(reason + way, adapter, mapping, weight=part.weight, sure=sure, way=way)
+        for way, adapter in ways.items()
     ]
 
 

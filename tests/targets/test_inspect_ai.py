@@ -31,7 +31,7 @@ NONE = [None] * 4
         ("Score('Yes')", [1] * 4, None),
         ("Score(float('nan'))", NONE, "returned None"),  # unscored: not judged, and no error
         ("None if state.output.completion else Score(-1)", [None, None, -1, None], None),
-        ("Score(len(state.messages) + len(state.input_text))", [6] * 4, None),
+        ("Score(len(state.messages) + len(state.input))", [6] * 4, None),
         ("Score('maybe')", NONE, "its value is 'maybe', neither a number nor C, I, P, N, yes, no"),
         ("Score({'right': 'C', 'short': 0.5})", [1.5] * 4, None),  # a component each
     ],
@@ -55,7 +55,7 @@ ROW = {"prompt": "2+2?", "completion": "4", "ground_truth": ["4", "four"], "leve
 def test_a_state_is_a_copy_of_the_row():
     before = copy.deepcopy(ROW)
     state, target = state_of(ROW), target_of(ROW)
-    assert (state.input_text, state.output.completion, state.messages[-1].text) == ("2+2?", "4", "4")
+    assert (state.input, state.output.completion, state.messages[-1].text) == ("2+2?", "4", "4")
     assert (list(target), target.text) == (["4", "four"], "4four")
     state.metadata["level"]["n"] = 2
     assert before == ROW
