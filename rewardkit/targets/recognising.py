@@ -81,31 +81,32 @@ def _chosen(
     proposed = _proposed(value, name, targets, way, rows)
     trials = [tried(target, reading, rows, limit, allowance) for target, reading in proposed]
     left = [trial for trial in trials if trial.works] or trials
-    if not (left[0].works and left[0].reading.given) and len(left) > 1:
+    several = len(left) > 1 and not (left[0].works and left[0].reading.given)
+    if several:
         left = [trial for trial in left if trial.tells_apart] or left
         alike = [[trial.tells_apart and trial.answers == other.answers for other in left] for trial in left]
         left = [trial for at, trial in enumerate(left) if not any(alike[at][:at])]
-        undecided = len(left) > 1 and left[0].tells_apart
-        if (
-            undecided
-        ):  # the one that understood what it was given changes where all completions are another text
-            rows = [{**row, "completion": "?"} for row in rows]
-            others = [tried(trial.target, trial.reading, rows, limit, allowance) for trial in left]
-            left = [one for one, other in zip(left, others, strict=True) if one.differs(other)] or left
-        if len(left) > 1 and (undecided or len({trial.target.name for trial in left}) > 1):
-            candidates = "; ".join(
-                f"{trial.name}, {trial.target.form} ({trial.reading.reason}"
-                + ("" if trial.works else f"; on a sample: {trial.failed[0].message}" if trial.failed else "")
-                + ")"
-                for trial in left
-            )
-            choice = " or ".join(f"--as {trial.name}" for trial in left)
-            raise RewardError(f"{name} can be read in more ways than one: {candidates}; choose with {choice}")
+    undecided = several and len(left) > 1 and left[0].tells_apart
+    if undecided:  # the one that understood what it was given changes where each completion is another text
+        other_rows = [{**row, "completion": "?"} for row in rows]
+        others = [tried(trial.target, trial.reading, other_rows, limit, allowance) for trial in left]
+        left = [one for one, other in zip(left, others, strict=True) if one.differs(other)] or left
+    if several and len(left) > 1 and (undecided or len({trial.target.name for trial in left}) > 1):
+        raise RewardError(
+            f"{name} can be read in more ways than one: {'; '.join(map(_candidate, left))}; choose with "
+            + " or ".join(f"--as {trial.name}" for trial in left)
+        )
     taken = left[0]
     if other := [one.name for one in left[1:] if one.works and taken.differs(one)]:
         more = f" (other values as {', '.join(other)}: choose that with --as)"
         taken = replace(taken, reading=replace(taken.reading, reason=taken.reading.reason + more))
     return taken
+
+
+def _candidate(trial: Trial) -> str:
+    """A trial among several, and why it did not work if so."""
+    failed = f"; on a sample: {trial.failed[0].message}" if trial.failed and not trial.works else ""
+    return f"{trial.name}, {trial.target.form} ({trial.reading.reason}{failed})"
 
 
 def _proposed(
