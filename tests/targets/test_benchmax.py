@@ -25,11 +25,9 @@ class BaseEnv(ABC):
 class Text:
     async def compute_reward(self, rollout_id, completion, ground_truth, **kw):
         return {"right": float(ground_truth in completion)}
-
 class Turns:
     async def compute_reward(self, rollout_id, completion, answer):
         return {"right": float(answer in completion[-1]["content"])}
-
 class Task:
     async def compute_reward(self, rollout_id, messages, task, **kwargs):
         assert [turn["role"] for turn in messages] == ["user", "assistant"]
@@ -39,11 +37,9 @@ class Task:
 class OtherNames:
     async def compute_reward(self, rid, messages, row):
         return {"right": float(row["ground_truth"] in messages[-1]["content"])}
-
 class Between:
     async def compute_reward(self, rollout_id, messages, example_args, termination_reason):
         return {termination_reason: 1.0}
-
 class Rollout(BaseEnv):
     async def create_dataset(self, split): ...
     async def compute_reward(self, rollout):
@@ -53,11 +49,9 @@ class Rollout(BaseEnv):
 
 class NoCoroutine:
     def compute_reward(self, rollout_id, messages, task): return {"x": task["level"] / 2}
-
 class Texts(Text):
     async def compute_group_reward(self, rollout_ids, completions, ground_truths, **kwargs):
         return [{"short": float(len(text) == min(map(len, completions)))} for text in completions]
-
 class Tasks:
     async def compute_reward(self, rollout_id, messages, task):
         return {"right": float(task["answer"] in messages[-1]["content"])}

@@ -127,7 +127,7 @@ def spoil(value):
 
 
 class Rude:
-    """Functions of several trainers that change what they are handed."""
+    """An object of several trainers that changes what it is handed."""
 
     def __init__(self, env_config=None, extras=None):
         spoil(extras or {})
@@ -144,22 +144,17 @@ class Rude:
         return {"reward": 1.0, "done": True}
 
 
-async def rude_score(state, target):
-    spoil(state.metadata)
-    return 1.0
-
-
 RUDE = {
     "verl": lambda data_source, solution_str, ground_truth, extra_info: spoil(extra_info) or 1.0,
     "verifiers-rubric": lambda prompt, info, state: spoil([prompt, state]) or 1.0,
-    "verifiers of a trace": lambda task, trace: spoil(vars(task)) or 1.0,
+    "verifiers": lambda task, trace: spoil(vars(task)) or 1.0,
     "eval-protocol": lambda messages, **kwargs: spoil([messages, kwargs]) or {"score": 1.0},
     "openai": lambda sample, item: spoil([sample, item]) or 1.0,
     "easyr1": lambda reward_inputs: spoil(reward_inputs[0]) or [{"overall": 1.0}],
+    "inspect": lambda state, target: spoil(state.metadata) or 1.0,
     "benchmax": Part(Rude(), "compute_reward"),
     "atropos": Rude,
     "skyrl-gym": Rude,
-    "inspect": rude_score,
 }
 
 
@@ -173,9 +168,6 @@ def test_a_function_that_changes_what_it_is_handed_does_not_change_the_rollout(k
         "messages": [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}],
     }
     before = copy.deepcopy(row)
-    (reading, *_) = named(kind.partition(" ")[0]).readings(RUDE[kind], [row])
-    handed = [row] if reading.adapter.together else row
-    given = reading.adapter(handed)
-    if reading.adapter.is_async:
-        awaited(given)
+    (reading, *_) = named(kind).readings(RUDE[kind], [row])
+    reading.adapter([row] if reading.adapter.together else row)
     assert row == before

@@ -47,19 +47,14 @@ def verl_in_batches(data_sources, solution_strs, ground_truths, extra_infos):
     return [float("4" in text) for text in solution_strs]
 
 def trl_with_keywords_only(**kwargs): return [float("4" in text) for text in kwargs["completions"]]
-
 def verl_with_keywords_only(**kw): return {"score": float(kw["ground_truth"] in kw["solution_str"])}
-
 def twice(function): return lambda *args, **kwargs: 2 * function(*args, **kwargs)
 
 verl_behind_a_decorator_that_names_no_parameters = twice(verl)
 
 def plain(completion, ground_truth): return ground_truth in completion
-
 def plain_under_other_names(output, solution): return solution in output
-
 def plain_with_a_dict(output, level): return {"score": level * 1.0, "long": len(output) > 3}
-
 def default_that_a_column_fills(completion, answer="", level=9): return (answer in completion) + level / 10
 
 def a_log_has_more(completions, step=0.5, model="judge", target=9, source="web", level=9, answer=None, **kw):
@@ -70,14 +65,12 @@ def verl_shares(data_sources, solution_strs, ground_truths, extra_infos):
     return [{"score": len(text) / len(max(solution_strs))} for text in solution_strs]
 
 def token_ids(completion_ids, **kwargs): return [float(len(ids)) for ids in completion_ids]
-
 def step(completions, trainer_state, **kwargs): return [trainer_state.global_step / 5 for _ in completions]
 
 def empty_is_none(completions, level, **kwargs):  # as messages a completion is never empty
     return [at if c else None for c, at in zip(completions, level)]
 
 def is_text(completions, **kwargs): return [float(isinstance(one, str)) for one in completions]
-
 def half(completions, **kwargs): return [0.5 for _ in completions]
 
 def own_key_judged(data_source, solution_str, ground_truth, extra_info=None):
@@ -93,7 +86,6 @@ async def tagged(completions, **kwargs): return [float("<" in one[-1]["content"]
 several = [right, tagged]
 
 def means_both(completions, **kwargs): return [float(len(str(one))) for one in completions]
-
 def dead(completions, **kwargs): return [1.0 if "<answer>" in one else 0.0 for one in completions]
 
 def chance(**kwargs):
@@ -105,7 +97,6 @@ def made(k): return lambda completions, **kwargs: [k] * len(completions)
 two_lambdas = [made(1.0), made(2.0)]
 
 def keys_of_a_plain_one(completion): return {"right": 1.0, "tidy": 0.2}
-
 def unjudged_on_the_sample(solution_str, ground_truth, **kwargs): return {"score": None, "acc": 1.0}
 
 def names_of_columns(solution_str, ground_truth, **kwargs):
@@ -117,7 +108,6 @@ class Tidy:
     def __call__(self, completions, ground_truth, **k): return [float(c.startswith("<")) for c in completions]
 
 def tidy(completions, answer, **kwargs): return [float(text.startswith("<")) for text in completions]
-
 def short(solution_str, ground_truth): return float(len(solution_str) < 5)
 
 with_truths_that_nothing_reads = [right, tidy, short, Tidy()]
@@ -291,7 +281,8 @@ def test_what_would_end_or_mislead_the_training_is_an_error_of_its_rows(
 
 
 PLAIN = "def f(completion, ground_truth): return ground_truth in completion"
-CALLED = "    def __call__(self, completions, **k): return []"
+SOURCE = "asks for 'data_source'"
+LACKS = "reads extra_info['level'], and the rollouts have no column 'extra_info'; they have ['compl"
 # source, what it says, options
 REFUSED = {
     "a number": ("f = 3", "f is not a reward: it is 3"),
@@ -301,31 +292,14 @@ REFUSED = {
     "text to verl": (f"{NUMBER} 'good'", "verl expects compute_score(data_source, solution_str"),
     "a dict of texts": (f"{NUMBER} {{'score': 'good'}}", "of type dict for a completion"),
     "a dict without what is paid": (f"{NUMBER} {{'right': 1.0}}", "without 'score', which verl pays"),
-    "a key of an extra_info that the log lacks": (
-        f"{NUMBER} float(extra_info['level'])",
-        "reads extra_info['level'], and the rollouts have no column 'extra_info'; they have ['compl",
-    ),
-    "a class that needs arguments": (
-        f"class f:\n    def __init__(self, config): pass\n{CALLED}",
-        "give an object of it, made with what it needs",
-    ),
-    "a class that fails": (
-        f"class f:\n    def __init__(self): raise OSError('no disk')\n{CALLED}",
-        "mine.py:2: OSError: no disk; give an object of it",
-    ),
+    "a key of an extra_info that the log lacks": (f"{NUMBER} float(extra_info['level'])", LACKS),
     "a file that raises": ("x = 1\nraise OSError('no disk')", "mine.py:2: OSError"),
     "a file that is not Python": ("def f(:", "mine.py:1: SyntaxError"),
     "two arguments for one column": ("def f(solution, answer): return 1.0", "is not a reward"),
     "what nobody gives": ("def f(completion, gpu): return 1.0", "asks for 'gpu'; the rollouts have ['comp"),
     "ids that the log lacks": ("def f(completion_ids, **k): return [1.0]", "asks for 'completion_ids'"),
-    "a default that is a value, for a missing column": (
-        "def f(solution_str, ground_truth, data_source='mine'): return float(data_source == 'mine')",
-        "asks for 'data_source'",
-    ),
-    "any keywords, and fails for every trainer": (
-        "def f(*args, **kwargs): raise ValueError('not so')",
-        "on a sample: ValueError: not so",
-    ),
+    "a default that is a value": ("def f(solution_str, data_source='x'): return data_source", SOURCE),
+    "what fails for every trainer": ("def f(*a, **k): raise ValueError('no')", "on a sample: ValueError: no"),
     "values of chance": (f"{FOUND}\nf = chance", "can be read in more ways than one: trl:texts, f(prompts"),
     "an unknown target": (PLAIN, "there is no target 'tlr'; known are ", {"as_": "tlr"}),
     "another trainer's": (PLAIN, "cannot be read as TRL: its parameters are ['completion', ", {"as_": "trl"}),

@@ -28,22 +28,15 @@ async def v1(task, trace):
     return 2.0 * (task.answer in text) - (not text)
 
 def v1_without_waiting(trace): return float(trace.num_turns + len(trace.messages))
-
 async def v1_keys(task, trace): return {"right": task.answer in trace.last_reply, "level": task.level}
-
 async def v1_transcript(trace): return ("[user]\\n2+2?" in trace.transcript) * float(trace.num_turns)
 
 @reward(weight=0.25)
 async def marked(task, trace): return 1.0
-
 def messages(completion, answer, state): return float(answer in completion[-1]["content"]) * state["turn"]
-
 def texts(completion, answer, parser): return float(answer in parser.parse(completion))
-
 def parsed(completion, answer, parser, **kw): return float(answer in parser.parse_answer(completion))
-
 def by_its_code(completion, answer): return float(answer in completion[-1]["content"])
-
 async def any_subset(prompt, completion, info, task): return 1 + float(task == "default" and info == {})
 
 def whatever_comes(completion, answer):
@@ -57,7 +50,6 @@ def plural(completions, answers, states):
 
 class Task:
     def __init__(self, data, config=None): self.data, self.config = data, config
-
 class Marked(Task):
     @metric
     def length(self, trace): return len(trace.last_reply)
@@ -74,12 +66,10 @@ class Marked(Task):
 
 class Parser:
     def parse_answer(self, completion): return completion[-1]["content"].strip("<answer/>")
-
 class Rubric:
     def __init__(self, funcs, weights, parser): self.funcs, self.weights, self.parser = funcs, weights, parser
 
 def right(completion, answer, parser): return float(parser.parse_answer(completion) == answer)
-
 async def long(completion, **kwargs): return float(len(completion[0]["content"]) > 9)
 
 rubric = Rubric([right, long], [1.0, -0.25], Parser())
