@@ -92,7 +92,8 @@ class One(Adapter):
         told = told_of(row, at)
         said = told["messages"][-1:] if self.conversational else row.get("completion")
         other = {"completion": said, "ground_truth": row.get("ground_truth"), "task": told["example_args"]}
-        return {**told, **other, "rollout": rollout_of(told)}
+        whole = {"rollout": rollout_of(told)} if "rollout" in self.takes.values() else {}
+        return {**told, **other, **whole}
 
 
 class Group(One):
@@ -124,9 +125,8 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     form, takes = form_of(hook.called), hook.takes
     needs = required(hook.called, takes, rows)
     truth = ("ground_truth",) if {"ground_truth", "ground_truths"} & {*named(hook.called)} else ()
-    mapping = {name: FROM[one] for name, one in takes.items()} | {
-        name: column_of(name, rows) for name in needs
-    }
+    columns = {name: column_of(name, rows) for name in needs}
+    mapping = {name: FROM[one] for name, one in takes.items()} | columns
     texts = replace(hook, needs=tuple(dict.fromkeys((*needs, *truth))))
     ways = {"": texts}
     if form == "completion":
