@@ -89,10 +89,13 @@ def of_texts(value: Any, rows: Sequence[Row]) -> list[Reading]:
         return []
     prompts = {"prompts": "prompt"} if "prompts" in named(value) else {}
     mapping = {"completions": "completion", **prompts, **columns_asked(value, OWN, rows)}
-    taken = next((name for name in parameters(value) if name in ASKED), "**kwargs")
     adapter = Function(value, needs=(*prompts.values(), *required(value, OWN, rows)))
-    reason = f"it takes {taken}, as texts, those of one prompt at a time"
-    return [Reading(reason, adapter, mapping, sure=sure)]
+    return [Reading(_reason(value, "texts"), adapter, mapping, sure=sure)]
+
+
+def _reason(value: Any, form: str) -> str:
+    taken = next((name for name in parameters(value) if name in ASKED), "**kwargs")
+    return f"it takes {taken}, as {form}, those of one prompt at a time"
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
@@ -101,9 +104,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         value = made(value)
     found = []
     for one in of_texts(value, rows):
-        reason = one.reason.replace("as texts", "as lists of messages")
         turns = Function(value, needs=one.adapter.needs, conversational=True)
-        chat = replace(one, way="messages", reason=reason, adapter=turns, given=_are_chats(rows))
+        reason, given = _reason(value, "lists of messages"), _are_chats(rows)
+        chat = replace(one, way="messages", reason=reason, adapter=turns, given=given)
         found = [replace(one, way="texts"), chat]
     return sorted(found, key=lambda one: not one.given)  # as the trainer decides
 

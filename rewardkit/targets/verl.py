@@ -95,10 +95,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     own = {name: column for name, column in given.items() if name in asked or not sure}
     used = [column for name, column in own.items() if _is_needed(value, name) and column in there | NEEDED]
     others = {} if lists else {name: column_of(name, rows) for name in named(value) if name not in OWN}
-    instead = {"extra_info": f"no column (only {', '.join(ADDED)})"}
-    absent = (
-        {} if not rows else {c: instead.get(c, "no column (None)") for c in OWN.values() if c not in there}
-    )
+    absent = {column: "no column (None)" for column in OWN.values() if rows and column not in there}
+    if "extra_info" in absent:
+        absent["extra_info"] = f"no column (only {', '.join(ADDED)})"
     mapping = {name: absent.get(column, column) for name, column in own.items()}
     reason = f"it takes {', '.join(name for name in asked if name in own) or 'any keyword'}"
     kind = BatchFunction if lists else Function

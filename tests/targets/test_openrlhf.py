@@ -17,6 +17,9 @@ CUT = {
     "with the token that ends a turn": ("2+2?4<|im_end|>", "2+2?", "4"),
     "with two of them": ("2+2?4<|im_end|><|endoftext|>", "2+2?", "4"),
     "one in the middle stays": ("2+2?4</s>no", "2+2?", "4</s>no"),
+    "no token that is known": ("2+2?4<stop>", "2+2?", "4<stop>"),
+    "a token that is given": ("2+2?4<stop>", "2+2?", "4", ("<stop>",)),
+    "where none is given": ("2+2?4</s>", "2+2?", "4</s>", ()),
     "white space of the completion stays": ("2+2? 4\n", "2+2?", " 4\n"),
     "a space that decoding put behind the first token": ("<s> 2+2?4", "<s>2+2?", "4"),
     "a prompt that is repeated": ("ab abab", "ab", " abab"),
@@ -29,23 +32,14 @@ CUT = {
     "cut in the middle of a word": (("word " * 60)[22:] + "end?four", "word " * 60 + "end?", "four"),
     "an end of the prompt that is too short to tell": ("end?", "word " * 60 + "end?", None),
     "a few letters alike are no prompt that was cut": ("end?four", "word " * 60 + "end?", None),
+    "a long prompt that is not there is told soon": ("a" * 20_000 + "b", "a" * 40_000 + "c", None),
 }
 
 
 @pytest.mark.parametrize("kind", CUT)
 def test_the_completion_is_what_stands_behind_the_prompt(kind):
-    query, prompt, expected = CUT[kind]
-    assert completion_of(query, prompt) == expected
-
-
-def test_a_long_prompt_that_is_not_there_is_told_soon():
-    assert completion_of("a" * 20_000 + "b", "a" * 40_000 + "c") is None
-
-
-def test_the_tokens_that_end_a_turn_can_be_given():
-    assert completion_of("2+2?4<stop>", "2+2?") == "4<stop>"
-    assert completion_of("2+2?4<stop>", "2+2?", ("<stop>",)) == "4"
-    assert completion_of("2+2?4</s>", "2+2?", ()) == "4</s>"
+    query, prompt, expected, *ends = CUT[kind]
+    assert completion_of(query, prompt, *ends) == expected
 
 
 @pytest.fixture
