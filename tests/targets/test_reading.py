@@ -63,20 +63,15 @@ def numbers(reward_inputs): return [1.0]
 def nothing(reward_inputs): return None
 """
 EVAL_PROTOCOL = """
-class MetricResult:
-    def __init__(self, score, is_score_valid=True, reason=""):
-        self.held = {"score": score, "is_score_valid": is_score_valid, "reason": reason}
 class EvaluateResult:
-    def __init__(self, score, is_score_valid=True, metrics=None, reason=None):
-        self.score, self.is_score_valid, self.metrics = score, is_score_valid, metrics or {}
-    def model_dump(self):
-        metrics = {name: one.held for name, one in self.metrics.items()}
-        return {"score": self.score, "is_score_valid": self.is_score_valid, "metrics": metrics}
+    def __init__(self, **held): self.held = held
+    def model_dump(self): return self.held
 
 def right(messages, ground_truth=None, **kwargs):
     text = messages.pop()["content"]
-    metrics = {"length": MetricResult(float(len(text)), is_score_valid=bool(text))}
-    return EvaluateResult(1.5 if ground_truth in text else -0.5, is_score_valid=bool(text), metrics=metrics)
+    valid = {"is_score_valid": bool(text)}
+    metrics = {"length": {"score": float(len(text)), **valid}}
+    return EvaluateResult(score=1.5 if ground_truth in text else -0.5, metrics=metrics, **valid)
 
 async def waits(messages, **kw): return {"score": kw["level"] / 2, "metrics": {"score": {"score": 9.0}}}
 def number(messages, ground_truth=None, **kwargs): return 1.0

@@ -36,11 +36,6 @@ reward = rk.Reward(
 """
 
 
-def back(made, rollouts):
-    """The file that was written, loaded back."""
-    return rk.load_reward(f"{made.path}:{made.functions[0]}", rollouts=rollouts)
-
-
 @pytest.fixture(scope="module")
 def arithmetic():
     """Forty rollouts, the reward of the gallery, and its scores."""
@@ -76,7 +71,7 @@ def test_an_async_component_a_gate_and_what_is_not_judged_survive(target, load, 
     ours = rk.score(reward, rollouts).rewards
     assert np.isnan(ours).sum() == 1 and (ours == -1).sum() == 1 and (ours > 0).sum() == 2
     made = export(reward, to=target, path=tmp_path / "back.py", missing=-7.0)
-    again = back(made, rollouts)
+    again = rk.load_reward(f"{made.path}:{made.functions[0]}", rollouts=rollouts)
     theirs = rk.score(again, rollouts).rewards
     needs_a_number = named(target).abilities.missing == "number"
     says_so = "judged" in again.weights  # a key beside the score, by which it is known to be missing
@@ -133,12 +128,10 @@ class Rude:
         spoil(extras or {})
 
     def compute(self, completions, **kwargs):
-        spoil(kwargs)
-        return [1.0]
+        return spoil(kwargs) or [1.0]
 
     def compute_reward(self, rollout_id, messages, task):
-        spoil([messages, task])
-        return {"reward": 1.0}
+        return spoil([messages, task]) or {"reward": 1.0}
 
     def step(self, action):
         return {"reward": 1.0, "done": True}
