@@ -201,17 +201,13 @@ RESPONSE = "read as Tunix: it takes one response; response from completion"
 WEIGHT = "read as Atropos: its compute takes completions; weight 0.5"
 LENGTH = "response_length from the words of completion"
 SWIFT = "read as ms-swift: its objects take completions, as texts"
+SCORER = "read as Inspect: it takes state and target"
 GRADER = "read as OpenAI's graders: it takes sample and item"
 # name, the rewards of the four rows, what the origin says, what is said of the rows without a reward
 READ = {
     ATROPOS: [
         ("Right", [0.5, -0.5, -0.5, 0.5], WEIGHT, None),
-        (
-            "Fails",
-            [1 / 36, 1 / 36, None, 0.5],
-            WEIGHT,
-            "ZeroDivisionError: float division by zero",
-        ),  # there a 0
+        ("Fails", [1 / 36, 1 / 36, None, 0.5], "weight 0.5", "ZeroDivisionError"),  # there a 0
         ("Empty", NONE, WEIGHT, "returned 0 values for 2 completions"),
         ("Row", [1, 1, 0.5, 0.5], WEIGHT, None),
         ("Siblings", [0.5, 0.5, 0, 0.5], WEIGHT, None),
@@ -224,10 +220,10 @@ READ = {
     ],
     OF_LISTS: [
         ("one", [1, 1, -1, 1], "read as EasyR1", None),  # the file says something else, which is wrong
-        ("empty", NONE, "", "returned 0 values for 2 completions"),
-        ("other_key", NONE, "", "with 'overall'"),
-        ("numbers", NONE, "", "returned 1.0 for a response"),
-        ("nothing", NONE, "", "returned None"),
+        ("empty", NONE, "read as EasyR1", "returned 0 values for 2 completions"),
+        ("other_key", NONE, "read as EasyR1", "with 'overall'"),
+        ("numbers", NONE, "read as EasyR1", "returned 1.0 for a response"),
+        ("nothing", NONE, "read as EasyR1", "returned None"),
     ],
     EVAL_PROTOCOL: [
         ("right", [1.5, -0.5, None, 1.5], "read as eval-protocol: it takes messages and keywords", None),
@@ -235,19 +231,19 @@ READ = {
         ("decorated", NONE, "read as eval-protocol: it is a @reward_function", "expects an EvaluateResult"),
     ],
     INSPECT: [
-        ("letters", [1, 0, 0, 1], "read as Inspect: it takes state and target", None),
-        ("partial", [0.5, 0.5, 0, 0.5], "", None),
-        ("truth", [0, 0, 0, 1], "", None),
-        ("column", [0.5] * 4, "", None),
-        ("text", [0.25] * 4, "", None),
-        ("yes", [1] * 4, "", None),
-        ("unscored", NONE, "", "returned None"),  # not judged, and no error
-        ("none", [None, None, -1, None], "", None),
-        ("turns", [6] * 4, "", None),
-        ("maybe", NONE, "", "its value is 'maybe', neither a number nor C, I, P, N, yes, no"),
-        ("several", [1.5] * 4, "", None),  # a component each
-        ("Waits", [0.5] * 4, "read as Inspect", None),
-        ("plain", [1] * 4, "read as Inspect", None),
+        ("letters", [1, 0, 0, 1], SCORER, None),
+        ("partial", [0.5, 0.5, 0, 0.5], SCORER, None),
+        ("truth", [0, 0, 0, 1], SCORER, None),
+        ("column", [0.5] * 4, SCORER, None),
+        ("text", [0.25] * 4, SCORER, None),
+        ("yes", [1] * 4, SCORER, None),
+        ("unscored", NONE, SCORER, "returned None"),  # not judged, and no error
+        ("none", [None, None, -1, None], SCORER, None),
+        ("turns", [6] * 4, SCORER, None),
+        ("maybe", NONE, SCORER, "its value is 'maybe', neither a number nor C, I, P, N, yes, no"),
+        ("several", [1.5] * 4, SCORER, None),  # a component each
+        ("Waits", [0.5] * 4, SCORER, None),
+        ("plain", [1] * 4, SCORER, None),
     ],
     MS_SWIFT: [
         ("Right", [1.5, -0.5, -0.5, 1.5], SWIFT, None),
