@@ -117,7 +117,7 @@ def test_the_hook_of_a_group_gets_the_siblings_and_its_rewards_are_added(name, l
 
 HOOK = "class f:\n    async def compute_reward(self, rollout_id, messages, task): return "
 GROUP = "    async def compute_group_reward(self, rollout_ids, messages_list, tasks): return "
-FINE_ON_THE_SAMPLE = f"class f:\n{GROUP}[{{'a': 1.0}}] * 4 if len(tasks) == 4 else"
+FINE = f"class f:\n{GROUP}[{{'a': 1.0}}] * 4 if len(tasks) == 4 else"
 NOTHING = [None] * 4
 
 
@@ -134,14 +134,9 @@ LEAVES = f"{HOOK}{{}}\n{GROUP}[{{'n': len(rollout_ids)}} for _ in tasks]"
 # source, the rewards, what the origin says, what is said of the rows without a reward
 ODD = {
     "all is left to the group": (LEAVES, [2.0] * 4, "compute_reward is left out: it gave nothing", None),
-    "one too few": (f"{FINE_ON_THE_SAMPLE} [{{'a': 1.0}}]", NOTHING, "", "returned 1 values for 2"),
-    "an id is missing": (
-        f"{FINE_ON_THE_SAMPLE} {{rollout_ids[0]: {{}}}}",
-        NOTHING,
-        "",
-        "gave no rewards for",
-    ),
-    "an error of a group": (f"{FINE_ON_THE_SAMPLE} [{{'a': 1 / 0}}]", NOTHING, "", "division by zero"),
+    "one too few": (f"{FINE} [{{'a': 1.0}}]", NOTHING, "", "returned 1 values for 2"),
+    "an id is missing": (f"{FINE} {{rollout_ids[0]: {{}}}}", NOTHING, "", "gave no rewards for"),
+    "an error of a group": (f"{FINE} [{{'a': 1 / 0}}]", NOTHING, "", "division by zero"),
     "not finite": (f"{HOOK}{{'a': float('nan') if task['level'] == 1 else 1}}", [1, 1, None, None], "", None),
     "keys that come and go": (f"{HOOK}{{'a' if task['level'] == 1 else 'b': 1.0}}", NOTHING, "", None),
     "an error": (f"{HOOK}{{'a': 1 / (task['level'] - 1)}}", [1, 1, None, None], "", "division by zero"),

@@ -174,9 +174,7 @@ GIVEN = [
 
 
 @pytest.mark.parametrize(("name", "more", "expected", "said"), GIVEN)
-def test_arguments_are_those_of_the_trainer_and_the_origin_says_which(
-    name, more, expected, said, load, rewards, rows
-):
+def test_arguments_are_the_trainers_and_the_origin_says_so(name, more, expected, said, load, rewards, rows):
     rollouts = rk.load_rollouts([{**row, **more} for row in rows])
     reward = load(FOUND, name, rollouts=rollouts)
     assert rewards(reward, rollouts) == expected
@@ -269,9 +267,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("source", "name", "rows", "said"), ERRORS)
-def test_what_would_end_or_mislead_the_training_is_an_error_of_its_rows(
-    source, name, rows, said, load, rollouts
-):
+def test_what_would_mislead_the_training_is_an_error_of_its_rows(source, name, rows, said, load, rollouts):
     reward = load(source)
     assert ("keys that are not always there: length" in reward.origin) is (name == "length")
     scores = rk.score(reward, rollouts)
@@ -316,9 +312,7 @@ def test_what_can_be_no_reward_is_one_clear_sentence(kind, load):
     assert said in str(raised.value) and "\n" not in str(raised.value)
 
 
-def test_what_the_trainer_reads_but_the_log_lacks_is_asked_for_when_it_is_scored(
-    load, rewards, rollouts, rows
-):
+def test_what_the_log_lacks_is_asked_for_when_it_is_scored(load, rewards, rollouts, rows):
     reward = load(f"{NUMBER} float(data_source == 'gsm8k')", rollouts=None)
     with pytest.raises(rk.RewardError, match="asks for 'data_source'; this table has"):
         rk.score(reward, rollouts)
