@@ -47,7 +47,7 @@ from rewardkit.scoring.scores import Scores, load_scores
 from rewardkit.starting.start import Started, start
 from rewardkit.targets.export import Exported, export
 from rewardkit.targets.load import load_reward
-from rewardkit.targets.registry import get_reward_function, register_reward_function
+from rewardkit.targets.tunix import get_reward_function, register_reward_function
 
 __all__ = [
     "Cancelled",

@@ -44,6 +44,10 @@ def siblings(completion):
     return [1.0] * len(completion)
 
 
+def priced(completion, prompt):
+    return 1.0
+
+
 @pytest.mark.parametrize("target", WRITTEN)
 def test_a_file_says_what_it_is_how_it_is_used_and_what_is_lost(target, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)  # no bytecode is left beside it, either
@@ -191,6 +195,7 @@ REFUSED = {
     "no Python file": (dict(to="trl", path="mine.txt"), "is not the name of a Python module"),
     "infinite missing": (dict(to="verl", missing=float("nan")), "is not a finite number"),
     "separate for verl": (dict(to="verl", separate=True), "takes one reward, without weights"),
+    "a column": (dict(to="easyr1", reward=one_of(priced)), "for EasyR1: it needs 'prompt', and EasyR1"),
     "siblings": (dict(to="verl", reward=one_of(siblings, group=True)), "'u' needs the siblings of a group"),
     "lambda": (dict(to="verl", reward=one_of(lambda completion: 1.0)), "no name to write"),
 }
@@ -299,6 +304,12 @@ def test_a_component_may_be_called_as_the_reward_in_the_file(tmp_path):
 
 def half(completion):
     return 0.5
+
+
+def test_a_name_that_ends_with_reward_is_not_cut_off_by_the_registry_of_atropos(tmp_path):
+    reward = rk.Reward("my_reward", components=[rk.Component("half", half)])
+    text = export(reward, to="atropos", path=tmp_path / "a.py").path.read_text()
+    assert "class MyReward(RewardFunction)" in text and "name='my_reward_'" in text
 
 
 def test_a_proof_without_the_trainer_says_what_to_install(tmp_path):

@@ -90,7 +90,7 @@ def test_modules_and_the_gallery_have_names_too():
     [
         ("{file}:rewrad", ["my_reward.py has no 'rewrad'", "did you mean 'reward'?"]),
         ("{file}:zzz", ["my_reward.py has no 'zzz'", "'paid'", "'reward'", "'made'"]),
-        ("{file}:number", ["is 3, not a reward"]),
+        ("{file}:number", ["number is not a reward: it is 3"]),
         ("{file}:Thing", ["not a reward"]),
         ("{file}:makes_nothing", ["returned 7, not a Reward"]),
         ("{file}:raises", [f"my_reward.py:{INSIDE}: KeyError: 'inside'"]),

@@ -50,7 +50,7 @@ def off_by(share, *, more=()):
     def call(path, written, rows):
         rewards = [2 * len(row["completion"]) / 3 for row in rows]
         rewards[-1] *= 1 + share
-        return Called("a trainer", rewards, dict(more))
+        return Called("a trainer", {"reward": rewards, **dict(more)})
 
     return call
 
@@ -76,7 +76,9 @@ def test_a_component_that_only_the_trainer_shows_is_a_difference(tmp_path):
 
 
 def test_where_no_rollout_has_a_reward_nothing_is_proved(tmp_path):
-    proof = proof_of(lambda path, written, rows: Called("a trainer", [0.0] * 3), tmp_path, reward_of(nothing))
+    proof = proof_of(
+        lambda path, written, rows: Called("a trainer", {"reward": [0.0] * 3}), tmp_path, reward_of(nothing)
+    )
     assert (proof.differ, proof.judged) == (0, 0) and not proof.equal
     assert "NOTHING PROVED" in proof.lines()[0]
 
@@ -121,7 +123,7 @@ def batch_caller(path, written, rows):
     for name in written.functions:
         given = getattr(loaded(path), name)(**batch)
         found[name] = [np.nan if value is None else value for value in given]
-    return Called("a trainer", found[name]) if written.whole else Called("a trainer", [], found)
+    return Called("a trainer", {"reward": found[name]} if written.whole else found)
 
 
 def trl_function(tmp_path, name, **options):
@@ -213,7 +215,8 @@ def test_a_function_of_another_trainer_is_not_called_as_found(tmp_path):
     def as_texts(path, written, rows):
         texts = {f"{name}s": [row[name] for row in rows] for name in ("prompt", "completion")}
         truths = [row["ground_truth"] for row in rows]
-        return Called("a trainer", getattr(loaded(path), written.functions[0])(**texts, ground_truth=truths))
+        found = getattr(loaded(path), written.functions[0])(**texts, ground_truth=truths)
+        return Called("a trainer", {"reward": found})
 
     made = export(trl_function(tmp_path, "verl"), to="trl", path=tmp_path / "b.py")
     proof = prove_with(replace(trl.TARGET, call=as_texts), made.path, *made.plan, ROLLOUTS)

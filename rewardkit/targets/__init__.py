@@ -19,14 +19,15 @@ from rewardkit.targets import (
     trl,
     tunix,
     verifiers,
+    verifiers_rubrics,
     verl,
 )
 from rewardkit.targets.target import Target
 
 __all__ = ["TARGETS", "named"]
 
-_FIRST = (trl, verl, siirl, tunix, openrlhf, benchmax, verifiers, ms_swift, easyr1, atropos)
-_MODULES = (*_FIRST, inspect_ai, skyrl_gym, eval_protocol, openai_grader, plain)
+_FIRST = (trl, verl, siirl, tunix, openrlhf, benchmax, verifiers, verifiers_rubrics, ms_swift, easyr1)
+_MODULES = (*_FIRST, atropos, inspect_ai, skyrl_gym, eval_protocol, openai_grader, plain)
 TARGETS: tuple[Target, ...] = tuple(module.TARGET for module in _MODULES)
 """In the order in which a function that fits several alike is taken for one."""
 

@@ -19,15 +19,14 @@ from rewardkit.rollouts.columns import ALIASES
 __all__ = [
     "SAMPLE",
     "Adapter",
+    "Arguments",
     "Key",
     "LacksColumn",
     "Row",
     "alike",
-    "asked_of",
     "column_of",
     "columns_asked",
     "fill",
-    "is_atropos",
     "named",
     "plain",
     "required",
@@ -39,6 +38,9 @@ __all__ = [
 
 Row = Mapping[str, Any]
 """One rollout: column -> value, under canonical names."""
+
+Arguments = tuple[Sequence[Any], Mapping[str, Any]]
+"""What a function is called with: by position, and by keyword."""
 
 CANONICAL = {alias: canonical for canonical, aliases in ALIASES.items() for alias in aliases}
 CANONICAL |= dict.fromkeys(
@@ -73,20 +75,15 @@ SAMPLE: tuple[Row, ...] = tuple(
 class Adapter(Made):
     """Base of the callables that hold a trainer's function and call it with what its parameters mean there.
 
-    A subclass says in `arguments` how a row (a list of rows where `batch`) is handed over and in `result`
-    what comes back. `needs` are the columns without which it cannot be called. `siblings`: the list is a
-    whole group.
+    A subclass says in `arguments` how a row is handed over and in `result` what comes back. `needs` are the
+    columns without which it cannot be called; `method` is what is called of an object. Where it is called for
+    several rows `together` it gets a list of them: "batch", which may be one, or "group", all siblings.
     """
 
     function: Any
     needs: tuple[str, ...] = field(default=(), kw_only=True)
-    batch: ClassVar[bool] = False
-    siblings: ClassVar[bool] = False
-
-    @property
-    def together(self) -> str:
-        """How it is called as a field: "batch" with rows that may be one, "group" with all siblings."""
-        return "group" if self.siblings else "batch" if self.batch else ""
+    method: str = field(default="", kw_only=True)
+    together: ClassVar[str] = ""
 
     @property
     def factory(self) -> str:
@@ -95,8 +92,8 @@ class Adapter(Made):
 
     @property
     def called(self) -> Any:
-        """What is called: the function itself, if a subclass does not say otherwise (say a method)."""
-        return self.function
+        """What is called: the function itself, or a method of it, if a subclass does not say otherwise."""
+        return getattr(self.function, self.method) if self.method else self.function
 
     @property
     def is_async(self) -> bool:
@@ -117,7 +114,7 @@ class Adapter(Made):
     async def _later(self, answer: Any, rollout: Any) -> Any:
         return self.result(await answer, rollout)
 
-    def arguments(self, rollout: Any) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Any) -> Arguments:
         """Positional and keyword arguments for a row (for a list of rows)."""
         raise NotImplementedError
 
@@ -170,21 +167,18 @@ class Key(Made):
 
     def __call__(self, result: Any) -> Any:
         """The number under the key."""
-        if self.judged and isinstance(result, Mapping) and result.get(self.judged) == 0:
-            return None
-        found = self._found(result)
+        found = result
+        if isinstance(result, Mapping):
+            if self.judged and result.get(self.judged) == 0:
+                return None
+            if self.key not in result:
+                raise ValueError(f"it returned the keys {list(result)}, without {self.key!r}")
+            found = result[self.key]
+        elif not (self.main or result is None):
+            raise ValueError(f"it returned {preview(result)}, not a dict with {self.key!r}")
         if found is None and self.none:
             raise TypeError(f"returned None of type NoneType; {self.none}")
         return found
-
-    def _found(self, result: Any) -> Any:
-        if isinstance(result, Mapping):
-            if self.key in result:
-                return result[self.key]
-            raise ValueError(f"it returned the keys {list(result)}, without {self.key!r}")
-        if self.main or result is None:
-            return result
-        raise ValueError(f"it returned {preview(result)}, not a dict with {self.key!r}")
 
 
 def column_of(parameter: str, rows: Sequence[Row] = ()) -> str:
@@ -229,13 +223,13 @@ def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
     `own` are the trainer's. Each other parameter takes the column that `source_of` says; ``**kwargs`` gets
     all columns, and the prompt and the truth also under the names that functions look for.
     """
-    filled = asked_of(function, own)
-    asked = with_names(function)
+    asked, everything = with_names(function), takes_all(function)
+    filled = {name: value for name, value in own.items() if everything or name in asked}
     for name, p in asked.items():
         source = None if name in own else source_of(p, row)
         if source is not None:
             filled[name] = row[source]
-    if takes_all(function):
+    if everything:
         others = {name: row[CANONICAL[name]] for name in FAMILIAR if CANONICAL[name] in row} | dict(row)
         filled |= {name: value for name, value in others.items() if name not in asked and name not in own}
     return filled
@@ -244,12 +238,6 @@ def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
 def takes_all(function: Any) -> bool:
     """Whether it has ``**kwargs``."""
     return any(p.kind is p.VAR_KEYWORD for p in parameters(function).values())
-
-
-def asked_of(function: Any, own: Mapping[str, Any]) -> dict[str, Any]:
-    """What a function asks for of the trainer's `own` by name; all of it for ``**kwargs``."""
-    asked, everything = parameters(function), takes_all(function)
-    return {name: value for name, value in own.items() if everything or name in asked}
 
 
 def with_names(function: Any) -> dict[str, inspect.Parameter]:
@@ -290,12 +278,6 @@ def truths_taken(function: Any, rows: Sequence[Row]) -> list[str]:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name)), args=[ast.Constant(value=key), *_]):
                 found += [key] if name in kwargs and any(key in row for row in rows) else []
     return [key for key in dict.fromkeys(found) if key in ALIASES["ground_truth"]]
-
-
-def is_atropos(value: Any) -> bool:
-    """Whether it is one of Atropos' reward functions, whose call makes 0 of an error: `compute` is read."""
-    kind = value if isinstance(value, type) else type(value)
-    return any(base.__name__ == "RewardFunction" for base in kind.__mro__)
 
 
 def columns_asked(function: Any, own: Collection[str], rows: Sequence[Row]) -> dict[str, str]:

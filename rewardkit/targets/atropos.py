@@ -8,40 +8,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Row, fill, is_atropos, required
-from rewardkit.targets.calling import installed, loaded
+from rewardkit.targets.adapter import Adapter, Arguments, Row, fill, required
+from rewardkit.targets.calling import grouped, installed, loaded, made
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.making import made
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import batch_columns
 
-__all__ = ["TARGET", "Compute", "Function", "functions"]
+__all__ = ["TARGET", "Compute", "Function", "functions", "is_atropos"]
 
 FORM = "class R(RewardFunction): compute(self, completions, **kwargs) -> list[float]"
-EACH = ("completion", "rollout_id")  # columns that differ between the completions of a prompt
 
 
-@dataclass(frozen=True, repr=False)
+def _handed(rows: Sequence[Row]) -> tuple[list[Any], dict[str, Any]]:
+    """The completions of a prompt as messages; its columns, without those that differ between them."""
+    turns = [[{"role": "assistant", "content": row.get("completion")}] for row in rows]
+    item = {name: rows[0][name] for name in rows[0] if name not in ("completion", "rollout_id")}
+    return turns, deepcopy(item)
+
+
 class Function(Adapter):
-    """An object whose `compute` gets the completions of a prompt, each a list of messages, and columns."""
+    """An object whose `compute` gets the completions of a prompt, each a list of messages, and columns.
 
-    batch: ClassVar[bool] = True
+    That is what its class defines: the wrapper around it makes 0 of an error.
+    """
 
-    @property
-    def called(self) -> Any:
-        """What its class defines: the wrapper around it makes 0 of an error."""
-        return self.function.compute
+    together = "batch"
 
-    def arguments(self, rollout: Sequence[Row]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Sequence[Row]) -> Arguments:
         """A list of completions; the columns of the prompt that it asks for, and all of them as `item`."""
-        turns = [[{"role": "assistant", "content": row.get("completion")}] for row in rollout]
-        item = {name: deepcopy(value) for name, value in rollout[0].items() if name not in EACH}
+        turns, item = _handed(rollout)
         return (), fill(self.called, item, {"completions": turns, "item": item, "config": None})
+
+
+def is_atropos(value: Any) -> bool:
+    """Whether it is one of Atropos' reward functions, whose call makes 0 of an error: `compute` is read."""
+    kind = value if isinstance(value, type) else type(value)
+    return any(base.__name__ == "RewardFunction" for base in kind.__mro__)
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
@@ -53,11 +59,10 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     needs = required(value.compute, ("completions", "item", "config"), rows)
     mapping = {"completions": "completion", **{name: name for name in needs}}
     reason = f"its compute takes completions; weight {weight:g}"
-    sure = is_atropos(value)
-    return [Reading("atropos", FORM, reason, Function(value, needs=needs), mapping, weight=weight, sure=sure)]
+    adapter = Function(value, method="compute", needs=needs)
+    return [Reading(reason, adapter, mapping, weight=weight, sure=is_atropos(value))]
 
 
-@dataclass(frozen=True, repr=False)
 class Compute(RewardHolder):
     """The reward of the completions of one prompt, as numbers."""
 
@@ -69,7 +74,7 @@ class Compute(RewardHolder):
         return self.numbers({"prompt_id": [0] * len(completions), **told}, len(completions))
 
 
-functions = Compute.holding
+functions = Compute
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
@@ -79,19 +84,14 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
 
     kind = getattr(loaded(path), written.functions[0])
     reward = registry.create(next(name for name in registry.list_registered() if registry.get(name) is kind))
-    groups: dict[str, list[int]] = {}
-    for at, row in enumerate(rows):
-        groups.setdefault(repr({**row, **dict.fromkeys(EACH)}), []).append(at)
     found = [0.0] * len(rows)
-    for places in groups.values():
-        item = {name: value for name, value in rows[places[0]].items() if name not in EACH}
-        texts = [[{"role": "assistant", "content": rows[at]["completion"]}] for at in places]
+    for places in grouped(repr(_handed([row])[1]) for row in rows):
+        turns, item = _handed([rows[at] for at in places])
         truth = item.get("ground_truth")
-        for at, value in zip(
-            places, reward(texts, solution=truth, ground_truth=truth, item=item), strict=True
-        ):
+        given = reward(turns, solution=truth, ground_truth=truth, item=item)
+        for at, value in zip(places, given, strict=True):
             found[at] = value
-    return Called(f"RewardFunction of {version}, made by its registry", found)
+    return Called(f"RewardFunction of {version}, made by its registry", {"reward": found})
 
 
 ALSO = (

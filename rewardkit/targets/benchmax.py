@@ -6,24 +6,26 @@ Sources: `BaseEnv` of benchmax 0.2.5 (Python 3.12) and of its 0.1 development ve
 
 from __future__ import annotations
 
-import functools
+import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Row, column_of, fill, named, plain, required
-from rewardkit.targets.benchmax_calling import GENERATED, call, documented, id_of, rollout_of, task_of
+from rewardkit.rollouts.columns import ALIASES
+from rewardkit.targets.adapter import Adapter, Arguments, Row, alike, column_of, fill, named, plain, required
+from rewardkit.targets.calling import awaited, grouped, installed, loaded, made
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.making import made
-from rewardkit.targets.target import Abilities, Reading, Target
+from rewardkit.targets.target import Abilities, Called, Part, Reading, Target, Written
 from rewardkit.targets.turns import from_messages, transcript
 
-__all__ = ["TARGET", "Group", "Hook", "One", "Rewards", "documented", "functions", "task_of"]
+__all__ = ["TARGET", "Group", "One", "Rewards", "functions", "rewards_of", "task_of"]
 
 FORM = "an environment with async compute_reward(self, rollout_id, messages, task) -> dict[str, float]"
-
 VERSIONS = {"completion": "0.1 to dev22", "messages": "0.1.2.dev36", "rollout": "0.2"}
 """What a hook takes -> the versions in which it does."""
 ORDER = {
@@ -32,135 +34,84 @@ ORDER = {
     "rollout": ("rollout",),
 }
 """What a hook gets by position, by what it takes."""
-ONE = ("compute_reward",)
 GROUP = ("compute_group_reward", "compute_group_rewards")
-FROM = {
-    "rollout_id": "rollout_id",
-    "completion": "completion",
-    "ground_truth": "ground_truth",
-    "messages": "prompt and completion",
-    "task": "the row",
-    "example_args": "the row",
-    "termination_reason": "the row",
-    "rollout": "prompt, completion and the row",
-}
+FROM = {"rollout_id": "rollout_id", "completion": "completion", "ground_truth": "ground_truth"}
+FROM |= {"messages": "prompt and completion", "rollout": "prompt, completion and the row"}
+FROM |= dict.fromkeys(("task", "example_args", "termination_reason"), "the row")
 """What a hook takes -> what it is made of."""
-LISTS = {f"{name}s": name for name in FROM} | {
-    "messages_list": "messages",
-    "example_args_list": "example_args",
-}
+LISTS = {f"{name}s": name for name in FROM}
+LISTS |= {f"{name}_list": name for name in ("messages", "example_args")}
 """What a group's hook takes a list of."""
-
-UNWEIGHTED = "each of its rewards has weight 1 here, as the weights are in the training configuration"
-
-
-@dataclass(frozen=True)
-class Hook:
-    """One of the methods of an environment (a class, or an object of it) that give rewards."""
-
-    environment: Any
-    method: str
-
-    @property
-    def __name__(self) -> str:
-        return self.method
+GENERATED = {*ALIASES["completion"], *ALIASES["messages"], *ALIASES["rollout_id"]}
 
 
-def parts(value: Any) -> list[Hook]:
+def parts(value: Any) -> list[Part]:
     """The hooks that a class, or an object of it, has for itself and not from benchmax's base class."""
     kind = value if isinstance(value, type) else type(value)
-    found = []
-    for name in (*ONE, *GROUP):
-        owner = next((base for base in kind.__mro__ if name in vars(base)), None)
-        if owner is not None and owner.__name__ not in ("BaseEnv", "Environment"):
-            found.append(Hook(value, name))
-    return found
+    owners = {
+        name: next((base.__name__ for base in kind.__mro__ if name in vars(base)), "BaseEnv")
+        for name in ("compute_reward", *GROUP)
+    }
+    return [Part(value, name) for name, owner in owners.items() if owner not in ("BaseEnv", "Environment")]
 
 
-@functools.lru_cache(maxsize=8)
-def _made(kind: type) -> Any:
-    """An object of an environment's class, made once; what is abstract in it is not called for rewards."""
-    absent = dict.fromkeys(getattr(kind, "__abstractmethods__", ()))
-    return made(type(kind.__name__, (kind,), {**absent, "__module__": kind.__module__}) if absent else kind)
-
-
-def takes(method: Callable[..., Any]) -> str:
+def form_of(method: Callable[..., Any]) -> str:
     """What a hook takes of a completion: "completion", "messages" or a "rollout"."""
-    asked = parameters(method)
-    if {"completion", "completions"} & set(asked):
+    asked = parameters(method).keys()
+    if asked & {"completion", "completions"}:
         return "completion"
-    return "messages" if {"messages", "messages_list"} & set(asked) or len(named(method)) > 1 else "rollout"
+    return "messages" if asked & {"messages", "messages_list"} or len(named(method)) > 1 else "rollout"
 
 
 @dataclass(frozen=True, repr=False)
 class One(Adapter):
     """The hook for one completion, a text or (`conversational`) the turns that were generated."""
 
-    method: str = field(default="compute_reward", kw_only=True)
     conversational: bool = field(default=False, kw_only=True)
 
     @property
     def called(self) -> Any:
         """The method of the environment, of an object made of it where it is a class."""
-        owner = _made(self.function) if isinstance(self.function, type) else self.function
+        owner = made(self.function) if isinstance(self.function, type) else self.function
         return getattr(owner, self.method)
 
-    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """A rollout, or what the hook names of one."""
-        method = self.called
-        if takes(method) == "rollout":
-            return (rollout_of(rollout),), {}
-        return _by_name(method, ORDER[takes(method)], self.own(rollout), rollout)
+    @property
+    def takes(self) -> dict[str, str]:
+        """What the hook's parameters get: by their names, else the documented ones by position."""
+        names = LISTS if self.together else dict(zip(FROM, FROM, strict=True))
+        known = {name: names[name] for name in parameters(self.called) if name in names}
+        return dict(zip(named(self.called), ORDER[form_of(self.called)], strict=False)) | known
 
-    def own(self, rollout: Row) -> dict[str, Any]:
+    def arguments(self, rollout: Row) -> Arguments:
+        """What the hook takes of a completion."""
+        own = self.own(rollout)
+        return (), fill(self.called, rollout, {name: own[one] for name, one in self.takes.items()})
+
+    def own(self, row: Row, at: int = 0) -> dict[str, Any]:
         """What benchmax hands over of a completion, by name."""
-        turns = transcript(rollout)
-        said = turns[len(turns) - 1 :] if self.conversational else rollout.get("completion")
-        return {
-            "rollout_id": str(rollout.get("rollout_id", "sample")),
-            "completion": said,
-            "ground_truth": rollout.get("ground_truth"),
-            "messages": turns,
-            "task": task_of(rollout),
-            "example_args": task_of(rollout),
-            "termination_reason": rollout.get("termination_reason") or "finished",
-        }
+        told = told_of(row, at)
+        said = told["messages"][-1:] if self.conversational else row.get("completion")
+        other = {"completion": said, "ground_truth": row.get("ground_truth"), "task": told["example_args"]}
+        whole = {"rollout": rollout_of(told)} if "rollout" in self.takes.values() else {}
+        return {**told, **other, **whole}
 
 
-def _by_name(
-    method: Callable[..., Any], order: Sequence[str], own: Mapping[str, Any], row: Row
-) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """What a hook takes by name; the documented ones by position where it calls them something else."""
-    first = named(method)[: len(order)]
-    filled = fill(method, row, own)
-    if own.keys() >= set(first):
-        return (), filled
-    return [own[name] for name in order[: len(first)]], {n: v for n, v in filled.items() if n not in first}
-
-
-@dataclass(frozen=True, repr=False)
 class Group(One):
     """The hook for the siblings of a group."""
 
-    siblings = True
+    together = "group"
 
-    def arguments(self, rollout: Any) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Rollouts, or lists of what the hook names of them."""
-        method = self.called
-        if takes(method) == "rollout":
-            return ([rollout_of(row, at) for at, row in enumerate(rollout)],), {}
-        rows = [super(Group, self).own(row) for row in rollout]
-        own = {many: [row[one] for row in rows] for many, one in LISTS.items() if one != "rollout"}
-        many = {one: name for name, one in LISTS.items()}
-        return _by_name(method, [many[name] for name in ORDER[takes(method)]], own, {})
+    def arguments(self, rollout: Any) -> Arguments:
+        """Lists of what the hook takes of the completions."""
+        rows = [self.own(row, at) for at, row in enumerate(rollout)]
+        lists = {name: [row[one] for row in rows] for name, one in self.takes.items()}
+        return (), fill(self.called, {}, lists)
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """A dict for each row, in their order. ValueError: one has none."""
-        if answer is None:
-            return [None] * len(rollout)
         if not isinstance(answer, Mapping):
-            return plain(list(answer))
-        ids = [id_of(row, at) for at, row in enumerate(rollout)]
+            return [None] * len(rollout) if answer is None else plain(list(answer))
+        ids = [told_of(row, at)["rollout_id"] for at, row in enumerate(rollout)]
         if missing := [name for name in ids if name not in answer]:
             raise ValueError(f"it gave no rewards for the rollouts {missing} of its group")
         return [plain(answer[name]) for name in ids]
@@ -168,26 +119,24 @@ class Group(One):
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """Those of a hook: a completion may be handed over as text, or as messages."""
-    if not isinstance(value, Hook):
+    if not isinstance(value, Part):
         return []
-    kind = Group if value.method in GROUP else One
-    method = kind(value.environment, method=value.method).called
-    form, asked = takes(method), named(method)
-    leading = dict(zip(asked, ORDER[form], strict=False))  # these may be called something else
-    known = {name: LISTS.get(name, name) for name in parameters(method) if LISTS.get(name, name) in FROM}
-    others = required(method, {*known, *leading}, rows)
-    truth = ["ground_truth"] if {"ground_truth", "ground_truths"} & set(asked) else []
-    mapping = {name: FROM[one] for name, one in (leading | known).items()}
-    mapping |= {name: column_of(name, rows) for name in others}
-    texts = kind(value.environment, method=value.method, needs=tuple(dict.fromkeys([*others, *truth])))
+    hook = (Group if value.name in GROUP else One)(value.owner, method=value.name)
+    form, takes = form_of(hook.called), hook.takes
+    needs = required(hook.called, takes, rows)
+    truth = ("ground_truth",) if {"ground_truth", "ground_truths"} & {*named(hook.called)} else ()
+    columns = {name: column_of(name, rows) for name in needs}
+    mapping = {name: FROM[one] for name, one in takes.items()} | columns
+    texts = replace(hook, needs=tuple(dict.fromkeys((*needs, *truth))))
     ways = {"": texts}
     if form == "completion":
         ways = {"texts": texts, "messages": replace(texts, conversational=True)}
     what = "messages" if form == "messages" else f"a {form}"
-    reason = f"its {value.method} takes {what}, as in {VERSIONS[form]}; {UNWEIGHTED}"
-    return [
-        Reading("benchmax", FORM, reason, way, mapping, sure=True, way=name) for name, way in ways.items()
-    ]
+    reason = f"its {value.name} takes {what}, as in {VERSIONS[form]}; {UNWEIGHTED}"
+    return [Reading(reason, way, mapping, sure=True, way=name) for name, way in ways.items()]
+
+
+UNWEIGHTED = "each of its rewards has weight 1 here, as the weights are in the training configuration"
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,15 +156,61 @@ class Rewards(RewardHolder):
 
     def of_rollouts(self, rollouts: Sequence[Any]) -> dict[str, dict[str, float]]:
         """Of 0.2's rollouts, by their ids."""
-        found = self.of_messages(
-            [rollout.messages for rollout in rollouts], [rollout.example_args for rollout in rollouts]
-        )
+        found = self.of_messages([one.messages for one in rollouts], [one.example_args for one in rollouts])
         return {rollout.rollout_id: one for rollout, one in zip(rollouts, found, strict=True)}
 
 
-def functions(reward: Reward, *, separate: bool = False, **options: Any) -> Rewards:
-    """The reward with `of_messages` and `of_rollouts`, to call in a hook of an environment of one's own."""
-    return Rewards.holding(reward, separate=separate, **options)
+functions = Rewards
+
+# --- benchmax's side: a row as it has it, and its own scoring of rows that were sampled before
+
+
+def task_of(row: Row) -> dict[str, Any]:
+    """The example that a completion answers: the row without what was generated, under all usual names."""
+    left = deepcopy({name: value for name, value in row.items() if name not in GENERATED})
+    return {name: value for name, value in alike(left).items() if name not in GENERATED}
+
+
+def told_of(row: Row, at: int = 0) -> dict[str, Any]:
+    """What benchmax tells of a rollout; by its place where the row has no id."""
+    reason, name = row.get("termination_reason") or "finished", str(row.get("rollout_id", f"sample-{at}"))
+    told = {"rollout_id": name, "messages": transcript(row), "example_args": task_of(row), "split": "train"}
+    return {**told, "termination_reason": reason, "rewards": None, "error": None}
+
+
+def rollout_of(told: Mapping[str, Any]) -> Any:
+    """The same as 0.2's BaseRollout; as what looks like one where benchmax is not loaded."""
+    return getattr(sys.modules.get("benchmax.envs.base"), "BaseRollout", SimpleNamespace)(**told)
+
+
+def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+    """What benchmax 0.2's `run_group` makes of the file."""
+    version = installed("benchmax", "benchmax", "openai")
+    found = awaited(rewards_of(loaded(path).RolloutReward, rows))
+    names = ["reward"] if written.whole else list(dict.fromkeys(name for one in found for name in one))
+    values = {name: [one.get(name, math.nan) for one in found] for name in names}
+    return Called(f"Environment.run_group of {version}, with the logged turns in place of a model", values)
+
+
+async def rewards_of(mixin: type, rows: Sequence[Row]) -> list[Mapping[str, float]]:
+    """The rewards that benchmax gives to the groups of an environment whose rollouts are those of the log."""
+    from benchmax.auth import StaticBearerAuth
+    from benchmax.envs import BaseEnv, Example, RolloutRequest
+
+    async def replayed(environment: Any, request: Any) -> Any:
+        told = {**told_of(rows[int(request.rollout_id)]), "rollout_id": request.rollout_id}
+        return rollout_of({**told, "rewards": await environment.compute_reward(rollout_of(told))})
+
+    methods = {"create_dataset": None, "run_rollout": replayed}
+    environment = type("Environment", (mixin, BaseEnv), methods)()
+    found: list[Mapping[str, float]] = [{} for _ in rows]
+    keys = [repr([row.get("prompt_id", row.get("prompt")), row.get("data_source")]) for row in rows]
+    for places in grouped(keys):
+        shared = Example(id="-", payload={}), "-", "http://-", StaticBearerAuth("-")
+        group = [RolloutRequest(str(at), *shared) for at in places]
+        for name, outcome in (await environment.run_group(group)).items():
+            found[int(name)] = outcome.rewards
+    return found
 
 
 ALSO = ("the weights of rewards are in the training configuration of benchmax, not in the file",)

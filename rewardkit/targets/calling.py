@@ -1,22 +1,45 @@
-"""What the callers of the proof share: a file as a trainer loads it, and whether the trainer is installed."""
+"""Others' code: a user's class made as a trainer makes it; for the proof a trainer that is installed here."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import importlib.util
+import inspect
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rewardkit.errors import RewardError
-from rewardkit.rewards.signature import is_async
+from rewardkit.errors import CAUGHT, RewardError
+from rewardkit.rewards.load import failed
 
-__all__ = ["awaited", "each", "installed", "loaded"]
+__all__ = ["awaited", "grouped", "installed", "loaded", "made"]
+
+
+@lru_cache(maxsize=8)  # so that all who look at a class speak of one object
+def made(kind: type) -> Any:
+    """An object of the class, the same each time; RewardError with file and line where its making fails.
+
+    >>> class Weighed:
+    ...     def __init__(self, weight): ...
+    >>> made(Weighed)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    rewardkit.errors.RewardError: Weighed() failed at ...: TypeError: ...; give an object of it, made with ...
+    """
+    try:
+        return kind()
+    except CAUGHT as error:
+        place = str(getattr(inspect.getmodule(kind), "__file__", None) or kind.__module__)
+        raise RewardError(
+            f"{kind.__name__}() failed at {failed(place, error)}; give an object of it, made with what it "
+            "needs"
+        ) from error
 
 
 def installed(distribution: str, *modules: str) -> str:
@@ -35,18 +58,6 @@ def installed(distribution: str, *modules: str) -> str:
     return f"{distribution} {found}"
 
 
-def each(function: Callable[[Any], Any], rows: Sequence[Any]) -> list[Any]:
-    """What a function gives for each row; awaited in a thread of its own where it has to be."""
-    if not is_async(function):
-        return [function(row) for row in rows]
-
-    async def together() -> list[Any]:
-        return list(await asyncio.gather(*map(function, rows)))
-
-    found: list[Any] = awaited(together())
-    return found
-
-
 def awaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """What a coroutine gives, on a loop in a thread of its own, as a notebook's is running already."""
     with ThreadPoolExecutor(max_workers=1) as pool:
@@ -62,3 +73,15 @@ def loaded(path: Path) -> ModuleType:
     sys.modules[name] = module  # pickling its functions needs to find it there
     spec.loader.exec_module(module)
     return module
+
+
+def grouped(keys: Iterable[str]) -> list[list[int]]:
+    """The places of each key: of the rows that a trainer hands over together.
+
+    >>> grouped(["a", "b", "a"])
+    [[0, 2], [1]]
+    """
+    found: dict[str, list[int]] = {}
+    for at, key in enumerate(keys):
+        found.setdefault(key, []).append(at)
+    return list(found.values())

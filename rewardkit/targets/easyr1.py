@@ -8,26 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from rewardkit.targets.adapter import Adapter, Row, named, plain
+from rewardkit.targets.adapter import Adapter, Arguments, Row, named, plain
 from rewardkit.targets.calling import loaded
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 
-__all__ = ["TARGET", "ComputeScore", "Function", "functions"]
+__all__ = ["TARGET", "ComputeScore", "Function", "Functions", "functions"]
 
 FORM = 'compute_score(reward_inputs) -> [{"overall": float, ...}]'
 LENGTH = "response_length"
 
 
-@dataclass(frozen=True, repr=False)
 class Function(Adapter):
     """A function of a dict with response, its length in tokens and truth."""
 
-    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Row) -> Arguments:
         """The dict of one rollout."""
         return [_input(rollout)], {}
 
@@ -39,22 +37,20 @@ class Function(Adapter):
         return found
 
 
-@dataclass(frozen=True, repr=False)
 class Functions(Function):
     """A function of a list of such dicts: here of a group."""
 
-    batch: ClassVar[bool] = True
+    together = "batch"
 
-    def arguments(self, rollout: Any) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Any) -> Arguments:
         """The dicts of the rollouts."""
         return [[_input(row) for row in rollout]], {}
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """The dicts. ValueError: it is no list of them."""
-        found = plain(answer)
-        if not isinstance(found, list):
-            raise ValueError(f"returned {found!r}; EasyR1 expects a list of dicts with 'overall'")
-        return [super(Functions, self).result(one, rollout) for one in found]
+        if not isinstance(answer, list):
+            raise ValueError(f"returned {answer!r}; EasyR1 expects a list of dicts with 'overall'")
+        return [super(Functions, self).result(one, rollout) for one in answer]
 
 
 def _input(row: Row) -> dict[str, Any]:
@@ -76,24 +72,13 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         return []
     counted = LENGTH if any(LENGTH in row for row in rows) else "the words of completion"
     mapping = {"response": "completion", LENGTH: counted, "ground_truth": "ground_truth"}
-    reason = f"it takes {asked[0]}"
-    likely = KINDS[asked[0]] if not kind else kind if kind in WAYS else "batch"
+    likely, reason = kind if kind in WAYS else KINDS.get(asked[0], "batch"), f"it takes {asked[0]}"
     return [
-        Reading(
-            "easyr1",
-            FORM,
-            reason,
-            way(value, needs=("completion",)),
-            mapping,
-            main="overall",
-            sure=True,
-            way=name,
-        )
-        for name, way in sorted(WAYS.items(), key=lambda item: item[0] != likely)
+        Reading(reason, WAYS[way](value, needs=("completion",)), mapping, main="overall", sure=True, way=way)
+        for way in sorted(WAYS, key=lambda way: way != likely)
     ]
 
 
-@dataclass(frozen=True, repr=False)
 class ComputeScore(RewardHolder):
     """The reward as a function of a list of dicts: finite numbers, always under the same keys."""
 
@@ -104,15 +89,13 @@ class ComputeScore(RewardHolder):
         return [one | {"overall": one.pop("score")} for one in self.dicts(rows)]
 
 
-functions = ComputeScore.holding
+functions = ComputeScore
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What the lines of `compute_reward_batch`, written again here, make of the file."""
-    module = loaded(path)
-    assert module.REWARD_TYPE == "batch"
     caller = "a copy in small of compute_reward_batch (EasyR1 has no wheel)"
-    return Called.of_dicts(caller, module.compute_score([_input(row) for row in rows]), "overall")
+    return Called.of_dicts(caller, loaded(path).compute_score([_input(row) for row in rows]), "overall")
 
 
 ABLE = Abilities(judged=True, waits="together", columns=("completion", "ground_truth", LENGTH))

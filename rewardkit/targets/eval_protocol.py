@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Row, fill, named, required, takes_all
-from rewardkit.targets.calling import each, installed, loaded
+from rewardkit.targets.adapter import Adapter, Arguments, Row, fill, named, required, takes_all
+from rewardkit.targets.calling import awaited, installed, loaded
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import from_messages, transcript
@@ -24,11 +23,10 @@ __all__ = ["TARGET", "Evaluate", "Function", "functions"]
 FORM = "f(messages, ground_truth=None, **kwargs) -> EvaluateResult"
 
 
-@dataclass(frozen=True, repr=False)
 class Function(Adapter):
     """A function of a conversation."""
 
-    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Row) -> Arguments:
         """The conversation, and the columns it asks for."""
         row = {name: value for name, value in deepcopy(dict(rollout)).items() if name != "messages"}
         return (), fill(self.function, row, {"messages": deepcopy(transcript(rollout))})
@@ -38,14 +36,10 @@ class Function(Adapter):
         found = answer.model_dump() if hasattr(answer, "model_dump") else answer
         if not isinstance(found, Mapping) or "score" not in found:
             raise ValueError(f"returned {found!r}; eval-protocol expects an EvaluateResult")
+        found = {**(found.get("metrics") or {}), "score": found}
         return {
-            **{name: _valid(one) for name, one in (found.get("metrics") or {}).items()},
-            "score": _valid(found),
+            name: one["score"] if one.get("is_score_valid", True) else None for name, one in found.items()
         }
-
-
-def _valid(one: Mapping[str, Any]) -> Any:
-    return one["score"] if one.get("is_score_valid", True) else None
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
@@ -55,14 +49,13 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     if isinstance(value, type) or not takes or mode == "batch":
         return []
     needs = required(value, ("messages",), rows)
-    mapping = {"messages": "prompt and completion"}
-    mapping |= {"ground_truth": "ground_truth"} if "ground_truth" in asked else {}
+    mapping = {"messages": "prompt and completion", "ground_truth": "ground_truth"}
+    mapping = {name: column for name, column in mapping.items() if name in asked}
     reason = "it is a @reward_function" if mode else "it takes messages and keywords"
     adapter = Function(value, needs=("completion", *needs))
-    return [Reading("eval-protocol", FORM, reason, adapter, mapping, main="score", sure=mode is not None)]
+    return [Reading(reason, adapter, mapping, main="score", sure=mode is not None)]
 
 
-@dataclass(frozen=True, repr=False)
 class Evaluate(RewardHolder):
     """The reward of a conversation as the fields of an `EvaluateResult`."""
 
@@ -80,15 +73,18 @@ class Evaluate(RewardHolder):
         return {"score": score if judged else self.missing, "is_score_valid": judged, "reason": reason}
 
 
-functions = Evaluate.holding
+functions = Evaluate
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What the file's function gives, behind eval-protocol's own decorator."""
     version = installed("eval-protocol", "eval_protocol")
-    function = getattr(loaded(path), written.functions[0])
-    assert function._reward_function_mode == "pointwise"
-    return Called.of_dicts(f"reward_function of {version}", each(Function(function), rows))
+    function = Function(getattr(loaded(path), written.functions[0]))
+
+    async def run() -> list[dict[str, float]]:
+        return [await one if function.is_async else one for one in map(function, rows)]
+
+    return Called.of_dicts(f"reward_function of {version}", awaited(run()))
 
 
 ABLE = Abilities(missing="None", turns=True)

@@ -42,15 +42,13 @@ class Exported:
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        record: dict[str, Any] = {
+        said = {
             "target": self.target,
             "path": str(self.path),
             "losses": list(self.losses),
             "usage": self.usage,
         }
-        if self.proof is not None:
-            record |= self.proof.record()
-        return record
+        return {**said, **(self.proof.record() if self.proof is not None else {})}
 
     def __repr__(self) -> str:
         lines = [f"written for {self.target}: {self.path}"]

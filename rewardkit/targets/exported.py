@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from keyword import iskeyword
-from typing import Any, Self
+from typing import Any
 
 import cloudpickle
 import numpy as np
@@ -72,11 +72,6 @@ class RewardHolder(Made):
         files = [module for module in list(sys.modules.values()) if MODULE_SOURCE in vars(module)]
         with by_value(files):
             return _made_again, (type(self), cloudpickle.dumps(held))
-
-    @classmethod
-    def holding(cls, reward: Reward, *, columns: Mapping[str, str] | None = None, **others: Any) -> Self:
-        """The reward as this callable; the options are the fields of the class."""
-        return cls(reward, columns=dict(columns or {}), **others)
 
     def rate(self, given: Mapping[str, Sequence[Any]], count: int) -> Rated:
         """Rewards and scores of `count` completions, siblings being those of one prompt.

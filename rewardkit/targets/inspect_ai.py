@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,10 +18,9 @@ from typing import Any
 from rewardkit.errors import preview
 from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Row, plain
-from rewardkit.targets.calling import installed, loaded
+from rewardkit.targets.adapter import Adapter, Arguments, Row, plain
+from rewardkit.targets.calling import installed, loaded, made
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.making import made
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import asked, from_messages, transcript
 
@@ -32,16 +30,15 @@ FORM = "async score(state, target) -> Score"
 VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
-@dataclass(frozen=True, repr=False)
 class Scorer(Adapter):
     """A scorer, or the function that makes it."""
 
     @property
     def called(self) -> Any:
         """The scorer, made once in a process."""
-        return self.function if "state" in parameters(self.function) else made(self.function)
+        return self.function if _scores(self.function) else made(self.function)
 
-    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Row) -> Arguments:
         """State and target, Inspect's own where it is installed."""
         return [state_of(rollout), target_of(rollout)], {}
 
@@ -66,21 +63,20 @@ def _number(value: Any) -> Any:
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """That of a function of state and target, or of a @scorer that can be made without arguments."""
-    if isinstance(value, type) and {"state", "target"} <= parameters(value.__call__).keys():
+    if isinstance(value, type) and _scores(value.__call__):
         value = made(value)
     marked = getattr(getattr(value, "__registry_info__", None), "type", None) == "scorer"
-    makes = marked and "state" not in parameters(value)
-    if (
-        isinstance(value, type)
-        or not {"state", "target"} <= parameters(made(value) if makes else value).keys()
-    ):
+    if isinstance(value, type) or not (_scores(value) or (marked and _scores(made(value)))):
         return []
     mapping = {"state": "all columns", "target": "ground_truth"}
     reason = "it is a @scorer" if marked else "it takes state and target"
-    return [Reading("inspect", FORM, reason, Scorer(value, needs=("completion",)), mapping, sure=True)]
+    return [Reading(reason, Scorer(value, needs=("completion",)), mapping, sure=True)]
 
 
-@dataclass(frozen=True, repr=False)
+def _scores(function: Any) -> bool:
+    return {"state", "target"} <= parameters(function).keys()
+
+
 class Score(RewardHolder):
     """The reward of one state as the fields of a `Score`."""
 
@@ -95,7 +91,7 @@ class Score(RewardHolder):
         return {"value": math.nan if rated.rewards[0] is None else rated.rewards[0], "metadata": scores}
 
 
-functions = Score.holding
+functions = Score
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
@@ -146,10 +142,8 @@ def state_of(row: Row) -> Any:
     known: dict[str, Any] = {"metadata": metadata_of(row), "completed": True}
     if find_spec("inspect_ai") is None:
         own: list[Any] = [SimpleNamespace(role=role, content=said, text=said) for role, said in turns]
-        users = [said for role, said in turns if role == "user"]
         return SimpleNamespace(
             input=question if isinstance(question, str) else own[: len(asked(row))],
-            input_text=question if isinstance(question, str) else (users or [""])[-1],
             messages=own,
             output=SimpleNamespace(completion=text, message=own[-1]),
             **known,

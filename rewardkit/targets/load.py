@@ -16,7 +16,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.targets import TARGETS
 from rewardkit.targets.adapter import named, takes_anything
-from rewardkit.targets.recognising import SAMPLED, parts, read
+from rewardkit.targets.recognising import SAMPLED, read
 
 __all__ = ["load_reward", "reward_named"]
 
@@ -60,13 +60,8 @@ def load_reward(
             raise RewardError(
                 f"{name} returned {preview(made)}, not a Reward; a function without arguments must return one"
             )
-    if not callable(value) and not isinstance(value, list | tuple) and not parts(value, TARGETS):
-        raise RewardError(
-            f"{name} is {preview(value)}, not a reward; give a Reward, a function that returns one, "
-            "f(completion, ground_truth), or a trainer's reward function"
-        )
     rows = _first(rollouts) if rollouts is not None else []
-    return read(value, attribute, TARGETS, as_=as_, rows=rows, timeout=timeout)
+    return read(value, attribute, as_=as_, rows=rows, timeout=timeout)
 
 
 def reward_named(

@@ -6,18 +6,17 @@ without `prompts`; `messages` is the whole conversation. A ``None`` is added up 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets import trl
-from rewardkit.targets.adapter import Adapter, Row
-from rewardkit.targets.calling import installed, loaded
+from rewardkit.targets.adapter import Arguments, Row
+from rewardkit.targets.calling import installed, loaded, made
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.making import made
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import batch_columns, transcript
 
@@ -27,40 +26,24 @@ FORM = "class R(ORM): __call__(self, completions, **columns) -> list[float]"
 PLACED = ("prompt", "completion")
 
 
-@dataclass(frozen=True, repr=False)
 class Function(trl.Function):
-    """TRL's function, with the whole conversation as its column `messages`."""
+    """TRL's function of texts, with the whole conversation as its column `messages`."""
 
-    def arguments(self, rollout: Sequence[Row]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Sequence[Row]) -> Arguments:
         """The lists that TRL hands over, and the conversations."""
         return super().arguments([{**row, "messages": transcript(row)} for row in rollout])
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """That of a class whose objects are called with `completions`: TRL's of such an object, with texts."""
-    if isinstance(value, type) and hasattr(value, "as_fn"):
-        return []  # TRL's, as llm-finetuning writes it
-    if isinstance(value, type) and "completions" in parameters(value.__call__):
-        value = made(value)
-    reason = "its objects take completions, as texts"
-    return [
-        replace(
-            item, target="ms-swift", form=FORM, reason=reason, way="", adapter=_with_messages(item.adapter)
-        )
-        for item in trl.readings(value, rows)
-        if item.way == "texts"
-    ]
+    """That of a class whose objects are called with `completions`, but for TRL's of llm-finetuning."""
+    asked = parameters(value.__call__) if isinstance(value, type) else {}
+    if "completions" not in asked or hasattr(value, "as_fn"):
+        return []
+    found, reason = trl.of_texts(made(value), rows), "its objects take completions, as texts"
+    needs = tuple(name for one in found for name in one.adapter.needs if name != "messages")
+    return [replace(one, reason=reason, adapter=Function(made(value), needs=needs)) for one in found]
 
 
-def _with_messages(adapter: Adapter) -> Adapter:
-    """The adapter; one that makes the conversations where they are asked for."""
-    if "messages" not in parameters(adapter.function):
-        return adapter
-    needs = tuple(name for name in adapter.needs if name != "messages")
-    return Function(adapter.function, needs=("completion", *needs))
-
-
-@dataclass(frozen=True, repr=False)
 class Orm(RewardHolder):
     """The reward of a batch, as numbers."""
 
@@ -70,8 +53,8 @@ class Orm(RewardHolder):
 
 
 def functions(reward: Reward, **options: Any) -> list[Orm]:
-    """The reward for `reward_funcs`: a list of one callable; options are those of `Orm.holding`."""
-    return [Orm.holding(reward, **options)]
+    """The reward for `reward_funcs`: a list of one callable; options are those of `Orm`."""
+    return [Orm(reward, **options)]
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
@@ -89,7 +72,9 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
         for other, row in zip(left, rows, strict=True)
     ]
     found = compute_rewards_per_func(samples, [orms[written.functions[0]]()], [None], torch.device("cpu"))
-    return Called(f"compute_rewards_per_func of {version}", found[:, 0].tolist(), cast=("reward",))
+    return Called(
+        f"compute_rewards_per_func of {version}", {"reward": found[:, 0].tolist()}, cast=("reward",)
+    )
 
 
 ABLE = Abilities(siblings="batch", waits="together", steps=True, turns=True)

@@ -8,12 +8,11 @@ could run there unchanged.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.targets.adapter import Adapter, Row, alike, named
+from rewardkit.targets.adapter import Adapter, Arguments, Row, alike, named
 from rewardkit.targets.target import Reading, Target
 
 __all__ = ["TARGET", "Grader"]
@@ -21,20 +20,14 @@ __all__ = ["TARGET", "Grader"]
 FORM = "grade(sample, item) -> float"
 
 
-@dataclass(frozen=True, repr=False)
 class Grader(Adapter):
     """A function of what was sampled and of the data set's row."""
 
-    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Row) -> Arguments:
         """The sample with its text, and as JSON; the row, also under other names of its columns."""
         text = rollout.get("completion")
-        message = {"role": "assistant", "content": text}
-        sample = {
-            "output_text": text,
-            "output_json": _json(text),
-            "output_tools": [],
-            "choices": [{"index": 0, "message": message}],
-        }
+        choices = [{"index": 0, "message": {"role": "assistant", "content": text}}]
+        sample = {"output_text": text, "output_json": _json(text), "output_tools": [], "choices": choices}
         return [sample, deepcopy({"reference_answer": rollout.get("ground_truth"), **alike(rollout)})], {}
 
 
@@ -51,7 +44,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         return []
     mapping = {'sample["output_text"]': "completion", "item": "all columns"}
     reason = "it takes sample and item"
-    return [Reading("openai", FORM, reason, Grader(value, needs=("completion",)), mapping, sure=True)]
+    return [Reading(reason, Grader(value, needs=("completion",)), mapping, sure=True)]
 
 
 TARGET = Target("openai", "OpenAI's graders", "2025-05", FORM, readings)

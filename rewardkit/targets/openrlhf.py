@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rewardkit.primitives.messages import content_text
-from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Row, fill, plain, required
+from rewardkit.targets.adapter import Adapter, Arguments, Row, fill, plain, required
 from rewardkit.targets.calling import awaited, installed
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
+from rewardkit.targets.target import JUDGED, Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import asked
 
 __all__ = ["ENDS", "TARGET", "Function", "Rewards", "completion_of", "functions"]
@@ -47,11 +46,10 @@ OVERLAP = 32
 """Characters that the query must share with a prompt cut from the left. Our choice: no accident."""
 
 
-@dataclass(frozen=True, repr=False)
 class Function(Adapter):
     """A function of lists with one query, prompt and label each."""
 
-    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Row) -> Arguments:
         """The three by position, columns for what else it asks for."""
         prompt = text_of(rollout)
         query = f"{prompt}{rollout.get('completion')}"
@@ -61,11 +59,13 @@ class Function(Adapter):
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """A dict of the reward and all that is shown beside it; the bare reward where there is no more."""
-        if not isinstance(answer, Mapping):
-            return _only(plain(answer))
-        found = {name: _only(plain(answer[name])) for name in ("rewards", "scores") if name in answer}
-        extra = answer.get("extra_logs") or {}
-        return found | {name: _only(value) for name, value in plain(extra).items() if name not in found}
+        found = plain(answer)
+        if not isinstance(found, Mapping):
+            return _only(found)
+        own = {name: found[name] for name in ("rewards", "scores") if name in found}
+        return {
+            name: _only(value) for name, value in {**own, **(found.get("extra_logs") or {}), **own}.items()
+        }
 
 
 def _only(value: Any) -> Any:
@@ -89,7 +89,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         return []
     mapping = {"queries": "prompt and completion", "prompts": "prompt", "labels": "ground_truth"}
     adapter = Function(value, needs=("completion", *required(value, OWN, rows)))
-    return [Reading("openrlhf", FORM, "it takes queries", adapter, mapping, main="rewards", sure=True)]
+    return [Reading("it takes queries", adapter, mapping, main="rewards", sure=True)]
 
 
 def completion_of(query: str, prompt: str, ends: Sequence[str] = ENDS) -> str | None:
@@ -133,42 +133,30 @@ class Rewards(RewardHolder):
     ends: tuple[str, ...] = field(default=ENDS, kw_only=True)
 
     def __call__(
-        self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **columns: Any
+        self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **others: Any
     ) -> dict[str, Any]:
-        """`rewards`, the same as `scores`, and in `extra_logs` each component and `judged` (1, or 0)."""
+        """`rewards`, the same as `scores`, and in `extra_logs` each component and `judged` (1, or 0).
+
+        A label that is a dict holds columns. A query in which the prompt was not found is not judged.
+        """
         import torch
 
-        texts = [completion_of(*one, self.ends) for one in zip(queries, prompts, strict=True)]
-        rows = self.judged(texts, prompts, labels)
-        rewards = torch.tensor([row.pop("score") for row in rows], dtype=torch.float32)
-        names = dict.fromkeys(name for row in rows for name in row)
-        extra = {_free(name): torch.tensor([row[name] for row in rows]) for name in names}
-        return {"rewards": rewards, "scores": rewards.clone(), "extra_logs": extra}
-
-    def judged(
-        self, texts: Sequence[str | None], prompts: Sequence[str], labels: Sequence[Any]
-    ) -> list[dict[str, float]]:
-        """Score, judged and components; a query in which the prompt was not found is not judged.
-
-        A label that is a dict holds columns.
-        """
-        if None in texts:
-            log.warning(
-                "reward %r: in %d of %d queries the prompt was not found, so that the completion is not "
-                "known; they are not judged",
-                self.reward.name,
-                texts.count(None),
-                len(texts),
-            )
-        columns = [one if isinstance(one, Mapping) else {"ground_truth": one} for one in labels]
-        rows = [
-            {**others, "prompt": prompt, "completion": text}
-            for text, prompt, others in zip(texts, prompts, columns, strict=True)
-            if text is not None
-        ]
-        rated = iter(self.dicts(rows) if rows else ())
-        lost = {"score": self.missing, "judged": 0.0, **dict.fromkeys(self.reward.names, self.missing)}
-        return [dict(lost) if text is None else next(rated) for text in texts]
+        rows: list[dict[str, Any]] = []
+        for query, prompt, label in zip(queries, prompts, labels, strict=True):
+            columns = label if isinstance(label, Mapping) else {"ground_truth": label}
+            text = completion_of(query, prompt, self.ends)
+            rows.append({**columns, "prompt": prompt, "completion": text})
+        known = [row for row in rows if row["completion"] is not None]
+        if lost := len(rows) - len(known):
+            said = "reward %r: in %d of %d queries the prompt was not found; they are not judged"
+            log.warning(said, self.reward.name, lost, len(rows))
+        names = list(dict.fromkeys(("score", JUDGED, *self.reward.names)))
+        unjudged = dict.fromkeys(names, self.missing) | {JUDGED: 0.0}
+        rated = iter(self.dicts(known) if known else ())
+        found = [unjudged if row["completion"] is None else next(rated) for row in rows]
+        score, *shown = (torch.tensor([one[name] for one in found], dtype=torch.float32) for name in names)
+        extra = {_free(name): values for name, values in zip(names[1:], shown, strict=True)}
+        return {"rewards": score, "scores": score.clone(), "extra_logs": extra}
 
 
 TAKEN = ("reward", "score", "response_clip_ratio")
@@ -179,9 +167,7 @@ def _free(name: str) -> str:
     return f"component_{name}" if name in TAKEN else name
 
 
-def functions(reward: Reward, *, ends: Sequence[str] = ENDS, **options: Any) -> Rewards:
-    """The reward as a `reward_func` that can be pickled; other options are those of `Rewards.holding`."""
-    return Rewards.holding(reward, ends=tuple(ends), **options)
+functions = Rewards
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
@@ -192,12 +178,9 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     executor = SingleTurnAgentExecutor(str(path.resolve()))
     prompts = [text_of(row) for row in rows]
     queries = [f"{prompt}{row['completion']}<|im_end|>" for prompt, row in zip(prompts, rows, strict=True)]
-    labels: list[Any] = [row.get("ground_truth") for row in rows]
-    if written.ours:  # all columns, as JSON would have them
-        labels = [
-            {name: value for name, value in row.items() if name not in ("prompt", "completion")}
-            for row in rows
-        ]
+    own = ("prompt", "completion")
+    all_columns = [{name: value for name, value in row.items() if name not in own} for row in rows]
+    labels = all_columns if written.ours else [row.get("ground_truth") for row in rows]
 
     async def run() -> list[dict[str, Any]]:
         return list(await executor._fetch_rewards_via_func(queries, prompts, labels))
@@ -205,8 +188,7 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     found = awaited(run())
     rewards = [{**(one.get("extra_logs") or {}), "score": one["rewards"]} for one in found]
     numbers = [{name: value.item() for name, value in one.items()} for one in rewards]
-    made = Called.of_dicts(f"SingleTurnAgentExecutor of {version}", numbers)
-    return replace(made, cast=("reward", *made.components))
+    return Called.of_dicts(f"SingleTurnAgentExecutor of {version}", numbers, cast=True)
 
 
 ALSO = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ from rewardkit.rewards.signature import parameters
 from rewardkit.targets.adapter import (
     OF_DATA,
     Adapter,
+    Arguments,
     Row,
     column_of,
     fill,
@@ -30,7 +31,7 @@ class Function(Adapter):
 
     left: tuple[str, ...] = field(default=(), kw_only=True)
 
-    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Row) -> Arguments:
         """The columns under the names that it asks for; those that can only stand first, by position."""
         filled = fill(self.function, rollout, {})
         asked = parameters(self.function).items()
@@ -54,7 +55,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     mapping = {name: column_of(name, rows) for name in [*named(value), *known]}
     if len(set(mapping.values())) < len(mapping):
         return []  # two parameters cannot mean one column
-    return [Reading("plain", FORM, f"it asks for {', '.join(mapping)}", adapter, mapping, main="score")]
+    return [Reading(f"it asks for {', '.join(mapping)}", adapter, mapping, main="score")]
 
 
 TARGET = Target("plain", "a plain function of columns", "", FORM, readings)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from rewardkit.errors import CAUGHT, RewardError, describe_error, preview
-from rewardkit.rewards.plan import Floats
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import is_async
 from rewardkit.rewards.source import name_at_the_top
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.score import score
+from rewardkit.scoring.scores import Scores
 from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.target import Called, Export, Target, Written
 from rewardkit.targets.writing import rendered
@@ -92,8 +92,7 @@ def prove(target: Target, path: Path, export: Export, written: Written, rollouts
     if target.call is None:
         raise RewardError(f"{target.title} has no caller to prove the file with; export without verify")
     rows = list(rollouts)
-    ours = expected(export, target, rollouts)
-    judged = int((~np.isnan(score(export.reward, rollouts).rewards)).sum())
+    scores = score(export.reward, rollouts)
     try:
         called = target.call(path, written, rows)
     except ImportError as error:
@@ -101,7 +100,7 @@ def prove(target: Target, path: Path, export: Export, written: Written, rollouts
             f"the proof runs {target.title}'s own code, which cannot be imported here ({error}); install "
             "what it needs, or export without --verify"
         ) from error
-    proof = _compared(target, called, ours, rollouts, judged)
+    proof = _compared(export, target, called, scores)
     found = _trainers_own(export.reward, target, written, rows)
     if not found:
         return proof
@@ -111,52 +110,43 @@ def prove(target: Target, path: Path, export: Export, written: Written, rollouts
         return replace(proof, not_original=str(error))
     except CAUGHT as error:
         return replace(proof, original_failed=f"called by {target.title}, {describe_error(error)}")
-    if len(called.rewards):
-        called = replace(called, components={})  # what else the trainer shows is not ours to know
-    return replace(proof, original=_compared(target, called, ours, rollouts, judged))
+    if "reward" in called.values:  # what else the trainer shows is not ours to know
+        called = replace(called, values={"reward": called.values["reward"]})
+    return replace(proof, original=_compared(export, target, called, scores))
 
 
-def expected(export: Export, target: Target, rollouts: Rollouts) -> dict[str, Floats]:
-    """What the trainer should show: rewardkit's rewards and scores, what is missing by the target's rule."""
-    scores = score(export.reward, rollouts)
-    shown = {"reward": scores.rewards.copy()}
-    for name in export.reward.names:
-        values = scores.score(name).copy()
-        values[scores.table[f"status/{name}"] == "gated"] = 0.0
-        shown.setdefault(name, values)
-    if target.abilities.missing == "number":
-        shown = {name: np.where(np.isnan(values), export.missing, values) for name, values in shown.items()}
-    return shown
+def _compared(export: Export, target: Target, called: Called, scores: Scores) -> Proof:
+    """Each value that the trainer shows beside ours; one of which we know nothing differs.
 
-
-def _compared(
-    target: Target, called: Called, ours: Mapping[str, Floats], rollouts: Rollouts, judged: int
-) -> Proof:
-    """Each value that the trainer shows beside ours; one of which we know nothing differs."""
+    Ours is 0 where a component was gated; what is missing is by the target's rule.
+    """
     compared = differ = 0
     largest = 0.0
     examples: list[str] = []
-    theirs = {**({"reward": called.rewards} if len(called.rewards) else {}), **called.components}
-    for name, values in theirs.items():
+    for name, values in called.values.items():
         compared += len(values)
-        if name not in ours:
+        if name not in ("reward", *export.reward.names):
             differ += len(values)
             examples.append(f"{target.title} shows {name!r}, which rewardkit does not have")
             continue
-        left, right = np.asarray(values, dtype=float), ours[name]
+        left, right = np.asarray(values, dtype=float), scores.rewards
+        if name != "reward":
+            right = np.where(scores.table[f"status/{name}"] == "gated", 0.0, scores.score(name))
+        if target.abilities.missing == "number":
+            right = np.where(np.isnan(right), export.missing, right)
         if name in called.cast:
             right = right.astype(np.float32).astype(float)
         rtol = RTOL_CAST if name in called.cast else RTOL
         same = np.isclose(left, right, rtol=rtol, atol=ATOL, equal_nan=True)
         differ += int((~same).sum())
-        apart = np.abs(left - right)
-        largest = max(largest, float(np.nanmax(apart, initial=0.0)))
+        largest = max(largest, float(np.nanmax(np.abs(left - right), initial=0.0)))
         for row in np.flatnonzero(~same)[:EXAMPLES]:
             examples.append(
-                f"{name} of rollout {rollouts[int(row)].get('rollout_id')!r}: {target.title} {left[row]:g}, "
-                f"rewardkit {right[row]:g}"
+                f"{name} of rollout {scores.rollouts[int(row)].get('rollout_id')!r}: {target.title} "
+                f"{left[row]:g}, rewardkit {right[row]:g}"
             )
-    return Proof(called.caller, len(rollouts), judged, compared, differ, largest, tuple(examples))
+    judged = int((~np.isnan(scores.rewards)).sum())
+    return Proof(called.caller, len(scores.rewards), judged, compared, differ, largest, tuple(examples))
 
 
 def _trainers_own(
@@ -177,13 +167,11 @@ def _trainers_own(
         found = dict(zip(reward.names, adapters, strict=True))
     else:
         return {}
-    return found if all(_is_of(target, one, rows) for one in adapters) else {}
-
-
-def _is_of(target: Target, adapter: Adapter, rows: Sequence[Any]) -> bool:
-    """Whether the trainer itself could call the adapter's function: it is among its readings."""
-    readings = target.readings(adapter.function, rows)
-    return any(reading.provable and type(reading.adapter) is type(adapter) for reading in readings)
+    for adapter in adapters:
+        readings = target.readings(adapter.function, rows)
+        if not any(reading.provable and type(reading.adapter) is type(adapter) for reading in readings):
+            return {}
+    return found
 
 
 def _called_as_found(
@@ -204,10 +192,6 @@ def _called_as_found(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "as_found.py")
         path.write_text(text, encoding="utf-8")
-        return target.call(path, asked, [_as_asked(row, adapters) for row in rows])
-
-
-def _as_asked(row: Any, adapters: Mapping[str, Adapter]) -> dict[str, Any]:
-    """A row with its columns also under the names that the functions ask for."""
-    others = [adapter.columns(row) for adapter in adapters.values()]
-    return {**{name: value for found in others for name, value in found.items()}, **row}
+        own = [[adapter.columns(row).items() for adapter in adapters.values()] for row in rows]
+        others = [dict(item for items in found for item in items) for found in own]
+        return target.call(path, asked, [{**other, **row} for other, row in zip(others, rows, strict=True)])

@@ -13,15 +13,10 @@ from typing import Any
 from rewardkit.targets import verl
 from rewardkit.targets.adapter import Row
 from rewardkit.targets.calling import installed
-from rewardkit.targets.target import JUDGED, Called, Reading, Target, Written
+from rewardkit.targets.target import JUDGED, Called, Target, Written
 from rewardkit.targets.verl import ComputeScore, functions
 
 __all__ = ["TARGET", "ComputeScore", "functions"]
-
-
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """The same as verl's."""
-    return verl.readings(value, rows, "siirl")
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
@@ -35,7 +30,7 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     found = NaiveRewardManager(verl.Texts(rows), 0, function)(batch(rows), return_dict=True)
     extras = {name: one for name, one in found["reward_extra_info"].items() if name not in ("score", JUDGED)}
     caller = f"load_custom_reward_function and NaiveRewardManager of {version}"
-    return Called(caller, found["reward_tensor"][:, 0].tolist(), extras, cast=("reward",))
+    return Called(caller, {"reward": found["reward_tensor"][:, 0].tolist(), **extras}, cast=("reward",))
 
 
 def batch(rows: Sequence[Row]) -> Any:
@@ -49,4 +44,4 @@ def batch(rows: Sequence[Row]) -> Any:
     return data
 
 
-TARGET = Target("siirl", "siiRL", "0.2", verl.FORM, readings, verl.ABLE, functions, call)
+TARGET = Target("siirl", "siiRL", "0.2", verl.FORM, verl.readings, verl.ABLE, functions, call)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,6 @@ def _extras(row: Row) -> dict[str, Any]:
     return deepcopy({"reward_spec": truth, "reward_model": truth, "max_turns": len(spoken(row)), **row})
 
 
-@dataclass(frozen=True, repr=False)
 class Env(Adapter):
     """A class of environments: one is made for each rollout and steps through its turns."""
 
@@ -66,10 +64,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         )
     mapping = {"action": "completion", ASKED: "ground_truth"}
     reason = "it is a class with step(action), made with extras"
-    return [Reading("skyrl-gym", FORM, reason, Env(value, needs=("completion",)), mapping, sure=True)]
+    return [Reading(reason, Env(value, needs=("completion",)), mapping, sure=True)]
 
 
-@dataclass(frozen=True, repr=False)
 class Step(RewardHolder):
     """The reward of one completion as what `step` returns."""
 
@@ -83,7 +80,7 @@ class Step(RewardHolder):
         return {"observations": [], "reward": found["score"], "done": True, "metadata": found}
 
 
-functions = Step.holding
+functions = Step
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import Adapter, Row
 
-__all__ = ["JUDGED", "Abilities", "Called", "Export", "Reading", "Target", "Written"]
+__all__ = ["JUDGED", "Abilities", "Called", "Export", "Part", "Reading", "Target", "Written"]
 
 JUDGED = "judged"
 """The key under which a dict says whether there was a reward, where the trainer needs a number for each."""
@@ -43,20 +43,34 @@ class Abilities:
 
 
 @dataclass(frozen=True)
+class Part:
+    """One of the reward functions in a value that holds several, such as a method of an environment.
+
+    It is the method of this name, or a `function` in a list of the owner's. `weight` is what the owner says.
+    """
+
+    owner: Any
+    name: str
+    weight: float = 1.0
+    function: Any = None
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
 class Reading:
     """One way in which a trainer would call a function.
 
-    `form` is that trainer's signature, `reason` what of it was recognised, `mapping` which column each of the
-    trainer's arguments is taken from. `main` is the key that is paid where a dict comes back, ``None`` where
-    all are. A `sure` reading needs no further evidence: its names are used by no other trainer. Where the
-    trainer calls a function in several ways, `way` names this one ("texts", "messages"); it is `given` where
-    the rollouts are such that the trainer takes this one. It is not `provable` where the target's caller for
-    the proof does not call such functions. `none` says what becomes of the trainer where a completion gets
-    ``None``, if it does not take that for "not judged".
+    `reason` is what of it was recognised, `mapping` which column each of the trainer's arguments is taken
+    from. `main` is the key that is paid where a dict comes back, ``None`` where all are. A `sure` reading
+    needs no further evidence: its names are used by no other trainer. Where the trainer calls a function in
+    several ways, `way` names this one ("texts", "messages"); it is `given` where the rollouts are such that
+    the trainer takes this one. It is not `provable` where the target's caller for the proof does not call
+    such functions.
     """
 
-    target: str
-    form: str
     reason: str
     adapter: Adapter
     mapping: Mapping[str, str]
@@ -66,12 +80,6 @@ class Reading:
     way: str = field(default="", kw_only=True)
     given: bool = field(default=False, kw_only=True)
     provable: bool = field(default=True, kw_only=True)
-    none: str = field(default="", kw_only=True)
-
-    @property
-    def name(self) -> str:
-        """What it is called to choose it: the target, and the way where there are several."""
-        return f"{self.target}:{self.way}" if self.way else self.target
 
 
 @dataclass(frozen=True)
@@ -109,23 +117,23 @@ class Written:
 
 @dataclass(frozen=True)
 class Called:
-    """What the trainer's own code made of a file: rewards (NaN where it has none), and components by name.
+    """What the trainer's own code made of a file: the ``reward`` (NaN where it has none), and components.
 
     `caller` names the code that ran, with its version; `cast` are the names of what it casts to float32.
     """
 
     caller: str
-    rewards: Sequence[float]
-    components: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    values: Mapping[str, Sequence[float]]
     cast: tuple[str, ...] = ()
 
     @classmethod
-    def of_dicts(cls, caller: str, found: Sequence[Mapping[str, float]], main: str = "score") -> Self:
-        """Of a dict a completion, in which `main` is the reward."""
+    def of_dicts(
+        cls, caller: str, found: Sequence[Mapping[str, float]], main: str = "score", *, cast: bool = False
+    ) -> Self:
+        """Of a dict a completion, in which `main` is the reward; all is `cast` or nothing."""
         names = [name for name in (found[0] if found else ()) if name not in (main, JUDGED)]
-        return cls(
-            caller, [one[main] for one in found], {name: [one[name] for one in found] for name in names}
-        )
+        values = {"reward": [one[main] for one in found], **{n: [one[n] for one in found] for n in names}}
+        return cls(caller, values, tuple(values) if cast else ())
 
 
 @dataclass(frozen=True)
@@ -136,7 +144,8 @@ class Target:
     the hooks of an environment, they are `parts(value)`, each read by itself. `functions` gives a reward as
     what the trainer calls; the file that holds it is written from ``templates/NAME.py.jinja``, and the
     trainer's own code runs it in `call`. What is ``None`` is not offered. `form` is the signature that it
-    calls; `versions` are those that this was tried with.
+    calls; `versions` are those that this was tried with. `none` says what becomes of the trainer where a
+    completion gets ``None``, if it does not take that for "not judged".
     """
 
     name: str
@@ -147,4 +156,5 @@ class Target:
     abilities: Abilities = field(default_factory=Abilities)
     functions: Callable[..., Any] | None = None
     call: Callable[[Path, Written, Sequence[Row]], Called] | None = None
-    parts: Callable[[Any], Sequence[Any]] | None = None
+    parts: Callable[[Any], Sequence[Part]] | None = None
+    none: str = ""

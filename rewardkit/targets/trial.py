@@ -10,8 +10,9 @@ from typing import Any
 from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.calls import Calls, Failure, answered
 from rewardkit.scoring.deadlines import UNTRIED, CannotLimit, TimeLimit
-from rewardkit.targets.adapter import Adapter, Row, plain
-from rewardkit.targets.target import JUDGED, Reading
+from rewardkit.targets.adapter import Row, plain
+from rewardkit.targets.exported import RewardHolder
+from rewardkit.targets.target import JUDGED, Reading, Target
 
 __all__ = ["SECONDS", "Allowance", "Trial", "tried"]
 
@@ -21,18 +22,21 @@ SECONDS = 10.0
 LATE = 2
 """As many calls that take too long may all calls take together. Our choice: one may be chance."""
 
-FIRST = 1, 1, 2, 4
-"""Rows of the first calls, after each of which it is known how long the next would take."""
-
-NOT_TRIED = f"{UNTRIED}, as calls take too long"
+NOT_TRIED = Failure(f"{UNTRIED}, as calls take too long")
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What a reading gave on the rows of a sample: numbers, dicts, ``None``, or a Failure a row."""
+    """What a target's reading gave on the rows of a sample: numbers, dicts, ``None``, or a Failure a row."""
 
+    target: Target
     reading: Reading
     answers: tuple[Any, ...]
+
+    @property
+    def name(self) -> str:
+        """What it is called to choose it: the target, and the way where there are several."""
+        return f"{self.target.name}:{self.reading.way}" if self.reading.way else self.target.name
 
     @property
     def works(self) -> bool:
@@ -42,82 +46,44 @@ class Trial:
     @property
     def tells_apart(self) -> bool:
         """Whether two rows got different rewards: what a function gives that understood its arguments."""
-        given = [repr(answer) for answer in self.answers if _is_reward(answer)]
-        return len(set(given)) > 1
+        return len({repr(answer) for answer in self.answers if _is_reward(answer)}) > 1
 
     @property
-    def is_empty(self) -> bool:
-        """Whether all that came back are dicts without a key."""
-        return bool(self.answers) and all(answer == {} for answer in self.answers)
-
-    @property
-    def made(self) -> tuple[Any, ...]:
+    def made(self) -> list[Any]:
         """The answers of the calls that were made."""
-        return tuple(answer for answer in self.answers if not _untried(answer))
+        return [answer for answer in self.answers if answer != NOT_TRIED]
+
+    @property
+    def failed(self) -> list[Failure]:
+        """What came of those that failed."""
+        return [answer for answer in self.made if isinstance(answer, Failure)]
+
+    @property
+    def dicts(self) -> list[Mapping[str, Any]]:
+        """Those answers that are dicts."""
+        return [answer for answer in self.answers if isinstance(answer, Mapping)]
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the dicts that came back, whose values are numbers, in order."""
+        found = {key: [one.get(key) for one in self.dicts] for one in self.dicts for key in one}
+        return [
+            key
+            for key, values in found.items()
+            if all(map(_is_number, values)) and (key == self.reading.main or set(values) != {None})
+        ]
+
+    @property
+    def says_judged(self) -> bool:
+        """Whether export wrote the function, and a 0 stands beside what is paid where there is no reward."""
+        held = getattr(self.reading.adapter.function, "__globals__", {}).values()
+        ours = any(isinstance(value, RewardHolder) for value in held)
+        return ours and {JUDGED, self.reading.main} <= set(self.keys)
 
     def differs(self, other: Trial) -> bool:
         """Whether another answer came on one of the rows on which both were tried."""
         pairs = zip(self.answers, other.answers, strict=True)
-        return any(one != two for one, two in pairs if not _untried(one) and not _untried(two))
-
-    def is_like(self, other: Trial) -> bool:
-        """Whether both told the rows apart, and gave the same."""
-        return self.tells_apart and self.answers == other.answers
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys of the dicts that came back, whose values are numbers, in order."""
-        found: dict[str, list[Any]] = {}
-        for answer in self.answers:
-            for key, value in answer.items() if isinstance(answer, Mapping) else ():
-                found.setdefault(key, []).append(value)
-        return tuple(
-            key
-            for key, values in found.items()
-            if all(map(_is_number, values))
-            and (key == self.reading.main or any(value is not None for value in values))
-        )
-
-    @property
-    def says_judged(self) -> bool:
-        """Whether a 1 stands beside what is paid, or a 0 where there is no reward, as in our own files."""
-        said = {answer.get(JUDGED) for answer in self.answers if isinstance(answer, Mapping)}
-        return {JUDGED, self.reading.main} <= set(self.keys) and said <= {0, 1}
-
-    @property
-    def why_not(self) -> str:
-        """What the first call that failed said, or gave."""
-        for answer in self.answers:
-            if isinstance(answer, Failure):
-                return answer.message
-        return f"returned {self.answers[0]!r}" if self.answers else "was not called"
-
-
-def _untried(answer: Any) -> bool:
-    return isinstance(answer, Failure) and answer.message == NOT_TRIED
-
-
-@dataclass(eq=False)
-class Allowance:
-    """What trying one function may take: `seconds`, in all its readings."""
-
-    seconds: float
-    starting: bool = True
-
-    @classmethod
-    def of(cls, limit: TimeLimit) -> Allowance:
-        """As much as `LATE` calls that come too late take."""
-        return cls(LATE * limit.seconds)
-
-    def take(self, answers: Sequence[Any], seconds: float) -> float:
-        """Count the seconds, and give those of a call.
-
-        None where a process had to start, and to import what the function needs: that may have taken them.
-        """
-        late = any(isinstance(one, Failure) and one.late for one in answers)
-        counted = 0.0 if self.starting and not late else seconds
-        self.seconds, self.starting = self.seconds - counted, late
-        return counted / len(answers)
+        return any(one != two for one, two in pairs if NOT_TRIED not in (one, two))
 
 
 def _is_number(value: Any) -> bool:
@@ -125,45 +91,50 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_reward(answer: Any) -> bool:
-    if isinstance(answer, Mapping):
-        return bool(answer) and any(map(_is_number, answer.values()))
-    return _is_number(answer)
+    return any(map(_is_number, answer.values())) if isinstance(answer, Mapping) else _is_number(answer)
+
+
+@dataclass(eq=False)
+class Allowance:
+    """What trying one function may take: `seconds`, in all its readings.
+
+    They are not counted where a process had to start, which also imports what the function needs.
+    """
+
+    seconds: float
+    starting: bool = True
 
 
 def tried(
-    reading: Reading, rows: Sequence[Row], limit: TimeLimit, allowance: Allowance | None = None
+    target: Target, reading: Reading, rows: Sequence[Row], limit: TimeLimit, allowance: Allowance
 ) -> Trial:
     """The reading on each of these rows by itself, where it needs siblings on them as a group.
 
     Each call under the limit where the function can be sent, and all of them within the allowance: the answer
     of a call that was not made is a Failure that says so.
     """
-    adapter = reading.adapter
-    batch = adapter.batch
-    handed: list[Any] = [[dict(row)] if batch else dict(row) for row in rows]
-    if reading.adapter.siblings:
-        handed = [[dict(row) for row in rows]]
-    allowance = allowance or Allowance.of(limit)
+    together = reading.adapter.together
+    copies = [dict(row) for row in rows]
+    ways: dict[str, list[Any]] = {"group": [copies], "batch": [[row] for row in copies], "": copies}
+    handed = ways[together]
     answers: list[Any] = []
-    each = 0.0
-    for size in (*FIRST, len(handed)):
-        left = len(handed) - len(answers)
-        fit = left if each * left <= allowance.seconds else int(allowance.seconds / each)
-        some = handed[len(answers) :][: min(size, fit)]
-        if allowance.seconds <= 0 or not some:
-            break
+    while len(answers) < len(handed) and allowance.seconds > 0:
+        some = handed[len(answers) :][: max(1, len(answers))]  # twice as many each time
         began = time.monotonic()
-        got = _answers(adapter, some, limit)
-        each = allowance.take(got, min(time.monotonic() - began, limit.seconds * len(some)))
+        got = _answers(reading, some, limit)
+        took = min(time.monotonic() - began, limit.seconds * len(some))
+        late = any(isinstance(one, Failure) and one.late for one in got)
+        allowance.seconds -= took if late or not allowance.starting else 0.0
+        allowance.starting = late
         answers += got
-    answers += [Failure(NOT_TRIED)] * (len(handed) - len(answers))
-    if reading.adapter.siblings:
-        return Trial(reading, tuple(_spread(answers[0], len(rows))))
-    return Trial(reading, tuple(_spread(answer, 1)[0] if batch else answer for answer in answers))
+    answers += [NOT_TRIED] * (len(handed) - len(answers))
+    size = len(rows) if together == "group" else 1
+    return Trial(target, reading, tuple(one for answer in answers for one in _spread(answer, size, together)))
 
 
-def _answers(adapter: Adapter, handed: Sequence[Any], limit: TimeLimit) -> list[Any]:
+def _answers(reading: Reading, handed: Sequence[Any], limit: TimeLimit) -> list[Any]:
     """What it gives for each, in another process where it can be sent there."""
+    adapter = reading.adapter
     calls = Calls(adapter, [handed], {}, len(handed), plain, is_async=is_async(adapter))
     try:
         return limit.run(calls)
@@ -171,10 +142,11 @@ def _answers(adapter: Adapter, handed: Sequence[Any], limit: TimeLimit) -> list[
         return answered(calls)
 
 
-def _spread(answer: Any, count: int) -> list[Any]:
+def _spread(answer: Any, count: int, together: str) -> list[Any]:
     """The values of a list for so many rows; for each a Failure that says what it is instead."""
+    if isinstance(answer, Failure) or not together:
+        return [answer] * count
     if isinstance(answer, list) and len(answer) == count:
         return answer
     size = f"{len(answer)} values" if isinstance(answer, list) else f"{answer!r}, not a list,"
-    instead = Failure(f"returned {size} for {count} completion{'s' if count > 1 else ''}")
-    return [answer if isinstance(answer, Failure) else instead] * count
+    return [Failure(f"returned {size} for {count} completion{'s' if count > 1 else ''}")] * count

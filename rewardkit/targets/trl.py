@@ -6,36 +6,36 @@ Source: `GRPOTrainer._calculate_rewards` of TRL 1.16. Also read so: the batch fu
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 from rewardkit.primitives.notes import note
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
+from rewardkit.scoring.calls import event_loop
 from rewardkit.targets.adapter import (
     Adapter,
+    Arguments,
     Row,
     columns_asked,
     fill,
-    is_atropos,
     named,
     required,
     takes_anything,
 )
-from rewardkit.targets.calling import installed, loaded
+from rewardkit.targets.atropos import is_atropos
+from rewardkit.targets.calling import installed, loaded, made
 from rewardkit.targets.exported import RewardHolder
-from rewardkit.targets.making import made
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import batch_columns, split
 
-__all__ = ["TARGET", "Combined", "Function", "Separate", "functions"]
+__all__ = ["TARGET", "Combined", "Function", "Separate", "functions", "of_texts"]
 
 FORM = "f(prompts, completions, **columns) -> list[float | None]"
-PLACED = ("prompt", "completion", "messages")
-TOGETHER = "those of one prompt at a time"
 ASKED = {"completions", "completion_ids"}
 OWN = ("prompts", "completions", "trainer_state", "log_extra", "log_metric", "environments")
 
@@ -45,9 +45,9 @@ class Function(Adapter):
     """A batch function. Completions are texts, or lists of messages where `conversational`."""
 
     conversational: bool = field(default=False, kw_only=True)
-    batch: ClassVar[bool] = True
+    together = "batch"
 
-    def arguments(self, rollout: Sequence[Row]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Sequence[Row]) -> Arguments:
         """Lists of prompts, completions and of the columns that it asks for, and what the trainer tells."""
         own: dict[str, Any] = {
             **_texts_or_turns(rollout, conversational=self.conversational),
@@ -55,11 +55,9 @@ class Function(Adapter):
             "log_extra": note,
             "log_metric": note,
         }
-        columns = [fill(self.function, row, {}) for row in rollout]
-        filled = fill(self.function, {}, own)
-        for name in dict.fromkeys(name for row in columns for name in row if name not in OWN):
-            filled[name] = [row.get(name) for row in columns]
-        return (), filled
+        columns = [self.columns(row) for row in rollout]
+        names = dict.fromkeys(name for row in columns for name in row)
+        return (), fill(self.function, {}, own) | {name: [row.get(name) for row in columns] for name in names}
 
     def columns(self, row: Row) -> dict[str, Any]:
         """The columns that it asks for, which the trainer knows by these names only."""
@@ -84,26 +82,35 @@ def _are_chats(rows: Sequence[Row]) -> bool:
     return any(isinstance(row.get(name), list) for row in rows for name in ("prompt", "messages"))
 
 
-def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """Those of a function or object that asks for `completions`, with texts and with messages."""
-    if isinstance(value, type) and hasattr(value, "as_fn"):  # llm-finetuning's classes
-        value = made(value)
+def of_texts(value: Any, rows: Sequence[Row]) -> list[Reading]:
+    """That of a function or object that asks for `completions`, which are texts."""
     sure = bool(ASKED & set(parameters(value)))
     if isinstance(value, type) or not (sure or takes_anything(value)) or is_atropos(value):
         return []
     prompts = {"prompts": "prompt"} if "prompts" in named(value) else {}
     mapping = {"completions": "completion", **prompts, **columns_asked(value, OWN, rows)}
+    adapter = Function(value, needs=(*prompts.values(), *required(value, OWN, rows)))
+    return [Reading(_reason(value, "texts"), adapter, mapping, sure=sure)]
+
+
+def _reason(value: Any, form: str) -> str:
     taken = next((name for name in parameters(value) if name in ASKED), "**kwargs")
-    texts = Function(value, needs=(*prompts.values(), *required(value, OWN, rows)))
-    chat = replace(texts, conversational=True)
-    ways = [
-        Reading("trl", FORM, f"it takes {taken}, as {form}, {TOGETHER}", adapter, mapping, way=way, sure=sure)
-        for way, form, adapter in (("texts", "texts", texts), ("messages", "lists of messages", chat))
-    ]
-    return [replace(ways[1], given=True), ways[0]] if _are_chats(rows) else ways  # as the trainer decides
+    return f"it takes {taken}, as {form}, those of one prompt at a time"
 
 
-@dataclass(frozen=True, repr=False)
+def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+    """Those of such a function, with texts and with messages; of llm-finetuning's classes, too."""
+    if isinstance(value, type) and hasattr(value, "as_fn"):
+        value = made(value)
+    found = []
+    for one in of_texts(value, rows):
+        turns = Function(value, needs=one.adapter.needs, conversational=True)
+        reason, given = _reason(value, "lists of messages"), _are_chats(rows)
+        chat = replace(one, way="messages", reason=reason, adapter=turns, given=given)
+        found = [replace(one, way="texts"), chat]
+    return sorted(found, key=lambda one: not one.given)  # as the trainer decides
+
+
 class Combined(RewardHolder):
     """The whole reward as one function: ``None`` where a completion has none."""
 
@@ -151,70 +158,43 @@ def functions(
     With separate functions give the weights as ``GRPOConfig(reward_weights=list(reward.weights.values()))``.
     """
     if not separate:
-        return [Combined.holding(reward, **options)]
-    return [Separate.holding(reward, **options, component=name) for name in reward.names]
+        return [Combined(reward, **options)]
+    return [Separate(reward, **options, component=name) for name in reward.names]
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What `GRPOTrainer._calculate_rewards` gives for the file's functions, without a model behind it."""
     version = installed("trl", "torch")
-    import asyncio
-    import threading
-
     import torch
     from accelerate import PartialState
     from trl import GRPOTrainer
 
     PartialState(cpu=True)  # the trainer's warnings about rows that nothing judges ask it
 
-    module = loaded(path)
-    names = list(written.functions)
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
+    module, names = loaded(path), list(written.functions)
     extra: dict[str, Any] = {}
     trainer: Any = SimpleNamespace(
         accelerator=SimpleNamespace(
-            device=torch.device("cpu"), gather=lambda tensor: tensor, is_main_process=True
+            device=torch.device("cpu"), gather=lambda found: found, is_main_process=True
         ),
         reward_funcs=[getattr(module, name) for name in names],
         reward_processing_classes=[None] * len(names),
         reward_func_names=names,
         state=SimpleNamespace(global_step=0),
         environments=None,
-        async_loop=loop,
+        async_loop=event_loop(os.getpid(), "GRPOTrainer"),
         args=SimpleNamespace(report_to=[]),
         _log_completion_extra=extra.__setitem__,
         _log_metric=extra.__setitem__,
     )
-    keep = {name: value for row in rows for name, value in row.items()}
-    inputs = [{name: row.get(name) for name in keep if name not in PLACED} for row in rows]
-    said = _texts_or_turns(rows, conversational=_are_chats(rows))
-    try:
-        scores = GRPOTrainer._calculate_rewards(
-            trainer,
-            inputs,
-            said["prompts"],
-            said["completions"],
-            [[0] for _ in rows],
-        ).tolist()
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-    caller = f"GRPOTrainer._calculate_rewards of {version}"
-    if written.whole:
-        return Called(caller, [row[0] for row in scores], cast=("reward",))
-    return Called(caller, [], {n: [row[at] for row in scores] for at, n in enumerate(names)}, tuple(names))
+    keep = {name for row in rows for name in row} - {"prompt", "completion", "messages"}
+    inputs = [{name: row.get(name) for name in keep} for row in rows]
+    said = _texts_or_turns(rows, conversational=_are_chats(rows)).values()
+    scores = GRPOTrainer._calculate_rewards(trainer, inputs, *said, [[0] for _ in rows]).tolist()
+    shown = ["reward"] if written.whole else names
+    values = {name: [row[at] for row in scores] for at, name in enumerate(shown)}
+    return Called(f"GRPOTrainer._calculate_rewards of {version}", values, tuple(shown))
 
 
-TARGET = Target(
-    "trl",
-    "TRL",
-    "1.0 to 1.16",
-    FORM,
-    readings,
-    Abilities(weights="kept", missing="None", siblings="batch", waits="together", steps=True, turns=True),
-    functions,
-    call,
-)
+ABLE = Abilities(weights="kept", missing="None", siblings="batch", waits="together", steps=True, turns=True)
+TARGET = Target("trl", "TRL", "1.0 to 1.16", FORM, readings, ABLE, functions, call)

@@ -7,57 +7,57 @@ functions are for one response, and whose code calls `get_reward_functions()`.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
+from rewardkit.errors import CAUGHT, RewardError, describe_error, did_you_mean, preview
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets import plain, trl
-from rewardkit.targets.adapter import Adapter, Row, alike, columns_asked, fill, required
+from rewardkit.targets.adapter import Adapter, Arguments, Row, alike, columns_asked, fill, required
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 
-__all__ = ["TARGET", "Function", "Rewards", "functions"]
+__all__ = [
+    "TARGET",
+    "Function",
+    "Rewards",
+    "functions",
+    "get_reward_function",
+    "public_functions",
+    "register_reward_function",
+]
 
 FORM = "f(prompts, completions, **columns) -> list[float], or f(response, answer='', **kwargs) -> float"
-OWN = ("metadata",)
 
 
-@dataclass(frozen=True, repr=False)
 class Function(Adapter):
     """A function of one response that asks for `metadata`, a dict of all that is known of it."""
 
-    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Row) -> Arguments:
         """The columns under the names that it asks for, and all of them as `metadata`."""
         return (), fill(self.function, rollout, {"metadata": alike(rollout)})
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """TRL's with texts, of a batch function; that of a function of one `response`."""
-    reason = f"it takes completions, as texts, {trl.TOGETHER}"
-    batches = [
-        replace(item, target="tunix", form=FORM, reason=reason, way="")
-        for item in trl.readings(value, rows)
-        if item.way == "texts"
-    ]
-    asked = parameters(value)
+    batches, asked = trl.of_texts(value, rows), parameters(value)
     if batches or isinstance(value, type) or "response" not in asked:
         return batches
-    whole = "metadata" in asked and asked["metadata"].kind is not inspect.Parameter.VAR_KEYWORD
-    adapter: Adapter = (Function if whole else plain.Function)(value, needs=required(value, OWN, rows))
-    mapping = columns_asked(value, OWN, rows) | ({"metadata": "all columns"} if whole else {})
-    return [Reading("tunix", FORM, "it takes one response", adapter, mapping, provable=False)]
+    whole = {"metadata": "all columns"} if "metadata" in asked else {}
+    kind: type[Adapter] = Function if whole else plain.Function
+    adapter = kind(value, needs=required(value, whole, rows))
+    mapping = columns_asked(value, whole, rows) | whole
+    return [Reading("it takes one response", adapter, mapping, provable=False)]
 
 
-@dataclass(frozen=True, repr=False)
 class Rewards(RewardHolder):
     """The reward of a batch, as numbers."""
 
@@ -77,26 +77,25 @@ def _listed(values: Any) -> list[Any]:
 
 
 def functions(reward: Reward, **options: Any) -> list[Rewards]:
-    """The reward for `GRPOLearner(reward_fns=...)`: one callable; options are those of `Rewards.holding`."""
-    return [Rewards.holding(reward, **options)]
+    """The reward for `GRPOLearner(reward_fns=...)`: one callable; options are those of `Rewards`."""
+    return [Rewards(reward, **options)]
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What Tunix's `SequenceRewardManager` gives for the functions that its command line would take."""
     version = installed("google-tunix", "tunix", "absl")
-    _without_jax()
     from tunix.rl.algorithm_config import AlgorithmConfig
     from tunix.rl.reward_manager import SequenceRewardManager
 
     taken = public_functions(loaded(path))
     manager = SequenceRewardManager(reward_fns=taken, algo_config=AlgorithmConfig())
-    left = dict.fromkeys(name for row in rows for name in row if name not in ("prompt", "completion"))
+    columns = {
+        name: [row.get(name) for row in rows] for name in dict.fromkeys(n for row in rows for n in row)
+    }
     found = manager(
-        prompts=[row.get("prompt") for row in rows],
-        completions=[row["completion"] for row in rows],
-        **{name: [row.get(name) for row in rows] for name in left},
+        prompts=columns.pop("prompt", [None] * len(rows)), completions=columns.pop("completion"), **columns
     )
-    return Called(f"SequenceRewardManager of {version}", found["rewards"].tolist())
+    return Called(f"SequenceRewardManager of {version}", {"reward": found["rewards"].tolist()})
 
 
 def public_functions(module: ModuleType) -> list[Callable[..., Any]]:
@@ -105,20 +104,57 @@ def public_functions(module: ModuleType) -> list[Callable[..., Any]]:
     return [one for name, one in found if not name.startswith("_") and one.__module__ == module.__name__]
 
 
-def _without_jax() -> None:
-    """Let the reward manager be imported where JAX, which it does not use, is not installed."""
-    spec = importlib.util.find_spec("tunix")
-    if importlib.util.find_spec("jax") is not None or spec is None or "tunix.rl" in sys.modules:
-        return
-    for name in ("tunix", "tunix.rl"):
-        package = ModuleType(name)
-        package.__spec__ = ModuleSpec(name, None, is_package=True)
-        inner = name.split(".")[1:]
-        package.__path__ = [str(Path(place, *inner)) for place in spec.submodule_search_locations or ()]
-        package.__spec__.submodule_search_locations = package.__path__
-        sys.modules[name] = package
-
-
 ALSO = ("Tunix adds functions up without weights: list no other function beside this one",)
 ABLE = Abilities(siblings="batch", waits="together", also=ALSO)
 TARGET = Target("tunix", "Tunix", "0.1.7", FORM, readings, ABLE, functions, call)
+
+
+# --- reward functions by name, as agent-tunix documents them: registered, or as ``module.function``
+
+Registered = TypeVar("Registered", bound=Callable[..., Any])
+
+_REGISTERED: dict[str, Callable[..., Any]] = {}
+
+
+def register_reward_function(name: str, function: Registered) -> Registered:
+    """Keep a reward function, or a Reward, under a name; gives it back. The last of a name counts.
+
+    RewardError: not a name, not callable.
+    """
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
+        raise RewardError(f"{name!r} is not a name for a reward function; give one such as 'math'")
+    if not callable(function):
+        raise RewardError(f"{preview(function)} cannot be called; register a reward function or a Reward")
+    _REGISTERED[name] = function
+    return function
+
+
+def get_reward_function(name: str) -> Callable[..., Any]:
+    """The function registered under a name, or the one that ``module.function`` imports.
+
+    RewardError: there is none, or its module fails while it is imported.
+
+    >>> register_reward_function("long", lambda response: float(len(response) > 9))("2 + 2 = 4.")
+    1.0
+    >>> get_reward_function("long")("4")
+    0.0
+    """
+    if name in _REGISTERED:
+        return _REGISTERED[name]
+    module, _, attribute = str(name).rpartition(".")
+    if not re.fullmatch(r"\w+(\.\w+)*", module):
+        raise RewardError(
+            f"no reward function is registered as {name!r}; there are {list(_REGISTERED)}; register it, or "
+            f"write module.function{did_you_mean(str(name), _REGISTERED)}"
+        )
+    try:
+        function = getattr(importlib.import_module(module), attribute, None)
+    except CAUGHT as error:
+        raise RewardError(
+            f"{name!r} cannot be had: importing {module!r} failed with {describe_error(error)}"
+        ) from error
+    if not callable(function):
+        near = did_you_mean(attribute, dir(sys.modules[module]))
+        raise RewardError(f"{module!r} has no function {attribute!r}{near}")
+    found: Callable[..., Any] = function
+    return found

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets.adapter import (
     Adapter,
+    Arguments,
     LacksColumn,
     Row,
-    asked_of,
     column_of,
+    fill,
     named,
     takes_anything,
     uses,
@@ -31,19 +31,18 @@ from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 
 __all__ = ["TARGET", "BatchFunction", "ComputeScore", "ComputeScores", "Function", "functions"]
 
-FORM = "compute_score(data_source, solution_str, ground_truth, extra_info=None, **kwargs) -> float | dict"
-FORM_LISTS = "compute_score(data_sources, solution_strs, ground_truths, extra_infos) -> list"
+FORM = (
+    "compute_score(data_source, solution_str, ground_truth, extra_info=None, **kwargs) -> float | dict, "
+    "or of lists, compute_score(data_sources, solution_strs, ground_truths, extra_infos) -> list"
+)
 OWN = {
     "data_source": "data_source",
     "solution_str": "completion",
     "ground_truth": "ground_truth",
     "extra_info": "extra_info",
 }
-LISTS = {f"{name}s": column for name, column in OWN.items()}
 ADDED: Mapping[str, Any] = {"num_turns": None, "rollout_reward_scores": {}}
 """What the naive manager adds to each extra_info, as it is where there are no turns and no tools."""
-
-NONE = "verl puts scores into a tensor of floats, and a None there ends the training"
 
 
 class Added(dict[str, Any]):
@@ -53,7 +52,6 @@ class Added(dict[str, Any]):
         raise LacksColumn(f"extra_info[{key!r}]", "extra_info")
 
 
-@dataclass(frozen=True, repr=False)
 class Function(Adapter):
     """A function that is called by keyword, for one completion."""
 
@@ -67,26 +65,25 @@ class Function(Adapter):
             copied = deepcopy({**ADDED, **info} if isinstance(info, Mapping) else info)
         return {name: rollout.get(column) for name, column in OWN.items()} | {"extra_info": copied}
 
-    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Row) -> Arguments:
         """The four arguments of the trainer, and columns for what else has no default."""
         others = [name for name in named(self.function) if name not in OWN]
         columns = {name: rollout.get(column_of(name, [rollout])) for name in others}
-        return (), asked_of(self.function, self.given(rollout)) | columns
+        return (), fill(self.function, {}, self.given(rollout)) | columns
 
 
-@dataclass(frozen=True, repr=False)
 class BatchFunction(Adapter):
     """A function that the batch manager calls with lists: here of a group."""
 
-    batch: ClassVar[bool] = True
+    together = "batch"
 
-    def arguments(self, rollout: Sequence[Row]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def arguments(self, rollout: Sequence[Row]) -> Arguments:
         """The four as lists."""
         each = [Function.given(row) for row in rollout]
         return (), {f"{name}s": [row[name] for row in each] for name in OWN}
 
 
-def readings(value: Any, rows: Sequence[Row], target: str = "verl") -> list[Reading]:
+def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """That of a function that asks for `solution_str`, or for lists of them."""
     asked = parameters(value)
     lists = "solution_strs" in asked
@@ -94,27 +91,18 @@ def readings(value: Any, rows: Sequence[Row], target: str = "verl") -> list[Read
     if isinstance(value, type) or not (sure or takes_anything(value)):
         return []
     there = {name for row in rows for name in row}
-    own = {name: column for name, column in (LISTS if lists else OWN).items() if name in asked or not sure}
+    given = {f"{name}s" if lists else name: column for name, column in OWN.items()}
+    own = {name: column for name, column in given.items() if name in asked or not sure}
     used = [column for name, column in own.items() if _is_needed(value, name) and column in there | NEEDED]
     others = {} if lists else {name: column_of(name, rows) for name in named(value) if name not in OWN}
-    instead = {"extra_info": f"no column (only {', '.join(ADDED)})"}
-    mapping = {
-        name: column if column in there or not rows else instead.get(column, "no column (None)")
-        for name, column in own.items()
-    }
+    absent = {column: "no column (None)" for column in OWN.values() if rows and column not in there}
+    if "extra_info" in absent:
+        absent["extra_info"] = f"no column (only {', '.join(ADDED)})"
+    mapping = {name: absent.get(column, column) for name, column in own.items()}
+    reason = f"it takes {', '.join(name for name in asked if name in own) or 'any keyword'}"
     kind = BatchFunction if lists else Function
-    return [
-        Reading(
-            target,
-            FORM_LISTS if lists else FORM,
-            f"it takes {', '.join(name for name in asked if name in own) or 'any keyword'}",
-            kind(value, needs=tuple(dict.fromkeys([*used, *others.values()]))),
-            mapping | others,
-            main="score",
-            sure=sure,
-            none=NONE if target == "verl" else "",
-        )
-    ]
+    adapter = kind(value, needs=tuple(dict.fromkeys([*used, *others.values()])))
+    return [Reading(reason, adapter, mapping | others, main="score", sure=sure)]
 
 
 NEEDED = {"data_source", "completion", "ground_truth"}
@@ -127,7 +115,6 @@ def _is_needed(function: Any, name: str) -> bool:
     return p is not None and p.default is not None and uses(function, name)
 
 
-@dataclass(frozen=True, repr=False)
 class ComputeScore(RewardHolder):
     """The reward as compute_score: a dict of finite numbers, always with the same keys."""
 
@@ -140,34 +127,24 @@ class ComputeScore(RewardHolder):
         **kwargs: Any,
     ) -> dict[str, float]:
         """``score``, ``judged`` (1.0, or 0.0 where there was no reward) and each component's score."""
-        return self.dicts([columns_of(data_source, solution_str, ground_truth, extra_info, kwargs)])[0]
+        return self.dicts([_columns(data_source, solution_str, ground_truth, extra_info, kwargs)])[0]
 
 
-def columns_of(
-    source: Any, solution: Any, truth: Any, info: Any, others: Mapping[str, Any]
-) -> dict[str, Any]:
+def _columns(source: Any, solution: Any, truth: Any, info: Any, others: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as canonical columns; what stands in `extra_info` is a column, too."""
     inner = {str(name): value for name, value in info.items()} if isinstance(info, Mapping) else {}
-    own = {"data_source": source, "completion": solution, "ground_truth": truth, "extra_info": info}
-    return {**inner, **others, **own}
+    return {**inner, **others, **dict(zip(OWN.values(), (source, solution, truth, info), strict=True))}
 
 
-@dataclass(frozen=True, repr=False)
 class ComputeScores(RewardHolder):
     """The same of lists, for verl's batch manager: there a group's siblings are seen."""
 
     def __call__(
-        self,
-        data_sources: Any,
-        solution_strs: Any,
-        ground_truths: Any,
-        extra_infos: Any = None,
-        **kwargs: Any,
+        self, data_sources: Any, solution_strs: Any, ground_truths: Any, extra_infos: Any, **kwargs: Any
     ) -> list[dict[str, float]]:
         """A dict a completion."""
-        infos = [None] * len(solution_strs) if extra_infos is None else extra_infos
-        lists = zip(data_sources, solution_strs, ground_truths, infos, strict=True)
-        return self.dicts([columns_of(*one, kwargs) for one in lists])
+        rows = zip(data_sources, solution_strs, ground_truths, extra_infos, strict=True)
+        return self.dicts([_columns(*one, kwargs) for one in rows])
 
 
 def functions(reward: Reward, *, batch: bool = False, **options: Any) -> ComputeScore | ComputeScores:
@@ -175,7 +152,7 @@ def functions(reward: Reward, *, batch: bool = False, **options: Any) -> Compute
 
     ``batch=True`` gives the function of lists that the batch manager calls.
     """
-    return (ComputeScores if batch else ComputeScore).holding(reward, **options)
+    return (ComputeScores if batch else ComputeScore)(reward, **options)
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
@@ -216,10 +193,8 @@ def protocol(rows: Sequence[Row]) -> Any:
     import torch
     from verl import DataProto
 
-    others = {name: np.empty(len(rows), dtype=object) for name in training_columns({})}
-    for at, row in enumerate(rows):
-        for name, value in training_columns(row).items():
-            others[name][at] = value
+    held = [training_columns(row) for row in rows]
+    others = {name: np.array([one[name] for one in held], dtype=object) for name in training_columns({})}
     return DataProto.from_dict(tokens(len(rows), torch), non_tensors=others)
 
 
@@ -244,4 +219,5 @@ def training_columns(row: Row) -> dict[str, Any]:
 
 
 ABLE = Abilities(judged=True)
-TARGET = Target("verl", "verl", "0.9", FORM, readings, ABLE, functions, call)
+NONE = "verl puts scores into a tensor of floats, and a None there ends the training"
+TARGET = Target("verl", "verl", "0.9", FORM, readings, ABLE, functions, call, none=NONE)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets import TARGETS, benchmax, named
+from rewardkit.targets import TARGETS, named
 from rewardkit.targets.calling import awaited, loaded
 from rewardkit.targets.export import export
+from rewardkit.targets.target import Part
 
 WRITTEN = [target.name for target in TARGETS if target.functions is not None and target.name != "openrlhf"]
 """OpenRLHF's file gives tensors, and so needs torch."""
@@ -33,11 +34,6 @@ reward = rk.Reward(
     ],
 )
 """
-
-
-def back(made, rollouts):
-    """The file that was written, loaded back."""
-    return rk.load_reward(f"{made.path}:{made.functions[0]}", rollouts=rollouts)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +71,7 @@ def test_an_async_component_a_gate_and_what_is_not_judged_survive(target, load, 
     ours = rk.score(reward, rollouts).rewards
     assert np.isnan(ours).sum() == 1 and (ours == -1).sum() == 1 and (ours > 0).sum() == 2
     made = export(reward, to=target, path=tmp_path / "back.py", missing=-7.0)
-    again = back(made, rollouts)
+    again = rk.load_reward(f"{made.path}:{made.functions[0]}", rollouts=rollouts)
     theirs = rk.score(again, rollouts).rewards
     needs_a_number = named(target).abilities.missing == "number"
     says_so = "judged" in again.weights  # a key beside the score, by which it is known to be missing
@@ -126,39 +122,32 @@ def spoil(value):
 
 
 class Rude:
-    """Functions of several trainers that change what they are handed."""
+    """An object of several trainers that changes what it is handed."""
 
     def __init__(self, env_config=None, extras=None):
         spoil(extras or {})
 
     def compute(self, completions, **kwargs):
-        spoil(kwargs)
-        return [1.0]
+        return spoil(kwargs) or [1.0]
 
     def compute_reward(self, rollout_id, messages, task):
-        spoil([messages, task])
-        return {"reward": 1.0}
+        return spoil([messages, task]) or {"reward": 1.0}
 
     def step(self, action):
         return {"reward": 1.0, "done": True}
 
 
-async def rude_score(state, target):
-    spoil(state.metadata)
-    return 1.0
-
-
 RUDE = {
     "verl": lambda data_source, solution_str, ground_truth, extra_info: spoil(extra_info) or 1.0,
-    "verifiers": lambda prompt, info, state: spoil([prompt, state]) or 1.0,
-    "verifiers of a trace": lambda task, trace: spoil(vars(task)) or 1.0,
+    "verifiers-rubric": lambda prompt, info, state: spoil([prompt, state]) or 1.0,
+    "verifiers": lambda task, trace: spoil(vars(task)) or 1.0,
     "eval-protocol": lambda messages, **kwargs: spoil([messages, kwargs]) or {"score": 1.0},
     "openai": lambda sample, item: spoil([sample, item]) or 1.0,
     "easyr1": lambda reward_inputs: spoil(reward_inputs[0]) or [{"overall": 1.0}],
-    "benchmax": benchmax.Hook(Rude(), "compute_reward"),
+    "inspect": lambda state, target: spoil(state.metadata) or 1.0,
+    "benchmax": Part(Rude(), "compute_reward"),
     "atropos": Rude,
     "skyrl-gym": Rude,
-    "inspect": rude_score,
 }
 
 
@@ -172,9 +161,6 @@ def test_a_function_that_changes_what_it_is_handed_does_not_change_the_rollout(k
         "messages": [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}],
     }
     before = copy.deepcopy(row)
-    (reading, *_) = named(kind.partition(" ")[0]).readings(RUDE[kind], [row])
-    handed = [row] if reading.adapter.batch else row
-    given = reading.adapter(handed)
-    if reading.adapter.is_async:
-        awaited(given)
+    (reading, *_) = named(kind).readings(RUDE[kind], [row])
+    reading.adapter([row] if reading.adapter.together else row)
     assert row == before

@@ -1,280 +1,205 @@
 """load_reward() on trainers' functions: what they are taken for, why, and what comes of others."""
 
-import textwrap
-
 import numpy as np
 import pytest
 
 import rewardkit as rk
 from rewardkit.targets.calling import awaited
 
-RIGHT = "return [float(truth in text) for text, truth in zip(completions, answer)]"
-VERL = """
-def f(data_source, solution_str, ground_truth, extra_info=None):
-    return 2.0 if ground_truth in solution_str else -1.0
-"""
-NUMBER = "def f(data_source, solution_str, ground_truth, extra_info=None): return"
-VERL_LISTS = "def f(data_sources, solution_strs, ground_truths, extra_infos): return"
-VERL_DICT = """
-def f(solution_str, ground_truth, **kwargs):
-    right = ground_truth in solution_str
-    return {"score": 2.0 * right - 1, "acc": right, "said": solution_str}
-"""
-VERL_LATER = """
-async def f(data_source, solution_str, ground_truth, extra_info=None):
-    return {"score": float(len(solution_str))}
-"""
-LATER = """
-import asyncio
-async def f(prompts, completions, **kwargs):
+FOUND = """
+import asyncio, random
+
+def trl_with_a_column(completions, answer, **kwargs):
+    return [float(truth in text) for text, truth in zip(completions, answer)]
+
+def trl_given_all(prompts, completions, **kwargs):
+    assert len(prompts) == len(kwargs["level"]) and kwargs["solution"] == kwargs["ground_truth"]
+    return [None if not text else level for text, level in zip(completions, kwargs["level"])]
+
+def trl_over_conversations(completions, **kwargs):
+    return [float("<" in turns[0]["content"]) for turns in completions]
+
+async def trl_asynchronous(completions, **kwargs):
     await asyncio.sleep(0)
     return [len(text) / 2 for text in completions]
-"""
-PLAIN = "def f(completion, ground_truth): return ground_truth in completion"
 
-# source, what it is read as, the rewards of the four rows
+class with_as_fn:
+    def __call__(self, prompts, completions, **kwargs): return [float(len(text)) for text in completions]
+    def as_fn(self): return self.__call__
+
+class Computes:
+    def __call__(self, completions, **kwargs): return [self.compute(one, **kwargs) for one in completions]
+    def compute(self, completions, **kwargs): return float(len(completions))
+
+an_object_with_a_compute_of_its_own = Computes()
+
+def verl(data_source, solution_str, ground_truth, extra_info=None):
+    return 2.0 if ground_truth in solution_str else -1.0
+
+def verl_with_a_dict(solution_str, ground_truth, **kwargs):
+    right = ground_truth in solution_str
+    return {"score": 2.0 * right - 1, "acc": right, "said": solution_str}
+
+async def verl_asynchronous(data_source, solution_str, ground_truth, extra_info=None):
+    return {"score": float(len(solution_str))}
+
+def verl_in_batches(data_sources, solution_strs, ground_truths, extra_infos):
+    return [float("4" in text) for text in solution_strs]
+
+def trl_with_keywords_only(**kwargs): return [float("4" in text) for text in kwargs["completions"]]
+def verl_with_keywords_only(**kw): return {"score": float(kw["ground_truth"] in kw["solution_str"])}
+def twice(function): return lambda *args, **kwargs: 2 * function(*args, **kwargs)
+
+verl_behind_a_decorator_that_names_no_parameters = twice(verl)
+
+def plain(completion, ground_truth): return ground_truth in completion
+def plain_under_other_names(output, solution): return solution in output
+def plain_with_a_dict(output, level): return {"score": level * 1.0, "long": len(output) > 3}
+def default_that_a_column_fills(completion, answer="", level=9): return (answer in completion) + level / 10
+
+def a_log_has_more(completions, step=0.5, model="judge", target=9, source="web", level=9, answer=None, **kw):
+    assert (step, model, target, source, answer) == (0.5, "judge", 9, "web", kw["ground_truth"])
+    return [float(one) for one in level]
+
+def verl_shares(data_sources, solution_strs, ground_truths, extra_infos):
+    return [{"score": len(text) / len(max(solution_strs))} for text in solution_strs]
+
+def token_ids(completion_ids, **kwargs): return [float(len(ids)) for ids in completion_ids]
+def step(completions, trainer_state, **kwargs): return [trainer_state.global_step / 5 for _ in completions]
+
+def empty_is_none(completions, level, **kwargs):  # as messages a completion is never empty
+    return [at if c else None for c, at in zip(completions, level)]
+
+def is_text(completions, **kwargs): return [float(isinstance(one, str)) for one in completions]
+def half(completions, **kwargs): return [0.5 for _ in completions]
+
+def own_key_judged(data_source, solution_str, ground_truth, extra_info=None):
+    return dict.fromkeys(["score", "judged"], float(ground_truth in solution_str))
+
+def fails_on_one(data_source, solution_str, ground_truth, extra_info=None): return 1.0 / len(solution_str)
+
+def right(completions, answer, **kwargs):
+    return [float(a in c) if c else None for c, a in zip(completions, answer)]
+
+async def tagged(completions, **kwargs): return [float("<" in one[-1]["content"]) / 2 for one in completions]
+
+several = [right, tagged]
+
+def means_both(completions, **kwargs): return [float(len(str(one))) for one in completions]
+def dead(completions, **kwargs): return [1.0 if "<answer>" in one else 0.0 for one in completions]
+
+def chance(**kwargs):
+    one = random.random() + len(str(kwargs.get("solution_str", kwargs.get("completions"))))
+    return one if "solution_str" in kwargs else [one]
+
+def made(k): return lambda completions, **kwargs: [k] * len(completions)
+
+two_lambdas = [made(1.0), made(2.0)]
+
+def keys_of_a_plain_one(completion): return {"right": 1.0, "tidy": 0.2}
+def unjudged_on_the_sample(solution_str, ground_truth, **kwargs): return {"score": None, "acc": 1.0}
+
+def names_of_columns(solution_str, ground_truth, **kwargs):
+    return {"score": 1.0, "ground_truth": 0.5, "names_of_columns": 2.0}
+
+def completion(completion, ground_truth): return ground_truth in completion
+
+class Tidy:
+    def __call__(self, completions, ground_truth, **k): return [float(c.startswith("<")) for c in completions]
+
+def tidy(completions, answer, **kwargs): return [float(text.startswith("<")) for text in completions]
+def short(solution_str, ground_truth): return float(len(solution_str) < 5)
+
+with_truths_that_nothing_reads = [right, tidy, short, Tidy()]
+"""
+COLUMNS = "a plain function of columns"
+# name -> what it is read as, the rewards of the four rows
 READ = {
-    "TRL with a column": (f"def f(completions, answer, **kwargs): {RIGHT}", "TRL", [1, 0, 0, 1]),
-    "TRL that is given all": (
-        """
-        def f(prompts, completions, **kwargs):
-            assert len(prompts) == len(kwargs["level"]) and kwargs["solution"] == kwargs["ground_truth"]
-            return [None if not text else level for text, level in zip(completions, kwargs["level"])]
-        """,
-        "TRL",
-        [2, 2, None, 1],
-    ),
-    "TRL over conversations": (
-        "def f(completions, **kwargs): return [float('<' in turns[0]['content']) for turns in completions]",
-        "TRL",
-        [1, 1, 0, 0],
-    ),
-    "TRL, asynchronous": (LATER, "TRL", [9, 9, 0, 0.5]),
-    "a class with as_fn": (
-        """
-        class f:
-            def __call__(self, prompts, completions, **kwargs):
-                return [float(len(text)) for text in completions]
-            def as_fn(self):
-                return self.__call__
-        """,
-        "TRL",
-        [18, 18, 0, 1],
-    ),
-    "an object with a compute of its own is called as it is": (
-        """
-        class Base:
-            def __call__(self, completions, **kwargs):
-                return [self.compute(one, **kwargs) for one in completions]
-        class F(Base):
-            def compute(self, completions, **kwargs):
-                return float(len(completions))
-        f = F()
-        """,
-        "TRL",
-        [18, 18, 0, 1],
-    ),
-    "verl": (VERL, "verl", [2, -1, -1, 2]),
-    "verl with a dict": (VERL_DICT, "verl", [1, -1, -1, 1]),
-    "verl, asynchronous": (VERL_LATER, "verl", [18, 18, 0, 1]),
-    "verl in batches": (f"{VERL_LISTS} [float('4' in text) for text in solution_strs]", "verl", [1, 0, 0, 0]),
-    "TRL with keywords only": (
-        "def f(**kwargs): return [float('4' in text) for text in kwargs['completions']]",
-        "TRL",
-        [1, 0, 0, 0],
-    ),
-    "verl with keywords only": (
-        "def f(**kwargs): return {'score': float(kwargs['ground_truth'] in kwargs['solution_str'])}",
-        "verl",
-        [1, 0, 0, 1],
-    ),
-    "verl behind a decorator that does not name its parameters": (
-        "def twice(function): return lambda *args, **kwargs: 2 * function(*args, **kwargs)\n@twice" + VERL,
-        "verl",
-        [4, -2, -2, 4],
-    ),
-    "plain": (PLAIN, "a plain function of columns", [1, 0, 0, 1]),
-    "plain under other names": (
-        "def f(output, solution): return solution in output",
-        "a plain function of columns",
-        [1, 0, 0, 1],
-    ),
-    "plain with a dict": (
-        "def f(output, level): return {'score': level * 1.0, 'long': len(output) > 3}",
-        "a plain function of columns",
-        [2, 2, 1, 1],
-    ),
+    "trl_with_a_column": ("TRL", [1, 0, 0, 1]),
+    "trl_given_all": ("TRL", [2, 2, None, 1]),
+    "trl_over_conversations": ("TRL", [1, 1, 0, 0]),
+    "trl_asynchronous": ("TRL", [9, 9, 0, 0.5]),
+    "with_as_fn": ("TRL", [18, 18, 0, 1]),
+    "an_object_with_a_compute_of_its_own": ("TRL", [18, 18, 0, 1]),  # and none of Atropos'
+    "verl": ("verl", [2, -1, -1, 2]),
+    "verl_with_a_dict": ("verl", [1, -1, -1, 1]),
+    "verl_asynchronous": ("verl", [18, 18, 0, 1]),
+    "verl_in_batches": ("verl", [1, 0, 0, 0]),
+    "trl_with_keywords_only": ("TRL", [1, 0, 0, 0]),
+    "verl_with_keywords_only": ("verl", [1, 0, 0, 1]),
+    "verl_behind_a_decorator_that_names_no_parameters": ("verl", [4, -2, -2, 4]),
+    "plain": (COLUMNS, [1, 0, 0, 1]),
+    "plain_under_other_names": (COLUMNS, [1, 0, 0, 1]),
+    "plain_with_a_dict": (COLUMNS, [2, 2, 1, 1]),
 }
 
 
-@pytest.mark.parametrize("kind", READ)
-def test_a_function_is_recognised_and_gives_what_its_trainer_would_get(kind, load, rewards, rows):
-    source, title, expected = READ[kind]
+@pytest.mark.parametrize("name", READ)
+def test_a_function_is_recognised_and_gives_what_its_trainer_would_get(name, load, rewards, rows):
+    title, expected = READ[name]
     for given in ({}, {"rollouts": None}):  # tried on the rollouts, and on the made-up sample
-        reward = load(source, **given)
-        assert f"f read as {title}: " in reward.origin
+        reward = load(FOUND, name, **given)
+        assert f"{name} read as {title}: " in reward.origin
         assert rewards(reward) == expected
     for row, value in zip(rows, expected, strict=True):
         assert reward(**row).reward == (value if value is not None else pytest.approx(np.nan, nan_ok=True))
 
 
 def test_all_kinds_are_called_in_other_processes_too(load, rewards, limited):
-    kinds = [
-        "TRL with a column",
-        "TRL, asynchronous",
-        "a class with as_fn",
-        "verl",
-        "verl in batches",
-        "plain",
-    ]
-    parts = [f"{textwrap.dedent(READ[kind][0])}\nall_of_them.append(f)\n" for kind in kinds]
-    reward = load("all_of_them = []\n" + "".join(parts), "all_of_them")
-    expected = [sum(values) for values in zip(*(READ[kind][2] for kind in kinds), strict=True)]
+    kinds = ["trl_with_a_column", "trl_asynchronous", "with_as_fn", "verl", "verl_in_batches", "plain"]
+    reward = load(f"{FOUND}\nall_of_them = [{', '.join(kinds)}]", "all_of_them")
+    expected = [sum(values) for values in zip(*(READ[kind][1] for kind in kinds), strict=True)]
     assert rewards(reward, timeout=30) == expected
 
 
-# source, columns beside those of the four rows, the rewards, what the origin says or ("!") does not say
-GIVEN = {
-    "a list of functions is a component each, and None counts nothing": (
-        """
-        def right(completions, answer, **kwargs):
-            return [float(a in c) if c else None for c, a in zip(completions, answer)]
-        async def tagged(completions, **kwargs):
-            return [float("<" in turns[-1]["content"]) / 2 for turns in completions]
-        f = [right, tagged]
-        """,
-        {},
-        [1.5, 0.5, 0, 1],
-        ["right read as TRL", "tagged read as TRL"],
-    ),
-    "a default gives way to a column that logs have and to no other": (
-        "def f(completion, answer='', level=9): return (answer in completion) + level / 10",
-        {},
-        [1.9, 0.9, 0.9, 1.9],
-        ["answer from ground_truth", "!level"],
-    ),
-    "columns of the data set are handed over, and not those of the log": (
-        """
-        def f(completions, step=0.5, model="judge", target=100, source="web", level=9, answer=None, **kwargs):
-            assert (step, model, target, source, answer) == (0.5, "judge", 100, "web", kwargs["ground_truth"])
-            return [float(one) for one in level]
-        """,
-        {"step": 3, "policy": "m", "data_source": "d"},
-        [2, 2, 1, 1],
-        ["answer from ground_truth", "!model"],
-    ),
-    "lists are called with the completions of a prompt": (
-        f"{VERL_LISTS} [{{'score': len(text) / len(max(solution_strs))}} for text in solution_strs]",
-        {"data_source": "x"},
-        [1, 1, 0, 1],
-        [],
-    ),
-    "token ids": (
-        "def f(completion_ids, **kwargs): return [float(len(ids)) for ids in completion_ids]",
-        {"completion_ids": [1, 2]},
-        [2] * 4,
-        ["read as TRL: it takes completion_ids"],
-    ),
-    "a column that is not there is not said to be taken": (
-        VERL,
-        {},
-        [2, -1, -1, 2],
-        [
-            "data_source from no column (None)",
-            "solution_str from completion",
-            "extra_info from no column (only num_turns, rollout_reward_scores)",
-        ],
-    ),
-    "the step is a number where the log has none": (
-        "def f(completions, trainer_state, **k): return [trainer_state.global_step for _ in completions]",
-        {},
-        [0] * 4,
-        [],
-    ),
-    "the step of the log": (
-        "def f(completions, trainer_state, **k): return [trainer_state.global_step / 5 for _ in completions]",
-        {"step": 50},
-        [10] * 4,
-        [],
-    ),
-    "a way in which the completion is not read is not the trainer's": (  # a list of messages is never empty
-        "def f(completions, level, **k): return [at if c else None for c, at in zip(completions, level)]",
-        {},
-        [2, 2, None, 1],
-        ["as texts"],
-    ),
-    "another way would give other values, and no row tells": (
-        "def f(completions, **kwargs): return [float(isinstance(one, str)) for one in completions]",
-        {},
-        [1] * 4,
-        ["(other values as trl:messages: choose"],
-    ),
-    "another way would give the same": (
-        "def f(completions, **kwargs): return [0.5 for one in completions]",
-        {},
-        [0.5] * 4,
-        ["!other values"],
-    ),
-    "a key of the user's own that is called judged": (
-        f"{NUMBER} dict.fromkeys(['score', 'judged'], float(ground_truth in solution_str))",
-        {},
-        [1, 0, 0, 1],
-        ["!judged is 0"],
-    ),
-    "a function that fails on the sample is read all the same": (
-        f"{NUMBER} 1.0 / len(solution_str)",
-        {},
-        [1 / 18, 1 / 18, None, 1],
-        ["on 1 of 4 rows of the rollouts it failed: ZeroDivisionError"],
-    ),
-}
+LACKING = ["data_source from no column (None)", "extra_info from no column (only num_turns, rollout_rewa"]
+FAILED = "on 1 of 4 rows of the rollouts it failed: ZeroDivisionError"
+A_LOG = {"step": 3, "policy": "m", "data_source": "d"}
+# name, columns beside those of the four rows, the rewards, what the origin says or ("!") does not say
+GIVEN = [
+    ("several", {}, [1.5, 0.5, 0, 1], ["right read as TRL", "tagged read as TRL"]),  # None counts nothing
+    ("default_that_a_column_fills", {}, [1.9, 0.9, 0.9, 1.9], ["answer from ground_truth", "!level"]),
+    ("a_log_has_more", A_LOG, [2, 2, 1, 1], ["answer from ground_truth", "!model"]),
+    ("verl_shares", {"data_source": "x"}, [1, 1, 0, 1], []),  # lists of the completions of a prompt
+    ("token_ids", {"completion_ids": [1, 2]}, [2] * 4, ["read as TRL: it takes completion_ids"]),
+    ("verl", {}, [2, -1, -1, 2], LACKING),  # what is not there is not said to be taken
+    ("step", {}, [0] * 4, []),  # a number where the log has none
+    ("step", {"step": 50}, [10] * 4, []),
+    ("empty_is_none", {}, [2, 2, None, 1], ["as texts"]),
+    ("is_text", {}, [1] * 4, ["(other values as trl:messages: choose"]),
+    ("half", {}, [0.5] * 4, ["!other values"]),
+    ("own_key_judged", {}, [1, 0, 0, 1], ["!judged is 0"]),
+    ("fails_on_one", {}, [1 / 18, 1 / 18, None, 1], [FAILED]),
+]
 
 
-@pytest.mark.parametrize("kind", GIVEN)
-def test_arguments_are_those_that_the_trainer_hands_over_and_the_origin_says_which(kind, load, rewards, rows):
-    source, more, expected, said = GIVEN[kind]
+@pytest.mark.parametrize(("name", "more", "expected", "said"), GIVEN)
+def test_arguments_are_the_trainers_and_the_origin_says_so(name, more, expected, said, load, rewards, rows):
     rollouts = rk.load_rollouts([{**row, **more} for row in rows])
-    reward = load(source, rollouts=rollouts)
+    reward = load(FOUND, name, rollouts=rollouts)
     assert rewards(reward, rollouts) == expected
     for words in said:
         assert (words.removeprefix("!") in reward.origin) is not words.startswith("!"), reward.origin
 
 
-def test_the_keys_of_a_dict_are_components_and_only_the_score_is_paid(load, rollouts):
-    reward = load(VERL_DICT)
-    assert reward.weights == {"score": 1.0, "acc": 0.0}  # `said` is no number
-    assert all(item.range is None for item in reward.components)
-    scores = rk.score(reward, rollouts)
-    assert scores.score("acc").tolist() == [1, 0, 0, 1]
-    assert scores.table["field/f"][1]["said"] == "<answer>5</answer>"
-
-
-# source, the weights
 WEIGHTS = {
-    "a plain function's keys": (
-        "def f(completion): return {'right': 1.0, 'tidy': 0.2}",
-        {"right": 1, "tidy": 1},
-    ),
-    "a score that is not judged on the sample": (
-        "def f(solution_str, ground_truth, **kwargs): return {'score': None, 'acc': 1.0}",
-        {"score": 1, "acc": 0},
-    ),
-    "names of columns are no components": (
-        "def f(solution_str, ground_truth, **kw): return {'score': 1.0, 'ground_truth': 0.5, 'f': 2.0}",
-        {"score": 1, "ground_truth_2": 0, "f": 0},
-    ),
-    "nor the function's": (PLAIN.replace("def f", "def completion") + "\nf = completion", {"f": 1}),
-    "two of one name": (
-        "def made(k): return lambda completions, **kw: [k] * len(completions)\nf = [made(1.0), made(2.0)]",
-        {"lambda_": 1, "lambda__2": 1},
-    ),
+    "keys_of_a_plain_one": {"right": 1, "tidy": 1},
+    "verl_with_a_dict": {"score": 1, "acc": 0},  # `said` is no number
+    "unjudged_on_the_sample": {"score": 1, "acc": 0},
+    "names_of_columns": {"score": 1, "ground_truth_2": 0, "names_of_columns": 0},
+    "completion": {"completion_2": 1},
+    "two_lambdas": {"lambda_": 1, "lambda__2": 1},
 }
 
 
-@pytest.mark.parametrize("kind", WEIGHTS)
-def test_what_is_a_component_under_which_name(kind, load):
-    source, weights = WEIGHTS[kind]
-    assert load(source).weights == weights
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_what_is_a_component_under_which_name(name, load, rollouts):
+    reward = load(FOUND, name)
+    assert reward.weights == WEIGHTS[name] and all(item.range is None for item in reward.components)
+    if name == "verl_with_a_dict":
+        scores = rk.score(reward, rollouts)
+        assert scores.score("acc").tolist() == [1, 0, 0, 1]
+        assert scores.table[f"field/{name}"][1]["said"] == "<answer>5</answer>"
 
 
 def test_a_column_can_be_had_under_the_name_that_it_has_in_the_log(load, rewards, rows):
@@ -293,7 +218,7 @@ def test_a_column_can_be_had_under_the_name_that_it_has_in_the_log(load, rewards
 def test_the_sample_is_taken_from_all_over_the_rollouts_and_need_not_hold_each_kind_of_value(load, rewards):
     rows = [{"completion": "a" if at < 90 else "b", "ground_truth": "t"} for at in range(100)]
     source = (
-        "def f(solution_str, ground_truth): return {'score': 1.0} | {b: 1.0 for b in solution_str.strip('a')}"
+        "def f(solution_str, ground_truth): return {'score': 1} | {b: 1 for b in solution_str.strip('a')}"
     )
     assert load(source, rollouts=rows).names == ("score", "b")
     rows[57]["completion"] = "late"  # a number on the sample and a dict later: both as the trainer takes them
@@ -318,63 +243,31 @@ def test_verl_hands_over_an_extra_info_where_the_data_set_has_none(load, rewards
             assert rewards(load(source, name, rollouts=rollouts), rollouts) == [1] * 4
 
 
-SHORT = "def f(completions, **kwargs):\n    if len(completions[0]) > 1: return [1.0] * len(completions)\n    "
-NO_LIST = "not a list of scores"
+NUMBER = "def f(data_source, solution_str, ground_truth, extra_info=None): return"
+LISTS = "def f(data_sources, solution_strs, ground_truths, extra_infos): return"
+TRL = "def f(completions, **kwargs): return"
+SHORT = f"{TRL} [1.0] * len(completions) if len(completions[0]) > 1 else"
+GOES = f"{NUMBER} {{'score': 1.0, 'length': 1.0}} if solution_str else {{'score': 1.0}}"
+KEY = f"{NUMBER} float(extra_info['level']) if len(solution_str) > 1 else 0.0"
+NONE = "returned None of type NoneType; verl puts scores"  # `torch.tensor(scores, dtype=torch.float32)`
 # source, the component, the rows that are errors, what is said of the first
-ERRORS = {
-    "a list of another length": (
-        "def f(completions, **kw): return [1.0]",
-        "f",
-        [0, 1, 2, 3],
-        "returned 1 values for 2",
-    ),
-    "of a batch those that fail alone": (
-        "def f(completions, **kw): return [1.0 / len(text) for text in completions]",
-        "f",
-        [2],
-        "ZeroDivisionError: float division by zero",
-    ),
-    "text": (f"{SHORT}return 'high'", "f", [2, 3], f"returned 'high', {NO_LIST}"),
-    "a dict": (f"{SHORT}return {{'a': 1.0}}", "f", [2, 3], NO_LIST),
-    "nothing": (f"{SHORT}return None", "f", [2, 3], NO_LIST),
-    "infinite": (f"{SHORT}return [float('inf')]  * len(completions)", "f", [2, 3], "a score must be finite"),
-    # `torch.tensor(scores, dtype=torch.float32)` takes no None
-    "None to verl": (
-        f"{NUMBER} 1.0 if solution_str else None",
-        "f",
-        [2],
-        "returned None of type NoneType; verl puts",
-    ),
-    "None in a dict to verl": (
-        f"{NUMBER} {{'score': 1.0 if solution_str else None, 'acc': 1.0}}",
-        "score",
-        [2],
-        "returned None of type NoneType; verl puts scores",
-    ),
-    "None in a list to verl": (
-        f"{VERL_LISTS} [1.0 if one else None for one in solution_strs]",
-        "f",
-        [2],
-        "returned None of type NoneType; verl puts scores",
-    ),
-    "a key that comes and goes": (
-        f"{NUMBER} {{'score': 1.0, 'length': 1.0}} if solution_str else {{'score': 1.0}}",
-        "length",
-        [2],
-        "returned the keys ['score'], without 'length'",
-    ),
-    "a key of an extra_info that the log lacks": (
-        f"{NUMBER} float(extra_info['level']) if len(solution_str) > 1 else 0.0",
-        "f",
-        [0, 1],
-        "the rollouts have no column 'extra_info'",
-    ),
-}
+ERRORS = [
+    (f"{TRL} [1.0]", "f", [0, 1, 2, 3], "returned 1 values for 2"),
+    (f"{TRL} [1.0 / len(text) for text in completions]", "f", [2], "ZeroDivisionError: float division by"),
+    (f"{SHORT} 'high'", "f", [2, 3], "returned 'high', not a list of scores"),
+    (f"{SHORT} {{'a': 1.0}}", "f", [2, 3], "not a list of scores"),
+    (f"{SHORT} None", "f", [2, 3], "not a list of scores"),
+    (f"{SHORT} [float('inf')] * len(completions)", "f", [2, 3], "a score must be finite"),
+    (f"{NUMBER} 1.0 if solution_str else None", "f", [2], NONE),
+    (f"{NUMBER} {{'score': 1.0 if solution_str else None, 'acc': 1.0}}", "score", [2], NONE),
+    (f"{LISTS} [1.0 if one else None for one in solution_strs]", "f", [2], NONE),
+    (GOES, "length", [2], "returned the keys ['score'], without 'length'"),
+    (KEY, "f", [0, 1], "the rollouts have no column 'extra_info'"),
+]
 
 
-@pytest.mark.parametrize("kind", ERRORS)
-def test_what_would_end_or_mislead_the_training_is_an_error_of_its_rows(kind, load, rollouts):
-    source, name, rows, said = ERRORS[kind]
+@pytest.mark.parametrize(("source", "name", "rows", "said"), ERRORS)
+def test_what_would_mislead_the_training_is_an_error_of_its_rows(source, name, rows, said, load, rollouts):
     reward = load(source)
     assert ("keys that are not always there: length" in reward.origin) is (name == "length")
     scores = rk.score(reward, rollouts)
@@ -383,56 +276,27 @@ def test_what_would_end_or_mislead_the_training_is_an_error_of_its_rows(kind, lo
     assert said in scores.table[f"error/{name}"][rows[0]]
 
 
+PLAIN = "def f(completion, ground_truth): return ground_truth in completion"
+SOURCE = "asks for 'data_source'"
+LACKS = "reads extra_info['level'], and the rollouts have no column 'extra_info'; they have ['compl"
 # source, what it says, options
 REFUSED = {
-    "a number": ("f = 3", "is 3, not a reward"),
+    "a number": ("f = 3", "f is not a reward: it is 3"),
     "an empty list": ("f = []", "is an empty list"),
     "a list with a number": (f"{PLAIN}\nf = [f, 3]", "is not a reward: it is 3"),
-    "text back": ("def f(completion): return 'good'", "returned 'good' of type str for a completion"),
-    "text back to verl": (f"{NUMBER} 'good'", "verl expects compute_score(data_source, solution_str"),
+    "text": ("def f(completion): return 'good'", "returned 'good' of type str for a completion"),
+    "text to verl": (f"{NUMBER} 'good'", "verl expects compute_score(data_source, solution_str"),
     "a dict of texts": (f"{NUMBER} {{'score': 'good'}}", "of type dict for a completion"),
     "a dict without what is paid": (f"{NUMBER} {{'right': 1.0}}", "without 'score', which verl pays"),
-    "a key of an extra_info that the log lacks": (
-        f"{NUMBER} float(extra_info['level'])",
-        "reads extra_info['level'], and the rollouts have no column 'extra_info'; they have ['compl",
-    ),
-    "a class that needs arguments": (
-        "class f:\n    def __init__(self, config): pass\n    def __call__(self, completions, **k): return []",
-        "give an object of it, made with what it needs",
-    ),
-    "a class that fails": (
-        "class f:\n    def __init__(self): raise OSError('no disk')\n"
-        "    def __call__(self, completions, **kwargs): return []",
-        "mine.py:2: f() failed with OSError: no disk",
-    ),
+    "a key of an extra_info that the log lacks": (f"{NUMBER} float(extra_info['level'])", LACKS),
     "a file that raises": ("x = 1\nraise OSError('no disk')", "mine.py:2: OSError"),
     "a file that is not Python": ("def f(:", "mine.py:1: SyntaxError"),
     "two arguments for one column": ("def f(solution, answer): return 1.0", "is not a reward"),
-    "what nobody gives": (
-        "def f(completion, gpu): return 1.0",
-        "f asks for 'gpu'; the rollouts have ['completion', ",
-    ),
-    "token ids that the log lacks": (
-        "def f(completion_ids, **kwargs): return [1.0 for ids in completion_ids]",
-        "asks for 'completion_ids'",
-    ),
-    "a default that is a value, for a missing column": (
-        "def f(solution_str, ground_truth, data_source='mine'): return float(data_source == 'mine')",
-        "asks for 'data_source'",
-    ),
-    "any keywords, and fails for every trainer": (
-        "def f(*args, **kwargs): raise ValueError('not so')",
-        "on a sample: ValueError: not so",
-    ),
-    "which trainer it is for, with values of chance": (
-        """
-        import random
-        def f(**kwargs):
-            one = random.random() + len(str(kwargs.get("solution_str", kwargs.get("completions"))))
-            return one if "solution_str" in kwargs else [one]
-        """,
-        "it gives other values each time",
-    ),
+    "what nobody gives": ("def f(completion, gpu): return 1.0", "asks for 'gpu'; the rollouts have ['comp"),
+    "ids that the log lacks": ("def f(completion_ids, **k): return [1.0]", "asks for 'completion_ids'"),
+    "a default that is a value": ("def f(solution_str, data_source='x'): return data_source", SOURCE),
+    "what fails for every trainer": ("def f(*a, **k): raise ValueError('no')", "on a sample: ValueError: no"),
+    "values of chance": (f"{FOUND}\nf = chance", "can be read in more ways than one: trl:texts, f(prompts"),
     "an unknown target": (PLAIN, "there is no target 'tlr'; known are ", {"as_": "tlr"}),
     "another trainer's": (PLAIN, "cannot be read as TRL: its parameters are ['completion', ", {"as_": "trl"}),
     "no time": (PLAIN, "timeout=0 is not a time", {"timeout": 0}),
@@ -448,57 +312,39 @@ def test_what_can_be_no_reward_is_one_clear_sentence(kind, load):
     assert said in str(raised.value) and "\n" not in str(raised.value)
 
 
-def test_what_the_trainer_reads_but_the_log_lacks_is_asked_for_when_it_is_scored(
-    load, rewards, rollouts, rows
-):
+def test_what_the_log_lacks_is_asked_for_when_it_is_scored(load, rewards, rollouts, rows):
     reward = load(f"{NUMBER} float(data_source == 'gsm8k')", rollouts=None)
     with pytest.raises(rk.RewardError, match="asks for 'data_source'; this table has"):
         rk.score(reward, rollouts)
     assert rewards(reward, [{**row, "data_source": "gsm8k"} for row in rows]) == [1] * 4
 
 
-BOTH = "def f(completions, **kwargs): return [float(len(str(one))) for one in completions]"
-
-
 def test_what_means_something_on_texts_and_on_messages_has_to_be_chosen(load, rewards):
     with pytest.raises(rk.RewardError, match="choose with --as trl:texts or --as trl:messages"):
-        load(BOTH)
-    assert rewards(load(BOTH, as_="trl:texts")) == [18, 18, 0, 1]
-    assert min(rewards(load(BOTH, as_="trl:messages"))) > 30
+        load(FOUND, "means_both")
+    assert rewards(load(FOUND, "means_both", as_="trl:texts")) == [18, 18, 0, 1]
+    assert min(rewards(load(FOUND, "means_both", as_="trl:messages"))) > 30
     with pytest.raises(rk.RewardError, match=r"cannot be read as 'text'; trl has \['texts', 'messages'\]"):
-        load(BOTH, as_="trl:text")
+        load(FOUND, "means_both", as_="trl:text")
 
 
 def test_where_the_rollouts_are_conversations_the_trainer_hands_over_messages(load, rewards, rows):
     chats = rk.load_rollouts(
         [{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in rows]
     )
-    reward = load(BOTH, rollouts=chats)
+    reward = load(FOUND, "means_both", rollouts=chats)
     assert "as lists of messages" in reward.origin and min(rewards(reward, chats)) > 30
-    dead = "def f(completions, **kwargs): return [1.0 if '<answer>' in one else 0.0 for one in completions]"
-    reward = load(dead, rollouts=chats)  # it reads texts, which it will not get
+    reward = load(FOUND, "dead", rollouts=chats)  # it reads texts, which it will not get
     assert rewards(reward, chats) == [0, 0, 0, 0] and "(other values as trl:texts" in reward.origin
-    assert rewards(load(dead, rollouts=chats, as_="trl:texts"), chats) == [1, 1, 0, 0]
-
-
-def test_a_function_that_gives_other_values_each_time_is_called_in_the_first_way(load):
-    source = """
-        import random
-        def f(completions, **kwargs):
-            return [random.random() + len(str(one)) for one in completions]
-    """
-    origin = load(source).origin
-    assert "as texts" in origin and "it gives other values each time" in origin
+    assert rewards(load(FOUND, "dead", rollouts=chats, as_="trl:texts"), chats) == [1, 1, 0, 0]
 
 
 def test_a_decorated_function_that_makes_a_reward_still_makes_it(load):
     source = """
         import rewardkit as rk
-        def logged(function):
-            return lambda *args, **kwargs: function(*args, **kwargs)
+        def logged(function): return lambda *args, **kwargs: function(*args, **kwargs)
         @logged
-        def f():
-            return rk.Reward("made", components=[rk.Component("length", rk.measure.regex("a"))])
+        def f(): return rk.Reward("made", components=[rk.Component("length", rk.measure.regex("a"))])
     """
     assert load(source, rollouts=None).name == "made"
 
@@ -514,6 +360,7 @@ def length_if_any(completion):
     return len(completion) or None
 
 
+ASSUMED = "the others give the same kind of value is assumed"
 # what a call does, the seconds it may take, on how many of the 16 rows it is called, what is said of it
 TRIED = {
     "it hangs": (
@@ -523,12 +370,7 @@ TRIED = {
         "on 2 of 2 rows of the rollouts it failed: took longer than 0.3 s",
     ),
     "one late call may be chance": ("time.sleep(60 if at == 1 else 0)", 1, 16, ""),
-    "it ends in time, and slowly": (
-        "time.sleep(0.7)",
-        1,
-        3,
-        "the others give the same kind of value is assumed",
-    ),
+    "it ends in time, and slowly": ("time.sleep(0.7)", 1, 4, ASSUMED),
     "quick": ("pass", 5, 16, ""),
 }
 
@@ -555,27 +397,20 @@ def test_recognising_calls_on_as_many_rows_as_there_is_time_for(kind, tmp_path, 
 
 def test_async_functions_can_be_loaded_where_a_loop_is_running(load, rewards):
     async def inside():
-        return rewards(load(LATER))
+        return rewards(load(FOUND, "trl_asynchronous"))
 
-    assert awaited(inside()) == READ["TRL, asynchronous"][2]
+    assert awaited(inside()) == READ["trl_asynchronous"][1]
 
 
 def test_the_source_of_the_user_is_in_the_fingerprint(load):
-    prints = [
-        load(VERL.replace("2.0", text)).record()["fingerprints"]["scoring"] for text in ("2.0", "3.0", "3.0")
+    rewards = [
+        load(FOUND.replace("return 2.0 if", f"return {text} if"), "verl") for text in ("2.0", "3.0", "3.0")
     ]
+    prints = [reward.record()["fingerprints"]["scoring"] for reward in rewards]
     assert prints[0] != prints[1] == prints[2]
-    assert load(VERL).record()["sources"].keys() == {"mine.py"}
+    assert rewards[0].record()["sources"].keys() == {"mine.py"}
 
 
 def test_a_ground_truth_that_is_taken_and_never_read_does_not_make_a_function_the_task(load):
-    reward = load(f"""
-        class Tidy:
-            def __call__(self, completions, ground_truth, **kwargs):
-                return [float(text.startswith("<")) for text in completions]
-        def right(completions, answer, **kwargs): {RIGHT}
-        def tidy(completions, answer, **kwargs): return [float(text.startswith("<")) for text in completions]
-        def short(solution_str, ground_truth): return float(len(solution_str) < 5)
-        f = [right, tidy, short, Tidy()]
-    """)
+    reward = load(FOUND, "with_truths_that_nothing_reads")
     assert reward.names == ("right", "tidy", "short", "Tidy") and reward.task == ("right",)

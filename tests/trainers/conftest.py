@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -19,3 +20,19 @@ elif importlib.util.find_spec("siirl"):  # its image models want torchvision, wh
         sys.modules.setdefault(name, ModuleType(name))
     sys.modules["torchvision"].transforms = sys.modules["torchvision.transforms"]
     sys.modules["torchvision.transforms.functional"].InterpolationMode = SimpleNamespace(BICUBIC=3)
+
+
+def without_jax():
+    """Let Tunix's reward manager be imported where JAX, which it does not use, is not installed."""
+    spec = importlib.util.find_spec("tunix")
+    for name in ("tunix", "tunix.rl") if spec and importlib.util.find_spec("jax") is None else ():
+        package = ModuleType(name)
+        package.__spec__ = ModuleSpec(name, None, is_package=True)
+        inner = name.split(".")[1:]
+        package.__path__ = [str(Path(place, *inner)) for place in spec.submodule_search_locations]
+        package.__spec__.submodule_search_locations = package.__path__
+        sys.modules[name] = package
+
+
+if "REWARDKIT_TRAINERS" in os.environ:
+    without_jax()

@@ -31,7 +31,8 @@ def test_a_documented_function_is_read_as_it_is_called_there(tmp_path):
     file.write_text("from test_easyr1 import REWARD_TYPE, compute_score\n")
     called = easyr1.call(file, None, list(rollouts))
     scores = rk.score(read, rollouts)
-    assert scores.rewards.tolist() == pytest.approx(called.rewards) and len(set(called.rewards)) > 2
-    assert called.components["accuracy"] == scores.score("accuracy").tolist()
+    theirs = called.values["reward"]
+    assert scores.rewards.tolist() == pytest.approx(theirs) and len(set(theirs)) > 2
+    assert called.values["accuracy"] == scores.score("accuracy").tolist()
     proved("easyr1", "recognised")
     proved("easyr1", "read")

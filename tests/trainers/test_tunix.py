@@ -3,16 +3,13 @@
 import numpy as np
 import pytest
 from table import proved
+from tunix.rl.algorithm_config import AlgorithmConfig
+from tunix.rl.reward_manager import SequenceRewardManager
 
 import rewardkit as rk
 from rewardkit.targets import tunix
 from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
-
-tunix._without_jax()
-
-from tunix.rl.algorithm_config import AlgorithmConfig  # noqa: E402
-from tunix.rl.reward_manager import SequenceRewardManager  # noqa: E402
 
 
 def manager(functions):

@@ -9,7 +9,7 @@ from table import proved
 
 import rewardkit as rk
 from rewardkit.targets.export import export
-from rewardkit.targets.verifiers_trace import trace_of
+from rewardkit.targets.verifiers import trace_of
 
 
 class Question(vf.TaskData):

@@ -112,7 +112,7 @@ def wrapping(reward: Reward, wrap: Callable[[Callable[..., Any]], Wrapped]) -> R
             return function
         if not isinstance(function, Adapter):
             return wrap(function)
-        own = type(function).called is not Adapter.called  # a method of an object, not the object
+        own = function.method or type(function).called is not Adapter.called  # a method, not the object
         if own or not callable(function.function):
             return function
         return replace(function, function=wrap(function.function))

@@ -1,0 +1,120 @@
+"""What the callables of `functions` give a trainer, called as it calls them; and they change nothing."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rewardkit.targets import named
+
+REWARDS = """
+import rewardkit as rk
+
+def paid(completion, ground_truth, prompt, level):
+    return (completion == ground_truth) * level - len(prompt) if completion else None
+
+def overall(completion, ground_truth, response_length):
+    return (ground_truth == completion) + response_length / 100 if completion else None
+
+def longest(completion): return [float(len(text) == max(map(len, completion))) for text in completion]
+def known(completion, ground_truth, level): return completion and (completion == ground_truth) + level or None
+def told(level, prompt, step): return level + len(prompt) + step
+def size(completion): return float(len(completion))
+def share(completion): return [float(len(completion))] * len(completion)
+
+def of(*functions, **more):
+    grouped = {one: {"group": one in (longest, share), **more} for one in functions}
+    made = [rk.Component(one.__name__, one, range=None, **more) for one, more in grouped.items()]
+    return rk.Reward("r", components=made)
+
+fits, counted, length, siblings = map(of, (paid, told, size, share))
+near, group = of(overall, weight=-2), of(longest, known).reweigh({"known": -1})
+"""
+
+
+def says(*texts):
+    """Turns: of the user, then of the assistant."""
+    return [{"role": ("user", "assistant")[at], "content": text} for at, text in enumerate(texts)]
+
+
+class Message:
+    """As eval-protocol has it."""
+
+    def __init__(self, turn):
+        self.turn = turn
+
+    def model_dump(self, exclude_none):
+        return self.turn
+
+
+def state(text, question=None, **more):
+    """As Inspect has it."""
+    turns = [SimpleNamespace(role=one["role"], text=one["content"]) for one in says("2+2?", text)]
+    told = {"output": SimpleNamespace(completion=text), "metadata": {"level": 6, **more}}
+    return SimpleNamespace(input=question or turns[:1], messages=turns, **told)
+
+
+def response(text, length):
+    """As EasyR1 has it."""
+    return {"response": text, "response_length": length, "ground_truth": "4"}
+
+
+def stepped(reward, judged):
+    """As SkyRL wants it."""
+    told = {"score": reward, "judged": judged, "paid": reward}
+    return {"observations": [], "reward": reward, "done": True, "metadata": told}
+
+
+def result(score, judged=True):
+    """As eval-protocol wants it."""
+    one = {"score": score, "is_score_valid": judged, "reason": "" if judged else "not judged"}
+    return {**one, "metrics": {"paid": one}}
+
+
+FOUR, SPEC, ASKED = SimpleNamespace(text="4"), {"ground_truth": "4"}, says("2+2?")
+LEVEL = {"level": 6}
+ANSWERS = [[{"role": "assistant", "content": text}] for text in ("4", "10", "")]
+ITEM, TWO = {"prompt_id": 7, "level": 2}, [says("p", "-"), says("q")]
+TEXTS, BYTES = np.array(["4", "12345"]), np.array([b"4"] * 2)
+TOOL = [{"role": "assistant", "content": "ab"}, {"role": "tool", "content": "<answer>4</answer>"}]
+SWIFT = {"messages": [says("2+2?", "a"), says("2+2?", "b")], "level": [1, 2], "prompt_id": ["", ""]}
+SWIFT |= {"trainer_state": SimpleNamespace(global_step=7)}
+# target, the reward, what its function is called with, what it gives
+CALLED = [
+    ("easyr1", "near", ([response("4", 50)],), {}, [{"judged": 1.0, "overall": -3.0}]),
+    ("easyr1", "near", ([response("", 0)],), {}, [{"judged": 0.0, "overall": -9.0}]),
+    ("eval-protocol", "fits", (says("2+2?", "4"), "4"), LEVEL, result(2.0)),
+    ("eval-protocol", "fits", (list(map(Message, says("2+2?", "4"))), "4"), LEVEL, result(2.0)),
+    ("eval-protocol", "fits", (says("2+2?", ""), "4"), LEVEL, result(-9.0, judged=False)),
+    ("inspect", "fits", (state("4", "2+2?"), FOUR), {}, {"value": 2.0, "metadata": {"paid": 2.0}}),
+    ("inspect", "fits", (state("5"), FOUR), {}, {"value": -4.0, "metadata": {"paid": -4.0}}),
+    ("inspect", "fits", (state(""), FOUR), {}, {"value": math.nan, "metadata": {"paid": None}}),
+    # the truth is as it is in the data set: a number
+    ("inspect", "fits", (state("4", ground_truth=4), FOUR), {}, {"value": -4.0, "metadata": {"paid": -4.0}}),
+    ("skyrl-gym", "fits", ("4", ASKED, {"reward_spec": SPEC, **LEVEL}), {}, stepped(2.0, 1.0)),
+    ("skyrl-gym", "fits", ("", ASKED, {"reward_model": SPEC, **LEVEL}), {}, stepped(-9.0, 0.0)),
+    # Atropos gives one value for all, or lists
+    ("atropos", "group", (ANSWERS,), {"ground_truth": "4", "item": {"level": 2}}, [-3.0, -1.0, -9.0]),
+    ("atropos", "group", (ANSWERS,), {"solution": "4", "item": ITEM}, [-3.0, -1.0, -9.0]),
+    ("atropos", "group", (["4", "10", ""],), {"answer": ["4"] * 3, "level": [2] * 3}, [-3.0, -1.0, -9.0]),
+    ("ms-swift", "counted", (["a", "b"],), SWIFT, [12.0, 13.0]),
+    ("ms-swift", "siblings", (["a", "b", "c"],), {"prompt_id": ["x", "x", "y"]}, [2.0, 2.0, 1.0]),
+    # an empty prompt_id is none; what a tool said last is no completion
+    ("ms-swift", "siblings", (["a", "b"],), {"prompt_id": ["", ""], "messages": TWO}, [1.0, 1.0]),
+    ("ms-swift", "length", (["<answer>4</answer>", "ab"],), {"messages": [TOOL, TOOL[:1]]}, [2.0, 2.0]),
+    ("ms-swift", "length", (["<answer>4</answer>"],), {"messages": [ASKED]}, [18.0]),
+    # a data pipeline of Tunix gives arrays, and bytes
+    ("tunix", "length", (np.array(["p", "q"]), TEXTS), {"answer": BYTES, "mode": "x"}, [1.0, 5.0]),
+    ("tunix", "siblings", (["a", "b", "a"], ["x", "y", "z"]), {}, [2.0, 1.0, 2.0]),
+]
+
+
+@pytest.mark.parametrize(("target", "reward", "arguments", "keywords", "expected"), CALLED)
+def test_callables_give_plain_values_and_change_nothing(target, reward, arguments, keywords, expected, load):
+    options = {} if target == "inspect" else {"missing": -9.0}
+    made = named(target).functions(load(REWARDS, reward, rollouts=None), **options)
+    function = made[0] if isinstance(made, list) else made
+    before = repr((arguments, keywords))
+    assert repr(function(*arguments, **keywords)) == repr(expected)
+    assert repr((arguments, keywords)) == before

@@ -1,0 +1,368 @@
+"""Functions and classes of the smaller trainers, read without these: what they pay, and what is an error."""
+
+import pytest
+
+import rewardkit as rk
+from rewardkit.targets.inspect_ai import state_of, target_of
+
+ATROPOS = """
+from abc import ABC, abstractmethod
+
+class RewardFunction(ABC):
+    def __init__(self, weight=0.5, **kwargs): self.weight = weight
+    @abstractmethod
+    def compute(self, completions, **kwargs): ...
+    def __call__(self, completions, **kwargs):
+        try:
+            return [value * self.weight for value in self.compute(completions, **kwargs)]
+        except Exception:
+            return [0.0] * len(completions)
+
+class Right(RewardFunction):
+    def compute(self, completions, **kwargs):
+        return [2.0 * (kwargs["solution"] in turns[-1]["content"]) - 1 for turns in completions]
+class Fails(RewardFunction):
+    def compute(self, completions, **kwargs): return [1.0 / len(turns[0]["content"]) for turns in completions]
+class Empty(RewardFunction):
+    def compute(self, completions, **kwargs): return []
+class Row(RewardFunction):
+    def compute(self, completions, **kwargs):
+        return [kwargs["item"].pop("level") + 0 * len(kwargs["ground_truth"])] * len(completions)
+class Siblings(RewardFunction):
+    def compute(self, completions, **kwargs):
+        sizes = [len(turns[0]["content"]) for turns in completions]
+        return [size / max(sizes) for size in sizes]
+
+good = Right(weight=3)
+"""
+EASYR1 = """
+def batch(reward_inputs, format_weight=0.5):
+    scores = []
+    for one in reward_inputs:
+        right = float(one["ground_truth"] in one["response"])
+        tidy = float(one["response"].startswith("<"))
+        scores.append({"overall": 2 * right - 1 + format_weight * tidy, "accuracy": right, "format": tidy})
+    return scores
+
+def one(reward_input):
+    return {"overall": float(reward_input["response_length"] if reward_input["response"] else -1)}
+
+def siblings(reward_inputs):
+    longest = max(len(one["response"]) for one in reward_inputs)
+    return [{"overall": len(one["response"]) / longest} for one in reward_inputs]
+"""
+OF_LISTS = """
+REWARD_TYPE = "batch"
+
+def one(reward_input):
+    return {"overall": float(reward_input["response_length"] if reward_input["response"] else -1)}
+
+def empty(reward_inputs): return []
+def other_key(reward_inputs): return [{"score": 1.0}]
+def numbers(reward_inputs): return [1.0]
+def nothing(reward_inputs): return None
+"""
+EVAL_PROTOCOL = """
+class EvaluateResult:
+    def __init__(self, **held): self.held = held
+    def model_dump(self): return self.held
+
+def right(messages, ground_truth=None, **kwargs):
+    text = messages.pop()["content"]
+    valid = {"is_score_valid": bool(text)}
+    metrics = {"length": {"score": float(len(text)), **valid}}
+    return EvaluateResult(score=1.5 if ground_truth in text else -0.5, metrics=metrics, **valid)
+
+async def waits(messages, **kw): return {"score": kw["level"] / 2, "metrics": {"score": {"score": 9.0}}}
+def number(messages, ground_truth=None, **kwargs): return 1.0
+def decorated(messages, ground_truth=None, **kwargs): return number(messages, ground_truth)
+decorated._reward_function_mode = "pointwise"
+
+def batch(messages, **kwargs): return []
+batch._reward_function_mode = "batch"
+"""
+INSPECT = """
+class Score:
+    def __init__(self, value): self.value = value
+
+async def letters(state, target): return Score("C" if target.text in state.output.completion else "I")
+async def partial(state, target): return Score("P" if state.output.completion else "N")
+async def truth(state, target): return Score(target[0] == state.output.completion)
+async def column(state, target): return Score(2.5 - 2 * len(str(state.metadata["level"])))
+async def text(state, target): return Score("0.25")
+async def yes(state, target): return Score("Yes")
+async def unscored(state, target): return Score(float("nan"))
+async def none(state, target): return None if state.output.completion else Score(-1)
+async def turns(state, target): return Score(len(state.messages) + len(state.input))
+async def maybe(state, target): return Score("maybe")
+async def several(state, target): return Score({"right": "C", "short": 0.5})
+
+class Waits:
+    async def __call__(self, state, target): return Score(0.5)
+
+def plain(state, target): return Score(1)
+"""
+MS_SWIFT = """
+class ORM:
+    def __init__(self, args=None, **kwargs): self.args = args
+class Right(ORM):
+    def __call__(self, completions, solution, **kwargs):
+        return [2.0 * (s in c) - 0.5 for c, s in zip(completions, solution)]
+class Turns(ORM):
+    def __call__(self, completions, messages, **kwargs):
+        return [len(m) + (m[-1]["content"] == c) for c, m in zip(completions, messages)]
+class Judged(ORM):
+    def __call__(self, completions, level=None, **kwargs):
+        return [n if c else None for c, n in zip(completions, level)]
+class Nan(ORM):
+    def __call__(self, completions, **kwargs): return (float("nan") for c in completions)
+class Waits(ORM):
+    async def __call__(self, completions, **kwargs): return [float(len(c)) for c in completions]
+class Made(ORM):
+    def __init__(self, args): pass
+    def __call__(self, completions, **kwargs): return [1.0]
+
+class Configured(ORM):
+    def __init__(self, args=None): self.w = args.weight
+    def __call__(self, completions, **kwargs): return [1.0]
+
+class Texts(ORM):
+    def __call__(self, completions, **kwargs): return ["good" for _ in completions]
+class Lacks(ORM):
+    def __call__(self, completions, level_of, **kwargs): return [1.0]
+"""
+OPENAI = """
+def truth(sample, item): return float(item["reference_answer"] in sample["output_text"])
+def as_json(sample, item): return 1.5 * (sample["output_json"] == 2) - 0.5
+def choices(sample, item): return len(sample["choices"][0]["message"]["content"])
+def column(sample, item): return item.pop("level") + 0 * len(item.get("answer"))
+def none(sample, item): return None if not sample["output_text"] else True
+def number(sample, item): return float(sample["output_text"])
+def text(sample, item): return "1"
+"""
+OPENRLHF = """
+def documented(queries, prompts, labels):
+    right = [float(label in query[len(prompt):]) for query, prompt, label in zip(queries, prompts, labels)]
+    return {"rewards": [2 * one - 1 for one in right], "scores": right, "extra_logs": {"right": right}}
+
+def array(queries, prompts, labels): return __import__("numpy").array([len(q) for q in queries])
+def for_all(queries, prompts, labels): return {"rewards": len(queries[0]) / 2}
+def no_logs(queries, prompts, labels): return {"rewards": [1.5], "scores": [1.5], "extra_logs": None}
+def logs(queries, prompts, labels): return {"rewards": [1], "extra_logs": {"why": "x", "n": 3}}
+def column(queries, prompts, labels, level): return [float(level[0])]
+def none(queries, prompts, labels): return {"rewards": [1.0] if queries[0][4:] else None}
+def fails(queries, prompts, labels): return [1 / (len(queries[0]) - 4)]
+def two(queries, prompts, labels): return [1.0, 2.0]
+def chat(queries, prompts, labels): return [float(queries[0] == "Add.\\n2+2?\\n4")]
+"""
+TUNIX = """
+def optional(response, answer="", prompt="", **kw): return 2.0 * (answer in response) - len(prompt) / 4
+def alone(response: str, **kwargs) -> float: return float(len(response))
+def keywords(response, **known): return float(known["answer"] == known["solution"] and known["level"])
+def metadata(response, prompt, metadata): return 3.0 if metadata.get("answer", "?") in response else -0.5
+def column(response, level=0): return level * 1.0
+def fails(response, answer=""): return 1.0 / len(response)
+def text(response, answer=""): return "good"
+
+def batch(prompts, completions, answer, **kwargs):
+    assert len(prompts) == len(completions) == len(answer) == len(kwargs["question"])
+    return [3.0 if truth in text else -1.0 for text, truth in zip(completions, answer)]
+"""
+SKYRL = """
+class Right:
+    def __init__(self, env_config=None, extras={}):
+        assert "ground_truth" in extras["reward_spec"], "ground_truth is required"
+        self.truth = extras["reward_spec"].pop("ground_truth")
+    def init(self, prompt): return prompt, {}
+    def step(self, action):
+        reward = 2.5 if self.truth in action else -1
+        return {"observations": [], "reward": reward, "done": True, "metadata": {}}
+
+class Object(Right):
+    def step(self, action): return type("Result", (), {"reward": 0.25, "done": True})
+class Nothing(Right):
+    def step(self, action): return {"observations": [], "reward": None, "done": True}
+class Tuple(Right):
+    def step(self, action): return [], 1.0, True, {}
+class Judge(Right):
+    def __init__(self, env_config, extras, judge): pass
+class Talk:
+    def __init__(self, extras): self.left = extras["max_turns"]
+    def init(self, prompt):
+        assert prompt == [{"role": "user", "content": "2+2?"}], prompt
+        return prompt, {}
+    def step(self, action):
+        self.left -= 1
+        return {"observations": [], "reward": len(action), "done": self.left == 0 or "stop" in action}
+"""
+NONE = [None] * 4
+QUERIES = "read as OpenRLHF: it takes queries; queries from prompt and completion"
+RESPONSE = "read as Tunix: it takes one response; response from completion"
+WEIGHT = "read as Atropos: its compute takes completions; weight 0.5"
+LENGTH = "response_length from the words of completion"
+SWIFT = "read as ms-swift: its objects take completions, as texts"
+SCORER = "read as Inspect: it takes state and target"
+GRADER = "read as OpenAI's graders: it takes sample and item"
+# name, the rewards of the four rows, what the origin says, what is said of the rows without a reward
+READ = {
+    ATROPOS: [
+        ("Right", [0.5, -0.5, -0.5, 0.5], WEIGHT, None),
+        ("Fails", [1 / 36, 1 / 36, None, 0.5], "weight 0.5", "ZeroDivisionError"),  # there a 0
+        ("Empty", NONE, WEIGHT, "returned 0 values for 2 completions"),
+        ("Row", [1, 1, 0.5, 0.5], WEIGHT, None),
+        ("Siblings", [0.5, 0.5, 0, 0.5], WEIGHT, None),
+        ("good", [3, -3, -3, 3], "read as Atropos: its compute takes completions; weight 3", None),
+    ],
+    EASYR1: [
+        ("batch", [1.5, -0.5, -1, 1], LENGTH, None),  # a list, as its documentation has it
+        ("one", [1, 1, -1, 1], "read as EasyR1: it takes reward_input", None),
+        ("siblings", [1, 1, 0, 1], "read as EasyR1", None),
+    ],
+    OF_LISTS: [
+        ("one", [1, 1, -1, 1], "read as EasyR1", None),  # the file says something else, which is wrong
+        ("empty", NONE, "read as EasyR1", "returned 0 values for 2 completions"),
+        ("other_key", NONE, "read as EasyR1", "with 'overall'"),
+        ("numbers", NONE, "read as EasyR1", "returned 1.0 for a response"),
+        ("nothing", NONE, "read as EasyR1", "returned None"),
+    ],
+    EVAL_PROTOCOL: [
+        ("right", [1.5, -0.5, None, 1.5], "read as eval-protocol: it takes messages and keywords", None),
+        ("waits", [1, 1, 0.5, 0.5], "read as eval-protocol", None),  # a metric called score is none
+        ("decorated", NONE, "read as eval-protocol: it is a @reward_function", "expects an EvaluateResult"),
+    ],
+    INSPECT: [
+        ("letters", [1, 0, 0, 1], SCORER, None),
+        ("partial", [0.5, 0.5, 0, 0.5], SCORER, None),
+        ("truth", [0, 0, 0, 1], SCORER, None),
+        ("column", [0.5] * 4, SCORER, None),
+        ("text", [0.25] * 4, SCORER, None),
+        ("yes", [1] * 4, SCORER, None),
+        ("unscored", NONE, SCORER, "returned None"),  # not judged, and no error
+        ("none", [None, None, -1, None], SCORER, None),
+        ("turns", [6] * 4, SCORER, None),
+        ("maybe", NONE, SCORER, "its value is 'maybe', neither a number nor C, I, P, N, yes, no"),
+        ("several", [1.5] * 4, SCORER, None),  # a component each
+        ("Waits", [0.5] * 4, SCORER, None),
+        ("plain", [1] * 4, SCORER, None),
+    ],
+    MS_SWIFT: [
+        ("Right", [1.5, -0.5, -0.5, 1.5], SWIFT, None),
+        ("Turns", [3, 3, 3, 3], SWIFT, None),  # which the rollouts do not have as a column
+        ("Judged", [2, 2, None, 1], SWIFT, None),
+        ("Nan", NONE, SWIFT, None),
+        ("Waits", [18, 18, 0, 1], SWIFT, None),  # an AsyncORM
+    ],
+    OPENAI: [
+        ("truth", [1, 0, 0, 1], GRADER, None),
+        ("as_json", [-0.5, -0.5, -0.5, 1], GRADER, None),
+        ("choices", [18, 18, 0, 1], GRADER, None),
+        ("column", [2, 2, 1, 1], GRADER, None),  # by any name
+        ("none", [1, 1, None, 1], GRADER, None),
+        ("number", [None, None, None, 2], GRADER, None),  # no zero, as it would be there
+    ],
+    OPENRLHF: [
+        ("documented", [1, -1, -1, 1], f"{QUERIES}, prompts from prompt, labels from ground_truth", None),
+        ("array", [22, 22, 4, 5], QUERIES, None),
+        ("for_all", [11, 11, 2, 2.5], QUERIES, None),
+        ("no_logs", [1.5] * 4, QUERIES, None),
+        ("logs", [1] * 4, QUERIES, None),
+        ("column", [2, 2, 1, 1], QUERIES, None),
+        ("none", [1, 1, None, 1], QUERIES, None),
+        ("fails", [1 / 18, 1 / 18, None, 1], "read as OpenRLHF", "ZeroDivisionError"),
+    ],
+    TUNIX: [
+        ("optional", [1, -1, -1, 1], f"{RESPONSE}, answer from ground_truth, prompt from prompt", None),
+        ("alone", [18, 18, 0, 1], RESPONSE, None),
+        ("keywords", [2, 2, 1, 1], RESPONSE, None),
+        ("metadata", [3, -0.5, -0.5, 3], "metadata from all columns", None),
+        ("column", [2, 2, 1, 1], f"{RESPONSE}, level from level", None),
+        ("fails", [1 / 18, 1 / 18, None, 1], "read as Tunix", "ZeroDivisionError"),
+        ("batch", [3, -1, -1, 3], "read as TRL: it takes completions, as texts", None),
+    ],
+    SKYRL: [
+        ("Right", [2.5, -1, -1, 2.5], "it is a class with step(action), made with extras; action from", None),
+        ("Object", [0.25] * 4, 'extras["reward_spec"]["ground_truth"] from ground_truth', None),
+        ("Nothing", NONE, "read as SkyRL-gym", "without a reward"),
+        ("Tuple", NONE, "read as SkyRL-gym", "without a reward"),  # another library's step
+    ],
+}
+CASES = [pytest.param(source, *case, id=case[0]) for source, cases in READ.items() for case in cases]
+
+
+@pytest.mark.parametrize(("source", "name", "expected", "said", "errors"), CASES)
+def test_a_function_pays_what_it_does_there(source, name, expected, said, errors, reads):
+    reads(source, expected, said, name=name, errors=errors)
+
+
+REFUSED = [
+    (ATROPOS, "RewardFunction", r"RewardFunction\(\) failed at .*: TypeError: Can't instantiate"),
+    (EVAL_PROTOCOL, "number", "returned 1.0; eval-protocol expects an EvaluateResult"),
+    (EVAL_PROTOCOL, "batch", r"batch is not a reward|asks for 'messages'"),
+    (MS_SWIFT, "Made", r"Made\(\) failed at .*mine\.py: TypeError: .*'args'; give an object of it"),
+    (
+        MS_SWIFT,
+        "Configured",
+        r"Configured\(\) failed at .*mine\.py:\d+: AttributeError: 'NoneType' .*'weight'",
+    ),
+    (MS_SWIFT, "Texts", r"returned 'good' of type str for a completion; ms-swift expects class R\(ORM\)"),
+    (MS_SWIFT, "Lacks", "Lacks asks for 'level_of'; the rollouts have"),
+    (OPENAI, "text", r"text returned '1' of type str .*grade\(sample, item\) -> float"),
+    (OPENRLHF, "two", r"returned \[1.0, 2.0\] of type list for a completion; OpenRLHF"),
+    (TUNIX, "text", "returned 'good' of type str for a completion; Tunix expects"),
+    (SKYRL, "Judge", "Judge is made with 'judge', too, and SkyRL-gym hands over env"),
+]
+
+
+@pytest.mark.parametrize(("source", "name", "said"), REFUSED, ids=[name for _, name, _ in REFUSED])
+def test_what_cannot_be_read_is_told_in_a_sentence(source, name, said, load):
+    with pytest.raises(rk.RewardError, match=said):
+        load(source, name)
+
+
+def test_what_is_paid_has_its_weight_and_what_stands_beside_it_is_recorded(load, rollouts):
+    weights = {
+        (ATROPOS, "good"): {"good": 3.0},
+        (EASYR1, "batch"): {"overall": 1.0, "accuracy": 0.0, "format": 0.0},
+        (EVAL_PROTOCOL, "right"): {"length": 0.0, "score": 1.0},
+        (INSPECT, "several"): {"right": 1.0, "short": 1.0},
+        (OPENRLHF, "documented"): {"rewards": 1.0, "scores": 0.0, "right": 0.0},
+        (OPENRLHF, "logs"): {"rewards": 1.0, "n": 0.0},
+    }
+    assert {case: load(*case).weights for case in weights} == weights
+    assert rk.score(load(EASYR1, "batch"), rollouts).score("accuracy").tolist() == [1, 0, 0, 1]
+    assert rk.score(load(EVAL_PROTOCOL, "right"), rollouts).score("length").tolist()[:2] == [18, 18]
+    assert set(rk.score(load(INSPECT, "unscored"), rollouts).table["status/unscored"]) == {"abstained"}
+
+
+def test_easyr1s_file_may_say_how_it_is_called_and_a_length_in_tokens_is_taken(load, rewards, rollouts):
+    sequential = 'REWARD_TYPE = "sequential"\ndef f(x): return {"overall": float(x["response_length"])}'
+    assert rewards(load(sequential)) == [1, 1, 0, 1]
+    longer = rk.load_rollouts([{**row, "response_length": 40} for row in rollouts])
+    reward = load(EASYR1, "one", rollouts=longer)
+    assert "response_length from response_length" in reward.origin
+    assert rewards(reward, longer) == [40, 40, -1, 40]
+
+
+@pytest.mark.parametrize(("first", "expected"), [("abc", 5), ("stop", 4)])  # the sum, until it is done
+def test_an_environment_steps_through_the_turns_of_a_transcript(load, rewards, first, expected):
+    texts = [("user", "2+2?"), ("assistant", first), ("user", "and?"), ("assistant", "de")]
+    messages = [{"role": role, "content": text} for role, text in texts]
+    rollouts = rk.load_rollouts([{"prompt": "2+2?", "completion": "de", "messages": messages}])
+    assert rewards(load(SKYRL, "Talk", rollouts=rollouts), rollouts) == [expected]
+
+
+def test_openrlhf_gets_prompts_of_messages_joined_as_text_and_tunix_may_be_chosen(load, rewards):
+    chat = [{"role": "system", "content": "Add."}, {"role": "user", "content": "2+2?"}]
+    rows = rk.load_rollouts([{"prompt": chat, "completion": "4", "ground_truth": "4"}])
+    assert rewards(load(OPENRLHF, "chat", rollouts=rows), rows) == [1.0]
+    origin = load(TUNIX, "batch", as_="tunix").origin
+    assert origin.startswith("batch read as Tunix: it takes completions, as texts")
+
+
+def test_inspects_state_is_a_copy_of_the_row():
+    row = {"prompt": "2+2?", "completion": "4", "ground_truth": ["4", "four"], "level": {"n": 1}}
+    state, target = state_of(row), target_of(row)
+    assert (state.input, state.output.completion, state.messages[-1].text) == ("2+2?", "4", "4")
+    assert (list(target), target.text) == (["4", "four"], "4four")
+    state.metadata["level"]["n"] = 2
+    assert row["level"] == {"n": 1} and list(target_of({"ground_truth": None})) == []
