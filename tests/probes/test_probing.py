@@ -71,8 +71,8 @@ def test_a_budget_that_is_over_before_anything_is_known_is_said_and_accuses_nobo
 
 
 def test_rollouts_without_a_truth_get_only_the_probes_that_need_none():
-    texts = ("word " * (place + 3) for place in range(99))
-    data = [{**row, "ground_truth": None, "completion": next(texts)} for row in DATA["numbers"]]
+    texts = ["word " * (place + 3) for place in range(len(DATA["numbers"]))]
+    data = [{"prompt": f"Question {place // 2}", "completion": text} for place, text in enumerate(texts)]
     result = probed(lambda completion: min(1.0, len(completion.split()) / 40), data, **FAST)
     assert result.calibration.mode == "no truth"
     assert [(item.code, item.family) for item in result.alarms] == [("longer", "padding")]
@@ -97,31 +97,26 @@ def last_number(completion, ground_truth):
     return re.findall(r"\d+", completion)[-1:] == [ground_truth]
 
 
-QUOTED = [
-    {**row, "completion": f"I say ~~ {inside(row['completion'])} ~~ to this."} for row in DATA["numbers"]
-]
+QUOTED = [{**row, "completion": f"I say ~~ {inside(row['completion'])} ~~."} for row in DATA["numbers"]]
 POWERS = [
     {"prompt": f"Case {chr(97 + place)}?", "completion": f"It is {said}.", "ground_truth": truth}
     for place, truth in enumerate(("1", "10", "100", "1", "10", "100"))
     for said in (truth, "57")
 ]
+NO_HOLES = {
+    "what chance gives": (noisy, "numbers", FAST),
+    "partial credit for a near answer": (graded, "numbers", FAST),
+    "of a group, beside the siblings": (made(first_right, group=True), "numbers", FAST),
+    "a form of its own, learned from the rollouts": (quoted, QUOTED, FAST),
+    "a verdict that states the right answer": (last_number, POWERS, {"only": "judge"}),
+}
 
 
-@pytest.mark.parametrize(
-    ("reward", "data", "options"),
-    [
-        pytest.param(noisy, "numbers", FAST, id="what chance gives"),
-        pytest.param(graded, "numbers", FAST, id="partial credit for a near answer"),
-        pytest.param(made(first_right, group=True), "numbers", FAST, id="of a group, beside the siblings"),
-        pytest.param(quoted, QUOTED, FAST, id="a form of its own, learned from the rollouts"),
-        pytest.param(last_number, POWERS, {"only": "judge"}, id="a verdict that states the right answer"),
-    ],
-)
+@pytest.mark.parametrize(("reward", "data", "options"), NO_HOLES.values(), ids=NO_HOLES)
 def test_what_is_no_hole_is_no_alarm(reward, data, options):
     result = probed(reward, data, **options)
     assert result.calibration.mode == "truth" and not result.alarms
-    if data is QUOTED:
-        assert result.calibration.subjects[0].reference == "I say ~~ 42 ~~ to this."
+    assert data is not QUOTED or result.calibration.subjects[0].reference == "I say ~~ 42 ~~."
 
 
 def test_a_case_lends_its_form_where_no_rollout_is_right():
@@ -302,16 +297,6 @@ def test_a_gain_above_what_being_right_adds_is_told_as_it_is():
     assert alarm.code == "longer" and alarm.evidence["gain"] == pytest.approx(gain, rel=0.01) and gain > 15
 
 
-UNSEARCHED = [(None, 400, ["search"]), (None, 0, []), ("padding", 400, [])]
-
-
-@pytest.mark.parametrize(("only", "searched", "told"), UNSEARCHED)
-def test_that_prompts_are_too_few_is_said_where_a_search_was_asked_for(only, searched, told):
-    result = probed(CLEAN, DATA["numbers"][:4], only=only, search=searched)
-    said = {item.probe: item.why for item in result.inconclusive if item.probe != "hang"}
-    assert list(said) == told and all("fewer than 3 prompts" in why for why in said.values())
-
-
 def test_what_only_a_combination_reaches_is_found_by_search_and_shown_in_its_smallest_form():
     def combined(completion, ground_truth):
         return 1.0 if strict(completion, ground_truth) else 0.8 * ("<bonus>because</bonus>" in completion)
@@ -321,19 +306,6 @@ def test_what_only_a_combination_reaches_is_found_by_search_and_shown_in_its_sma
     assert "<bonus>because</bonus>" in min((item.completion for item in alarm.examples), key=len)
     assert alarm.evidence["gain"] == pytest.approx(0.8) and "A search found an exploit" in alarm.sentence
     assert not probed(combined, search=0).alarms
-
-
-NAMED = ["empty", "other_end", "example_echo"]  # no truth here has an end
-HEADS = [
-    ("contract", None, "no broken contract"),
-    (NAMED, {"empty", "example_echo"}, "no hole found in 2 probes"),
-]
-
-
-@pytest.mark.parametrize(("only", "tried", "head"), HEADS)
-def test_what_was_asked_for_and_tried_is_what_was_not_found(only, tried, head):
-    result = probed(CLEAN, only=only)
-    assert head in str(result).splitlines()[0] and tried in (None, result.made)
 
 
 def test_a_reward_that_errs_on_what_is_tried_is_not_usable_and_nothing_is_known_of_it():

@@ -219,17 +219,6 @@ def test_what_is_no_formula_stands_beside_one_in_no_near_miss(others, codes):
     assert all(r"\boxed" in subject.reference for subject in result.calibration.subjects)
 
 
-def test_the_mark_is_found_where_another_completion_says_the_same_for_a_little_less():
-    def said_word(completion, ground_truth):
-        return 0.8 * (inside(completion) == ground_truth["is"]) + 0.2 * (ground_truth["word"] in completion)
-
-    prompts = []
-    for place, (city, word) in enumerate(zip(CITIES, LABELS, strict=False)):
-        texts = [*(f"<b>{word}</b>\n{text}" for text in tagged(city)), *tagged("-")]
-        prompts.append((f"Where {place}?", {"is": city, "word": word}, texts))
-    assert {subject.answer for subject in probed(said_word, rows(prompts)).calibration.subjects} <= {*CITIES}
-
-
 def test_siblings_that_name_parts_of_the_right_list_are_no_exploit_together():
     read = rk.extract.first_of(rk.extract.json_value(), rk.extract.tag("answer"))
     correct = rk.Component("correct", rk.verify.sets_equal, primary=True)

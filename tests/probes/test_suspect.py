@@ -44,7 +44,7 @@ FLAWED = rk.Reward(
     ],
 )
 STRICT, TOO_STRICT = one(exact, "strict", "exact"), one(no_zero, "too strict", "exact")
-ALL, NOTHING = one(lambda completion: 1.0), one(lambda completion: 0.0, "none")
+ALL = one(lambda completion: 1.0)
 EVERY = f"<answer>{' '.join(map(str, range(21)))}</answer>"
 
 
@@ -146,23 +146,14 @@ def test_a_slice_in_which_they_are_is_told_and_one_that_has_its_share_is_not(sco
     assert told["task", "easy"].contrast.difference == -0.25
     assert "half" not in {column for column, _ in told}
     assert "task=hard" in repr(found) and "task=easy" not in repr(found)  # which follows
-    few, many = (
-        suspect(scores, pattern="<answer>0 ", by=by) for by in ("task", ["task", "colour", "ground_truth"])
-    )
-    (low, high), (lower, higher) = (
-        next(item for item in found.slices if item.value == "hard").contrast.interval for found in (few, many)
-    )  # the level is divided by their number
+
+
+def test_the_level_of_an_interval_is_divided_by_the_number_of_slices(scores):
+    columns = "task", ["task", "colour", "ground_truth"]
+    few, many = (suspect(scores, pattern="<answer>0 ", by=by) for by in columns)
+    hard = (next(item for item in found.slices if item.value == "hard") for found in (few, many))
+    (low, high), (lower, higher) = (item.contrast.interval for item in hard)
     assert few.looked_at == 2 < many.looked_at and lower < low and higher > high
-
-
-def test_a_column_of_many_values_or_of_few_prompts_is_no_slice_unasked():
-    rows = made(prompts=400)
-    for at, row in enumerate(rows):
-        row |= {"many": f"{at % 31}", "few": "yes" if at < 4 * 9 else "no", "ten": at < 4 * 10}
-    unasked = suspect(rk.score(FLAWED, made(prompts=400)), pattern="<answer>0 ").looked_at
-    scores = rk.score(FLAWED, rows)
-    for options, looked_at in (({}, unasked + 2), ({"by": "many"}, 31), ({"by": "few"}, 0)):
-        assert suspect(scores, pattern="<answer>0 ", **options).looked_at == looked_at  # both values of ten
 
 
 def test_advantage_and_reward_are_means_of_both_sides_and_what_components_pay_adds_up_to_them(scores, found):
@@ -194,11 +185,10 @@ def test_a_patch_that_is_right_takes_all_from_the_suspects_given_as_reward_or_sc
     patch = found.patched
     assert (patch.suspects, patch.earned, patch.earn, patch.lower) == (10, 10, 0, 10)
     assert (patch.right, patch.right_by) == (80, "that are right by 'is_right'")
-    assert patch.rewards == pytest.approx((found.rewards.found, 0.0))
+    assert patch.lost.empty and patch.rewards == pytest.approx((found.rewards.found, 0.0))
     backwards = rk.score(STRICT, rk.load_rollouts(made()[::-1]))  # matched by id
-    assert (
-        suspect(scores, like="39-3", label="is_right", patched=backwards).patched.record() == patch.record()
-    )
+    other = suspect(scores, like="39-3", label="is_right", patched=backwards).patched
+    assert other.record() == patch.record()
     tags = rk.Component("tags", rk.measure.tags("answer"))
     gated = replace(STRICT, components=[*STRICT.components, tags], gate=rk.gate("exact", at_least=1.0))
     passes, whole = (suspect(scores, like="39-3", patched=one).patched for one in (gated, scored(gated)))
@@ -291,15 +281,13 @@ def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose_those_pushed_d
     assert (len(patch.lost), patch.pushed_down) == (8, 0)
 
 
-def test_right_suspects_that_lose_are_told_apart_and_are_nobody_where_the_reward_itself_says_right():
+def test_right_suspects_that_lose_are_told_apart():
     found = suspect(scored(STRICT), pattern="see it", label="is_right", patched=TOO_STRICT)
     patch = found.patched
     assert (patch.suspects, patch.right, len(patch.lost)) == (150, 0, 0)
     assert (patch.right_suspects, len(patch.lost_suspects)) == (80, 8)
     assert "There are no other completions that are right by 'is_right'." in patch.sentences
     assert "Right suspects that lose" in found._repr_html_()
-    alone = suspect(rk.score(STRICT, in_words()), pattern="see it", patched=NOTHING)
-    assert alone.patched.right_suspects == 0
 
 
 def below(completion, ground_truth):
@@ -307,10 +295,13 @@ def below(completion, ground_truth):
     return exact(completion, ground_truth) if ground_truth < "5" else None
 
 
-@pytest.mark.parametrize(
-    ("function", "judged", "said"),
-    [(lambda completion: 1 / 0, 0, "error: ZeroDivisionError"), (below, 80, "abstained: returned None")],
-)
+UNJUDGED = [
+    (lambda completion: 1 / 0, 0, "error: ZeroDivisionError"),
+    (below, 80, "abstained: returned None"),
+]
+
+
+@pytest.mark.parametrize(("function", "judged", "said"), UNJUDGED)
 def test_what_a_patch_does_not_judge_is_told_with_the_reason(scores, function, judged, said):
     found = suspect(scores, like="39-3", patched=one(function, "mended", "exact"), label="is_right")
     told = f"'mended' does not judge {160 - judged} of 160 completions (most often: component 'exact', {said}"
@@ -329,14 +320,14 @@ def endlessly(completion):
         pass
 
 
-@pytest.mark.parametrize(
-    ("function", "options", "said"),
-    [
-        (slowly, {"budget": 0.6}, "completions: the budget of 0.6 s was over"),
-        (slowly, {"budget": 0.01}, "on 156 of 160 completions: the budget of 0.01 s"),
-        (endlessly, {"timeout": 0.1}, "on 156 of 160 completions: each of the first calls took"),
-    ],
-)
+BUDGETS = [
+    (slowly, {"budget": 0.4}, "completions: the budget of 0.4 s was over"),
+    (slowly, {"budget": 0.01}, "on 156 of 160 completions: the budget of 0.01 s"),
+    (endlessly, {"timeout": 0.1}, "on 156 of 160 completions: each of the first calls took"),
+]
+
+
+@pytest.mark.parametrize(("function", "options", "said"), BUDGETS)
 def test_a_budget_is_spent_on_whole_groups_and_the_rest_is_told(scores, function, options, said):
     patch = suspect(scores, like="39-3", patched=one(function, "slow"), **options).patched
     assert 0 < patch.rows < 160 and patch.rows + patch.not_tried == 160
@@ -410,16 +401,15 @@ def test_bad_input_is_one_sentence(scores, given, said):
     assert said in str(error.value) and "\n" not in str(error.value)
 
 
-def test_a_table_that_is_none_a_column_of_too_many_values_and_a_pattern_that_hangs_are_said():
-    with pytest.raises(rk.InputError, match=r"suspect takes Scores, .* not \[\]"):
-        suspect([], pattern="a")
+def test_no_rollouts_a_column_of_too_many_values_and_a_pattern_that_hangs_are_said():
     none = rk.score(ALL, rk.load_rollouts(made()).select([]))
     assert "none of 0 completions" in repr(suspect(none, pattern="a", patched=ALL))
     rows = [{"prompt_id": f"p{row // 2}", "completion": "a" * 64 + "c", "much": row} for row in range(600)]
+    scores = rk.score(ALL, rows)
     with pytest.raises(rk.InputError, match="by='much' has 600 values, too many"):
-        suspect(rk.score(ALL, rows), pattern="a", by="much")
+        suspect(scores, pattern="a", by="much")
     with pytest.raises(rk.InputError, match=r"'\(a\|aa\)\+b' took longer than 1 s on rollout 1; write it so"):
-        suspect(rk.score(ALL, rows), pattern="(a|aa)+b")
+        suspect(scores, pattern="(a|aa)+b")
 
 
 def test_of_a_route_each_part_knows_what_is_right_in_its_own_way():
