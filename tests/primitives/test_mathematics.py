@@ -365,18 +365,14 @@ def test_sympy_is_not_imported_in_this_process():
 
 NUMERALS = st.integers(1, 30).map(str) | st.decimals(0, 9, places=2).map(str)
 LETTERS = st.sampled_from([*"xyXRre", r"\pi", r"\mathrm{e}", r"\alpha", "f(x)", "f(2)", "F(x)"])
+OF_TWO = "{}+{}", r"\frac{{{}}}{{{}}}", "({}, {})"
+OF_ONE = r"\sqrt{{{}}}", r"\sin({})", r"\ln({})", "x={}"
+SPECIAL = [f"({n})!" for n in (1, 5, 20, "n", "N")] + [rf"\binom{{{n}}}{{2}}" for n in ("5", "n", "N")]
 EXPRESSIONS = st.recursive(
-    NUMERALS | LETTERS,
-    lambda inner: (
-        st.builds("{}+{}".format, inner, inner)
-        | st.builds(r"\frac{{{}}}{{{}}}".format, inner, inner)
-        | st.builds(r"\sqrt{{{}}}".format, inner)
-        | st.builds(r"\sin({})".format, inner)
-        | st.builds(r"\ln({})".format, inner)
-        | st.builds("({})!".format, st.integers(1, 20) | st.sampled_from(["n", "N"]))
-        | st.builds(r"\binom{{{}}}{{2}}".format, st.sampled_from(["5", "n", "N"]))
-        | st.builds("({}, {})".format, inner, inner)
-        | st.builds("x={}".format, inner)
+    NUMERALS | LETTERS | st.sampled_from(SPECIAL),
+    lambda inner: st.one_of(
+        *(st.builds(form.format, inner, inner) for form in OF_TWO),
+        *(st.builds(form.format, inner) for form in OF_ONE),
     ),
     max_leaves=4,
 )

@@ -218,7 +218,7 @@ def test_as_few_rows_as_catch_everything_and_of_two_the_shorter():
 
 
 class Counting:
-    """Counts its calls: an object, whose code is not changed."""
+    """Keeps what it is called with: an object, whose code is not changed."""
 
     def __init__(self):
         self.calls = []

@@ -63,7 +63,7 @@ def test_changed_code_that_is_as_slow_as_the_original_is_not_caught_for_it(load,
 
 @pytest.mark.parametrize(
     ("delay", "options", "reason"),
-    [(0.0, {"timeout": 0.3}, "a call took longer than 0.3 s"), (0.1, {}, "a call took longer than 0.9")],
+    [(0.0, {"timeout": 0.3}, "a call took longer than 0.3 s"), (0.1, {}, "a call took longer than ")],
     ids=["the timeout of a call", "a multiple of the slowest call"],
 )
 def test_code_that_does_not_end_any_more_is_caught_within_its_time(load, monkeypatch, delay, options, reason):

@@ -168,13 +168,6 @@ def test_the_worst_come_first():
         assert places == sorted(places)
 
 
-def test_a_reward_that_asks_for_no_truth_is_told_as_such():
-    length = rk.Component("short", rk.measure.length(full_until=2, zero_from=9))
-    rows = [{"prompt": f"p{n}", "completion": "word " * (n + 1)} for n in range(8)]
-    text = rk.probe(rk.Reward("short", components=[length]), rows, timeout=None).text(verbose=True)
-    assert "no truth is asked for: the best rollout 1" in text
-
-
 # --- whatever texts hold
 
 

@@ -27,12 +27,11 @@ HOLES = {  # of the labelled rewards: what is found, and what is found to have t
 
 @pytest.mark.parametrize(("name", "code", "also"), [(name, *told) for name, told in HOLES.items()])
 def test_a_hole_is_found_whatever_the_truth_looks_like_and_its_sound_twin_is_silent(name, code, also):
-    entry = ENTRIES[name]
-    found, sound = (probed(one.load(), one.rollouts(), search=0) for one in (entry, ENTRIES[entry.twin]))
+    entry, eight_prompts = ENTRIES[name], range(32)
+    pair = ((one.load(), one.rollouts().select(eight_prompts)) for one in (entry, ENTRIES[entry.twin]))
+    found, sound = (probed(reward, log, search=0) for reward, log in pair)
     (item,) = found[code]
     assert item.severity != "info" and also <= {*item.evidence["also"]}
-    for example in item.examples:
-        assert entry.load()(**example.columns).reward == pytest.approx(example.reward)
     assert sound.calibration.modes == {"": "truth"} and sound.calibration.subjects and not sound.alarms
     if code == "other_order":
         assert "matters use rk.verify.lists_equal; where it does not, sets_equal" in repr(found)
@@ -183,7 +182,6 @@ def test_a_notation_that_no_policy_writes_or_one_once_is_no_alarm(written, sever
 
 
 SAID = {
-    "numbers": (["12", "47", "83", "64", "29"], "none"),
     "choices": (["A", "C", "B", "D", "A"], "all of them"),
     "records": ([json.dumps({"name": name}) for name in CITIES[:5]], "no record"),
 }
