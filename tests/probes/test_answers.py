@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import rewardkit as rk
 from rewardkit.probes.strategies.special_values import truth_like
 from rewardkit.probes.subjects.answers import answer_in, kind_of, options_in, wrong_answers
-from rewardkit.probes.subjects.formats import formats, skeleton, tags_in
+from rewardkit.probes.subjects.formats import skeleton, tags_in
 
 OF_TRUTHS = [
     ("20 + 22 = 42\n#### 42", "42"),
@@ -75,14 +75,6 @@ def test_tags_are_known_where_they_are_opened_and_closed_the_most_frequent_first
     started = time.process_time()
     assert tags_in(["<x> " * 200_000 + "</x>"]) == ["x"]
     assert time.process_time() - started < 3
-
-
-def test_the_formats_that_rollouts_show_come_first_and_are_tried_once_each():
-    shown = ["<reason>so</reason>\n<result>4</result>"] * 3
-    first = next(formats(shown, [], "number"))
-    assert first.tag in ("reason", "result") and "answer" not in first.opening
-    made = [item.write("42") for item in formats(["<answer>4</answer>"], [], "number")]
-    assert len(set(made)) == len(made) > 30
 
 
 SKELETONS = [

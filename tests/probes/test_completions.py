@@ -72,11 +72,9 @@ def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_onl
 
 CERTAIN = [
     ("a number", "17 and 95, which is Score: 160 or more", True),
-    ("a number", "", True),
     ("a number", "-42.00", False),
     ("a number", "43", False),
     ("thousands", "1250 bales", False),
-    ("thousands", "1,250", False),
     ("a letter", "(A) or D", True),
     ("a letter", "b)", False),
     ("a name", "Lima, or the capital of Peru", True),

@@ -150,11 +150,6 @@ def end_marks(completions, ground_truth, **kwargs):
     completions[:] = [c.removesuffix("<|im_end|>") for c in completions]
     return scored(completions, ground_truth)
 
-def ordered(completions, ground_truth, **kwargs):
-    scores = scored(completions, ground_truth)
-    ground_truth.sort()
-    return scores
-
 def verl(data_sources, solution_strs, ground_truths, extra_infos):
     solution_strs[:] = [c.strip() for c in solution_strs]
     return scored(solution_strs, ground_truths)
@@ -193,7 +188,6 @@ CHANGED = "changed its argument "
 OF_TRAINERS = [
     ("message", "changes_arguments", f"{CHANGED}'completions'"),
     ("end_marks", "changes_arguments", f"{CHANGED}'completions'"),
-    ("ordered", "changes_arguments", f"{CHANGED}'ground_truth'"),
     ("verl", "changes_arguments", f"{CHANGED}'solution_strs'"),
     ("judge", "changes_arguments", f"{CHANGED}'completions'"),
     ("on_a_copy", None, ""),

@@ -4,14 +4,12 @@ import json
 import math
 import threading
 
-import numpy as np
 import pandas as pd
 import pytest
 from planted_probes import made
 
 import rewardkit as rk
 from rewardkit.errors import CasesError, InputError, RewardError, RolloutsError
-from rewardkit.probes.mutants.missing_cases import fewest
 
 extract, measure, verify = rk.extract, rk.measure, rk.verify
 
@@ -176,9 +174,11 @@ def test_what_a_case_expects_of_a_component_that_is_gone_is_no_miss():
 
 
 def test_rows_that_end_as_errors_are_not_proposed():
-    rollouts = [{"completion": text} for text in ("none", "0.5", "0.25")]
-    reward = made(lambda completion: float(completion))
-    result = rk.mutants(reward, [{"completion": "1", "reward": 1.0}], rollouts)
+    rollouts, case = (
+        [{"completion": text} for text in ("none", "0.5", "0.25")],
+        {"completion": "1", "reward": 1.0},
+    )
+    result = rk.mutants(made(lambda completion: float(completion)), [case], rollouts)
     assert result.survived and {case["completion"] for case in result.proposed_cases} <= {"0.5", "0.25"}
 
 
@@ -207,11 +207,6 @@ def test_the_columns_of_proposed_cases(reward, more):
     result = rk.mutants(reward, [{**CASE, "truth": "4", "reward": [-9, 9]}], rollouts)
     case = next(case for case in result.proposed_cases if case["completion"] == "5000")
     assert set(case) - {"name", "reward", "tolerance", "why"} == {"completion", "ground_truth", *more.split()}
-
-
-def test_as_few_rows_as_catch_everything_and_of_two_the_shorter():
-    assert fewest(np.array([[1, 0, 1], [0, 1, 1], [0, 0, 0]], dtype=bool), [1, 1, 9]) == [2]
-    assert fewest(np.array([[1, 1, 0], [0, 0, 1]], dtype=bool), [9, 1, 5]) == [1, 2]
 
 
 # --- users' functions

@@ -2,13 +2,12 @@
 
 import itertools
 import math
-import time
 
 import pytest
 
 import rewardkit as rk
 from rewardkit.probes.mutants import scoring
-from rewardkit.probes.mutants.scoring import BudgetOver, Memory
+from rewardkit.probes.mutants.scoring import Memory
 from rewardkit.scoring.calls import Calls
 
 ROLLOUTS = [{"completion": str(at), "ground_truth": "4"} for at in range(400)]
@@ -108,28 +107,15 @@ def test_a_budget_that_is_too_short_for_the_cases_is_said(load):
     assert result.stopped == f"{told}faster reward" and result.stopped in repr(result)
 
 
-def test_calls_are_remembered_by_what_they_were_given_and_after_the_budget_only_these_are_given():
-    called = []
-
-    def number(row, factor):
-        called.append(row["n"])
-        return row["n"] * factor
-
-    def asked(memory, at):
-        return memory.run(Calls(number, [[{"n": at}]], {"factor": [1]}, 1, float))
+def test_calls_are_remembered_by_what_they_were_given():
+    def number(row):
+        return row["n"]
 
     memory = Memory(None, [number], budget=60)
     for at in range(50):  # each row dies, and the next one lies where it was
-        assert asked(memory, at) == [at]
+        assert memory.run(Calls(number, [[{"n": at}]], {}, 1, float)) == [at]
     texts = ["1", "1.0", "True", "1", "[1]", "[1.0]", "(1,)"]
     assert memory.run(Calls(str, [[1, 1.0, True, "1", [1], [1.0], (1,)]], {}, 7, str)) == texts
-    over = Memory(None, [number], budget=0.2)
-    assert asked(over, 50) == [50]
-    time.sleep(0.2)
-    assert asked(over, 50) == [50]
-    with pytest.raises(BudgetOver):
-        asked(over, 51)
-    assert called == list(range(51))
 
 
 @pytest.mark.parametrize(

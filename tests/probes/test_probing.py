@@ -287,16 +287,6 @@ def test_of_a_reward_of_chance_the_contract_is_the_one_finding():
     assert [item.code for item in result.alarms] == ["differs_between_calls"]
 
 
-def test_a_gain_above_what_being_right_adds_is_told_as_it_is():
-    def long(completion, ground_truth):
-        return float(strict(completion, ground_truth)) + len(completion.split()) / 100
-
-    (alarm,) = probed(made(long, range=None), **FAST).alarms
-    example = alarm.examples[0]
-    gain = (example.reward - example.wrong) / (example.right - example.wrong)
-    assert alarm.code == "longer" and alarm.evidence["gain"] == pytest.approx(gain, rel=0.01) and gain > 15
-
-
 def test_what_only_a_combination_reaches_is_found_by_search_and_shown_in_its_smallest_form():
     def combined(completion, ground_truth):
         return 1.0 if strict(completion, ground_truth) else 0.8 * ("<bonus>because</bonus>" in completion)

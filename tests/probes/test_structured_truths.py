@@ -16,7 +16,7 @@ LABELS = ["sports", "politics", "science", "arts", "health", "travel", "food", "
 ENTRIES = {entry.name: entry for entry in COLLECTION}
 HOLES = {  # of the labelled rewards: what is found, and what is found to have the same cause
     "equations_copied": ("copied_from_prompt", set()),
-    "knights_listed": ("every_sibling", set()),
+    "knights_listed": ("every_sibling", {"other_item"}),
     "aliases_substring": ("every_sibling", {"several_answers"}),
     "labels_recall": ("every_sibling", {"copied_from_prompt", "prompt_echo"}),
     "sorting_shuffled": ("other_order", set()),
@@ -64,11 +64,6 @@ ALIASES = rows(
 )
 
 
-def any_alias_inside(completion, ground_truth):
-    """The hole: a list of answers holds the right one."""
-    return float(any(name in (inside(completion) or "") for name in ground_truth))
-
-
 def an_alias(completion, ground_truth):
     return float(inside(completion) in ground_truth)
 
@@ -110,49 +105,20 @@ def all_values(completion, ground_truth):
 RECORDS = rows(records())
 RIGHT_RECORDS = [row for row in RECORDS if all_values(row["completion"], row["ground_truth"])]
 
-# Sets of labels
-
-SETS = [[LABELS[place], LABELS[(place + 3) % 8]] for place in range(8)]
-PAIRS_OF_LABELS = rows(
-    (
-        f"Label article {at} with two of: {LABELS}.",
-        one,
-        tagged(*map(", ".join, (one, one[::-1], SETS[at - 1]))),
-    )
-    for at, one in enumerate(SETS)
-)
-
-
-def items(completion):
-    return (inside(completion) or "").split(", ")
-
-
-def first_item(completion, ground_truth):
-    """The hole: the last item is not looked at."""
-    return float(len(items(completion)) == len(ground_truth) and items(completion)[0] in ground_truth)
-
-
-def f1(completion, ground_truth):
-    """Graded by design."""
-    found = {*items(completion)}
-    return 2 * len(found & set(ground_truth)) / (len(found) + len(ground_truth))
-
 
 SMALL = [
-    # hole, its sound twin, their log, what is found
-    (any_alias_inside, an_alias, ALIASES[:3], "every_sibling"),
-    (name_and_keys, all_values, RECORDS, "one_value"),
-    (name_and_keys, all_values, RECORDS[:4], "one_value"),  # one prompt is enough
-    (name_and_keys, all_values, RIGHT_RECORDS, "one_value"),  # all completions are right
-    (keys_as_said, all_values, RECORDS, "empty_object"),
-    (first_item, f1, PAIRS_OF_LABELS, "other_item"),
+    # hole, its log, what is found
+    (name_and_keys, RECORDS, "one_value"),
+    (name_and_keys, RECORDS[:4], "one_value"),  # one prompt is enough
+    (name_and_keys, RIGHT_RECORDS, "one_value"),  # all completions are right
+    (keys_as_said, RECORDS, "empty_object"),
 ]
 
 
-@pytest.mark.parametrize(("hole", "twin", "log", "code"), SMALL)
-def test_a_hole_is_found_in_a_small_log_too(hole, twin, log, code):
+@pytest.mark.parametrize(("hole", "log", "code"), SMALL)
+def test_a_hole_is_found_in_a_small_log_too(hole, log, code):
     (found,) = probed(hole, log, search=0).alarms
-    assert found.code == code and not probed(twin, log, search=0).alarms
+    assert found.code == code and not probed(all_values, log, search=0).alarms
     assert code != "empty_object" or {"usual_answer", "one_key"} <= {*found.evidence["also"]}
 
 

@@ -60,10 +60,8 @@ def test_late_calls_end_a_pass_where_patience_is_over_and_a_reward_that_never_co
 
 
 def test_right_answers_are_tried_on_all_subjects_and_wrong_ones_that_found_nothing_on_the_first():
-    subjects = [
-        Subject(place, {"completion": "7"}, "", "7", "number", ("9",), Format("bare"), "7", "9")
-        for place in range(6)
-    ]
+    given = {"completion": "7"}, "", "7", "number", ("9",), Format("bare"), "7", "9"
+    subjects = [Subject(place, *given) for place in range(6)]
     probes = [probe for probe in PROBES if probe.name in ("empty", "full_stop")]
     tried = trials(tries_of(lambda completion: 1.0), subjects, probes, Variants({}), lambda trial: False)
     assert Counter(trial.probe.name for trial in tried) == {"empty": 4, "full_stop": 6}
