@@ -21,10 +21,6 @@ def fails(completion):
     raise KeyError("difficulty")
 
 
-def deaf(completion, ground_truth):
-    return inside(completion) is not None
-
-
 def distance(completion, ground_truth):
     return np.nan_to_num(abs(number(inside(completion)) - float(ground_truth)))
 
@@ -41,7 +37,11 @@ WHOLE = [
     (fails, "always_errors", "KeyError: 'difficulty'"),
     (lambda completion: None, "always_abstains", "returned None"),
     (lambda completion, ground_truth: 0.3, "constant", "Always 0.3. All"),
-    (deaf, "ignores_truth", "Ignores the ground truth."),
+    (
+        lambda completion, ground_truth: inside(completion) is not None,
+        "ignores_truth",
+        "Ignores the ground t",
+    ),
     (distance, "inverted", ""),
     (lambda completion: time.sleep(30), "always_late", ""),
 ]
