@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from planted_probes import made
 
 import rewardkit as rk
 from rewardkit.probes.contract.constants import constants
 from rewardkit.probes.search import completions
 from rewardkit.probes.search.completions import LISTS, written
 from rewardkit.probes.search.edits import edited, openers
-from rewardkit.probes.search.vocabulary import assembled, gathered
+from rewardkit.probes.search.vocabulary import assembled
 from rewardkit.probes.subjects.formats import REASONING, Format
-from rewardkit.probes.subjects.subject import Calibration, Subject
+from rewardkit.probes.subjects.subject import Subject
 
 TAGGED = Format("<answer>", f"<think>{REASONING}</think>\n", "<answer>", "</answer>")
 BOXED = Format("box", f"{REASONING}\n", r"So it is $\boxed{", "}$.")
@@ -125,11 +124,3 @@ def test_the_constants_of_code_are_those_that_it_loads_and_no_docstrings_and_of_
     assert "Not this." not in found and len(found) < 40
     found = constants([rk.measure.keywords("because", "so"), rk.extract.tag("verdict")])
     assert {"because", "so", "verdict"} <= set(found) and len(found) < 20
-
-
-def test_a_vocabulary_has_phrases_tags_and_thresholds_of_the_code():
-    found = gathered(made(looks_for), Calibration((), {}, (), {}), [SUBJECTS["a number"]])
-    assert {"hence", "thus", "score: 10"} <= set(found.texts["phrases"])
-    assert {"<step></step>", "<answer></answer>", "<think></think>"} <= set(found.texts["pairs"][:4])
-    assert {7, 8, 300, 301} <= set(found.numbers)
-    assert 301 in [len(text.split()) for text in found.texts["fillers"]]
