@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import rewardkit as rk
 from rewardkit.cli.group import Asked, command
 from rewardkit.cli.options import SCORES, limit_for
@@ -36,8 +38,9 @@ def suspect(asked: Asked) -> Answer:
     read = scored_or_logged(asked)
     mended: rk.Reward | rk.Scores | None = None
     if asked.patched:
-        known, rollouts = is_scored(asked.patched), read.scores.rollouts
-        mended = rk.load_scores(asked.patched) if known else rk.load_reward(asked.patched, rollouts=rollouts)
+        rollouts, is_file = read.scores.rollouts, Path(asked.patched).exists()
+        scored = is_file and not asked.patched.endswith(".py") and is_scored(asked.patched)
+        mended = rk.load_scores(asked.patched) if scored else rk.load_reward(asked.patched, rollouts=rollouts)
     found = find_suspects(
         read.scores,
         **asked.some("like pattern label training seed"),

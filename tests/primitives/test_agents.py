@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tabled import columns, noted, table
 
-import rewardkit as rk
 from rewardkit.primitives.agents.transcripts import final_answer, read_turns, says_error
 from rewardkit.primitives.extract import assistant_text, every, tool_call
 from rewardkit.primitives.measure import (
@@ -84,12 +83,9 @@ USER, SAID = user("2+2?"), said("3")
         ([{"role": "assistant", "content": {"a": 1.0}}], '{"a": 1}', "content that is an object"),
         ([{"role": "assistant", "content": {1: 2}}], "", "content that JSON has not"),
     ),
-)  # fmt: skip
-def test_assistant_text_gives_the_last_assistant_message(messages, expected):
+)
+def test_assistant_text_gives_the_last_assistant_message_or_all(messages, expected):
     assert assistant_text(messages) == expected
-
-
-def test_assistant_text_of_all_turns_is_joined_by_empty_lines():
     assert assistant_text([SAID, USER, said("4")], turns="all") == "3\n\n4"
 
 
@@ -222,15 +218,12 @@ def test_what_counts_as_an_error(text, expected):
     assert read.failed is expected
 
 
-FAILING = [{"status": "error"}, {"is_error": True}, {"success": False}, {"error": "timeout"}]
-
-
-@pytest.mark.parametrize("more", FAILING)
-def test_a_tool_message_itself_can_say_that_the_call_failed(more):
-    [read] = read_calls([calling("f"), result("nothing", **more)])
-    assert read.failed is True
-    [read] = read_calls([calling("f"), result("nothing", **dict.fromkeys(more))])
-    assert read.failed is False
+def test_a_tool_message_itself_can_say_that_the_call_failed():
+    for more in ({"status": "error"}, {"is_error": True}, {"success": False}, {"error": "timeout"}):
+        [read] = read_calls([calling("f"), result("nothing", **more)])
+        assert read.failed is True
+        [read] = read_calls([calling("f"), result("nothing", **dict.fromkeys(more))])
+        assert read.failed is False
 
 
 def test_a_predicate_of_the_users_decides_for_all_but_malformed_calls():
@@ -376,18 +369,12 @@ def test_conduct_is_scored(measure, messages, expected):
 RUN = [calling("search", ("search", "{")), OK, FAILS, calling("search", "read"), said("Done.")]
 
 
-@pytest.mark.parametrize(
-    ("measure", "counts"),
-    table(
-        (turns(full_until=1, zero_from=5), {"turns": 3}, "turns"),
-        (call_efficiency(1, 2), {"calls": 4}, "calls for efficiency"),
-        (failed_calls(), {"failed_calls": 1}, "failed calls"),
-        (repeated_calls(), {"repeated_calls": 1}, "repeated calls"),
-    ),
-)
-def test_measures_note_their_counts(measure, counts):
-    assert noted(measure, RUN) == counts
-    assert noted(measure, None) == {}
+def test_measures_note_their_counts():
+    assert noted(turns(full_until=1, zero_from=5), RUN) == {"turns": 3}
+    assert noted(call_efficiency(1, 2), RUN) == {"calls": 4}
+    assert noted(failed_calls(), RUN) == {"failed_calls": 1}
+    assert noted(repeated_calls(), RUN) == {"repeated_calls": 1}
+    assert noted(repeated_calls(), None) == {}
 
 
 KNOWN = ["a1", "a2", "b3", "b4"]
@@ -421,39 +408,23 @@ def test_citations_are_compared_with_the_known_ids(completion, known_ids, precis
     assert scores == [None if item is None else pytest.approx(item) for item in (precision, recall, f1)]
 
 
+AGAIN = [*FOUND, said("330 metres high " * 20)]
+SPLIT = [said("a"), result("330"), result("metres"), said("330 metres")]
+CHINESE = [said("a"), result("巴黎的铁塔高330米。"), said("铁塔高330米")]
+
+
 @pytest.mark.parametrize(
-    ("answer", "words", "runs"),
+    ("ngram", "messages", "expected"),
     table(
-        ("330 metres high " * 20, 1.0, 1 / 3, "what is said again counts once"),
-        ("", 0.0, 0.0, "no answer is not grounded"),
+        (1, AGAIN, 1.0, "words that are said again count once"),
+        (3, AGAIN, 1 / 3, "and so do runs of them"),
+        (1, [*FOUND, said("")], 0.0, "no answer is not grounded"),
+        (3, [said("330 metres")], 0.0, "without results nothing is grounded"),
+        (3, [said("330 metres"), result("330 metres")], 0.0, "a result that came later"),
+        (3, SPLIT, 0.0, "a run across two results"),
+        (3, CHINESE, 1.0, "Chinese"),
+        (3, [result("330 metres")], None, "no assistant is not judged"),
     ),
 )
-def test_grounding_is_the_share_of_the_answers_runs(answer, words, runs):
-    messages = [*FOUND, said(answer)]
-    assert grounding(ngram=1)(messages) == pytest.approx(words)
-    assert grounding()(messages) == pytest.approx(runs)
-
-
-@pytest.mark.parametrize(
-    ("messages", "expected"),
-    table(
-        ([said("330 metres")], 0.0, "without results nothing is grounded"),
-        ([said("330 metres"), result("330 metres")], 0.0, "a result that came later"),
-        ([said("a"), result("330"), result("metres"), said("330 metres")], 0.0, "a run across two results"),
-        ([said("a"), result("巴黎的铁塔高330米。"), said("铁塔高330米")], 1.0, "Chinese"),
-        ([result("330 metres")], None, "no assistant is not judged"),
-    ),
-)  # fmt: skip
-def test_what_an_answer_can_be_grounded_in(messages, expected):
-    assert grounding()(messages) == expected
-
-
-def test_a_reward_fills_both_parameters_by_name():
-    cited = rk.Component("cited", citations(), columns={"known_ids": "sources"})
-    grounded = rk.Component("grounded", grounding(ngram=1))
-    assert (cited.asks_for, grounded.asks_for) == (("completion", "sources"), ("messages",))
-    messages = [said(None), result("Oslo is cold"), said("Oslo [Source: a1]")]
-    found = rk.Reward("r", components=[cited, grounded])(
-        completion="Oslo [Source: a1]", sources=["a1"], messages=messages
-    )
-    assert found.scores == {"cited": 1.0, "grounded": pytest.approx(1 / 3)}
+def test_grounding_is_the_share_of_the_answers_runs(ngram, messages, expected):
+    assert grounding(ngram=ngram)(messages) == (None if expected is None else pytest.approx(expected))

@@ -132,15 +132,6 @@ def test_an_extractor_is_frozen_survives_pickle_and_its_repr_is_the_call_that_ma
     assert pickle.loads(pickle.dumps(extractor)) == extractor
     again = eval(repr(extractor), NAMES)
     assert (again, hash(again), replace(extractor)) == (extractor, hash(extractor), extractor)
+    assert repr(extract.tool_call("f", "arguments")) == "tool_call('f', path='arguments')"
     with pytest.raises(AttributeError):
         extractor.which = "first"
-
-
-def test_the_repr_reads_like_the_call_and_parts_are_replaced_by_name():
-    a, number = extract.tag("a", unclosed=True), extract.number()
-    assert repr(extract.first_of(a, number)) == "first_of(tag('a', unclosed=True), number())"
-    assert repr(extract.tool_call("f", "arguments")) == "tool_call('f', path='arguments')"
-    assert repr(extract.json_value(("a", 1))) == "json_value(('a', '1'))"
-    assert replace(extract.first_of(a, number), extractors=(number,)) == extract.first_of(number)
-    assert replace(extract.within(a, number), outer=number) == extract.within(number, number)
-    assert replace(extract.within(a, number), inner=(a,)) == extract.within(a, a)

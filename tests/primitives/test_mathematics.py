@@ -80,19 +80,11 @@ EQUATIONS = [
     ("-2<x<2", r"x=\pm 2", False, "an interval and the letter's values"),
 ]
 
-CONTROLS = [
+CONTROLS = [  # beside those of the training log
     (r"50\%", "0.5", True, "percent as a share"),
-    (r"50\%", "50", True, "percent as a number"),
-    (r"30^\circ", "30", True, "degrees"),
     (r"5^{\text{th}}", "5", True, "an ordinal"),
-    (r"\text{yes}", "Yes", True, "case does not count"),
-    (r"(1,2)\cup(3,4)", r"(3,4)\cup(1,2)", True, "a union"),
-    (r"\{1,2,3\}", r"\{3,2,1\}", True, "the order of a set does not count"),
-    ("1,2", "2,1", True, "a list without brackets"),
     (r"x=\pm 2", r"\{-2,2\}", True, "a letter with two values"),
     (r"x=1 \text{ or } x=2", "1,2", True, "or"),
-    (r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", r"\begin{bmatrix}1&2\\3&4\end{bmatrix}", True, "matrices"),
-    (r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", r"\begin{pmatrix}1&3\\2&4\end{pmatrix}", False, "transposed"),
     ("x^2+2x+1", "(x+1)^2", True, "a square"),
     (r"\frac{x^2-1}{x-1}", "x+1", True, "a reduced fraction"),
     (r"\sin 2x", r"2\sin x\cos x", True, "a double angle"),
@@ -158,7 +150,7 @@ IN_THE_WILD = [  # what a stranger wrote, and what each rule for it must leave w
 ]
 
 ROWS = [*WRITTEN, *TINY, *CUT_OFF, *EQUATIONS, *CONTROLS, *NAMED, *UNITS, *IN_THE_WILD]
-SLOW = [row for row in (*TINY, *EQUATIONS, *CONTROLS) if "pmatrix" not in row[0]]
+SLOW = [*TINY, *EQUATIONS, *CONTROLS]
 
 
 def forget():
@@ -365,18 +357,14 @@ def test_sympy_is_not_imported_in_this_process():
 
 NUMERALS = st.integers(1, 30).map(str) | st.decimals(0, 9, places=2).map(str)
 LETTERS = st.sampled_from([*"xyXRre", r"\pi", r"\mathrm{e}", r"\alpha", "f(x)", "f(2)", "F(x)"])
+OF_TWO = "{}+{}", r"\frac{{{}}}{{{}}}", "({}, {})"
+OF_ONE = r"\sqrt{{{}}}", r"\sin({})", r"\ln({})", "x={}"
+SPECIAL = [f"({n})!" for n in (1, 5, 20, "n", "N")] + [rf"\binom{{{n}}}{{2}}" for n in ("5", "n", "N")]
 EXPRESSIONS = st.recursive(
-    NUMERALS | LETTERS,
-    lambda inner: (
-        st.builds("{}+{}".format, inner, inner)
-        | st.builds(r"\frac{{{}}}{{{}}}".format, inner, inner)
-        | st.builds(r"\sqrt{{{}}}".format, inner)
-        | st.builds(r"\sin({})".format, inner)
-        | st.builds(r"\ln({})".format, inner)
-        | st.builds("({})!".format, st.integers(1, 20) | st.sampled_from(["n", "N"]))
-        | st.builds(r"\binom{{{}}}{{2}}".format, st.sampled_from(["5", "n", "N"]))
-        | st.builds("({}, {})".format, inner, inner)
-        | st.builds("x={}".format, inner)
+    NUMERALS | LETTERS | st.sampled_from(SPECIAL),
+    lambda inner: st.one_of(
+        *(st.builds(form.format, inner, inner) for form in OF_TWO),
+        *(st.builds(form.format, inner) for form in OF_ONE),
     ),
     max_leaves=4,
 )

@@ -25,7 +25,6 @@ from rewardkit.primitives.measure import (
 )
 
 ORDINARY = "The total is the sum of the parts, and the parts are the two boxes on the table and the chair."
-LIST = "Buy:\n- two red apples\n- two red onions\n- two green apples\n- the bread, the milk and the salt"
 CODE = """
 def area(shape):
     if shape.kind == "circle":
@@ -163,46 +162,23 @@ def test_steps_lines_and_sections_are_counted_once_each(text, numbered, lines, s
         assert noted(steps(10, kind=kind), text) == {kind: count}
 
 
-class Letters:
-    """A tokenizer as libraries make them: an object with `encode`."""
-
-    def encode(self, text):
-        return list(text)
-
-    def __call__(self, text):
-        return {"input_ids": list(text), "attention_mask": []}
-
-
 def pairs_of_letters(text):
     return [text[at : at + 2] for at in range(0, len(text), 2)]
 
 
-@pytest.mark.parametrize(
-    ("tokenizer", "expected"),
-    table(
-        (pairs_of_letters, 4, "a function"),
-    ),
-)
-def test_tokens_are_what_the_tokenizer_gives(tokenizer, expected):
-    measure = length(full_until=2, zero_from=10, unit="tokens", tokenizer=tokenizer)
-    assert measure("one four") == (10 - expected) / 8
-    assert noted(measure, "one four") == {"length": expected}
-    assert overlong(limit=9, buffer=8, unit="tokens", tokenizer=tokenizer)("one four") == (expected - 1) / 8
+def test_tokens_are_what_the_tokenizer_gives():
+    tokens = {"unit": "tokens", "tokenizer": pairs_of_letters}
+    assert length(full_until=2, zero_from=10, **tokens)("one four") == (10 - 4) / 8
+    assert noted(length(full_until=2, zero_from=10, **tokens), "one four") == {"length": 4}
+    assert overlong(limit=9, buffer=8, **tokens)("one four") == (4 - 1) / 8
 
 
-@pytest.mark.parametrize(
-    ("text", "runs"),
-    table(
-        (ORDINARY, 0.0, "fault in the wild: any repeated word counts as repetition"),
-        (CODE, 0.0, "code that returns None twice"),
-        (ARGUMENT, 1 / 20, "an argument in short sentences: one run, x and y aside"),
-    ),
-)
-def test_ordinary_text_is_not_repetition_of_any_kind(text, runs):
-    assert repetition(ngram=8)(text) == 0.0
-    for kind in ("loop", "sentences", "lines"):
-        assert repetition(kind=kind)(text) == 0.0
-    assert repetition()(text) <= runs
+def test_ordinary_text_is_not_repetition_of_any_kind():
+    # in an argument of short sentences there is one run; any repeated word counted once: a fault in the wild
+    for text, runs in ((ORDINARY, 0.0), (CODE, 0.0), (ARGUMENT, 1 / 20)):
+        assert repetition(ngram=8)(text) == 0.0
+        assert {repetition(kind=kind)(text) for kind in ("loop", "sentences", "lines")} == {0.0}
+        assert repetition()(text) <= runs
 
 
 @pytest.mark.parametrize(

@@ -28,47 +28,31 @@ def letters(text):
 
 
 OF_TEXT = (
-    measure.tags("think", "answer"),
     measure.tags("think?", "step+(answer)", partial=True, outside="before", prefilled=True),
-    measure.length(full_until=2, zero_from=6),
     measure.length(full_until=0, zero_from=10.5, unit="characters"),
     measure.length(full_until=2, zero_from=10, unit="tokens", tokenizer=letters),
     measure.length(full_from=2, full_until=4, zero_from=6, zero_until=1, fall="cosine"),
     measure.overlong(limit=8, buffer=4),
     measure.repetition(),
-    measure.repetition(ngram=1),
-    measure.repetition(kind="loop"),
-    measure.repetition(kind="sentences"),
-    measure.repetition(kind="lines"),
+    *(measure.repetition(kind=kind) for kind in ("loop", "sentences", "lines")),
     measure.diversity(window=5),
-    measure.keywords("first", "so"),
     measure.keywords("So", mode="any", case=True),
     measure.keywords("first", "so", mode="count", full_at=3),
     measure.json_schema({"required": ["a"]}, partial=True),
     measure.regex(r"so$|^<", timeout=0.5),
-    measure.steps(3),
-    measure.steps(2, kind="sections"),
+    *(measure.steps(2, kind=kind) for kind in ("steps", "sections")),
 )
 OF_MESSAGES = (
-    measure.turns(full_until=2, zero_from=6),
     measure.turns(full_until=0, zero_from=1.5),
     measure.tool_calls(),
     measure.tool_calls("search", "read", mode="all"),
-    measure.calls_within(0),
     measure.calls_within(2, name="search", zero_from=9),
-    measure.call_efficiency(1, 3),
     measure.call_efficiency(0, 0, name="read"),
-    measure.failed_calls(),
     measure.failed_calls(failed=no_hits),
     measure.repeated_calls(retries=0, failed=no_hits),
     measure.grounding(ngram=1),
 )
-BESIDE_A_TRUTH = (
-    measure.similarity(),
-    measure.similarity("token_set"),
-    measure.citations(),
-    measure.citations("f1", label="Doc"),
-)
+BESIDE_A_TRUTH = measure.similarity(), measure.similarity("token_set"), measure.citations("f1", label="Doc")
 OTHERS = (
     weigh.standardise(clip=2.5, within="batch"),
     weigh.min_max(),
@@ -102,14 +86,6 @@ def test_a_wrong_type_of_any_option_is_refused_in_a_sentence_that_names_it(made)
             assert {option.name, "pattern", "limits"} & set(re.findall(r"\w+", str(caught.value))), (
                 caught.value
             )
-
-
-def test_the_repr_reads_like_the_call_and_one_option_is_replaced():
-    assert repr(measure.keywords("a", "b", case=True)) == "keywords('a', 'b', case=True)"
-    assert repr(measure.failed_calls(failed=no_hits)) == "failed_calls(failed=no_hits)"
-    assert repr(gate("flag", at_least=0.0, equals=False)) == "gate('flag', at_least=0.0, equals=False)"
-    assert dataclasses.replace(measure.keywords("a", "b"), case=True) == measure.keywords("a", "b", case=True)
-    assert dataclasses.replace(measure.tags("a"), names=("b",)) == measure.tags("b")
 
 
 PIECES = "<think>|</think>|<answer>|</answer>|so|first| |\n|a|\ud800|\x00|\u202e".split("|")

@@ -94,24 +94,19 @@ def test_eight_long_texts_are_compared_in_time(bounded, made):
 
 
 def test_in_a_reward_they_see_their_group_only_and_go_with_a_score_that_is_missing():
-    reward = rk.Reward(
-        "r",
-        fields={"prediction": rk.extract.number()},
-        components=[
-            rk.Component("correct", verify.numbers_equal),
-            rk.Component("agrees", siblings.majority(), weight=0.5),
-            rk.Component("best", siblings.best_of(of="correct"), weight=0.5),
-        ],
-    )
+    parts = [
+        rk.Component("correct", verify.numbers_equal),
+        rk.Component("agrees", siblings.majority(), weight=0.5),
+        rk.Component("best", siblings.best_of(of="correct"), weight=0.5),
+    ]
+    reward = rk.Reward("r", fields={"prediction": rk.extract.number()}, components=parts)
     rows = [("p", "4", "4"), ("p", "4", "4"), ("p", "5", "4"), ("q", "7", None), ("q", "8", "8")]
-    table = rk.score(
-        reward, [dict(zip(("prompt_id", "completion", "ground_truth"), row, strict=True)) for row in rows]
-    ).table
+    names = ("prompt_id", "completion", "ground_truth")
+    table = rk.score(reward, [dict(zip(names, row, strict=True)) for row in rows]).table
     assert table["score/agrees"].tolist() == [1.0, 1.0, 0.0, HALF, HALF]
     assert table["score/best"].tolist()[:3] == [HALF, HALF, 0.0]
     assert table["status/best"].tolist() == ["scored"] * 3 + ["abstained"] * 2
-    alone = reward(completion="4", ground_truth="4")
-    assert alone.status["agrees"] == "abstained"
+    assert reward(completion="4", ground_truth="4").status["agrees"] == "abstained"
 
 
 @pytest.mark.parametrize("made", [siblings.rank("clear"), siblings.best_of("clear")])

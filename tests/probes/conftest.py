@@ -1,4 +1,4 @@
-"""Lets the tests of this folder import `planted_probes` and `collection`."""
+"""Lets the tests of this folder import `planted_probes`, `probed` and `labelled`."""
 
 import sys
 from pathlib import Path

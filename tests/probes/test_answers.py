@@ -10,18 +10,14 @@ from hypothesis import strategies as st
 import rewardkit as rk
 from rewardkit.probes.strategies.special_values import truth_like
 from rewardkit.probes.subjects.answers import answer_in, kind_of, options_in, wrong_answers
-from rewardkit.probes.subjects.formats import REASONING, Format, formats, skeleton, tags_in
+from rewardkit.probes.subjects.formats import skeleton, tags_in
 
 OF_TRUTHS = [
     ("20 + 22 = 42\n#### 42", "42"),
     (r"so it is $\boxed{\frac{1}{2}}$", r"\frac{1}{2}"),
     (["Paris", "paris, France"], "Paris"),
     ({"a": 1}, '{"a": 1}'),
-    (42, "42"),
-    ("  ", None),
-    (None, None),
-    ([], None),
-    ("x ####", None),
+    *((empty, None) for empty in ("  ", None, [], "x ####")),
 ]
 KINDS = {
     "number": ["-3.5", "$1,234", "50%"],
@@ -65,14 +61,12 @@ def test_a_wrong_choice_is_another_letter_and_every_value_of_a_wrong_object_is_w
     assert not rk.verify.json_equal(wrong, json.dumps(right), partial=True)
 
 
-@pytest.mark.parametrize(
-    ("answer", "kind"), [("Paris", "text"), (r"\frac{1}{2}", "mathematics"), ("import os\nprint(1)", "code")]
-)
-def test_other_answers_are_kept_only_where_neither_is_a_part_of_the_other(answer, kind):
+def test_other_answers_are_kept_only_where_neither_is_a_part_of_the_other():
     others = ["Paris", "paris, France", "Par", "Rome", "3^x", r"\frac{1}{2}"]
-    wrong = wrong_answers(answer, kind, others=others)
-    assert answer not in wrong and "3^x" in wrong and ("Rome" in wrong) is (kind != "mathematics")
-    assert not {"paris, France", "Par"} & set(wrong) or kind != "text"
+    of_text = wrong_answers("Paris", "text", others=others)
+    assert {"3^x", "Rome"} <= {*of_text} and not {"Paris", "paris, France", "Par"} & {*of_text}
+    of_formula = wrong_answers(r"\frac{1}{2}", "mathematics", others=others)
+    assert "3^x" in of_formula and not {"Rome", r"\frac{1}{2}"} & {*of_formula}
 
 
 def test_tags_are_known_where_they_are_opened_and_closed_the_most_frequent_first_in_little_time():
@@ -83,50 +77,28 @@ def test_tags_are_known_where_they_are_opened_and_closed_the_most_frequent_first
     assert time.process_time() - started < 3
 
 
-def test_the_formats_that_rollouts_show_come_first_and_are_tried_once_each():
-    shown = ["<reason>so</reason>\n<result>4</result>"] * 3
-    first = next(formats(shown, [], "number"))
-    assert first.tag in ("reason", "result") and "answer" not in first.opening
-    made = [item.write("42") for item in formats(["<answer>4</answer>"], [], "number")]
-    assert len(set(made)) == len(made) > 30
+SKELETONS = [
+    ("<x>1</x> <y>42</y> end", "<y>", "</y>"),
+    (r"so $\boxed{42}$.", r"\boxed{", "}"),
+    ("first\nIt is 42, yes", "It is ", ""),
+]
 
 
-def test_a_format_takes_other_reasoning_in_the_place_of_the_usual_one_or_before():
-    inside = Format("tag", f"<think>{REASONING}</think>", "<answer>", "</answer>")
-    assert inside.write("4", reasoning="two twos") == "<think>two twos</think><answer>4</answer>"
-    assert Format("bare").write("4", reasoning="two twos") == "two twos\n4"
-    assert Format("JSON", "", '{"a": ', "}", quoted=True).write('4"') == '{"a": "4\\""}'
-
-
-@pytest.mark.parametrize(
-    ("completion", "opening", "closing"),
-    [
-        ("<x>1</x> <y>42</y> end", "<y>", "</y>"),
-        (r"so $\boxed{42}$.", r"\boxed{", "}"),
-        ("first\nIt is 42, yes", "It is ", ""),
-        *((text, None, None) for text in ("42 and 42", "142", "4.42", "none", "")),  # not once and by itself
-    ],
-)
+@pytest.mark.parametrize(("completion", "opening", "closing"), SKELETONS)
 def test_a_skeleton_knows_what_marks_the_answer(completion, opening, closing):
     found = skeleton(completion, "42")
-    if opening is None:
-        assert found is None
-    else:
-        assert (found.opening, found.closing, found.write("42")) == (opening, closing, completion)
+    assert (found.opening, found.closing, found.write("42")) == (opening, closing, completion)
 
 
-@pytest.mark.parametrize(
-    ("truth", "answer", "made"),
-    [
-        ("a\n#### 5", "-1", "a\n#### -1"),
-        (5, "0", 0),
-        (5.0, "-2", -2.0),
-        ([5], "0", [0]),
-        ("5", "", ""),
-        (5, "", None),
-        (r"\boxed{5}", "0", None),
-        (True, "0", None),
-    ],
-)
+@pytest.mark.parametrize("completion", ["42 and 42", "142", "4.42", "none", ""])
+def test_an_answer_that_does_not_stand_once_and_by_itself_has_no_skeleton(completion):
+    assert skeleton(completion, "42") is None
+
+
+LIKE = [("a\n#### 5", "-1", "a\n#### -1"), (5, "0", 0), (5.0, "-2", -2.0), ([5], "0", [0])]
+LIKE += [("5", "", ""), (5, "", None), (r"\boxed{5}", "0", None), (True, "0", None)]
+
+
+@pytest.mark.parametrize(("truth", "answer", "made"), LIKE)
 def test_a_truth_of_the_same_form_with_another_answer(truth, answer, made):
     assert truth_like(truth, answer) == made

@@ -11,10 +11,11 @@ from rewardkit.probes.probe import Inconclusive
 from rewardkit.probes.results.asserting import assert_holds
 from rewardkit.probes.results.baseline import accept
 
-NONE = {
+UNPROBED = {
     "calibration": replace(held().calibration, subjects=()),
     "inconclusive": (Inconclusive("reward", "no completion earns full marks; give cases"),),
 }
+NOTHING = replace(held(), **UNPROBED)
 WARNING = with_findings(finding(severity="warn"))
 STUB = finding("constant", family="calibration", accepted="a stub")
 CASES = {
@@ -25,14 +26,9 @@ CASES = {
     "for information": (with_findings(finding(severity="info")), {}, ""),
     "accepted": (with_findings(finding(accepted="known")), {}, ""),
     "broken": (with_findings(failed("ValueError: no")), {}, "ValueError: no"),
-    "nothing was tried": (replace(held(), **NONE, made=frozenset()), {}, "was not probed.*give cases"),
-    "no right answer is known": (
-        replace(held(), **NONE | {"calibration": replace(NONE["calibration"], modes={"": "unknown"})}),
-        {},
-        "was not probed.*give cases",
-    ),
-    "nothing was asked for": (replace(held(), **NONE, probes=(), made=frozenset()), {}, ""),
-    "an accepted one is all": (replace(held(), **NONE, findings=(STUB,)), {}, ""),
+    "nothing was tried": (replace(NOTHING, made=frozenset()), {}, "was not probed.*give cases"),
+    "nothing was asked for": (replace(NOTHING, probes=(), made=frozenset()), {}, ""),
+    "an accepted one is all": (replace(NOTHING, findings=(STUB,)), {}, ""),
 }
 
 

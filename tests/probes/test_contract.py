@@ -9,7 +9,6 @@ import pytest
 from planted_probes import DATA, inside, made, probed, strict
 
 import rewardkit as rk
-from rewardkit.probes.contract.watching import Watched
 
 ROLLOUTS = [{**row, "references": ["a", "b"], "level": 1 + at % 3} for at, row in enumerate(DATA["numbers"])]
 CALLS = count()
@@ -72,36 +71,31 @@ novel = of_batch(lambda scores, texts: scores / [texts.count(text) for text in t
 shared = of_batch(lambda scores, texts: scores / max(1.0, scores.sum()))
 too_few = of_batch(lambda scores, texts: scores[1:])
 beyond = of_batch(lambda scores, texts: 2 * scores)
+unread = made(lambda completion, ground_truth: len(ground_truth) / 10)
 BROKEN = {
-    "beyond its range": (beyond, {"batch": True}, "out_of_range"),
-    "NaN": (unless_none(float("nan")), {}, "not_finite"),
-    "a text": (unless_none("wrong"), {}, "wrong_type"),
-    "raises": (parsing, {}, "raises"),
-    "too few scores": (too_few, {"batch": True}, "wrong_length"),
-    "order": (by_place, {"batch": True}, "depends_on_order"),
-    "order of siblings": (by_place, {"group": True}, "depends_on_order"),
-    "the batch's mean": (centred, {"batch": True, "range": None}, "depends_on_siblings"),
-    "duplicates": (novel, {"batch": True}, "depends_on_siblings"),
-    "a counter": (warms_up, {}, "hidden_state"),
-    "chance": (noisy, {}, "differs_between_calls"),
-    "changes what it is given": (pops, {}, "changes_arguments"),
-    "changes one row of many": (of_one, {"range": None}, "changes_arguments"),
-    "reads the truth only": (
-        lambda completion, ground_truth: len(ground_truth) / 10,
-        {},
-        "ignores_completion",
-    ),
-    "holds a lock": (holding(), {}, "not_picklable"),
+    "beyond its range": (made(beyond, batch=True), "out_of_range"),
+    "NaN": (made(unless_none(float("nan"))), "not_finite"),
+    "a text": (made(unless_none("wrong")), "wrong_type"),
+    "raises": (made(parsing), "raises"),
+    "too few scores": (made(too_few, batch=True), "wrong_length"),
+    "order": (made(by_place, batch=True), "depends_on_order"),
+    "order of siblings": (made(by_place, group=True), "depends_on_order"),
+    "the batch's mean": (made(centred, batch=True, range=None), "depends_on_siblings"),
+    "duplicates": (made(novel, batch=True), "depends_on_siblings"),
+    "a counter": (made(warms_up), "hidden_state"),
+    "chance": (made(noisy), "differs_between_calls"),
+    "changes what it is given": (made(pops), "changes_arguments"),
+    "changes one row of many": (made(of_one, range=None), "changes_arguments"),
+    "reads the truth only": (unread, "ignores_completion"),
+    "holds a lock": (made(holding()), "not_picklable"),
 }
 
 
-@pytest.mark.parametrize(("function", "options", "code"), BROKEN.values(), ids=BROKEN)
-def test_each_break_of_the_contract_is_one_finding(function, options, code):
+@pytest.mark.parametrize(("reward", "code"), BROKEN.values(), ids=BROKEN)
+def test_each_break_of_the_contract_is_one_finding(reward, code):
     in_processes = code in ("hidden_state", "differs_between_calls")  # which only another one tells apart
     rollouts = rk.load_rollouts(ROLLOUTS)
-    found = probed(
-        made(function, **options), rollouts, only="contract", timeout=5 if in_processes else None
-    ).findings
+    found = probed(reward, rollouts, only="contract", timeout=5 if in_processes else None).findings
     severity = "warn" if code == "not_picklable" else "high"
     assert [(item.code, item.severity) for item in found] == [(code, severity)]
     assert rollouts.columns()["references"] == [["a", "b"]] * len(rollouts)
@@ -129,7 +123,6 @@ SOUND = {
     "abstains": (made(unless_none(None)), ROLLOUTS),
     "awaited": (made(awaited), ROLLOUTS),
     "the same for all": (made(lambda completion, ground_truth: 0.5), ROLLOUTS),
-    "differs between prompts": (made(of_the_wrong, range=None), ROLLOUTS),
     "differs between prompts, all are wrong": (made(of_the_wrong, range=None), WRONG),
 }
 
@@ -148,10 +141,6 @@ def right(text, truth):
 def scored(completions, ground_truth):
     return [right(c if isinstance(c, str) else c[0]["content"], t) for c, t in zip(completions, ground_truth)]
 
-def stripped(completions, ground_truth, **kwargs):
-    completions[:] = [c.strip() for c in completions]
-    return scored(completions, ground_truth)
-
 def message(completions, ground_truth, **kwargs):
     for c in completions:
         c[0]["content"] = c[0]["content"].strip()
@@ -161,23 +150,14 @@ def end_marks(completions, ground_truth, **kwargs):
     completions[:] = [c.removesuffix("<|im_end|>") for c in completions]
     return scored(completions, ground_truth)
 
-def ordered(completions, ground_truth, **kwargs):
-    scores = scored(completions, ground_truth)
-    ground_truth.sort()
-    return scores
-
-def emptied(completions, ground_truth, **kwargs):
-    scores = scored(completions, ground_truth)
-    completions.clear()
-    return scores
-
 def verl(data_sources, solution_strs, ground_truths, extra_infos):
     solution_strs[:] = [c.strip() for c in solution_strs]
     return scored(solution_strs, ground_truths)
 
 class Judge:
     def __call__(self, completions, ground_truth, **kwargs):
-        return stripped(completions, ground_truth)
+        completions[:] = [c.strip() for c in completions]
+        return scored(completions, ground_truth)
 
 judge = Judge()
 
@@ -206,11 +186,8 @@ class Bounded(Env):
 """
 CHANGED = "changed its argument "
 OF_TRAINERS = [
-    ("stripped", "changes_arguments", f"{CHANGED}'completions'"),
     ("message", "changes_arguments", f"{CHANGED}'completions'"),
     ("end_marks", "changes_arguments", f"{CHANGED}'completions'"),
-    ("ordered", "changes_arguments", f"{CHANGED}'ground_truth'"),
-    ("emptied", "changes_arguments", f"{CHANGED}'completions'"),
     ("verl", "changes_arguments", f"{CHANGED}'solution_strs'"),
     ("judge", "changes_arguments", f"{CHANGED}'completions'"),
     ("on_a_copy", None, ""),
@@ -236,18 +213,10 @@ def test_what_trainers_take_for_granted_is_tried_though_no_logged_text_shows_it(
         assert shown.completion.endswith("<|im_end|>") and shown.reward in (0.0, 1.0)
 
 
-def test_a_watched_function_is_asked_for_the_same_columns_and_gives_the_same():
-    watched = Watched(strict)
-    assert rk.Component("c", watched).asks_for == ("completion", "ground_truth")
-    assert watched("<answer>4</answer>", "4") is True
-    with pytest.raises(TypeError, match=r"changed its argument '1'"):
-        Watched(list.pop)([1, 2])
-
-
 def test_rows_in_other_forms_that_a_call_does_not_come_back_from_hang_nothing():
     def shouts(completion, ground_truth):
         while completion.isupper():
             pass
         return strict(completion, ground_truth)
 
-    assert not probed(shouts, only="contract", timeout=0.5)["changes_arguments"]
+    assert not probed(shouts, only="contract", timeout=0.3)["changes_arguments"]

@@ -5,10 +5,9 @@ import re
 from dataclasses import replace
 
 import pytest
-from planted_probes import CLEAN, DATA, PLANTED, inside, probed, strict, tags
+from planted_probes import CLEAN, DATA, PLANTED, inside, made, probed, strict, tags
 
 import rewardkit as rk
-from rewardkit.errors import InputError
 from rewardkit.probes.results.sentences import EXPLAINS
 from rewardkit.probes.strategies.families import FAMILIES, PROBES
 
@@ -16,12 +15,19 @@ BY_NAME = {probe.name: probe for probe in PROBES}
 
 
 @pytest.mark.parametrize("planted", [pytest.param(item, id=f"{item.probe}, {item.data}") for item in PLANTED])
-def test_a_planted_hole_is_found_by_its_probe_and_a_strict_reward_stands_it(planted):
+def test_a_planted_hole_is_found_by_its_probe(planted):
     (item,) = probed(planted.reward(), planted.data, only=planted.probe)[planted.probe]
     expected = ("info",) if BY_NAME[planted.probe].knows == "known" else ("warn", "high")
     assert item.severity in expected and item.evidence["found"] > 0
-    clean = probed(CLEAN, planted.data, only=planted.probe)
-    assert not clean.alarms and (planted.probe == "in_code" or not clean.findings)  # CLEAN reads code, too
+
+
+@pytest.mark.parametrize("data", [name for name in DATA if name != "thousands"])
+def test_a_strict_reward_stands_all_probes_on_any_kind_of_answer(data):
+    result = probed(CLEAN, data, timeout=5 if data == "numbers" else None)
+    assert result.calibration.mode == "truth" and result.calls > 300
+    assert not result.alarms, [item.sentence for item in result.alarms]
+    holes = {planted.probe for planted in PLANTED} - {"in_code"}  # it reads code, too
+    assert not [item for item in result.findings if item.code in holes]
 
 
 def test_every_probe_that_expects_a_wrong_answer_to_fail_has_a_planted_hole():
@@ -31,30 +37,23 @@ def test_every_probe_that_expects_a_wrong_answer_to_fail_has_a_planted_hole():
     assert holes == {item.probe for item in PLANTED} | elsewhere
 
 
-@pytest.mark.parametrize(
-    ("name", "gated", "alarms"),
-    [
-        pytest.param("busy", False, ["repeated_turns"], id="every call"),
-        pytest.param("busy", True, ["ever_more_turns"], id="every call, where the answer is right"),
-        pytest.param("reward", False, [], id="calls within a budget"),
-    ],
-)
+CALLS = {
+    "every call": ("busy", False, ["repeated_turns"]),
+    "every call, where the answer is right": ("busy", True, ["ever_more_turns"]),
+    "calls within a budget": ("reward", False, []),
+}
+
+
+@pytest.mark.parametrize(("name", "gated", "alarms"), CALLS.values(), ids=CALLS)
 def test_calls_that_are_paid_without_an_end_are_high_and_found_on_eight_prompts(name, gated, alarms):
     reward = rk.load_reward(f"gallery:tool_use.{name}")
     if gated:
         success, calls = reward.components
         calls = replace(calls, gate=rk.gate("success", at_least=1.0))
         reward = replace(reward, components=[success, calls])
-    result = rk.probe(reward, "gallery:tool_use", timeout=None)
+    result = rk.probe(reward, "gallery:tool_use", timeout=None, search=0)
     assert [item.code for item in result.alarms] == alarms
     assert all((item.severity, item.n) == ("high", 8) for item in result.alarms)
-
-
-@pytest.mark.parametrize("data", [name for name in DATA if name != "thousands"])
-def test_a_strict_reward_has_no_alarm_on_any_kind_of_answer(data):
-    result = probed(CLEAN, data, timeout=5 if data == "numbers" else None)
-    assert result.calibration.mode == "truth" and result.calls > 300
-    assert not result.alarms, [item.sentence for item in result.alarms]
 
 
 LOST = {
@@ -115,40 +114,39 @@ FORMS = {
 }
 
 
+def sound(completion):
+    return inside(completion) is not None and "There are" not in completion
+
+
+def formed(check):
+    parts = rk.Component("task", strict), rk.Component("form", check, weight=0.4)
+    return rk.Reward("r", components=parts)
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_a_form_that_a_look_alike_earns_is_found_with_its_size(name):
-    def sound(completion):
-        return inside(completion) is not None and "There are" not in completion
-
-    def reward(check):
-        return rk.Reward(
-            "r", components=[rk.Component("task", strict), rk.Component("form", check, weight=0.4)]
-        )
-
-    (item,) = probed(
-        reward(lambda completion: sound(completion) or FORMS[name](completion)), only=name
-    ).findings
+    loose = formed(lambda completion: sound(completion) or FORMS[name](completion))
+    (item,) = probed(loose, only=name).findings
     assert (item.code, item.component, item.severity) == (name, "form", "warn")
     assert item.evidence["gain"] == pytest.approx(0.4 / 1.4)
-    assert not probed(reward(sound), only=name).findings
+    assert not probed(formed(sound), only=name).findings
 
 
-@pytest.mark.parametrize(
-    ("worth", "found"),
-    [
-        pytest.param(lambda words: math.log1p(words), True, id="the logarithm of the length"),
-        pytest.param(lambda words: 1 + words / 500, True, id="so much a word"),
-        pytest.param(lambda words: 1 + min(0.6, words / 200), False, id="up to a length"),
-        pytest.param(lambda words: 2 - min(1.0, words / 300), False, id="less and less"),
-        pytest.param(lambda words: 1 + 0.2 * min(1.0, words / 4000), False, id="a little"),
-    ],
-)
+WORTH = {
+    "the logarithm of the length": (lambda words: math.log1p(words), True),
+    "so much a word": (lambda words: 1 + words / 500, True),
+    "up to a length": (lambda words: 1 + min(0.6, words / 200), False),
+    "less and less": (lambda words: 2 - min(1.0, words / 300), False),
+    "a little": (lambda words: 1 + 0.2 * min(1.0, words / 4000), False),
+}
+
+
+@pytest.mark.parametrize(("worth", "found"), WORTH.values(), ids=WORTH)
 def test_right_answers_that_are_paid_ever_more_for_length_are_found_and_bounded_ones_are_not(worth, found):
     def score(completion, ground_truth):
         return worth(len(completion.split())) if strict(completion, ground_truth) else 0.0
 
-    reward = rk.Reward("r", components=[rk.Component("c", score, range=None)])
-    result = probed(reward, only="padding")
+    result = probed(made(score, range=None), only="padding")
     assert [(item.code, item.severity) for item in result.findings] == [("ever_longer", "high")] * found
 
 
@@ -159,26 +157,21 @@ def valued(completion, ground_truth):
 
 DATES = ["2021-05-03", "2019-06-17", "2017-02-28", "2023-04-09"]
 IN_WORDS = ["3 May 2021", "17 June 2019", "28 February 2017", "9 April 2023"]
+CHOSEN, TURNED = ["A, C", "B, C, D", "A, E", "C, D"], ["C, A", "D, C, B", "E, A", "D, C"]
+PLAIN, SEPARATED = ["1420", "2310", "8764", "5033"], ["1,420", "2,310", "8,764", "5,033"]
+OTHER_WORDS = {
+    "dates in words": (strict, DATES, IN_WORDS, "other_date"),
+    "choices in another order": (strict, CHOSEN, TURNED, "letters_turned"),
+    "separators": (valued, PLAIN, SEPARATED, "thousands"),
+    "separators, of a reward that takes no notation but one": (strict, PLAIN, SEPARATED, "thousands"),
+}
 
 
-@pytest.mark.parametrize(
-    ("score", "truths", "others", "named"),
-    [
-        pytest.param(strict, DATES, IN_WORDS, "other_date", id="dates in words"),
-        pytest.param(strict, ["A, C", "B, C, D", "A, E", "C, D"], ["C, A", "D, C, B", "E, A", "D, C"],
-                     "letters_turned", id="choices in another order"),
-        pytest.param(valued, ["1420", "2310", "8764", "5033"], ["1,420", "2,310", "8,764", "5,033"],
-                     "thousands", id="separators"),
-        pytest.param(strict, ["1420", "2310", "8764", "5033"], ["1,420", "2,310", "8,764", "5,033"],
-                     "thousands", id="separators, of a reward that takes no notation but one"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("score", "truths", "others", "named"), OTHER_WORDS.values(), ids=OTHER_WORDS)
 def test_right_answers_in_other_words_that_rollouts_lose_are_named(score, truths, others, named):
     data = tags(*truths)
-    turned = [
-        {**row, "completion": f"<answer>{other}</answer>"}
-        for row, other in zip(data[::2], others, strict=True)
-    ]
+    texts = (f"<answer>{other}</answer>" for other in others)
+    turned = [{**row, "completion": next(texts)} for row in data[::2]]
     (alarm,) = probed(score, data + turned, only="equivalents").alarms
     assert (alarm.code, alarm.evidence["rollouts"]) == ("loses_notation", 4)
     assert {example.probe for example in alarm.examples} == {named}
@@ -192,7 +185,7 @@ def test_what_is_not_found_may_earn_more_than_what_is_wrong():
             return -0.5
         return 1.0 if said.strip() == ground_truth else -1.0
 
-    result = probed(rk.Reward("r", components=[rk.Component("c", signed, range=None)]))
+    result = probed(made(signed, range=None))
     assert not [item for item in result.alarms if item.family in ("padding", "judge", "search")]
 
 
@@ -202,5 +195,3 @@ def test_probes_are_named_once_and_chosen_by_name_or_family():
     assert {name for others in EXPLAINS.values() for name in others} | set(EXPLAINS) <= set(names)
     judges = (probe.name for probe in PROBES if probe.family == "judge")
     assert set(probed(CLEAN, only=["empty", "judge"]).probes) == {"empty", *judges}
-    with pytest.raises(InputError, match=r"no probe and no family 'shotgn'; did you mean 'shotgun'\?"):
-        probed(CLEAN, only="shotgn")

@@ -56,24 +56,6 @@ def earned(entry, *writers):
     return [(mean - min(0.0, empty)) / (full - min(0.0, empty)) for mean in means]
 
 
-HALVES = (  # entries; at least so many healthy ones, faulty ones, styles, and entries of each trainer
-    pytest.param(COLLECTION, 37, 43, 36, 8, id="tuning"),
-    pytest.param(HELD_BACK, 9, 11, 7, 4, id="held back"),
-)
-
-
-@pytest.mark.parametrize(("half", "healthy", "faulty", "styles", "each"), HALVES)
-def test_there_are_healthy_and_faulty_rewards_of_many_styles(half, healthy, faulty, styles, each):
-    assert len([entry for entry in half if not entry.fault]) >= healthy
-    assert len([entry for entry in half if entry.fault]) >= faulty
-    assert len({entry.style for entry in half}) >= styles
-    trainers = Counter(entry.log.trainer for entry in half)
-    assert set(trainers) == {"trl", "verl", "plain"} and min(trainers.values()) >= each
-    asked = {question for entry in half if entry.fault for question in entry.fault.questions}
-    assert asked == set(QUESTIONS) and len(BY_NAME) == len(ENTRIES)
-    assert all(entry.log.held_back == (half is HELD_BACK) for entry in half)
-
-
 KINDS = {"trl": "TRL completions", "verl": "verl rollout dump", "plain": "rollouts"}
 
 
@@ -82,10 +64,9 @@ def test_a_log_of_12_to_24_prompts_half_right_is_known_as_its_trainers_and_its_r
     rollouts, scores = rollouts_of(entry.name), scored(entry.name)[1]
     sizes = Counter(rollouts.table["prompt"].map(str)).values()
     assert 12 <= len(sizes) <= 24 and set(sizes) == {4} and rollouts.kind == KINDS[entry.log.trainer]
-    assert 0.45 <= np.mean([one is True for one in entry.right()]) <= 0.6
-    assert not rollouts.rejected
-    assert np.isfinite(scores.rewards).all()
-    assert sum(counts["error"] for counts in scores.counts.values()) == 0
+    assert 0.45 <= np.mean([one is True for one in entry.right()]) <= 0.6 and not rollouts.rejected
+    assert np.isfinite(scores.rewards).all() and not any(counts["error"] for counts in scores.counts.values())
+    assert entry.log.held_back == (entry in HELD_BACK) and BY_NAME[entry.name] is entry
     if entry.log.trainer != "plain":
         logged = rk.score(rk.recorded(rollouts), rollouts).rewards
         np.testing.assert_allclose(logged, scores.rewards, atol=1e-6)
@@ -94,14 +75,8 @@ def test_a_log_of_12_to_24_prompts_half_right_is_known_as_its_trainers_and_its_r
         assert "ground_truth" not in rollouts.table
 
 
-HOSTILE = (
-    "",
-    " \n",
-    "<answer>" * 3000,
-    f"<answer>{'9' * 9000}</answer>",
-    "Answer: 1e999",
-    "```json\n" + "[" * 9000,
-)
+DIGITS = f"<answer>{'9' * 9000}</answer>"
+HOSTILE = ("", " \n", "<answer>" * 3000, DIGITS, "Answer: 1e999", "```json\n" + "[" * 9000)
 LAYOUTS = {
     "CRLF": lambda text: text.replace("\n", "\r\n"),
     "lines around it": lambda text: f"\n\n{text}\n\n",

@@ -97,11 +97,8 @@ def test_copies_are_not_like_an_ordinary_completion_and_what_is_rare_of_one_is_t
 
 IN_TAG = "between <t> and </t>: "
 FEATURES = [
-    ("<answer>12</answer>", "between <answer> and </answer>: ‹number›"),
     ("<t>1,200.5</t>", f"{IN_TAG}‹number›"),
-    ("<T>four</t>", f"{IN_TAG}‹words›"),
-    ('<t href="x">b</t>', f"{IN_TAG}‹words›"),
-    ("<t>one or two</t>", f"{IN_TAG}‹words›"),
+    ('<T href="x">one or two</T>', f"{IN_TAG}‹words›"),
     ("<t>\n\n</t>", f"{IN_TAG}nothing"),
     ("<t>\n4\n</t>", f"{IN_TAG}‹number›"),
     ("<t>1 2 3</t>", f"{IN_TAG}repetition"),
@@ -110,7 +107,6 @@ FEATURES = [
     ("x. (A), (B), (C), (D).", "…(\u00a0‹letter›\u00a0)\u00a0,"),
     (r"\boxed{4}", r"\boxed {"),
     ("a\n\n\nb", "‹words› ‹newline›"),
-    ("I am", "^ ‹words›"),
     (f"<think>{'word ' * 100_000}</think>", "</think> $"),
     ("", "^ $"),
 ]

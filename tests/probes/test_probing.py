@@ -11,7 +11,6 @@ import pytest
 from planted_probes import CLEAN, DATA, graded, inside, made, number, probed, somewhere, strict, tags
 
 import rewardkit as rk
-from rewardkit.findings import as_code
 
 FAST = {"only": ["calibration", "nothing_there", "shotgun", "near_misses", "padding"]}
 DRAW = random.Random(5)
@@ -20,10 +19,6 @@ WRONG = [row for row in DATA["numbers"] if "none" in row["completion"]]
 
 def fails(completion):
     raise KeyError("difficulty")
-
-
-def deaf(completion, ground_truth):
-    return inside(completion) is not None
 
 
 def distance(completion, ground_truth):
@@ -42,7 +37,11 @@ WHOLE = [
     (fails, "always_errors", "KeyError: 'difficulty'"),
     (lambda completion: None, "always_abstains", "returned None"),
     (lambda completion, ground_truth: 0.3, "constant", "Always 0.3. All"),
-    (deaf, "ignores_truth", "Ignores the ground truth."),
+    (
+        lambda completion, ground_truth: inside(completion) is not None,
+        "ignores_truth",
+        "Ignores the ground t",
+    ),
     (distance, "inverted", ""),
     (lambda completion: time.sleep(30), "always_late", ""),
 ]
@@ -59,8 +58,8 @@ def test_a_reward_that_fails_as_a_whole_gets_one_finding_that_says_so(function, 
 
 def test_a_budget_is_kept_and_what_was_not_tried_is_listed():
     began = time.monotonic()
-    result = probed(slow(0.2), timeout=5, budget=4)
-    assert time.monotonic() - began < 12  # the budget, the start of the workers and a loaded machine
+    result = probed(slow(0.1), timeout=5, budget=2)
+    assert time.monotonic() - began < 10  # the budget, the start of the workers and a loaded machine
     assert result.calls < 100 and "rubric" in result.untried and not result.alarms
     assert str(result).startswith("r: unfinished, as the budget was over: no hole found in ")
 
@@ -72,10 +71,8 @@ def test_a_budget_that_is_over_before_anything_is_known_is_said_and_accuses_nobo
 
 
 def test_rollouts_without_a_truth_get_only_the_probes_that_need_none():
-    data = [
-        {**row, "ground_truth": None, "completion": "word " * (place + 3)}
-        for place, row in enumerate(DATA["numbers"])
-    ]
+    texts = ["word " * (place + 3) for place in range(len(DATA["numbers"]))]
+    data = [{"prompt": f"Question {place // 2}", "completion": text} for place, text in enumerate(texts)]
     result = probed(lambda completion: min(1.0, len(completion.split()) / 40), data, **FAST)
     assert result.calibration.mode == "no truth"
     assert [(item.code, item.family) for item in result.alarms] == [("longer", "padding")]
@@ -100,31 +97,26 @@ def last_number(completion, ground_truth):
     return re.findall(r"\d+", completion)[-1:] == [ground_truth]
 
 
-QUOTED = [
-    {**row, "completion": f"I say ~~ {inside(row['completion'])} ~~ to this."} for row in DATA["numbers"]
-]
+QUOTED = [{**row, "completion": f"I say ~~ {inside(row['completion'])} ~~."} for row in DATA["numbers"]]
 POWERS = [
     {"prompt": f"Case {chr(97 + place)}?", "completion": f"It is {said}.", "ground_truth": truth}
     for place, truth in enumerate(("1", "10", "100", "1", "10", "100"))
     for said in (truth, "57")
 ]
+NO_HOLES = {
+    "what chance gives": (noisy, "numbers", FAST),
+    "partial credit for a near answer": (graded, "numbers", FAST),
+    "of a group, beside the siblings": (made(first_right, group=True), "numbers", FAST),
+    "a form of its own, learned from the rollouts": (quoted, QUOTED, FAST),
+    "a verdict that states the right answer": (last_number, POWERS, {"only": "judge"}),
+}
 
 
-@pytest.mark.parametrize(
-    ("reward", "data", "options"),
-    [
-        pytest.param(noisy, "numbers", FAST, id="what chance gives"),
-        pytest.param(graded, "numbers", FAST, id="partial credit for a near answer"),
-        pytest.param(made(first_right, group=True), "numbers", FAST, id="of a group, beside the siblings"),
-        pytest.param(quoted, QUOTED, FAST, id="a form of its own, learned from the rollouts"),
-        pytest.param(last_number, POWERS, {"only": "judge"}, id="a verdict that states the right answer"),
-    ],
-)
+@pytest.mark.parametrize(("reward", "data", "options"), NO_HOLES.values(), ids=NO_HOLES)
 def test_what_is_no_hole_is_no_alarm(reward, data, options):
     result = probed(reward, data, **options)
     assert result.calibration.mode == "truth" and not result.alarms
-    if data is QUOTED:
-        assert result.calibration.subjects[0].reference == "I say ~~ 42 ~~ to this."
+    assert data is not QUOTED or result.calibration.subjects[0].reference == "I say ~~ 42 ~~."
 
 
 def test_a_case_lends_its_form_where_no_rollout_is_right():
@@ -209,9 +201,7 @@ def unpaid(completion, ground_truth):
 
 
 def paid(completion, ground_truth):
-    return strict(completion, ground_truth) or (
-        ground_truth in ("17", "35", "9") and "<answer>" in completion
-    )
+    return strict(completion, ground_truth) or (ground_truth in ("17", "35", "9") and "<ans" in completion)
 
 
 @pytest.mark.parametrize(("function", "truths"), [(unpaid, ["83", "64"]), (paid, ["17", "9", "35"])])
@@ -253,7 +243,7 @@ def test_a_field_that_fails_is_one_finding_whatever_asks_for_it():
     assert "field 'number' failed: ValueError" in item.sentence
 
 
-def of_sources(count, rows=DATA["numbers"]):
+def of_sources(count, rows=DATA["numbers"][:8]):
     """Rollouts of as many data sources."""
     return [
         {**row, "prompt_id": f"{place}-{row['prompt_id']}", "data_source": f"src{place}"}
@@ -266,33 +256,28 @@ def test_each_data_source_is_calibrated_and_judged_by_itself():
     def score(completion, ground_truth, data_source):
         return data_source in ("src8", "src9") or strict(completion, ground_truth)
 
-    (alarm,) = probed(score, of_sources(10, DATA["numbers"][:8]), **FAST).alarms
+    (alarm,) = probed(score, of_sources(10), **FAST).alarms
     assert (alarm.code, alarm.severity, alarm.part) == ("constant", "high", "src8, src9")
     assert alarm.sentence.startswith("Always 1. All ") and "Data source: src8, src9." in alarm.sentence
-    assert not probed(score, of_sources(8, DATA["numbers"][:8]), **FAST).alarms
     route = rk.Route("data_source", {"src0": CLEAN, "src1": made(somewhere)})
     alarms = probed(route, of_sources(2), **FAST).alarms
     assert [(item.code, item.part) for item in alarms] == [("mentioned", "src1")]
 
 
-def test_what_all_data_sources_show_alike_is_one_finding_with_the_rate_of_all():
-    def score(completion, ground_truth):
-        return max(float(strict(completion, ground_truth)), 0.5 * ("certain" in completion))
+def certain(completion, ground_truth):
+    return float(strict(completion, ground_truth)) + 0.5 * ("certain" in completion)
 
-    (alarm,) = probed(score, of_sources(10, DATA["numbers"][:8]), **FAST).alarms
-    assert (alarm.code, alarm.part, alarm.evidence["tried"]) == ("certain", "", 40)
-    assert alarm.evidence["found"] == 40 and alarm.evidence["interval"] == pytest.approx(
-        (0.9124, 1), abs=1e-4
-    )
-    assert len({example.rollout_id for example in alarm.examples}) == 3
+
+def test_what_all_data_sources_show_alike_is_one_finding_with_the_rate_of_all():
+    (alarm,) = probed(made(certain, range=None), of_sources(10), **FAST).alarms
+    assert (alarm.code, alarm.part) == ("certain", "")
+    assert alarm.evidence["found"] == alarm.evidence["tried"] == 40
+    assert alarm.evidence["interval"] == pytest.approx((0.9124, 1), abs=1e-4)
 
 
 def test_what_a_rollout_says_beside_its_answer_is_not_taken_for_the_form():
-    def score(completion, ground_truth):
-        return float(strict(completion, ground_truth)) + 0.5 * ("certain" in completion)
-
     data = [{**row, "completion": row["completion"].replace("so", "I am certain")} for row in DATA["numbers"]]
-    result = probed(made(score, range=None), data, **FAST)
+    result = probed(made(certain, range=None), data, **FAST)
     assert [item.code for item in result.alarms] == ["certain"]
     assert all("certain" not in subject.reference for subject in result.calibration.subjects)
 
@@ -300,35 +285,6 @@ def test_what_a_rollout_says_beside_its_answer_is_not_taken_for_the_form():
 def test_of_a_reward_of_chance_the_contract_is_the_one_finding():
     result = probed(lambda completion, ground_truth: random.random())
     assert [item.code for item in result.alarms] == ["differs_between_calls"]
-
-
-def test_a_gain_above_what_being_right_adds_is_told_as_it_is():
-    def long(completion, ground_truth):
-        return float(strict(completion, ground_truth)) + len(completion.split()) / 100
-
-    (alarm,) = probed(made(long, range=None), **FAST).alarms
-    example = alarm.examples[0]
-    gain = (example.reward - example.wrong) / (example.right - example.wrong)
-    assert alarm.code == "longer" and alarm.evidence["gain"] == pytest.approx(gain, rel=0.01) and gain > 15
-
-
-def test_a_long_text_is_written_by_what_repeats_in_it():
-    for code in ("'x' * 5000", "'<answer>' + '1' * 500 + '</answer>'", "'ab' * 300"):
-        assert as_code(eval(code)) == code
-
-
-UNSEARCHED = {
-    "too few prompts": (None, 400, ["search"]),
-    "no search was asked for": (None, 0, []),
-    "other families were asked for": ("padding", 400, []),
-}
-
-
-@pytest.mark.parametrize(("only", "searched", "told"), UNSEARCHED.values(), ids=UNSEARCHED)
-def test_where_nothing_can_be_searched_for_it_is_said_why(only, searched, told):
-    result = probed(CLEAN, DATA["numbers"][:4], only=only, search=searched)
-    said = {item.probe: item.why for item in result.inconclusive if item.probe != "hang"}
-    assert list(said) == told and all("fewer than 3 prompts" in why for why in said.values())
 
 
 def test_what_only_a_combination_reaches_is_found_by_search_and_shown_in_its_smallest_form():
@@ -342,19 +298,6 @@ def test_what_only_a_combination_reaches_is_found_by_search_and_shown_in_its_sma
     assert not probed(combined, search=0).alarms
 
 
-HEADS = [
-    ("search", None, "no hole found in"),
-    ("contract", None, "no broken contract found in"),
-    (["empty", "other_end", "example_echo"], {"empty", "example_echo"}, "no hole found in 2 probes on"),
-]
-
-
-@pytest.mark.parametrize(("only", "tried", "head"), HEADS)
-def test_what_was_asked_for_and_tried_is_what_was_not_found(only, tried, head):
-    result = probed(CLEAN, only=only)
-    assert head in str(result).splitlines()[0] and tried in (None, result.made)
-
-
 def test_a_reward_that_errs_on_what_is_tried_is_not_usable_and_nothing_is_known_of_it():
     known = {row["completion"] for row in DATA["numbers"]}
 
@@ -363,17 +306,17 @@ def test_a_reward_that_errs_on_what_is_tried_is_not_usable_and_nothing_is_known_
             raise ValueError("unknown completion")
         return strict(completion, ground_truth["is"])
 
-    result = probed(
-        knows_the_log, [{**row, "ground_truth": {"is": row["ground_truth"]}} for row in DATA["numbers"]]
-    )
+    data = [{**row, "ground_truth": {"is": row["ground_truth"]}} for row in DATA["numbers"]]
+    result = probed(knows_the_log, data)
     assert [(item.code, item.severity) for item in result.alarms] == [("raises", "high")]
     told = "attempts failed, so what they would earn is not known"
     assert any(told in item.why for item in result.inconclusive)
 
 
-@pytest.mark.parametrize(
-    ("word", "only"), [("sorry", ["nothing_there", "contract"]), ("It may be this", ["search", "contract"])]
-)
+ENDING = [("sorry", ["nothing_there", "contract"]), ("It may be this", ["search", "contract"])]
+
+
+@pytest.mark.parametrize(("word", "only"), ENDING)
 def test_a_text_that_ends_the_process_is_a_broken_contract_whoever_tries_it(word, only):
     def ends(completion, ground_truth):
         if word in completion:
@@ -388,28 +331,28 @@ def test_a_text_that_ends_the_process_is_a_broken_contract_whoever_tries_it(word
 DEEP = []
 for _ in range(3000):
     DEEP = [DEEP]
+BAD = [
+    ({"budget": "1"}, "budget="),
+    ({"budget": True}, "budget="),
+    ({"budget": math.nan}, "budget="),
+    ({"budget": -1}, "budget=-1 .* give seconds above 0"),
+    ({"search": 1.5}, "search="),
+    ({"search": -1}, "search=-1 .* a number of completions"),
+    ({"seed": -1}, "seed="),
+    ({"only": 3}, "no probe and no family 3;"),
+    ({"only": "shotgn"}, r"no probe and no family 'shotgn'; did you mean 'shotgun'\?"),
+    ({"progress": 3}, "progress="),
+    ({"leakage": math.nan}, "leakage=nan .* from 0 to 1"),
+    ({"timeout": 0}, "timeout=0 .* above 0, or None"),
+    ({"label": 3}, "label="),
+    ({"label": "correct"}, "no column 'correct' to be the label"),
+    ({"reward": strict}, "probe takes a Reward, not <function"),
+    ({"rollouts": [{**tags(1)[0], "ground_truth": DEEP}]}, "nested deeper than Python can copy"),
+]
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        *(({"budget": value}, "budget=") for value in ("1", 0, math.nan, True)),
-        *(({"search": value}, "search=") for value in (1.5, True)),
-        *(({"seed": value}, "seed=") for value in (-1, "a", 0.5)),
-        *(({"only": value}, "only=|no probe and no family 3;") for value in (3, ["empty", 3])),
-        *(({"label": value}, "label=") for value in (3,)),
-        ({"progress": 3}, "progress="),
-        ({"timeout": "5"}, "timeout="),
-        ({"budget": -1}, "budget=-1 .* give seconds above 0"),
-        ({"leakage": math.nan}, "leakage=nan .* from 0 to 1"),
-        ({"search": -1}, "search=-1 .* a number of completions"),
-        ({"timeout": 0}, "timeout=0 .* above 0, or None"),
-        ({"label": "correct"}, "no column 'correct' to be the label"),
-        ({"reward": strict}, "probe takes a Reward, not <function"),
-        ({"rollouts": [{**tags(1)[0], "ground_truth": DEEP}]}, "nested deeper than Python can copy"),
-    ],
-)
+@pytest.mark.parametrize(("options", "sentence"), BAD)
 def test_what_cannot_be_probed_is_one_sentence(options, sentence):
-    given = {"reward": made(strict), "rollouts": DATA["numbers"], **options}
+    given = {"reward": CLEAN, "rollouts": DATA["numbers"], **options}
     with pytest.raises((rk.RewardError, rk.RolloutsError, rk.InputError), match=sentence):
         rk.probe(given.pop("reward"), given.pop("rollouts"), **given)

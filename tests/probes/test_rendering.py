@@ -1,22 +1,13 @@
 """What a person sees of probing: the verdict first, the worst first, harmless whatever completions hold."""
 
+import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from operator import attrgetter
 
 import pytest
-from probed import (
-    FAILING,
-    HOSTILE,
-    LEAKY,
-    ROWS,
-    example,
-    failed,
-    finding,
-    held,
-    leaked,
-    with_findings,
-)
+from probed import FAILING, HOSTILE, LEAKY, ROWS, example, failed, finding, held, leaked, with_findings
 
 import rewardkit as rk
 from rewardkit.probes.probe import Inconclusive
@@ -67,8 +58,6 @@ def test_only_probes_that_made_an_attempt_are_said_to_have_run():
     making = {item.name for item in PROBES if any(map(item.attempts, subjects))} - {"hang", "patterns"}
     assert set(ran(result)) - {"patterns"} == making
     assert f"{len(PROBES) - len(ran(result))} probes do not apply" in repr(result)
-    late = repr(with_findings(untried={"every_number": 3}))
-    assert "Inconclusive: not tried, as the budget was over (budget=...): every_number" in late
     failing = rk.probe(FAILING, ROWS, timeout=None)
     assert ran(failing) == () and f"Tried: {failing.calls} calls\n" in repr(failing)
     assert verdict(failing) == "1 broken contract (high)"
@@ -104,9 +93,8 @@ def test_all_that_was_found_is_shown_where_asked():
     worst = finding(examples=shown, evidence={"also": ["certain", "rubric"]})
     known = finding(accepted="older prompts need it")
     result = with_findings(worst, MINOR, known, inconclusive=(Inconclusive("hang", "no time"),) * 2)
-    short, text, page = repr(result), result.text(verbose=True), result._repr_html_()
+    short, text, page = repr(result), result.text(verbose=True), result._repr_html_().replace("&#x27;", "'")
     for told in (
-        "earns 1; a right answer earns 1, a wrong one 0; for the prompt of rollout r1; truth '42'",
         "same cause: certain, rubric",
         "rate: 100 % of 4 (95 % interval 50 % to 100 %)",
         "reward(completion=",
@@ -114,11 +102,9 @@ def test_all_that_was_found_is_shown_where_asked():
         "older prompts need it",
         "4 prompts (number): a right answer 1, a wrong one 0",
     ):
-        assert told in text and told in page.replace("&#x27;", "'"), told
-        assert told not in short or told.startswith("earns ")
-    assert text.count("| the same") == short.count("| the same") == 1
+        assert told in text and told in page and told not in short, told
+    assert text.count("| the same") == short.count("| the same") == 1 and "MINOR" not in text + page
     assert text.count("hang: no time") == 2 and "Inconclusive: hang: no time; hang: no time" in short
-    assert "MINOR" not in text + page
     loaded = rendering.text(result, verbose=True, loaded="reward = mine()")
     assert "The lines that show a finding are for reward = mine()" in loaded
 
@@ -134,17 +120,12 @@ def test_the_lines_that_show_a_finding_give_what_they_say_and_what_a_field_took_
     assert 'shown by: rk.probe(reward, rollouts, only="contract")' in rendering.finding_text(several, LEAKY)
 
 
+ONE_OF = "for the prompt of rollout r1; truth '42'\n"
 EARNED = [
     ({"rollout_id": "case one"}, "earns 1; a right answer earns 1, a wrong one 0; case one; truth '42'\n"),
-    (
-        {"reward": 0.25, "said": "0.25, before 0.75"},
-        " earns 0.25, before 0.75; for the prompt of rollout r1; truth '42'\n",
-    ),
+    ({"reward": 0.25, "said": "0.25, before 0.75"}, f" earns 0.25, before 0.75; {ONE_OF}"),
     ({"said": "changed its argument 'x'"}, " earns 1 (changed its argument 'x'); for the prompt of"),
-    (
-        {"reward": float("nan"), "said": "KeyError: 'a'"},
-        " no reward (KeyError: 'a'); for the prompt of rollout r1; truth '42'\n",
-    ),
+    ({"reward": math.nan, "said": "KeyError: 'a'"}, f" no reward (KeyError: 'a'); {ONE_OF}"),
     ({"completion": ""}, "| (nothing)"),
     ({"completion": " \n"}, "| (white space: ' \\n')"),
 ]
@@ -160,19 +141,17 @@ def test_what_an_example_says_and_earned_is_told_once(options, told):
 def test_what_a_transcript_earned_is_told_whole_however_long_its_name_and_its_turns_are():
     one = example(rollout_id="a-long-name-" * 9, reward=17.5)
     turn = {"role": "assistant", "tool_calls": [{"function": {"name": "price"}}]}
-    turns = [{"role": "user"}, *[turn, {"role": "tool"}] * 30, {"role": "assistant"}]
-    told = repr(with_findings(finding(examples=(replace(one, columns={**one.columns, "messages": turns}),))))
-    assert "earns 17.5; a right answer earns 1, a wrong one 0; for the prompt of rollout a-long-" in told
+    messages = [{"role": "user"}, *[turn, {"role": "tool"}] * 30, {"role": "assistant"}]
+    shown = replace(one, columns={**one.columns, "messages": messages})
+    told = "earns 17.5; a right answer earns 1, a wrong one 0; for the prompt of rollout a-long-"
+    assert told in repr(with_findings(finding(examples=(shown,))))
 
 
 FIX = [
     ("empty_answer", "nothing_there", {}, "Score 0.0 where no whole answer is found"),
     ("empty_answer", "nothing_there", {"component": "form"}, "Pay for form only behind"),
-    ("every_sibling", "shotgun", {}, "Compare one extracted value"),
     ("every_sibling", "shotgun", {"evidence": {"answers": "list"}}, "pay F1, not recall"),
     ("longer", "padding", {"evidence": {"truth": False}}, "Cap what length earns: rk.measure.length(full_"),
-    ("wrong_paid", "calibration", {}, "See how these truths are read"),
-    ("other_span", "near_misses", {}, "Divide by the union"),
     ("always_errors", "calibration", {}, "Mend it. See what raises"),
 ]
 
@@ -187,13 +166,6 @@ def test_the_worst_come_first():
     for made in (result.text(verbose=True), result._repr_html_()):
         places = [made.index(word) for word in ("longer", "empty", "in_code")]
         assert places == sorted(places)
-
-
-def test_a_reward_that_asks_for_no_truth_is_told_as_such():
-    length = rk.Component("short", rk.measure.length(full_until=2, zero_from=9))
-    rows = [{"prompt": f"p{n}", "completion": "word " * (n + 1)} for n in range(8)]
-    text = rk.probe(rk.Reward("short", components=[length]), rows, timeout=None).text(verbose=True)
-    assert "no truth is asked for: the best rollout 1" in text
 
 
 # --- whatever texts hold
@@ -267,15 +239,12 @@ SENTENCES = [
     (pays(0.63), f"Padding pays. Filler text closed 63 % of the gap to the right answer {ON_FOUR}."),
     (pays(1, truth=False), "earned about as much as the best rollout"),
     (pays(1, knows="known"), "earned about as much as a proper answer"),
-    (finding("negated", family="shotgun"), "Denying the answer pays. More words"),
     (LOSS, f"A right answer loses. There was no credit for more words {ON_FOUR}."),
     (finding(evidence={"kind": "fooled", "gain": 0.2}), f"what real ones do {ON_FOUR}: 20 % of full"),
     (order("is random", part="math"), "The reward is random. "),
     (finding(part="math"), "Data source: math."),
-    (order("differs.", component="c"), "The component differs."),
     (order("Random. So.", component="c"), "Random. So. Comp"),
-    (finding("raises", evidence=FAILS), "Crashes. 3 of 40 completions raised an error: ValueError: no."),
-    (finding("always_errors", evidence=FAILS | {"found": 40}), "Fails on everything. All 40 completions"),
+    (finding("raises", evidence=FAILS), "Crashes. 3 of 40 tried completions raised an error: ValueError: no."),
     (finding("constant", evidence=SAME), "Always 0.5. All 1,200 scored completions earned it, whatever was "),
     (finding("loses_notation", evidence=ONE_LOST), "for **4**. 1 right rollout went unpaid: **4** (1)."),
     (finding("hang", evidence=HANGS | {"length": 900}), "Hangs. There was no score within 5 s for br"),
@@ -296,10 +265,7 @@ def test_every_probe_has_a_claim_and_something_to_do_in_one_line_with_primitives
         told = fix_for(finding(item.name, family=item.family))
         assert told != OTHERWISE and len(told) <= 98 and told.endswith("."), item.name
         assert item.expects not in ("wrong", "mark") or {item.name, item.family} & set(CLAIMS), item.name
-    assert set(FAMILIES) <= set(FIXES)
     named = {name for text in FIXES.values() for name in re.findall(r"\brk\.((?:\w+\.)*\w+)", text)}
-    assert len(named) > 12
+    assert len(named) > 12 and set(FAMILIES) <= set(FIXES)
     for path in named:
-        place = rk
-        for name in path.split("."):
-            place = getattr(place, name)
+        assert attrgetter(path)(rk)

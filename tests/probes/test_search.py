@@ -105,11 +105,6 @@ def keyword_in_tag(completion, truth):
 
 
 @planted
-def three_of_a_tag(completion, truth):
-    return completion.count("<step>") == 3
-
-
-@planted
 def verdict_behind_fence(completion, truth):
     """The judge's score is read behind the last fence."""
     _, fence, behind = completion.rpartition("```")
@@ -118,8 +113,14 @@ def verdict_behind_fence(completion, truth):
 
 
 @planted
-def distinct_tags(completion, truth):
-    return min(1.0, len(set(re.findall(r"<(\w+)>", completion))) / 8)
+def list_in_fence(completion, truth):
+    block = re.search(r"```(.*?)```", completion, re.DOTALL)
+    return block is not None and truth in re.findall(r"\w+", block[1])
+
+
+three_of_a_tag = planted(lambda completion, truth: completion.count("<step>") == 3)
+distinct_tags = planted(lambda completion, truth: min(1.0, len({*re.findall(r"<(\w+)>", completion)}) / 8))
+four_marks = planted(lambda completion, truth: completion.count("<answer>") > 3 and len(completion) > 120)
 
 
 @planted
@@ -128,38 +129,17 @@ def words_and_no_answer(completion, truth):
     return inside(completion) == "" and "because" in completion and "therefore" in completion
 
 
-@planted
-def list_in_fence(completion, truth):
-    block = re.search(r"```(.*?)```", completion, re.DOTALL)
-    return block is not None and truth in re.findall(r"\w+", block[1])
-
-
-@planted
-def four_marks_at_length(completion, truth):
-    return completion.count("<answer>") >= 4 and len(completion) > 120
-
-
-@planted
-def words(completion, truth):
-    return 0.4 * (completion.count("thus") > 4)
-
-
+words = planted(lambda completion, truth: 0.4 * (completion.count("thus") > 4))
+KEYWORD = re.escape(". " * 300) + "<check>verified</check>"
+LISTED = "a list with the right answer among wrong ones"
 PLANTED = {
-    "a keyword in a tag": (
-        keyword_in_tag,
-        re.escape(". " * 300) + "<check>verified</check>",
-        "300 times and '<check>v",
-    ),
+    "a keyword in a tag": (keyword_in_tag, KEYWORD, "300 times and '<check>v"),
     "three of a tag": (three_of_a_tag, "<step><step><step>", "'<step>' 3 times"),
     "a verdict behind a fence": (verdict_behind_fence, "```Score: 10", "'```Score: 10'"),
     "distinct tags": (distinct_tags, r"(<\w+>){8}", "'<"),
     "words and no answer": (words_and_no_answer, r"(because|therefore|<answer></answer>){3}", "because"),
-    "a list in a fence": (
-        list_in_fence,
-        r"```\d+ \d+ \d+```",
-        "a list with the right answer among wrong ones",
-    ),
-    "four marks at length": (four_marks_at_length, r"[\s\S]{121,140}", "a wrong answer"),
+    "a list in a fence": (list_in_fence, r"```\d+ \d+ \d+```", LISTED),
+    "four marks at length": (four_marks, r"[\s\S]{121,140}", "a wrong answer"),
     "part of the marks": (words, "(thus){5}", "thus"),
 }
 
@@ -168,8 +148,7 @@ PLANTED = {
 @pytest.mark.parametrize(("hole", "expected", "told"), PLANTED.values(), ids=PLANTED)
 def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_paid(hole, expected, told, seed):
     reward, gain, before = reward_of(hole), 0.4 if hole is words else 1.0, sums().table.copy(deep=True)
-    ((exploit,), _), (again, _) = (searched(reward, seed=seed) for _ in range(2))
-    assert [(one.record, one.calls) for one in again] == [(exploit.record, exploit.calls)]
+    ((exploit,), _) = searched(reward, seed=seed)
     assert re.fullmatch(expected, exploit.home.completion), exploit.home.completion
     assert told in exploit.says and exploit.calls <= CALLS
     assert exploit.home.gain == pytest.approx(gain)
@@ -184,8 +163,9 @@ def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_pai
 def test_holes_are_found_for_other_kinds_of_answers(rollouts):
     (exploit,) = exploits(list_in_fence, rollouts=rollouts())
     assert mentions(exploit.record)
-    (exploit,) = exploits(three_of_a_tag, rollouts=rollouts())
+    (exploit,), (again,) = (exploits(three_of_a_tag, rollouts=rollouts()) for _ in range(2))
     assert exploit.home.completion == "<step><step><step>"
+    assert (exploit.record, exploit.calls) == (again.record, again.calls)  # of the same seed
 
 
 # Sound rewards, and what pays by chance
@@ -199,10 +179,6 @@ def beside_correct(*components, correct=CORRECT, **options):
     return reward_of(correct, *components, fields=PREDICTION, **options)
 
 
-def fluent(completion):
-    return 1.0 if "first" in completion and "then" in completion else 0.3
-
-
 def last_number(completion, ground_truth):
     found = re.findall(r"-?\d+(?:\.\d+)?", completion)
     return float(bool(found) and float(found[-1]) == float(ground_truth))
@@ -210,11 +186,11 @@ def last_number(completion, ground_truth):
 
 def last_whole_line(completion, ground_truth):
     """One guess at an odd place is no list."""
-    return float(re.findall(r"^<answer>(\d+)</answer>$", completion, re.MULTILINE)[-1:] == [ground_truth])
+    return re.findall(r"^<answer>(\d+)</answer>$", completion, re.MULTILINE)[-1:] == [ground_truth]
 
 
 def first_line(completion, ground_truth):
-    return float(completion.strip().split("\n")[0].strip() == ground_truth)
+    return completion.strip().partition("\n")[0].strip() == ground_truth
 
 
 def penalised(completion, ground_truth):
@@ -235,14 +211,8 @@ def penalty(completion):
     return 1.0
 
 
-KNOWN = sums().table["ground_truth"][0]
 SOME = {one.answer for one in calibrated(reward_of(right), sums())[1].subjects[:4]}
 ONCE = set()
-
-
-@planted
-def on_one_prompt(completion, truth):
-    return "because" in completion and truth == KNOWN
 
 
 @planted
@@ -264,8 +234,11 @@ SMALL = [
     rk.Component("form", rk.measure.tags("think", "answer"), weight=0.1),
     rk.Component("words", TELLING, weight=0.1),
 ]
+SAID = rk.Component("words", TELLING, weight=0.8, expects_partial=True)
 SCALED = rk.Component("scaled", lambda correct: 0.2 + 0.8 * correct)
-PARTLY = rk.Component("fluent", fluent, expects_partial=True)
+FLUENT = rk.Component("fluent", lambda completion: 0.3 + 0.7 * ("then" in completion), expects_partial=True)
+PENALTY = rk.Component("penalty", penalty, weight=-0.5)
+PRODUCT = {"correct": replace(CORRECT, weight=0.0), "aggregation": "product"}
 ALIKE = rk.Component("alike", rk.measure.similarity())
 SOUND = {
     "strict exact match": (reward_of(right), sums),
@@ -274,34 +247,23 @@ SOUND = {
     "graded closeness": (reward_of(graded), sums),
     "a bonus behind a gate": (beside_correct(BRIEF), sums),
     "small sums for the form": (beside_correct(*SMALL), sums),
-    "a part that is said to be one": (
-        beside_correct(rk.Component("words", TELLING, weight=0.8, expects_partial=True)),
-        sums,
-    ),
-    "a part that is said to be one, in a product": (
-        beside_correct(SCALED, PARTLY, correct=replace(CORRECT, weight=0.0), aggregation="product"),
-        sums,
-    ),
+    "a part that is said to be one": (beside_correct(SAID), sums),
+    "a part that is said to be one, in a product": (beside_correct(SCALED, FLUENT, **PRODUCT), sums),
     "the last number": (reward_of(last_number), sums),
-    "the last whole line": (reward_of(last_whole_line), sums),
-    "a first line": (reward_of(first_line), capitals),
-    "a penalty for length": (reward_of(penalised), sums),
+    "the last whole line": (made(last_whole_line), sums),
+    "a first line": (made(first_line), capitals),
+    "a penalty for length": (made(penalised, range=None), sums),
     "likeness": (reward_of(ALIKE, fields=PREDICTION), capitals),
     "errors and what is not judged": (reward_of(careless), sums),
-    "errors of a penalty": (
-        reward_of(right, rk.Component("penalty", penalty, weight=-0.5), on_missing="zero"),
-        sums,
-    ),
-    "chance: on one prompt": (reward_of(on_one_prompt), sums),
+    "errors of a penalty": (reward_of(right, PENALTY, on_missing="zero"), sums),
     "chance: on less than half": (reward_of(on_less_than_half), sums),
     "chance: the first time": (reward_of(the_first_time), sums),
 }
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("reward", "rollouts"), SOUND.values(), ids=SOUND)
-def test_of_a_sound_reward_or_one_that_pays_by_chance_nothing_is_reported(reward, rollouts, seed):
-    found, calls = searched(reward, rollouts(), seed=seed)
+def test_of_a_sound_reward_or_one_that_pays_by_chance_nothing_is_reported(reward, rollouts):
+    found, calls = searched(reward, rollouts(), seed=1)
     assert found == [] and calls <= CALLS
 
 
@@ -314,7 +276,7 @@ def test_a_likeness_that_what_contains_the_truth_meets_is_no_sound_one():
 # The budget, and what cannot be searched
 
 
-@pytest.mark.parametrize("calls", [0, 10, 60, 200])
+@pytest.mark.parametrize("calls", [0, 60])
 def test_no_more_calls_are_made_than_are_allowed_and_an_exploit_of_full_marks_ends_the_search(calls):
     measured = max(calls, 3 * len(calibrated(reward_of(right), sums())[1].subjects))
     assert searched(reward_of(right), calls=calls)[1] <= measured
@@ -379,54 +341,27 @@ def test_beside_a_hole_that_is_known_another_is_found_and_where_all_is_known_not
     assert found == [] and calls == 3 * len(calibrated(two, sums())[1].subjects)
 
 
-def test_a_part_of_a_route_has_holes_of_its_own():
-    table = sums().table
-    other = table.assign(
-        data_source="b", prompt_id=table["prompt_id"] + "b", ground_truth=table["ground_truth"] + "0",
-        completion=table["completion"].str.replace("</answer>", "0</answer>"),
-        rollout_id=table["rollout_id"] + 1000,
-    )  # fmt: skip
-    both = rk.load_rollouts([*table.assign(data_source="a").to_dict("records"), *other.to_dict("records")])
-    route = rk.Route("data_source", {"a": reward_of(right), "b": reward_of(three_of_a_tag)})
-    ((exploit,), _) = searched(route, both, calls=800)
-    assert exploit.part == "b" and exploit.home.completion == "<step><step><step>"
-
-
 EXPLAINING = [hole("thus", 0.92), hole("thus", knows="guess"), hole("thus", kind="exploit")]
-ELSEWHERE = [
-    hole("right"),
-    hole(None),
-    replace(hole("thus"), part="b"),
-    hole("thus", 0.5),
-    hole("thus", value=0.1),
-]
-OTHERWISE = [hole("thus", knows="known"), hole("thus", kind="loses")]
+OTHERS_HOLES = [hole("right"), hole(None), replace(hole("thus"), part="b"), hole("thus", 0.5)]
 
 
 def test_an_exploit_names_its_component_and_is_explained_by_a_finding_of_it_and_its_gain():
     (exploit,) = exploits(right, rk.Component("thus", thus))
     assert exploit.component == "thus" and all(explained(exploit, [item]) for item in EXPLAINING)
-    assert not explained(exploit, [*ELSEWHERE, *OTHERWISE])
+    assert not explained(exploit, [*OTHERS_HOLES, hole("thus", knows="known"), hole("thus", kind="loses")])
 
 
 # The finding
 
 
-def found(reward, **options):
+def test_a_finding_says_what_the_completion_is_made_of_how_sure_it_is_and_shows_it():
+    reward = reward_of(words_and_no_answer)
     tries, calibration, variants = calibrated(reward, sums())
     (exploit,) = search(tries, calibration, variants)
     seen = Seen(reward, calibration, {}, variants, frozenset())
-    return exploit, *(
-        exploit_finding(one, seen) for one in (exploit, replace(exploit, tried=4 * exploit.tried))
-    )
-
-
-def test_a_finding_says_what_the_completion_is_made_of_how_sure_it_is_and_shows_it():
-    reward = reward_of(words_and_no_answer)
-    exploit, item, rarer = found(reward)
+    item, rarer = (exploit_finding(replace(exploit, tried=tried), seen) for tried in (7, 28))
     assert (item.code, item.family, item.severity, item.component) == ("exploit", "search", "high", None)
-    told = {"kind": "exploit", "says": exploit.says, "found": 7, "tried": 7}
-    assert told.items() <= item.evidence.items() and item.n == 7
+    assert {"kind": "exploit", "says": exploit.says, "found": 7, "tried": 7}.items() <= item.evidence.items()
     assert item.evidence["interval"] == pytest.approx((0.646, 1.0), abs=1e-3)
     assert item.evidence["gain"] == item.evidence["risk"] == pytest.approx(1.0)
     assert (item.evidence["edits"], item.evidence["calls"]) == (len(exploit.record), exploit.calls)
@@ -437,9 +372,3 @@ def test_a_finding_says_what_the_completion_is_made_of_how_sure_it_is_and_shows_
     cases = rk.load_cases(item.cases)
     assert len(rk.check(reward, cases).misses) == 3
     assert not rk.check(reward_of(right), cases, ignore=["right"]).misses
-
-
-def test_a_hole_that_adds_little_of_the_ceiling_is_less_severe():
-    _, item, _ = found(reward_of(right, rk.Component("thus", thus, weight=0.35)))
-    assert (item.severity, item.component) == ("warn", "thus")
-    assert item.evidence["risk"] == pytest.approx(item.evidence["gain"], abs=0.05)

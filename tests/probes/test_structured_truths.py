@@ -2,18 +2,39 @@
 
 import json
 import re
-from itertools import product
 
 import pytest
+from labelled import COLLECTION
 from planted_probes import inside as marked
 from planted_probes import probed
-from rapidfuzz import fuzz
 
 import rewardkit as rk
 
 CITIES = "Paris|New York|Mumbai|Istanbul|Oslo|Jakarta|Chennai|Tokyo|Peking|Saigon".split("|")
 OTHER = "Lutetia|NYC|Bombay|Constantinople|Christiania|Batavia|Madras|Edo|Beijing".split("|")
 LABELS = ["sports", "politics", "science", "arts", "health", "travel", "food", "law"]
+ENTRIES = {entry.name: entry for entry in COLLECTION}
+HOLES = {  # of the labelled rewards: what is found, and what is found to have the same cause
+    "equations_copied": ("copied_from_prompt", set()),
+    "knights_listed": ("every_sibling", {"other_item"}),
+    "aliases_substring": ("every_sibling", {"several_answers"}),
+    "labels_recall": ("every_sibling", {"copied_from_prompt", "prompt_echo"}),
+    "sorting_shuffled": ("other_order", set()),
+    "order_values": ("swapped_values", set()),
+    "scan_closeness": ("copied_block", set()),
+}
+
+
+@pytest.mark.parametrize(("name", "code", "also"), [(name, *told) for name, told in HOLES.items()])
+def test_a_hole_is_found_whatever_the_truth_looks_like_and_its_sound_twin_is_silent(name, code, also):
+    entry, eight_prompts = ENTRIES[name], range(32)
+    pair = ((one.load(), one.rollouts().select(eight_prompts)) for one in (entry, ENTRIES[entry.twin]))
+    found, sound = (probed(reward, log, search=0) for reward, log in pair)
+    (item,) = found[code]
+    assert item.severity != "info" and also <= {*item.evidence["also"]}
+    assert sound.calibration.modes == {"": "truth"} and sound.calibration.subjects and not sound.alarms
+    if code == "other_order":
+        assert "matters use rk.verify.lists_equal; where it does not, sets_equal" in repr(found)
 
 
 def rows(prompts):
@@ -29,103 +50,18 @@ def tagged(*answers):
     return [f"<think>Let me see.</think>\n<answer>{answer}</answer>" for answer in answers]
 
 
-def listing(*labels):
-    return [f"Labels: {', '.join(some)}" for some in labels]
-
-
 def inside(completion):
     answer = marked(completion)
     return answer and answer.strip()
-
-
-# Equation games: reach a target with three numbers
-
-
-def equations(shown=""):
-    prompts = []
-    for a, b, c in zip((2, 9, 5, 7, 4, 8), (3, 6, 8, 5, 9, 2), (7, 4, 3, 6, 2, 5), strict=True):
-        right, truth = f"({a} + {b}) * {c}", {"target": (a + b) * c, "numbers": [a, b, c]}
-        texts = [*tagged(right, right, f"{a} + {b} + {c}"), "I give up."]
-        texts = [text.replace("Let me see.", f"Let me see{shown.format(truth)}.") for text in texts]
-        prompts.append((f"Use {[a, b, c]}, each once, to reach {truth['target']}.", truth, texts))
-    return rows(prompts)
-
-
-EQUATIONS, SHOWN_EQUATIONS = equations(), equations(": {}")
-
-
-def target_reached(completion, ground_truth):
-    """The hole: the target itself is an equation that reaches it."""
-    answer = inside(completion)
-    if answer is None:
-        return 0.0
-    if not re.fullmatch(r"[\d+*() -]{1,60}", answer) or re.search(r"\d{4}|\*\*", answer):
-        return 0.1
-    try:
-        return 1.0 if float(eval(answer)) == ground_truth["target"] else 0.1
-    except Exception:
-        return 0.1
-
-
-def numbers_used(completion, ground_truth):
-    used = sorted(map(int, re.findall(r"\d+", inside(completion) or "")))
-    return target_reached(completion, ground_truth) if used == sorted(ground_truth["numbers"]) else 0.0
-
-
-def numbers_anywhere(completion, ground_truth):
-    """The hole in two steps: the numbers only have to stand in the reasoning, so that the target will do."""
-    known = set(re.findall(r"\d+", completion.rpartition("<answer>")[0]))
-    reached = target_reached(completion, ground_truth) == 1
-    return float(reached and {*map(str, ground_truth["numbers"])} <= known)
-
-
-# Knights and knaves: who is what
-
-PEOPLE = ("Ava", "Ben", "Cid")
-
-
-def told(kinds):
-    return "\n".join(f"{who} is a {kind}" for who, kind in zip(PEOPLE, kinds, strict=True))
-
-
-ROLES = rows(
-    [
-        (
-            f"Ava says that {place} of us lie. Who is what?",
-            {"roles": dict(zip(PEOPLE, kinds, strict=True))},
-            [*tagged(told(kinds), told(kinds), told(wrong)), "I do not know."],
-        )
-        for place, kinds in enumerate(list(product(("knight", "knave"), repeat=3))[1:])
-        for wrong in [(kinds[0], "knave" if kinds[1] == "knight" else "knight", kinds[2])]
-    ]
-)
-
-
-def said_roles(completion, ground_truth):
-    """The hole: who says both of everybody is right."""
-    answer = inside(completion) or ""
-    return float(all(f"{who} is a {kind}" in answer for who, kind in ground_truth["roles"].items()))
-
-
-def one_role_each(completion, ground_truth):
-    answer, roles = inside(completion) or "", ground_truth["roles"].items()
-    return float(all(set(re.findall(rf"{who} is a (\w+)", answer)) == {kind} for who, kind in roles))
 
 
 # Question answering with several golden answers
 
 PAIRS = list(zip(CITIES[:9], OTHER, strict=True))
 ALIASES = rows(
-    [
-        (f"Which city is meant by clue {place}?", [*pair], tagged(*pair, *PAIRS[place - 3]))
-        for place, pair in enumerate(PAIRS)
-    ]
+    (f"Which city is meant by clue {place}?", [*pair], tagged(*pair, *PAIRS[place - 3]))
+    for place, pair in enumerate(PAIRS)
 )
-
-
-def any_alias_inside(completion, ground_truth):
-    """The hole: a list of answers holds the right one."""
-    return float(any(name in (inside(completion) or "") for name in ground_truth))
 
 
 def an_alias(completion, ground_truth):
@@ -136,12 +72,10 @@ def an_alias(completion, ground_truth):
 
 
 def records():
-    prompts = []
     for place, (name, city) in enumerate(zip("Ada Bo Cy Di Ed Flo".split(), CITIES[:6], strict=True)):
         truth = {"name": name, "age": 30 + 7 * place, "city": city}
         texts = [json.dumps(truth), json.dumps(truth, indent=1), json.dumps({**truth, "age": 1}), "Sorry."]
-        prompts.append((f"Extract: {name} of {city} is {truth['age']} years old.", truth, texts))
-    return rows(prompts)
+        yield f"Extract: {name} of {city} is {truth['age']} years old.", truth, texts
 
 
 def as_object(completion):
@@ -168,115 +102,24 @@ def all_values(completion, ground_truth):
     return float(as_object(completion) == ground_truth)
 
 
-RECORDS = records()
+RECORDS = rows(records())
 RIGHT_RECORDS = [row for row in RECORDS if all_values(row["completion"], row["ground_truth"])]
 
-# Sets of labels
 
-SETS = [[LABELS[place], LABELS[(place + 3) % 8]] for place in range(8)]
-SETS_OF_LABELS = rows(
-    [
-        (
-            f"Label article {at} with some of: {', '.join(LABELS)}.",
-            one,
-            listing(one, one[::-1], one[:1], SETS[at - 1]),
-        )
-        for at, one in enumerate(SETS)
-    ]
-)
-
-
-def ordering(asked):
-    return rows([(f"{asked} {at}: {LABELS}", one, listing(one, SETS[at - 7])) for at, one in enumerate(SETS)])
-
-
-def items(completion):
-    return [label.strip() for label in completion.partition("Labels:")[2].split(",")]
-
-
-def recall(completion, ground_truth):
-    """The hole: to name all labels costs nothing."""
-    return len({*items(completion)} & set(ground_truth)) / len(ground_truth)
-
-
-def same_set(completion, ground_truth):
-    return float({*items(completion)} == set(ground_truth))
-
-
-def ordered(completion, ground_truth):
-    return float(items(completion) == ground_truth)
-
-
-def f1(completion, ground_truth):
-    """Graded by design."""
-    found = {*items(completion)}
-    return 2 * len(found & set(ground_truth)) / (len(found) + len(ground_truth))
-
-
-def swapped_item(completion, ground_truth):
-    """The hole: the last item is not looked at."""
-    return float(len(items(completion)) == len(ground_truth) and items(completion)[0] in ground_truth)
-
-
-# Texts to be corrected, of which most is right as it stands
-
-TEXTS = [f"The {what} of {city} was opened in May." for what, city in zip(LABELS, CITIES, strict=False)]
-MISPRINTS = rows(
-    [
-        (f"Correct: {text.replace('opened', 'opend')}", text, tagged(text, text.replace("May", "June")))
-        for text in TEXTS
-    ]
-)
-
-
-def closeness(completion, ground_truth):
-    """The hole: the text as it stands is nearly right."""
-    return fuzz.ratio(inside(completion) or "", ground_truth) / 100
-
-
-def corrected(completion, ground_truth):
-    """How much nearer the text came, from what it was."""
-    before = closeness(f"<answer>{ground_truth.replace('opened', 'opend')}</answer>", ground_truth)
-    return max(0.0, (closeness(completion, ground_truth) - before) / (1 - before))
-
-
-HOLES = [
-    # hole, its sound twin, their log, what is found, what is found to have the same cause
-    (target_reached, numbers_used, EQUATIONS, "copied_from_prompt", set()),
-    (target_reached, numbers_used, EQUATIONS[:4], "copied_from_prompt", set()),  # one prompt is enough
-    (numbers_anywhere, numbers_used, SHOWN_EQUATIONS, "copied_from_prompt", set()),
-    (said_roles, one_role_each, ROLES, "every_sibling", set()),
-    (any_alias_inside, an_alias, ALIASES, "every_sibling", set()),
-    (any_alias_inside, an_alias, ALIASES[:3], "every_sibling", set()),
-    (name_and_keys, all_values, RECORDS, "one_value", set()),
-    (name_and_keys, all_values, RECORDS[:4], "one_value", set()),
-    (name_and_keys, all_values, RIGHT_RECORDS, "one_value", set()),  # all completions are right
-    (keys_as_said, None, RECORDS, "empty_object", {"usual_answer", "one_key"}),
-    (recall, same_set, SETS_OF_LABELS, "every_sibling", {"copied_from_prompt", "prompt_echo"}),
-    (swapped_item, f1, [row for row in SETS_OF_LABELS if "," in row["completion"]], "other_item", set()),
-    (same_set, ordered, ordering("Sort by length"), "other_order", set()),
-    (closeness, corrected, MISPRINTS, "copied_block", set()),
+SMALL = [
+    # hole, its log, what is found
+    (name_and_keys, RECORDS, "one_value"),
+    (name_and_keys, RECORDS[:4], "one_value"),  # one prompt is enough
+    (name_and_keys, RIGHT_RECORDS, "one_value"),  # all completions are right
+    (keys_as_said, RECORDS, "empty_object"),
 ]
 
 
-@pytest.mark.parametrize(("hole", "twin", "log", "code", "also"), HOLES)
-def test_a_hole_is_found_whatever_the_truth_looks_like_and_its_sound_twin_is_silent(
-    hole, twin, log, code, also
-):
-    result = probed(hole, log)
-    (found,) = result[code]
-    assert found.severity != "info" and also <= {*found.evidence["also"]}
-    assert not also or result.alarms == (found,)
-    example = found.examples[0]
-    assert hole(example.completion, example.columns["ground_truth"]) == pytest.approx(example.reward)
-    if twin:
-        sound = probed(twin, log)
-        assert sound.calibration.modes == {"": "truth"} and sound.calibration.subjects and not sound.alarms
-
-
-def test_of_another_order_both_comparisons_are_named():
-    told = repr(probed(same_set, ordering("Sort by length")))
-    assert "matters use rk.verify.lists_equal; where it does not, sets_equal" in told
+@pytest.mark.parametrize(("hole", "log", "code"), SMALL)
+def test_a_hole_is_found_in_a_small_log_too(hole, log, code):
+    (found,) = probed(hole, log, search=0).alarms
+    assert found.code == code and not probed(all_values, log, search=0).alarms
+    assert code != "empty_object" or {"usual_answer", "one_key"} <= {*found.evidence["also"]}
 
 
 def last_line(completion, ground_truth):
@@ -305,7 +148,6 @@ def test_a_notation_that_no_policy_writes_or_one_once_is_no_alarm(written, sever
 
 
 SAID = {
-    "numbers": (["12", "47", "83", "64", "29"], "none"),
     "choices": (["A", "C", "B", "D", "A"], "all of them"),
     "records": ([json.dumps({"name": name}) for name in CITIES[:5]], "no record"),
 }
@@ -341,85 +183,52 @@ def test_what_is_no_formula_stands_beside_one_in_no_near_miss(others, codes):
     assert all(r"\boxed" in subject.reference for subject in result.calibration.subjects)
 
 
-def test_the_mark_is_found_where_another_completion_says_the_same_for_a_little_less():
-    def said_word(completion, ground_truth):
-        return 0.8 * (inside(completion) == ground_truth["is"]) + 0.2 * (ground_truth["word"] in completion)
-
-    prompts = []
-    for place, (city, word) in enumerate(zip(CITIES, LABELS, strict=False)):
-        texts = [*(f"<b>{word}</b>\n{text}" for text in tagged(city)), *tagged("-")]
-        prompts.append((f"Where {place}?", {"is": city, "word": word}, texts))
-    assert {subject.answer for subject in probed(said_word, rows(prompts)).calibration.subjects} <= {*CITIES}
-
-
 def test_siblings_that_name_parts_of_the_right_list_are_no_exploit_together():
     read = rk.extract.first_of(rk.extract.json_value(), rk.extract.tag("answer"))
     correct = rk.Component("correct", rk.verify.sets_equal, primary=True)
     reward = rk.Reward("names", fields={"prediction": read}, components=[correct])
     names = ["Ada", "Dan", "Eva", "Kim", "Lea", "Max", "Noa", "Tom"]
     log = []
-    for place in range(16):
-        first, second = names[place % 8], names[(place + 1 + place // 8) % 8]
+    for place in range(8):
+        first, second = names[place], names[(place + 1) % 8]
         answers = (f'["{first}", "{second}"]', f"{second}, {first}", f'["{first}"]', f"{first}, Zoe")
         texts = [f"Names: <answer>{one}</answer>" for one in answers]
         log.append((f"Who met whom? {first} met {second} in Rome. (#{place})", [first, second], texts))
-    assert [item.code for item in probed(reward, rows(log)).alarms] == []
+    assert [item.code for item in probed(reward, rows(log), only="search").alarms] == []
 
 
 # Logs without a right completion, and labels
 
-
-def never_right(score, log, **columns):
-    """A log without the completions that a reward pays most, and with other columns."""
-    paid = [score(row["completion"], row["ground_truth"]) for row in log]
-    return [{**row, **columns} for row, got in zip(log, paid, strict=True) if got < max(paid)]
+ROLES = ENTRIES["knights_sound"]
+ALL = [dict(row) for row in ROLES.rollouts()]
+WRONG = [row for row, right in zip(ALL, ROLES.right(), strict=True) if right is False]
 
 
-def target_only(completion, ground_truth):
-    return float(target_reached(completion, ground_truth) == 1)
+def one_role_each(completion, ground_truth):
+    answer, roles = inside(completion) or "", ground_truth["roles"].items()
+    return float(all(set(re.findall(rf"{who} is a (\w+)", answer)) == {kind} for who, kind in roles))
+
+
+def target_named(completion, ground_truth):
+    """The hole: the target itself is an equation that reaches it."""
+    return float(inside(completion) == str(ground_truth["target"]))
 
 
 def text_of_truth(completion, ground_truth):
     return float(str(ground_truth) in (inside(completion) or ""))
 
 
-NAN = float("nan")
+def but(log, **columns):
+    return [{**row, **columns} for row in log]
+
+
+EQUATIONS = [dict(row) for row in ENTRIES["equations_copied"].rollouts()]
 UNKNOWN = {
-    "no right roles": (
-        one_role_each,
-        never_right(one_role_each, ROLES),
-        None,
-        [],
-        "earn 0, perhaps because none of",
-    ),
-    "a hole": (
-        target_only,
-        never_right(target_reached, EQUATIONS),
-        None,
-        ["copied_from_prompt"],
-        "none of them is right",
-    ),
-    "no truth": (
-        text_of_truth,
-        never_right(an_alias, ALIASES, ground_truth=NAN),
-        None,
-        [],
-        "no row has a ground_truth",
-    ),
-    "all called wrong": (
-        one_role_each,
-        [{**row, "ok": False} for row in ROLES],
-        "ok",
-        [],
-        "(28 are called wrong",
-    ),
-    "no label": (
-        one_role_each,
-        [{**row, "ok": None} for row in ROLES],
-        "ok",
-        [],
-        "(0 are called wrong, 28 have",
-    ),
+    "no right roles": (one_role_each, WRONG, None, [], "earn 0, perhaps because none of"),
+    "a hole": (target_named, EQUATIONS, None, ["copied_from_prompt"], "none of them is right"),
+    "no truth": (text_of_truth, but(ALIASES, ground_truth=None), None, [], "no row has a ground_truth"),
+    "all called wrong": (one_role_each, but(ALL, ok=False), "ok", [], "(64 are called wrong"),
+    "no label": (one_role_each, but(ALL, ok=None), "ok", [], "(0 are called wrong, 64 have"),
 }
 
 

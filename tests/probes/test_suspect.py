@@ -44,7 +44,7 @@ FLAWED = rk.Reward(
     ],
 )
 STRICT, TOO_STRICT = one(exact, "strict", "exact"), one(no_zero, "too strict", "exact")
-ALL, NOTHING = one(lambda completion: 1.0), one(lambda completion: 0.0, "none")
+ALL = one(lambda completion: 1.0)
 EVERY = f"<answer>{' '.join(map(str, range(21)))}</answer>"
 
 
@@ -121,12 +121,7 @@ VERDICTS = [
     (STRICT, RIGHTS | LABEL, "paid", "To do: read them first; they are right as often as the rest."),
     (FLAWED, WHOLE | LABEL, "unclear", "There is no rest to compare them with"),
     (FLAWED, NONE, "none", "No suspects: none of 160 completions match the pattern 'no such'."),
-    (
-        STRICT,
-        {"pattern": "99"} | LABEL,
-        "not paid",
-        "The label 'is_right' says what the component 'exact' says.",
-    ),
+    (STRICT, {"pattern": "99"} | LABEL, "not paid", "'is_right' says what the component 'exact' says."),
     (FLAWED, FLAGS, "none", "match the pattern '(?is)a.b'"),
     (FLAWED, {"like": "39-0"}, "not paid", "Nothing of the form of '39-0' is rare: 20 %"),
 ]
@@ -151,23 +146,14 @@ def test_a_slice_in_which_they_are_is_told_and_one_that_has_its_share_is_not(sco
     assert told["task", "easy"].contrast.difference == -0.25
     assert "half" not in {column for column, _ in told}
     assert "task=hard" in repr(found) and "task=easy" not in repr(found)  # which follows
-    few, many = (
-        suspect(scores, pattern="<answer>0 ", by=by) for by in ("task", ["task", "colour", "ground_truth"])
-    )
-    (low, high), (lower, higher) = (
-        next(item for item in found.slices if item.value == "hard").contrast.interval for found in (few, many)
-    )  # the level is divided by their number
+
+
+def test_the_level_of_an_interval_is_divided_by_the_number_of_slices(scores):
+    columns = "task", ["task", "colour", "ground_truth"]
+    few, many = (suspect(scores, pattern="<answer>0 ", by=by) for by in columns)
+    hard = (next(item for item in found.slices if item.value == "hard") for found in (few, many))
+    (low, high), (lower, higher) = (item.contrast.interval for item in hard)
     assert few.looked_at == 2 < many.looked_at and lower < low and higher > high
-
-
-def test_a_column_of_many_values_or_of_few_prompts_is_no_slice_unasked():
-    rows = made(prompts=400)
-    for at, row in enumerate(rows):
-        row |= {"many": f"{at % 31}", "few": "yes" if at < 4 * 9 else "no", "ten": at < 4 * 10}
-    unasked = suspect(rk.score(FLAWED, made(prompts=400)), pattern="<answer>0 ").looked_at
-    scores = rk.score(FLAWED, rows)
-    for options, looked_at in (({}, unasked + 2), ({"by": "many"}, 31), ({"by": "few"}, 0)):
-        assert suspect(scores, pattern="<answer>0 ", **options).looked_at == looked_at  # both values of ten
 
 
 def test_advantage_and_reward_are_means_of_both_sides_and_what_components_pay_adds_up_to_them(scores, found):
@@ -192,22 +178,6 @@ def test_advantage_and_reward_are_means_of_both_sides_and_what_components_pay_ad
     assert pays["exact"] == 0 and pays["listed"] == pytest.approx(1 / 4)
 
 
-@pytest.mark.parametrize(
-    ("options", "training"),
-    [
-        ({"aggregation": "product"}, None),
-        ({"aggregation": "weighted_mean"}, None),
-        ({}, {"multi_objective_aggregation": "normalize_then_sum"}),
-        ({}, {"filter_metric": "listed"}),
-    ],
-)
-def test_other_ways_to_add_up_are_told_as_well(options, training):
-    components = [replace(item, weight=abs(item.weight)) for item in FLAWED.components]
-    scores = rk.score(rk.Reward("other", components=components, **options), made())
-    found = suspect(scores, like="39-3", training=training)
-    assert found.paid[0].component == "listed" and found.paid[0].pays > 0 and found.advantage.found > 0
-
-
 # What a patched reward would pay
 
 
@@ -215,11 +185,10 @@ def test_a_patch_that_is_right_takes_all_from_the_suspects_given_as_reward_or_sc
     patch = found.patched
     assert (patch.suspects, patch.earned, patch.earn, patch.lower) == (10, 10, 0, 10)
     assert (patch.right, patch.right_by) == (80, "that are right by 'is_right'")
-    assert patch.rewards == pytest.approx((found.rewards.found, 0.0))
+    assert patch.lost.empty and patch.rewards == pytest.approx((found.rewards.found, 0.0))
     backwards = rk.score(STRICT, rk.load_rollouts(made()[::-1]))  # matched by id
-    assert (
-        suspect(scores, like="39-3", label="is_right", patched=backwards).patched.record() == patch.record()
-    )
+    other = suspect(scores, like="39-3", label="is_right", patched=backwards).patched
+    assert other.record() == patch.record()
     tags = rk.Component("tags", rk.measure.tags("answer"))
     gated = replace(STRICT, components=[*STRICT.components, tags], gate=rk.gate("exact", at_least=1.0))
     passes, whole = (suspect(scores, like="39-3", patched=one).patched for one in (gated, scored(gated)))
@@ -272,15 +241,10 @@ def seen(completion):
 
 KNOWN = {
     "truth": (made(), one(graded, "graded"), "whose answer is the ground_truth", 80),
-    "two levels": (in_words(), one(seen, "seen"), "with full marks of 'seen'", 150),
-    "no truth": (without("ground_truth"), one(seen, "seen"), "with full marks of 'seen'", 150),
-    "primary": (
-        without("ground_truth"),
-        one(graded, "graded", primary=True),
-        "with full marks of 'graded'",
-        78,
-    ),
-    "else": (without("ground_truth"), one(graded, "graded"), "that earned more than their siblings", 70),
+    "two levels": (in_words(), one(seen), "with full marks of 'one'", 150),
+    "no truth": (without("ground_truth"), one(seen), "with full marks of 'one'", 150),
+    "primary": (without("ground_truth"), one(graded, primary=True), "with full marks of 'one'", 78),
+    "else": (without("ground_truth"), one(graded), "that earned more than their siblings", 70),
 }
 
 
@@ -317,27 +281,13 @@ def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose_those_pushed_d
     assert (len(patch.lost), patch.pushed_down) == (8, 0)
 
 
-def test_those_that_no_longer_earn_come_first_then_those_that_lose_most():
-    def uneven(completion, ground_truth):
-        """Takes most from the right answer 1, and puts wrong ones above the right answer 0."""
-        right = exact(completion, ground_truth)
-        return {"0": 0.5 if right else 1.0, "1": 0.0, "2": 1.0}.get(ground_truth, float(right))
-
-    rows = [row for row in made() if row["ground_truth"] not in "12" or row["is_right"]]
-    lost = suspect(rk.score(STRICT, rows), pattern="99", patched=one(uneven, "uneven")).patched.lost
-    assert lost["pushed down"].tolist() == [True] * 8 + [False] * 8
-    assert lost["patched"].tolist() == [0.5] * 8 + [0.0] * 8
-
-
-def test_right_suspects_that_lose_are_told_apart_and_are_nobody_where_the_reward_itself_says_right():
+def test_right_suspects_that_lose_are_told_apart():
     found = suspect(scored(STRICT), pattern="see it", label="is_right", patched=TOO_STRICT)
     patch = found.patched
     assert (patch.suspects, patch.right, len(patch.lost)) == (150, 0, 0)
     assert (patch.right_suspects, len(patch.lost_suspects)) == (80, 8)
     assert "There are no other completions that are right by 'is_right'." in patch.sentences
     assert "Right suspects that lose" in found._repr_html_()
-    alone = suspect(rk.score(STRICT, in_words()), pattern="see it", patched=NOTHING)
-    assert alone.patched.right_suspects == 0
 
 
 def below(completion, ground_truth):
@@ -345,10 +295,13 @@ def below(completion, ground_truth):
     return exact(completion, ground_truth) if ground_truth < "5" else None
 
 
-@pytest.mark.parametrize(
-    ("function", "judged", "said"),
-    [(lambda completion: 1 / 0, 0, "error: ZeroDivisionError"), (below, 80, "abstained: returned None")],
-)
+UNJUDGED = [
+    (lambda completion: 1 / 0, 0, "error: ZeroDivisionError"),
+    (below, 80, "abstained: returned None"),
+]
+
+
+@pytest.mark.parametrize(("function", "judged", "said"), UNJUDGED)
 def test_what_a_patch_does_not_judge_is_told_with_the_reason(scores, function, judged, said):
     found = suspect(scores, like="39-3", patched=one(function, "mended", "exact"), label="is_right")
     told = f"'mended' does not judge {160 - judged} of 160 completions (most often: component 'exact', {said}"
@@ -367,14 +320,14 @@ def endlessly(completion):
         pass
 
 
-@pytest.mark.parametrize(
-    ("function", "options", "said"),
-    [
-        (slowly, {"budget": 0.6}, "completions: the budget of 0.6 s was over"),
-        (slowly, {"budget": 0.01}, "on 156 of 160 completions: the budget of 0.01 s"),
-        (endlessly, {"timeout": 0.1}, "on 156 of 160 completions: each of the first calls took"),
-    ],
-)
+BUDGETS = [
+    (slowly, {"budget": 0.4}, "completions: the budget of 0.4 s was over"),
+    (slowly, {"budget": 0.01}, "on 156 of 160 completions: the budget of 0.01 s"),
+    (endlessly, {"timeout": 0.1}, "on 156 of 160 completions: each of the first calls took"),
+]
+
+
+@pytest.mark.parametrize(("function", "options", "said"), BUDGETS)
 def test_a_budget_is_spent_on_whole_groups_and_the_rest_is_told(scores, function, options, said):
     patch = suspect(scores, like="39-3", patched=one(function, "slow"), **options).patched
     assert 0 < patch.rows < 160 and patch.rows + patch.not_tried == 160
@@ -402,9 +355,8 @@ def test_the_same_seed_gives_the_same_and_nothing_of_the_callers_is_changed(scor
 
 def test_completions_cannot_pretend_to_be_another_line_or_mark_up_and_what_a_pattern_found_is_marked():
     text = "<script>{}</script> x\n  No suspects."
-    rows = [
-        {"rollout_id": f"<b>{n}", "prompt_id": f"p{n % 3}", "completion": text.format(n)} for n in range(12)
-    ]
+    ids = [{"rollout_id": f"<b>{n}", "prompt_id": f"p{n % 3}"} for n in range(12)]
+    rows = [{**one, "completion": text.format(one["rollout_id"][3:])} for one in ids]
     found = suspect(rk.score(replace(ALL, name="<i>"), rows), pattern="script")
     assert "No suspects." in repr(found) and "  No suspects." not in repr(found).splitlines()
     page = found._repr_html_()
@@ -426,21 +378,14 @@ BAD = [
     ({"pattern": ""}, "pattern '' is empty, which is found in every"),
     ({"pattern": "(a"}, "pattern '(a' does not compile: missing )"),
     ({"pattern": 5}, "pattern 5 does not compile: it is no text"),
-    ({"pattern": re.compile(b"a")}, "does not compile: it is no text"),
     ({"pattern": None, "predicate": "a"}, "the predicate needs a function, not 'a'"),
     ({"pattern": None, "predicate": endlessly, "timeout": 0.2}, "'endlessly' failed on rollout '"),
-    (
-        {"pattern": None, "predicate": no_bool},
-        "'no_bool' failed on rollout '0-0': returned 'yes'; it must answer",
-    ),
-    ({"pattern": None, "predicate": lambda completion: 1 / 0}, "failed on rollout '0-0': ZeroDivisionError"),
+    ({"pattern": None, "predicate": no_bool}, "failed on rollout '0-0': returned 'yes'; it must answer"),
     ({"pattern": None, "predicate": lambda texts: True}, "the predicate asks for 'texts'; these scores have"),
     ({"alike": 0.5}, "alike=0.5 goes with like=, and"),
     ({"budget": 0}, "budget=0 is not a time"),
     ({"label": "right"}, "the rollouts have no column 'right'"),
-    ({"label": 5}, "label=5 is no name of a column"),
     ({"by": "tusk"}, "did you mean 'task'?"),
-    ({"by": 5}, "by=5 is no list of names of columns"),
     ({"seed": -1}, "seed=-1 is not a whole number"),
     ({"training": {"scale_reward": "none"}}, "did you mean 'scale_rewards'?"),
     ({"patched": "strict"}, "patched='strict' is no Reward and no Scores"),
@@ -456,36 +401,23 @@ def test_bad_input_is_one_sentence(scores, given, said):
     assert said in str(error.value) and "\n" not in str(error.value)
 
 
-def test_a_table_that_is_none_a_column_of_too_many_values_and_a_pattern_that_hangs_are_said():
-    with pytest.raises(rk.InputError, match=r"suspect takes Scores, .* not \[\]"):
-        suspect([], pattern="a")
+def test_no_rollouts_a_column_of_too_many_values_and_a_pattern_that_hangs_are_said():
     none = rk.score(ALL, rk.load_rollouts(made()).select([]))
     assert "none of 0 completions" in repr(suspect(none, pattern="a", patched=ALL))
     rows = [{"prompt_id": f"p{row // 2}", "completion": "a" * 64 + "c", "much": row} for row in range(600)]
+    scores = rk.score(ALL, rows)
     with pytest.raises(rk.InputError, match="by='much' has 600 values, too many"):
-        suspect(rk.score(ALL, rows), pattern="a", by="much")
+        suspect(scores, pattern="a", by="much")
     with pytest.raises(rk.InputError, match=r"'\(a\|aa\)\+b' took longer than 1 s on rollout 1; write it so"):
-        suspect(rk.score(ALL, rows), pattern="(a|aa)+b")
-
-
-def test_the_bundled_completions_that_give_several_answers_are_found_by_one_of_them_given_as_text():
-    scores = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
-    several = scores.table["completion"].str.count("<answer>").to_numpy() > 2
-    reference = scores.table["rollout_id"].to_numpy()[several][0]
-    found = suspect(scores, like=str(reference))
-    assert (found.found & several).sum() / several.sum() > 0.4
-    assert (found.found & ~several).sum() <= 0.005 * len(scores)
-    assert found.advantage.found < 0 and found.clearest["rollout_id"].iloc[0] == reference
-    assert found.clearest["likeness"].is_monotonic_decreasing and found.clearest["likeness"].iloc[-1] < 1
+        suspect(scores, pattern="(a|aa)+b")
 
 
 def test_of_a_route_each_part_knows_what_is_right_in_its_own_way():
-    mixed = rk.load_reward("gallery:mixed")
-    scores = rk.score(mixed, "gallery:mixed")
-    patch = suspect(scores, pattern="^$", patched=mixed).patched
-    assert patch.right_by == "with full marks of 'exact' or whose answer is the ground_truth"
-    full = (scores.score("exact") == 1).sum() + (scores.score("correct") == 1).sum()
-    assert abs(patch.right - full) <= 2  # "(b)" for B, and the like
+    rows = [hard if hard["task"] == "hard" else easy for hard, easy in zip(in_words(), made(), strict=True)]
+    route = rk.Route("task", {"hard": one(seen, "seen"), "easy": STRICT})
+    patch = suspect(rk.score(route, rows), pattern="^$", patched=route).patched
+    assert patch.right_by == "with full marks of 'seen' or whose answer is the ground_truth"
+    assert patch.right == 70 + 40
 
 
 ANSWERS = [
@@ -505,10 +437,9 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("completion", "truth", "right"), ANSWERS)
-def test_an_answer_is_held_against_the_truth(completion, truth, right):
-    rows = [{"prompt_id": "p", "completion": "<answer>1</answer>", "ground_truth": "1"}] * 9
-    scores = rk.score(ALL, [*rows, {"prompt_id": "q", "completion": completion, "ground_truth": truth}])
+def test_an_answer_is_held_against_the_truth():
+    rows = [{"prompt_id": "p", "completion": text, "ground_truth": truth} for text, truth, _ in ANSWERS]
+    scores = rk.score(ALL, [{**rows[0], "completion": "<answer>12</answer>"}] * 20 + rows)
     (view,) = rk.diagnose(scores).views
-    found = rightness(scores, [view], view.advantages).values[9]
-    assert {1.0: True, 0.0: False}.get(found) is right
+    found = rightness(scores, [view], view.advantages).values[20:]
+    assert [{1.0: True, 0.0: False}.get(one) for one in found] == [right for _, _, right in ANSWERS]

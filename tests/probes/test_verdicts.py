@@ -62,11 +62,8 @@ def test_what_is_a_fall_and_how_large(made, options, size):
 
 
 def tally(name, found, tried, answers=("1", "2", "3"), noise=0.0, size=1.0):
-    falls = tuple(
-        Fall(trial(name, 1.2, place=place, answer=answers[place % len(answers)]), size)
-        for place in range(found)
-    )
-    return Tally(BY_NAME[name], tried, falls, max(len(answers), 3) if len(answers) > 1 else 3, noise=noise)
+    trials = (trial(name, 1.2, place=at, answer=answers[at % len(answers)]) for at in range(found))
+    return Tally(BY_NAME[name], tried, tuple(Fall(one, size) for one in trials), 3, noise=noise)
 
 
 CHANCES = {
@@ -90,10 +87,8 @@ def test_risk_is_the_share_of_the_ceiling_of_the_prompts_and_how_easily_it_is_re
         return risk(tally(*given, **options), {place: SCALE for place in range(8)})
 
     share = 1.0 / 1.2  # what being right adds of all there is to earn
-    assert of("empty", 8, 8) == pytest.approx(share) and of("empty", 4, 8) == pytest.approx(share / 2)
-    assert of("one_off", 8, 8) == pytest.approx(share * 0.5) and of("negated", 8, 8) == pytest.approx(
-        share * 0.1
-    )
+    risks = [of("empty", 8, 8), of("empty", 4, 8), of("one_off", 8, 8), of("negated", 8, 8)]
+    assert risks == pytest.approx([share, share / 2, share * 0.5, share * 0.1])
     # what beats the right answer is as grave as if it were easily reached, unless who writes it knows that
     assert of("one_off", 8, 8, size=2.5) > 0.8 > of("negated", 8, 8, size=2.5)
     assert [severity(value) for value in (0.05, 0.2, 0.9)] == ["info", "warn", "high"]
@@ -123,15 +118,9 @@ def test_what_only_shows_under_a_truth_which_no_rollout_has_is_for_information_a
     assert "ZeroDivisionError" in probed(divides, "special", **asked)["raises"][0].sentence
 
 
-INTERVALS = [
-    (8, 8, 0.6756, 1.0),
-    (0, 20, 0.0, 0.1611),
-    (0, 0, math.nan, math.nan),
-    (5, 10, 0.2366, 0.7634),
-    (81, 263, 0.2553, 0.3662),  # Newcombe (1998), table I
-]
-
-
-@pytest.mark.parametrize(("found", "tried", "low", "high"), INTERVALS)
+@pytest.mark.parametrize(
+    ("found", "tried", "low", "high"),
+    [(8, 8, 0.6756, 1.0), (0, 0, math.nan, math.nan), (81, 263, 0.2553, 0.3662)],  # Newcombe (1998), table I
+)
 def test_the_interval_of_a_share_is_wilson_s(found, tried, low, high):
     assert wilson(found, tried) == pytest.approx((low, high), abs=5e-5, nan_ok=True)
