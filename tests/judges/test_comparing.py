@@ -1,12 +1,11 @@
 """pairwise and ranking: both orders, ties, answers that cannot be used, what it costs, hostile texts."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial
 
 import pytest
+from judged import judge, score
 from server import error, said
 
 import rewardkit as rk
@@ -54,11 +53,9 @@ def by_length(shown):
 
 def judged(make, server, texts, **options):
     """The scored table of one judge on a group."""
-    limits = rk.judges.Limits(retries=1, timeout=5.0, **options.pop("limits", {}))
-    judge = make("Is {completion} good?", model="tiny", base_url=server.url, limits=limits, **options)
     rows = [{"prompt": "2+2?", "ground_truth": "4", "completion": text} for text in texts if text]
     rows += [{"prompt": "2+2?", "completion": "no truth"} for text in texts if text is None]
-    return rk.score(rk.Reward("r", components=[rk.Component("c", judge)]), rows).table
+    return score(judge(server, "Is {completion} good?", make=make, **options), rows).table
 
 
 pairwise, ranking = (partial(judged, make) for make in (rk.judges.pairwise, rk.judges.ranking))
