@@ -190,9 +190,6 @@ def test_the_callers_fields_and_components_are_not_shared():
     assert (list(reward.fields), reward.names) == (["f"], ("a",))
 
 
-# Fingerprints and other weights
-
-
 def fingerprints(**definition):
     return rk.Reward(**{"name": "r", "components": [part("a")], **definition}).record()["fingerprints"]
 
