@@ -159,15 +159,12 @@ def test_labels_are_levels_scores_or_true_and_false(serve, negative, label):
 
 
 def test_a_component_of_a_reward_is_held_alone_with_its_fields_and_without_its_gate(serve):
-    reward = rk.Reward(
-        "r",
-        {"first": lambda completion: completion.split()[0]},
-        [
-            rk.Component("never", lambda completion: 0.0),
-            rk.Component("judge", judged_by(serve(answers)), gate=rk.gate("never", at_least=1.0)),
-            rk.Component("by_field", lambda first: SCALE[first], weight=0.5),
-        ],
-    )
+    parts = [
+        rk.Component("never", lambda completion: 0.0),
+        rk.Component("judge", judged_by(serve(answers)), gate=rk.gate("never", at_least=1.0)),
+        rk.Component("by_field", lambda first: SCALE[first]),
+    ]
+    reward = rk.Reward("r", {"first": lambda completion: completion.split()[0]}, parts)
     assert reported(reward, cases()).verdict.startswith("Usable")
     assert reported(reward, numbers(cases()), component="by_field").judge == "by_field"
     with pytest.raises(rk.RewardError, match="it has no component 'other'; give component= one of"):
@@ -222,8 +219,7 @@ def test_the_plot_has_a_point_for_each_level_at_the_mean_of_its_labels_and_witho
     assert repr(report).splitlines()[1:] == ["  60 of 60 cases not judged, most often: no judge is there."]
 
 
-@pytest.mark.parametrize("redact", [False, True])
-def test_a_page_with_a_judge_shows_nothing_of_completions_where_they_are_redacted(serve, redact):
+def test_a_page_with_a_judge_shows_nothing_of_completions_where_they_are_redacted(serve):
     def quoting(text, attempt):
         level = "good" if "full marks" in text else "poor"
         reply = said(json.dumps({"reason": "it says SECRET", "level": level}))
@@ -234,9 +230,10 @@ def test_a_page_with_a_judge_shows_nothing_of_completions_where_they_are_redacte
     scores = rk.score(rk.Reward("r", components=[rk.Component("judge", asking)]), rows)
     report = rk.judge_report(asking, rows)
     assert report.examples and report.not_judged
-    show = Show(redact=redact)
-    for page in (show.scores(scores), show.explanation(scores, 0), show.judges({"judge": report})):
-        assert ("SECRET" in page.data) is not redact
+    for redact in (False, True):
+        show = Show(redact=redact)
+        for page in (show.scores(scores), show.explanation(scores, 0), show.judges({"judge": report})):
+            assert ("SECRET" in page.data) is not redact
 
 
 @pytest.mark.parametrize(

@@ -111,16 +111,11 @@ def test_a_failure_of_one_row_leaves_the_rows_around_it_alone():
     assert outcome(whole)[0] == (3.0, "scored", None) and statuses(whole)[1] == "error"
 
 
-def test_a_component_may_ask_for_nothing_and_for_the_whole_row():
+def test_a_component_may_ask_for_nothing_and_a_whole_number_stays_one():
     table = [{"completion": "a", "n": n} for n in (1, None, 3)]
-    scores = score(
-        rk.Component("c", lambda: 0.5),
-        rk.Component("row", lambda rollout: rollout["n"], range=None),
-        rk.Component("whole", lambda n: n and isinstance(n, int)),
-        rows=table,
-    )
+    whole = rk.Component("whole", lambda n: n and isinstance(n, int))
+    scores = score(rk.Component("c", lambda: 0.5), whole, rows=table)
     assert scores.score("c").tolist() == [0.5] * 3
-    assert statuses(scores, "row") == ["scored", "abstained", "scored"]
     assert outcome(scores, "whole") == [ONE, ABSTAINED, ONE]
 
 
@@ -214,10 +209,8 @@ def test_the_rewards_of_a_route_know_their_own_fields_and_components_alone():
     own = rk.Reward("own", {"size": lambda completion: 9}, [rk.Component("right", lambda completion: 1.0)])
     gated = rk.Component("c", lambda size: size / 10, gate=rk.gate("right", at_least=0.5))
     route = rk.Route("data_source", {"x": own, "y": rk.Reward("other", components=[gated])})
-    columns = {"completion": "a", "size": 3}
-    rows = [
-        {**columns, "data_source": source, "right": right} for source, right in (("x", 0), ("y", 1), ("y", 0))
-    ]
+    row = {"completion": "a", "size": 3}
+    rows = [{**row, "data_source": source, "right": at % 2} for at, source in enumerate("xyy")]
     scores = rk.score(route, rows)
     assert statuses(scores) == ["gated", "scored", "gated"] and scores.score("c")[1] == 0.3
     assert statuses(scores, "right") == ["scored", "gated", "gated"]
