@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from judged import judge
+from judged import judge, reward_of
 from server import error, said
 
 import rewardkit as rk
@@ -227,7 +227,7 @@ def test_a_page_with_a_judge_shows_nothing_of_completions_where_they_are_redacte
 
     rows = [{**row, "completion": f"{row['completion']} SECRET"} for row in cases(6, 0)]
     asking = judged_by(serve(quoting))
-    scores = rk.score(rk.Reward("r", components=[rk.Component("judge", asking)]), rows)
+    scores = rk.score(reward_of(asking), rows)
     report = rk.judge_report(asking, rows)
     assert report.examples and report.not_judged
     for redact in (False, True):
@@ -236,20 +236,16 @@ def test_a_page_with_a_judge_shows_nothing_of_completions_where_they_are_redacte
             assert ("SECRET" in page.data) is not redact
 
 
-@pytest.mark.parametrize(
-    ("options", "warned"),
-    [
-        ({}, True),
-        ({"limits": {"prices": (1, 1), "budget": 5.0}}, False),
-        ({"base_url": None, "recorded": "gallery:judged_clarity"}, False),
-    ],
-)
+BUDGET = {"limits": {"prices": (1, 1), "budget": 5.0}}
+RECORDED = {"base_url": None, "recorded": "gallery:judged_clarity"}
+
+
+@pytest.mark.parametrize(("options", "warned"), [({}, True), (BUDGET, False), (RECORDED, False)])
 def test_probing_a_judge_without_a_budget_is_warned_of(serve, caplog, options, warned):
     asking = judge(serve(answers), "How good?", scale=SCALE, **options)
-    reward = rk.Reward("r", components=[rk.Component("how_good", asking)])
     with pytest.raises(rk.RolloutsError):  # before anything is tried
-        rk.probe(reward, cases(4, 0), label="right")
-    assert ("for the components ['how_good']: give them limits=" in caplog.text) is warned
+        rk.probe(reward_of(asking), cases(4, 0), label="right")
+    assert ("for the components ['c']: give them limits=" in caplog.text) is warned
 
 
 def test_a_budget_is_for_the_whole_report_and_not_for_each_attack(serve):

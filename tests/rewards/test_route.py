@@ -115,9 +115,8 @@ def test_the_scoring_fingerprint_follows_column_parts_and_default_and_not_the_we
     base, reweighed = prints(route()), prints(route().reweigh({"own": 3.0}))
     assert base == prints(route())
     assert base["scoring"] == reweighed["scoring"] and base["reward"] != reweighed["reward"]
-    one, two = (
-        rk.Reward("p", components=[rk.Component("c", rk.measure.keywords(word))]) for word in ("a", "b")
-    )
+    parts = [rk.Component("c", rk.measure.keywords(word)) for word in "ab"]
+    one, two = (rk.Reward("p", components=[part]) for part in parts)
     routes = [
         route(), route(default=REST), rk.Route("s", {"x": one}), rk.Route("t", {"x": one}),
         rk.Route("s", {"column": one}), rk.Route("t", {"column": one}),

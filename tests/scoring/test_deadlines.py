@@ -75,21 +75,12 @@ async def awaits(completion):
     return exits(completion) and raises(completion)
 
 
-LATE_OR_ENDED = {
-    "backtracks": {"a" * 64 + "b": LATE},
-    "awaits": {
-        **{text: LATE for text in ("await", "stubborn", "block")},
-        "exit": (None, "error", "ended its process (exit status 7)"),
-    },
-}
-
-
 def test_a_call_that_does_not_come_back_is_an_error_of_its_row_and_the_rest_is_scored():
-    parts = [rk.Component(function.__name__, function) for function in (backtracks, awaits)]
-    texts = rows(*(text for outcomes in LATE_OR_ENDED.values() for text in outcomes))
-    scores = score(*parts, rows=texts, timeout=SECONDS)
-    for name, outcomes in LATE_OR_ENDED.items():
-        assert outcome(scores, name) == [outcomes.get(text, FINE) for text in texts], name
+    texts = rows("a" * 64 + "b", "await", "stubborn", "block", "exit")
+    scores = score(backtracks, rk.Component("awaits", awaits), rows=texts, timeout=SECONDS)
+    ended = (None, "error", "ended its process (exit status 7)")
+    assert outcome(scores) == [FINE, LATE, *[FINE] * 5]
+    assert outcome(scores, "awaits") == [FINE, FINE, *[LATE] * 3, ended, FINE]
 
 
 def test_whatever_a_function_raises_is_an_error_of_its_row_and_nothing_is_printed(capfd):

@@ -96,7 +96,7 @@ def test_an_interrupt_keeps_what_is_done_and_one_before_anything_is_done_is_the_
             raise KeyboardInterrupt
         return n / 400
 
-    with pytest.raises(rk.Interrupted, match=r"interrupted: \d+ of 400 rollouts were scored") as raised:
+    with pytest.raises(rk.Interrupted, match=r"\d+ of 400 rollouts were scored") as raised:
         score(interrupted, rk.Component("share", share, group=True), rows=ROWS)
     kept = raised.value.scores
     assert 0 < len(kept) < 400 and raised.value.rows == 400

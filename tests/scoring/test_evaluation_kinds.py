@@ -193,17 +193,6 @@ def test_a_function_that_stops_its_loop_harms_no_later_call():
     assert score(stops).score("c").tolist() == score(stops).score("c").tolist() == [0.5] * 3
 
 
-def test_an_async_batch_component_and_an_async_gate_are_awaited():
-    async def judge(completion):
-        return [0.5] * len(completion)
-
-    async def odd(completion):
-        return len(completion) % 2 == 1
-
-    scores = score(rk.Component("c", judge, batch=True, gate=rk.gate(odd)))
-    assert outcome(scores) == [(0.5, "scored", None), (None, "gated", None), (0.5, "scored", None)]
-
-
 def test_whoever_cannot_judge_says_why_and_no_score_is_made_of_it():
     def judge(completion):
         if completion == "bb":
@@ -216,11 +205,16 @@ def test_whoever_cannot_judge_says_why_and_no_score_is_made_of_it():
     async def together(completion):
         return [judge(text) for text in completion]
 
+    async def short(completion):
+        return len(completion) < 3
+
     said = [(1.0, "scored", None), (None, "abstained", "two letters"), (1.0, "scored", None)]
     for timeout in (None, 30.0):
         scores = score(judge, rk.Component("d", awaited), timeout=timeout)
         assert outcome(scores) == outcome(scores, "d") == said
-    assert outcome(score(rk.Component("c", together, group=True))) == [(None, "abstained", "two letters")] * 3
+    assert outcome(score(rk.Component("c", together, group=True))) == [said[1]] * 3
+    parted = score(rk.Component("c", together, batch=True, gate=rk.gate(short)), rows=("a", "ccc"))
+    assert outcome(parted) == [said[0], (None, "gated", None)]
     gate = rk.gate(lambda completion: judge(completion) == 1.0)
     gated = score(rk.Component("c", lambda completion: 1.0, gate=gate))
     assert statuses(gated) == ["scored", "abstained", "scored"]
@@ -228,22 +222,24 @@ def test_whoever_cannot_judge_says_why_and_no_score_is_made_of_it():
     assert made(judge)(completion="bb").errors == {"c": "two letters"}
 
 
+class Asking:
+    asks_model = True
+
+    def __call__(self, completion):
+        note(VERDICT, {"reason": completion, "cost": 0.5})
+        rk.note("other", 1)
+        return 1.0
+
+
+class Several:
+    asks_model, together = True, "all"
+
+    def __call__(self, completion):
+        note(VERDICT, [{"reason": text} for text in completion])
+        return [1.0] * len(completion)
+
+
 def test_what_a_model_said_is_kept_by_row_with_what_it_cost():
-    class Asking:
-        asks_model = True
-
-        def __call__(self, completion):
-            note(VERDICT, {"reason": completion, "cost": 0.5})
-            rk.note("other", 1)
-            return 1.0
-
-    class Several(Asking):
-        together = "all"
-
-        def __call__(self, completion):
-            note(VERDICT, [{"reason": text} for text in completion])
-            return [1.0] * len(completion)
-
     closed = rk.gate(lambda completion: completion != "bb")
     parts = [rk.Component("c", Asking(), gate=closed), rk.Component("d", Several())]
     assert parts[1].batch is True
@@ -273,13 +269,6 @@ def test_notes_are_columns_on_request_and_cost_nothing_otherwise(timeout):
     assert heard["note/size"].tolist() == [1, 2, 3] and heard["note/late"].tolist() == ["A", "BB", "CCC"]
     silent = score(*parts).table
     assert silent.equals(heard.drop(columns=["note/size", "note/late"]))
-
-
-def test_a_note_of_a_batch_is_heard_where_it_can_only_mean_one_completion():
-    def batch(completion):
-        rk.note("size", len(completion))
-        return [1.0] * len(completion)
-
-    together = rk.Component("c", batch, batch=True)
-    assert made(together)(completion="a").notes == {"size": 1}
+    together = rk.Component("c", lambda completion: f(completion) and [1.0] * len(completion), batch=True)
+    assert made(together)(completion="a").notes == {"size": 1}  # where it can only mean one completion
     assert "note/size" not in score(together, notes=True).table
