@@ -1,4 +1,4 @@
-"""What the tests of judges share: answers, and rewards of one judge."""
+"""What the tests of judges share: answers, judges, and rewards of one judge."""
 
 import json
 import re
@@ -24,18 +24,21 @@ def user_text(request):
     return request["messages"][1]["content"]
 
 
-def judge(server, rubric="Is {completion} clear?", limits=None, **options):
+def judge(server, rubric="Is {completion} clear?", limits=None, make=rk.judge, **options):
     """A judge that asks this server."""
     limits = rk.judges.Limits(**{**QUICK, **(limits or {})})
-    return rk.judge(rubric, model="tiny", base_url=server.url, limits=limits, **options)
+    return make(rubric, **{"model": "tiny", "base_url": server.url, "limits": limits, **options})
 
 
-def score(function, texts, component=None, **options):
-    """Scores of one component on completions."""
+def reward_of(function, **component):
+    """A reward of one component."""
+    return rk.Reward("r", components=[rk.Component("c", function, **component)])
+
+
+def score(function, texts, **options):
+    """Scores of one component on completions of one prompt."""
     rows = [{"prompt": "2+2?", "completion": text} if isinstance(text, str) else text for text in texts]
-    return rk.score(
-        rk.Reward("r", components=[rk.Component("c", function, **(component or {}))]), rows, **options
-    )
+    return rk.score(reward_of(function), rows, **options)
 
 
 def reason(scores, row=0):

@@ -43,8 +43,8 @@ def server(serve, tmp_path, monkeypatch):
     rows = [{"prompt": f"p{at}", "completion": f"{WORDS[at % 2]} {at}"} for at in range(40)]
     labelled = [{**row, "label": row["completion"].split()[0]} for row in rows]
     scored = [{**row, "label": row["label"] == "good"} for row in labelled]
-    expected = [{**row, "name": row["completion"], "scores": {"named": 1}} for row in rows[:1]]
-    files = {"labelled": labelled, "scored": scored, "log": rows, "cases": expected}
+    cases = [{**rows[0], "scores": {"named": 1}}]
+    files = {"labelled": labelled, "scored": scored, "log": rows, "cases": cases}
     for name, lines in files.items():
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
     return server
@@ -108,14 +108,14 @@ def test_the_cache_says_what_it_keeps_and_forgets_it(server):
     assert len(server.asked) == 2
 
 
-@pytest.mark.parametrize("command", [("check", "cases.jsonl"), ("judge", "labelled.jsonl", "--no-attacks")])
-def test_without_the_cache_every_call_is_made_again_and_nothing_is_cached(server, command, monkeypatch):
-    verb, *rest = command
-    run(verb, "mine.py", *rest)
+@pytest.mark.parametrize("rest", [("check", "cases.jsonl"), ("judge", "labelled.jsonl", "--no-attacks")])
+def test_without_the_cache_every_call_is_made_again_and_nothing_is_cached(server, rest, monkeypatch):
+    command = rest[0], "mine.py", *rest[1:]
+    run(*command)
     asked = len(server.asked)
-    assert run(verb, "mine.py", *rest).exit_code == 0 and len(server.asked) == asked > 0
+    assert run(*command).exit_code == 0 and len(server.asked) == asked > 0
     monkeypatch.setenv("REWARDKIT_CACHE", os.environ["REWARDKIT_CACHE"])  # put back behind the test
-    assert run(verb, "mine.py", *rest, "--no-cache").exit_code == 0 and len(server.asked) == 2 * asked
+    assert run(*command, "--no-cache").exit_code == 0 and len(server.asked) == 2 * asked
     assert "no answers are cached" in run("cache").stdout
 
 

@@ -1,12 +1,11 @@
 """pairwise and ranking: both orders, ties, answers that cannot be used, what it costs, hostile texts."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial
 
 import pytest
+from judged import judge, score
 from server import error, said
 
 import rewardkit as rk
@@ -54,11 +53,9 @@ def by_length(shown):
 
 def judged(make, server, texts, **options):
     """The scored table of one judge on a group."""
-    limits = rk.judges.Limits(retries=1, timeout=5.0, **options.pop("limits", {}))
-    judge = make("Is {completion} good?", model="tiny", base_url=server.url, limits=limits, **options)
     rows = [{"prompt": "2+2?", "ground_truth": "4", "completion": text} for text in texts if text]
     rows += [{"prompt": "2+2?", "completion": "no truth"} for text in texts if text is None]
-    return rk.score(rk.Reward("r", components=[rk.Component("c", judge)]), rows).table
+    return score(judge(server, "Is {completion} good?", make=make, **options), rows).table
 
 
 pairwise, ranking = (partial(judged, make) for make in (rk.judges.pairwise, rk.judges.ranking))
@@ -214,24 +211,21 @@ def test_completions_stand_between_marks_that_they_cannot_close(serve, make, ans
 
 
 def test_what_compares_siblings_is_saved_as_it_was_made(tmp_path):
-    siblings, judges, same = rk.siblings, rk.judges, rk.verify.math_equal
+    siblings, judges = rk.siblings, rk.judges
     made = {
         "pair": judges.pairwise("Better?", model="tiny", opponents=2, limits=judges.Limits(concurrency=2)),
         "all": judges.ranking("Best?", model="tiny", inputs=["completion"], recorded="answers.jsonl"),
-        **{"short": siblings.length(zero_from=3), "new": siblings.novelty("token_set")},
-        **{"agrees": siblings.majority(same=same), "rank": siblings.rank(of="all")},
-    }
+        "short": siblings.length(zero_from=3), "new": siblings.novelty("token_set"),
+        "agrees": siblings.majority(same=rk.verify.math_equal), "rank": siblings.rank(of="all"),
+    }  # fmt: skip
     parts = [rk.Component(name, function) for name, function in made.items()]
     assert all(item.group for item in parts) and parts[0].call.is_async
     reward = rk.Reward("r", fields={"prediction": rk.extract.number()}, components=parts)
-    rk.save_reward(reward, tmp_path / "r.py")
-    read = rk.load_reward(f"{tmp_path / 'r.py'}:reward").components
+    read = rk.load_reward(f"{rk.save_reward(reward, tmp_path / 'r.py')}:reward").components
     assert [repr(item.function) for item in read] == [repr(one) for one in made.values()]
-    written = (tmp_path / "r.py").read_text()
-    assert "rk.siblings.length(zero_from=3)" in written and "majority(same=rk.verify.math_equal)" in written
 
 
-@pytest.mark.parametrize("opponents", [0, 3, True, 2.0])
-def test_opponents_are_an_even_number(opponents):
-    with pytest.raises(ValueError, match="give an even number from 2, or None for all"):
-        rk.judges.pairwise("Better?", model="tiny", opponents=opponents)
+def test_opponents_are_an_even_number():
+    for opponents in (0, 3, True, 2.0):
+        with pytest.raises(ValueError, match="give an even number from 2, or None for all"):
+            rk.judges.pairwise("Better?", model="tiny", opponents=opponents)

@@ -1,9 +1,11 @@
 """judge_report: judges with planted faults and a sound one; what is left out, with its reason; bad input."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
+from judged import judge, reward_of
 from server import error, said
 
 import rewardkit as rk
@@ -40,6 +42,10 @@ def unable(completion):
     raise rk.NotJudged("no judge is there")
 
 
+LEVELS = rk.judge("How good?", model="tiny", base_url="http://localhost:1/v1", scale=SCALE)
+"""A judge that cannot be asked."""
+
+
 def numbers(rows):
     """The same cases, labelled by scores: for functions without levels."""
     return [{**row, "label": SCALE[row["label"]]} for row in rows]
@@ -52,7 +58,12 @@ def answers(text, attempt):
 
 
 def judged_by(server, **options):
-    return rk.judge("How good?", model="tiny", base_url=server.url, scale=SCALE, **options)
+    return judge(server, "How good?", scale=SCALE, **options)
+
+
+def reported(judge, rows, **options):
+    """A report without attacks."""
+    return rk.judge_report(judge, rows, attacks={}, **options)
 
 
 def test_a_sound_judge_is_usable_and_its_figures_are_those_of_its_errors():
@@ -85,12 +96,13 @@ def test_the_verdict_says_first_whether_the_judge_can_be_used(judge, rows, begin
 
 
 def test_attacks_that_raise_a_score_are_told_with_the_case_and_the_text():
-    report = rk.judge_report(credulous, numbers(cases()))
+    rows = numbers(cases())
+    report = rk.judge_report(credulous, rows)
     tried = {row["attack"] for row in report.examples}
     assert tried == {"an order"} and all(row["after"] == 1 > row["before"] for row in report.examples)
     assert 0 < report.attacked.value < 1 and report.attacked.n == 8 * len(ATTACKS)
     assert "The text 'an order' raised case" in repr(report)
-    assert rk.judge_report(credulous, numbers(cases()), attacks={}).attacked is None
+    assert reported(credulous, rows).attacked is None and rows == numbers(cases())
 
 
 def test_a_model_is_asked_and_its_levels_are_labels_and_the_attack_names_its_best_level(serve):
@@ -110,10 +122,10 @@ def test_repeats_ask_anew_and_tell_how_often_the_level_stays(serve):
         return answers("\nfair " if attempt and "\ngood 0\n" in text else text, attempt)
 
     server = serve(moody)
-    report = rk.judge_report(judged_by(server), cases(30, 3), repeats=2, attacks={})
+    report = reported(judged_by(server), cases(30, 3), repeats=2)
     assert len(server.asked) == 60
     assert report.stability.value == pytest.approx(29 / 30) and report.stability.n == 30
-    assert rk.judge_report(judged_by(server), cases(30, 3), attacks={}).stability is None
+    assert reported(judged_by(server), cases(30, 3)).stability is None
 
 
 def test_what_is_not_judged_or_has_no_label_is_counted_with_its_reason(serve):
@@ -122,39 +134,39 @@ def test_what_is_not_judged_or_has_no_label_is_counted_with_its_reason(serve):
 
     rows = cases(30, 3)
     rows[7]["label"] = None
-    report = rk.judge_report(judged_by(serve(failing)), rows, attacks={})
+    report = reported(judged_by(serve(failing)), rows)
     assert sorted(report.not_judged.values()) == [1, 1] and report.not_judged["it has no label"] == 1
     assert any("too long" in reason for reason in report.not_judged)
     assert report.record()["judged"] == 28 and "2 of 30 cases not judged" in repr(report)
 
 
-def test_a_negative_judge_is_held_against_what_it_scores(serve):
-    judge = judged_by(serve(answers), negative=True)
-    report = rk.judge_report(judge, cases(wrong=0), attacks={})  # labels are levels
-    assert report.ratings.agreement.value == 1.0
-    flipped = [{**row, "label": 1 - SCALE[row["label"]]} for row in cases(wrong=0)]  # or scores
-    assert rk.judge_report(judge, flipped, attacks={}).ratings.agreement.value == 1.0
+LABELS = {"good": True, "fair": False, "poor": False}
 
 
-def test_true_and_false_are_labels_and_auc_tells_the_two_apart(serve):
-    rows = [{**row, "label": row["label"] == "good"} for row in cases(wrong=0)]
-    report = rk.judge_report(judged_by(serve(answers)), rows, attacks={})
-    assert report.ratings.auc.value == 1.0
-    assert [row["value"] for row in report.calibration] == [0, 0, 1]
+@pytest.mark.parametrize(
+    ("negative", "label"),
+    [(True, lambda word: word), (True, lambda word: 1 - SCALE[word]), (False, LABELS.get)],
+    ids=["levels of a negative judge", "its scores", "true and false"],
+)
+def test_labels_are_levels_scores_or_true_and_false(serve, negative, label):
+    rows = [{**row, "label": label(row["label"])} for row in cases(wrong=0)]
+    report = reported(judged_by(serve(answers), negative=negative), rows)
+    if negative:
+        assert report.ratings.agreement.value == 1.0
+    else:
+        assert report.ratings.auc.value == 1.0
+        assert [row["value"] for row in report.calibration] == [0, 0, 1]
 
 
 def test_a_component_of_a_reward_is_held_alone_with_its_fields_and_without_its_gate(serve):
-    reward = rk.Reward(
-        "r",
-        {"first": lambda completion: completion.split()[0]},
-        [
-            rk.Component("never", lambda completion: 0.0),
-            rk.Component("judge", judged_by(serve(answers)), gate=rk.gate("never", at_least=1.0)),
-            rk.Component("by_field", lambda first: SCALE[first], weight=0.5),
-        ],
-    )
-    assert rk.judge_report(reward, cases(), attacks={}).verdict.startswith("Usable")
-    assert rk.judge_report(reward, numbers(cases()), component="by_field").judge == "by_field"
+    parts = [
+        rk.Component("never", lambda completion: 0.0),
+        rk.Component("judge", judged_by(serve(answers)), gate=rk.gate("never", at_least=1.0)),
+        rk.Component("by_field", lambda first: SCALE[first]),
+    ]
+    reward = rk.Reward("r", {"first": lambda completion: completion.split()[0]}, parts)
+    assert reported(reward, cases()).verdict.startswith("Usable")
+    assert reported(reward, numbers(cases()), component="by_field").judge == "by_field"
     with pytest.raises(rk.RewardError, match="it has no component 'other'; give component= one of"):
         rk.judge_report(reward, cases(), component="other")
 
@@ -162,100 +174,82 @@ def test_a_component_of_a_reward_is_held_alone_with_its_fields_and_without_its_g
 def test_position_bias_of_a_judge_that_compares_is_read_from_its_verdicts(serve):
     server = serve(lambda text, attempt: said(json.dumps({"reason": "it came first", "better": "first"})))
     rows = [{**row, "prompt": f"p{at // 2}"} for at, row in enumerate(numbers(cases()))]
-    judge = rk.judges.pairwise("Which is better?", model="tiny", base_url=server.url)
-    report = rk.judge_report(judge, rows, attacks={})
+    report = reported(judge(server, "Which is better?", make=rk.judges.pairwise), rows)
     assert report.position_bias.value == 1.0 and report.position_bias.n == 60
-    assert rk.judge_report(sound, numbers(cases())).position_bias is None
+    assert reported(sound, numbers(cases())).position_bias is None
+
+
+def labelled(label, **case):
+    return [{"completion": "good 1", "label": label, **case}]
 
 
 @pytest.mark.parametrize(
-    ("rows", "options", "message"),
+    ("judge", "rows", "message"),
     [
-        ([], {}, "there are no cases"),
-        (["good"], {}, "a row is an object"),
-        ([{"completion": "good 1"}], {}, "no case has a 'label'; give each"),
-        ([{"completion": "good 1", "label": "grate"}], {}, "'grate' in 'label' does not fit; give a number"),
-        ([{"completion": "good 1", "label": 7}], {}, "case 1: 7 in 'label' does not fit"),
-        ([{"completion": "good 1", "label": float("inf")}], {}, "case 1: inf in 'label' does not fit"),
-        ([{"text": "good 1", "label": 1}], {}, "asks for 'completion'"),
-        ("nowhere.jsonl", {}, "there is no file 'nowhere.jsonl'"),
-        (None, {}, "cases are a JSONL file or dicts, each with a label, not None"),
-        (numbers(cases(30)), {"repeats": 0}, "repeats=0 does not fit; give a whole number from 1"),
+        (sound, [], "there are no cases"),
+        (sound, ["good"], "a row is an object"),
+        (sound, [{"completion": "good 1"}], "no case has a 'label'; give each"),
+        (sound, labelled("grate"), "'grate' in 'label' does not fit; give a number"),
+        (sound, labelled(7), "case 1: 7 in 'label' does not fit"),
+        (sound, labelled(float("inf")), "case 1: inf in 'label' does not fit"),
+        (LEVELS, labelled("god", prompt="p"), "'god' in 'label' does not fit; give one of 'good', 'fair', "),
+        (sound, [{"text": "good 1", "label": 1}], "asks for 'completion'"),
+        (sound, "nowhere.jsonl", "there is no file 'nowhere.jsonl'"),
+        (sound, None, "cases are a JSONL file or dicts, each with a label, not None"),
+        (partial(rk.judge_report, sound, repeats=0), labelled(1), "repeats=0 does not fit; give a whole"),
     ],
 )
-def test_input_that_cannot_be_used_is_one_sentence(rows, options, message):
-    with pytest.raises(ValueError, match=message.replace("(", r"\(")) as raised:
-        rk.judge_report(sound, rows, **options)
+def test_input_that_cannot_be_used_is_one_sentence(judge, rows, message):
+    report = judge if isinstance(judge, partial) else partial(rk.judge_report, judge)
+    with pytest.raises(ValueError, match=message) as raised:
+        report(rows)
     assert "\n" not in str(raised.value)
 
 
-def test_a_report_in_which_nothing_was_judged_says_so_and_shows_no_figure():
-    report = rk.judge_report(unable, numbers(cases(6)), attacks=None)
-    assert report.verdict == "Inconclusive: none of the 6 cases was judged."
-    assert repr(report).splitlines()[1:] == ["  6 of 6 cases not judged, most often: no judge is there."]
-
-
-def test_a_level_that_is_misspelt_is_named_with_the_levels_before_a_call_is_made(serve):
-    server = serve(answers)
-    with pytest.raises(rk.CasesError, match="'god' in 'label' does not fit; give one of 'good', 'fair', "):
-        rk.judge_report(judged_by(server), [{"prompt": "p", "completion": "good 1", "label": "god"}])
-    assert server.asked == []
-
-
-def test_the_plot_of_calibration_has_a_point_for_each_level_at_the_mean_of_its_labels():
+def test_the_plot_has_a_point_for_each_level_at_the_mean_of_its_labels_and_without_any_says_so():
     rows = numbers(cases())
-    ax = plots.judge_calibration(rk.judge_report(sound, rows, attacks=None))
+    ax = plots.judge_calibration(reported(sound, rows))
     levels = sorted(SCALE.values())
     means = [np.mean([row["label"] for row in rows if sound(row["completion"]) == one]) for one in levels]
     np.testing.assert_allclose(ax.lines[-1].get_xydata(), np.column_stack([levels, means]))
-    empty = plots.judge_calibration(rk.judge_report(unable, rows, attacks=None))
+    report = reported(unable, rows)
+    empty = plots.judge_calibration(report)
     assert "no case is judged and labelled" in [text.get_text() for text in empty.texts]
+    assert report.verdict == "Inconclusive: none of the 60 cases was judged."
+    assert repr(report).splitlines()[1:] == ["  60 of 60 cases not judged, most often: no judge is there."]
 
 
-@pytest.mark.parametrize("redact", [False, True])
-def test_a_page_with_a_judge_shows_nothing_of_completions_where_they_are_redacted(serve, redact):
+def test_a_page_with_a_judge_shows_nothing_of_completions_where_they_are_redacted(serve):
     def quoting(text, attempt):
         level = "good" if "full marks" in text else "poor"
         reply = said(json.dumps({"reason": "it says SECRET", "level": level}))
         return error(400, "SECRET is too long") if "\ngood" in text else reply
 
     rows = [{**row, "completion": f"{row['completion']} SECRET"} for row in cases(6, 0)]
-    judge = judged_by(serve(quoting))
-    scores = rk.score(rk.Reward("r", components=[rk.Component("judge", judge)]), rows)
-    report = rk.judge_report(judge, rows)
+    asking = judged_by(serve(quoting))
+    scores = rk.score(reward_of(asking), rows)
+    report = rk.judge_report(asking, rows)
     assert report.examples and report.not_judged
-    show = Show(redact=redact)
-    for page in (show.scores(scores), show.explanation(scores, 0), show.judges({"judge": report})):
-        assert ("SECRET" in page.data) is not redact
+    for redact in (False, True):
+        show = Show(redact=redact)
+        for page in (show.scores(scores), show.explanation(scores, 0), show.judges({"judge": report})):
+            assert ("SECRET" in page.data) is not redact
 
 
-@pytest.mark.parametrize(
-    ("options", "warned"),
-    [
-        ({}, True),
-        ({"limits": rk.judges.Limits(prices=(1, 1), budget=5.0)}, False),
-        ({"base_url": None, "recorded": "gallery:judged_clarity"}, False),
-    ],
-)
+BUDGET = {"limits": {"prices": (1, 1), "budget": 5.0}}
+RECORDED = {"base_url": None, "recorded": "gallery:judged_clarity"}
+
+
+@pytest.mark.parametrize(("options", "warned"), [({}, True), (BUDGET, False), (RECORDED, False)])
 def test_probing_a_judge_without_a_budget_is_warned_of(serve, caplog, options, warned):
-    judge = rk.judge(
-        "How good?", **{"model": "tiny", "base_url": serve(answers).url, "scale": SCALE, **options}
-    )
-    reward = rk.Reward("r", components=[rk.Component("how_good", judge)])
+    asking = judge(serve(answers), "How good?", scale=SCALE, **options)
     with pytest.raises(rk.RolloutsError):  # before anything is tried
-        rk.probe(reward, cases(4, 0), label="right")
-    assert ("for the components ['how_good']: give them limits=" in caplog.text) is warned
-
-
-def test_the_cases_of_the_caller_stay_as_they_were():
-    rows = numbers(cases(30))
-    before = json.dumps(rows)
-    rk.judge_report(credulous, rows)
-    assert json.dumps(rows) == before
+        rk.probe(reward_of(asking), cases(4, 0), label="right")
+    assert ("for the components ['c']: give them limits=" in caplog.text) is warned
 
 
 def test_a_budget_is_for_the_whole_report_and_not_for_each_attack(serve):
     server = serve(answers)
-    limits = rk.judges.Limits(concurrency=1, prices=(1e5, 1e5), budget=30.0)  # of 0.8 a call
+    limits = {"concurrency": 1, "prices": (1e5, 1e5), "budget": 30.0}  # of 0.8 a call
     rk.judge_report(judged_by(server, limits=limits), cases(30, 3))
     assert 38 <= len(server.asked) <= 39

@@ -5,6 +5,7 @@ import sys
 from functools import partial
 
 import pytest
+from judged import score
 from server import Reply, error
 
 import rewardkit as rk
@@ -25,7 +26,7 @@ def judge(server, **options):
 
 def scored(function, *completions, prompt="2+2?"):
     rows = [{"prompt_id": "q", "prompt": prompt, "completion": text} for text in completions]
-    return rk.score(rk.Reward("r", components=[rk.Component("rm", function)]), rk.load_rollouts(rows)).table
+    return score(function, rows).table
 
 
 SOFTMAX = math.exp(3) / (math.exp(1) + math.exp(2) + math.exp(3))
@@ -44,8 +45,8 @@ SOFTMAX = math.exp(3) / (math.exp(1) + math.exp(2) + math.exp(3))
 )
 def test_a_logit_is_mapped_as_stated(serve, answer, options, expected):
     table = scored(judge(serve(lambda *_: answer), **options), "4")
-    assert table["score/rm"][0] == pytest.approx(expected, abs=1e-12)
-    assert table["verdict/rm"][0]["tokens"] == [7, 0]
+    assert table["score/c"][0] == pytest.approx(expected, abs=1e-12)
+    assert table["verdict/c"][0]["tokens"] == [7, 0]
 
 
 NO_LOGITS = "it has no logits"
@@ -68,9 +69,9 @@ NO_LOGITS = "it has no logits"
 def test_an_answer_that_gives_no_logit_is_not_judged_with_the_reason(serve, reply, reason):
     good = logits(0.0)
     table = scored(judge(serve(lambda text, _: good if text == "good" else reply)), "bad", "good")
-    assert list(table["status/rm"]) == ["abstained", "scored"]
-    assert reason in table["error/rm"][0] and reason in table["verdict/rm"][0]["reason"]
-    assert math.isnan(table["score/rm"][0]) and table["score/rm"][1] == 0.5
+    assert list(table["status/c"]) == ["abstained", "scored"]
+    assert reason in table["error/c"][0] and reason in table["verdict/c"][0]["reason"]
+    assert math.isnan(table["score/c"][0]) and table["score/c"][1] == 0.5
 
 
 def test_the_server_gets_the_conversation_or_one_text_and_is_asked_for_logits(serve):
@@ -92,16 +93,16 @@ def test_an_answer_is_kept_and_one_that_failed_once_is_asked_for_again(serve):
     server = serve(lambda _, attempt: logits(1.0) if attempt else error(503))
     first, again = scored(judge(server), "4"), scored(judge(server), "4")
     assert len(server.asked) == 2
-    assert first["score/rm"][0] == again["score/rm"][0] == pytest.approx(1 / (1 + math.exp(-1)))
-    assert not first["verdict/rm"][0]["cached"] and again["verdict/rm"][0]["cached"]
+    assert first["score/c"][0] == again["score/c"][0] == pytest.approx(1 / (1 + math.exp(-1)))
+    assert not first["verdict/c"][0]["cached"] and again["verdict/c"][0]["cached"]
 
 
 def test_a_wrong_address_ends_the_run_at_once_and_says_what_to_give(serve):
     server = serve(lambda *_: logits(1.0))
     limits = rk.judges.Limits(concurrency=1)
     table = scored(rk.judges.reward_endpoint(server.url + "/rate", model="tiny", limits=limits), *"abcdef")
-    assert set(table["status/rm"]) == {"abstained"}
-    assert all("give the whole address, such as" in why for why in table["error/rm"])
+    assert set(table["status/c"]) == {"abstained"}
+    assert all("give the whole address, such as" in why for why in table["error/c"])
     assert server.keys.count("Bearer no-key") == 2  # the look for a server, and one row
     server.close()
     with pytest.raises(rk.InputError, match="does not answer"):

@@ -1,23 +1,11 @@
 """How a judge says what an answer has to be, to servers that take other forms of it than OpenAI's."""
 
-import json
-
 import pytest
-from server import error, said
-
-import rewardkit as rk
+from judged import judge, score, verdict
+from server import error
 
 LITERAL = "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'input': 'json_schema'}]"
 """What llama-cpp-python's server says, as error 500, to OpenAI's form; it takes json_object with a schema."""
-
-
-VERDICT = said(json.dumps({"reason": "so it is", "level": "yes"}))
-
-
-def scored(server, texts, **options):
-    judge = rk.judge("Is it good?", model="tiny", base_url=server.url, **options)
-    rows = [{"prompt_id": "q", "prompt": "2+2?", "completion": text} for text in texts]
-    return rk.score(rk.Reward("r", components=[rk.Component("good", judge)]), rows).table["score/good"]
 
 
 @pytest.mark.parametrize(
@@ -31,10 +19,10 @@ def scored(server, texts, **options):
 def test_a_form_of_schema_that_the_server_refuses_is_replaced_by_the_next_for_good(serve, taken, forms):
     def answer(text, attempt):
         form = server.asked[-1].get("response_format")
-        return error(500, LITERAL) if form and form["type"] not in taken else VERDICT
+        return error(500, LITERAL) if form and form["type"] not in taken else verdict()
 
     server = serve(answer)
-    assert list(scored(server, "abc", limits=rk.judges.Limits(concurrency=1))) == [1.0] * 3
+    assert score(judge(server, limits={"concurrency": 1}), "abc").score("c").tolist() == [1.0] * 3
     sent = [(request.get("response_format") or {"type": None}) for request in server.asked]
     assert [form["type"] for form in sent] == [*forms, *[forms[-1]] * 2]
     if "json_object" in taken:
@@ -43,10 +31,10 @@ def test_a_form_of_schema_that_the_server_refuses_is_replaced_by_the_next_for_go
 
 def test_calls_that_are_refused_together_skip_no_form(serve):
     def answer(text, attempt):
-        reply = VERDICT if attempt else error(500, LITERAL)
+        reply = verdict() if attempt else error(500, LITERAL)
         return type(reply)(reply.body, reply.status, reply.headers, delay=0.2)
 
     server = serve(answer)
-    scored(server, "abcdefgh")
+    score(judge(server), "abcdefgh")
     types = [request["response_format"]["type"] for request in server.asked if "response_format" in request]
     assert types.count("json_object") == 8 and len(types) == len(server.asked)

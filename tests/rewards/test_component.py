@@ -2,7 +2,6 @@
 
 import functools
 import importlib
-import inspect
 import subprocess
 import sys
 import textwrap
@@ -23,39 +22,33 @@ def with_option(completion, *, k=1):
     return 1.0
 
 
-class Listener:
-    """A callable of the given signature, whose calls are recorded."""
-
-    def __init__(self, source):
-        self.heard = []
-        names = {"heard": self.heard}
-        exec(f"def f{source}:\n    heard.append(dict(locals()))\n    return 1.0", names)
-        self.function = names["f"]
-        self.__signature__ = inspect.signature(self.function)
-
-    def __call__(self, *args, **kwargs):
-        return self.function(*args, **kwargs)
-
-
 @pytest.mark.parametrize(
     ("signature", "columns", "given"),
     [
-        ("()", None, {}),
-        ("(ground_truth, completion)", None, {"ground_truth": "4", "completion": "four"}),
-        ("(completion, *, ground_truth)", None, {"completion": "four", "ground_truth": "4"}),
-        ("(completion, prompt=None)", None, {"completion": "four", "prompt": None}),
-        ("(completion, *, prompt=None)", {"prompt": "prompt"}, {"completion": "four", "prompt": "2+2?"}),
-        ("(a, b=1, c=None)", {"a": "completion", "c": "prompt"}, {"a": "four", "b": 1, "c": "2+2?"}),
-        ("(completion, **kwargs)", None, {"completion": "four", "kwargs": {}}),
-        ("(a, b)", {"a": "completion", "b": "completion"}, {"a": "four", "b": "four"}),
+        ("", None, {}),
+        ("ground_truth, completion", None, {"ground_truth": "4", "completion": "four"}),
+        ("completion, *, ground_truth", None, {"completion": "four", "ground_truth": "4"}),
+        ("completion, prompt=None", None, {"completion": "four", "prompt": None}),
+        ("completion, *, prompt=None", {"prompt": "prompt"}, {"completion": "four", "prompt": "2+2?"}),
+        ("a, b=1, c=None", {"a": "completion", "c": "prompt"}, {"a": "four", "b": 1, "c": "2+2?"}),
+        ("completion, **kwargs", None, {"completion": "four", "kwargs": {}}),
+        ("a, b", {"a": "completion", "b": "completion"}, {"a": "four", "b": "four"}),
     ],
 )
 def test_parameters_without_a_default_and_those_named_in_columns_are_filled_by_name(
     signature, columns, given
 ):
-    listener = Listener(signature)
-    rk.Reward("r", components=[rk.Component("c", listener, columns=columns)])(**ROW)
-    assert listener.heard == [given]
+    names = {"heard": []}
+    exec(f"def f({signature}):\n    heard.append(dict(locals()))\n    return 1.0", names)
+    rk.Reward("r", components=[rk.Component("c", names["f"], columns=columns)])(**ROW)
+    assert names["heard"] == [given]
+
+
+def test_a_function_without_source_is_recorded_as_unknown():
+    names = {}
+    exec("def made(completion):\n    return 1.0", names)
+    record = rk.Reward("r", components=[rk.Component("c", names["made"])]).record()
+    assert record["sources"] == {"made": "unknown"}
 
 
 def test_bound_arguments_of_a_partial_are_not_filled():
@@ -68,15 +61,15 @@ def test_bound_arguments_of_a_partial_are_not_filled():
 
 
 def test_callable_objects_and_methods_are_asked_like_functions_and_async_ones_are_known_as_such():
+    async def f(completion, k=1):
+        return len(completion) / 4
+
     class Judge:
         async def __call__(self, completion):
-            return len(completion) / 4
+            return await f(completion)
 
         def method(self, ground_truth):
             return float(ground_truth) / 8
-
-    async def f(completion, k=1):
-        return 1.0
 
     reward = rk.Reward("r", components=[rk.Component("a", Judge()), rk.Component("b", Judge().method)])
     assert reward(**ROW).scores == {"a": 1.0, "b": 0.5}
@@ -108,30 +101,22 @@ def test_what_a_component_cannot_be_is_an_error_where_it_is_written(name, functi
     assert "\n" not in str(raised.value)
 
 
-# Fingerprints
-
-
 def scoring(*functions, **options):
     parts = [rk.Component(f"c{at}", function, **options) for at, function in enumerate(functions)]
     return rk.Reward("r", components=parts).record()["fingerprints"]["scoring"]
 
 
-def test_an_option_of_a_function_changes_the_scoring_fingerprint():
-    for one, other in (
-        (rk.measure.length(full_until=3, zero_from=5), rk.measure.length(full_until=3, zero_from=6)),
-        (functools.partial(with_option, k=1), functools.partial(with_option, k=2)),
-        (with_option, functools.partial(with_option, k=1)),
-        (rk.measure.keywords("a"), rk.measure.keywords("b")),
-    ):
-        assert scoring(one) != scoring(other), one
-
-
 def test_what_decides_a_score_changes_the_scoring_fingerprint_and_weight_and_why_do_not():
-    for options in (
+    functions = [
+        with_option, *(functools.partial(with_option, k=k) for k in (1, 2)),
+        *(rk.measure.length(full_until=3, zero_from=at) for at in (5, 6)), *map(rk.measure.keywords, "ab"),
+    ]  # fmt: skip
+    options = [
         {"gate": rk.gate("completion", equals="x")}, {"gate": rk.gate(with_option)}, {"range": (0.0, 2.0)},
         {"range": None}, {"columns": {"k": "prompt"}}, {"batch": True}, {"group": True},
-    ):  # fmt: skip
-        assert scoring(with_option) != scoring(with_option, **options), options
+    ]  # fmt: skip
+    found = [*map(scoring, functions), *(scoring(with_option, **one) for one in options)]
+    assert len(set(found)) == len(functions) + len(options)
     assert scoring(with_option) == scoring(with_option, weight=2.0, why="because")
 
 
@@ -146,14 +131,18 @@ def test_two_source_files_of_one_name_are_both_in_the_fingerprint(tmp_path):
     assert len({scoring(*pair) for pair in ((one, other), (half, other), (one, other_half))}) == 3
 
 
-class Own(rk.extract.Extractor):
-    which = "last"
+class LastWord(rk.extract.Extractor):
+    """An extractor of a user's own, which is no dataclass."""
 
     def occurrences(self, completion):
-        return []
+        return [(completion.rindex(" ") + 1, len(completion))]
 
 
-INSIDE = rk.extract.first_of(rk.extract.tag("answer"), Own())
+def test_an_extractor_of_a_users_own_is_a_field_like_others():
+    correct = rk.Component("correct", rk.verify.matches)
+    reward = rk.Reward("own", {"prediction": LastWord()}, [correct])
+    assert reward(completion="it is 4", ground_truth="4").reward == 1.0
+    assert reward.record()["fields"] == {"prediction": "last_word()"} and HERE in reward.record()["sources"]
 
 
 @pytest.mark.parametrize(
@@ -164,18 +153,11 @@ INSIDE = rk.extract.first_of(rk.extract.tag("answer"), Own())
         (with_option, [HERE]),
         (functools.partial(rk.verify.matches, ground_truth=with_option), [HERE]),
         (rk.gate(with_option), [HERE]),
-        (INSIDE, [HERE]),
+        (rk.extract.first_of(rk.extract.tag("answer"), LastWord()), [HERE]),
     ],
 )
 def test_the_sources_of_a_function_are_the_users_files_wherever_they_are_used(function, files):
     assert list(sources([function])) == files
-
-
-def test_a_function_without_source_is_recorded_as_unknown():
-    names = {}
-    exec("def made(completion):\n    return 1.0", names)
-    record = rk.Reward("r", components=[rk.Component("c", names["made"])]).record()
-    assert record["sources"] == {"made": "unknown"}
 
 
 @dataclass(frozen=True)
@@ -187,8 +169,7 @@ class Limit:
 
 
 class Plain:
-    def __call__(self, completion):
-        return 1.0
+    __call__ = with_option
 
 
 @pytest.mark.parametrize(
@@ -196,7 +177,7 @@ class Plain:
     [
         (rk.verify.matches, "rk.verify.matches"),
         (functools.partial(with_option, k=2), "partial(with_option, k=2)"),
-        (functools.partial(with_option, k=Plain.__call__), "partial(with_option, k=Plain.__call__)"),
+        (functools.partial(with_option, k=Limit.__call__), "partial(with_option, k=Limit.__call__)"),
         (rk.extract.tag("answer"), "tag('answer')"),
         (Limit(3), "Limit(at=3)"),
         (Plain(), "Plain()"),
@@ -245,51 +226,32 @@ def test_fingerprints_are_the_same_in_every_process(tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
     here = rk.load_reward(str(tmp_path / "mine.py")).record()["fingerprints"]
     code = "import sys, rewardkit as rk; print(rk.load_reward(sys.argv[1]).record()['fingerprints'])"
+    command = [sys.executable, "-c", code, str(tmp_path / "mine.py")]
     for seed in "12":
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(tmp_path / "mine.py")],
-            capture_output=True, text=True, check=True, timeout=60,
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(rk.__file__).parent.parent)},
-        )  # fmt: skip
-        assert done.stdout.strip() == str(here)
+        paths = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(rk.__file__).parent.parent)}
+        assert subprocess.check_output(command, text=True, env=paths).strip() == str(here)
 
 
 def test_closures_states_and_lambdas_of_one_file_have_fingerprints_of_their_own(tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
-
-    def print_of(name):
-        return rk.load_reward(f"{tmp_path}/mine.py:{name}").record()["fingerprints"]["scoring"]
-
-    prints = [print_of(f"{kind}_{at}") for kind in ("closure", "object", "lambda") for at in (1, 2)]
-    assert len(set(prints)) == 6
-    assert print_of("closure_1") == prints[0]
-
-
-class LastWord(rk.extract.Extractor):
-    """An extractor of a user's own, which is no dataclass."""
-
-    def occurrences(self, completion):
-        return [(completion.rindex(" ") + 1, len(completion))]
-
-
-def test_an_extractor_of_a_users_own_is_a_field_like_others():
-    correct = rk.Component("correct", rk.verify.matches)
-    reward = rk.Reward("own", {"prediction": LastWord()}, [correct])
-    assert reward(completion="it is 4", ground_truth="4").reward == 1.0
-    assert reward.record()["fields"] == {"prediction": "last_word()"} and HERE in reward.record()["sources"]
+    names = [f"{kind}_{at}" for kind in ("closure", "object", "lambda") for at in (1, 2)]
+    records = [rk.load_reward(f"{tmp_path}/mine.py:{name}").record() for name in [*names, names[0]]]
+    prints = [record["fingerprints"]["scoring"] for record in records]
+    assert len(set(prints)) == 6 and prints[6] == prints[0]
 
 
 def test_a_fingerprint_is_of_the_code_that_ran_though_its_file_is_edited_afterwards(tmp_path, monkeypatch):
+    def imported(paid):
+        (tmp_path / "edited_after_scoring.py").write_text(f"def paid(completion):\n    return {paid}\n")
+        importlib.invalidate_caches()
+        sys.modules.pop("edited_after_scoring", None)
+        function = importlib.import_module("edited_after_scoring").paid
+        return rk.Reward("r", components=[rk.Component("paid", function)])
+
     monkeypatch.syspath_prepend(tmp_path)
-    file = tmp_path / "edited_after_scoring.py"
-    file.write_text("def paid(completion):\n    return 1.0\n")
-    module = importlib.import_module("edited_after_scoring")
-    reward = rk.Reward("r", components=[rk.Component("paid", module.paid)])
+    reward = imported(1.0)
     before = reward.record()["fingerprints"]
-    file.write_text("def paid(completion):\n    return 0.0\n")
+    again = imported(0.25)
     assert rk.score(reward, [{"completion": "x"}]).rewards.tolist() == [1.0]
     assert reward.reweigh({"paid": 2.0}).reweigh({"paid": 1.0}).record()["fingerprints"] == before
-    importlib.invalidate_caches()
-    sys.modules.pop("edited_after_scoring")
-    again = importlib.import_module("edited_after_scoring")
-    assert rk.Reward("r", components=[rk.Component("paid", again.paid)]).record()["fingerprints"] != before
+    assert again.record()["fingerprints"] != before

@@ -130,11 +130,11 @@ PROMPTS = [
 ]
 
 
-def run(server, prompts=PROMPTS, output="log.jsonl", **options):
+def run(server, prompts=PROMPTS, **options):
     """A run with few retries."""
     url = server if isinstance(server, str) else server.url
-    given = {"model": "tiny", "n": 2, "retries": 2, "timeout": 5.0}
-    return sample(prompts, base_url=url, output=output, **{**given, **options})
+    given = {"base_url": url, "output": "log.jsonl", "model": "tiny", "n": 2, "retries": 2, "timeout": 5.0}
+    return sample(prompts, **{**given, **options})
 
 
 def rows(path="log.jsonl"):

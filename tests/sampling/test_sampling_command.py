@@ -9,26 +9,23 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from server import PROMPTS, error, four, rows, run
 
 import rewardkit as rk
 from rewardkit.cli import main
-from rewardkit.rollouts.sample import sample
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from server import PROMPTS, error, four, rows, run
 
 
-def test_it_works_under_a_running_event_loop_and_from_a_table_which_it_does_not_change(serve):
+def test_it_works_under_a_running_event_loop_and_from_a_table_which_it_does_not_change(serve, capsys):
     server, table = serve(), pd.DataFrame(PROMPTS)
     before = table.copy(deep=True)
 
     async def cell():
-        return run(server, table)
+        return run(server, table, progress=True)
 
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(asyncio.run, cell()).result().sampled == 6
     pd.testing.assert_frame_equal(table, before)
+    assert "6/6" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -50,9 +47,7 @@ def test_it_works_under_a_running_event_loop_and_from_a_table_which_it_does_not_
 )
 def test_an_option_that_cannot_be_is_said_in_one_sentence_before_anything_is_asked(options, expected):
     with pytest.raises(rk.InputError, match=expected):
-        sample(
-            PROMPTS, **{"model": "m", "base_url": "http://localhost:1/v1", "output": "log.jsonl", **options}
-        )
+        run("http://localhost:1/v1", **options)
     assert list(Path().iterdir()) == []
 
 
@@ -63,18 +58,12 @@ def test_without_openai_the_extra_is_named(monkeypatch):
 
 
 def invoke(server, *arguments):
-    return CliRunner().invoke(
-        main,
-        ["sample", "p.jsonl", "--base-url", server.url, "--model", "tiny", "-o", "log.jsonl", *arguments],
-    )
-
-
-@pytest.fixture
-def prompts_file():
     Path("p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in PROMPTS))
+    words = f"sample p.jsonl --base-url {server.url} --model tiny -o log.jsonl"
+    return CliRunner().invoke(main, [*words.split(), *arguments])
 
 
-def test_the_command_prints_one_object_and_exits_1_when_completions_are_missing(serve, prompts_file):
+def test_the_command_prints_one_object_and_exits_1_when_completions_are_missing(serve):
     server = serve(lambda text, attempt: error(500) if "1" in text else four(text, attempt))
     result = invoke(server, "-n", "3", "--retries", "0", "--json")
     got = json.loads(result.stdout)
@@ -100,15 +89,13 @@ def test_the_command_prints_one_object_and_exits_1_when_completions_are_missing(
         (("--prompt", "text"), "columns= asks for 'text'"),
     ],
 )
-def test_the_command_ends_with_one_line_and_status_2_for_what_it_cannot_use(
-    serve, prompts_file, arguments, expected
-):
+def test_the_command_ends_with_one_line_and_status_2_for_what_it_cannot_use(serve, arguments, expected):
     result = invoke(serve(), *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert expected in result.stderr and len(result.stderr.splitlines()) == 1
 
 
-def test_the_command_hands_every_option_on(serve, prompts_file):
+def test_the_command_hands_every_option_on(serve):
     server = serve()
     words = (
         "-n 1 --limit 1 --seed 1 --system S --top-p 0.5 --max-tokens 9 --policy P --prompt ground_truth "
@@ -122,8 +109,3 @@ def test_the_command_hands_every_option_on(serve, prompts_file):
     }  # fmt: skip
     assert expected.items() <= row.items()
     assert row["prompt"] == [{"role": "system", "content": "S"}, {"role": "user", "content": "2"}]
-
-
-def test_a_bar_is_shown_on_request(serve, capsys):
-    run(serve(), progress=True)
-    assert "6/6" in capsys.readouterr().err

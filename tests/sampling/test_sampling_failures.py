@@ -1,23 +1,19 @@
 """A server that fails on demand: what is asked for again, what ends a run, and that no key is shown."""
 
 import json
-import sys
+import re
 import time
 import traceback
 from pathlib import Path
 
 import pytest
+from server import ALL, PROMPTS, Reply, error, four, ids, rows, run, said
 
 import rewardkit as rk
 from rewardkit.rollouts import chat
 from rewardkit.rollouts.chat import Server
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from server import ALL, PROMPTS, Reply, error, four, ids, rows, run, said
-
 KEY = "sk-secret-0123456789"
-MANY = [{"prompt": f"{i}?"} for i in range(40)]
 
 
 @pytest.mark.parametrize(
@@ -35,12 +31,13 @@ def test_what_fails_once_is_asked_for_again(serve, trouble):
 @pytest.mark.parametrize(
     ("trouble", "requests", "said"),
     [
-        (error(500, "boom"), 3, ["500", "boom"]),
-        (Reply(b'{"choices": [{"mess'), 1, ["no chat completion", "mess"]),
-        (Reply(b"<html>", headers={"Content-Type": "text/html"}), 1, ["no chat completion", "html"]),
-        (Reply({"error": {"message": "busy"}}), 1, ["no chat completion", "busy"]),
+        (error(500, "boom"), 3, "500.*boom"),
+        (error(400, "use max_completion_tokens"), 1, "use max_completion_tokens"),  # settings that it refuses
+        (Reply(b'{"choices": [{"mess'), 1, "no chat completion.*mess"),
+        (Reply(b"<html>", headers={"Content-Type": "text/html"}), 1, "no chat completion.*html"),
+        (Reply({"error": {"message": "busy"}}), 1, "no chat completion.*busy"),
     ],
-    ids=["an error", "broken JSON", "a page of a gateway", "an error as an answer"],
+    ids=["an error", "settings", "broken JSON", "a page of a gateway", "an error as an answer"],
 )
 def test_a_prompt_that_always_fails_costs_its_own_siblings_and_is_asked_for_in_the_next_run(
     serve, trouble, requests, said
@@ -48,20 +45,13 @@ def test_a_prompt_that_always_fails_costs_its_own_siblings_and_is_asked_for_in_t
     server = serve(lambda text, attempt: trouble if "1" in text else four(text, attempt))
     done = run(server)
     assert [item.rollout_id for item in done.failed] == ["q1#0", "q1#1"]
-    assert [words for words in said if words not in done.failed[0].reason] == []
+    assert re.search(said, done.failed[0].reason)
     assert "2 failed, the first q1#0" in str(done)
     assert (done.rows, len(server.asked)) == (4, 4 + 2 * requests)
     server.answer = four
     again = run(server)
     assert (again.kept, again.sampled, again.failed) == (4, 2, ())
     assert ids() == ALL
-
-
-def test_settings_that_a_server_refuses_are_said_of_every_completion_and_asked_once(serve):
-    server = serve(lambda *_: error(400, "use max_completion_tokens"))
-    done = run(server)
-    assert (done.sampled, len(done.failed), len(server.asked)) == (0, 6, 6)
-    assert "use max_completion_tokens" in str(done)
 
 
 @pytest.mark.parametrize(
@@ -106,18 +96,15 @@ def test_a_server_that_does_not_list_its_models_is_asked_nevertheless(serve, mon
 @pytest.mark.parametrize(
     ("trouble", "expected"),
     [
-        (
-            lambda server: server.close() or Reply(said("4").body, cut=True),
-            r"does not answer .*10 of the 80 completions .* are in 'log\.jsonl'",
-        ),
-        (lambda _: error(401), r"refuses the key .*; 10 of the 80 completions"),
+        (lambda server: server.close() or Reply(said("4").body, cut=True), "does not answer .*"),
+        (lambda _: error(401), "refuses the key .*"),
     ],
     ids=["gone", "a key that is withdrawn"],
 )
 def test_what_ends_the_run_in_the_middle_keeps_what_the_server_gave(serve, trouble, expected):
     server = serve(lambda text, attempt: four(text, 0) if int(text[:-1]) < 5 else trouble(server))
-    with pytest.raises(rk.InputError, match=expected):
-        run(server, MANY, concurrency=1, retries=1)
+    with pytest.raises(rk.InputError, match=rf"{expected}10 of the 80 completions .* are in 'log\.jsonl'"):
+        run(server, [{"prompt": f"{i}?"} for i in range(40)], concurrency=1, retries=1)
     assert len(server.asked) <= 10 + 8
     assert len(rows()) == 10
 
@@ -128,7 +115,12 @@ def test_the_bound_on_requests_at_a_time_is_reached_and_held(serve):
     assert server.most_at_once == 3
 
 
-def test_the_key_is_sent_and_never_shown(serve, monkeypatch):
+def test_a_key_is_sent_and_no_key_or_password_is_ever_shown(serve, monkeypatch):
+    given = Server("http://me:hidden@localhost:1/v1", "m", 1, 1)
+    assert "hidden" not in given.address + repr(given)
+    local = serve()
+    run(local, output="local.jsonl")
+    assert set(local.keys) == {"Bearer no-key"}
     monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
     server = serve(lambda *_: error(500, f"key {KEY} is tired"))
     done = run(server, PROMPTS[:1], retries=0)
@@ -143,11 +135,3 @@ def test_the_key_is_sent_and_never_shown(serve, monkeypatch):
     with pytest.raises(rk.InputError, match="OPENAI_API_KEY holds characters that no key has") as refused:
         run(server)
     assert "quoted" not in str(refused.value)
-
-
-def test_a_local_server_needs_no_key_and_a_password_in_the_address_is_not_shown(serve):
-    server = serve()
-    run(server)
-    assert set(server.keys) == {"Bearer no-key"}
-    given = Server("http://me:hidden@localhost:1/v1", "m", 1, 1)
-    assert "hidden" not in given.address + repr(given)

@@ -1,7 +1,6 @@
 """What is asked of the server, and its log, which is taken up again: nothing lost, mixed or repeated."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -10,21 +9,20 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from server import ALL, PROMPTS, Reply, four, ids, rows, run, said
 
 import rewardkit as rk
 from rewardkit.cli import main
 from rewardkit.rollouts import sample as sampling
 from rewardkit.rollouts.chat import read_answer
 
-sys.path.insert(0, str(Path(__file__).parent))
 
-from server import ALL, PROMPTS, Reply, four, ids, rows, run, said
-
-
-def test_the_log_is_read_as_groups_and_scored_without_further_ado(serve):
-    done = run(serve(), n=4)
+def test_the_log_is_read_as_groups_and_scored_without_further_ado_whatever_completions_hold(serve):
+    hostile = '\u2028\x85 \x00 \ud800 \r\n</answer> {"rollout_id": 1}'
+    done = run(serve(lambda *_: said(hostile)), n=4)
     rollouts = rk.load_rollouts("log.jsonl")
     assert (done.rows, done.sampled, done.kept, len(rollouts)) == (12, 12, 0, 12)
+    assert Path("log.jsonl").read_bytes().count(b"\n") == 12 and rollouts[0]["completion"] == hostile
     assert rollouts.group_sizes == {4: 3}
     assert (rollouts.warnings, done.warnings, done.failed) == ((), (), ())
     scored = CliRunner().invoke(main, ["score", "gallery:arithmetic", "log.jsonl", "--json"])
@@ -52,11 +50,10 @@ def test_siblings_have_seeds_of_their_own_which_a_second_run_has_again(serve):
     run(server, seed=5)
     run(server, PROMPTS[::-1], output="again.jsonl", seed=5)
     run(server, output="other.jsonl", seed=6)
-    first, again, other = ({row["rollout_id"]: row["seed"] for row in rows(f"{name}.jsonl")}
-                           for name in ("log", "again", "other"))  # fmt: skip
-    assert len(set(first.values())) == 6
+    logs = [rows(f"{name}.jsonl") for name in ("log", "again", "other")]
+    first, again, other = ({row["rollout_id"]: row["seed"] for row in log} for log in logs)
     assert first == again
-    assert not set(first.values()) & set(other.values())
+    assert len({*first.values(), *other.values()}) == 12
     run(server, output="without.jsonl")
     assert {"seed", "n", "max_tokens", "top_p"} & set().union(*server.asked[-6:]) == set()
 
@@ -95,9 +92,8 @@ def test_a_body_that_is_no_chat_completion_is_said_to_be_none(body):
 
 
 def test_answers_without_text_are_counted_kept_and_not_asked_for_again(serve):
-    server = serve(
-        lambda text, attempt: said(None, "length", reasoning_content="hm") if "1" in text else four("", 0)
-    )
+    silent = said(None, "length", reasoning_content="hm")
+    server = serve(lambda text, attempt: silent if "1" in text else four("", 0))
     done = run(server)
     assert (done.without_text, done.truncated, done.failed, len(server.asked)) == (2, 2, (), 6)
     assert "2 of 6 without text" in str(done)
@@ -106,20 +102,10 @@ def test_answers_without_text_are_counted_kept_and_not_asked_for_again(serve):
     assert run(server).sampled == 0
 
 
-def test_hostile_completions_stand_in_the_log_as_they_are(serve):
-    text = '\u2028\x85 \x00 \ud800 \r\n</answer> {"rollout_id": 1}'
-    run(serve(lambda *_: said(text)), PROMPTS[:1], n=1)
-    assert Path("log.jsonl").read_bytes().count(b"\n") == 1
-    assert rk.load_rollouts("log.jsonl")[0]["completion"] == text
-
-
 def test_reserved_columns_are_those_that_a_row_has(serve):
     server = serve(lambda *_: said("4", reasoning_content="a", refusal="b", tool_calls=[1]))
     run(server, [{"prompt": "a"}], policy="p", top_p=0.5, max_tokens=1, seed=1, extra_body={"a": 1})
     assert set(rows()[0]) == set(sampling.RESERVED) - {"messages", "conversation", "transcript"}
-
-
-# Taken up again
 
 
 def test_more_prompts_and_a_larger_group_add_to_the_log_and_a_full_one_asks_no_server(serve):
@@ -172,33 +158,21 @@ def test_another_policy_and_other_prompts_are_added_on_request_as_groups_of_thei
     assert run(server, add=True).kept == 6
 
 
-@pytest.mark.parametrize(
-    ("cut", "sampled"),
-    [(1, 0), (2, 1), (60, 1)],
-    ids=["the line lacks its end: the row is whole", "it lacks its brace", "half a line"],
-)
+@pytest.mark.parametrize(("cut", "sampled"), [(1, 0), (2, 1), (60, 1)])  # the row is whole; no brace; half
 def test_a_broken_last_line_is_mended(serve, cut, sampled):
-    server = serve()
+    server, path = serve(), Path("log.jsonl")
     run(server)
-    path = Path("log.jsonl")
     path.write_bytes(path.read_bytes()[:-cut])
     done = run(server)
-    assert done.sampled == sampled
+    assert done.sampled == sampled and ids() == ALL
     assert ["broken off" in text for text in done.warnings] == [True] * sampled
-    assert ids() == ALL
-    assert run(server, n=3).sampled == 3
-    assert len(rows()) == 9
+    assert (run(server, n=3).sampled, len(rows())) == (3, 9)
 
 
 @pytest.mark.parametrize(
     "content",
-    [
-        '{"prompt": "2+2?"}\n',
-        "notes",
-        '{"rollout_id": "q0#0", "comp\n{"rollout_id": "q0#1"}\n',
-        "\n\nnotes\n",
-    ],
-    ids=["prompts", "a text without an end of line", "a broken line in the middle", "a text"],
+    ['{"prompt": "2+2?"}\n', "notes", '{"rollout_id": "q0#0", "comp\n{"rollout_id": "q0#1"}\n'],
+    ids=["prompts", "a text without an end of line", "a broken line in the middle"],
 )
 def test_a_file_that_is_no_log_of_ours_is_left_alone(serve, content):
     path = Path("log.jsonl")
@@ -221,12 +195,8 @@ def test_a_run_that_is_ended_in_the_middle_is_taken_up_without_loss_or_repetitio
     server = serve(lambda *_: Reply(said("x" * 20_000).body, delay=0.01))
     Path("p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in PROMPTS))
     words = f"sample p.jsonl --base-url {server.url} --model tiny -n 20 -o log.jsonl"
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *words.split()],
-        stderr=subprocess.PIPE,
-        env=dict(os.environ),
-        text=True,
-    )
+    command = [sys.executable, "-c", COMMAND, *words.split()]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     path = Path("log.jsonl")
     while not path.exists() or path.stat().st_size < 100_000:
         assert process.poll() is None

@@ -5,11 +5,16 @@ import math
 import rewardkit as rk
 
 
-def score(*components, rows=("a", "bb", "ccc"), fields=None, reward=None, **options):
-    """Scores of components, or functions called "c", on completions that share a prompt."""
-    table = [{"prompt": "p", "completion": row} if isinstance(row, str) else row for row in rows]
+def made(*components, **options):
+    """A reward of components, or functions called "c"."""
     parts = [item if isinstance(item, rk.Component) else rk.Component("c", item) for item in components]
-    return rk.score(rk.Reward("r", fields or {}, parts, **(reward or {})), table, **options)
+    return rk.Reward("r", components=parts, **options)
+
+
+def score(*components, rows=("a", "bb", "ccc"), fields=None, reward=None, **options):
+    """Scores of such a reward on completions that share a prompt."""
+    table = [{"prompt": "p", "completion": row} if isinstance(row, str) else row for row in rows]
+    return rk.score(made(*components, fields=fields or {}, **(reward or {})), table, **options)
 
 
 def statuses(scores, name="c"):

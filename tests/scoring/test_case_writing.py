@@ -11,10 +11,6 @@ from rewardkit.scoring.case_writing import append_cases
 FOUR = {"name": "four", "completion": "4", "ground_truth": "4", "reward": 1.0}
 
 
-def lines_of(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-
-
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "cases.jsonl"
@@ -29,30 +25,29 @@ def path(tmp_path):
         '\ufeff{"completion": "é\u2028", "reward": 0}\n'.encode(),
     ],
 )
-def test_the_lines_that_are_there_keep_their_bytes(path, before):
-    path.write_bytes(before)
-    assert append_cases(path, [FOUR]) == 1
+def test_the_lines_that_are_there_keep_their_bytes_and_a_link_stays_a_link(path, before):
+    path.with_suffix(".linked").write_bytes(before)
+    path.symlink_to(path.with_suffix(".linked"))
+    assert append_cases(path, [FOUR]) == 1 and path.is_symlink()
     assert path.read_bytes().startswith(before) and path.read_bytes().endswith(b'"reward": 1.0}\n')
-    assert [case.name for case in rk.load_cases(path)][-1] == "four"
-    assert len(rk.load_cases(path)) == 1 + bool(before)
+    assert [case.name for case in rk.load_cases(path)] == ["line 1"] * bool(before) + ["four"]
 
 
 @pytest.mark.parametrize(
     ("second", "added"),
     [
-        ({**FOUR, "name": "other"}, 0),
-        ({**FOUR, "why": "because"}, 0),
-        ({"reward": 1.0, "ground_truth": "4", "completion": "4"}, 0),
+        ({**FOUR, "name": "other", "why": "because"}, 0),
+        (dict(reversed(FOUR.items())), 0),
         ({**FOUR, "reward": 0.0}, 1),
         ({**FOUR, "completion": "four"}, 1),
         ({**FOUR, "tolerance": 0.1}, 1),
     ],
 )
 def test_a_case_is_written_once_whatever_it_is_called(path, second, added):
-    assert append_cases(path, [FOUR]) == 1 and lines_of(path) == [FOUR]
-    assert append_cases(path, [second]) == added
-    assert append_cases(path, [second, second]) == 0
-    assert len(lines_of(path)) == 1 + added
+    assert append_cases(path, [FOUR]) == 1
+    assert append_cases(path, [second, second]) == added
+    assert append_cases(path, [second]) == 0
+    assert len(rk.load_cases(path)) == 1 + added
 
 
 def test_a_name_that_is_taken_gets_a_number_also_one_that_a_line_has_by_its_place(path):
@@ -92,11 +87,3 @@ def test_no_folder_and_the_bundled_cases_are_refused(tmp_path):
     for path, said in ((tmp_path / "no" / "cases.jsonl", "no folder"), ("gallery:arithmetic", "come with")):
         with pytest.raises(InputError, match=said):
             append_cases(path, [FOUR])
-
-
-def test_a_link_stays_a_link(path, tmp_path):
-    link = tmp_path / "link.jsonl"
-    path.write_text(json.dumps(FOUR) + "\n")
-    link.symlink_to(path)
-    assert append_cases(link, [{**FOUR, "completion": "5"}]) == 1
-    assert link.is_symlink() and len(lines_of(path)) == 2

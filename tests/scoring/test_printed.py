@@ -1,6 +1,5 @@
 """What users' functions print: three lines of it are shown, the first of the rest is in the run record."""
 
-import contextlib
 import io
 import json
 import os
@@ -8,16 +7,14 @@ import sys
 import threading
 
 import pytest
-from click.testing import CliRunner
-from scored import score
+from scored import made, score
 
 import rewardkit as rk
-from rewardkit.cli import main
 from rewardkit.scoring.printed import KEPT
 
 
 def noisy(completion):
-    print("judging", completion)
+    print("judging", completion, "." * 20)
     return 1.0
 
 
@@ -27,17 +24,17 @@ def rows(count):
 
 @pytest.mark.parametrize("options", [{}, {"timeout": 30.0}, {"workers": 2}], ids=str)
 def test_three_lines_are_shown_with_a_count_and_the_first_are_in_the_run_record(capfd, options):
-    scores = score(noisy, rows=rows(2000), **options)
+    scores = score(noisy, rows=rows(800), **options)
     shown = capfd.readouterr()
     assert shown.out == ""
     lines = shown.err.splitlines()
-    assert lines[0] == "the reward's functions printed 2,000 lines:"
+    assert lines[0] == "the reward's functions printed 800 lines:"
     assert all(line.startswith("  judging ") for line in lines[1:4])
-    assert lines[4:] == [f"  ... 1,997 more, the first {KEPT:,} characters in the run record"]
+    assert lines[4:] == [f"  ... 797 more, the first {KEPT:,} characters in the run record"]
     printed = scores.run["printed"]
-    assert printed["lines"] == 2000 and len(printed["text"]) == KEPT
+    assert printed["lines"] == 800 and len(printed["text"]) == KEPT
     if "workers" not in options:
-        assert printed["text"].startswith("judging 0\njudging 1\n")
+        assert printed["text"].startswith(f"judging 0 {'.' * 20}\njudging 1 ")
 
 
 @pytest.mark.parametrize(
@@ -59,31 +56,22 @@ def test_what_is_printed_is_shown_cut_and_escaped(capfd, text, lines):
     json.dumps(scores.record).encode()
 
 
-def test_what_a_function_does_to_standard_output_and_the_working_folder_ends_with_its_call(capfd):
+def test_a_stream_has_what_the_real_one_has_and_what_a_function_does_to_it_ends_with_its_call(capfd):
     def takes(completion):
-        print("before")
-        sys.stdout.close()
-        sys.stdout = io.StringIO()
-        os.chdir("/")
-        return 1.0
+        sys.stdout.writelines(["a\n", "b\n"])
+        has = sys.stdout.encoding and sys.stdout.buffer and sys.stdout.writable() and not sys.stdout.flush()
+        if completion == "2":
+            sys.stdout.close()
+            sys.stdout = io.StringIO()
+            os.chdir("/")
+        return bool(has)
 
     before, folder = sys.stdout, os.getcwd()
-    assert score(takes, rows=rows(3)).score("c").tolist() == [1.0] * 3
+    scores = score(takes, rows=rows(3))
+    assert scores.score("c").tolist() == [1.0] * 3 and scores.run["printed"]["lines"] == 6
     assert sys.stdout is before and os.getcwd() == folder
     print("still here")
     assert capfd.readouterr().out == "still here\n"
-
-
-def test_whoever_asks_for_a_stream_gets_what_the_real_one_has(capfd):
-    def asks(completion):
-        sys.stdout.writelines(["a\n", "b\n"])
-        return bool(
-            sys.stdout.encoding and sys.stdout.buffer and sys.stdout.writable() and not sys.stdout.flush()
-        )
-
-    scores = score(asks, rows=rows(3))
-    assert scores.score("c").tolist() == [1.0] * 3 and scores.run["printed"]["lines"] == 6
-    assert capfd.readouterr().out == ""
 
 
 def test_what_other_threads_print_meanwhile_is_theirs_and_the_streams_come_back(capfd):
@@ -110,33 +98,15 @@ def test_what_other_threads_print_meanwhile_is_theirs_and_the_streams_come_back(
     assert shown.out == "of the notebook\n" and shown.err.count("printed 2 lines:") == 2
 
 
-def printing(completion):
-    for _ in range(100):
-        print("judging", completion)
-    return 1.0
-
-
 @pytest.mark.parametrize(("verb", "shown"), [("explain", 3), ("check", 3), ("probe", 0), ("mutants", 0)])
 def test_every_verb_shows_three_lines_at_most(verb, shown, capfd):
-    reward = rk.Reward("r", components=[rk.Component("c", printing)])
-    cases = [{"name": f"{at}", "completion": "x", "ground_truth": "y", "reward": 1} for at in range(3)]
-    logged = [{"prompt": "p", **case} for case in cases]
+    reward = made(lambda completion: print("judging\n" * 100) or 1.0)
+    cases = [{"completion": "x", "ground_truth": "y", "reward": 1} for _ in range(3)]
     {
-        "explain": lambda: rk.explain(reward, logged[0]),
+        "explain": lambda: rk.explain(reward, cases[0]),
         "check": lambda: rk.check(reward, cases, timeout=30.0),
-        "probe": lambda: rk.probe(reward, logged, only="contract", search=0, budget=20),
+        "probe": lambda: rk.probe(reward, cases, only="contract", search=0, budget=20),
         "mutants": lambda: rk.mutants(reward, cases),
     }[verb]()
     printed = capfd.readouterr()
     assert (printed.out, printed.err.count("judging")) == ("", shown)
-
-
-def test_the_command_prints_its_json_alone(tmp_path):
-    (tmp_path / "mine.py").write_text("def reward(completion):\n    print('judging')\n    return 1.0\n")
-    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(400)))
-    with contextlib.chdir(tmp_path):
-        done = CliRunner().invoke(main, ["score", "mine.py", "log.jsonl", "-o", "s", "--json"])
-    assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)
-    assert done.stderr.count("judging") == 3
-    assert rk.load_scores(tmp_path / "s").run["printed"]["lines"] == 400
