@@ -71,7 +71,7 @@ def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(tmp
     (tmp_path / "odd.py").write_text(ODD)
     rows = [{"prompt": f"p{n // 4}", "completion": text} for n, text in enumerate("00002222")]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    made = report(["odd.py:broken", "odd.py:hangs"], "log.jsonl", "out", timeout=0.2, budget=2.0)
+    made = report(["odd.py:broken", "odd.py:hangs"], "log.jsonl", "out", timeout=0.1, budget=1.0)
     assert made.failed == [] and not (tmp_path / "waited").exists()
     for summary in made.summaries:
         assert summary.scorecard.grade == "high" and len(summary.pages) == 3
