@@ -9,10 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import record, refused, run
 
 import rewardkit as rk
-from rewardkit.cli import main
 from rewardkit.notebook.report.report import report
 from rewardkit.rewards.recorded import is_recorded
 
@@ -231,25 +230,19 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(line):
-    return CliRunner().invoke(main, line.split())
-
-
 def test_score_joins_on_a_column_and_sets_one_and_what_is_scored_is_not_read_again(folder):
-    result = run("score mine.py dump --join train.parquet --on prompt --set run=7 --timeout 0 -o run")
-    assert result.exit_code == 0, result.stderr
-    assert "verl rollout dump" in result.stdout and "80 of 80 rows matched" in result.stdout
+    said = run("score mine.py dump --join train.parquet --on prompt --set run=7 --timeout 0 -o run").stdout
+    assert "verl rollout dump" in said and "80 of 80 rows matched" in said
     assert pd.read_parquet(folder / "run/scores.parquet")["run"].tolist() == [7] * 80
     for reading in ("--join train.parquet", "--log-weight score=1", "--set a=b"):
-        result = run(f"diagnose run {reading}")
-        assert result.exit_code == 2 and "is scored already" in result.stderr
+        refused(f"diagnose run {reading}", "is scored already")
 
 
 def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(folder):
     assert "\nlogged: " in run("diagnose trl/completions").stdout
-    told = json.loads(run("diagnose dump --join train.parquet --set data_source=x --json").stdout)
-    assert told["rollouts"]["kind"] == "verl rollout dump"
-    assert told["rollouts"]["group_key"] == ["prompt", "step", "data_source"]
+    told = record("diagnose dump --join train.parquet --set data_source=x")["rollouts"]
+    assert told["kind"] == "verl rollout dump"
+    assert told["group_key"] == ["prompt", "step", "data_source"]
     paid = run("diagnose trl --log-weight right=0 --log-weight brief=0 --log-weight n_chars=1")
     assert "\nlogged: " in paid.stdout and "n_chars" in paid.stdout
 
@@ -267,13 +260,11 @@ def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(fol
     ],
 )
 def test_input_that_cannot_be_used_is_one_line_and_exit_2(folder, line, said):
-    result = run(line)
-    assert result.exit_code == 2
-    assert said in result.stderr and result.stderr.startswith("rewardkit: ")
-    assert result.stdout == "" and not (folder / "reports").exists()
+    refused(line, said)
+    assert not (folder / "reports").exists()
 
 
-def test_the_pages_of_a_report_read_the_log_as_the_report_does(folder):
+def test_the_pages_of_a_report_read_the_log_as_the_report_does(folder, here):
     options = {"join": "train.parquet", "fill": {"run": "a"}, "log_weights": {"acc": 1.0, "score": 0.0}}
     pages = report(["logged"], "dump", "pages", **options)
     (logged,) = pages.summaries

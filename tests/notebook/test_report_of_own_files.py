@@ -6,12 +6,11 @@ from contextlib import contextmanager
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import run
 from opened import opened
 from plotted import LONG, arithmetic_with_label
 
 import rewardkit as rk
-from rewardkit.cli import main
 from rewardkit.errors import InputError
 from rewardkit.notebook.report import report as reports
 from rewardkit.notebook.report.pages import AGREES
@@ -69,7 +68,7 @@ hangs = rk.Reward("hangs", components=[first, gated])
 def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "odd.py").write_text(ODD)
-    rows = [{"prompt": f"p{n // 4}", "completion": text} for n, text in enumerate("00002222")]
+    rows = [{"prompt": f"p{n // 2}", "completion": text} for n, text in enumerate("0022")]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
     made = report(["odd.py:broken", "odd.py:hangs"], "log.jsonl", "out", timeout=0.1, budget=1.0)
     assert made.failed == [] and not (tmp_path / "waited").exists()
@@ -80,9 +79,8 @@ def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(tmp
 
 def test_a_notebook_that_fails_leaves_its_page_with_the_error_and_exit_1(hostile, tmp_path, monkeypatch):
     monkeypatch.setattr("rewardkit.notebook.display.Show.findings", lambda *_: 1 / 0)
-    rewards = ["--reward", f"{hostile}/mine.py", "--rollouts", str(hostile / "log.jsonl")]
     with only("03_analyze"):
-        result = CliRunner().invoke(main, ["report", *rewards, "-o", str(tmp_path / "out")])
+        result = run(f"report --reward {hostile}/mine.py --rollouts {hostile}/log.jsonl -o {tmp_path}/out")
     assert result.exit_code == 1 and "page failed: Analyze" in result.output
     page, index, summary = (
         (tmp_path / "out" / name).read_text() for name in ("mine/03_analyze.html", "index.html", "summary.md")
@@ -153,10 +151,11 @@ def labelled(folder, label, of):
     table = rollouts.select(rollouts.groups % of == 1).table
     table = table.assign(said=table["is_right"].map({0: "no", 1: "yes"}))
     table.to_json(folder / "log.jsonl", orient="records", lines=True)
-    arguments = ["report", "--reward", "gallery:arithmetic", "--rollouts", str(folder / "log.jsonl")]
-    arguments += ["--label", label, "--by", "task", "-o", str(folder / "out"), "--json"]
     with only("03_analyze"):
-        result = CliRunner().invoke(main, arguments)
+        result = run(
+            f"report --reward gallery:arithmetic --rollouts {folder}/log.jsonl --label {label} --by task "
+            f"-o {folder}/out --json"
+        )
     assert result.exit_code == 0, result.output
     paths = [folder / "out/index.html", folder / "out/arithmetic-v1/03_analyze.html"]
     return [html.unescape(path.read_text()) for path in paths]
