@@ -144,6 +144,12 @@ def test_check_tells_which_changes_of_the_reward_no_case_notices(folder):
     assert "Mutation score 1.00: your 88 cases catch all " in told.stdout
     got = json.loads(run("check small.py cases.jsonl --mutants --json").stdout)["mutants"]
     assert got["survived"] and got["rollouts"] == 0
+    case = {"completion": "<answer>4</answer>", "ground_truth": "4", "scores": {"correct": 1}}
+    (folder / "one.jsonl").write_text(json.dumps(case))
+    asked = f"check {GALLERY} one.jsonl --mutants --rollouts {GALLERY}"
+    assert "then add what is right: --write-cases FILE" in run(asked).stdout
+    assert "cases added to new.jsonl" in run(f"{asked} --write-cases new.jsonl").stdout
+    assert run(f"check {GALLERY} new.jsonl").exit_code == 0
 
 
 @pytest.fixture(scope="module")
@@ -219,6 +225,7 @@ BAD = [  # what can be wrong with a reward, rollouts or cases is tested with the
     ("check small.py nowhere.jsonl", "there is no case file"),
     ("check small.py unknown.jsonl", "did you mean 'size'?"),
     (f"check {GALLERY} {GALLERY} --rollouts {GALLERY}", "--rollouts is for --mutants"),
+    (f"check {GALLERY} {GALLERY} --write-cases {GALLERY}", "--write-cases is for --mutants"),
     ("diagnose nowhere", "there is no file 'nowhere'"),
     ("diagnose rollouts.jsonl", "holds no scores of a trainer"),
     (f"{REPORT} {GALLERY} --reward nowhere.py", "there is no reward file"),
