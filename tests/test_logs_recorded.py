@@ -1,6 +1,5 @@
 """Scores that stand in a log: as a reward of their own, against a reward that is given, and in reports."""
 
-import json
 import re
 from pathlib import Path
 from runpy import run_path
@@ -156,19 +155,13 @@ def test_a_reward_that_gives_what_the_log_has_is_silent(reward, rows):
 def test_a_reward_that_gives_something_else_is_the_first_finding_with_rows_and_numbers(joined, tmp_path):
     faulty = mine(lambda prediction, ground_truth: prediction == ground_truth and ground_truth == "4")
     scores = rk.score(faulty, joined)
-    diagnosis = rk.diagnose(scores)
-    total, component = diagnosis.findings[:2]
+    total, component = rk.diagnose(scores).findings[:2]
     assert (total.code, total.component, total.severity) == ("log_mismatch", None, "high")
     assert (component.code, component.component) == ("log_mismatch", "acc")
-    assert total.evidence["rows"] == 20 and total.evidence["compared"] == 80
-    assert total.evidence["largest"] == 1.0 and total.evidence["column"] == "logged/score"
     wrong = set(scores.table.loc[scores.table["logged/score"] != scores.table["reward"], "rollout_id"])
     assert len(total.rollout_ids) == 5 and set(total.rollout_ids) <= wrong
     told = ("'logged/score'", "20 of 80 rows differ (25 %) by up to 1 ", "mean 0.25 here, 0.5 in the log")
-    for words in told:
-        assert words in total.sentence
-    assert "log_mismatch" in repr(diagnosis).splitlines()[2]
-    assert json.dumps(total.record())
+    assert [words for words in told if words not in total.sentence] == []
     assert codes(rk.diagnose(rk.load_scores(scores.save(tmp_path / "run"))))[0] == "log_mismatch"
 
 
@@ -183,15 +176,12 @@ def test_it_comes_first_where_few_rows_differ_and_others_are_more_severe(joined)
     assert codes(diagnosis)[0] == "log_mismatch"
 
 
-def test_a_difference_beyond_float32_is_one():
+def test_a_difference_beyond_float32_and_a_reward_that_the_log_alone_has_are_told():
     rows = [{**row, "score": row["score"] + 2e-5} for row in dump()]
     rollouts = rk.load_rollouts(rows, join=made.training_rows())
     (finding,) = rk.diagnose(rk.score(mine(), rollouts))["log_mismatch"]
     assert finding.component is None and finding.evidence["rows"] == 80
     assert finding.evidence["largest"] == pytest.approx(2e-5)
-
-
-def test_rows_without_a_reward_where_the_log_has_one_are_said():
     rollouts = rk.load_rollouts(dump(), join=made.training_rows(("2+2?",)))
     finding = rk.diagnose(rk.score(mine(), rollouts))["log_mismatch"][0]
     assert (finding.evidence["rows"], finding.evidence["missing"]) == (0, 40)
