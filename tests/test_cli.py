@@ -112,12 +112,6 @@ def test_columns_and_groups_can_be_named(folder):
     assert (got["group_key"], got["group_sizes"]) == (["seed"], {"2": 2})
 
 
-def test_what_the_users_code_prints_does_not_spoil_the_json(folder):
-    code = "print('hello')\ndef f(completion):\n    print(completion)\n    return 1.0\n"
-    (folder / "chatty.py").write_text(code)
-    assert record("score chatty.py:f rollouts.jsonl")["scored"] == 4
-
-
 def test_check_exits_0_when_every_case_passes_and_1_when_one_is_missed(folder):
     passed = run("check small.py cases.jsonl")
     assert (passed.exit_code, passed.stdout) == (0, "2 of 2 cases passed for 'small'\n")

@@ -121,31 +121,14 @@ def joined():
     return rk.load_rollouts(dump(), join=made.training_rows())
 
 
-def near(prediction, ground_truth):
-    return 0.1 if prediction == ground_truth else 0.7
-
-
-def as_float32():
-    return [{**row, "score": made.float32(0.1 if row["score"] else 0.7), "acc": None} for row in dump()]
-
-
 def half_judged():
     return [{**row, "score": None, "acc": None} if at % 2 else row for at, row in enumerate(dump())]
 
 
-NO_LOG = [{"prompt": row["input"], "completion": row["output"]} for row in dump()]
-
-
 @pytest.mark.parametrize(
     ("reward", "rows"),
-    [
-        (mine(), dump()),
-        (mine(near), as_float32()),
-        (mine(), half_judged()),
-        (mine(transform=rk.weigh.standardise()), dump()),
-        (mine(), NO_LOG),
-    ],
-    ids=["the same", "float32", "rows that only the reward judges", "the raw reward is compared", "no log"],
+    [(mine(), half_judged()), (mine(transform=rk.weigh.standardise()), dump())],
+    ids=["rows that only the reward judges", "the raw reward is compared"],
 )
 def test_a_reward_that_gives_what_the_log_has_is_silent(reward, rows):
     scores = rk.score(reward, rk.load_rollouts(rows, join=made.training_rows()))
@@ -265,33 +248,3 @@ def test_the_pages_of_a_report_read_the_log_as_the_report_does(folder, here):
     assert analyze.count("80 of 80 rows matched") == 1
     for page in (build, analyze):
         assert re.search(r"log_weights = \{.*acc.*: 1.0", re.sub("<[^>]*>", "", page))
-
-
-# Keys of a function's dicts that came after the sample
-
-
-LATE = """
-def f(solution_str, ground_truth, **kwargs):
-    found = {"score": float(ground_truth in solution_str), "said": solution_str}
-    if solution_str == "late":
-        found["length"] = 4.0
-    return found
-"""
-
-
-def test_keys_that_the_sample_did_not_have_are_a_finding_and_not_lost_silently(tmp_path):
-    (tmp_path / "mine.py").write_text(LATE)
-    rows = [{"prompt": str(at // 4), "completion": str(at % 4), "ground_truth": "1"} for at in range(60)]
-    clean = rk.load_rollouts(rows)
-    rows[33]["completion"] = "late"  # none of the sixteen rows that the function is tried on
-    rollouts = rk.load_rollouts(rows)
-    reward = rk.load_reward(f"{tmp_path / 'mine.py'}:f", rollouts=rollouts)
-    assert reward.names == ("score",)
-    scores = rk.score(reward, rollouts)
-    (finding,) = rk.diagnose(scores)["unread_keys"]
-    assert finding.evidence["keys"] == {"length": 1} and finding.severity == "warn"
-    assert finding.rollout_ids == (rollouts[33]["rollout_id"],)
-    assert "'length' in 1 of 60 rows" in finding.sentence
-    again = rk.load_scores(scores.save(tmp_path / "run"))
-    assert rk.diagnose(again)["unread_keys"][0].record() == finding.record()
-    assert not rk.diagnose(rk.score(reward, clean))["unread_keys"]

@@ -145,34 +145,20 @@ def test_the_verdict_is_no_go_where_nothing_can_be_said(tmp_path, rows, said):
     assert ("every group has one completion" in made.summary.read_text()) == (rows == 1)
 
 
-def labelled(folder, label, of):
-    """First page and page of analysis of a report that the command line makes with a label and slices."""
-    rollouts = arithmetic_with_label()
-    table = rollouts.select(rollouts.groups % of == 1).table
-    table = table.assign(said=table["is_right"].map({0: "no", 1: "yes"}))
-    table.to_json(folder / "log.jsonl", orient="records", lines=True)
-    with only("03_analyze"):
-        result = run(
-            f"report --reward gallery:arithmetic --rollouts {folder}/log.jsonl --label {label} --by task "
-            f"-o {folder}/out --json"
-        )
-    assert result.exit_code == 0, result.output
-    paths = [folder / "out/index.html", folder / "out/arithmetic-v1/03_analyze.html"]
-    return [html.unescape(path.read_text()) for path in paths]
-
-
 def test_a_label_reaches_the_summary_the_forecast_and_the_suggestions(tmp_path):
-    index, page = labelled(tmp_path, "is_right", 2)
+    rollouts = arithmetic_with_label()
+    table = rollouts.select(rollouts.groups % 2 == 1).table
+    table.to_json(tmp_path / "log.jsonl", orient="records", lines=True)
+    line = f"report --reward gallery:arithmetic --rollouts {tmp_path}/log.jsonl --label is_right --by task"
+    with only("03_analyze"):
+        result = run(f"{line} -o {tmp_path}/out --json")
+    assert result.exit_code == 0, result.output
+    pages = (tmp_path / "out" / name for name in ("index.html", "arithmetic-v1/03_analyze.html"))
+    index, page = (html.unescape(path.read_text()) for path in pages)
     assert "is_right, trusted to say which completions are good" in index
     assert "label_disagrees" in index and "Where task=two-steps, " in index
     assert "ranked by the label" in page and "unranked" not in page
     assert "label 'is_right'" in page and "sibling pairs ordered as the label has it" in page
-
-
-def test_a_label_of_words_is_told_to_be_of_no_use_and_the_page_is_made(tmp_path):
-    index, page = labelled(tmp_path, "said", 20)
-    assert "holds no numbers" in index
-    assert "unranked: without a trusted label" in page and "This page stopped" not in page
 
 
 @pytest.mark.browser
