@@ -180,8 +180,9 @@ reward = rk.Reward("r", {"found": number}, [*parts, rk.Component("judged", judge
 """
 
 
-def test_what_raises_is_shown_with_its_line_of_the_cell_be_it_field_component_helper_or_async(run):
-    said = repr(run("%%reward mine.py --timeout 5", FAILING))
+@pytest.mark.parametrize("timeout", ["0", "5"])
+def test_what_raises_is_shown_with_its_line_of_the_cell_be_it_field_helper_or_async(run, timeout):
+    said = repr(run(f"%%reward mine.py --timeout {timeout}", FAILING))
     assert "seen" not in run.printed + said
     assert "line 5 of the cell:\n        return int(completion[-1])" in said
     assert "line 8 of the cell:\n        return 1.0 if completion[20] else 0.0" in said
