@@ -16,7 +16,7 @@ from rewardkit.analysis.suggest import suggest
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.errors import Cancelled, InputError
-from rewardkit.findings import NAMED, Example, Finding, most
+from rewardkit.findings import NAMED, Example, Finding, most, percent
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.workbench.bench import Bench, Opened
@@ -79,12 +79,15 @@ class _Tried(Panel):
             self.moved.tell("The settings have moved since: this is of those before. Run it again for these.")
 
     def _apply(self, change: Change, part: str, what: str) -> None:
+        before = self.bench.figures.tied_share
         try:
             self.bench.apply(change, part)
         except InputError as error:
             self.done.warn(f"Not applied: {error}")
         else:
-            self.done.tell(f"Applied: {what}. Undo in Compose takes it back.")
+            moved = f"{percent(before)} -> {percent(self.bench.figures.tied_share)}"
+            told = f"Applied: {what}. Groups without a signal: {moved}. Undo in Compose takes it back."
+            self.done.tell(told)
 
 
 @dataclass(frozen=True, eq=False)
