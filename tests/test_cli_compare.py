@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from click.testing import CliRunner
+from commands import record, refused, run
 
 import rewardkit as rk
 from rewardkit.analysis.compare import compare
@@ -43,15 +43,6 @@ CASES = [
 ]
 
 
-def run(*arguments):
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
-def record(result):
-    """The one JSON object on stdout."""
-    return json.loads(result.stdout, parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
-
-
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory):
     """A folder with scores of the gallery's rewards, of small ones, and the files that they are of."""
@@ -68,20 +59,15 @@ def scored(tmp_path_factory):
     (folder / "broken.jsonl").write_text("{\n")
     part = rk.load_rollouts(GALLERY).table[::4]
     part.to_json(folder / "arithmetic.jsonl", orient="records", lines=True)
-    for name, reward, source in (
-        ("good", GALLERY, "arithmetic.jsonl"),
-        ("flawed", f"{GALLERY}.flawed", "arithmetic.jsonl"),
-        ("fine", "small.py:fine", "arithmetic.jsonl"),
-        ("warned", "small.py:warned", "arithmetic.jsonl"),
-        ("dead", "small.py:dead", "arithmetic.jsonl"),
-        ("small", "small.py", "rollouts.jsonl"),
-        ("heavier", "small.py:heavier", "rollouts.jsonl"),
-        ("other", "small.py:other", "rollouts.jsonl"),
-        ("part", "small.py", "part.jsonl"),
-        ("elsewhere", "small.py", "elsewhere.jsonl"),
-    ):
-        reward = str(folder / reward) if ".py" in reward else reward
-        rk.score(rk.load_reward(reward), folder / source).save(folder / name)
+    gallery = {"good": GALLERY, "flawed": f"{GALLERY}.flawed"}
+    own = {name: f"{folder}/small.py:{name}" for name in ("fine", "warned", "dead", "heavier", "other")}
+    small = f"{folder}/small.py"
+    made = {"arithmetic": gallery | {name: own[name] for name in ("fine", "warned", "dead")}}
+    made |= {"rollouts": {"small": small, "heavier": own["heavier"], "other": own["other"]}}
+    made |= {"part": {"part": small}, "elsewhere": {"elsewhere": small}}
+    for source, rewards in made.items():
+        for name, reward in rewards.items():
+            rk.score(rk.load_reward(reward), folder / f"{source}.jsonl").save(folder / name)
     return folder
 
 
@@ -91,9 +77,7 @@ def inside(scored, monkeypatch):
 
 
 def test_the_json_has_the_fields_of_the_design():
-    result = run("compare", "flawed", "good", "--json")
-    got = record(result)
-    assert result.exit_code == 0
+    got = record("compare flawed good")
     assert {"changed", "advantage_sign_changes", "rank_agreement", "verdict"} <= got.keys()
     found = compare(rk.load_scores("flawed"), rk.load_scores("good"))
     assert got["changed"] == found.changed == 400
@@ -101,7 +85,7 @@ def test_the_json_has_the_fields_of_the_design():
     assert (got["a"]["reward"], got["b"]["reward"]) == ("arithmetic-flawed", "arithmetic-v1")
     assert got["verdict"] == found.verdict
     told = as_typed(str(found), main.commands["compare"])
-    assert run("compare", "flawed/scores.parquet", "good").stdout == f"{told}\n"
+    assert run("compare flawed/scores.parquet good").stdout == f"{told}\n"
 
 
 @pytest.mark.parametrize(
@@ -116,79 +100,64 @@ def test_the_json_has_the_fields_of_the_design():
     ],
 )
 def test_only_what_is_new_in_b_fails(arguments, status, why):
-    assert run("compare", *arguments.split()).exit_code == status, why
+    assert run(f"compare {arguments}").exit_code == status, why
 
 
-REWARDS = ("--reward-a", "small.py", "--reward-b", "small.py:other")
+CASED = "compare small other --cases cases.jsonl"
 
 
 def test_a_case_that_was_lost_is_high_where_the_rewards_are_named():
-    cases = ("--cases", "cases.jsonl", "--timeout", "0", *REWARDS)
-    result = run("compare", "small", "other", *cases, "--fail-on", "high", "--json")
-    assert result.exit_code == 1
-    got = record(result)["cases"]  # what the user's code prints is not on stdout
+    line = f"{CASED} --timeout 0 --reward-a small.py --reward-b small.py:other"
+    got = record(f"{line} --fail-on high", 1)["cases"]  # what the user's code prints is not on stdout
     assert (got["lost"], got["gained"]) == (["three"], ["one"])
     assert (got["a"], got["b"]) == ({"passed": 2, "failed": 1}, {"passed": 2, "failed": 1})
-    assert run("compare", "small", "other", *cases).exit_code == 0
-    back = ("--cases", "cases.jsonl", "--reward-b", "small.py", "--reward-a", "small.py:other")
-    assert run("compare", "other", "small", *back, "--fail-on", "high").exit_code == 1  # "one" is lost
+    assert run(line).exit_code == 0
 
 
 def test_cases_without_the_rewards_are_said_to_be_not_compared():
-    result = run("compare", "small", "other", "--cases", "cases.jsonl", "--json")
-    assert result.exit_code == 0
-    got = record(result)["cases"]
+    got = record(CASED)["cases"]
     assert (got["lost"], got["compared"]) == (None, 0)
     assert got["reason"] == "the reward of A and B was read from a run record and cannot be run"
-    assert "Cases were not compared" in run("compare", "small", "other", "--cases", "cases.jsonl").stdout
+    assert "Cases were not compared" in run(CASED).stdout
 
 
 def test_fail_on_does_not_pass_where_cases_were_given_and_could_not_be_compared():
-    result = run("compare", "small", "other", "--cases", "cases.jsonl", "--fail-on", "high", *REWARDS[:2])
-    assert result.exit_code == 2
-    assert result.stdout.startswith(
-        "changed: 'other' (B) against 'small' (A)"
-    )  # what was found is said all the same
-    assert result.stderr.endswith(
-        "the cases were not compared: the reward of B was read from a run record and cannot be run; "
-        "name both with --reward-a and --reward-b\n"
-    )
+    result = run(f"{CASED} --fail-on high --reward-a small.py")
+    assert result.exit_code == 2 and "'other' (B)" in result.stdout  # what was found is said all the same
+    assert "the reward of B was read from a run record and cannot be run; name both" in result.stderr
 
 
 def test_rows_that_one_side_alone_has_are_counted():
-    got = record(run("compare", "small", "part", "--json"))["matching"]
+    got = record("compare small part")["matching"]
     assert (got["matched"], got["only_a"], got["only_a_ids"], got["only_b"]) == (6, 2, [6, 7], 0)
 
 
 def test_training_and_seed_are_those_of_the_options():
     first, again, other = (
-        run("compare", "flawed", "good", "--json", "--seed", seed, "--training", "scale_rewards=none")
-        for seed in "001"
+        record(f"compare flawed good --seed {seed} --training scale_rewards=none") for seed in "001"
     )
-    assert record(first)["training"]["scale_rewards"] == "none"
-    assert first.stdout == again.stdout != other.stdout
+    assert first["training"]["scale_rewards"] == "none" and first == again != other
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("line", "said"),
     [
-        (("nowhere", "good"), "there is no file 'nowhere'"),
-        (("good", "."), "there is no file 'scores.parquet'"),
-        (("rollouts.jsonl", "good"), "'rollouts.jsonl' is not a scored table"),
-        (("small", "elsewhere"), "have no rollout_id in common (A: 0, 1, 2 ..., B: 'x' ...)"),
-        (("small", "other", "--cases", "nowhere.jsonl"), "there is no case file 'nowhere.jsonl'"),
-        (("small", "other", "--cases", "broken.jsonl"), "broken.jsonl:1: broken JSON"),
-        (("small", "other", "--reward-a", "small.py"), "--reward-a and --reward-b are for cases"),
-        (("small", "other", "--cases", "cases.jsonl", "--reward-a", "nowhere.py"), "there is no reward file"),
-        (("small", "other", "--cases", "cases.jsonl", "--reward-a", "small.py:heavier"),
-         "'small.py:heavier' is not the reward that 'small' was scored with (fingerprint"),
-        (("small", "other", "--training", "scale_reward=none"), "did you mean 'scale_rewards'?"),
-        (("small", "other", "--fail-on", "info"), "'info' is not one of"),
-        (("small",), "Missing argument 'B'"),
+        ("compare nowhere good", "there is no file 'nowhere'"),
+        ("compare good .", "there is no file 'scores.parquet'"),
+        ("compare rollouts.jsonl good", "'rollouts.jsonl' is not a scored table"),
+        ("compare small elsewhere", "have no rollout_id in common (A: 0, 1, 2 ..., B: 'x' ...)"),
+        ("compare small other --cases nowhere.jsonl", "there is no case file 'nowhere.jsonl'"),
+        ("compare small other --cases broken.jsonl", "broken.jsonl:1: broken JSON"),
+        ("compare small other --reward-a small.py", "--reward-a and --reward-b are for cases"),
+        (f"{CASED} --reward-a nowhere.py", "there is no reward file"),
+        (
+            f"{CASED} --reward-a small.py:heavier",
+            "'small.py:heavier' is not the reward that 'small' was scored with (fingerprint",
+        ),
+        ("compare small other --training scale_reward=none", "did you mean 'scale_rewards'?"),
+        ("compare small other --fail-on info", "'info' is not one of"),
+        ("compare small", "Missing argument 'B'"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)  # fmt: skip
-def test_input_that_cannot_be_used_is_one_line_on_stderr_and_exit_2(arguments, said):
-    result = run("compare", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr and result.stderr.count("\n") == 1
+)
+def test_input_that_cannot_be_used_is_one_line_on_stderr_and_exit_2(line, said):
+    refused(line, said)

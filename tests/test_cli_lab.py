@@ -6,17 +6,17 @@ import sys
 
 import nbformat
 import pytest
-from click.testing import CliRunner
+from commands import refused, run
 from executed import executed
 
-from rewardkit.cli import lab, main
+from rewardkit.cli import lab
 from rewardkit.cli.presets import from_folder
 from rewardkit.rollouts.package_data import bundled
 from rewardkit.starting.code import with_values
 
 NAMES = ["01_build", "02_check", "03_analyze"]
 REWARD = "def strict(completion, ground_truth):\n    return float(completion == ground_truth)\n"
-MINE = ("--reward", "mine.py:strict", "--rollouts", "log.jsonl")
+MINE = "lab --reward mine.py:strict --rollouts log.jsonl"
 
 
 @pytest.fixture
@@ -34,10 +34,6 @@ def opened(tmp_path, monkeypatch):
     calls = []
     monkeypatch.setattr(subprocess, "call", lambda command, cwd, env: calls.append((command, cwd)) or 0)
     return calls
-
-
-def run(*arguments):
-    return CliRunner().invoke(main, ["lab", *map(str, arguments)])
 
 
 def parameters(path):
@@ -59,7 +55,7 @@ def there(folder):
 
 
 def test_without_options_the_copies_are_the_bundled_notebooks_and_the_first_is_opened(opened, tmp_path):
-    assert run("--no-browser", "--port", "9999").exit_code == 0
+    assert run("lab --no-browser --port 9999").exit_code == 0
     ((command, folder),) = opened
     assert command[:4] == [sys.executable, "-m", "jupyter", "lab"]
     assert command[4:] == ["01_build.ipynb", "--no-browser", "--port", "9999"]
@@ -69,9 +65,11 @@ def test_without_options_the_copies_are_the_bundled_notebooks_and_the_first_is_o
 
 
 def test_the_parameters_have_the_values_and_keep_types_and_comments(opened, tmp_path):
-    options = ("--cases", "cases.jsonl", "--label", "good", "--seed", "7", "--by", "good", "--timeout", "2.5")
-    options += ("--column", "completion=completion", "--group", "prompt", "--redact", "--set", "task=a 'b'")
-    result = run(*MINE, *options, "--training", "scale_rewards=none")
+    options = (
+        "--cases cases.jsonl --label good --seed 7 --by good --timeout 2.5 --training scale_rewards=none"
+    )
+    options += " --column completion=completion --group prompt --redact --set \"task=a 'b'\""
+    result = run(f"{MINE} {options}")
     assert result.exit_code == 0, result.stderr
     folder = tmp_path / "rewardkit-notebooks"
     for name in NAMES:
@@ -89,18 +87,16 @@ def test_the_parameters_have_the_values_and_keep_types_and_comments(opened, tmp_
     assert "budget: float = 60 " in parameters(folder / "02_check.ipynb")[1]  # not asked for: as it was
 
 
-def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_with_the_work_in_them(
-    opened, tmp_path
-):
+def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_they_are(opened, tmp_path):
     folder = tmp_path / "rewardkit-notebooks"
     folder.mkdir()
     (folder / "01_build.ipynb").write_text("mine")
-    run()
+    run("lab")
     assert (folder / "01_build.ipynb").read_text() == "mine"  # and what is missing is added
     assert sorted(there(folder)) == [f"{name}.ipynb" for name in NAMES]
     (folder / "02_check-2.ipynb").write_text("no notebook")
     before = there(folder)
-    assert run(*MINE).exit_code == 0
+    assert run(MINE).exit_code == 0
     after = there(folder)
     assert before.items() <= after.items()
     assert sorted(after.keys() - before.keys()) == [f"{name}-3.ipynb" for name in NAMES]
@@ -109,57 +105,59 @@ def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_with_
     notebook.cells[4].source = "1 + 1"
     nbformat.write(notebook, folder / "01_build-3.ipynb")
     after = there(folder)
-    assert run(*MINE).exit_code == 0 and there(folder) == after
+    assert run(MINE).exit_code == 0 and there(folder) == after
     assert [command[4] for command, _ in opened[1:]] == ["01_build-3.ipynb"] * 2
 
 
-def test_without_a_reward_only_the_notebook_that_builds_one_is_copied(opened, tmp_path):
-    assert run("--rollouts", "log.jsonl").exit_code == 0
-    assert sorted(there(tmp_path / "rewardkit-notebooks")) == ["01_build.ipynb"]
-    values, _ = parameters(tmp_path / "rewardkit-notebooks/01_build.ipynb")
-    assert values["reward"] == "" and values["rollouts"] == "../log.jsonl"
-
-
-def test_the_scores_of_a_log_have_no_notebook_of_checks(opened, tmp_path):
-    options = ("--reward", "logged", "--rollouts", "log.jsonl", "--log-weight", "good=2")
-    assert run(*options).exit_code == 0
-    assert sorted(there(tmp_path / "rewardkit-notebooks")) == ["01_build.ipynb", "03_analyze.ipynb"]
-    values, _ = parameters(tmp_path / "rewardkit-notebooks/03_analyze.ipynb")
-    assert values["reward"] == "logged" and values["log_weights"] == {"good": 2.0}
+@pytest.mark.parametrize(
+    ("options", "names", "values"),
+    [
+        ("", ["01_build"], {"reward": ""}),
+        (
+            "--reward logged --log-weight good=2",
+            ["01_build", "03_analyze"],
+            {"reward": "logged", "log_weights": {"good": 2.0}},
+        ),
+    ],
+)
+def test_without_a_reward_to_run_there_are_only_the_notebooks_that_need_none(
+    opened, tmp_path, options, names, values
+):
+    assert run(f"lab --rollouts log.jsonl {options}").exit_code == 0
+    folder = tmp_path / "rewardkit-notebooks"
+    assert sorted(there(folder)) == [f"{name}.ipynb" for name in names]
+    found, _ = parameters(folder / f"{names[-1]}.ipynb")
+    assert found.items() >= {**values, "rollouts": "../log.jsonl"}.items()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("line", "said"),
     [
-        (("--reward", "mine.py:strict"), "--reward is for notebooks on rollouts of yours; give --rollouts"),
-        (("--seed", "3"), "--seed is for notebooks on rollouts"),
-        (("--rollouts", "nope.jsonl"), "nope.jsonl"),
-        (("--rollouts", "log.jsonl", "--reward", "nope.py"), "there is no reward file 'nope.py'"),
-        (("--rollouts", "log.jsonl", "--reward", "mine.py:strikt"), "did you mean 'strict'"),
-        (("--rollouts", "log.jsonl", "--reward", "gallery:mixed"), "asks for 'data_source'"),
-        ((*MINE, "--cases", "nope.jsonl"), "there is no case file 'nope.jsonl'"),
-        ((*MINE, "--label", "god"), "--label names 'god'; the rollouts have"),
-        ((*MINE, "--by", "god"), "--by names 'god'"),
-        ((*MINE, "--baseline", "nope.json"), "nope.json"),
-        ((*MINE, "--log-weight", "good=1"), "give --reward logged, too"),
-        (("--rollouts", "log.jsonl", "--cases", "cases.jsonl"), "give one with --reward, too"),
-        ((*MINE, "--column", "completion=nope"), "nope"),
+        ("lab --reward mine.py", "--reward is for notebooks on rollouts of yours; give --rollouts"),
+        ("lab --seed 3", "--seed is for notebooks on rollouts"),
+        ("lab --rollouts nope.jsonl", "nope.jsonl"),
+        ("lab --rollouts log.jsonl --reward nope.py", "there is no reward file 'nope.py'"),
+        ("lab --rollouts log.jsonl --reward mine.py:strikt", "did you mean 'strict'"),
+        ("lab --rollouts log.jsonl --reward gallery:mixed", "asks for 'data_source'"),
+        (f"{MINE} --cases nope.jsonl", "there is no case file 'nope.jsonl'"),
+        (f"{MINE} --label god", "--label names 'god'; the rollouts have"),
+        (f"{MINE} --by god", "--by names 'god'"),
+        (f"{MINE} --baseline nope.json", "nope.json"),
+        (f"{MINE} --log-weight good=1", "give --reward logged, too"),
+        ("lab --rollouts log.jsonl --cases cases.jsonl", "give one with --reward, too"),
+        (f"{MINE} --column completion=nope", "nope"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence_before_anything_is_copied_or_started(
-    opened, tmp_path, arguments, said
+    opened, tmp_path, line, said
 ):
-    result = run(*arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr and result.stderr.splitlines()[-1].startswith("rewardkit: ")
+    refused(line, said)
     assert opened == [] and not (tmp_path / "rewardkit-notebooks").exists()
 
 
 def test_without_jupyterlab_the_extra_is_named(opened, tmp_path, monkeypatch):
     monkeypatch.setattr(lab, "find_spec", lambda name: None)
-    result = run()
-    assert result.exit_code == 2 and result.stderr.count("\n") == 1
-    assert "pip install 'reward-workbench[notebook]'" in result.stderr
+    refused("lab", "pip install 'reward-workbench[notebook]'")
     assert opened == [] and not (tmp_path / "rewardkit-notebooks").exists()
 
 
@@ -178,7 +176,8 @@ def test_without_jupyterlab_the_extra_is_named(opened, tmp_path, monkeypatch):
         ("label", "log.jsonl", "log.jsonl"),
     ],
 )
-def test_a_path_is_that_of_the_folder_in_which_the_notebook_runs(opened, tmp_path, name, value, there):
+def test_a_path_is_that_of_the_folder_in_which_the_notebook_runs(tmp_path, name, value, there, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert from_folder(name, value, tmp_path / "a/b") == there
 
 
@@ -193,7 +192,7 @@ def test_a_value_is_put_in_place_behind_any_letters_and_what_is_not_finite_can_b
 
 
 def test_a_notebook_with_values_runs_in_its_folder_and_takes_them(opened, tmp_path, monkeypatch):
-    assert run(*MINE).exit_code == 0
+    assert run(MINE).exit_code == 0
     monkeypatch.chdir(tmp_path / "rewardkit-notebooks")
     notebook = nbformat.read("01_build.ipynb", as_version=4)
     told = "(len(logged), chosen.name, float(scores.rewards.sum()))"

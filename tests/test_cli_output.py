@@ -13,6 +13,7 @@ import unicodedata
 import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
+from commands import run
 
 from rewardkit.cli import main
 from rewardkit.cli.group import JOBS
@@ -53,10 +54,6 @@ named = rk.Reward(NAME, components=parts)
 """
 
 
-def run(*arguments, **environment):
-    return CliRunner(env=environment).invoke(main, [str(argument) for argument in arguments])
-
-
 def raw(text):
     """The characters of a text that control a terminal or hide what stands there."""
     return {one for one in text if unicodedata.category(one)[0] == "C" and one not in "\n\t"}
@@ -85,7 +82,7 @@ def folder(tmp_path_factory):
     (folder / "prints.py").write_text(f"print({NAME!r})\n" + REWARD.replace("NAME", "'n'"))
     with contextlib.chdir(folder):
         for name, reward in (("a", "own.py"), ("b", "own.py:named")):
-            made = run("score", reward, "log.jsonl", "-o", name)
+            made = run(f"score {reward} log.jsonl -o {name}")
             assert made.exit_code == 0, made.output
         yield folder
 
@@ -125,8 +122,8 @@ def test_no_hostile_text_reaches_a_terminal_raw_and_none_is_read_as_markup(
     folder, monkeypatch, command, status, coloured
 ):
     monkeypatch.chdir(folder)
-    words = shlex.split(command.format(new=f"n{coloured:d}"))
-    done = run(*(word.replace("HOSTILE", NAME) for word in words), FORCE_COLOR="1" if coloured else "")
+    line = command.format(new=f"n{coloured:d}").replace("HOSTILE", shlex.quote(NAME))
+    done = run(line, FORCE_COLOR="1" if coloured else "")
     assert done.exit_code == status, done.output
     shown = re.sub(r"\x1b\[[0-9;]*m", "", done.output) if coloured else done.output
     assert raw(shown) == set()
@@ -140,8 +137,7 @@ def test_no_hostile_text_reaches_a_terminal_raw_and_none_is_read_as_markup(
     ids=str,
 )
 def test_colour_is_for_terminals_and_those_who_ask(environment, coloured):
-    environment = {"NO_COLOR": "", "FORCE_COLOR": "", **environment}
-    done = run("check", "gallery:gsm8k", "gallery:gsm8k", **environment)
+    done = run("check gallery:gsm8k gallery:gsm8k", **{"NO_COLOR": "", "FORCE_COLOR": "", **environment})
     assert ("\x1b[1;32m" in done.stdout) == coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).startswith(tuple("0123456789"))
 
@@ -191,16 +187,16 @@ def test_the_example_of_each_help_runs_as_it_is(tmp_path_factory, monkeypatch, d
     monkeypatch.chdir(done.setdefault("folder", tmp_path_factory.mktemp("examples")))
     monkeypatch.setattr(subprocess, "call", lambda *_, **__: 0)  # as JupyterLab is started
     monkeypatch.setattr(report, "NOTEBOOKS", report.NOTEBOOKS[:0])
-    _, _, example = run(name, "--help").stdout.partition("Example:\n")
+    _, _, example = run(f"{name} --help").stdout.partition("Example:\n")
     lines = example.rstrip().splitlines()
     assert lines and all(line.startswith("    rewardkit ") for line in lines)
     for line in lines:
         if line not in done:
-            done[line] = run(*shlex.split(line)[1:])
+            done[line] = run(line.strip().removeprefix("rewardkit "))
         expected = DOCUMENTED.get(name, 0)
         assert done[line].exit_code == expected, done[line].output
     if expected:
-        assert f"Exit {expected} where" in run(name, "--help").stdout
+        assert f"Exit {expected} where" in run(f"{name} --help").stdout
 
 
 COMPLETED = [
@@ -226,7 +222,7 @@ def test_a_shell_completes_commands_names_of_the_gallery_and_of_files(
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_for_a_shell_is_printed(shell):
-    script = run("completion", shell).stdout
+    script = run(f"completion {shell}").stdout
     assert "_REWARDKIT_COMPLETE" in script and f"{shell}_complete" in script
     if shell == "bash":
         asked = {"COMP_WORDS": "rewardkit check gallery:gs", "COMP_CWORD": "2"}
@@ -236,41 +232,22 @@ def test_the_script_for_a_shell_is_printed(shell):
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
 
 
-TYPED = [
-    (
-        "score",
-        "name it with columns={'completion': ...} (known",
-        "name it with --column completion=... (known",
-    ),
-    (
-        "score",
-        "with load_rollouts(..., columns={...}) or join=...",
-        "with --column NAME=SOURCE or --join TRAIN",
-    ),
-    (
-        "diagnose",
-        "group= asks for 'x'; name weights={...}",
-        "--group asks for 'x'; name --log-weight NAME=NUMBER",
-    ),
-    ("diagnose", "label='x y' is no column", "--label 'x y' is no column"),
-    ("diagnose", "All: diagnosis.text(verbose=True).", "All: --verbose."),
-    (
-        "forecast",
-        "ask rk.suggest(rk.diagnose(scores, label=...)) why",
-        "ask rewardkit diagnose SCORES --label COLUMN why",
-    ),
-    ("whatif", "All: diagnosis.text(verbose=True).", "All: --json."),
-    ("sample", "name it with columns={'prompt': ...} (known", "name it with --prompt COLUMN (known"),
-    ("whatif", "give run=True to score it", "give --reward REWARD to score it"),
-    (
-        "probe",
-        "leakage=..., expects_partial=True, budget=90",
-        "--leakage SHARE, --expects-partial, --budget 90",
-    ),
-    ("probe", 'rk.Component(..., columns={"a": "b"}, timeout=...)', ""),
-    ("probe", "       | label=... is what the completion says", ""),
-    ("check", "label=... is no option of this command", ""),
-]
+TYPED = """
+score    | columns={'completion': ...} (known         | --column completion=... (known
+score    | load_rollouts(..., columns={...}) or join=... | --column NAME=SOURCE or --join TRAIN
+sample   | name it with columns={'prompt': ...} (known | name it with --prompt COLUMN (known
+diagnose | group= asks for 'x'; name weights={...}    | --group asks for 'x'; name --log-weight NAME=NUMBER
+diagnose | label='x y' is no column                   | --label 'x y' is no column
+diagnose | All: diagnosis.text(verbose=True).         | All: --verbose.
+whatif   | All: diagnosis.text(verbose=True).         | All: --json.
+whatif   | give run=True to score it                  | give --reward REWARD to score it
+forecast | rk.suggest(rk.diagnose(scores, label=...)) why | rewardkit diagnose SCORES --label COLUMN why
+probe    | leakage=..., expects_partial=True, budget=90 | --leakage SHARE, --expects-partial, --budget 90
+probe    | rk.Component(..., columns={"a": "b"}, timeout=...) |
+check    | label=... is no option of this command     |
+"""
+TYPED = [[cell.strip() for cell in line.split("|")] for line in TYPED.strip().splitlines()]
+TYPED += [["probe", "       | label=... is what the completion says", ""]]
 
 
 @pytest.mark.parametrize(("command", "said", "typed"), TYPED)

@@ -4,10 +4,9 @@ import json
 from typing import get_args
 
 import pytest
-from click.testing import CliRunner
+from commands import record, refused, run
 
 import rewardkit as rk
-from rewardkit.cli import main
 from rewardkit.cli.probe import MUST
 from rewardkit.probes.strategies.attempts import Expects
 from rewardkit.probes.strategies.families import FAMILIES, PROBES
@@ -37,7 +36,6 @@ def endless(completion, ground_truth):
     return ground_truth == completion
 '''
 MENDED = 'anywhere = rk.Reward("anywhere", prediction, [correct])\n'
-FAST = ("--only", "shotgun")
 
 
 @pytest.fixture
@@ -57,46 +55,29 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*arguments):
-    return CliRunner().invoke(main, ["probe", *map(str, arguments)])
-
-
-def record(*arguments):
-    """The one JSON object on stdout."""
-    stdout = run(*arguments, "--json").stdout
-    return json.loads(stdout, parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
+PROBE = "probe mine.py:{} log.jsonl --only shotgun"
+FAULTY, STRICT = PROBE.format("anywhere"), PROBE.format("strict")
 
 
 @pytest.mark.parametrize(
-    ("reward", "options", "status"),
-    [("strict", ["--fail-on", "warn"], 0), ("anywhere", [], 0), ("anywhere", ["--fail-on", "high"], 1)],
+    ("line", "status"),
+    [(f"{STRICT} --fail-on warn", 0), (FAULTY, 0), (f"{FAULTY} --fail-on high", 1)],
 )
-def test_the_exit_status_is_1_only_where_a_finding_was_to_fail(folder, reward, options, status):
-    assert run(f"mine.py:{reward}", "log.jsonl", *FAST, *options).exit_code == status
+def test_the_exit_status_is_1_only_where_a_finding_was_to_fail(folder, line, status):
+    assert run(line).exit_code == status
 
 
 def test_one_whole_run_is_a_page_a_record_and_cases_that_hold_for_a_strict_reward(folder):
-    writing = ["mine.py:anywhere", "log.jsonl", "--write-cases", "new.jsonl"]
-    got = record(*writing)
+    got = record("probe mine.py:anywhere log.jsonl --write-cases new.jsonl")
     assert got["findings"] and got["inconclusive"] == [] and got["stale"] == []
     assert got["calls"] > 100 and got["subjects"] == 4 and {"reward", "untried", "probes"} <= set(got)
-    asked = {
-        "code",
-        "severity",
-        "component",
-        "sentence",
-        "evidence",
-        "n",
-        "threshold",
-        "rollout_ids",
-        "cases",
-    }
+    asked = set("code severity component sentence evidence n threshold rollout_ids cases".split())
     assert all(asked <= set(item) for item in got["findings"])
     assert got["cases_written"] == len(rk.load_cases("new.jsonl")) > 0
     assert rk.check(rk.load_reward("mine.py:anywhere"), "new.jsonl").passed == 0
     assert rk.check(rk.load_reward("mine.py:strict"), "new.jsonl").failed == 0
     before = (folder / "new.jsonl").read_text()
-    short, whole = (run(*writing, *FAST, *more).stdout for more in ([], ["--verbose"]))
+    short, whole = (run(f"{FAULTY} --write-cases new.jsonl {more}").stdout for more in ("", "--verbose"))
     assert (folder / "new.jsonl").read_text().startswith(before)
     for text in (short, whole):
         (head,) = [line for line in text.splitlines() if line.startswith("anywhere is not ready: ")]
@@ -107,57 +88,48 @@ def test_one_whole_run_is_a_page_a_record_and_cases_that_hold_for_a_strict_rewar
 
 @pytest.mark.parametrize("reward", ["anywhere", "here"])  # in a worker process, and in this one
 def test_what_the_users_code_prints_while_it_is_probed_is_shown_nowhere(folder, capfd, reward):
-    result = run(f"mine.py:{reward}", "log.jsonl", "--json", "--only", "empty")
+    result = run(f"probe mine.py:{reward} log.jsonl --json --only empty")
     assert json.loads(result.stdout)["reward"] == reward and result.stderr == "read\n"
     assert "judging" not in "".join(capfd.readouterr())
 
 
-def test_cases_that_a_probe_wrote_are_no_places_to_probe_from_and_are_written_once(folder):
-    both = ["mine.py:anywhere", "log.jsonl", "--cases", "cases.jsonl", "--write-cases", "cases.jsonl"]
-    first, again = (record(*both) for _ in range(2))
+def test_cases_are_probed_too_or_alone_and_those_that_a_probe_wrote_are_no_places_and_written_once(folder):
+    assert record("probe mine.py:strict --cases cases.jsonl --only shotgun")["subjects"] == 1
+    both = f"{FAULTY} --cases cases.jsonl --write-cases cases.jsonl"
+    first, again = (record(both) for _ in range(2))
     assert first["cases_written"] > 0 == again["cases_written"] and again["subjects"] == 5
     (folder / "cases.jsonl").write_text((folder / "cases.jsonl").read_text().partition("\n")[2])
-    assert "a probe wrote all of these cases" in run("mine.py:strict", "--cases", "cases.jsonl").stderr
+    assert "a probe wrote all of these cases" in run("probe mine.py:strict --cases cases.jsonl").stderr
 
 
 def test_a_run_that_could_probe_no_prompt_does_not_pass(folder):
-    arguments = ["mine.py:strict", "log.jsonl", "--budget", "1e-9"]
-    failing = run(*arguments, "--fail-on", "high")
-    assert (failing.exit_code, run(*arguments).exit_code) == (1, 0)
+    failing = run(f"{STRICT} --budget 1e-9 --fail-on high")
+    assert (failing.exit_code, run(f"{STRICT} --budget 1e-9").exit_code) == (1, 0)
     assert "no prompt could be probed, so nothing says that the reward holds" in failing.stderr
 
 
 def test_what_is_accepted_fails_no_more_keeps_its_reason_and_is_told_when_it_is_gone(folder):
-    arguments = ["mine.py:anywhere", "log.jsonl", "--baseline", "known.json", "--fail-on", "warn"]
-    first = run(*arguments, "--accept", "the old prompts need it")
+    line = f"{FAULTY} --baseline known.json --fail-on warn"
+    first = run(f"{line} --accept 'the old prompts need it'")
     assert first.exit_code == 0 and "accepted in known.json" in first.stdout
-    alarms = [item for item in record(*arguments)["findings"] if item["severity"] != "info"]
+    alarms = [item for item in record(line)["findings"] if item["severity"] != "info"]
     assert alarms and {item["accepted"] for item in alarms} == {"the old prompts need it"}
     assert len(json.loads((folder / "known.json").read_text())["accepted"]) == len(alarms)
     (folder / "mine.py").write_text(REWARDS.replace("anywhere(", "old(") + MENDED)
-    assert record(*arguments)["stale"]
+    assert record(line.replace("--only shotgun", ""))["stale"]  # which a part of the probes cannot tell
 
 
-def test_a_finding_without_a_case_to_write_is_told_beside_the_cases(folder):
-    told = run(
-        "mine.py:endless", "log.jsonl", "--only", "hang", "--timeout", "0.5", "--write-cases", "new.jsonl"
-    )
+def test_a_hang_ends_as_a_finding_which_has_no_case_to_write(folder):
+    told = run("probe mine.py:endless log.jsonl --only hang --timeout 0.5 --write-cases new.jsonl")
     assert "0 cases added to new.jsonl; none for 1 finding (hang), as nothing says which rew" in told.stdout
-
-
-def test_cases_are_probed_too_or_alone_and_a_hang_ends_as_a_finding(folder):
-    assert record("mine.py:strict", "--cases", "cases.jsonl", *FAST)["subjects"] == 1
-    assert record("mine.py:strict", "log.jsonl", "--cases", "cases.jsonl", *FAST)["subjects"] == 5
-    got = record("mine.py:endless", "log.jsonl", "--only", "hang", "--timeout", "0.5")
-    assert [item["code"] for item in got["findings"]] == ["hang"]
 
 
 def test_the_list_names_every_family_and_probe_and_what_it_must_do():
     assert set(MUST) == set(get_args(Expects))
-    result = run("--list")
+    result = run("probe --list")
     assert result.exit_code == 0
     assert all(name in result.stdout for name in (*FAMILIES, *(item.name for item in PROBES)))
-    listed = record("--list")["families"]
+    listed = record("probe --list")["families"]
     assert [item["family"] for item in listed] == list(FAMILIES)
     assert sum(len(item["probes"]) for item in listed) == len(PROBES)
 
@@ -183,6 +155,5 @@ GOOD = "mine.py:strict log.jsonl"
     ],
 )
 def test_input_that_cannot_be_used_is_one_line_and_exit_2(folder, arguments, sentence):
-    result = run(*arguments.split())
-    (line,) = [line for line in result.stderr.strip().splitlines() if line != "read"]
-    assert result.exit_code == 2 and line.startswith("rewardkit: ") and sentence in line
+    (folder / "mine.py").write_text(REWARDS.replace('print("read")', ""))
+    refused(f"probe {arguments}", sentence)

@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from click.testing import CliRunner
+from commands import record, refused, run
 
 import rewardkit as rk
-from rewardkit.cli import main
 from rewardkit.probes.suspects.suspect import suspect
 
 SMALL = """
@@ -52,44 +51,27 @@ def inside(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
 
-def run(*arguments):
-    return CliRunner().invoke(main, ["suspect", *map(str, arguments)])
-
-
-def record(*arguments):
-    """The one JSON object on stdout."""
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout, parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
-
-
 def test_the_text_is_the_suspicion_in_words_and_none_found_is_no_failure():
     scores = rk.load_scores("scored")
-    assert run("scored", "--pattern", PATTERN).stdout == f"{suspect(scores, pattern=PATTERN)}\n".replace(
-        "patched=...", "--patched REWARD"
-    )
-    assert run("scored/scores.parquet", "--like", "3").stdout == f"{suspect(scores, like=3)}\n".replace(
-        "patched=...", "--patched REWARD"
-    )
-    none = run("scored", "--pattern", "no such text")
+    for asked, found in (("like=3", {"like": 3}), (f"pattern='{PATTERN}'", {"pattern": PATTERN})):
+        said = f"{suspect(scores, **found)}\n".replace("patched=...", "--patched REWARD")
+        assert run(f"suspect scored/scores.parquet --{asked}").stdout == said
+    none = run("suspect scored --pattern 'no such text'")
     assert none.exit_code == 0 and "none of 160 completions match the pattern 'no such text'" in none.stdout
 
 
 def test_the_json_is_its_record():
-    got = record("scored", "--like", "3")
+    got = record("suspect scored --like 3")
     assert (got["found"], got["rows"], got["prompts"], got["first_step"]) == (14, 160, 14, 0)
     assert {item["rollout_id"] for item in got["clearest"]} <= set(range(3, 160, 12))
-    assert (got["slices"][0]["column"], got["slices"][0]["lift"]) == (
-        "task",
-        None,
-    )  # there are none elsewhere
+    first = got["slices"][0]
+    assert (first["column"], first["lift"]) == ("task", None)  # there are none elsewhere
     assert got["patched"] is None and got["right"] is None
 
 
 def test_options_are_those_of_the_function_and_what_a_patched_reward_prints_is_not_the_result():
-    patched = ("--patched", "own.py:strict", "--label", "good")
-    others = ("--by", "good", "--training", "scale_rewards=none")
-    got = record("scored", "--pattern", PATTERN, *patched, *others)
+    options = "--patched own.py:strict --label good --by good --training scale_rewards=none"
+    got = record(f"suspect scored --pattern '{PATTERN}' {options}")
     patch = got["patched"]
     assert (patch["reward"], patch["suspects"], patch["earned"], patch["earn"]) == ("strict", 14, 14, 0)
     assert (patch["right"], patch["right_by"], patch["lost"]) == (80, "that are right by 'good'", [])
@@ -98,7 +80,7 @@ def test_options_are_those_of_the_function_and_what_a_patched_reward_prints_is_n
 
 
 def test_the_log_of_a_trainer_is_read_with_its_own_scores():
-    got = record("log.jsonl", "--pattern", PATTERN)
+    got = record(f"suspect log.jsonl --pattern '{PATTERN}'")
     assert (got["found"], got["rows"], got["paid"][0]["component"]) == (14, 160, "score")
 
 
@@ -115,6 +97,4 @@ def test_the_log_of_a_trainer_is_read_with_its_own_scores():
     ],
 )
 def test_input_that_cannot_be_used_is_one_line_on_stderr_and_exit_2(arguments, said):
-    result = run(*arguments.split())
-    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
-    assert said in result.stderr
+    refused(f"suspect {arguments}", said)

@@ -1,6 +1,5 @@
 """export(): the file, what it says, what is refused; and the functions in memory."""
 
-import copy
 import json
 import pickle
 import subprocess
@@ -125,19 +124,6 @@ def test_verl_finds_columns_in_extra_info_and_gated_components_count_nothing():
     assert [one["score"] for one in found] == [0.5, 2.0]
 
 
-def test_arguments_are_not_touched():
-    arguments = {
-        "prompts": [[{"role": "user", "content": "2+2"}]],
-        "completions": [[{"role": "assistant", "content": "<answer>4</answer>"}]],
-        "answer": ["4"],
-    }
-    before = copy.deepcopy(arguments)
-    trl.functions(arithmetic())[0](**arguments)
-    info = {"level": 1, "nested": {"a": [1]}}
-    verl.functions(arithmetic())("s", "<answer>4</answer>", "4", info)
-    assert arguments == before and info == {"level": 1, "nested": {"a": [1]}}
-
-
 def test_functions_in_memory_of_a_users_file_can_be_had_in_another_process(tmp_path):
     (tmp_path / "theirs.py").write_text(
         "SHARE = 0.25\n\ndef half():\n    return 2 * SHARE\n\n"
@@ -204,9 +190,9 @@ REFUSED = {
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_cannot_be_exported_is_one_sentence_and_no_file(kind, tmp_path):
     options, said = REFUSED[kind]
-    options = {**options, "path": tmp_path / options.get("path", "mine.py")}
+    options = {"reward": arithmetic(), "path": "mine.py", **options}
     with pytest.raises(rk.RewardError, match=said):
-        export(options.pop("reward", arithmetic()), **options)
+        export(options.pop("reward"), **{**options, "path": tmp_path / options["path"]})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -300,17 +286,6 @@ def test_separate_functions_give_scores_and_the_weights_go_to_the_trainer(tmp_pa
         expected = scores.score(name)
         gated = (scores.table[f"status/{name}"] == "gated").to_numpy()
         np.testing.assert_array_equal(np.array(given, dtype=float), np.where(gated, 0.0, expected))
-
-
-def test_a_component_may_be_called_as_the_reward_in_the_file(tmp_path):
-    reward = rk.Reward(
-        "rk", components=[rk.Component("reward", half), rk.Component("trl", rk.measure.regex("b"))]
-    )
-    made = export(reward, to="trl", path=tmp_path / "mine.py", separate=True)
-    module = loaded(made.path)
-    given = {"prompts": ["p"], "completions": ["abc"]}
-    assert (module.reward(**given), module.trl(**given)) == ([0.5], [1.0])
-    assert export(reward, to="trl", path=tmp_path / "whole.py").functions == ("rk_",)
 
 
 def half(completion):

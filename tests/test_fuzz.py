@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import fuzz
 import pytest
 
@@ -18,9 +16,8 @@ def test_every_primitive_is_fuzzed():
     assert {name for name in names if name not in called} == NO_CALLS
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_hostile_texts_end_in_a_value_and_in_time(seed):
-    found = fuzz.run(1_000_000 + seed, 200)
+def test_hostile_texts_end_in_a_value_and_in_time():
+    found = fuzz.run(1_000_000, 200)
     assert not [f"{name}: {fault}" for name, item in found.items() for fault in item.faults]
     assert all(item.calls for item in found.values())
 
@@ -37,11 +34,3 @@ def test_the_fuzzer_notices(call, check, said):
     longest = fuzz.Longest()
     fuzz.one(longest, call, check, "text", 0.01, "here")
     assert longest.calls == 1 and said in longest.faults[0]
-
-
-@pytest.mark.parametrize("texts", ["0", "-5"])
-def test_no_text_is_no_success(monkeypatch, capsys, texts):
-    monkeypatch.setattr(sys, "argv", ["fuzz.py", "--texts", texts])
-    with pytest.raises(SystemExit) as ended:
-        fuzz.main()
-    assert ended.value.code == 2 and "must be 1 or more" in capsys.readouterr().err

@@ -12,7 +12,6 @@ from runpy import run_path
 import hostile
 import numpy as np
 import pytest
-import turns
 
 import rewardkit as rk
 from rewardkit.scoring.evaluate import evaluate
@@ -158,12 +157,7 @@ def test_hostile_completions_end_in_no_error_and_earn_less_than_a_right_answer(n
     for scores in found.scores.values():
         judged = scores[~np.isnan(scores)]
         assert ((judged >= 0) & (judged <= 1)).all()
-    if name not in (
-        "keywords",
-        "mixed",
-        "routed",
-        "judged_aspects",
-    ):  # the last has no answer for any of them
+    if name not in ("keywords", "mixed", "routed", "judged_aspects"):  # the last has an answer for none
         right = found.scores[reward_of(name).primary] == 1
         least = min(paid_by_the_task(name)[0]) if name != "strict_format" else 0.9
         assert np.nanmax(rewards[~right]) < least
@@ -178,15 +172,11 @@ LONG = [
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_long_completion_takes_no_pattern_to_its_time_limit(name):
-    rows = len(LONG)
-    known = {
-        "completion": LONG,
-        "ground_truth": ["7"] * rows,
-        "step": [0] * rows,
-        "prompt": ["3 + 4?"] * rows,
-    }
-    known["messages"] = [[said("assistant", text)] for text in LONG]
-    evaluated(name, {key: known[key] for key in {*reward_of(name).needs, "completion"} if key in known}, rows)
+    alike = {"ground_truth": "7", "step": 0, "prompt": "3 + 4?"}
+    known = {"completion": LONG, "messages": [[said("assistant", text)] for text in LONG]}
+    known |= {key: [value] * len(LONG) for key, value in alike.items()}
+    needs = {*reward_of(name).needs, "completion"} & known.keys()
+    evaluated(name, {key: known[key] for key in needs}, len(LONG))
 
 
 @pytest.mark.parametrize("name", sorted({*ALL} - {"keywords", "strict_format"}))
@@ -205,22 +195,21 @@ def test_where_form_is_a_factor_what_is_wholly_wrong_earns_nothing():
     assert set(wrong) == {0.0}
 
 
+LETTERS = "runs other code, max(2, len(letters)) for max(1, len(letters)) in in_chinese()"
 SAME = {
-    # behind the gate on the form there is one closed pair, whichever would be taken
-    ("tagged", "field reasoning: which='first' for 'last'"),
-    ("tagged", "field reasoning: unclosed=True for False"),
-    ("tagged", "field reasoning: prefilled=True for False"),
+    "chinese": {LETTERS},  # of one letter
+    "routed": {LETTERS},
+    "keywords": {"has on_missing='skip'"},  # nothing of it can be missing
+    "strict_format": {"has a gate with at_least=0.525, not 0.75"},  # it is on quarters
+    "tagged": {"takes the first match, not the last", "has unclosed=True", "has prefilled=True"},  # one pair
+    "mixed.choice": {  # the field takes one capital letter, at the end
+        *(f"has {option}=True" for option in ("exact", "case", "white_space", "punctuation")),
+        "is met by a text that contains the truth",
+        "runs other code, rk.extract.pattern('The answer is \\\\(([A-D])\\\\)\\\\.\\\\s*$', which='fi... for "
+        "rk.extract.pattern('The answer is \\\\(([A-D])\\\\)\\\\.\\\\s*$')",
+    },
 }
-"""Turns that change no reward of any completion."""
-
-
-def survivors(reward, cases):
-    """The wrong turns that no case notices."""
-    return [
-        what
-        for what, changed in turns.wrong_turns(reward).items()
-        if not rk.check(changed, cases, ignore=reward.names).misses
-    ]
+"""Mutants that change no reward of any completion that is written."""
 
 
 @pytest.mark.parametrize("name", sorted({*NAMES, "arithmetic", *PARTS} - {"pairwise"}))
@@ -231,8 +220,9 @@ def test_a_reward_that_is_changed_a_little_fails_a_case(name):
         for case in cases_of(name.partition(".")[0])
         if source in (None, case.columns.get("data_source"))
     ]
-    assert len(turns.wrong_turns(reward)) > 10
-    assert set(survivors(reward, cases)) == {what for whose, what in SAME if whose == name}
+    found = rk.mutants(reward, cases, timeout=None)
+    assert len(found.noticed) > 10 and not found.missed
+    assert {item.mutant.says for item in found.survived} == SAME.get(name, set())
 
 
 def test_a_tournament_pays_right_siblings_by_their_wins_which_single_cases_cannot_show():
@@ -247,11 +237,6 @@ def test_a_tournament_pays_right_siblings_by_their_wins_which_single_cases_canno
 def test_recorded_answers_are_those_that_stand_beside_them_in_words(source):
     recorded = run_path(str(CASES / "answers" / "record.py"))["recorded"](source.stem)
     assert source.with_suffix(".jsonl").read_text(encoding="utf-8") == recorded
-
-
-def test_the_wrong_turns_are_noticed_by_cases_and_not_by_the_test_itself():
-    reward, cases = reward_of("concise"), cases_of("concise")
-    assert set(survivors(reward, cases[:1])) > set(survivors(reward, cases[:9])) > set()
 
 
 @pytest.mark.parametrize(

@@ -78,50 +78,56 @@ def test_a_batch_that_trl_logged_at_each_step_it_trained_on_it_counts_once(tmp_p
     assert "completions_00002.parquet, completions_00004.parquet" in rollouts.warnings[0]
 
 
-def test_a_verl_dump_has_its_prompt_answer_and_score_under_our_names(tmp_path):
-    write(tmp_path, {f"{step}.jsonl": made.verl_rows(step) for step in (1, 2, 10)})
-    rollouts = rk.load_rollouts(tmp_path)
-    assert rollouts.kind == "verl rollout dump"
-    assert values(rollouts, "step") == [1] * 4 + [2] * 4 + [10] * 4
-    assert values(rollouts, "prompt")[0] == made.rendered("2+2?")
-    assert values(rollouts, "completion")[:2] == ["<answer>4</answer>", "<answer>10</answer>"]
-    assert rollouts.mapping["completion"] == "output"
-    assert values(rollouts, "ground_truth") == [None] * 12
-    assert rollouts.logged.weights == {"score": 1.0, "acc": 0.0}
-    assert rollouts.logged.total == "logged/score"
-    assert values(rollouts, "logged/pred") == ["4", "10"] * 6
-    assert rollouts.group_sizes == {2: 6}
+def siirl(rank):
+    row = {"rank": rank, "global_step": 5, "data_source": "toy", "input": "2+2?", "output": "4"}
+    return {**row, "score": 1.0, "format": 0.5}
 
 
-def test_a_siirl_validation_dump_is_an_array_a_rank(tmp_path):
-    row = {
-        "global_step": 5,
-        "data_source": "toy",
-        "input": "2+2?",
-        "output": "4",
-        "score": 1.0,
-        "format": 0.5,
-    }
-    for rank in (0, 1):
-        write(tmp_path, {f"step_5_rank_{rank}.json": json.dumps([{"rank": rank, **row}], indent=4)})
-    rollouts = rk.load_rollouts(tmp_path)
-    assert rollouts.kind == "siiRL validation dump"
-    assert (values(rollouts, "step"), values(rollouts, "data_source")) == ([5, 5], ["toy", "toy"])
-    assert rollouts.logged.weights == {"score": 1.0, "format": 0.0}
+RESULT = {
+    "example_id": 7, "prompt": [{"role": "user", "content": "2+2?"}], "generation_ms": 12.5, "task": "math",
+    "completion": [{"role": "assistant", "content": "4"}], "answer": "4", "reward": 0.9, "correct": 1.0,
+    "is_completed": True, "metrics": {"correct": 1.0, "num_turns": 1.0, "total_ms": 9.0},
+}  # fmt: skip
+LOGS = {
+    "verl rollout dump": (
+        made.verl_rows()[:2],
+        {"step": [1, 1], "prompt": [made.rendered("2+2?")] * 2, "ground_truth": [None] * 2,
+         "completion": ["<answer>4</answer>", "<answer>10</answer>"], "logged/pred": ["4", "10"]},
+        {"score": 1.0, "acc": 0.0},
+    ),
+    "siiRL validation dump": (
+        [siirl(0), siirl(1)],
+        {"step": [5, 5], "data_source": ["toy", "toy"]},
+        {"score": 1.0, "format": 0.0},
+    ),
+    "verifiers traces": (
+        [made.episode("a", "4"), made.episode("b", "5")],
+        {"rollout_id": ["a", "b"], "completion": ["4", "5"], "ground_truth": ["4"] * 2,
+         "policy": ["m-1"] * 2},
+        {"correct": 1.0, "brief": 0.2, "num_turns": 0.0},
+    ),
+    "verifiers results": (
+        [RESULT, RESULT],
+        {"prompt_id": [7, 7], "data_source": ["math"] * 2, "generation_ms": [12.5] * 2},
+        {"reward": 1.0, "correct": 0.0, "num_turns": 0.0, "total_ms": 0.0},
+    ),
+}  # fmt: skip
 
 
-def test_verifiers_traces_give_a_rollout_a_trace_with_rewards_by_their_weights(tmp_path):
-    path = made.write_jsonl(tmp_path / "traces.jsonl", [made.episode("a", "4"), made.episode("b", "5")])
-    rollouts = rk.load_rollouts(path)
-    assert rollouts.kind == "verifiers traces"
-    assert values(rollouts, "rollout_id") == ["a", "b"]
-    assert values(rollouts, "completion") == ["4", "5"]
+@pytest.mark.parametrize("kind", LOGS)
+def test_a_log_has_its_columns_under_our_names_and_its_scores_by_their_weights(kind):
+    rows, columns, weights = LOGS[kind]
+    rollouts = rk.load_rollouts(rows)
+    assert (rollouts.kind, rollouts.logged.weights) == (kind, weights)
+    assert {name: values(rollouts, name) for name in columns} == columns
+    assert rollouts.group_sizes == {2: 1}
+
+
+def test_a_trace_of_verifiers_has_its_turns_and_its_weighted_sum():
+    rollouts = rk.load_rollouts(LOGS["verifiers traces"][0])
     assert [item["role"] for item in values(rollouts, "prompt")[0]] == ["system", "user"]
     assert len(values(rollouts, "messages")[0]) == 5
-    assert (values(rollouts, "ground_truth"), values(rollouts, "policy")) == (["4", "4"], ["m-1", "m-1"])
-    assert rollouts.logged.weights == {"correct": 1.0, "brief": 0.2, "num_turns": 0.0}
     assert values(rollouts, rollouts.logged.total) == pytest.approx([1.1, 0.1])
-    assert rollouts.group_sizes == {2: 1}
 
 
 def test_a_reward_of_verifiers_that_did_not_run_is_missing_and_the_sum_is_of_the_others():
@@ -154,20 +160,6 @@ def test_of_a_trace_the_branch_of_the_last_turn_is_read():
     (row,) = rk.load_rollouts([made.episode("a", "4", nodes=nodes)])
     assert row["completion"] == "5"
     assert [item["content"] for item in row["messages"]] == ["Be brief.", "2+2?", "5"]
-
-
-def test_results_of_verifiers_evaluations_have_a_reward_and_metrics():
-    chat = [{"role": "user", "content": "2+2?"}]
-    row = {"example_id": 7, "prompt": chat, "completion": [{"role": "assistant", "content": "4"}],
-           "answer": "4", "reward": 0.9, "task": "math", "is_completed": True, "generation_ms": 12.5,
-           "metrics": {"correct": 1.0, "num_turns": 1.0, "total_ms": 9.0}, "correct": 1.0}  # fmt: skip
-    rollouts = rk.load_rollouts([row, row, {**row, "completion": None, "error": {"error": "ModelError"}}])
-    assert rollouts.kind == "verifiers results"
-    assert (values(rollouts, "prompt_id"), values(rollouts, "data_source")) == ([7, 7], ["math", "math"])
-    assert rollouts.logged.weights == {"reward": 1.0, "correct": 0.0, "num_turns": 0.0, "total_ms": 0.0}
-    assert rollouts.logged.total == "logged/reward"
-    assert "generation_ms" in rollouts.table and len(values(rollouts, "messages")[0]) == 2
-    assert [(item.line, item.reason) for item in rollouts.rejected] == [(3, "has no completion")]
 
 
 # Inspect
@@ -281,6 +273,7 @@ def verl(**columns):
         ([{"completion": "a", "reward": 0.5}], {"reward": 1.0}, "logged/reward", "any table with a reward"),
         ([{"completion": "a", "reward": "good"}], {}, None, "a reward that is no number is no score"),
         ([{"completion": "a", "score": 0.5, "level": 3}], {}, None, "other numbers stay what they were"),
+        ([{**RESULT, "completion": None}, RESULT], LOGS["verifiers results"][2], "logged/reward", "results"),
     ],
     ids=lambda value: value if isinstance(value, str) and " " in value else "",
 )  # fmt: skip

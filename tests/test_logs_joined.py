@@ -44,11 +44,6 @@ def test_the_truth_comes_from_a_plain_set_of_questions_and_from_a_saved_data_set
         assert values(rk.load_rollouts(log, join=data), "ground_truth") == ["4", "4", "10", "10"]
 
 
-def test_the_truth_inside_reward_model_comes_before_an_answer_beside_it():
-    data = [{"prompt": "a", "answer": "so 4", "reward_model": {"ground_truth": "4"}}]
-    assert values(rk.load_rollouts(LOG, join=data), "ground_truth") == ["4"]
-
-
 def test_rows_that_match_nothing_are_counted_and_stay_without_a_truth(train, caplog):
     rollouts = rk.load_rollouts(made.verl_rows(questions=("2+2?", "9+9?")), join=train)
     assert values(rollouts, "ground_truth") == ["4", "4", None, None]

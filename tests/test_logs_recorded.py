@@ -1,6 +1,5 @@
 """Scores that stand in a log: as a reward of their own, against a reward that is given, and in reports."""
 
-import json
 import re
 from pathlib import Path
 from runpy import run_path
@@ -9,10 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import record, refused, run
 
 import rewardkit as rk
-from rewardkit.cli import main
 from rewardkit.notebook.report.report import report
 from rewardkit.rewards.recorded import is_recorded
 
@@ -123,31 +121,14 @@ def joined():
     return rk.load_rollouts(dump(), join=made.training_rows())
 
 
-def near(prediction, ground_truth):
-    return 0.1 if prediction == ground_truth else 0.7
-
-
-def as_float32():
-    return [{**row, "score": made.float32(0.1 if row["score"] else 0.7), "acc": None} for row in dump()]
-
-
 def half_judged():
     return [{**row, "score": None, "acc": None} if at % 2 else row for at, row in enumerate(dump())]
 
 
-NO_LOG = [{"prompt": row["input"], "completion": row["output"]} for row in dump()]
-
-
 @pytest.mark.parametrize(
     ("reward", "rows"),
-    [
-        (mine(), dump()),
-        (mine(near), as_float32()),
-        (mine(), half_judged()),
-        (mine(transform=rk.weigh.standardise()), dump()),
-        (mine(), NO_LOG),
-    ],
-    ids=["the same", "float32", "rows that only the reward judges", "the raw reward is compared", "no log"],
+    [(mine(), half_judged()), (mine(transform=rk.weigh.standardise()), dump())],
+    ids=["rows that only the reward judges", "the raw reward is compared"],
 )
 def test_a_reward_that_gives_what_the_log_has_is_silent(reward, rows):
     scores = rk.score(reward, rk.load_rollouts(rows, join=made.training_rows()))
@@ -157,19 +138,13 @@ def test_a_reward_that_gives_what_the_log_has_is_silent(reward, rows):
 def test_a_reward_that_gives_something_else_is_the_first_finding_with_rows_and_numbers(joined, tmp_path):
     faulty = mine(lambda prediction, ground_truth: prediction == ground_truth and ground_truth == "4")
     scores = rk.score(faulty, joined)
-    diagnosis = rk.diagnose(scores)
-    total, component = diagnosis.findings[:2]
+    total, component = rk.diagnose(scores).findings[:2]
     assert (total.code, total.component, total.severity) == ("log_mismatch", None, "high")
     assert (component.code, component.component) == ("log_mismatch", "acc")
-    assert total.evidence["rows"] == 20 and total.evidence["compared"] == 80
-    assert total.evidence["largest"] == 1.0 and total.evidence["column"] == "logged/score"
     wrong = set(scores.table.loc[scores.table["logged/score"] != scores.table["reward"], "rollout_id"])
     assert len(total.rollout_ids) == 5 and set(total.rollout_ids) <= wrong
     told = ("'logged/score'", "20 of 80 rows differ (25 %) by up to 1 ", "mean 0.25 here, 0.5 in the log")
-    for words in told:
-        assert words in total.sentence
-    assert "log_mismatch" in repr(diagnosis).splitlines()[2]
-    assert json.dumps(total.record())
+    assert [words for words in told if words not in total.sentence] == []
     assert codes(rk.diagnose(rk.load_scores(scores.save(tmp_path / "run"))))[0] == "log_mismatch"
 
 
@@ -184,15 +159,12 @@ def test_it_comes_first_where_few_rows_differ_and_others_are_more_severe(joined)
     assert codes(diagnosis)[0] == "log_mismatch"
 
 
-def test_a_difference_beyond_float32_is_one():
+def test_a_difference_beyond_float32_and_a_reward_that_the_log_alone_has_are_told():
     rows = [{**row, "score": row["score"] + 2e-5} for row in dump()]
     rollouts = rk.load_rollouts(rows, join=made.training_rows())
     (finding,) = rk.diagnose(rk.score(mine(), rollouts))["log_mismatch"]
     assert finding.component is None and finding.evidence["rows"] == 80
     assert finding.evidence["largest"] == pytest.approx(2e-5)
-
-
-def test_rows_without_a_reward_where_the_log_has_one_are_said():
     rollouts = rk.load_rollouts(dump(), join=made.training_rows(("2+2?",)))
     finding = rk.diagnose(rk.score(mine(), rollouts))["log_mismatch"][0]
     assert (finding.evidence["rows"], finding.evidence["missing"]) == (0, 40)
@@ -231,25 +203,19 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(line):
-    return CliRunner().invoke(main, line.split())
-
-
 def test_score_joins_on_a_column_and_sets_one_and_what_is_scored_is_not_read_again(folder):
-    result = run("score mine.py dump --join train.parquet --on prompt --set run=7 --timeout 0 -o run")
-    assert result.exit_code == 0, result.stderr
-    assert "verl rollout dump" in result.stdout and "80 of 80 rows matched" in result.stdout
+    said = run("score mine.py dump --join train.parquet --on prompt --set run=7 --timeout 0 -o run").stdout
+    assert "verl rollout dump" in said and "80 of 80 rows matched" in said
     assert pd.read_parquet(folder / "run/scores.parquet")["run"].tolist() == [7] * 80
     for reading in ("--join train.parquet", "--log-weight score=1", "--set a=b"):
-        result = run(f"diagnose run {reading}")
-        assert result.exit_code == 2 and "is scored already" in result.stderr
+        refused(f"diagnose run {reading}", "is scored already")
 
 
 def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(folder):
     assert "\nlogged: " in run("diagnose trl/completions").stdout
-    told = json.loads(run("diagnose dump --join train.parquet --set data_source=x --json").stdout)
-    assert told["rollouts"]["kind"] == "verl rollout dump"
-    assert told["rollouts"]["group_key"] == ["prompt", "step", "data_source"]
+    told = record("diagnose dump --join train.parquet --set data_source=x")["rollouts"]
+    assert told["kind"] == "verl rollout dump"
+    assert told["group_key"] == ["prompt", "step", "data_source"]
     paid = run("diagnose trl --log-weight right=0 --log-weight brief=0 --log-weight n_chars=1")
     assert "\nlogged: " in paid.stdout and "n_chars" in paid.stdout
 
@@ -267,13 +233,11 @@ def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(fol
     ],
 )
 def test_input_that_cannot_be_used_is_one_line_and_exit_2(folder, line, said):
-    result = run(line)
-    assert result.exit_code == 2
-    assert said in result.stderr and result.stderr.startswith("rewardkit: ")
-    assert result.stdout == "" and not (folder / "reports").exists()
+    refused(line, said)
+    assert not (folder / "reports").exists()
 
 
-def test_the_pages_of_a_report_read_the_log_as_the_report_does(folder):
+def test_the_pages_of_a_report_read_the_log_as_the_report_does(folder, here):
     options = {"join": "train.parquet", "fill": {"run": "a"}, "log_weights": {"acc": 1.0, "score": 0.0}}
     pages = report(["logged"], "dump", "pages", **options)
     (logged,) = pages.summaries
@@ -284,33 +248,3 @@ def test_the_pages_of_a_report_read_the_log_as_the_report_does(folder):
     assert analyze.count("80 of 80 rows matched") == 1
     for page in (build, analyze):
         assert re.search(r"log_weights = \{.*acc.*: 1.0", re.sub("<[^>]*>", "", page))
-
-
-# Keys of a function's dicts that came after the sample
-
-
-LATE = """
-def f(solution_str, ground_truth, **kwargs):
-    found = {"score": float(ground_truth in solution_str), "said": solution_str}
-    if solution_str == "late":
-        found["length"] = 4.0
-    return found
-"""
-
-
-def test_keys_that_the_sample_did_not_have_are_a_finding_and_not_lost_silently(tmp_path):
-    (tmp_path / "mine.py").write_text(LATE)
-    rows = [{"prompt": str(at // 4), "completion": str(at % 4), "ground_truth": "1"} for at in range(60)]
-    clean = rk.load_rollouts(rows)
-    rows[33]["completion"] = "late"  # none of the sixteen rows that the function is tried on
-    rollouts = rk.load_rollouts(rows)
-    reward = rk.load_reward(f"{tmp_path / 'mine.py'}:f", rollouts=rollouts)
-    assert reward.names == ("score",)
-    scores = rk.score(reward, rollouts)
-    (finding,) = rk.diagnose(scores)["unread_keys"]
-    assert finding.evidence["keys"] == {"length": 1} and finding.severity == "warn"
-    assert finding.rollout_ids == (rollouts[33]["rollout_id"],)
-    assert "'length' in 1 of 60 rows" in finding.sentence
-    again = rk.load_scores(scores.save(tmp_path / "run"))
-    assert rk.diagnose(again)["unread_keys"][0].record() == finding.record()
-    assert not rk.diagnose(rk.score(reward, clean))["unread_keys"]

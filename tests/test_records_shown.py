@@ -234,13 +234,6 @@ def test_a_check_shows_by_a_mark_and_in_words_whether_it_passed():
     assert text.count("even") == 12
 
 
-def test_suggestions_show_the_line_and_its_measured_effect(records):
-    for text in (shown(records["suggestion"]), shown(records["suggestions"])):
-        assert records["suggestion"].line in text
-        assert "before (95 % interval)" in text or "Nothing of this changes" in text
-    assert "normalization" in shown(records["suggestions"])
-
-
 def test_a_comparison_and_mutants_show_what_they_print_and_a_diagnosis_its_severities_in_words(records):
     for kind in ("comparison", "mutants"):
         printed = [markup.escaped(line.strip()) for line in repr(records[kind]).splitlines()]
@@ -281,14 +274,6 @@ def test_the_histogram_says_in_words_what_it_shows():
     for values in ([-1.7e308, 1.7e308], [1e16, 1e16 + 2], [1e-300, 0.0], [-np.inf, 1.0, np.inf, 2.0]):
         svg = cards.histogram(np.array(values))  # has a bar for every value however large or near
         assert svg.count("<rect") == cards.BINS and len(re.findall(r'height="120.0" fill', svg)) == 2
-
-
-def test_a_table_scrolls_by_itself_and_counts_the_rows_that_it_leaves_out():
-    shown = markup.table(("a",), [(1,), (2,), (3,)], most=2, limit=4)
-    assert shown.startswith('<div class="rk-scroll" tabindex="0"><table>')
-    assert shown.endswith("<p>and 1 more</p>")
-    assert "more" not in markup.table(("a",), [(1,)], most=1)
-    assert Page(markup.table(("a",), [("abcdef",)], limit=4)).text == "aabcd ... 2 more characters"
 
 
 def test_a_text_that_is_indented_becomes_a_list_in_a_list_and_its_end_is_counted():

@@ -28,10 +28,8 @@ def test_the_readme_does_what_it_shows(monkeypatch):
     assert failed == 0
 
 
-def test_the_readme_gives_the_two_commands_and_its_links_lead_somewhere():
+def test_the_links_of_the_readme_lead_somewhere():
     text = (ROOT / "README.md").read_text()
-    assert "make report" in text
-    assert "make test" in text
     links = re.findall(r"\]\(([^)#]+)\)", text)
     assert len(links) > 4
     assert [link for link in links if not (ROOT / link).exists()] == []

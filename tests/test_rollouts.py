@@ -92,6 +92,7 @@ def test_a_group_is_the_prompt_with_policy_step_and_data_source_where_present(ro
 CHAT = [{"role": "user", "content": "2+2?"}]
 SPLIT = [{"prompt": "p", "policy": policy, "step": step} for policy in "ab" for step in (1, 2)]
 IDS = [("1", "a"), (None, "a"), (None, "a"), (None, None), (None, None)]
+IDS = [{"prompt_id": one, "prompt": text} for one, text in IDS]
 SEEDS = [{"prompt": "p", "seed": seed, "part": part} for seed in (1, 2) for part in "ab"]
 
 
@@ -101,12 +102,7 @@ SEEDS = [{"prompt": "p", "seed": seed, "part": part} for seed in (1, 2) for part
         ([*SPLIT, *SPLIT], None, [0, 1, 2, 3, 0, 1, 2, 3], "a prompt is split by policy and step"),
         ([{"prompt": text} for text in "abab"], None, [0, 1, 0, 1], "never by the order of rows"),
         ([{}, {}, {}], None, [0, 1, 2], "nor without a prompt"),
-        (
-            [{"prompt_id": one, "prompt": text} for one, text in IDS],
-            None,
-            [0, 1, 1, 2, 3],
-            "no id: the prompt",
-        ),
+        (IDS, None, [0, 1, 1, 2, 3], "no id: the prompt"),
         ([{"prompt": one} for one in (CHAT, "x", list(CHAT))], None, [0, 1, 0], "chat prompts"),
         (SEEDS, "seed", [0, 0, 1, 1], "group= names a column"),
         (SEEDS, ["seed", "part"], [0, 1, 2, 3], "or several"),

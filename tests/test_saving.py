@@ -1,6 +1,5 @@
 """save_reward(): a file that gives the same reward again, or a refusal and no file."""
 
-import inspect
 import linecache
 import re
 import subprocess
@@ -37,47 +36,42 @@ def written(folder, source, name="mine.py"):
     return rk.load_reward(str(folder / name))
 
 
+def length(**options):
+    return rk.Component("length", rk.measure.length(full_until=3, zero_from=9), **options)
+
+
+def near(**bound):
+    return rk.Component("c", partial(rk.verify.numbers_equal, **bound), columns={"prediction": "completion"})
+
+
+within = rk.extract.within(
+    rk.extract.tag("answer", unclosed=True), rk.extract.first_of(rk.extract.boxed(), rk.extract.number())
+)
+NESTED = {
+    "prediction": within,
+    "sources": rk.extract.every(rk.extract.citation("See")),
+    "spoken": partial(rk.extract.assistant_text, turns="all", tool_calls=True),
+}
+BOUND = correct(gate=rk.gate("step", at_least=1, at_most=9.5))
+GATES = {"gate": rk.gate("ground_truth", equals='it\'s "4"')}
+QUOTED = correct(weight=-0.25, range=(-1.0, 2.0), why='"""it\'s\\\nöne', primary=True)
+NUMPY = correct(weight=np.float64(0.75), range=(-np.inf, np.inf))
 SAVED = {
     "gallery": lambda: rk.load_reward("gallery:arithmetic"),
     "gallery with functions": lambda: rk.load_reward("gallery:arithmetic.flawed"),
     "route": lambda: rk.load_reward("gallery:mixed"),
-    "route with default": lambda: rk.Route(
-        "data_source", {"x": reward(correct())}, reward(correct(weight=2.0))
-    ),
-    "partial": lambda: reward(
-        rk.Component(
-            "c", partial(rk.verify.numbers_equal, absolute=0.25), columns={"prediction": "completion"}
-        )
-    ),
-    "gates": lambda: reward(
-        correct(gate=rk.gate("step", at_least=1, at_most=9.5)),
-        rk.Component(
-            "length", rk.measure.length(full_until=3, zero_from=9), gate=rk.gate("correct", at_least=1.0)
-        ),
-        gate=rk.gate("ground_truth", equals='it\'s "4"'),
-    ),
+    "route with default": lambda: rk.Route("x", {"x": reward(correct())}, reward(correct(weight=2.0))),
+    "partial": lambda: reward(near(absolute=0.25)),
+    "numbers of numpy": lambda: reward(NUMPY),
+    "gates": lambda: reward(BOUND, length(gate=rk.gate("correct", at_least=1.0)), **GATES),
     "transform": lambda: reward(correct(), transform=rk.weigh.standardise(clip=2.5, within="batch")),
     "aggregation": lambda: reward(correct(), aggregation="weighted_mean", on_missing="skip"),
     "paid for a share on purpose": lambda: reward(correct(expects_partial=True)),
-    "penalty, range and why": lambda: reward(
-        correct(weight=-0.25, range=(-1.0, 2.0), why='"""it\'s\\\nöne', primary=True),
-        rk.Component("free", rk.verify.numbers_equal, range=None, weight=0),
-    ),
-    "chat": lambda: reward(correct(), fields={"prediction": rk.extract.assistant_text}),
-    "extractors in each other": lambda: reward(
-        correct(),
-        fields={
-            "prediction": rk.extract.within(
-                rk.extract.tag("answer", unclosed=True),
-                rk.extract.first_of(rk.extract.boxed(), rk.extract.number()),
-            ),
-            "sources": rk.extract.every(rk.extract.citation("See")),
-            "spoken": partial(rk.extract.assistant_text, turns="all", tool_calls=True),
-        },
-    ),
+    "penalty, range and why": lambda: reward(QUOTED, length(range=None, weight=0)),
+    "extractors in each other": lambda: reward(correct(), fields=NESTED),
     **{
         f"the name {name!r}": lambda name=name: rk.Reward(name, PREDICTION, [correct()])
-        for name in ("it's", 'say """hi"""', "back\\slash", "ends with a \\", 'ends with a "', "two\nlines")
+        for name in ('say """hi"""', "ends with a \\", "ends with a 'quote'", "two\nlines")
     },
     "no fields": lambda: reward(rk.Component("c", rk.measure.keywords("a", "b", mode="any")), fields={}),
 }
@@ -213,26 +207,6 @@ def test_two_files_in_one_do_what_they_did_and_are_pickled_into_another_process(
     assert done.stdout.splitlines() == ["{'c0': 0.25, 'c1': 0.75}"] * len(names), done.stderr
 
 
-def test_two_files_of_one_name_in_one_have_lines_of_their_own(tmp_path):
-    components = []
-    for folder, worth in (("a", 0.25), ("b", 0.75)):
-        (tmp_path / folder).mkdir()
-        path = tmp_path / folder / "same.py"
-        path.write_text(f"reward = 0\ndef f(completion):\n    return {worth}\n")
-        components.append(rk.Component(folder, rk.load_reward(f"{path}:f").components[0].function))
-    path = rk.save_reward(rk.Reward("two", components=components), tmp_path / "saved.py")
-    lines = [inspect.getsource(item.function).split()[-1] for item in rk.load_reward(str(path)).components]
-    assert lines == ["0.25", "0.75"]
-
-
-def test_a_file_in_another_encoding_is_copied(tmp_path):
-    text = "# -*- coding: latin-1 -*-\ndef f(completion):\n    return float(completion == 'gr\u00fcn')\n"
-    (tmp_path / "mine.py").write_bytes(text.encode("latin-1"))
-    reward = rk.load_reward(f"{tmp_path}/mine.py:f")
-    path = rk.save_reward(reward, tmp_path / "saved.py")
-    assert rk.load_reward(str(path))(completion="gr\u00fcn").reward == 1.0
-
-
 def test_a_function_of_a_notebook_cell_is_copied_if_it_uses_nothing_else(tmp_path):
     cell = "def f(completion):\n    return 1.0\n\ndef g(completion):\n    return f(completion)\n"
     linecache.cache["<cell 1>"] = (len(cell), None, cell.splitlines(keepends=True), "<cell 1>")
@@ -244,22 +218,24 @@ def test_a_function_of_a_notebook_cell_is_copied_if_it_uses_nothing_else(tmp_pat
         rk.save_reward(rk.Reward("r", components=[rk.Component("g", names["g"])]), tmp_path / "saved.py")
 
 
+STATEFUL = """class T:
+    def __init__(self):
+        self.seen = object()
+    def encode(self, text):
+        return text.split()
+f = rk.measure.length(full_until=3, zero_from=6, unit='tokens', tokenizer=T())"""
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (
-            "class T:\n    def __init__(self):\n        self.seen = object()\n    def encode(self, text):\n"
-            "        return text.split()\n"
-            "f = rk.measure.length(full_until=3, zero_from=6, unit='tokens', tokenizer=T())",
-            "uses <",
-        ),
+        (STATEFUL, "uses <"),
         ("g = [lambda completion: 1.0]\n\ndef made():\n    return g[0]\n\nf = None", "no name to write"),
     ],
     ids=["tokenizer with state", "lambda in a list"],
 )
 def test_a_function_that_cannot_be_written_is_refused_and_no_file_is_left(source, said, tmp_path):
-    file = FILE.format(source).replace("'f', f)", "'f', f or made())")
-    original = written(tmp_path, file)
+    original = written(tmp_path, FILE.format(source).replace("'f', f)", "'f', f or made())"))
     folder = tmp_path / "out"
     with pytest.raises(rk.RewardError) as raised:
         rk.save_reward(original, folder / "saved.py")
@@ -309,14 +285,6 @@ def test_a_file_that_would_say_something_else_is_not_written(tmp_path, monkeypat
     other = "rk.Reward('saved', components=[rk.Component('c', rk.verify.matches)])"
     monkeypatch.setattr("rewardkit.rewards.save.Writer.reward", lambda *_: other)
     refused(reward(correct()), tmp_path / "saved.py", "differs")
-
-
-def test_numbers_of_numpy_and_values_without_a_literal_are_written(tmp_path):
-    bound = partial(rk.verify.numbers_equal, absolute=np.float64(0.5), relative=np.float32(0.25))
-    original = reward(rk.Component("c", bound, weight=np.float64(0.75), range=(-np.inf, np.inf)))
-    path = rk.save_reward(original, tmp_path / "saved.py")
-    assert "absolute=0.5, relative=0.25" in path.read_text() and "weight=0.75" in path.read_text()
-    assert definition(rk.load_reward(str(path)).record())["weights"] == {"c": 0.75}
 
 
 def test_a_script_that_would_write_a_copy_of_itself_again_is_told_what_to_do(tmp_path):

@@ -156,13 +156,3 @@ def test_the_command_takes_a_file_and_names(tmp_path, monkeypatch):
     options = ["--training", "verl.yaml", "--training", "num_generations=4"]
     told = json.loads(CliRunner().invoke(main, ["diagnose", "run", "--json", *options]).stdout)["training"]
     assert (told["trainer"], told["num_generations"], told["scale_rewards"]) == ("verl", 4, "none")
-
-
-def test_a_size_of_the_groups_says_what_share_of_them_would_be_dead():
-    made = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
-    diagnosis = rk.diagnose(made, training={"num_generations": 4})
-    (share,) = diagnosis.record()["dead_share"]
-    assert (share["size"], share["method"], share["part"]) == (4, "exact", "")
-    correct = rk.diagnose(made, training={"num_generations": 4, "filter_metric": "correct"})
-    assert correct.dead_share(4)[""].value > share["value"]  # by the task alone more groups are dropped
-    assert rk.diagnose(made).record()["dead_share"] == []

@@ -66,20 +66,6 @@ def test_a_change_that_changes_no_figure_says_so_in_a_sentence(judged):
     assert "Nothing of this changes: groups without a signal 28 %" in shown
 
 
-def test_what_was_fitted_says_that_it_was_measured_on_others(judged):
-    first = judged.changes[0]
-    effects = tuple(replace(effect, held_out=True) for effect in first.effects)
-    fitted = replace(first, code="declared_weights", part="people-json", effects=effects)
-    shown = page(replace(judged, changes=(fitted,)))
-    assert f"on {effects[0].prompts} prompts held out from the fit" in shown
-    assert "[people-json] weights that hold what is declared" in shown
-
-
-def test_the_notes_are_shown_where_there_is_no_change_too(judged):
-    noted = replace(judged, changes=(), notes=("nothing helps <here>",))
-    assert "Note: nothing helps &lt;here&gt;" in page(noted)
-
-
 def test_examples_are_escaped_and_left_out_where_texts_are(judged):
     told = {"rollout_id": 1, "old": HOSTILE, "new": None, "score_before": float("nan"), "score_after": 1.0}
     hostile = replace(judged, changes=(replace(judged.changes[0], examples=(told,) * 7),))
@@ -141,14 +127,6 @@ def test_the_group_sizes_are_those_of_the_diagnosis(scores):
     assert table.how[[4, 16]].tolist() == ["exact", "fitted"]
     assert np.isnan(table.batches[64]) and table.batches[4] > 1
     assert table.how[64] == "64 siblings are more than 4 times the 8 that were sampled"
-
-
-def test_the_group_sizes_say_of_how_many_groups_they_are():
-    groups = np.concatenate([np.repeat(np.arange(30), 8), np.repeat(np.arange(30, 80), 4)])
-    values = (np.random.default_rng(0).random(len(groups)) < 0.5).astype(float)
-    table = tables.group_sizes(rk.diagnose(table_of({"x": values}, groups)), (2, 8, 16))
-    assert table.groups.tolist() == [80, 30, 80]
-    assert table.how.tolist()[:2] == ["exact", "exact"]
 
 
 def answered(scores, label="", advice=None):

@@ -121,20 +121,6 @@ def test_a_component_keeps_its_own_spelling_in_the_head_of_a_table():
     assert "Groups: none" in Show().frame(frame[:0], "groups").data
 
 
-def test_gates_are_opened_only_where_there_is_one():
-    calls = []
-
-    def counted(completion):
-        calls.append(completion)
-        return 1.0
-
-    for gate, rows in ((None, 0), (rk.gate("a", at_least=2.0), 1)):
-        parts = [rk.Component("a", counted), rk.Component("b", counted, gate=gate)]
-        scores = rk.score(rk.Reward("r", components=parts), [{"completion": "x"}])
-        calls.clear()
-        assert len(tables.gates(scores)) == rows and len(calls) == 2 * rows
-
-
 def test_tables_of_figures_hold_what_they_say():
     scores = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
     (gated,) = tables.gates(scores).itertuples()

@@ -191,9 +191,6 @@ def test_keys_in_the_panel_are_its_own_but_lab_saves_and_escape_goes_back(page, 
 
 def test_a_reward_cell_with_an_error_points_to_its_line_and_is_mended(page, built, lab_folder):
     run_cell(page, "%load_ext rewardkit")
-    out = run_cell(page, MINE.format(predicted="predicted +"))
-    out.filter(has_text="line 6").wait_for()
-    assert "SyntaxError" in out.inner_text() and not (lab_folder / "mine.py").exists()
     out = run_cell(page, MINE.format(predicted="predicted"))
     out.filter(has_text="NameError").wait_for()
     assert "line 6" in out.inner_text()
@@ -237,66 +234,68 @@ def run_cell(page, code):
     return last.locator(".jp-OutputArea")
 
 
-ODD = """import rewardkit as rk
-one = lambda completion: 1
+ODD = """one = lambda completion: 1
 weights = {'third': 1 / 3, 'eighth': 0.125, 'huge': 1500.0, 'small': 1e-5}
-reward = rk.Reward('odd', {}, [rk.Component(n, one, weight=weights[n], why='odd') for n in weights])
-bench = rk.Workbench(reward, [{'prompt_id': 'p', 'prompt': 'p', 'completion': 'a' * n} for n in range(4)])"""
+odd = rk.Reward('odd', {}, [rk.Component(n, one, weight=weights[n], why='odd') for n in weights])
+rows = [{'prompt_id': 'p', 'prompt': 'p', 'completion': 'a' * n} for n in range(4)]
+bench = rk.Workbench(odd, rows)"""
+CELLS = [
+    "import rewardkit as rk\nfrom rewardkit.notebook import display\ndisplay.begin()",
+    "print('row\\n' * 5000)",
+    "print('one')",
+    f"{ODD}\nbench.compose",
+    "reward, logged = rk.load_reward('mine.py'), rk.load_rollouts('log.jsonl')",
+    "scores = rk.score(reward, logged);",
+    "logged",
+    "reward",
+    "scores",
+    "rk.explain(reward, logged[0])",
+    "rk.check(reward, 'cases.jsonl')",
+    "diagnosis = rk.diagnose(scores)\ndiagnosis",
+    "rk.suggest(diagnosis)",
+    "rk.probe(reward, logged, search=0)",
+    "rk.Workbench(reward, scores, 'cases.jsonl')",
+]
 
 
-def test_a_panel_that_is_shown_moves_no_weight_and_what_a_cell_prints_scrolls_in_a_box(page, lab, lab_folder):
-    printing = [
-        "from rewardkit.notebook import display\ndisplay.begin()",
-        "print('row\\n' * 5000)",
-        "print('one')",
-    ]
-    write_notebook(lab_folder / "odd.ipynb", [*ODD.split("\n", 2), *printing, "bench"])
-    run_all(page, lab, "odd.ipynb")
-    long, short = page.locator(f"{OUTPUT}[data-mime-type*='stdout']").all()
+@pytest.fixture(scope="module")
+def shown(page, lab, lab_folder, hostile):
+    """A notebook of odd weights and hostile texts, run; and what the page asked for meanwhile and later."""
+    for name in ("log.jsonl", "cases.jsonl", "mine.py"):
+        shutil.copy(hostile / name, lab_folder)
+    write_notebook(lab_folder / "shown.ipynb", CELLS)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    run_all(page, lab, "shown.ipynb")
+    return asked
+
+
+def test_a_panel_that_is_shown_moves_no_weight_and_what_a_cell_prints_scrolls_in_a_box(page, shown):
+    long, short = page.locator(f"{OUTPUT}[data-mime-type*='stdout']").all()[:2]
     assert long.inner_text().count("row") == 5000 and 100 < long.bounding_box()["height"] < 400
     assert short.bounding_box()["height"] < 40
-    for name, shown in (("third", "0.333"), ("eighth", "0.125"), ("huge", "1500"), ("small", "0.00001")):
+    for name, written in (("third", "0.333"), ("eighth", "0.125"), ("huge", "1500"), ("small", "0.00001")):
         box = page.locator(f".rewardkit-weight-box-{name} input")
         box.wait_for()
-        assert box.input_value().startswith(shown)
+        assert box.input_value().startswith(written)
     handle = page.locator(".rewardkit-weight-eighth .noUi-handle")
     handle.focus()
     page.wait_for_timeout(500)  # what the page would say of its own has been said
-    out = run_cell(page, "print(bench.line, bench.reward.weights == weights)")
-    out.filter(has_text="reward True").wait_for()
+    out = run_cell(page, "print('now', bench.line, bench.reward.weights == weights)")
+    out.filter(has_text="now reward True").wait_for()
     handle.press("ArrowRight")
     handle.press("ArrowRight")
     page.wait_for_function(
         "!document.querySelector('.rewardkit-weight-box-eighth input').value.startsWith('0.125')"
     )
-    page.locator(".rewardkit-reset").click()
+    page.locator(".rewardkit-reset").first.click()
     page.wait_for_function("document.querySelector('.rewardkit-weight-box-eighth input').value === '0.125'")
 
 
-def test_hostile_texts_run_nothing_and_load_nothing_wherever_they_are_shown(page, lab, lab_folder, hostile):
-    for name in ("log.jsonl", "cases.jsonl", "mine.py"):
-        shutil.copy(hostile / name, lab_folder)
-    cells = [
-        "import rewardkit as rk",
-        "reward, logged = rk.load_reward('mine.py'), rk.load_rollouts('log.jsonl')",
-        "scores = rk.score(reward, logged)",
-        "logged",
-        "reward",
-        "scores",
-        "rk.explain(reward, logged[0])",
-        "rk.check(reward, 'cases.jsonl')",
-        "diagnosis = rk.diagnose(scores)\ndiagnosis",
-        "rk.suggest(diagnosis)",
-        "rk.probe(reward, logged, search=0)",
-        "bench = rk.Workbench(reward, scores, 'cases.jsonl')\nbench",
-    ]
-    write_notebook(lab_folder / "hostile.ipynb", cells)
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
-    run_all(page, lab, "hostile.ipynb")
-    assert page.locator(".jp-OutputArea-output[data-mime-type*='error']").count() == 0
-    for name, shown in (("Browse", ".rewardkit-page"), ("Cases", ".rewardkit-cases-table")):
-        tab(page, name).locator(shown, has_text="window.pwned").wait_for()
+def test_hostile_texts_run_nothing_and_load_nothing_wherever_they_are_shown(page, lab, shown):
+    assert page.locator(f"{OUTPUT}[data-mime-type*='error']").count() == 0
+    for name, part in (("Browse", ".rewardkit-page"), ("Cases", ".rewardkit-cases-table")):
+        tab(page, name).locator(part, has_text="window.pwned").wait_for()
     probes = tab(page, "Probes")
     probes.locator(".rewardkit-run-probes").click()
     page.wait_for_function("document.querySelector('.rewardkit-page-probes').innerText.length > 100")
@@ -304,4 +303,4 @@ def test_hostile_texts_run_nothing_and_load_nothing_wherever_they_are_shown(page
     assert page.evaluate("getComputedStyle(document.body).display") != "none"  # no style of theirs counts
     address, _ = lab
     own = (address, address.replace("http:", "ws:"), "data:", "blob:")
-    assert [url for url in asked if not url.startswith(own) or url.endswith("/x")] == []
+    assert [url for url in shown if not url.startswith(own) or url.endswith("/x")] == []

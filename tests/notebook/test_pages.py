@@ -6,7 +6,6 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from rewardkit.notebook.report.executed import STREAM_LINES, printed_lines, story_of
-from rewardkit.notebook.report.pages import _plain
 from rewardkit.notebook.report.report import _slugs
 
 LEFT_OUT = "are left out of this page"
@@ -46,10 +45,6 @@ def test_pieces_of_a_stream_are_one_and_what_was_printed_is_left_out_of_a_redact
     body = story_of(new_notebook(cells=cells), redact=True).top
     assert "SECRET" not in body and LEFT_OUT not in body
     assert "a figure" in body
-
-
-def test_text_in_the_markdown_summary_is_not_taken_for_markup():
-    assert _plain("a*b_c <x>\n[y](z)") == r"a\*b\_c \<x\> \[y\](z)"
 
 
 def test_rewards_of_one_name_get_folders_of_their_own():

@@ -12,9 +12,9 @@ from matplotlib.text import Text
 from plotted import HOSTILE_NAME, LONG, closed_figures, table_of, title, twelve, unreadable, words  # noqa: F401
 
 import rewardkit as rk
-from rewardkit.analysis.tables import Tie, ties
+from rewardkit.analysis.tables import ties
 from rewardkit.notebook import plots
-from rewardkit.notebook.plots.canvas import NAME_WIDTH, plain
+from rewardkit.notebook.plots.canvas import plain
 from rewardkit.notebook.report.executed import THEME
 
 matplotlib.use("agg")
@@ -306,21 +306,6 @@ def test_hostile_names_are_shown_as_text():
     assert plain("a_b $x$ \u00e9 \u03b1 \u25b2 a\nb\x00") == "a_b $x$ \u00e9 \u03b1 \u25b2 a\\nb\\x00"
 
 
-def test_names_are_broken_into_lines_and_what_is_recorded_only_takes_no_room_beside_the_weights():
-    view = view_of({LONG: [0.0, 1.0, 0.0, 1.0], "recorded": [1.0, 2.0, 3.0, 4.0]})
-    ax = plots.effective_weights(view)
-    (label,) = (item.get_text() for item in ax.get_yticklabels())
-    assert max(map(len, label.splitlines())) <= NAME_WIDTH + 4 and label.replace("\n", "") == LONG
-    assert "1 of weight 0 not shown" in ax.get_xlabel()
-
-
-def test_the_reward_of_a_log_is_called_so():
-    dump = [{"input": "2+2?", "output": "4", "gts": "4", "score": float(n % 2), "step": 1} for n in range(4)]
-    rollouts = rk.load_rollouts(dump)
-    ax = plots.reward_histogram(rk.score(rk.recorded(rollouts), rollouts))
-    assert ax.get_xlabel() == "reward in the log"
-
-
 def test_a_plot_is_drawn_into_the_axes_it_is_given(diagnosis):
     for draws, record in ((OF_A_DIAGNOSIS, diagnosis), (OF_A_VIEW.values(), diagnosis.views[0])):
         for draw in draws:
@@ -328,10 +313,3 @@ def test_a_plot_is_drawn_into_the_axes_it_is_given(diagnosis):
             assert draw(record, ax=ax) is ax
     _, grid = plt.subplots(2, 3)
     assert plots.component_histograms(diagnosis, axes=grid) == list(grid.flat)[:5]
-
-
-def test_an_interval_that_is_longer_than_any_bar_has_room():
-    told = dict(pairs=168, of_all=1.0, whole_groups=0.0, part="")
-    found = [Tie(None, 0.03, (0.0, 0.065), **told), Tie("a" * 60, 0.03, (0.0, 0.065), **told)]
-    ax = plots.tied_pairs(found)
-    assert not unreadable(ax) and ax.get_xlim()[1] >= 0.065

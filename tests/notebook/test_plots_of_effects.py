@@ -48,12 +48,6 @@ def test_what_may_be_chance_is_not_said_to_move():
     )
 
 
-def test_a_figure_that_not_every_pick_has_says_of_how_many_it_is(expected):
-    (ax,) = plots.forecast_curves(expected, figures=["score/concise"])
-    share = expected.best_of.curves["score/concise"].known[-1]
-    assert f"of the {100 * share:.0f} % that have it at the end" in ax.get_xlabel()
-
-
 def test_what_cannot_be_drawn_is_one_clear_sentence(expected):
     with pytest.raises(rk.InputError, match=r"no figure 'word'; it has .*did you mean 'words'\?"):
         plots.forecast_curves(expected, figures=["word"])

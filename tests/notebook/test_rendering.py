@@ -1,9 +1,8 @@
 """The page of a diagnosis, as a notebook shows it: short, legible without colour, closed to the outside."""
 
-import numpy as np
 import pytest
 from opened import NOTEBOOK, card_violations
-from plotted import LONG, table_of, twelve
+from plotted import LONG, twelve
 
 import rewardkit as rk
 from rewardkit.analysis.rendering import SHOWN
@@ -43,28 +42,23 @@ def test_many_findings_are_counted_and_many_components_folded():
     assert "<summary>Components" in page and LONG in page
 
 
-@pytest.mark.parametrize(
-    ("values", "groups"),
-    [([np.nan] * 4, [0, 0, 1, 1]), ([0.5], [0]), ([0.5] * 4, [0, 0, 1, 1])],
-    ids=["nothing judged", "one row", "constant"],
-)
-def test_odd_scores_have_a_page(values, groups):
-    page = rk.diagnose(table_of({"x": values}, groups))._repr_html_()
-    assert "nan" not in page and page.count("<div") == page.count("</div>")
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("host", NOTEBOOK)
-def test_a_card_can_be_read_in_any_notebook_and_asks_for_nothing(flawed, browser, host):
+@pytest.fixture(scope="module")
+def cards(flawed):
+    """A card of each kind of record."""
     reward, rollouts = rk.load_reward("gallery:arithmetic"), rk.load_rollouts("gallery:arithmetic")
     missed = rk.load_cases([{**CASE, "reward": 9, "why": "wide " * 99}])
     checked = rk.check(rk.load_reward("gallery:arithmetic.flawed"), missed)
     probes = rk.probe(flawed.scores.reward, rollouts, only="padding", search=0)
     records = (flawed, rollouts, reward, rk.score(reward, rollouts), checked, reward(**CASE), probes)
     shown = "".join(record._repr_html_() for record in records)
-    assert probes.alarms
-    assert shown.count("<rect") == 40 and shown.count("<table") > 8
-    assert card_violations(browser, shown, host) == []
+    assert probes.alarms and shown.count("<rect") == 40 and shown.count("<table") > 8
+    return shown
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("host", NOTEBOOK)
+def test_a_card_can_be_read_in_any_notebook_and_asks_for_nothing(cards, browser, host):
+    assert card_violations(browser, cards, host) == []
 
 
 @pytest.mark.browser

@@ -6,12 +6,11 @@ from contextlib import contextmanager
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import run
 from opened import opened
 from plotted import LONG, arithmetic_with_label
 
 import rewardkit as rk
-from rewardkit.cli import main
 from rewardkit.errors import InputError
 from rewardkit.notebook.report import report as reports
 from rewardkit.notebook.report.pages import AGREES
@@ -69,9 +68,9 @@ hangs = rk.Reward("hangs", components=[first, gated])
 def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "odd.py").write_text(ODD)
-    rows = [{"prompt": f"p{n // 4}", "completion": text} for n, text in enumerate("00002222")]
+    rows = [{"prompt": f"p{n // 2}", "completion": text} for n, text in enumerate("0022")]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    made = report(["odd.py:broken", "odd.py:hangs"], "log.jsonl", "out", timeout=0.2, budget=2.0)
+    made = report(["odd.py:broken", "odd.py:hangs"], "log.jsonl", "out", timeout=0.1, budget=1.0)
     assert made.failed == [] and not (tmp_path / "waited").exists()
     for summary in made.summaries:
         assert summary.scorecard.grade == "high" and len(summary.pages) == 3
@@ -80,9 +79,8 @@ def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(tmp
 
 def test_a_notebook_that_fails_leaves_its_page_with_the_error_and_exit_1(hostile, tmp_path, monkeypatch):
     monkeypatch.setattr("rewardkit.notebook.display.Show.findings", lambda *_: 1 / 0)
-    rewards = ["--reward", f"{hostile}/mine.py", "--rollouts", str(hostile / "log.jsonl")]
     with only("03_analyze"):
-        result = CliRunner().invoke(main, ["report", *rewards, "-o", str(tmp_path / "out")])
+        result = run(f"report --reward {hostile}/mine.py --rollouts {hostile}/log.jsonl -o {tmp_path}/out")
     assert result.exit_code == 1 and "page failed: Analyze" in result.output
     page, index, summary = (
         (tmp_path / "out" / name).read_text() for name in ("mine/03_analyze.html", "index.html", "summary.md")
@@ -147,33 +145,20 @@ def test_the_verdict_is_no_go_where_nothing_can_be_said(tmp_path, rows, said):
     assert ("every group has one completion" in made.summary.read_text()) == (rows == 1)
 
 
-def labelled(folder, label, of):
-    """First page and page of analysis of a report that the command line makes with a label and slices."""
-    rollouts = arithmetic_with_label()
-    table = rollouts.select(rollouts.groups % of == 1).table
-    table = table.assign(said=table["is_right"].map({0: "no", 1: "yes"}))
-    table.to_json(folder / "log.jsonl", orient="records", lines=True)
-    arguments = ["report", "--reward", "gallery:arithmetic", "--rollouts", str(folder / "log.jsonl")]
-    arguments += ["--label", label, "--by", "task", "-o", str(folder / "out"), "--json"]
-    with only("03_analyze"):
-        result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0, result.output
-    paths = [folder / "out/index.html", folder / "out/arithmetic-v1/03_analyze.html"]
-    return [html.unescape(path.read_text()) for path in paths]
-
-
 def test_a_label_reaches_the_summary_the_forecast_and_the_suggestions(tmp_path):
-    index, page = labelled(tmp_path, "is_right", 2)
+    rollouts = arithmetic_with_label()
+    table = rollouts.select(rollouts.groups % 2 == 1).table
+    table.to_json(tmp_path / "log.jsonl", orient="records", lines=True)
+    line = f"report --reward gallery:arithmetic --rollouts {tmp_path}/log.jsonl --label is_right --by task"
+    with only("03_analyze"):
+        result = run(f"{line} -o {tmp_path}/out --json")
+    assert result.exit_code == 0, result.output
+    pages = (tmp_path / "out" / name for name in ("index.html", "arithmetic-v1/03_analyze.html"))
+    index, page = (html.unescape(path.read_text()) for path in pages)
     assert "is_right, trusted to say which completions are good" in index
     assert "label_disagrees" in index and "Where task=two-steps, " in index
     assert "ranked by the label" in page and "unranked" not in page
     assert "label 'is_right'" in page and "sibling pairs ordered as the label has it" in page
-
-
-def test_a_label_of_words_is_told_to_be_of_no_use_and_the_page_is_made(tmp_path):
-    index, page = labelled(tmp_path, "said", 20)
-    assert "holds no numbers" in index
-    assert "unranked: without a trusted label" in page and "This page stopped" not in page
 
 
 @pytest.mark.browser

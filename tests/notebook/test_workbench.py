@@ -70,6 +70,16 @@ def bench(tmp_path):
     return rk.Workbench(reward(), rows(), cases=tmp_path / "cases.jsonl")
 
 
+@pytest.fixture
+def compose(bench):
+    return panels(bench)["Compose"]
+
+
+@pytest.fixture
+def browse(bench):
+    return tab(bench, "Browse")
+
+
 def panels(workbench):
     return {panel.title: panel for panel in workbench._panels}
 
@@ -105,13 +115,12 @@ def standing(workbench):
 # above the tabs
 
 
-def test_the_tiles_are_those_of_a_diagnosis_and_follow_a_weight(bench):
+def test_the_tiles_are_those_of_a_diagnosis_and_follow_a_weight(bench, compose):
     before = standing(bench)
     assert before["Learnable signal"].figure == "100 %"
     assert before["Right on cases"].said == "no cases were given"
     assert before["Exploits"].said == before["Contract"].said == "not probed yet"
     assert before["Selects for"].figure != "\u2026" and "aria-busy" not in bench._standing.widget.value
-    compose = panels(bench)["Compose"]
     compose.numbers["brief"].value = 0.0  # the last group is all right
     assert 'aria-busy="true"' in bench._standing.widget.value and ">83 %" in bench._standing.widget.value
     now = standing(bench)
@@ -160,8 +169,9 @@ def test_a_weight_that_moves_gives_what_reweigh_gives_and_runs_nothing():
     assert len(calls) == len(scores)  # a page of a completion calls nothing again either
 
 
-def test_a_weight_is_typed_as_it_is_beyond_the_slider_too_and_one_that_is_too_large_is_refused(bench):
-    compose = panels(bench)["Compose"]
+def test_a_weight_is_typed_as_it_is_beyond_the_slider_too_and_one_that_is_too_large_is_refused(
+    bench, compose
+):
     compose.numbers["right"].value = 7.5
     assert compose.sliders["right"].value == 7.5 and compose.sliders["right"].min == -7.5
     compose.undo.click()
@@ -196,24 +206,15 @@ def test_the_label_is_held_against_the_rewards_within_groups(bench):
     assert math.isnan(bench._bench.figures.auc)
 
 
-@pytest.mark.parametrize(
-    ("values", "why"),
-    [
-        (["yes", "no"], "holds no numbers but"),
-        ([0, 1, 2, 3], "is not one of two values"),
-        ([True], "it has 1"),
-    ],
-)
-def test_a_label_that_is_not_used_is_named_with_the_reason(values, why):
-    log = [{**row, "judged": values[at % len(values)]} for at, row in enumerate(rows())]
+def test_a_label_that_is_not_used_is_named_with_the_reason():
+    log = [{**row, "judged": at % 4} for at, row in enumerate(rows())]
     workbench = rk.Workbench(reward(), log, label="judged")
     picture = plain_text(panels(workbench)["Compose"].picture.value)
-    assert "The label is not used: 'judged'" in picture and why in picture
+    assert "The label is not used: 'judged'" in picture and "is not one of two values" in picture
     assert standing(workbench)["Selects for"].figure != "-"  # it is forecast without it
 
 
-def test_undo_takes_back_one_move_which_a_drawn_slider_is_and_reset_all(bench):
-    compose = panels(bench)["Compose"]
+def test_undo_takes_back_one_move_which_a_drawn_slider_is_and_reset_all(bench, compose):
     for step in range(10):
         compose.sliders["right"].value = 1.0 + step / 10
     compose.numbers["brief"].value = -0.5
@@ -228,8 +229,7 @@ def test_undo_takes_back_one_move_which_a_drawn_slider_is_and_reset_all(bench):
     assert "Nothing to undo" in compose.message.text
 
 
-def test_a_gate_that_opens_says_what_must_be_scored_and_scores_it_on_a_click(bench):
-    compose = panels(bench)["Compose"]
+def test_a_gate_that_opens_says_what_must_be_scored_and_scores_it_on_a_click(bench, compose):
     assert compose.score_rows.layout.display == "none"
     assert "its gate is open in 38 % of the rows" in compose.picture.value
     compose.switches["brief"].value = False
@@ -247,14 +247,7 @@ def test_a_gate_that_opens_says_what_must_be_scored_and_scores_it_on_a_click(ben
     assert compose.switches["brief"].value and bench.line == "reward"
 
 
-def test_the_threshold_of_a_gate_moves_without_scoring(bench):
-    panels(bench)["Compose"].thresholds["brief"]["at_least"].value = 1.5
-    assert (bench.scores.score("right") == 1).any() and np.isnan(bench.scores.score("brief")).all()
-    assert bench.reward.components[1].gate == rk.gate("right", at_least=1.5)
-
-
-def test_the_line_of_code_gives_the_reward_that_stands(bench):
-    compose = panels(bench)["Compose"]
+def test_the_line_of_code_gives_the_reward_that_stands(bench, compose):
     compose.numbers["right"].value = 0.8
     compose.thresholds["brief"]["at_least"].value = 0.5
     compose.aggregation.value = "weighted_mean"
@@ -345,8 +338,7 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("asked", "expected"), FOUND)
-def test_filters_find_the_rows_that_they_say(bench, asked, expected):
-    browse = tab(bench, "Browse")
+def test_filters_find_the_rows_that_they_say(bench, browse, asked, expected):
     for name, value in asked.items():
         getattr(browse, name).value = value
     found = np.flatnonzero(expected(np.arange(24), bench.scores.score("brief")))
@@ -356,8 +348,7 @@ def test_filters_find_the_rows_that_they_say(bench, asked, expected):
     assert len(browse.rows) == 24 and browse.value.value == "" and browse.found.text == "24 completions"
 
 
-def test_a_limit_that_is_no_number_is_named_and_where_nothing_is_found_nothing_is_shown(bench):
-    browse = tab(bench, "Browse")
+def test_a_limit_that_is_no_number_is_named_and_where_nothing_is_found_nothing_is_shown(bench, browse):
     for odd in ("much", "nan"):
         browse.low.value = odd
         assert f"'{odd}' is no number" in browse.found.text and len(browse.rows) == 24
@@ -374,8 +365,7 @@ def test_a_limit_that_is_no_number_is_named_and_where_nothing_is_found_nothing_i
     assert len(browse.rows) and "reward 2" in plain_text(browse.page.value)
 
 
-def test_one_a_group_counts_groups(bench):
-    browse = tab(bench, "Browse")
+def test_one_a_group_counts_groups(bench, browse):
     browse.one_a_group.value = True
     assert sorted(browse.rows) == list(range(0, 24, 4))
     assert browse.found.text == "6 groups, each by its first completion"
@@ -433,8 +423,7 @@ def test_the_order_is_what_it_says_and_what_is_missing_comes_last():
 # Browse: the list and the open one
 
 
-def test_keys_and_buttons_go_through_what_was_found_and_stop_at_its_ends(bench):
-    browse = tab(bench, "Browse")
+def test_keys_and_buttons_go_through_what_was_found_and_stop_at_its_ends(bench, browse):
     browse.text.value = "why why why"
     passed = []
     for step in range(8):
@@ -450,8 +439,7 @@ def test_keys_and_buttons_go_through_what_was_found_and_stop_at_its_ends(bench):
     assert f'data-row="{browse.rows[-2]}"' in browse.page.value  # by which the page marks the line
 
 
-def test_what_the_page_sends_is_done_once_though_it_is_sent_again(bench):
-    browse = tab(bench, "Browse")
+def test_what_the_page_sends_is_done_once_though_it_is_sent_again(bench, browse):
     read = bench._bench.read
     read(json.dumps([[1, "open 5"], [2, "step 1"]]))
     place = bench._bench.opened.row
@@ -536,13 +524,8 @@ def test_a_transcript_is_shown_turn_by_turn_with_what_is_long_folded(longer, fol
     ]
     logged = [{"prompt_id": "p", "messages": messages, "ground_truth": "4"} for _ in range(2)]
     page = tab(rk.Workbench(reward(), logged), "Browse").page.value
-    said = (
-        "what is 2+2?",
-        "let me see",
-        "add {" if not longer else "calls add",
-        "tool add",
-        "it is <answer>",
-    )
+    called = "calls add" if longer else "add {"
+    said = ("what is 2+2?", "let me see", called, "tool add", "it is <answer>")
     places = [plain_text(page).index(text) for text in said]
     assert places == sorted(places)
     assert len(re.findall("<summary>(calls add|tool add gave 309)", page)) == folds
@@ -559,13 +542,6 @@ def test_what_a_wrong_answer_is_paid_is_not_proposed_as_what_it_should_earn():
     assert form.expected.value == "" and "This answer is wrong" in form.message.text
     form.save.click()
     assert "Not saved: '' is nothing that can be expected" in form.message.text
-
-
-def test_without_any_weight_it_is_said_that_nothing_is_paid(bench):
-    compose = panels(bench)["Compose"]
-    for box in compose.numbers.values():
-        box.value = 0
-    assert "No component has a weight" in compose.message.text
 
 
 def test_a_case_from_browse_is_in_the_file_and_the_matrix(bench, tmp_path):
@@ -609,18 +585,12 @@ def test_a_case_of_what_looks_at_siblings_expects_no_more_than_a_case_can_say(tm
     assert "A case stands alone" in form.message.text
 
 
-READ = [("1", 1), ("0.5 to 0.8", [0.5, 0.8]), ("[0, 1]", [0, 1]), (" gated ", "gated"), ("-2.5", -2.5)]
-
-
-@pytest.mark.parametrize(("text", "value"), READ)
-def test_an_expectation_is_read_as_a_person_writes_it(text, value):
-    assert read_expected(text) == value
-
-
-@pytest.mark.parametrize("text", ["", "much", "1 to", "[1]", "true", '"1"', "null"])
-def test_what_is_no_expectation_is_named(text):
-    with pytest.raises(rk.InputError, match="nothing that can be expected; give a number"):
-        read_expected(text)
+def test_an_expectation_is_read_as_a_person_writes_it_and_what_is_none_is_named():
+    read = {"1": 1, "0.5 to 0.8": [0.5, 0.8], "[0, 1]": [0, 1], " gated ": "gated", "-2.5": -2.5}
+    assert {text: read_expected(text) for text in read} == read
+    for text in ("", "much", "1 to", "[1]", "true", '"1"', "null"):
+        with pytest.raises(rk.InputError, match="nothing that can be expected; give a number"):
+            read_expected(text)
 
 
 def test_a_case_file_that_cannot_be_written_is_named_and_the_form_keeps_the_case(bench, tmp_path):
@@ -822,49 +792,40 @@ def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_chan
     assert {"remove_component", "graduate"} <= kinds
 
 
-def test_findings_follow_the_settings_until_changes_are_measured(bench):
-    findings, compose = panels(bench)["Findings"], panels(bench)["Compose"]
-    bench._standing.show()
-    seen = findings.page.value
-    assert rk.diagnose(bench.scores).findings[0].code in seen and 'data-rk="try' not in seen
-    compose.sliders["right"].value = -0.5
-    bench._standing.wait()
-    assert findings.page.value != seen and findings.result is None
-
-
-@pytest.mark.parametrize("what", ["cancelled", "raises"])
-def test_a_diagnosis_that_is_cancelled_or_fails_says_so_and_leaves_the_last_one(bench, what):
-    findings, go = panels(bench)["Findings"], threading.Event()
-    work, before = findings._work, findings.page.value
+def held(findings, go, answer=None):
+    """A diagnosis that waits until it may go on, and takes its settings where nothing moves meanwhile."""
+    work = findings._work
 
     def waits():
-        of_now = work()
-        return lambda progress: go.wait(30) and of_now(progress)  # or it is over before the click
-
-    def broken(progress):
-        raise rk.InputError("no such thing")
-
-    findings._work = waits if what == "cancelled" else lambda: broken
-    findings.running.run.click()
-    if what == "cancelled":
-        findings.running.cancel.click()
-    go.set()
-    findings.running.wait()
-    assert findings.running.message.text == ("Cancelled." if what == "cancelled" else "no such thing")
-    assert findings.page.value == before and findings.result is None and not findings.running.run.disabled
-
-
-def test_findings_are_of_the_settings_at_the_click_and_it_says_so_when_they_move(bench):
-    findings, compose = panels(bench)["Findings"], panels(bench)["Compose"]
-    at_the_click, work, moved = rk.diagnose(bench.scores), findings._work, threading.Event()
-
-    def waits():
-        assert threading.current_thread() is threading.main_thread()  # where nothing moves meanwhile
-        of_now = work()
-        return lambda progress: moved.wait(30) and of_now(progress)
+        assert threading.current_thread() is threading.main_thread()
+        of_now = answer or work()
+        return lambda progress: go.wait(30) and of_now(progress)
 
     findings._work = waits
     findings.running.run.click()
+
+
+def broken(progress):
+    raise rk.InputError("no such thing")
+
+
+@pytest.mark.parametrize(("answer", "said"), [(None, "Cancelled."), (broken, "no such thing")])
+def test_a_diagnosis_that_is_cancelled_or_fails_says_so_and_leaves_the_last_one(bench, answer, said):
+    findings, go = panels(bench)["Findings"], threading.Event()
+    before = findings.page.value
+    held(findings, go, answer)
+    if not answer:
+        findings.running.cancel.click()
+    go.set()
+    findings.running.wait()
+    assert findings.running.message.text == said and not findings.running.run.disabled
+    assert findings.page.value == before and findings.result is None
+
+
+def test_findings_are_of_the_settings_at_the_click_and_it_says_so_when_they_move(bench, compose):
+    findings, moved = panels(bench)["Findings"], threading.Event()
+    at_the_click = rk.diagnose(bench.scores)
+    held(findings, moved)
     compose.sliders["right"].value = -0.5
     moved.set()
     findings.running.wait()
@@ -930,15 +891,15 @@ def test_a_completion_of_a_megabyte_is_shown_in_part_and_its_spans_in_place():
 
 def test_what_cannot_be_used_is_one_sentence():
     other = rk.score(rk.Reward("o", {}, [rk.Component("brief", brief)]), rows())
-    for raised, given, options, why in [
-        (rk.RolloutsError, (reward(), []), {}, "has no rows"),
-        (rk.RewardError, (print, rows()), {}, "Workbench takes a Reward"),
-        (rk.InputError, (reward(), rows()), {"label": "is_god"}, "is_god"),
-        (rk.InputError, (reward(), other), {}, "give the rollouts"),
-        (rk.CasesError, (reward(), rows()), {"cases": [3]}, "case 1 is 3; a case is an object"),
-        (rk.CasesError, (reward(), rows()), {"cases": 3}, "are no cases; give a list of them"),
+    for given, options, why in [
+        ((reward(), []), {}, "has no rows"),
+        ((print, rows()), {}, "Workbench takes a Reward"),
+        ((reward(), rows()), {"label": "is_god"}, "is_god"),
+        ((reward(), other), {}, "give the rollouts"),
+        ((reward(), rows()), {"cases": [3]}, "case 1 is 3; a case is an object"),
+        ((reward(), rows()), {"cases": 3}, "are no cases; give a list of them"),
     ]:
-        with pytest.raises(raised, match=why):
+        with pytest.raises(rk.InputError, match=why):
             rk.Workbench(*given, **options)
 
 

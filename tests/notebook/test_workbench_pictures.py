@@ -16,7 +16,6 @@ from rewardkit.notebook.workbench.pictures import (
     HEIGHT,
     group_svg,
     histogram_svg,
-    spark_svg,
     strip_svg,
 )
 
@@ -105,16 +104,6 @@ def test_the_histogram_says_in_words_what_it_shows_and_draws_every_reward():
     assert histogram_svg(np.array([np.nan])) == "<p>No reward was judged.</p>"
 
 
-def test_the_outline_of_a_histogram_is_that_of_the_start():
-    now, start = np.array([0.0, 0.0, 1.0]), np.array([1.0, 1.0, 0.0])
-    svg = histogram_svg(now, start)
-    assert "dashed: at the start" in svg
-    heights = [float(y) for y in re.findall(r"V([\d.]+)H", svg)]
-    room = HEIGHT - ABOVE
-    assert heights[0] == HEIGHT - room / 2 and heights[-1] == ABOVE and len(heights) == 40
-    assert bars(svg) == [(ABOVE, room), (HEIGHT - room / 2, room / 2)]
-
-
 @pytest.mark.parametrize(
     "values", [[0.3, 0.1 + 0.2], [3e38, 3e38 * (1 + 1e-15)], [-1e-12, 0.0], [5.0, 5.0], [-3e38, 3e38]]
 )
@@ -140,10 +129,3 @@ def test_a_strip_has_a_block_for_each_sibling_by_shape_right_or_wrong():
     heights = {kind: re.findall(r"v([\d.]+)", path) for path, kind in by_kind.items()}
     assert heights == {"right": ["15.0"], "wrong": ["8.0"], "open": ["1.0"]}  # a missing one none
     assert 'width="32"' in svg
-
-
-def test_a_small_picture_says_what_it_shows():
-    svg = spark_svg(np.array([0.0, 0.0, 1.0, np.nan]))
-    assert "3 scores from 0 to 1, mean 0.333" in svg
-    assert [float(bar) for bar in re.findall(r"v-([\d.]+)h", svg)] == [22.0, 11.0]
-    assert "no scores" in spark_svg(np.array([np.nan]))
