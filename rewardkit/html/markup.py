@@ -63,9 +63,9 @@ _INVISIBLE = re.compile(
 )
 
 
-def number(value: float) -> str:
-    """A score or reward as it is shown: four digits, "-" where it is missing."""
-    return "-" if math.isnan(value) else f"{value + 0.0:.4g}"
+def number(value: float | str) -> str:
+    """A score or reward as it is shown: four digits, "-" where it is missing; words as they are."""
+    return value if isinstance(value, str) else "-" if math.isnan(value) else f"{value + 0.0:.4g}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

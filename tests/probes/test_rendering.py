@@ -244,7 +244,10 @@ SENTENCES = [
     (order("is random", part="math"), "The reward is random. "),
     (finding(part="math"), "Data source: math."),
     (order("Random. So.", component="c"), "Random. So. Comp"),
-    (finding("raises", evidence=FAILS), "Crashes. 3 of 40 tried completions raised an error: ValueError: no."),
+    (
+        finding("raises", evidence=FAILS),
+        "Crashes. 3 of 40 tried completions raised an error: ValueError: no.",
+    ),
     (finding("constant", evidence=SAME), "Always 0.5. All 1,200 scored completions earned it, whatever was "),
     (finding("loses_notation", evidence=ONE_LOST), "for **4**. 1 right rollout went unpaid: **4** (1)."),
     (finding("hang", evidence=HANGS | {"length": 900}), "Hangs. There was no score within 5 s for br"),

@@ -9,10 +9,10 @@ import ipywidgets as widgets
 
 from rewardkit.errors import InputError
 from rewardkit.findings import NAMED, most
-from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line
+from rewardkit.html.markup import number
 from rewardkit.notebook.workbench.bench import Bench, Opened
-from rewardkit.notebook.workbench.parts import Message, Panel, button, classed, control, made, row
+from rewardkit.notebook.workbench.parts import Message, Panel, button, control, html, made, row, stack
 from rewardkit.scoring.cases import Case, CheckResult, Expected, Miss
 
 __all__ = ["CaseMatrix"]
@@ -30,57 +30,36 @@ class CaseMatrix(Panel):
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        self._stale = True
         self.result: CheckResult | None = None
-        self.again = button(
-            "Run again", "rewardkit-cases-again", self._again, "check the reward against the cases"
-        )
-        self.search = control(
-            widgets.Text,
-            "text",
-            "rewardkit-cases-search",
-            self._draw,
-            placeholder="in a name, completion or why",
-            width="22em",
-        )
+        hint = "check the reward against the cases"
+        self.again = button("Run again", "rewardkit-cases-again", self._again, hint)
+        looks = {"placeholder": "in a name, completion or why", "width": "22em"}
+        self.search = control(widgets.Text, "text", "rewardkit-cases-search", self._draw, **looks)
         options = [(label, key) for key, label in SHOW.items()]
         self.show = control(widgets.Dropdown, "show", "rewardkit-cases-show", self._draw, options=options)
-        self.message = Message()
-        self.table = classed(widgets.HTML(), "rewardkit-cases-table")
+        self.message, self.table = Message(), html("rewardkit-cases-table")
         controls = row(self.again, self.show, self.search)
-        self.widget = classed(widgets.VBox([controls, self.message.widget, self.table]), "rewardkit-cases")
+        self.widget = stack(controls, self.message.widget, self.table, mark="rewardkit-cases")
         bench.commands["open-case"] = self._open
-        bench.observe(lambda change: self._changed(), ["variant", "revised", "cases_written"])
-
-    def _changed(self) -> None:
-        self._stale = True
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Check anew if the reward or the cases changed; it waits while the tab is out of sight."""
-        if self._stale and self.active:
-            self.run()
+        bench.observe(self.changed, ["variant", "revised", "cases_written"])
 
     def _again(self) -> None:
-        self.bench.check_again()
-        self.run()
+        self.bench.forget()
+        self.show_anew()
 
-    def run(self) -> None:
+    def show_anew(self) -> None:
         """Check the reward under the variant against the cases as they are now."""
-        self._stale = False
         try:
             self.result = self.bench.checked
         except (InputError, OSError) as error:
             self.message.warn(str(error))
             return
         if self.result is None:
-            self.message.tell(
-                "There are no cases yet. Make one of a completion in Browse or of a hole in Probes."
-            )
+            told = "There are no cases yet. Make one of a completion in Browse or of a hole in Probes."
+            self.message.tell(told)
         else:
             failed, path = self.result.failed, self.bench.cases_path
             told = f"{self.result.passed} of {len(self.result.cases)} cases passed"
-            say = self.message.warn if failed else self.message.tell
             told += f", {failed} missed" * bool(failed)
             if path:
                 given = len(self.bench.given)
@@ -88,7 +67,7 @@ class CaseMatrix(Panel):
             if left := self.result.left_out:
                 names = most([repr(name) for name in left], NAMED)
                 told += f"; what they expect of {names} is left out, as this reward has no such component"
-            say(f"{told}.")
+            (self.message.warn if failed else self.message.tell)(f"{told}.")
         self._draw()
 
     def _draw(self) -> None:
@@ -126,19 +105,16 @@ class CaseMatrix(Panel):
 
 
 def _row(at: int, case: Case, misses: dict[str, Miss], names: Sequence[str]) -> dict[str, Any]:
-    cells = []
-    for name in names:
-        expected = case.reward if name == "reward" else case.scores.get(name)
-        cells.append(_cell(name, expected, misses.get(name)))
     told = list(map(_told, misses.values()))
     if misses and (fields := next(iter(misses.values())).fields):
         took = ", ".join(f"{name} = {value!r}" for name, value in fields.items())
         told.append(f"fields: {one_line(took, TEXT)}")
+    expected = {"reward": case.reward, **case.scores}
     return {
         "at": at,
         "name": case.name,
         "missed": bool(misses),
-        "cells": cells,
+        "cells": [_cell(name, expected.get(name), misses.get(name)) for name in names],
         "told": "; ".join(told) or case.why,
         "text": one_line(case.columns.get("completion", ""), TEXT),
         "truth": one_line(case.columns.get("ground_truth", "-"), TEXT),
@@ -156,9 +132,5 @@ def _cell(name: str, expected: Expected | None, miss: Miss | None) -> tuple[str,
         return "none", "", f"{name}: nothing is expected"
     if miss is None:
         return "good", "\u2713", f"{name}: {expected.written} is expected, and it is"
-    got = markup.number(miss.got) if isinstance(miss.got, float) else str(miss.got)
-    return (
-        "high",
-        f"\u2717 {got.partition(' ')[0]}",
-        f"{name}: {expected.written} is expected, it gives {got}",
-    )
+    got, told = number(miss.got), f"{name}: {expected.written} is expected, it gives "
+    return "high", f"\u2717 {got.partition(' ')[0]}", told + got

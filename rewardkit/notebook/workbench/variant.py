@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.rescore import behind
@@ -18,6 +18,8 @@ from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["Ground", "Variant"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,7 @@ class Ground:
         if not variant.moved:
             return variant.base, {}
         key = variant.base, repr(variant.moved)
-        if key not in self._held:
-            _shortened(self._held)
-            self._held[key] = with_gates(variant.base, variant.moved)
-        return self._held[key]
+        return _kept(self._held, key, lambda: with_gates(variant.base, variant.moved))
 
     def score(self, variant: Variant) -> None:
         """Score the rows that the gates of a variant let in, and hold them. Errors as in `whatif`."""
@@ -138,16 +137,19 @@ class Ground:
         """The arrays of each part of the reward under a variant, what is not finite counted as not judged."""
         scores, _ = self.gated(variant)
         key = variant.base, repr((variant.gates, variant.training))
-        if key not in self._views:
-            _shortened(self._views)
-            self._views[key] = make_views(scores, training=variant.training, label=self.label, seed=self.seed)
-        return tuple(view.under(variant.combined(view.reward)) for view in self._views[key])
+        options: dict[str, Any] = {"training": variant.training, "label": self.label, "seed": self.seed}
+        views = _kept(self._views, key, lambda: make_views(scores, **options))
+        return tuple(view.under(variant.combined(view.reward)) for view in views)
 
 
 KEPT = 8
 """Variants of gates whose tables are kept: a person goes back and forth between a few. Our choice."""
 
 
-def _shortened(held: dict[Any, Any]) -> None:
-    while len(held) >= KEPT:
-        held.pop(next(iter(held)))
+def _kept(held: dict[Any, T], key: Any, made: Callable[[], T]) -> T:
+    """What was made for a key, and is held with that of the last few."""
+    if key not in held:
+        while len(held) >= KEPT:
+            held.pop(next(iter(held)))
+        held[key] = made()
+    return held[key]
