@@ -160,7 +160,7 @@ def card(title: str, body: str = "", *, said: str = "") -> str:
 
     Title and `said` are plain text, the body is escaped HTML.
     """
-    return _part("card", title, said, html_of(body))
+    return _part("card", title[:1].upper() + title[1:], said, html_of(body))
 
 
 def outlined(text: str) -> str:
@@ -179,7 +179,7 @@ def outlined(text: str) -> str:
         levels[-1].append((content, inner))
         levels.append(inner)
     left = _part("left", len(lines) - OUTLINED)
-    return card(title[:1].upper() + title[1:], (_part("nested", levels[0]) if lines else "") + left)
+    return card(title, (_part("nested", levels[0]) if lines else "") + left)
 
 
 def folded(summary: str, body: str, *, is_open: bool = False) -> str:

@@ -96,7 +96,7 @@ class Page:
     @property
     def html(self) -> str:
         """As escaped HTML."""
-        return card(self.title[:1].upper() + self.title[1:], self.body, said=self.said)
+        return card(self.title, self.body, said=self.said)
 
     @property
     def body(self) -> str:

@@ -1,4 +1,4 @@
-"""Contract, probes and mutants as fragments of escaped HTML."""
+"""Mutants as escaped HTML: what no case notices, and the cases that would."""
 
 from __future__ import annotations
 
@@ -6,54 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rewardkit.findings import Finding, counted
+from rewardkit.findings import counted
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line, shown
-from rewardkit.notebook.redaction import redacted_finding, redacted_reason
-from rewardkit.notebook.tiles import BROKEN
+from rewardkit.notebook.redaction import redacted_reason
 from rewardkit.probes.mutants.results import Judged, MutantResult
-from rewardkit.probes.probe import ProbeResult
-from rewardkit.probes.results import rendering
-from rewardkit.probes.results.summary import kind_of_alarm
 from rewardkit.rollouts.package_data import GALLERY
 
-__all__ = [
-    "contract",
-    "mutants",
-    "probes",
-    "trying_again",
-]
+__all__ = ["mutants", "trying_again"]
 
 SURVIVORS = 8  # that are open
-
-
-# --- contract and probes
-
-
-def _faults(result: ProbeResult) -> list[Finding]:
-    return [item for item in result.findings if kind_of_alarm(item) == BROKEN]
-
-
-def _others(result: ProbeResult) -> list[Finding]:
-    return [item for item in result.findings if kind_of_alarm(item) != BROKEN]
-
-
-def contract(result: ProbeResult, *, redact: bool) -> str:
-    """What of the contract is broken, with examples."""
-    return rendering.findings_page(result, _shown(_faults(result), redact), texts=not redact)
-
-
-def probes(result: ProbeResult, *, redact: bool) -> str:
-    """What is paid or lost wrongly, what could not be decided, and what right and wrong answers earn."""
-    found = rendering.findings_page(result, _shown(_others(result), redact), texts=not redact)
-    return found + rendering.rest_page(result, texts=not redact)
-
-
-def _shown(findings: Sequence[Finding], redact: bool) -> list[Finding]:
-    return [redacted_finding(item) for item in findings] if redact else list(findings)
-
-
-# --- mutants
 
 
 def mutants(found: MutantResult, *, redact: bool, again: str = "") -> str:
@@ -116,22 +78,26 @@ def _keywords(first: str, options: Mapping[str, Any]) -> str:
 
 
 def _survivors(judged: Sequence[Judged], rollouts: int, *, redact: bool) -> str:
-    header = ("what was changed", "code", "rollouts that differ", "most on", "reward → mutant's")
-    rows = [_survivor(item, rollouts, redact=redact) for item in judged]
-    return markup.table(header if redact else (*header, "completion"), rows, stacked=True)
-
-
-def _survivor(item: Judged, rollouts: int, *, redact: bool) -> tuple[str, ...]:
-    first = item.differences[0] if item.differences else None
-    code = f"{one_line(item.mutant.before, 120)} → {one_line(item.mutant.after, 120)}"
-    differs = f"{item.differs:,} of {rollouts:,}" if rollouts else ""
-    told = (item.mutant.sentence, code, item.reason or differs)
-    if first is None:
-        return (*told, "", "", *[""] * (not redact))
-    place = f"case {first.case}" if first.case else f"rollout {first.rollout_id}"
-    most = (one_line(place), first.rewards)
-    text = () if redact else (one_line(shown(first.completion, longest=160).text),)
-    return (*told, *most, *text)
+    header = (
+        "what was changed",
+        "code",
+        "rollouts that differ",
+        "most on",
+        "reward → mutant's",
+        "completion",
+    )
+    rows = []
+    for item in judged:
+        code = f"{one_line(item.mutant.before, 120)} → {one_line(item.mutant.after, 120)}"
+        differs = f"{item.differs:,} of {rollouts:,}" if rollouts else ""
+        most = ["", "", ""]
+        for first in item.differences[:1]:
+            place = f"case {first.case}" if first.case else f"rollout {first.rollout_id}"
+            text = one_line(shown(first.completion, longest=160).text)
+            most = [one_line(place), first.rewards, text]
+        rows.append([item.mutant.sentence, code, item.reason or differs, *most])
+    told = len(header) - redact
+    return markup.table(header[:told], [row[:told] for row in rows], stacked=True)
 
 
 def _proposed(found: MutantResult, *, redact: bool, again: str) -> str:

@@ -21,18 +21,8 @@ from rewardkit.errors import Cancelled, InputError
 from rewardkit.findings import NAMED, Example, Finding, most
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import html_of, number
+from rewardkit.notebook.workbench import parts
 from rewardkit.notebook.workbench.bench import Bench, Opened
-from rewardkit.notebook.workbench.parts import (
-    Message,
-    Panel,
-    button,
-    classed,
-    control,
-    html,
-    made,
-    row,
-    stack,
-)
 from rewardkit.notebook.workbench.reading import plain
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.primitives.gates import gate
@@ -73,13 +63,15 @@ class Running:
         self._prepare, self._finished = prepare, finished
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
-        self.run = button(label, f"rewardkit-run-{mark}", self.start, f"{label}, in the background")
-        self.cancel = button("Cancel", f"rewardkit-cancel-{mark}", self.end, "stop, and show what there is")
+        self.run = parts.button(label, f"rewardkit-run-{mark}", self.start, f"{label}, in the background")
+        self.cancel = parts.button(
+            "Cancel", f"rewardkit-cancel-{mark}", self.end, "stop, and show what there is"
+        )
         self.cancel.disabled = True
         bar = widgets.FloatProgress(min=0.0, max=1.0, layout={"width": "12em", "visibility": "hidden"})
-        self.bar = classed(bar, f"rewardkit-bar-{mark}")
-        self.message = Message()
-        bar_row = row(classed(self.run, "rk-bench-first"), self.cancel, *controls, self.bar)
+        self.bar = parts.classed(bar, f"rewardkit-bar-{mark}")
+        self.message = parts.Message()
+        bar_row = parts.row(parts.classed(self.run, "rk-bench-first"), self.cancel, *controls, self.bar)
         self.widget = widgets.VBox([bar_row, self.message.widget])
 
     @property
@@ -141,7 +133,7 @@ class Running:
             self.bar.layout.visibility = "hidden"
 
 
-class _Tried(Panel):
+class _Tried(parts.Panel):
     """A piece of work on the reward as it stands at the click, and what it found."""
 
     def __init__(self, bench: Bench, label: str, mark: str, *controls: Any) -> None:
@@ -150,10 +142,10 @@ class _Tried(Panel):
         self._begun: tuple[Variant, int] | None = None
         self._of: tuple[Variant, int] | None = None
         self.running = Running(label, mark, self._prepare, self._finished, *controls)
-        self.moved, self.done = Message(), Message()
-        self.page = html(f"rewardkit-page-{mark}", made("empty", mark))
+        self.moved, self.done = parts.Message(), parts.Message()
+        self.page = parts.html(f"rewardkit-page-{mark}", parts.made("empty", mark))
         messages = (self.moved.widget, self.done.widget)
-        self.widget = stack(self.running.widget, *messages, self.page, mark=f"rewardkit-{mark}")
+        self.widget = parts.stack(self.running.widget, *messages, self.page, mark=f"rewardkit-{mark}")
         bench.observe(self._compare, ["variant", "revised"])
 
     def _prepare(self) -> Work:
@@ -268,7 +260,7 @@ class Probes(_Tried):
     def __init__(self, bench: Bench) -> None:
         self.holes: list[Hole] = []
         ends: dict[str, Any] = {"value": BUDGET, "min": 1.0, "max": 3600.0, "width": "11em"}
-        self.budget = control(widgets.BoundedFloatText, "seconds at most", "rewardkit-budget", **ends)
+        self.budget = parts.control(widgets.BoundedFloatText, "seconds at most", "rewardkit-budget", **ends)
         super().__init__(bench, "Run the probes", "probes", self.budget)
         bench.commands |= {"hole": self._open, "hole-case": self._case, "hole-fix": self._fix}
 
@@ -294,7 +286,7 @@ class Probes(_Tried):
         self.holes = [Hole(item, result.reward, _gate_on_task(item, self.bench.reward)) for item in found]
         cards = list(enumerate(self.holes))
         more = html_of(rendering.rest_page(result))
-        self.page.value = made("probed", in_short(result), cards[:alarms], cards[alarms:], more)
+        self.page.value = parts.made("probed", in_short(result), cards[:alarms], cards[alarms:], more)
 
     def _compare(self, _: Any = None) -> None:
         super()._compare()
@@ -363,7 +355,7 @@ class Findings(_Tried):
             for item in result.findings
         ]
         others = [(at, self.changes[at]) for at, owner in enumerate(owners) if owner is None]
-        self.page.value = made("diagnosed", cards, others, str(result.training))
+        self.page.value = parts.made("diagnosed", cards, others, str(result.training))
 
     def _try(self, at: str) -> None:
         one = self.changes[int(at)]
