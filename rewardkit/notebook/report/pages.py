@@ -143,7 +143,10 @@ def _facts(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
 def _pictures(diagnosis: Diagnosis) -> str:
     """Distribution of the reward, and the groups of the first part."""
     drawn, buffer = "", io.StringIO()
-    pictures = ((plots.reward_histogram, diagnosis.scores), (plots.group_picture, diagnosis.views[0]))
+    pictures: tuple[tuple[Any, Any], ...] = (
+        (plots.reward_histogram, diagnosis.scores),
+        (plots.group_picture, diagnosis.views[0]),
+    )
     for draw, record in pictures:
         with plt.rc_context({"svg.fonttype": "none"}):
             figure, ax = plt.subplots(figsize=SIZE, layout="constrained")
