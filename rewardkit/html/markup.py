@@ -85,7 +85,8 @@ def _templates() -> Environment:
     from markupsafe import Markup
 
     def cut(text: object, limit: int | None = LONGEST_SHOWN) -> Markup:
-        return text if isinstance(text, Markup) else Markup(escaped(text, limit=limit))
+        shown = number(text) if isinstance(text, float) else text
+        return shown if isinstance(shown, Markup) else Markup(escaped(shown, limit=limit))
 
     made = Environment(
         loader=PackageLoader("rewardkit.html"), autoescape=True, finalize=cut, undefined=StrictUndefined

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.suggestions.suggestion import Suggestions
-from rewardkit.analysis.view import View
 from rewardkit.findings import NAMED, Finding, counted, most, percent
 from rewardkit.html.excerpts import one_line
 from rewardkit.probes.mutants.results import MutantResult
@@ -71,24 +70,22 @@ def cases_tile(
     `recorded`: the rewards are what stands in a log.
     """
     if recorded:
-        return Tile(
-            CASES, "info", "-", "scores of a log", "nothing says that the scores in the log are right"
-        )
+        reason = "nothing says that the scores in the log are right"
+        return Tile(CASES, "info", "-", "scores of a log", reason)
     if checked is None:
         return Tile(CASES, "info", "-", "no cases were given", "no cases say what it must give")
     total, said = len(checked.cases), "cases pass"
-    if mutated is not None and mutated.noticed + mutated.survived:
-        caught, changes = len(mutated.noticed), len(mutated.noticed) + len(mutated.survived)
-        said += f". They notice {caught} of {counted(changes, 'small change')} of the reward"
-    else:
-        caught = changes = 0
+    caught, survived = (len(mutated.noticed), len(mutated.survived)) if mutated is not None else (0, 0)
+    changes = caught + survived
+    noticed = f"notice {caught} of {counted(changes, 'small change')}"
+    said += f". They {noticed} of the reward" if changes else ""
     if left := checked.left_out:
         said += f"; what they expect of {most(sorted(map(repr, left)), NAMED)} is left out"
     grade, reason = "good" if total else "info", ""
     if checked.failed:
         grade, reason = "high", f"{checked.failed} of {counted(total, 'case')} missed"
     elif caught < NOTICED * changes:
-        grade, reason = "warn", f"the cases notice {caught} of {counted(changes, 'small change')}"
+        grade, reason = "warn", f"the cases {noticed}"
     return Tile(CASES, grade, f"{checked.passed:,} of {total:,}", said, reason)
 
 
@@ -99,34 +96,31 @@ def signal_tile(diagnosis: Diagnosis) -> Tile:
     if not several:
         return Tile(SIGNAL, "info", "-", "no siblings", "no group has two completions to compare")
     live = 1 - sum(int(view.dead.sum()) for view in views) / several
-    interval = _live_interval(views[0]) if len(views) == 1 else (math.nan, math.nan)
+    interval = (math.nan, math.nan)
+    if len(views) == 1:
+        view = views[0]
+        sums = [view.live.astype(float), (view.dead | view.live).astype(float)]
+        low, high = view.bootstrap.interval(sums, view.owner)
+        interval = (float(low), float(high))
     few = next((str(item.evidence["reason"]) for item in diagnosis["not_enough"]), "")
     found = [item for item in diagnosis.findings if item.code not in SHORTCUTS]
     return _graded(SIGNAL, found, _with(percent(live), interval), f"of {counted(several, 'group')} vary", few)
-
-
-def _live_interval(view: View) -> tuple[float, float]:
-    several = (view.dead | view.live).astype(float)
-    low, high = view.bootstrap.interval([view.live.astype(float), several], view.owner)
-    return float(low), float(high)
 
 
 def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
     """What a policy could exploit, and whether the contract with the trainer holds."""
     broken = [item for item in result.alarms if kind_of_alarm(item) == BROKEN]
     holes = [item for item in result.alarms if item not in broken]
-    nothing = _nothing_probed(result)
+    nothing, told = _nothing_probed(result), alarms_in_words(holes)
     if holes or not nothing:
         grade = holes[0].severity if holes else "good"
-        told = alarms_in_words(holes)
         exploits = Tile(EXPLOITS, grade, f"{len(holes)} found", told or f"in {tried(result)}", told)
     else:
         exploits = Tile(EXPLOITS, "info", "-", f"in {tried(result)}", f"the probes say nothing, as {nothing}")
     if broken:
         told = alarms_in_words(broken)
         return exploits, Tile(CONTRACT, broken[0].severity, f"{len(broken)} broken", told, told)
-    functions = result.reward.functions
-    said = f"in {counted(result.calls, 'call')}"
+    functions, said = result.reward.functions, f"in {counted(result.calls, 'call')}"
     if any(getattr(item, "asks_model", False) for item in functions):
         said += "; a model may answer differently when it is asked again, so answers are cached"
     elif not any(callable(item) and TimeLimit.needed(item) for item in functions):
@@ -139,9 +133,8 @@ def _nothing_probed(result: ProbeResult) -> str:
     if any(item.code in FAULTS for item in result.findings):
         return "it judged none of what was tried"
     if not ran(result):
-        return (
-            "; ".join(one_line(item.why, 300) for item in result.inconclusive) or "no prompt could be probed"
-        )
+        whys = [one_line(item.why, 300) for item in result.inconclusive]
+        return "; ".join(whys) or "no prompt could be probed"
     if undecided(result):
         return "no right answer is known"
     return "their time was over" if result.untried else ""
@@ -200,10 +193,8 @@ def source_tile(diagnosis: Diagnosis) -> Tile:
 def change_tile(advice: Suggestions) -> Tile:
     """The first change, and what it does to the finding that it answers, measured on the same completions."""
     usable = [item for item in advice.changes if item.verdict != "harms"]
-    if not usable:
-        return Tile(
-            "Could be changed", "info", "-", "; ".join(advice.notes) or "no change answers what was found"
-        )
-    first = usable[0]
-    said = (first.outcome or first.why).replace(" -> ", " \u2192 ")
-    return Tile("Could be changed", "good", first.named, said)
+    for first in usable:
+        said = (first.outcome or first.why).replace(" -> ", " \u2192 ")
+        return Tile("Could be changed", "good", first.named, said)
+    nothing = "; ".join(advice.notes) or "no change answers what was found"
+    return Tile("Could be changed", "info", "-", nothing)

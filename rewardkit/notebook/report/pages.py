@@ -64,7 +64,7 @@ class Summary:
         others = probed.tiles[1:] if probed else ()
         tiles = (cases, signal_tile(diagnosis), *others, forecast_tile(self.forecast, diagnosis))
         missed = point_of_cases(self.checked, redact=self.redact) if self.checked else []
-        found = points_of(diagnosis.findings, diagnosis.scores, redact=self.redact)
+        found = points_of(diagnosis, redact=self.redact)
         points = sorted_points([*(probed.points if probed else ()), *missed, *found])
         failed = tuple(item.title for item in self.pages if item.error)
         return Scorecard(self.name, tiles, points, failed)

@@ -11,7 +11,7 @@ import numpy as np
 from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.workbench import reading
 from rewardkit.notebook.workbench.bench import Bench, Opened
-from rewardkit.notebook.workbench.case_form import CaseForm
+from rewardkit.notebook.workbench.cases import CaseForm
 from rewardkit.notebook.workbench.filters import KINDS, ORDERS, Filter, Sieve
 from rewardkit.notebook.workbench.parts import Message, Panel, button, html, made, row, stack
 from rewardkit.scoring.outcomes import STATUSES

@@ -16,7 +16,7 @@ import ipywidgets as widgets
 from rewardkit.errors import InputError, RewardError
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.live import live
-from rewardkit.notebook.workbench.parts import Message, Panel, button, copied, html, row, stack
+from rewardkit.notebook.workbench.parts import Message, Panel, button, html, made, row, stack
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import AGGREGATIONS
@@ -231,4 +231,4 @@ class Compose(Panel):
             code = Writer(Path.cwd()).file(self.bench.reward)
         except RewardError as error:
             code = f"# It cannot be written as a file: {error}\nreward = {self.bench.variant.line}\n"
-        self.written.value = copied(code)
+        self.written.value = made("copied", code)

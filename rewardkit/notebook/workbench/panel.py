@@ -15,7 +15,7 @@ from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.browse import Browse
-from rewardkit.notebook.workbench.case_matrix import CaseMatrix
+from rewardkit.notebook.workbench.cases import CaseMatrix
 from rewardkit.notebook.workbench.compose import Compose
 from rewardkit.notebook.workbench.live import live
 from rewardkit.notebook.workbench.parts import Panel, classed, control, html, keys, stack

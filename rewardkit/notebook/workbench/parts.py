@@ -21,7 +21,6 @@ __all__ = [
     "button",
     "classed",
     "control",
-    "copied",
     "html",
     "keys",
     "made",
@@ -155,22 +154,3 @@ class Message:
     def _put(self, text: str, role: str, mark: str) -> None:
         self.text = text
         self.widget.value = f'<p role="{role}">{mark}{markup.escaped(text)}</p>'
-
-
-COPY = (
-    "var box = this.parentNode.querySelector('pre');"
-    "var range = document.createRange(); range.selectNodeContents(box);"
-    "var chosen = getSelection(); chosen.removeAllRanges(); chosen.addRange(range);"
-    "var done = () => { this.textContent = 'Copied'; };"
-    "if (navigator.clipboard) navigator.clipboard.writeText(box.textContent).then(done);"
-    "else if (document.execCommand('copy')) done();"
-)
-"""What a click does in the page, as widgets have no clipboard; where it may not copy, it selects."""
-
-
-def copied(code: str) -> str:
-    """Code with a button that copies it."""
-    return (
-        f'<div><button type="button" class="rk-bench-do rewardkit-copy" onclick="{escape(COPY)}">'
-        f"Copy</button><pre>{markup.escaped(code, limit=None)}</pre></div>"
-    )

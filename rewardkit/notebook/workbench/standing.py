@@ -10,19 +10,8 @@ from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.analysis.forecast import forecast
 from rewardkit.errors import Cancelled, InputError
 from rewardkit.findings import percent
+from rewardkit.notebook import tiles
 from rewardkit.notebook.scorecard import Scorecard
-from rewardkit.notebook.tiles import (
-    CASES,
-    CONTRACT,
-    EXPLOITS,
-    SELECTS,
-    SIGNAL,
-    Tile,
-    cases_tile,
-    forecast_tile,
-    probe_tiles,
-    signal_tile,
-)
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.parts import html, made
 from rewardkit.notebook.workbench.variant import Variant
@@ -48,7 +37,9 @@ class Standing:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.widget = html("rewardkit-standing")
-        unknown = (Tile(name, "info", WAITING, "") for name in (CASES, SIGNAL, SELECTS))
+        unknown = (
+            tiles.Tile(name, "info", WAITING, "") for name in (tiles.CASES, tiles.SIGNAL, tiles.SELECTS)
+        )
         self.tiles = {tile.question: tile for tile in unknown}
         self.shown, self._seconds = False, 0.0
         self._settled: tuple[Variant, int] | None = None
@@ -74,7 +65,7 @@ class Standing:
             self._check()
         figures = self.bench.figures
         if figures.several and self._settled != self.bench.now:
-            self._put(replace(self.tiles[SIGNAL], figure=percent(1 - figures.tied_share)))
+            self._put(replace(self.tiles[tiles.SIGNAL], figure=percent(1 - figures.tied_share)))
         self._draw()
         if self._timer is not None:
             self._timer.cancel()
@@ -97,15 +88,15 @@ class Standing:
             try:
                 found = diagnose(scores, **options, progress=lambda share: bench.now == now)
                 bench.diagnosed = found, now
-                self._put(signal_tile(found))
+                self._put(tiles.signal_tile(found))
                 self._draw()
                 usable = found.views[0].context.label is not None
                 options["label"] = bench.label if usable else None
-                selects = forecast_tile(forecast(scores, **options), found)
+                selects = tiles.forecast_tile(forecast(scores, **options), found)
             except Cancelled:
                 return
             except InputError as error:
-                selects = Tile(SELECTS, "info", "-", str(error))
+                selects = tiles.Tile(tiles.SELECTS, "info", "-", str(error))
             if bench.now != now:
                 return
             self._put(selects)
@@ -116,27 +107,29 @@ class Standing:
     def _check(self) -> None:
         began = time.perf_counter()
         try:
-            self._put(cases_tile(self.bench.checked, recorded=is_recorded(self.bench.scored.reward)))
+            self._put(tiles.cases_tile(self.bench.checked, recorded=is_recorded(self.bench.scored.reward)))
         except (InputError, OSError):
-            self._put(Tile(CASES, "info", "-", "the tab Cases says why", "the cases cannot be checked"))
+            self._put(
+                tiles.Tile(tiles.CASES, "info", "-", "the tab Cases says why", "the cases cannot be checked")
+            )
         self._seconds = time.perf_counter() - began
 
-    def _put(self, tile: Tile) -> None:
+    def _put(self, tile: tiles.Tile) -> None:
         self.tiles[tile.question] = tile
 
     @property
     def card(self) -> Scorecard:
         """The verdict and the tiles as they stand."""
-        cases, signal, selects = (self.tiles[name] for name in (CASES, SIGNAL, SELECTS))
+        cases, signal, selects = (self.tiles[name] for name in (tiles.CASES, tiles.SIGNAL, tiles.SELECTS))
         return Scorecard(self.bench.reward.name, (cases, signal, *self._probed(), selects))
 
-    def _probed(self) -> tuple[Tile, Tile]:
+    def _probed(self) -> tuple[tiles.Tile, tiles.Tile]:
         """What the probes came to, and whether that is of other settings than those of now."""
         if self.bench.probed is None:
-            exploits = Tile(EXPLOITS, "info", "-", NOT_PROBED, "the probes have not run")
-            return exploits, Tile(CONTRACT, "info", "-", NOT_PROBED)
+            exploits = tiles.Tile(tiles.EXPLOITS, "info", "-", NOT_PROBED, "the probes have not run")
+            return exploits, tiles.Tile(tiles.CONTRACT, "info", "-", NOT_PROBED)
         result, of = self.bench.probed
-        exploits, contract = probe_tiles(result)
+        exploits, contract = tiles.probe_tiles(result)
         if of == self.bench.now:
             return exploits, contract
         earlier = {"grade": "info", "said": "of earlier settings"}

@@ -20,7 +20,7 @@ from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.errors import Cancelled, InputError
 from rewardkit.findings import NAMED, Example, Finding, most
 from rewardkit.html.excerpts import one_line
-from rewardkit.html.markup import html_of, number
+from rewardkit.html.markup import html_of
 from rewardkit.notebook.workbench import parts
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.reading import plain
@@ -215,7 +215,7 @@ class Hole:
         return plain(one.completion, spans, EXCERPT)
 
     @property
-    def earned(self) -> list[tuple[str, str, float, str]]:
+    def earned(self) -> list[tuple[str, float, float, str]]:
         """What it earned, beside a right and a wrong answer: name, number, length of a bar, kind."""
         one = self.example
         if one is None:
@@ -227,7 +227,7 @@ class Hole:
         known = [(name, value, kind) for name, value, kind in found if not math.isnan(value)]
         values = [0.0, *(value for _, value, _ in known)]
         low, wide = min(values), (max(values) - min(values)) or 1.0
-        return [(name, number(value), 100 * (value - low) / wide, kind) for name, value, kind in known]
+        return [(name, value, 100 * (value - low) / wide, kind) for name, value, kind in known]
 
     def opened(self) -> Opened:
         """It as Browse shows it."""
