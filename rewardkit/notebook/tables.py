@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.diagnosis import Diagnosis, make_views
+from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.notebook.display import Show
 from rewardkit.rewards.reward import Reward
@@ -18,7 +17,7 @@ from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["cases", "coverage", "gates", "group_sizes", "influence"]
+__all__ = ["cases", "coverage", "gates", "group_sizes"]
 
 SIZES = (2, 4, 8, 16, 32)  # of groups, as trainers have them
 
@@ -45,21 +44,6 @@ def gates(scores: Scores, *, timeout: float | None = None) -> pd.DataFrame:
 def _mean(values: Floats) -> float:
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan")
-
-
-def influence(scores: Scores) -> pd.DataFrame:
-    """One row a component: its weight, the share it declares and the share it holds.
-
-    What it holds is of the squared advantage.
-    """
-    rows = []
-    for view in make_views(scores):
-        for name in view.names:
-            row: dict[str, Any] = {"part": view.part} if view.part else {}
-            row |= {"component": name, "weight": view.components[name].weight}
-            held = view.effective_weights.get(name, np.nan)
-            rows.append(row | {"declared": view.declared_weights[name], "effective": held})
-    return pd.DataFrame(rows)
 
 
 def group_sizes(diagnosis: Diagnosis, sizes: Sequence[int] = SIZES) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import load_reward
 
-__all__ = ["Tab", "Workbench"]
+__all__ = ["Workbench"]
 
 Source = Rollouts | Scores | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]]
 LOST = (
@@ -96,11 +96,13 @@ class Workbench:
         """A completion by position, as Browse shows it, with what each component adds and its siblings."""
         return HTML(still(row_page(self._bench, row, still=True)))
 
-    compose = property(lambda self: Tab(self, 0), doc="Weights, gates and aggregation, and what they do.")
-    browse = property(lambda self: Tab(self, 1), doc="Completions to read, filtered, beside their siblings.")
-    cases = property(lambda self: Tab(self, 2), doc="The cases, passed and missed.")
-    probes = property(lambda self: Tab(self, 3), doc="What bad answers would earn.")
-    findings = property(lambda self: Tab(self, 4), doc="What the rewards would do to training.")
+    compose = property(lambda self: self._alone(0), doc="Weights, gates and aggregation, and what they do.")
+    browse = property(
+        lambda self: self._alone(1), doc="Completions to read, filtered, beside their siblings."
+    )
+    cases = property(lambda self: self._alone(2), doc="The cases, passed and missed.")
+    probes = property(lambda self: self._alone(3), doc="What bad answers would earn.")
+    findings = property(lambda self: self._alone(4), doc="What the rewards would do to training.")
 
     @cached_property
     def panel(self) -> Any:
@@ -118,30 +120,25 @@ class Workbench:
             panel.active = panel.pinned or at == place
         self._panels[place].refresh()
 
+    def _alone(self, place: int) -> Panel:
+        """A tab by itself; what it changes the others show too."""
+        panel = self._panels[place]
+        panel.active = panel.pinned = True
+        panel.refresh()
+        panel.shown = partial(self._bundle, framed(self._bench, panel.widget))
+        return panel
+
+    def _bundle(self, widget: Any, **options: Any) -> Any:
+        """What is shown of a widget: itself where there is a kernel, in a page its picture."""
+        found = widget._repr_mimebundle_(**options)
+        data, metadata = found if isinstance(found, tuple) else (found, {})
+        return {**data, "text/html": still(self._standing.html(), live(self._bench))}, metadata
+
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        return bundle(self.panel, self, options)
+        return self._bundle(self.panel, **options)
 
     def __repr__(self) -> str:
         return f"Workbench of {self.reward.name!r} on {len(self.scores)} rollouts: {self.line}"
-
-
-class Tab:
-    """One tab of a workbench by itself; what it changes the others show too."""
-
-    def __init__(self, workbench: Workbench, place: int) -> None:
-        self._workbench, self._panel = workbench, workbench._panels[place]
-        self._panel.active = self._panel.pinned = True
-        self._panel.refresh()
-        self.widget = framed(workbench._bench, self._panel.widget)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._panel, name)
-
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        return bundle(self.widget, self._workbench, options)
-
-    def __repr__(self) -> str:
-        return f"the tab {self._panel.title} of a workbench"
 
 
 def framed(bench: Bench, *inner: Any) -> Any:
@@ -155,13 +152,6 @@ def framed(bench: Bench, *inner: Any) -> Any:
     first = html("rewardkit-begin", f"{markup.style('workbench')}{keys()}")
     marks = ("rewardkit-workbench", "rk-bench")
     return classed(stack(first, wire, lost, *inner, mark="rewardkit"), *marks)
-
-
-def bundle(widget: Any, workbench: Workbench, options: Mapping[str, Any]) -> Any:
-    """What is shown of a widget: itself where there is a kernel, in a page its picture."""
-    found = widget._repr_mimebundle_(**options)
-    data, metadata = found if isinstance(found, tuple) else (found, {})
-    return {**data, "text/html": still(workbench._standing.html(), live(workbench._bench))}, metadata
 
 
 def still(*inner: str) -> str:

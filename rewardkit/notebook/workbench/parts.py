@@ -94,6 +94,8 @@ class Panel:
     widget: Any
     active = True
     pinned = False
+    shown: Callable[..., Any]
+    """What a notebook shows of it by itself."""
     _stale = True
     _setting = False
 
@@ -110,6 +112,12 @@ class Panel:
 
     def show_anew(self) -> None:
         """Show what stands now."""
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        return self.shown(**options)
+
+    def __repr__(self) -> str:
+        return f"the tab {self.title} of a workbench"
 
     @contextmanager
     def _set(self) -> Iterator[None]:
