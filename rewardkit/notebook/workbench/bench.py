@@ -13,12 +13,14 @@ import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
+from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.suggestions.change import Change
+from rewardkit.analysis.variants import with_gates
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError
 from rewardkit.notebook.workbench.figures import Figures, figures_of
-from rewardkit.notebook.workbench.variant import Ground, Variant
+from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.probes.suspects.rightness import label_of, rightness
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
@@ -87,7 +89,6 @@ class Bench(traitlets.HasTraits):
     ) -> None:
         super().__init__()
         self.scored = start  # the scores that everything starts from
-        self.ground = Ground(label, seed)
         self.label, self.timeout, self.seed = label, timeout, seed
         self.cases_path = ""
         self.given: tuple[Case, ...] = ()
@@ -101,6 +102,8 @@ class Bench(traitlets.HasTraits):
         self.drawn: tuple[Scores, dict[str, Any]] | None = None  # pictures of scores, by component
         self._obeyed = 0
         self.held: dict[Any, Any] = {}
+        self._gated: dict[Any, tuple[Scores, dict[str, int]]] = {}
+        self._views: dict[Any, tuple[View, ...]] = {}
         self.start = self.variant = Variant.of(start, Training.of(training))
         self.observe(self.forget, ["variant", "revised", "cases_written"])
 
@@ -109,10 +112,26 @@ class Bench(traitlets.HasTraits):
         """What a result that takes a while is of."""
         return self.variant, self.revised
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """What a diagnosis, or a forecast, of the variant is made with."""
-        return {"training": self.variant.training, "label": self.label, "seed": self.seed}
+    def options(self, variant: Variant) -> dict[str, Any]:
+        """What a diagnosis, or a forecast, of a variant is made with."""
+        return {"training": variant.training, "label": self.label, "seed": self.seed}
+
+    def gated(self, variant: Variant) -> tuple[Scores, dict[str, int]]:
+        """The scores under the gates of a variant, and by component the rows that would have to be scored.
+
+        The last few are kept, as a slider comes back to them; nothing is scored.
+        """
+        base, moved = variant.base, variant.moved
+        if not moved:
+            return base, {}
+        return _kept(self._gated, (base, repr(moved)), lambda: with_gates(base, moved))
+
+    def views_of(self, variant: Variant) -> tuple[View, ...]:
+        """The arrays of each part of the reward under a variant, what is not finite counted as not judged."""
+        scores, _ = self.gated(variant)
+        key = variant.base, repr((variant.gates, variant.training))
+        views = _kept(self._views, key, lambda: make_views(scores, **self.options(variant)))
+        return tuple(view.under(variant.combined(view.reward)) for view in views)
 
     def obey(self, command: str) -> None:
         """Do what was clicked in the page; a command that is not known is of an older page, and is left."""
@@ -134,7 +153,7 @@ class Bench(traitlets.HasTraits):
     @Held
     def views(self) -> tuple[View, ...]:
         """The arrays of each part of the reward under the variant."""
-        return self.ground.views(self.variant)
+        return self.views_of(self.variant)
 
     @Held
     def figures(self) -> Figures:
@@ -144,12 +163,13 @@ class Bench(traitlets.HasTraits):
     @cached_property
     def before(self) -> Figures:
         """The figures at the start."""
-        return figures_of(self.ground.views(self.start), len(self.scored))
+        return figures_of(self.views_of(self.start), len(self.scored))
 
     @Held
     def scores(self) -> Scores:
         """The scored table under the variant."""
-        return self.ground.scores(self.variant)
+        scores, _ = self.gated(self.variant)
+        return scores.under(self.variant.combined(scores.reward))
 
     @Held
     def checked(self) -> CheckResult | None:
@@ -174,7 +194,7 @@ class Bench(traitlets.HasTraits):
         Errors as in `Suggestion.apply`.
         """
         variant = self.variant.after(change, self.scores, part)
-        self.ground.gated(variant)
+        self.gated(variant)
         self.go(variant)
         return f"Applied: {what}. Undo in Compose takes it back."
 
@@ -189,8 +209,11 @@ class Bench(traitlets.HasTraits):
             (self.flagged.remove if row in self.flagged else self.flagged.append)(row)
 
     def score_missing(self) -> None:
-        """Score the rows that the gates of the variant let in. Errors as in `whatif`."""
-        self.ground.score(self.variant)
+        """Score the rows that the gates of the variant let in, and hold them. Errors as in `whatif`."""
+        base, moved = self.variant.base, self.variant.moved
+        scores, _ = with_gates(base, moved, run=True)
+        self._gated[base, repr(moved)] = (scores.under(base.reward), {})
+        self._views.clear()
         self.revised += 1
 
     @property
@@ -205,7 +228,7 @@ class Bench(traitlets.HasTraits):
         The label where there is one, else the answer, else full marks, as `suspect` has it. It does not move
         with the weights.
         """
-        views = self.ground.views(self.start)
+        views = self.views_of(self.start)
         if self.label is not None:
             values = np.full(len(self.scored), np.nan)
             for view in views:
@@ -264,3 +287,16 @@ class Bench(traitlets.HasTraits):
             return f"A case that expects the same is in {path} already."
         self.cases_written += added
         return f"Saved as {case['name']!r} in {path}."
+
+
+KEPT = 8
+"""Variants of gates whose tables are kept: a person goes back and forth between a few. Our choice."""
+
+
+def _kept(held: dict[Any, T], key: Any, made: Callable[[], T]) -> T:
+    """What was made for a key, and is held with that of the last few."""
+    if key not in held:
+        while len(held) >= KEPT:
+            held.pop(next(iter(held)))
+        held[key] = made()
+    return held[key]

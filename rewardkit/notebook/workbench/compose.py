@@ -160,7 +160,7 @@ class Compose(Panel):
             return
         try:
             variant.reward  # noqa: B018  said now
-            self.bench.ground.gated(variant)
+            self.bench.gated(variant)
         except InputError as error:
             self.message.warn(str(error))
             self._show(self.bench.variant)
@@ -207,7 +207,7 @@ class Compose(Panel):
     def _draw(self, _: Any = None) -> None:
         variant = self.bench.variant
         self._show(variant)
-        _, to_score = self.bench.ground.gated(variant)
+        _, to_score = self.bench.gated(variant)
         self.picture.value = live(self.bench)
         self.score_rows.layout.display = "" if to_score else "none"
         if to_score:

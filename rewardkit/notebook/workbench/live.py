@@ -73,7 +73,7 @@ def _effect(bench: Bench, told: str, moved: bool) -> dict[str, Any]:
 
 def _sparks(bench: Bench) -> dict[str, Any]:
     """The distribution of the scores of each component, which no weight moves."""
-    scores, _ = bench.ground.gated(bench.variant)
+    scores, _ = bench.gated(bench.variant)
     if bench.drawn is None or bench.drawn[0] is not scores:
         drawn = {
             told: markup.html_of(spark_svg(view.scores[name], view.components[name].range))

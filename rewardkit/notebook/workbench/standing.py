@@ -84,7 +84,7 @@ class Standing:
         if self._seconds >= QUICK:
             self._check()
         if self._settled != now:
-            scores, options = bench.scores, bench.options
+            scores, options = bench.scores, bench.options(bench.variant)
             try:
                 found = diagnose(scores, **options, progress=lambda share: bench.now == now)
                 bench.diagnosed = found, now

@@ -324,7 +324,7 @@ class Findings(_Tried):
             self._show(found)
 
     def _work(self) -> Work:
-        bench, scores, options = self.bench, self.bench.scores, self.bench.options
+        bench, scores, options = self.bench, self.bench.scores, self.bench.options(self.bench.variant)
         known, of = bench.diagnosed or (None, None)
         known = known if of == bench.now else None  # which the tiles asked for
 
