@@ -31,6 +31,7 @@ __all__ = [
     "number",
     "outlined",
     "page",
+    "paragraphs",
     "part",
     "quoted",
     "render",
@@ -188,9 +189,14 @@ def folded(summary: str, body: str, *, is_open: bool = False) -> str:
     return _part("folded", summary, html_of(body), is_open)
 
 
-def listed(items: Iterable[str]) -> str:
+def listed(items: Iterable[str], *, numbered: bool = False) -> str:
     """A list of pieces of HTML; nothing where there are none."""
-    return _part("listed", [html_of(item) for item in items])
+    return _part("listed", [html_of(item) for item in items], "ol" if numbered else "ul")
+
+
+def paragraphs(*lines: object) -> str:
+    """Lines of plain text, those that are empty left out."""
+    return "".join(f"<p>{escaped(line)}</p>" for line in lines if line != "")
 
 
 def code(lines: object) -> str:

@@ -71,7 +71,7 @@ class Show:
 
     def note(self, *lines: object) -> HTML:
         """Lines of plain text."""
-        return HTML("".join(f"<p>{escaped(line)}</p>" for line in lines))
+        return HTML(markup.paragraphs(*lines))
 
     def about(self, rollouts: Rollouts) -> HTML:
         """How rollouts were read and grouped, without any text of theirs."""
@@ -97,11 +97,9 @@ class Show:
         """The siblings of one group: the prompt, then each distinct completion and how often it came."""
         rows = rollouts.select(rollouts.groups == number)
         texts = Counter(row["completion"] for row in rows)
-        head = {name: rows[0][name] for name in (*rollouts.group_key, *TEXTS[1:]) if name in rows[0]}
-        about = "".join(
-            f"<p><b>{escaped(name)}</b>: {escaped(self.text(value) if name in TEXTS else value)}</p>"
-            for name, value in head.items()
-        )
+        head = [name for name in (*rollouts.group_key, *TEXTS[1:]) if name in rows[0]]
+        values = [self.text(rows[0][name]) if name in TEXTS else rows[0][name] for name in head]
+        about = markup.table(("", ""), list(zip(head, values, strict=True)))
         counts = [(count, self.text(text)) for text, count in texts.items()]
         table = markup.table(("times", "completion"), counts, numeric=("times",))
         return _html(about + table, f"one group: {len(rows)} completions, {len(texts)} different")
@@ -129,7 +127,7 @@ class Show:
         for text, row in [] if self.redact else list(chosen.items())[:limit]:
             marked = markup.marked(text, {name: marks[name][row] for name in finders})
             found = ", ".join(f"{name} = {values[name][row]!r}" for name in finders)
-            blocks.append(f"<li>{marked}<small>{escaped(found)}</small></li>")
+            blocks.append(f"{marked}<small>{escaped(found)}</small>")
         first, shares = next(iter(values.values())), []
         for name, own in values.items():
             finds = [value is not None for value in own]
@@ -137,11 +135,9 @@ class Show:
             told = (f"{sum(some) / max(len(some), 1):.1%}" for some in (finds, differs))
             shares.append((name, repr(extractors[name]), *told))
         header = ("name", "extractor", "finds something", "differs from the first")
-        said = f"<p>{escaped(note)}</p>" if note else ""
-        return _html(
-            markup.table(header, shares, numeric=header[2:]) + said + f"<ol>{''.join(blocks)}</ol>",
-            "extractions, where they differ most" if blocks else "extractions",
-        )
+        table = markup.table(header, shares, numeric=header[2:]) + markup.paragraphs(note)
+        caption = "extractions, where they differ most" if blocks else "extractions"
+        return _html(table + markup.listed(blocks, numbered=True), caption)
 
     def explanation(self, scores: Scores, row: int) -> HTML:
         """Why one completion got its reward, from what scoring left: nothing is called again."""
@@ -163,8 +159,8 @@ class Show:
         bodies = []
         for name, report in reports.items():
             if report is None:
-                why = f"{name}: no case expects a score of it, so nothing says that it agrees with people."
-                bodies.append(f"<p>{escaped(why)}</p>")
+                why = "no case expects a score of it, so nothing says that it agrees with people."
+                bodies.append(markup.paragraphs(f"{name}: {why}"))
                 continue
             if self.redact:
                 reasons = {redacted_reason(why): count for why, count in report.not_judged.items()}
@@ -252,8 +248,7 @@ class Show:
         rows = [[_figure(value) for value in row] for row in frame.itertuples(index=False)]
         table = markup.table(header, rows, numeric=numeric)
         table = markup.folded(f"{len(rows)} rows", table) if folded else table
-        said = f"<p>{escaped(below)}</p>" if below and not self.redact else ""
-        return _html(table + said, caption)
+        return _html(table + markup.paragraphs("" if self.redact else below), caption)
 
     def suggestions(self, suggestions: Suggestions) -> HTML:
         """The changes of the reward: code, effects with intervals, examples to read; then the notes."""
@@ -278,8 +273,8 @@ class Show:
                 words = own if own != name else str(name).replace("_", " ")
                 if not pd.isna(value):  # of a route the components of the other parts
                     told.append(f"{words} {self.text(value) if name in TEXTS else _figure(value)}")
-            items.append(f"<li>{escaped(', '.join(told))}{body}</li>")
-        return _html(f"<ol>{''.join(items)}</ol>", caption)
+            items.append(f"{escaped(', '.join(told))}{body}")
+        return _html(markup.listed(items, numbered=True), caption)
 
 
 TEXTS = ("completion", "prompt", "ground_truth")

@@ -26,28 +26,26 @@ def mutants(found: MutantResult, *, redact: bool, again: str = "") -> str:
     if found.stopped:
         cause = redacted_reason(found.cause) if redact and found.cause else found.cause
         why = found.stopped + (f" ({cause})" if cause else "")
-        return f"<p>{markup.escaped(one_line(why[0].upper() + why[1:], 600))}.</p>"
-    next_step = _proposed(found, redact=redact, again=again)
-    parts = [next_step] if found.missed else []
-    if found.survived:
-        parts.append(_survivors(found.survived[:SURVIVORS], found.rollouts, redact=redact))
-    if others := found.survived[SURVIVORS:]:
-        body = _survivors(others, found.rollouts, redact=redact)
-        parts.append(markup.folded(f"and {len(others)} more", body))
+        return markup.paragraphs(one_line(f"{why[:1].upper()}{why[1:]}", 600) + ".")
+    parts: list[str] = []
+    for survived in (found.survived[:SURVIVORS], found.survived[SURVIVORS:]):
+        if survived:
+            table = _survivors(survived, found.rollouts, redact=redact)
+            parts.append(markup.folded(f"and {len(survived)} more", table) if parts else table)
     if same := len(found.not_told_apart):
+        gives, does = ("gives", "does") if same == 1 else ("give", "do")
         them = "the cases" + (f" and {counted(found.rollouts, 'rollout')}" if found.rollouts else "")
         parts.append(
-            f"<p>{same} {'gives' if same == 1 else 'give'} the same reward for all of {them} and "
-            f"{'does' if same == 1 else 'do'} not count.</p>"
+            markup.paragraphs(f"{same} {gives} the same reward for all of {them} and {does} not count.")
         )
     if found.not_tried:
         rows = [(item.mutant.sentence, item.reason) for item in found.not_tried]
         body = markup.table(("what was to be changed", "why it was not tried"), rows, stacked=True)
-        many = f"{len(rows)} {'was' if len(rows) == 1 else 'were'} not tried and do not count"
-        parts.append(markup.folded(f"{many}", body))
-    parts += [] if found.missed else [next_step]
-    parts += [f"<p>Left out: {markup.escaped(one_line(line))}</p>" for line in found.left_out]
-    return "".join(parts)
+        were = "was" if len(rows) == 1 else "were"
+        parts.append(markup.folded(f"{len(rows)} {were} not tried and do not count", body))
+    next_step = _proposed(found, redact=redact, again=again)
+    parts = [next_step, *parts] if found.missed else [*parts, next_step]
+    return "".join(parts) + markup.paragraphs(*(f"Left out: {one_line(line)}" for line in found.left_out))
 
 
 def trying_again(
@@ -108,4 +106,6 @@ def _proposed(found: MutantResult, *, redact: bool, again: str) -> str:
         return head
     lines = "\n".join(json.dumps(case, ensure_ascii=False, default=str) for case in found.proposed_cases)
     head += markup.folded("proposed cases", markup.code(lines))
-    return head + (f"<p>To add them all, when they are read:</p>{markup.code(again)}" if again else "")
+    return head + (markup.paragraphs("To add them all, when they are read:") + markup.code(again)) * bool(
+        again
+    )
