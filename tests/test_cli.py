@@ -167,8 +167,15 @@ def test_check_tells_which_changes_of_the_reward_no_case_notices(folder):
     assert "Mutation score 1.00: your 88 cases catch all " in told.stdout
     record = json.loads(run("check", "small.py", "cases.jsonl", "--mutants", "--json").stdout)
     assert record["mutants"]["survived"] and record["mutants"]["rollouts"] == 0
-    alone = run("check", GALLERY, GALLERY, "--rollouts", GALLERY)
-    assert alone.exit_code == 2 and "--rollouts is for --mutants" in alone.stderr
+    case = {"completion": "<answer>4</answer>", "ground_truth": "4", "scores": {"correct": 1}}
+    (folder / "one.jsonl").write_text(json.dumps(case))
+    asked = ("check", GALLERY, "one.jsonl", "--mutants", "--rollouts", GALLERY)
+    assert "then add what is right: --write-cases FILE" in run(*asked).stdout
+    assert "cases added to new.jsonl" in run(*asked, "--write-cases", "new.jsonl").stdout
+    assert run("check", GALLERY, "new.jsonl").exit_code == 0
+    for option in ("--rollouts", "--write-cases"):
+        alone = run("check", GALLERY, GALLERY, option, GALLERY)
+        assert alone.exit_code == 2 and f"{option} is for --mutants" in alone.stderr
 
 
 @pytest.fixture(scope="module")

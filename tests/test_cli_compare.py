@@ -150,8 +150,8 @@ def test_fail_on_does_not_pass_where_cases_were_given_and_could_not_be_compared(
         "changed: 'other' (B) against 'small' (A)"
     )  # what was found is said all the same
     assert result.stderr.endswith(
-        "rewardkit: --fail-on cannot speak of the cases: the reward of B was read from a run record and "
-        "cannot be run; name both with --reward-a and --reward-b\n"
+        "the cases were not compared: the reward of B was read from a run record and cannot be run; "
+        "name both with --reward-a and --reward-b\n"
     )
 
 

@@ -252,6 +252,17 @@ def test_a_loaded_function_goes_to_another_trainer_with_all_that_it_uses(tmp_pat
     assert given == expected and set(expected) == {1.0, -0.5}
 
 
+def test_a_file_that_needs_another_beside_it_says_so(tmp_path):
+    (tmp_path / "worth_beside.py").write_text("def half(completion):\n    return 0.5\n")
+    (tmp_path / "mine.py").write_text(
+        "from worth_beside import half\ndef f(completion):\n    return half('x')\n"
+    )
+    made = export(rk.load_reward(f"{tmp_path}/mine.py:f"), to="trl", path=tmp_path / "new.py")
+    assert made.losses[-1] == "it needs worth_beside.py beside it, wherever it runs"
+    assert made.losses[-1] in " ".join(made.path.read_text().replace("#", " ").split())
+    assert "beside it" not in str(export(arithmetic(), to="trl", path=tmp_path / "new.py").losses)
+
+
 def test_a_function_called_as_the_trainers_makes_room_for_it(tmp_path):
     """verl's compute_score for verl again: what is pickled by its name must be found under it."""
     (tmp_path / "theirs.py").write_text(

@@ -161,7 +161,7 @@ def test_what_the_log_lacks_is_named(verl):
 def test_a_trl_folder_its_training_set_and_a_list_of_functions(trl, here, monkeypatch):
     given = ("rewards.py:functions", "completions", "--join", "train.parquet")
     said = run("score", *given, "-o", "run1")
-    assert "TRL completions" in said and said.count("read as TRL") == 2
+    assert "TRL completions" in said and "right, short read as TRL; what each takes: --json" in said
     assert "log_mismatch" not in run("diagnose", "run1")
     loaded = rk.load_scores(trl / "run1")
     assert loaded.score("right").tolist() == [score(row) for row in ROWS]

@@ -43,6 +43,8 @@ def leaves():
 
 class Thing:
     pass
+
+several = [paid, awaited]
 '''
 INSIDE = SOURCE.splitlines().index('    raise KeyError("inside")') + 1
 
@@ -89,7 +91,7 @@ def test_modules_and_the_gallery_have_names_too():
     ("name", "said"),
     [
         ("{file}:rewrad", ["my_reward.py has no 'rewrad'", "did you mean 'reward'?"]),
-        ("{file}:zzz", ["my_reward.py has no 'zzz'", "'paid'", "'reward'", "'made'"]),
+        ("{file}:zzz", ["my_reward.py has no 'zzz'", "'paid'", "'reward'", "'made'", "'several'"]),
         ("{file}:number", ["number is not a reward: it is 3"]),
         ("{file}:Thing", ["not a reward"]),
         ("{file}:makes_nothing", ["returned 7, not a Reward"]),

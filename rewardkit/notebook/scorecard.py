@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from rewardkit.analysis.suggestions.suggestion import Suggestions
 from rewardkit.errors import RewardError
 from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.html import markup
-from rewardkit.html.excerpts import one_line
+from rewardkit.html.excerpts import Span, one_line, shown
 from rewardkit.notebook import tiles
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.notebook.tiles import BROKEN, EXPLOITS, GRADES, MARKS, SIGNAL, Tile
@@ -38,7 +38,7 @@ __all__ = [
 
 MIME = "application/vnd.rewardkit.short+json"
 POINTS = 3  # things that are told in full
-LONGEST = 400  # characters of a completion that shows one of them
+LONGEST = 280  # characters of a completion that shows one of them
 COSTS = {
     "hole": "Training pays for it, so a policy learns it in place of the task.",
     "loss of right answers": "Right answers go unpaid, so training leads away from them.",
@@ -58,14 +58,19 @@ class Point:
     do: str
     about: str = ""
     completion: str = ""
-    spans: Mapping[str, Sequence[tuple[int, int]]] | None = None
+    spans: Mapping[str, Sequence[Span]] = field(default_factory=dict)
+
+    def showing(self, about: str, text: str, spans: Mapping[str, Sequence[Span]]) -> Point:
+        """It with an excerpt of a completion, in which is marked what the reward read of it."""
+        seen = shown(text, spans, longest=LONGEST)
+        return replace(self, about=one_line(about, 300), completion=seen.text, spans=seen.spans)
 
     @property
     def html(self) -> Any:
         """The completion, with what the reward read of it marked, as a piece of HTML; "" without one."""
         if not self.completion:
             return ""
-        return markup.html_of(markup.quoted(markup.marked(self.completion, self.spans or {}, limit=LONGEST)))
+        return markup.html_of(markup.quoted(markup.marked(self.completion, self.spans)))
 
 
 @dataclass(frozen=True)
@@ -213,11 +218,11 @@ def _of_diagnosis(item: Finding, scores: Scores, *, redact: bool) -> Point:
     if redact or not len(rows):
         return point
     try:
-        shown = explained(scores, int(rows[0]))
+        found = explained(scores, int(rows[0]))
     except RewardError:  # a route that has no reward for it
         return point
-    about = f"rollout {item.rollout_ids[0]} earned {markup.number(shown.result.reward)}"
-    return replace(point, about=about, completion=shown.completion, spans=shown.spans)
+    about = f"rollout {item.rollout_ids[0]} earned {markup.number(found.result.reward)}"
+    return point.showing(about, found.completion, found.spans)
 
 
 def points_of_probes(result: ProbeResult, *, redact: bool = False) -> list[Point]:
@@ -230,9 +235,8 @@ def points_of_probes(result: ProbeResult, *, redact: bool = False) -> list[Point
         if item.examples and not redact:
             one = item.examples[0]
             earned = one.said or f"earned {one.reward:.4g}"
-            about = one_line("; ".join(filter(None, (f"tried: {earned}", one.scale, turns_of(one)))), 300)
-            spans = field_spans(result.reward, one.columns)
-            point = replace(point, about=about, completion=one.completion[: 2 * LONGEST], spans=spans)
+            about = "; ".join(filter(None, (f"tried: {earned}", one.scale, turns_of(one))))
+            point = point.showing(about, one.completion, field_spans(result.reward, one.columns))
         points.append(point)
     return points
 
@@ -250,7 +254,7 @@ def point_of_cases(checked: CheckResult, *, redact: bool = False) -> list[Point]
     do = "Mend the reward, or what the case expects where that is wrong."
     why = "" if redact or not miss.why else f'The case says: "{one_line(miss.why, 300)}".'
     point = Point("high", "cases", one_line(what, 400) + ".", why, do)
-    return [replace(point, about=one_line(about, 300), completion="" if redact else str(miss.completion))]
+    return [point.showing(about, "" if redact else str(miss.completion), {})]
 
 
 def sorted_points(points: Iterable[Point]) -> tuple[Point, ...]:

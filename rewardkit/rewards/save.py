@@ -19,7 +19,7 @@ from rewardkit.rewards.expression import expression
 from rewardkit.rewards.load import FILE_MODULE, run_file
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
-from rewardkit.rewards.source import Source, name_at_the_top, source_of
+from rewardkit.rewards.source import Source, imports_beside, name_at_the_top, source_of
 from rewardkit.rollouts.write import write_whole
 
 __all__ = ["Writer", "run_beside", "save_reward", "write_module"]
@@ -121,6 +121,7 @@ class Writer:
         self.top = ""  # the file that stands at the top
         self.bound: Mapping[str, Any] = {}  # what it has under its names
         self.texts: list[str] = []  # of cells, and statements that make modules of further files
+        self.beside: set[str] = set()  # modules in its folder that it needs
         self.prefixes: dict[str, str] = {}  # a module or text -> what stands before its names: "", "_mine."
         self.names: dict[str, Any] = {name: object() for name in taken}  # name -> what stands under it
         self.names |= {"rk": rewardkit, "partial": functools.partial}
@@ -162,6 +163,8 @@ class Writer:
         key = source.module or source.text
         if key not in self.prefixes:
             self.prefixes[key] = self.take(source)
+            needed = imports_beside(source.text or f"import {source.module}", self.folder)
+            self.beside |= {name for name in needed if name.partition(".")[0] != "rewardkit"}
         return self.prefixes[key] + name
 
     def take(self, source: Source) -> str:

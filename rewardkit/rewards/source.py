@@ -18,7 +18,7 @@ from typing import Any
 from rewardkit.errors import RewardError, preview
 from rewardkit.workers.pool import MODULE_SOURCE
 
-__all__ = ["Source", "name_at_the_top", "names_bound", "source_of"]
+__all__ = ["Source", "imports_beside", "name_at_the_top", "names_bound", "source_of"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
     if module is None or text is None:
         return name, Source(text=_statement(value, name, owner) + "\n", names={name: value})
     path, unset = Path(str(module.__file__)), object()
-    if (folder := folder.resolve()) != path.parent and (beside := _imports_beside(text, path.parent)):
+    if (folder := folder.resolve()) != path.parent and (beside := imports_beside(text, path.parent)):
         raise RewardError(
             f"{owner!r} uses {name!r}, whose file imports {beside[0]!r} from beside itself; write the new "
             f"file into {str(path.parent)!r}, too"
@@ -121,7 +121,7 @@ def _names_from_around(text: str) -> list[str]:
     return sorted(used - set(names_bound(text)) - set(dir(builtins)) - {"rk", "__file__", "__name__"})
 
 
-def _imports_beside(text: str, folder: Path) -> list[str]:
+def imports_beside(text: str, folder: Path) -> list[str]:
     """The modules that code imports from its own folder."""
     imported = []
     for node in ast.walk(ast.parse(text)):

@@ -14,13 +14,19 @@ from rewardkit.primitives.extract.extractor import Extractor
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import is_missing
 from rewardkit.probes.subjects.answers import answer_in, kind_of, options_in, states_list
-from rewardkit.rollouts.columns import ALIASES
 from rewardkit.starting.own import accepted
 
 __all__ = ["Truth", "truth_of"]
 
 MOST = 0.9  # share of the truths that must be of a kind: our choice
 STATED = 0.05  # share of the completions that must state lists, or objects, where the truths are some
+ANSWERS = (
+    "answer",
+    "solution",
+    "ground_truth",
+    "gold",
+    "reference",
+)  # keys of objects; a "target" may be a task
 PROSE = 8  # words from which on a text is compared by the words that it shares: our choice
 
 Row = dict[str, Any]
@@ -142,7 +148,7 @@ def _states_objects(rows: Sequence[Row]) -> bool:
 def _of_objects(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
     """The truths of a key that names the answer, where truths are objects and completions are none."""
     truths = [row["ground_truth"] for row in rows]
-    key = next((name for name in ALIASES["ground_truth"] if all(_has(truth, name) for truth in truths)), None)
+    key = next((name for name in ANSWERS if all(_has(truth, name) for truth in truths)), None)
     if key is None:
         return Truth("opaque")
     found = truth_of([{**row, "ground_truth": row["ground_truth"][key]} for row in rows], prompts)
@@ -150,7 +156,10 @@ def _of_objects(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
 
 
 def _has(truth: Any, key: str) -> bool:
-    return isinstance(truth, dict) and isinstance(truth.get(key), str | int | float)
+    plain = str | int | float | None
+    return (
+        isinstance(truth, dict) and key in truth and all(isinstance(item, plain) for item in truth.values())
+    )
 
 
 def _reader(truths: Sequence[Any], kind: str) -> Extractor | None:

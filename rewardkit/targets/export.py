@@ -98,7 +98,7 @@ def export(
     if said := next((sentence for sentence, is_so in refused.items() if is_so), ""):
         raise RewardError(said)
     wanted = Export(reward, dict(columns or {}), float(missing), separate)
-    lost = tuple(losses(wanted, target))
+    lost = losses(wanted, target)
     prepared = wanted
     if target.abilities.siblings == "none":
         prepared = replace(wanted, reward=reward.map(lambda inner: replace(inner, transform=None)))
@@ -106,6 +106,8 @@ def export(
     writer = Writer(path.parent, taken={"_reward", *names_bound(written.code)}, private=written.private)
     body = writer.reward(prepared.reward)
     writer.imports.update(written.imports)
+    if beside := sorted(f"{name.replace('.', '/')}.py" for name in writer.beside):
+        lost.append(f"it needs {', '.join(beside)} beside it, wherever it runs")
     text = writing.rendered(
         "_file",
         reward=reward,
@@ -123,7 +125,9 @@ def export(
         assert all(hasattr(module, name) for name in written.functions), f"{target.name}: {written.functions}"
 
     write_module(path, text, f"the file for {target.title}", check)
-    made = Exported(target.name, path, lost, written.usage, written.functions, plan=(prepared, written))
+    made = Exported(
+        target.name, path, tuple(lost), written.usage, written.functions, plan=(prepared, written)
+    )
     return made if verify is None else prove(made, verify)
 
 

@@ -17,10 +17,12 @@ def scores_of(
     *,
     weights: Mapping[str, float] | None = None,
     columns: Mapping[str, Sequence[Any]] | None = None,
+    ranges: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> rk.Scores:
     """Scores of components of weight 1 that score these numbers, of no range where one is beyond 1."""
     wide = {name: None for name, values in parts.items() if np.nan_to_num(np.abs(values)).max() > 1}
+    wide |= ranges or {}
     texts = {"completion": [f"completion {row}" for row in range(len(groups))]}
     every = {**dict.fromkeys(parts, 1.0), **(weights or {})}
     return scored(parts, groups, weights=every, ranges=wide, columns={**texts, **(columns or {})}, **options)

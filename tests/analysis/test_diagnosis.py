@@ -269,3 +269,5 @@ def test_where_nothing_can_be_judged_the_text_says_why_in_full():
     few = rk.diagnose(scores_of({"a": [0.0, 1.0] * 3}, [0, 0, 1, 1, 2, 2]))
     (item,) = few["not_enough"]
     assert "cannot be judged yet" in repr(few) and item.sentence in " ".join(repr(few).split())
+    alone = rk.diagnose(scores_of({"a": [0.0, 1.0] * 10, "b": [0.5] * 20}, range(20)))
+    assert alone["constant"] and ": cannot be judged yet. " in repr(alone)  # there are warnings all the same

@@ -128,7 +128,8 @@ def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(page, built, l
     page.wait_for_function(
         "before => document.querySelector('.rewardkit-page').innerText !== before", arg=second
     )
-    page.keyboard.press("c")  # the focus stays where it was though the page is another
+    page.keyboard.press("c")  # the focus stays where it was though the page is another, and goes to the form
+    page.wait_for_function("document.activeElement.closest('.rewardkit-case-expected') !== null")
     browse.locator(".rewardkit-case-name input").fill("found in the browser")
     browse.locator(".rewardkit-case-why input").fill("it surprised me")
     browse.locator(".rewardkit-case-path input").fill("mine.jsonl")

@@ -50,14 +50,14 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
 def test_the_three_things_that_matter_come_with_what_to_do_and_a_completion(made):
     points = made.summaries[1].scorecard.points
     assert {"errors", "saturated", "constant", "redundant", "dominant"} <= {item.code for item in points}
-    assert [item.code for item in points[:3]] == ["cases", "longer", "raises"]
+    assert [item.code for item in points[:3]] == ["longer", "raises", "cases"]
     severities = [("high", "warn", "info").index(item.severity) for item in points]
     assert severities == sorted(severities)
     index, summary = html.unescape(made.index.read_text()), made.summary.read_text()
     for item in points[:3]:
         assert item.what in index and item.do in index and item.why in index
         assert f"- ● high: `{item.code}`" in summary
-    assert points[1].completion[:60] in index and "a right answer earns " in points[1].about
+    assert points[0].completion[:60] in index and "a right answer earns " in points[0].about
     assert f"and {len(points) - 3} more findings" in index and points[5].what not in index
 
 

@@ -721,11 +721,10 @@ def test_a_case_form_that_is_written_in_stays_while_weights_move(bench):
     assert form.name.value.startswith("rollout ") and form.why.value == ""
 
 
-def test_cases_may_be_dicts_and_those_of_another_version_are_left_out_as_asked():
+def test_cases_may_be_dicts_and_what_they_say_of_other_versions_is_left_out_and_told():
     given = [{"completion": "<answer>1</answer>", "ground_truth": "1", "scores": {"right": 1.0, "gone": 0.0}}]
-    cases = tab(rk.Workbench(reward(), rows(), cases=given, ignore=["gone"]), "Cases")
-    assert cases.message.text == "1 of 1 cases passed."
-    assert "'gone'" in tab(rk.Workbench(reward(), rows(), cases=given), "Cases").message.text
+    told = tab(rk.Workbench(reward(), rows(), cases=given), "Cases").message.text
+    assert told.startswith("1 of 1 cases passed; what they expect of 'gone' is left out")
 
 
 # probes and findings

@@ -151,6 +151,14 @@ def test_two_causes_in_two_components_are_two_findings():
     assert {item.component for item in alarms} == {"task", "words"}
 
 
+def test_whatever_makes_a_wrong_answer_longer_is_the_hole_of_who_pays_for_length():
+    words = rk.Component("words", lambda completion: len(completion.split()), weight=0.2, range=None)
+    reward = rk.Reward("r", components=[rk.Component("task", strict, primary=True), words])
+    alarm, form = probed(reward, **FAST).alarms
+    assert (alarm.code, alarm.component, form.code) == ("longer", "words", "leakage")
+    assert {"every_number", "refusal", "many_steps"} <= set(alarm.evidence["also"])
+
+
 def test_a_cause_is_told_by_the_probe_that_is_gravest_so_that_its_numbers_say_why():
     def scores(completion, ground_truth):
         refused = "can't help" in completion and ground_truth in ("42", "17")

@@ -155,6 +155,14 @@ def test_any_column_may_stand_in_a_case_but_one_named_like_a_component():
         misses(case("1", reward=1, value=3))
 
 
+def test_a_case_may_have_the_names_of_a_log_and_keeps_them():
+    (found,) = rk.load_cases([{"question": "q", "response": "x", "answer": "1", "reward": 1}])
+    named = {"prompt": "q", "completion": "x", "ground_truth": "1"}
+    assert found.columns == {"question": "q", "response": "x", "answer": "1", **named}
+    (own,) = rk.load_cases([{**named, "answer": "2", "reward": 1}])
+    assert own.columns == {**named, "answer": "2"}
+
+
 def test_cases_of_a_route_go_to_their_part():
     route = rk.Route("data_source", {"x": REWARD})
     raws = [case("1", data_source="x", reward=1.5), case("1", data_source="y", reward="unscored")]

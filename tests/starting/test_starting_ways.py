@@ -59,6 +59,8 @@ TRUTHS = [
     (["assert f(1) == 2", "assert f(2) == 3"], "code"),
     ([["Oslo", "Christiania"]], "accepted"),
     ([{"target": 98, "numbers": [1, 2]}], "opaque"),
+    ([{"answer": 98, "numbers": [1, 2]}, {"answer": 3}], "opaque"),
+    ([{"answer": 12, "unit": "kg"}, {"answer": 3, "unit": None}], "number"),
     ([None, None], "none"),
     ([[], ""], "none"),
 ]

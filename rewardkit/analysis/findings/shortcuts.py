@@ -102,17 +102,17 @@ def wrong_above_right(
     """
     if view.context.label is not None or not view.reward.task_is_known or np.isnan(view.rewards).all():
         return
-    task, few = view.scores[view.primary], view.few
-    told = np.where(np.isin(task, view.span(view.primary)), task, np.nan)
+    task, ends, few = view.scores[view.primary], view.span(view.primary), view.few
+    told = np.where(np.isin(task[few], ends), task[few], np.nan)
     owner, total = view.groups[few], len(view.owner)
-    agree, pairs = concordance(view.paid_by[few], told[few], owner, total=total)
+    agree, pairs = concordance(view.paid_by[few], told, owner, total=total)
     wrong = pairs - agree
     if pairs.sum() < FEWEST_PAIRS or wrong.sum() <= wrong_above_right * pairs.sum():
         return
 
     def right_without(name: str) -> float:
         rest = (view.paid_by - view.pieces[name])[few]
-        return float(concordance(rest, told[few], owner, total=total)[0].sum())
+        return float(concordance(rest, told, owner, total=total)[0].sum())
 
     others = [name for name in view.pieces if view.components[name].weight and name not in view.task]
     by = max(others, key=right_without, default=None)
@@ -121,7 +121,7 @@ def wrong_above_right(
     if by and (view.by_design(by) or sure(said, "dominant", component=by)):
         severity = "info"
     more = {"severity": severity, "limit": wrong_above_right, "task": view.primary, "by": by}
-    high = (view.advantages > 0) & (told == view.span(view.primary)[0])
+    high = (view.advantages > 0) & (task == ends[0])
     yield finding(view, "wrong_above_right", by, **measured, **more, read=high)
 
 

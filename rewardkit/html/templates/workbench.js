@@ -5,7 +5,7 @@
    messages of a widget may overtake each other. */
 var panel = this.closest('.rewardkit-workbench');
 var all = (what, act) => panel.querySelectorAll(what).forEach(act);
-var sent = [], keep = '', asked = false;
+var sent = [], keep = '';
 var send = command => {
   var wire = panel.querySelector('.rewardkit-wire input');
   var number = Math.max(Date.now(), sent.length ? sent[sent.length - 1][0] + 1 : 0);
@@ -38,8 +38,11 @@ var follow = () => {
     var next = same.find(item => item.getAttribute('aria-current')) || same[0];
     if (next) next.focus({preventScroll: true});
   }
-  var form = asked && panel.querySelector('.rewardkit-case');
-  if (form && form.offsetParent) { asked = false; form.querySelector('.rewardkit-case-expected input').focus(); }
+};
+var toForm = tries => {
+  var box = panel.querySelector('.rewardkit-case-expected input');
+  if (box && box.offsetParent) box.focus();
+  else if (tries) setTimeout(() => toForm(tries - 1), 100);
 };
 var copy = button => {  // widgets have no clipboard; where a page may not copy either, it selects
   var box = button.parentNode.querySelector('pre'), range = document.createRange(), chosen = getSelection();
@@ -65,8 +68,8 @@ var keys = event => {
   var browse = panel.querySelector('.rewardkit-browse');
   if (KEYS[event.key] && browse && browse.offsetParent && !typing && !scrolls) {
     event.preventDefault();
-    asked = event.key === 'c';
     send(KEYS[event.key]);
+    if (event.key === 'c') toForm(30);
   }
 };
 if (panel) {

@@ -19,6 +19,7 @@ from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.variants import with_gates
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError
+from rewardkit.findings import percent
 from rewardkit.notebook.workbench.figures import Figures, figures_of
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.probes.suspects.rightness import label_of, rightness
@@ -193,10 +194,11 @@ class Bench(traitlets.HasTraits):
 
         Errors as in `Suggestion.apply`.
         """
-        variant = self.variant.after(change, self.scores, part)
+        variant, before = self.variant.after(change, self.scores, part), self.figures.tied_share
         self.gated(variant)
         self.go(variant)
-        return f"Applied: {what}. Undo in Compose takes it back."
+        moved = f"{percent(before)} -> {percent(self.figures.tied_share)}"
+        return f"Applied: {what}. Groups without a signal: {moved}. Undo in Compose takes it back."
 
     def open(self, opened: Opened) -> None:
         """Open something that another tab than Browse asks for, so that Browse is to be seen."""

@@ -52,7 +52,8 @@ def _holes(tallies: Sequence[Tally], seen: Seen, *, leaks: bool) -> Iterator[Fin
     by_length = _beside_the_task(serious.get(LONGER), seen)
     for name, item in fallen.items():
         root = _root(name, fallen, serious)
-        if by_length and item.probe.expects == "wrong" and _beside_the_task(item, seen) == by_length:
+        cause = fallen[root]
+        if by_length and cause.probe.expects == "wrong" and _beside_the_task(cause, seen) == by_length:
             root = LONGER
         roots[root].append(item)
     for name, members in roots.items():
