@@ -49,7 +49,7 @@ CONTRACT, SELECTS = "Contract", "Selects for"
 
 @dataclass(frozen=True)
 class Tile:
-    """The answer to one question: its grade, the figure with its interval, and what the figure is of.
+    """The answer to one question: its grade, the figure, what it is of, and between which `ends` it lies.
 
     `grade` is "good", "warn", "high", or "info" where it is not known. `reason` is what the verdict says of
     it, "" where it says nothing.
@@ -60,6 +60,7 @@ class Tile:
     figure: str
     said: str
     reason: str = ""
+    ends: str = ""
 
 
 def cases_tile(
@@ -104,7 +105,8 @@ def signal_tile(diagnosis: Diagnosis) -> Tile:
         interval = (float(low), float(high))
     few = next((str(item.evidence["reason"]) for item in diagnosis["not_enough"]), "")
     found = [item for item in diagnosis.findings if item.code not in SHORTCUTS]
-    return _graded(SIGNAL, found, _with(percent(live), interval), f"of {counted(several, 'group')} vary", few)
+    ends = _between(*(percent(end).removesuffix(" %") for end in interval))
+    return _graded(SIGNAL, found, percent(live), f"of {counted(several, 'group')} vary", few, ends)
 
 
 def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
@@ -151,9 +153,8 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
         return _graded(SELECTS, found, "-", forecast.verdict)
     now, best = curve.value[-1] - curve.change[-1], curve.value[-1]
     name, n = forecast.called(followed), f"{forecast.best_of.points[-1]:g}"
-    ends = f"{curve.low[-1]:.2g}", f"{curve.high[-1]:.2g}"
-    figure = f"{now:.2g} \u2192 {best:.2g}" + (f" ({ends[0]}\u2013{ends[1]})" if ends[0] != ends[1] else "")
-    tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}")
+    figure, ends = f"{now:.2g} \u2192 {best:.2g}", _between(f"{curve.low[-1]:.2g}", f"{curve.high[-1]:.2g}")
+    tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}", ends=ends)
     if curve.change_high[-1] < 0:
         return replace(tile, grade="high", reason=f"the answers it picks are worse in {name!r}")
     if curve.change_low[-1] <= 0 and tile.grade == "good":
@@ -162,19 +163,21 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     return tile
 
 
-def _graded(question: str, found: Sequence[Finding], figure: str, said: str, unknown: str = "") -> Tile:
+def _graded(
+    question: str, found: Sequence[Finding], figure: str, said: str, unknown: str = "", ends: str = ""
+) -> Tile:
     """A tile with the grade of the worst of its findings."""
     for severity, word in (("high", "grave finding"), ("warn", "warning")):
         if graded := [item for item in found if item.severity == severity]:
             told = counted(len(graded), word)
             first = f"{told}: {graded[0].code}" + (" first" if len(graded) > 1 else "")
-            return Tile(question, severity, figure, f"{said}; {first}", f"{told} ({question.lower()})")
-    return Tile(question, "info" if unknown else "good", figure, said, unknown)
+            return Tile(question, severity, figure, f"{said}; {first}", f"{told} ({question.lower()})", ends)
+    return Tile(question, "info" if unknown else "good", figure, said, unknown, ends)
 
 
-def _with(value: str, interval: tuple[float, float]) -> str:
-    ends = [percent(end).removesuffix(" %") for end in interval]
-    return value if math.isnan(interval[0]) or len({*ends}) == 1 else f"{value} ({ends[0]}\u2013{ends[1]})"
+def _between(low: str, high: str) -> str:
+    """The ends of an interval; "" where both are shown as one, or not known."""
+    return "" if low == high else f"{low}\u2013{high}"
 
 
 def source_tile(diagnosis: Diagnosis) -> Tile:

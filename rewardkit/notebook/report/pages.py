@@ -184,7 +184,9 @@ def summary_markdown(summaries: Sequence[Summary]) -> str:
         card = summary.scorecard
         lines += ["", f"### {_plain(summary.name)}", "", f"**{_plain(card.verdict)}**", ""]
         lines += [
-            f"- {MARKS[tile.grade]} {tile.question}: {_plain(tile.figure)} ({_plain(tile.said)})"
+            f"- {MARKS[tile.grade]} {tile.question}: {_plain(tile.figure)}"
+            + f" ({tile.ends})" * bool(tile.ends)
+            + f" ({_plain(tile.said)})"
             for tile in card.tiles
         ]
         lines += [f"- Log: {AGREES}"] if summary.agrees else []

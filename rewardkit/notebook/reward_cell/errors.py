@@ -25,7 +25,6 @@ from rewardkit.scoring.scores import Scores
 __all__ = [
     "CellError",
     "ComponentError",
-    "Place",
     "asking_place",
     "component_errors",
     "explained",
@@ -45,28 +44,20 @@ class CellError(InputError):
         return str(self).split("\n")
 
 
-@dataclass(frozen=True)
-class Place:
-    """A line of a cell: its number, from 1 for the one with the magic, its text, and where in it (from 1)."""
+def place_in(source: str, line: int | None, column: int | None = None) -> str:
+    """A line of the file of a cell, from 1, in words: its number in the cell, its text, the `column`.
 
-    line: int
-    text: str
-    column: int | None = None
-
-    def __str__(self) -> str:
-        shown = f"line {self.line} of the cell:\n    {visible(self.text[:LONGEST])}"
-        if self.column is None or not 0 < self.column <= LONGEST:
-            return shown
-        before = re.sub(r"[^\t]", " ", visible(self.text[: self.column - 1]))
-        return f"{shown}\n    {before}^"
-
-
-def place_in(source: str, line: int | None, column: int | None = None) -> Place | None:
-    """The place in a cell of a line of its file, from 1; ``None`` where the file has no such line."""
+    "" where the file has no such line.
+    """
     lines = LINE_ENDS.split(source)
     if line is None or not 0 < line <= len(lines):
-        return None
-    return Place(line + ABOVE, lines[line - 1], column)
+        return ""
+    text = lines[line - 1]
+    shown = f"line {line + ABOVE} of the cell:\n    {visible(text[:LONGEST])}"
+    if column is None or not 0 < column <= LONGEST:
+        return shown
+    before = re.sub(r"[^\t]", " ", visible(text[: column - 1]))
+    return f"{shown}\n    {before}^"
 
 
 def explained(error: BaseException, source: str, file: str) -> str:
@@ -83,15 +74,15 @@ def explained(error: BaseException, source: str, file: str) -> str:
     return one_line(what, 600) + (f"\n{place}" if place else "")
 
 
-def asking_place(reward: Reward, columns: Collection[str], source: str, file: str) -> Place | None:
-    """Where in a cell the function stands that asks for a column which is not there; ``None``: none does."""
+def asking_place(reward: Reward, columns: Collection[str], source: str, file: str) -> str:
+    """Where in a cell the function stands that asks for a column which is not there; "" where none does."""
     for part in reward.inner:
         known = {*columns, *part.fields, *part.names, ROLLOUT}
         for call in (*part.field_calls.values(), *(item.call for item in part.components)):
             code = getattr(call.function, "__code__", None)
             if not known.issuperset(call.asks_for) and code is not None and code.co_filename == file:
                 return place_in(source, code.co_firstlineno)
-    return None
+    return ""
 
 
 @dataclass(frozen=True)
@@ -102,7 +93,7 @@ class ComponentError:
     reason: str
     rows: int
     untried: int = 0  # rows for which no call was made any more, as others were late
-    place: Place | None = None
+    place: str = ""
 
     def __str__(self) -> str:
         what = f"{one_line(self.component)} fails for {counted(self.rows, 'row')}: {one_line(self.reason)}"

@@ -19,7 +19,6 @@ from rewardkit.errors import InputError
 from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.reward_cell.errors import (
     CellError,
-    Place,
     asking_place,
     component_errors,
     explained,
@@ -113,7 +112,7 @@ class RewardMagics(Magics):
 
 
 @contextmanager
-def _as_cell_errors(before: str = "", place: Place | None = None) -> Iterator[None]:
+def _as_cell_errors(before: str = "", place: str = "") -> Iterator[None]:
     """Let what cannot be used be said in one sentence that ends the cell."""
     try:
         yield

@@ -65,7 +65,7 @@ class Standing:
             self._check()
         figures = self.bench.figures
         if figures.several and self._settled != self.bench.now:
-            self._put(replace(self.tiles[tiles.SIGNAL], figure=percent(1 - figures.tied_share)))
+            self._put(replace(self.tiles[tiles.SIGNAL], figure=percent(1 - figures.tied_share), ends=""))
         self._draw()
         if self._timer is not None:
             self._timer.cancel()
