@@ -15,7 +15,7 @@ from rewardkit.findings import Example, Finding
 from rewardkit.html import markup
 from rewardkit.notebook import probed
 from rewardkit.notebook.display import Show
-from rewardkit.notebook.inputs import rollouts_and_cases
+from rewardkit.notebook.parameters import rollouts_and_cases
 from rewardkit.notebook.redaction import redacted_finding
 from rewardkit.notebook.report.pages import Summary, index_page, summary_markdown
 from rewardkit.notebook.scorecard import MIME, Point, Short
