@@ -55,9 +55,8 @@ class CaseForm(Panel):
         opener, hint = widgets.ToggleButton, "key c: the form of a case"
         self.opener = control(opener, "Make this a case", "rewardkit-case-open", self._turn, tooltip=hint)
         first, second = row(self.what, self.expected, self.name), row(self.why, self.path, self.save)
-        self.widget = stack(first, second, self.message.widget, mark="rewardkit-case").add_class(
-            "rk-bench-form"
-        )
+        self.widget = stack(first, second, self.message.widget, mark="rewardkit-case")
+        self.widget.add_class("rk-bench-form")
         self._turn()
 
     def _turn(self) -> None:
@@ -78,10 +77,10 @@ class CaseForm(Panel):
         self._turn()
         if opened is None:
             return
-        proposed = opened.case or {"name": "probed"}
+        proposed = opened.case or {}
         if opened.row is not None:
             proposed = {"name": f"rollout {self.bench.scored.table['rollout_id'].iloc[opened.row]}"}
-        self.name.value, self.why.value = str(proposed["name"]), str(proposed.get("why", ""))
+        self.name.value, self.why.value = str(proposed.get("name", "probed")), str(proposed.get("why", ""))
         self.message.clear()
         with self._set():
             self.what.index = 0

@@ -90,16 +90,14 @@ class Workbench:
     @property
     def flagged(self) -> list[Any]:
         """The ids of the rollouts that were flagged in Browse, for the cells below."""
-        return self.scores.table["rollout_id"].iloc[list(self._bench.flagged)].tolist()
+        return self.scores.table["rollout_id"].iloc[self._bench.flagged].tolist()
 
     def completion(self, row: int) -> HTML:
         """A completion by position, as Browse shows it, with what each component adds and its siblings."""
         return HTML(still(row_page(self._bench, row, still=True)))
 
     compose = property(lambda self: self._alone(0), doc="Weights, gates and aggregation, and what they do.")
-    browse = property(
-        lambda self: self._alone(1), doc="Completions to read, filtered, beside their siblings."
-    )
+    browse = property(lambda self: self._alone(1), doc="Completions to read, beside their siblings.")
     cases = property(lambda self: self._alone(2), doc="The cases, passed and missed.")
     probes = property(lambda self: self._alone(3), doc="What bad answers would earn.")
     findings = property(lambda self: self._alone(4), doc="What the rewards would do to training.")
