@@ -24,7 +24,7 @@ from rewardkit.html import cards, markup
 from rewardkit.html.markup import escaped
 from rewardkit.html.pages import Page
 from rewardkit.judges.report import JudgeReport
-from rewardkit.notebook import probed
+from rewardkit.notebook import mutants
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.notebook.tiles import BROKEN, Tile, probe_tiles
 from rewardkit.primitives.extract import Extractor
@@ -211,7 +211,7 @@ class Show:
         """
         if found is None:
             return _html("", "no mutants: there are no cases that could catch them")
-        return _html(probed.mutants(found, redact=self.redact, again=again), found.verdict)
+        return _html(mutants.page(found, redact=self.redact, again=again), found.verdict)
 
     def findings(self, findings: Sequence[Finding]) -> HTML:
         """Findings, most severe first, with rollouts to read."""

@@ -13,12 +13,12 @@ from rewardkit.notebook.redaction import redacted_reason
 from rewardkit.probes.mutants.results import Judged, MutantResult
 from rewardkit.rollouts.package_data import GALLERY
 
-__all__ = ["mutants", "trying_again"]
+__all__ = ["page", "trying_again"]
 
 SURVIVORS = 8  # that are open
 
 
-def mutants(found: MutantResult, *, redact: bool, again: str = "") -> str:
+def page(found: MutantResult, *, redact: bool, again: str = "") -> str:
     """The changes that no case notices, where each shows most, and the cases that would notice them.
 
     `again` is code that makes the same result anew, as `trying_again` writes it.
