@@ -41,26 +41,17 @@ WIDTH, HEIGHT = 420, 120  # of a histogram
 
 def reward(about: Plain) -> str:
     """A reward, as its record has it: fields, components, options; of a route what is paid for each value."""
+    rows: list[tuple[Any, ...]] = []
     if route := about.get("route"):
         inner = [(item["value"], item["reward"]) for item in route["rewards"]]
         inner += [("(any other)", route["default"])] if route["default"] else []
-        weights = [", ".join(f"{name} {w:g}" for name, w in one["weights"].items()) for _, one in inner]
-        rows: list[tuple[Any, ...]] = [
-            (value, one["name"], paid, one["aggregation"])
-            for (value, one), paid in zip(inner, weights, strict=True)
-        ]
-        return render("reward", about=about, rows=rows)
-    rows = [
-        (
-            item["name"],
-            item["function"],
-            f"{item['weight']:g}",
-            item["gate"] or "",
-            " to ".join(f"{float(end):g}" for end in item["range"] or ()) or "unbounded",
-            item["why"],
-        )
-        for item in about["components"]
-    ]
+        for value, one in inner:
+            paid = ", ".join(f"{name} {weight:g}" for name, weight in one["weights"].items())
+            rows.append((value, one["name"], paid, one["aggregation"]))
+    for item in about.get("components", ()):
+        weight, gate = f"{item['weight']:g}", item["gate"] or ""
+        span = " to ".join(f"{float(end):g}" for end in item["range"] or ()) or "unbounded"
+        rows.append((item["name"], item["function"], weight, gate, span, item["why"]))
     return render("reward", about=about, rows=rows)
 
 
@@ -80,10 +71,8 @@ def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
     Without `columns` only those that were renamed.
     """
     sizes = ", ".join(f"{count} of {size}" for size, count in about["group_sizes"].items())
-    renamed = ", ".join(
-        f"{name} from {source}" for name, source in about["mapping"].items() if name != source
-    )
-    all_columns = ", ".join(columns) + (f" ({renamed})" if columns and renamed else renamed)
+    renamed = [f"{name} from {source}" for name, source in about["mapping"].items() if name != source]
+    all_columns = ", ".join(columns) + (f" ({', '.join(renamed)})" if columns and renamed else "")
     rejected = len(about["rejected"])
     kept_out = f", {rejected} row{'s' * (rejected != 1)} kept out" if rejected else ""
     kind = f" ({about['kind']})" if about["kind"] not in ("", "rollouts") else ""
@@ -91,7 +80,7 @@ def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
     rows = [
         ("Rollouts", f"{about['rows']:,} from {about['source']}{kind}{kept_out}"),
         ("Groups", f"{about['groups']:,} by {key}" + (f" (sizes: {sizes})" if sizes else "")),
-        ("Columns", all_columns),
+        ("Columns", all_columns or ", ".join(renamed)),
         ("Log", "\n".join(about["notes"])),
         *(("Note", sentence) for sentence in about["warnings"]),
     ]
@@ -133,36 +122,39 @@ class Scored:
     counts: Mapping[str, int]
     errors: Sequence[str]
 
-    def row(self, statuses: Sequence[str]) -> list[str]:
-        """Name, weight, mean, spread and observed range, counts, the reason that most errors have."""
-        found = [math.nan] * 4
-        if len(known := self.scores[~np.isnan(self.scores)]):
-            with np.errstate(over="ignore", invalid="ignore"):  # unbounded scores may be enormous
-                found = [known.mean(), known.std(), known.min(), known.max()]
-        counts = [f"{self.counts[status]:,}" if self.counts[status] else "" for status in statuses]
-        ((reason, count),) = Counter(self.errors).most_common(1) or [("", 0)]
-        error = f"{count:,} times {reason}" if count else ""
-        return [self.name, *map(number, (self.weight, *found)), *counts, error]
-
 
 def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored], asked: Sequence[str] = ()) -> str:
-    """Scored rollouts: how the reward is spread, a row a component, and what models were `asked`."""
-    known = rewards[~np.isnan(rewards)]
-    missing = len(rewards) - len(known)
+    """Scored rollouts: how the reward is spread, a row a component, and what models were `asked`.
+
+    Of a component: weight, mean, spread and observed range, counts, the reason that most errors have.
+    """
+    missing = int(np.isnan(rewards).sum())
     said = [f"{len(rewards):,} rollouts"]
-    with np.errstate(over="ignore", invalid="ignore"):  # rewards may be enormous
-        said += [f"mean reward {known.mean():.3g}, std {known.std():.3g}"] if len(known) else []
+    if missing < len(rewards):
+        said.append("mean reward {:.3g}, std {:.3g}".format(*_figures(rewards)))
     said += [f"{missing:,} ({missing / len(rewards):.1%}) not judged"] if missing else []
     statuses = list(dict.fromkeys(status for item in components for status in item.counts))
+    rows = []
+    for item in components:
+        counts = [f"{item.counts[status]:,}" if item.counts[status] else "" for status in statuses]
+        most = [f"{count:,} times {reason}" for reason, count in Counter(item.errors).most_common(1)] or [""]
+        rows.append([item.name, item.weight, *_figures(item.scores), *counts, *most])
     return render(
         "scores",
         name=name,
         said=", ".join(said),
         histogram=html_of(histogram(rewards)),
         header=["component", *FIGURES, *statuses, "most frequent error"],
-        rows=[item.row(statuses) for item in components],
+        rows=rows,
         asked=asked,
     )
+
+
+def _figures(values: NDArray[Any]) -> list[float]:
+    """Mean, spread and ends of what is known."""
+    known = values[~np.isnan(values)]
+    with np.errstate(over="ignore", invalid="ignore"):  # unbounded ones may be enormous
+        return [known.mean(), known.std(), known.min(), known.max()] if len(known) else [math.nan] * 4
 
 
 def histogram(values: NDArray[Any]) -> str:
@@ -194,16 +186,13 @@ def check(name: str, outcome: Plain) -> str:
 
 def judged(about: Plain, figures: Sequence[tuple[str, str]]) -> str:
     """A judge against labels, as its record has it: the verdict, figures, levels, and attacks that worked."""
-    levels = [
-        (row["level"], number(row["score"]), row["n"], number(row["value"])) for row in about["calibration"]
-    ]
-    attacks = [
-        (one["attack"], number(one["before"]), number(one["after"]), one["text"], one["completion"])
-        for one in about["examples"]
-    ]
+    levels = [tuple(row[name] for name in LEVELS) for row in about["calibration"]]
+    attacks = [tuple(one[name] for name in ATTACKS) for one in about["examples"]]
     return render("judge_report", about=about, figures=figures, levels=levels, attacks=attacks)
 
 
+LEVELS = ("level", "score", "n", "value")
+ATTACKS = ("attack", "before", "after", "text", "completion")
 TOLD = ("level", "reason", "tokens", "cost", "cached", "raw")
 """Of a verdict what has a place of its own; what else it holds is told behind the reason."""
 

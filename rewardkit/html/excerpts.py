@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Shown", "one_line", "shown", "visible"]
+__all__ = ["Shown", "Span", "one_line", "shown", "visible"]
 
 Span = tuple[int, int]
 

@@ -31,6 +31,7 @@ __all__ = [
     "number",
     "outlined",
     "page",
+    "paragraphs",
     "part",
     "quoted",
     "render",
@@ -63,9 +64,9 @@ _INVISIBLE = re.compile(
 )
 
 
-def number(value: float) -> str:
-    """A score or reward as it is shown: four digits, "-" where it is missing."""
-    return "-" if math.isnan(value) else f"{value + 0.0:.4g}"
+def number(value: float | str) -> str:
+    """A score or reward as it is shown: four digits, "-" where it is missing; words as they are."""
+    return value if isinstance(value, str) else "-" if math.isnan(value) else f"{value + 0.0:.4g}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -85,7 +86,8 @@ def _templates() -> Environment:
     from markupsafe import Markup
 
     def cut(text: object, limit: int | None = LONGEST_SHOWN) -> Markup:
-        return text if isinstance(text, Markup) else Markup(escaped(text, limit=limit))
+        shown = number(text) if isinstance(text, float) else text
+        return shown if isinstance(shown, Markup) else Markup(escaped(shown, limit=limit))
 
     made = Environment(
         loader=PackageLoader("rewardkit.html"), autoescape=True, finalize=cut, undefined=StrictUndefined
@@ -160,7 +162,7 @@ def card(title: str, body: str = "", *, said: str = "") -> str:
 
     Title and `said` are plain text, the body is escaped HTML.
     """
-    return _part("card", title, said, html_of(body))
+    return _part("card", title[:1].upper() + title[1:], said, html_of(body))
 
 
 def outlined(text: str) -> str:
@@ -179,7 +181,7 @@ def outlined(text: str) -> str:
         levels[-1].append((content, inner))
         levels.append(inner)
     left = _part("left", len(lines) - OUTLINED)
-    return card(title[:1].upper() + title[1:], (_part("nested", levels[0]) if lines else "") + left)
+    return card(title, (_part("nested", levels[0]) if lines else "") + left)
 
 
 def folded(summary: str, body: str, *, is_open: bool = False) -> str:
@@ -187,9 +189,14 @@ def folded(summary: str, body: str, *, is_open: bool = False) -> str:
     return _part("folded", summary, html_of(body), is_open)
 
 
-def listed(items: Iterable[str]) -> str:
+def listed(items: Iterable[str], *, numbered: bool = False) -> str:
     """A list of pieces of HTML; nothing where there are none."""
-    return _part("listed", [html_of(item) for item in items])
+    return _part("listed", [html_of(item) for item in items], "ol" if numbered else "ul")
+
+
+def paragraphs(*lines: object) -> str:
+    """Lines of plain text, those that are empty left out."""
+    return "".join(f"<p>{escaped(line)}</p>" for line in lines if line != "")
 
 
 def code(lines: object) -> str:

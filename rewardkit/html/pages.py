@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from rewardkit.html.excerpts import one_line
-from rewardkit.html.markup import aligned, card, code, escaped, folded, listed, table
+from rewardkit.html.markup import aligned, card, code, escaped, folded, listed, paragraphs, table
 
 __all__ = ["LONGEST", "Block", "Code", "Page", "Table"]
 
@@ -67,7 +67,7 @@ class Table:
         if not self.rows:
             return ""
         body = table(self.header, self.rows, numeric=self.numeric, most=self.most, limit=self.limit)
-        above = f"<p>{escaped(self.caption)}:</p>" if self.caption else ""
+        above = paragraphs(self.caption and f"{self.caption}:")
         return f"{above}{body}" if self.is_open else folded(self.caption, body)
 
 
@@ -96,7 +96,7 @@ class Page:
     @property
     def html(self) -> str:
         """As escaped HTML."""
-        return card(self.title[:1].upper() + self.title[1:], self.body, said=self.said)
+        return card(self.title, self.body, said=self.said)
 
     @property
     def body(self) -> str:

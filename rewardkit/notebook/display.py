@@ -5,32 +5,37 @@ Escaped HTML, with prompts and completions left out on request.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from IPython.display import HTML
 from matplotlib_inline.backend_inline import set_matplotlib_formats
+from pandas.api.types import is_number
 
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.suggestions.normalization import Normalization
 from rewardkit.analysis.suggestions.suggestion import Suggestions, normalization_blocks
 from rewardkit.findings import SEVERITY_MARKS, Finding, counted
 from rewardkit.html import cards, markup
+from rewardkit.html.markup import escaped
 from rewardkit.html.pages import Page
 from rewardkit.judges.report import JudgeReport
-from rewardkit.notebook import probed
+from rewardkit.notebook import mutants
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
-from rewardkit.notebook.tiles import Tile, probe_tiles
+from rewardkit.notebook.tiles import BROKEN, Tile, probe_tiles
 from rewardkit.primitives.extract import Extractor
 from rewardkit.probes.mutants.results import MutantResult
 from rewardkit.probes.probe import ProbeResult
+from rewardkit.probes.results import rendering
+from rewardkit.probes.results.summary import kind_of_alarm
+from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import CheckResult
-from rewardkit.scoring.explain import Explanation, explained, spans_of
+from rewardkit.scoring.explain import explained, spans_of
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["TEXTS", "Show", "begin", "redacted_reason"]
@@ -66,11 +71,17 @@ class Show:
 
     def note(self, *lines: object) -> HTML:
         """Lines of plain text."""
-        return HTML("".join(f"<p>{markup.escaped(line)}</p>" for line in lines))
+        return HTML(markup.paragraphs(*lines))
 
     def about(self, rollouts: Rollouts) -> HTML:
         """How rollouts were read and grouped, without any text of theirs."""
         return HTML(cards.rollouts(rollouts.summary(), list(map(str, rollouts.table.columns)), []))
+
+    def reward(self, reward: Reward) -> HTML:
+        """A reward as it is declared, with the parts of a route."""
+        parts = [reward, *reward.inner] if reward.routing else [reward]
+        records = [{**part.record(), "origin": "" if self.redact else part.origin} for part in parts]
+        return HTML("".join(map(cards.reward, records)))
 
     def scores(self, scores: Scores) -> HTML:
         """How the reward and each component are spread."""
@@ -85,23 +96,12 @@ class Show:
     def group(self, rollouts: Rollouts, number: int = 0) -> HTML:
         """The siblings of one group: the prompt, then each distinct completion and how often it came."""
         rows = rollouts.select(rollouts.groups == number)
-        texts: dict[str, int] = {}
-        for row in rows:
-            texts[row["completion"]] = texts.get(row["completion"], 0) + 1
-        table = markup.table(
-            ("times", "completion"),
-            [(count, self.text(text)) for text, count in texts.items()],
-            numeric=("times",),
-        )
-        head = {
-            name: rows[0][name] for name in (*rollouts.group_key, "prompt", "ground_truth") if name in rows[0]
-        }
-        private = ("prompt", "ground_truth")
-        about = "".join(
-            f"<p><b>{markup.escaped(name)}</b>: "
-            f"{markup.escaped(self.text(value) if name in private else value)}</p>"
-            for name, value in head.items()
-        )
+        texts = Counter(row["completion"] for row in rows)
+        head = [name for name in (*rollouts.group_key, *TEXTS[1:]) if name in rows[0]]
+        values = [self.text(rows[0][name]) if name in TEXTS else rows[0][name] for name in head]
+        about = markup.table(("", ""), list(zip(head, values, strict=True)))
+        counts = [(count, self.text(text)) for text, count in texts.items()]
+        table = markup.table(("times", "completion"), counts, numeric=("times",))
         return _html(about + table, f"one group: {len(rows)} completions, {len(texts)} different")
 
     def extraction(
@@ -113,51 +113,44 @@ class Show:
         is a sentence between.
         """
         texts = rollouts.table["completion"].tolist()
-        marks = {
-            name: [spans_of(extractor, text) for text in texts] for name, extractor in extractors.items()
-        }
+        marks = {name: [spans_of(one, text) for text in texts] for name, one in extractors.items()}
         values = {
-            name: [
-                text[slice(*spans[0])] if spans else None for text, spans in zip(texts, found, strict=True)
-            ]
-            for name, found in marks.items()
+            name: [text[slice(*spans[0])] if spans else None for text, spans in zip(texts, some, strict=True)]
+            for name, some in marks.items()
         }
         finders = [name for name, found in values.items() if any(value is not None for value in found)]
         variety = [len({values[name][row] for name in finders}) for row in range(len(texts))]
         chosen: dict[str, int] = {}
-        for row in sorted(range(len(texts)), key=lambda row: (-variety[row], row)):
-            if len(chosen) == limit:
-                break
+        for row in sorted(range(len(texts)), key=lambda row: -variety[row]):
             chosen.setdefault(texts[row], row)
         blocks = []
-        for text, row in chosen.items() if not self.redact else ():
-            spans = {name: marks[name][row] for name in finders}
-            found = ", ".join(
-                f"{markup.escaped(name)} = {markup.escaped(repr(values[name][row]))}" for name in finders
-            )
-            blocks.append(f"<li>{markup.marked(text, spans)}<small>{found}</small></li>")
-        counts = [
-            (
-                name,
-                repr(extractors[name]),
-                f"{sum(value is not None for value in found) / max(len(found), 1):.1%}",
-                f"{_different(found, values):.1%}",
-            )
-            for name, found in values.items()
-        ]
+        for text, row in [] if self.redact else list(chosen.items())[:limit]:
+            marked = markup.marked(text, {name: marks[name][row] for name in finders})
+            found = ", ".join(f"{name} = {values[name][row]!r}" for name in finders)
+            blocks.append(f"{marked}<small>{escaped(found)}</small>")
+        first, shares = next(iter(values.values())), []
+        for name, own in values.items():
+            finds = [value is not None for value in own]
+            differs = [a != b for a, b in zip(own, first, strict=True)]
+            told = (f"{sum(some) / max(len(some), 1):.1%}" for some in (finds, differs))
+            shares.append((name, repr(extractors[name]), *told))
         header = ("name", "extractor", "finds something", "differs from the first")
-        said = f"<p>{markup.escaped(note)}</p>" if note else ""
-        return _html(
-            markup.table(header, counts, numeric=header[2:]) + said + f"<ol>{''.join(blocks)}</ol>",
-            "extractions, where they differ most" if blocks else "extractions",
-        )
+        table = markup.table(header, shares, numeric=header[2:]) + markup.paragraphs(note)
+        caption = "extractions, where they differ most" if blocks else "extractions"
+        return _html(table + markup.listed(blocks, numbered=True), caption)
 
     def explanation(self, scores: Scores, row: int) -> HTML:
         """Why one completion got its reward, from what scoring left: nothing is called again."""
         explanation = explained(scores, row)
-        if self.redact:
-            return _html(_redacted_explanation(explanation), "one completion")
-        return HTML(explanation._repr_html_())
+        if not self.redact:
+            return HTML(explanation._repr_html_())
+        header = ("component", "status", "score", "weight", "gate", "why")
+        rows = []
+        for line in explanation.lines:
+            name, status, score, weight, _, gate, _ = line.cells
+            why = redacted_reason(line.reason) if line.reason else line.why
+            rows.append((name, status, score, weight, gate, why))
+        return _html(markup.table(header, rows, numeric=header[2:4]), "one completion")
 
     def judges(self, reports: Mapping[str, JudgeReport | None]) -> HTML:
         """How each component that asks a model agrees with the cases; which have no case that tells it."""
@@ -166,8 +159,8 @@ class Show:
         bodies = []
         for name, report in reports.items():
             if report is None:
-                why = f"{name}: no case expects a score of it, so nothing says that it agrees with people."
-                bodies.append(f"<p>{markup.escaped(why)}</p>")
+                why = "no case expects a score of it, so nothing says that it agrees with people."
+                bodies.append(markup.paragraphs(f"{name}: {why}"))
                 continue
             if self.redact:
                 reasons = {redacted_reason(why): count for why, count in report.not_judged.items()}
@@ -182,7 +175,7 @@ class Show:
         """
         if result is None:
             line = '{"completion": "...", "ground_truth": "...", "reward": 1.0, "why": "..."}'
-            body = f"<p>Each is one line of a JSONL file: <code>{markup.escaped(line)}</code></p>"
+            body = f"<p>Each is one line of a JSONL file: <code>{escaped(line)}</code></p>"
             return _html(body, "no cases were given: write down what the reward must give, and why")
         if not result.misses:
             return _html("", f"cases missed: none of {len(result.cases)}")
@@ -196,11 +189,20 @@ class Show:
 
     def contract(self, result: ProbeResult) -> HTML:
         """What of the contract is broken, with examples and what to do."""
-        return _html(probed.contract(result, redact=self.redact), _told_by(probe_tiles(result)[1]))
+        return self._probed(result, probe_tiles(result)[1], broken=True)
 
     def probes(self, result: ProbeResult) -> HTML:
         """What is paid or lost wrongly, with examples and what to do, and what could not be decided."""
-        return _html(probed.probes(result, redact=self.redact), _told_by(probe_tiles(result)[0]))
+        rest = rendering.rest_page(result, texts=not self.redact)
+        return self._probed(result, probe_tiles(result)[0], broken=False, rest=rest)
+
+    def _probed(self, result: ProbeResult, tile: Tile, *, broken: bool, rest: str = "") -> HTML:
+        found = [self._finding(one) for one in result.findings if (kind_of_alarm(one) == BROKEN) == broken]
+        page = rendering.findings_page(result, found, texts=not self.redact)
+        return _html(page + rest, f"{tile.question}: {tile.figure}, {tile.said}")
+
+    def _finding(self, finding: Finding) -> Finding:
+        return redacted_finding(finding) if self.redact else finding
 
     def mutants(self, found: MutantResult | None, again: str = "") -> HTML:
         """The changes of the reward that no case notices, and the cases that would; ``None``: no cases.
@@ -209,25 +211,18 @@ class Show:
         """
         if found is None:
             return _html("", "no mutants: there are no cases that could catch them")
-        return _html(probed.mutants(found, redact=self.redact, again=again), found.verdict)
+        return _html(mutants.page(found, redact=self.redact, again=again), found.verdict)
 
     def findings(self, findings: Sequence[Finding]) -> HTML:
         """Findings, most severe first, with rollouts to read."""
         if not findings:
             return _html("", "nothing found")
         rows = [
-            (
-                SEVERITY_MARKS[item.severity],
-                item.code,
-                redacted_finding(item).sentence if self.redact else item.sentence,
-                ", ".join(map(str, item.rollout_ids)),
-            )
-            for item in findings
+            (SEVERITY_MARKS[one.severity], one.code, one.sentence, ", ".join(map(str, one.rollout_ids)))
+            for one in map(self._finding, findings)
         ]
-        return _html(
-            markup.table(("severity", "code", "what it means", "rollouts to read"), rows, stacked=True),
-            counted(len(findings), "finding"),
-        )
+        header = ("severity", "code", "what it means", "rollouts to read")
+        return _html(markup.table(header, rows, stacked=True), counted(len(findings), "finding"))
 
     def frame(
         self,
@@ -245,20 +240,15 @@ class Show:
         """
         if frame.empty:
             return _html("", f"{caption}: none")
-
-        def words(column: object) -> str:
-            own = next((name for name in names if str(column).endswith(name)), "")
-            return str(column).removesuffix(own).replace("_", " ") + own
-
+        header, numeric = [], []
+        for column in map(str, frame.columns):
+            own = next((name for name in names if column.endswith(name)), "")
+            header.append(column.removesuffix(own).replace("_", " ") + own)
+            numeric += [header[-1]] if frame[column].map(is_number).all() else []
         rows = [[_figure(value) for value in row] for row in frame.itertuples(index=False)]
-        numeric = [words(name) for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name])]
-        said = markup.escaped(below).replace("; ", ";<br>")
-        table = markup.table([words(name) for name in frame.columns], rows, numeric=numeric)
-        return _html(
-            (markup.folded(f"{len(rows)} rows", table) if folded else table)
-            + (f"<p>{said}</p>" if below and not self.redact else ""),
-            caption,
-        )
+        table = markup.table(header, rows, numeric=numeric)
+        table = markup.folded(f"{len(rows)} rows", table) if folded else table
+        return _html(table + markup.paragraphs("" if self.redact else below), caption)
 
     def suggestions(self, suggestions: Suggestions) -> HTML:
         """The changes of the reward: code, effects with intervals, examples to read; then the notes."""
@@ -276,15 +266,15 @@ class Show:
         """Completions to read, each with its figures above it; texts are left out where they are redacted."""
         items = []
         for row in frame.to_dict("records"):
-            text = self.text(row.pop("completion"))
-            told = ", ".join(
-                f"{_told(str(name))} {self.text(value) if name in TEXTS else _figure(value)}"
-                for name, value in row.items()
-                if not pd.isna(value)  # of a route the components of the other parts
-            )
-            body = markup.quoted(markup.marked(text, {}, limit=READ))
-            items.append(f"<li>{markup.escaped(told)}{body}</li>")
-        return _html(f"<ol>{''.join(items)}</ol>", caption)
+            body = markup.quoted(markup.marked(self.text(row.pop("completion")), {}, limit=READ))
+            told = []
+            for name, value in row.items():
+                own = str(name).removeprefix("score/")  # the name of a component as it is
+                words = own if own != name else str(name).replace("_", " ")
+                if not pd.isna(value):  # of a route the components of the other parts
+                    told.append(f"{words} {self.text(value) if name in TEXTS else _figure(value)}")
+            items.append(f"{escaped(', '.join(told))}{body}")
+        return _html(markup.listed(items, numbered=True), caption)
 
 
 TEXTS = ("completion", "prompt", "ground_truth")
@@ -292,42 +282,11 @@ TEXTS = ("completion", "prompt", "ground_truth")
 READ, MISSED = 1000, 400  # characters of a completion that is shown to be read, and of one in a table
 
 
-def _told_by(tile: Tile) -> str:
-    return f"{tile.question}: {tile.figure}, {tile.said}"
-
-
-def _told(column: str) -> str:
-    """The name of a column as words; that of a component as it is."""
-    return column.removeprefix("score/") if column.startswith("score/") else column.replace("_", " ")
-
-
 def _html(body: str, caption: str) -> HTML:
-    return HTML(markup.card(caption[:1].upper() + caption[1:], body))
-
-
-def _different(found: Sequence[Any], values: Mapping[str, Sequence[Any]]) -> float:
-    first = next(iter(values.values()))
-    return float(np.mean([a != b for a, b in zip(found, first, strict=True)])) if found else 0.0
+    return HTML(markup.card(caption, body))
 
 
 def _figure(value: Any) -> str:
     if isinstance(value, float):
         return "-" if pd.isna(value) else "0" if abs(value) < 1e-9 else f"{value:.3g}"
     return str(value)
-
-
-def _redacted_explanation(explanation: Explanation) -> str:
-    rows = [
-        (
-            line.component,
-            line.status,
-            _figure(line.score),
-            f"{line.weight:g}",
-            line.gate,
-            redacted_reason(line.reason) if line.reason else line.why,
-        )
-        for line in explanation.lines
-    ]
-    return markup.table(
-        ("component", "status", "score", "weight", "gate", "why"), rows, numeric=("score", "weight")
-    )

@@ -1,17 +1,24 @@
-"""Notebook parameters that are validated: papermill only prints a warning for a misspelt one."""
+"""What a notebook is given: parameters (of a misspelt one papermill only warns), rollouts and cases."""
 
 from __future__ import annotations
 
 import typing
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from typing import Any
 
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.judges.report import JudgeReport, judge_report, judges_of
+from rewardkit.probes.subjects.cases import rollouts_of
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.scoring.cases import Case, load_cases
 
-__all__ = ["check_parameters"]
+__all__ = ["check_parameters", "judge_reports", "rollouts_and_cases"]
 
 CHECKED = "_rewardkit_parameters_checked"
 SHELL_NAMES = ("In", "Out", "exit", "quit", "get_ipython", "open")
+PLAIN = (str, int, float, list, dict)
+"""What can come from papermill, beside None."""
 
 
 def check_parameters(names: MutableMapping[str, Any], **choices: tuple[Any, ...]) -> None:
@@ -24,13 +31,9 @@ def check_parameters(names: MutableMapping[str, Any], **choices: tuple[Any, ...]
     """
     declared: dict[str, Any] = dict(names.get("__annotations__", {}))
     if not names.get(CHECKED):
-        for name, value in list(names.items()):
-            if (
-                name not in declared
-                and not name.startswith("_")
-                and name not in SHELL_NAMES
-                and _is_plain(value)
-            ):
+        own = [name for name in names if not name.startswith("_") and name not in (*declared, *SHELL_NAMES)]
+        for name in own:
+            if names[name] is None or isinstance(names[name], PLAIN):
                 raise InputError(
                     f"this notebook has no parameter {name!r}; it has "
                     f"{list(declared)}{did_you_mean(name, declared)}"
@@ -38,9 +41,10 @@ def check_parameters(names: MutableMapping[str, Any], **choices: tuple[Any, ...]
     names[CHECKED] = True
     for name, kind in declared.items():
         if not _fits(names[name], kind):
+            expected = kind.__name__ if isinstance(kind, type) else kind
             raise InputError(
                 f"parameter {name}={names[name]!r} is of type {type(names[name]).__name__}; this notebook "
-                f"expects {_written(kind)}"
+                f"expects {expected}"
             )
     for name, allowed in choices.items():
         if names[name] not in allowed:
@@ -49,9 +53,37 @@ def check_parameters(names: MutableMapping[str, Any], **choices: tuple[Any, ...]
             )
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether a variable can come from papermill."""
-    return value is None or isinstance(value, str | int | float | list | dict)
+EXPECTED = "expected score"
+"""The column with what a case expects of a judge; no reward asks for it, as no parameter has such a name."""
+
+
+def rollouts_and_cases(rollouts: str, cases: str, **reading: Any) -> tuple[Rollouts, list[Case]]:
+    """Rollouts and cases of these files; without rollouts the completions of the cases stand for them.
+
+    `reading` is as in `load_rollouts`. InputError: neither is given, or they cannot be read.
+    """
+    if not rollouts and not cases:
+        raise InputError("neither rollouts nor cases are given; a check needs completions from one of them")
+    written = load_cases(cases) if cases else []
+    return load_rollouts(rollouts, **reading) if rollouts else rollouts_of(written), written
+
+
+def judge_reports(reward: Reward, cases: Sequence[Case], *, seed: int = 0) -> dict[str, JudgeReport | None]:
+    """Of each component that asks a model how it agrees with the scores that cases expect of it.
+
+    ``None`` where none expects one: a range counts by its middle, what is to be unscored is no label.
+    """
+    found: dict[str, JudgeReport | None] = {}
+    for name in judges_of(reward):
+        expected = [(case, case.scores[name]) for case in cases if name in case.scores]
+        rows = [
+            {**case.columns, EXPECTED: min(1.0, max(0.0, (score.low + score.high) / 2))}
+            for case, score in expected
+            if score.status == "scored"
+        ]
+        report = judge_report(reward, rows, component=name, label=EXPECTED, seed=seed) if rows else None
+        found[name] = report
+    return found
 
 
 def _fits(value: Any, kind: Any) -> bool:
@@ -61,7 +93,3 @@ def _fits(value: Any, kind: Any) -> bool:
     if float in kinds and isinstance(value, int):
         return True
     return isinstance(value, tuple(kinds))
-
-
-def _written(kind: Any) -> str:
-    return str(getattr(kind, "__name__", kind)) if not typing.get_args(kind) else str(kind)

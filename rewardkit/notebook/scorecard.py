@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,22 +14,10 @@ from rewardkit.analysis.suggestions.suggestion import Suggestions
 from rewardkit.errors import RewardError
 from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.html import markup
-from rewardkit.html.excerpts import one_line
+from rewardkit.html.excerpts import Span, one_line, shown
+from rewardkit.notebook import tiles
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
-from rewardkit.notebook.tiles import (
-    BROKEN,
-    EXPLOITS,
-    GRADES,
-    MARKS,
-    SIGNAL,
-    Tile,
-    cases_tile,
-    change_tile,
-    forecast_tile,
-    probe_tiles,
-    signal_tile,
-    source_tile,
-)
+from rewardkit.notebook.tiles import BROKEN, EXPLOITS, GRADES, MARKS, SIGNAL, Tile
 from rewardkit.probes.mutants.results import MutantResult
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results.rendering import turns_of
@@ -50,7 +38,7 @@ __all__ = [
 
 MIME = "application/vnd.rewardkit.short+json"
 POINTS = 3  # things that are told in full
-LONGEST = 400  # characters of a completion that shows one of them
+LONGEST = 280  # characters of a completion that shows one of them
 COSTS = {
     "hole": "Training pays for it, so a policy learns it in place of the task.",
     "loss of right answers": "Right answers go unpaid, so training leads away from them.",
@@ -70,14 +58,19 @@ class Point:
     do: str
     about: str = ""
     completion: str = ""
-    spans: Mapping[str, Sequence[tuple[int, int]]] | None = None
+    spans: Mapping[str, Sequence[Span]] = field(default_factory=dict)
+
+    def showing(self, about: str, text: str, spans: Mapping[str, Sequence[Span]]) -> Point:
+        """It with an excerpt of a completion, in which is marked what the reward read of it."""
+        seen = shown(text, spans, longest=LONGEST)
+        return replace(self, about=one_line(about, 300), completion=seen.text, spans=seen.spans)
 
     @property
     def html(self) -> Any:
         """The completion, with what the reward read of it marked, as a piece of HTML; "" without one."""
         if not self.completion:
             return ""
-        return markup.html_of(markup.quoted(markup.marked(self.completion, self.spans or {}, limit=LONGEST)))
+        return markup.html_of(markup.quoted(markup.marked(self.completion, self.spans)))
 
 
 @dataclass(frozen=True)
@@ -93,16 +86,12 @@ class Scorecard:
     @property
     def grade(self) -> str:
         """How it stands: "high" (not ready), "warn" (read before use), or "good"."""
-        if self.failed:
+        grades = [tile.grade for tile in self.tiles]
+        if self.failed or "high" in grades:
             return "high"
-        grades = {tile.grade for tile in self.tiles}
-        return next((grade for grade in ("high", "warn") if grade in grades), self._unknown)
-
-    @property
-    def _unknown(self) -> str:
-        """Where nothing speaks against it: whether its signal and its exploits are known."""
         asked = [tile for tile in self.tiles if tile.question in (SIGNAL, EXPLOITS)]
-        return "warn" if any(tile.grade == "info" and tile.reason for tile in asked) else "good"
+        unknown = any(tile.grade == "info" and tile.reason for tile in asked)
+        return "warn" if unknown or "warn" in grades else "good"
 
     @property
     def verdict(self) -> str:
@@ -161,35 +150,28 @@ class Short:
     ) -> Short:
         """From what the check notebook found; without cases `checked` and `mutated` are None."""
         points = tuple(points_of_probes(result, redact=redact))
-        tiles = (cases_tile(checked, mutated), *probe_tiles(result))
-        return cls(in_short(result), tiles, _next(result, checked, mutated, points), points)
+        found = (tiles.cases_tile(checked, mutated), *tiles.probe_tiles(result))
+        return cls(in_short(result), found, _next(result, checked, mutated, points), points)
 
     @classmethod
     def analysed(cls, diagnosis: Diagnosis, expected: Forecast, advice: Suggestions) -> Short:
         """From what the analysis notebook found."""
-        tiles = (
-            signal_tile(diagnosis),
-            source_tile(diagnosis),
-            forecast_tile(expected, diagnosis),
-            change_tile(advice),
-        )
+        selects, change = tiles.forecast_tile(expected, diagnosis), tiles.change_tile(advice)
+        found = (tiles.signal_tile(diagnosis), tiles.source_tile(diagnosis), selects, change)
         todo = [item.advice for item in diagnosis.findings if item.severity != "info" and item.advice]
-        change = tiles[-1]
-        idle = (
-            f"Nothing has to be changed; to try: {change.figure}." if change.grade == "good" else "Nothing."
-        )
-        return cls(expected.verdict, tiles, todo[0] if todo else idle)
+        to_try = f"Nothing has to be changed; to try: {change.figure}."
+        todo.append(to_try if change.grade == "good" else "Nothing.")
+        return cls(expected.verdict, found, todo[0])
 
     @classmethod
     def found(cls, notebook: Any) -> Short | None:
         """From an executed notebook that shows it; ``None`` where it does not."""
         shown = (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
-        record = next((data[MIME] for data in shown if MIME in data), None)
-        if record is None:
-            return None
-        tiles = tuple(Tile(**item) for item in record["tiles"])
-        points = tuple(Point(**item) for item in record["points"])
-        return cls(record["line"], tiles, record["next"], points)
+        for record in (data[MIME] for data in shown if MIME in data):
+            made = {"tiles": Tile, "points": Point}
+            listed = {name: tuple(kind(**item) for item in record[name]) for name, kind in made.items()}
+            return cls(**{**record, **listed})
+        return None
 
     def record(self) -> dict[str, Any]:
         """It as plain data."""
@@ -223,25 +205,24 @@ def _next(
 # --- what matters
 
 
-def points_of(findings: Sequence[Finding], scores: Scores, *, redact: bool = False) -> list[Point]:
+def points_of(diagnosis: Diagnosis, *, redact: bool = False) -> list[Point]:
     """Findings of a diagnosis as points, each with the first completion that it names."""
-    return [_of_diagnosis(item, scores, redact=redact) for item in findings if item.severity != "info"]
+    graded = [item for item in diagnosis.findings if item.severity != "info"]
+    return [_of_diagnosis(item, diagnosis.scores, redact=redact) for item in graded]
 
 
 def _of_diagnosis(item: Finding, scores: Scores, *, redact: bool) -> Point:
     told = redacted_finding(item) if redact else item
     point = Point(item.severity, item.code, one_line(told.said, 600), "", one_line(told.advice, 400))
-    if redact or not item.rollout_ids:
-        return point
-    rows = np.flatnonzero(scores.table["rollout_id"] == item.rollout_ids[0])
-    if not len(rows):
+    rows = np.flatnonzero(scores.table["rollout_id"].isin(item.rollout_ids[:1]))
+    if redact or not len(rows):
         return point
     try:
-        shown = explained(scores, int(rows[0]))
+        found = explained(scores, int(rows[0]))
     except RewardError:  # a route that has no reward for it
         return point
-    about = f"rollout {item.rollout_ids[0]} earned {markup.number(shown.result.reward)}"
-    return replace(point, about=about, completion=shown.completion, spans=shown.spans)
+    about = f"rollout {item.rollout_ids[0]} earned {markup.number(found.result.reward)}"
+    return point.showing(about, found.completion, found.spans)
 
 
 def points_of_probes(result: ProbeResult, *, redact: bool = False) -> list[Point]:
@@ -254,9 +235,8 @@ def points_of_probes(result: ProbeResult, *, redact: bool = False) -> list[Point
         if item.examples and not redact:
             one = item.examples[0]
             earned = one.said or f"earned {one.reward:.4g}"
-            about = one_line("; ".join(filter(None, (f"tried: {earned}", one.scale, turns_of(one)))), 300)
-            spans = field_spans(result.reward, one.columns)
-            point = replace(point, about=about, completion=one.completion[: 2 * LONGEST], spans=spans)
+            about = "; ".join(filter(None, (f"tried: {earned}", one.scale, turns_of(one))))
+            point = point.showing(about, one.completion, field_spans(result.reward, one.columns))
         points.append(point)
     return points
 
@@ -268,13 +248,13 @@ def point_of_cases(checked: CheckResult, *, redact: bool = False) -> list[Point]
     miss = checked.misses[0]
     many = f"{checked.failed} of {counted(len(checked.cases), 'case')}"
     what = f"Missed: {many}. The first is {miss.case!r}"
-    got = markup.number(miss.got) if isinstance(miss.got, float) else str(miss.got)
+    got = markup.number(miss.got)
     about = f"{miss.what}: expected {miss.expected}, got {redacted_reason(got) if redact else got}"
     about += "" if redact or not miss.turns else f"; {miss.turns.removesuffix(': ')}"
     do = "Mend the reward, or what the case expects where that is wrong."
     why = "" if redact or not miss.why else f'The case says: "{one_line(miss.why, 300)}".'
     point = Point("high", "cases", one_line(what, 400) + ".", why, do)
-    return [replace(point, about=one_line(about, 300), completion="" if redact else str(miss.completion))]
+    return [point.showing(about, "" if redact else str(miss.completion), {})]
 
 
 def sorted_points(points: Iterable[Point]) -> tuple[Point, ...]:

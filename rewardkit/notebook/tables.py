@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.diagnosis import Diagnosis, make_views
+from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.notebook.display import Show
-from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.cases import Case, CheckResult
 from rewardkit.scoring.deadlines import time_limit
@@ -19,25 +17,9 @@ from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["cases", "coverage", "definition", "gates", "group_sizes", "influence"]
+__all__ = ["cases", "coverage", "gates", "group_sizes"]
 
 SIZES = (2, 4, 8, 16, 32)  # of groups, as trainers have them
-
-
-def definition(reward: Reward) -> pd.DataFrame:
-    """One row a field and component of a reward, as it is declared."""
-    rows = []
-    for part in reward.inner:
-        declared: list[tuple[Any, ...]] = [
-            (name, "field", f, "", None, "") for name, f in part.fields.items()
-        ]
-        for item in part.components:
-            declared.append((item.name, "component", item.function, f"{item.weight:g}", item.gate, item.why))
-        for name, kind, function, weight, gate, why in declared:
-            row = {"reward": part.name} if part is not reward else {}
-            row |= {"name": name, "kind": kind, "function": describe(function), "weight": weight}
-            rows.append(row | {"gate": describe(gate) if gate else "", "why": why})
-    return pd.DataFrame(rows)
 
 
 def gates(scores: Scores, *, timeout: float | None = None) -> pd.DataFrame:
@@ -52,38 +34,16 @@ def gates(scores: Scores, *, timeout: float | None = None) -> pd.DataFrame:
         everywhere = score(scores.reward, scores.rollouts, ignore_gates=True, timeout=timeout)
     rows = []
     for name in dict.fromkeys(gated):
-        behind, counted = everywhere.score(name), scores.score(name)
-        rows.append(
-            {
-                "component": name,
-                "counts_for": (~np.isnan(counted)).mean(),
-                "mean_where_it_counts": _mean(counted),
-                "mean_without_the_gate": _mean(behind),
-            }
-        )
-    return pd.DataFrame(
-        rows, columns=["component", "counts_for", "mean_where_it_counts", "mean_without_the_gate"]
-    )
+        counted = scores.score(name)
+        row = {"component": name, "counts_for": (~np.isnan(counted)).mean()}
+        row |= {"mean_where_it_counts": _mean(counted)}
+        rows.append(row | {"mean_without_the_gate": _mean(everywhere.score(name))})
+    return pd.DataFrame(rows)
 
 
 def _mean(values: Floats) -> float:
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan")
-
-
-def influence(scores: Scores) -> pd.DataFrame:
-    """One row a component: its weight, the share it declares and the share it holds.
-
-    What it holds is of the squared advantage.
-    """
-    rows = []
-    for view in make_views(scores):
-        for name in view.names:
-            row: dict[str, Any] = {"part": view.part} if view.part else {}
-            row |= {"component": name, "weight": view.components[name].weight}
-            held = view.effective_weights.get(name, np.nan)
-            rows.append(row | {"declared": view.declared_weights[name], "effective": held})
-    return pd.DataFrame(rows)
 
 
 def group_sizes(diagnosis: Diagnosis, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
@@ -93,22 +53,22 @@ def group_sizes(diagnosis: Diagnosis, sizes: Sequence[int] = SIZES) -> pd.DataFr
     how many are sampled for a full one where such groups are dropped; ``how`` says whether the
     share is exact, fitted, or why there is none.
     """
-    found = [(size, part, share) for size in sizes for part, share in diagnosis.dead_share(size).items()]
-    texts = {
-        "part": [part for _, part, _ in found],
-        "how": [share.why or share.method for *_, share in found],
-    }
-    objects = {name: pd.Series(values, dtype=object) for name, values in texts.items()}
-    numbers = {
-        "group_size": [size for size, *_ in found],
-        "groups": [share.groups for *_, share in found],
-        "without_a_signal": [share.value for *_, share in found],
-        "from": [share.interval[0] for *_, share in found],
-        "to": [share.interval[1] for *_, share in found],
-        "batches": [share.batches if share.value <= 1 else np.nan for *_, share in found],
-    }
-    several = {"part": objects["part"]} if any(texts["part"]) else {}
-    return pd.DataFrame({**several, **numbers, "how": objects["how"]})
+    rows = [
+        {
+            "part": part,
+            "group_size": size,
+            "groups": share.groups,
+            "without_a_signal": share.value,
+            "from": share.interval[0],
+            "to": share.interval[1],
+            "batches": share.batches if share.value <= 1 else np.nan,
+            "how": share.why or share.method,
+        }
+        for size in sizes
+        for part, share in diagnosis.dead_share(size).items()
+    ]
+    table = pd.DataFrame(rows, dtype=object)  # as objects: Arrow-backed text takes no lone surrogates
+    return table if any(row["part"] for row in rows) else table.drop(columns="part")
 
 
 def cases(result: CheckResult | None, *, redact: bool = False) -> pd.DataFrame:
@@ -116,25 +76,18 @@ def cases(result: CheckResult | None, *, redact: bool = False) -> pd.DataFrame:
     if result is None:
         return pd.DataFrame()
     missed = {miss.case for miss in result.misses}
-    show = Show(redact=redact)
-    rows = []
+    show, rows = Show(redact=redact), []
     for case in result.cases:
-        expected = {name: item.written for name, item in case.scores.items()}
-        if case.reward is not None:
-            expected = {"reward": case.reward.written, **expected}
-        wanted = ", ".join(f"{name} {value}" for name, value in expected.items())
-        completion = show.text(case.columns.get("completion"))
-        rows.append(
-            {
-                "": "\u2717 missed" if case.name in missed else "\u2713",
-                "case": case.name,
-                "expects": wanted,
-                "completion": completion,
-                "ground_truth": show.text(case.columns.get("ground_truth")),
-                "why": show.text(case.why),
-            }
-        )
-    return pd.DataFrame(rows, dtype=object)  # as objects: Arrow-backed text takes no lone surrogates
+        wanted = {"reward": case.reward, **case.scores}
+        expects = ", ".join(f"{name} {item.written}" for name, item in wanted.items() if item is not None)
+        row = {
+            "": "\u2717 missed" if case.name in missed else "\u2713",
+            "case": case.name,
+            "expects": expects,
+        }
+        texts = {name: case.columns.get(name) for name in ("completion", "ground_truth")} | {"why": case.why}
+        rows.append(row | {name: show.text(text) for name, text in texts.items()})
+    return pd.DataFrame(rows, dtype=object)  # as objects, as above
 
 
 def coverage(reward: Reward, cases: Sequence[Case], *, timeout: float | None = None) -> pd.DataFrame:
@@ -151,15 +104,7 @@ def coverage(reward: Reward, cases: Sequence[Case], *, timeout: float | None = N
     rows = []
     for name in reward.names:
         scores = found.scores[name][~np.isnan(found.scores[name])]
-        expecting = sum(name in case.scores for case in cases)
         low, high = (scores.min(), scores.max()) if len(scores) else (np.nan, np.nan)
-        rows.append(
-            {
-                "component": name,
-                "cases_that_expect_it": expecting,
-                "cases_that_score_it": len(scores),
-                "lowest": low,
-                "highest": high,
-            }
-        )
+        row = {"component": name, "cases_that_expect_it": sum(name in case.scores for case in cases)}
+        rows.append(row | {"cases_that_score_it": len(scores), "lowest": low, "highest": high})
     return pd.DataFrame(rows)

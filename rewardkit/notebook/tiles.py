@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.suggestions.suggestion import Suggestions
-from rewardkit.analysis.view import View
 from rewardkit.findings import NAMED, Finding, counted, most, percent
 from rewardkit.html.excerpts import one_line
 from rewardkit.probes.mutants.results import MutantResult
@@ -50,7 +49,7 @@ CONTRACT, SELECTS = "Contract", "Selects for"
 
 @dataclass(frozen=True)
 class Tile:
-    """The answer to one question: its grade, the figure with its interval, and what the figure is of.
+    """The answer to one question: its grade, the figure, what it is of, and between which `ends` it lies.
 
     `grade` is "good", "warn", "high", or "info" where it is not known. `reason` is what the verdict says of
     it, "" where it says nothing.
@@ -61,6 +60,7 @@ class Tile:
     figure: str
     said: str
     reason: str = ""
+    ends: str = ""
 
 
 def cases_tile(
@@ -71,24 +71,22 @@ def cases_tile(
     `recorded`: the rewards are what stands in a log.
     """
     if recorded:
-        return Tile(
-            CASES, "info", "-", "scores of a log", "nothing says that the scores in the log are right"
-        )
+        reason = "nothing says that the scores in the log are right"
+        return Tile(CASES, "info", "-", "scores of a log", reason)
     if checked is None:
         return Tile(CASES, "info", "-", "no cases were given", "no cases say what it must give")
     total, said = len(checked.cases), "cases pass"
-    if mutated is not None and mutated.noticed + mutated.survived:
-        caught, changes = len(mutated.noticed), len(mutated.noticed) + len(mutated.survived)
-        said += f". They notice {caught} of {counted(changes, 'small change')} of the reward"
-    else:
-        caught = changes = 0
+    caught, survived = (len(mutated.noticed), len(mutated.survived)) if mutated is not None else (0, 0)
+    changes = caught + survived
+    noticed = f"notice {caught} of {counted(changes, 'small change')}"
+    said += f". They {noticed} of the reward" if changes else ""
     if left := checked.left_out:
         said += f"; what they expect of {most(sorted(map(repr, left)), NAMED)} is left out"
     grade, reason = "good" if total else "info", ""
     if checked.failed:
         grade, reason = "high", f"{checked.failed} of {counted(total, 'case')} missed"
     elif caught < NOTICED * changes:
-        grade, reason = "warn", f"the cases notice {caught} of {counted(changes, 'small change')}"
+        grade, reason = "warn", f"the cases {noticed}"
     return Tile(CASES, grade, f"{checked.passed:,} of {total:,}", said, reason)
 
 
@@ -99,34 +97,32 @@ def signal_tile(diagnosis: Diagnosis) -> Tile:
     if not several:
         return Tile(SIGNAL, "info", "-", "no siblings", "no group has two completions to compare")
     live = 1 - sum(int(view.dead.sum()) for view in views) / several
-    interval = _live_interval(views[0]) if len(views) == 1 else (math.nan, math.nan)
+    interval = (math.nan, math.nan)
+    if len(views) == 1:
+        view = views[0]
+        sums = [view.live.astype(float), (view.dead | view.live).astype(float)]
+        low, high = view.bootstrap.interval(sums, view.owner)
+        interval = (float(low), float(high))
     few = next((str(item.evidence["reason"]) for item in diagnosis["not_enough"]), "")
     found = [item for item in diagnosis.findings if item.code not in SHORTCUTS]
-    return _graded(SIGNAL, found, _with(percent(live), interval), f"of {counted(several, 'group')} vary", few)
-
-
-def _live_interval(view: View) -> tuple[float, float]:
-    several = (view.dead | view.live).astype(float)
-    low, high = view.bootstrap.interval([view.live.astype(float), several], view.owner)
-    return float(low), float(high)
+    ends = _between(*(percent(end).removesuffix(" %") for end in interval))
+    return _graded(SIGNAL, found, percent(live), f"of {counted(several, 'group')} vary", few, ends)
 
 
 def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
     """What a policy could exploit, and whether the contract with the trainer holds."""
     broken = [item for item in result.alarms if kind_of_alarm(item) == BROKEN]
     holes = [item for item in result.alarms if item not in broken]
-    nothing = _nothing_probed(result)
+    nothing, told = _nothing_probed(result), alarms_in_words(holes)
     if holes or not nothing:
         grade = holes[0].severity if holes else "good"
-        told = alarms_in_words(holes)
         exploits = Tile(EXPLOITS, grade, f"{len(holes)} found", told or f"in {tried(result)}", told)
     else:
         exploits = Tile(EXPLOITS, "info", "-", f"in {tried(result)}", f"the probes say nothing, as {nothing}")
     if broken:
         told = alarms_in_words(broken)
         return exploits, Tile(CONTRACT, broken[0].severity, f"{len(broken)} broken", told, told)
-    functions = result.reward.functions
-    said = f"in {counted(result.calls, 'call')}"
+    functions, said = result.reward.functions, f"in {counted(result.calls, 'call')}"
     if any(getattr(item, "asks_model", False) for item in functions):
         said += "; a model may answer differently when it is asked again, so answers are cached"
     elif not any(callable(item) and TimeLimit.needed(item) for item in functions):
@@ -139,9 +135,8 @@ def _nothing_probed(result: ProbeResult) -> str:
     if any(item.code in FAULTS for item in result.findings):
         return "it judged none of what was tried"
     if not ran(result):
-        return (
-            "; ".join(one_line(item.why, 300) for item in result.inconclusive) or "no prompt could be probed"
-        )
+        whys = [one_line(item.why, 300) for item in result.inconclusive]
+        return "; ".join(whys) or "no prompt could be probed"
     if undecided(result):
         return "no right answer is known"
     return "their time was over" if result.untried else ""
@@ -158,9 +153,8 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
         return _graded(SELECTS, found, "-", forecast.verdict)
     now, best = curve.value[-1] - curve.change[-1], curve.value[-1]
     name, n = forecast.called(followed), f"{forecast.best_of.points[-1]:g}"
-    ends = f"{curve.low[-1]:.2g}", f"{curve.high[-1]:.2g}"
-    figure = f"{now:.2g} \u2192 {best:.2g}" + (f" ({ends[0]}\u2013{ends[1]})" if ends[0] != ends[1] else "")
-    tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}")
+    figure, ends = f"{now:.2g} \u2192 {best:.2g}", _between(f"{curve.low[-1]:.2g}", f"{curve.high[-1]:.2g}")
+    tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}", ends=ends)
     if curve.change_high[-1] < 0:
         return replace(tile, grade="high", reason=f"the answers it picks are worse in {name!r}")
     if curve.change_low[-1] <= 0 and tile.grade == "good":
@@ -169,19 +163,21 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     return tile
 
 
-def _graded(question: str, found: Sequence[Finding], figure: str, said: str, unknown: str = "") -> Tile:
+def _graded(
+    question: str, found: Sequence[Finding], figure: str, said: str, unknown: str = "", ends: str = ""
+) -> Tile:
     """A tile with the grade of the worst of its findings."""
     for severity, word in (("high", "grave finding"), ("warn", "warning")):
         if graded := [item for item in found if item.severity == severity]:
             told = counted(len(graded), word)
             first = f"{told}: {graded[0].code}" + (" first" if len(graded) > 1 else "")
-            return Tile(question, severity, figure, f"{said}; {first}", f"{told} ({question.lower()})")
-    return Tile(question, "info" if unknown else "good", figure, said, unknown)
+            return Tile(question, severity, figure, f"{said}; {first}", f"{told} ({question.lower()})", ends)
+    return Tile(question, "info" if unknown else "good", figure, said, unknown, ends)
 
 
-def _with(value: str, interval: tuple[float, float]) -> str:
-    ends = [percent(end).removesuffix(" %") for end in interval]
-    return value if math.isnan(interval[0]) or len({*ends}) == 1 else f"{value} ({ends[0]}\u2013{ends[1]})"
+def _between(low: str, high: str) -> str:
+    """The ends of an interval; "" where both are shown as one, or not known."""
+    return "" if low == high else f"{low}\u2013{high}"
 
 
 def source_tile(diagnosis: Diagnosis) -> Tile:
@@ -200,10 +196,8 @@ def source_tile(diagnosis: Diagnosis) -> Tile:
 def change_tile(advice: Suggestions) -> Tile:
     """The first change, and what it does to the finding that it answers, measured on the same completions."""
     usable = [item for item in advice.changes if item.verdict != "harms"]
-    if not usable:
-        return Tile(
-            "Could be changed", "info", "-", "; ".join(advice.notes) or "no change answers what was found"
-        )
-    first = usable[0]
-    said = (first.outcome or first.why).replace(" -> ", " \u2192 ")
-    return Tile("Could be changed", "good", first.named, said)
+    for first in usable:
+        said = (first.outcome or first.why).replace(" -> ", " \u2192 ")
+        return Tile("Could be changed", "good", first.named, said)
+    nothing = "; ".join(advice.notes) or "no change answers what was found"
+    return Tile("Could be changed", "info", "-", nothing)

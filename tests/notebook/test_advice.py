@@ -139,12 +139,12 @@ def answered(scores, label="", advice=None):
 def test_the_answers_are_computed_and_speak_of_a_label(scores, unranked, judged):
     told, diagnosis = answered(scores, advice=unranked), rk.diagnose(scores)
     live = diagnosis.views[0].live
-    assert told["Learnable signal"].figure.startswith(f"{percent(live.mean())} (")
+    assert told["Learnable signal"].figure == percent(live.mean()) and told["Learnable signal"].ends
     held = diagnosis.views[0].effective_weights
     assert told["Comes from"].figure == f"correct {percent(held['correct'])}"
     assert f"format {percent(held['format'])}" in told["Comes from"].said
     curve = rk.forecast(scores).best_of.curves["score/correct"]
-    assert told["Selects for"].figure.startswith(f"{curve.value[0]:.2g} \u2192 {curve.value[-1]:.2g} (")
+    assert told["Selects for"].figure == f"{curve.value[0]:.2g} \u2192 {curve.value[-1]:.2g}"
     assert told["Could be changed"].figure == "partial credit for 'correct'"
     assert "28 %" in told["Could be changed"].said and "3.5 %" in told["Could be changed"].said
     told = answered(scores, "is_right", judged)

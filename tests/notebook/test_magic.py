@@ -79,8 +79,8 @@ def test_a_cell_is_saved_byte_for_byte_and_its_reward_and_scores_are_there(run, 
     assert run.shell.user_ns["reward"].name == "mine" and len(run.shell.user_ns["scores"]) == len(ROWS)
     said = repr(written)
     assert "mine.py is saved, a new file" in said and "contract: kept, in " in said
-    assert re.search(r"right +0\.250 +24 scored", said) and "mean reward" in said
-    assert "<table" in written._repr_html_() and "0.250" in written._repr_html_()
+    assert re.search(r"right +mean +0\.250 +24 scored", said) and "mean reward" in said
+    assert "<table" in written._repr_html_() and ">0.25<" in written._repr_html_()
 
 
 def test_a_syntax_error_is_shown_at_its_line_of_the_cell_and_nothing_is_saved(run, tmp_path):

@@ -13,9 +13,9 @@ import rewardkit as rk
 from rewardkit.errors import InputError
 from rewardkit.findings import Example, Finding
 from rewardkit.html import markup
-from rewardkit.notebook import probed
+from rewardkit.notebook import mutants
 from rewardkit.notebook.display import Show
-from rewardkit.notebook.inputs import rollouts_and_cases
+from rewardkit.notebook.parameters import rollouts_and_cases
 from rewardkit.notebook.redaction import redacted_finding
 from rewardkit.notebook.report.pages import Summary, index_page, summary_markdown
 from rewardkit.notebook.scorecard import MIME, Point, Short
@@ -117,10 +117,10 @@ def test_the_truths_of_a_finding_are_left_out_of_a_redacted_page(flawed):
 def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missing(weak):
     page = Show().mutants(weak).data
     noticed, survived = len(weak.noticed), len(weak.survived)
-    assert survived > probed.SURVIVORS
+    assert survived > mutants.SURVIVORS
     assert f"your 1 case catches {noticed} of {noticed + survived} mutants." in page
     assert page.count("<tr>") == survived + 2
-    assert f"and {survived - probed.SURVIVORS} more" in page
+    assert f"and {survived - mutants.SURVIVORS} more" in page
     assert "&quot;name&quot;: &quot;tells apart" in page
     redacted = Show(redact=True).mutants(weak).data
     texts = [item.completion for found in weak.survived for item in found.differences]
@@ -162,7 +162,7 @@ def test_the_notebook_ends_with_an_error_on_a_finding_where_asked():
     [("gallery:gsm8k", "proposed_cases.jsonl"), ("own/cases.jsonl", "own/cases.jsonl")],
 )
 def test_proposed_cases_go_to_the_case_file_but_not_to_a_bundled_one(cases, written):
-    code = probed.trying_again(
+    code = mutants.trying_again(
         "a.py:r", "log.jsonl", cases, {"group": ["x"], "join": None, "on": "id"}, seed=3
     )
     assert code.splitlines()[1:] == [

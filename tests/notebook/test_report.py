@@ -49,9 +49,12 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
     told = [flawed[name].figure for name in ("Right on cases", "Exploits", "Contract")]
     assert told == ["26 of 88", "1 found", "1 broken"]
     live = made.summaries[0].diagnosis.views[0].live.mean()
-    assert good["Learnable signal"].figure.startswith(f"{live:.0%}".replace("%", " % ("))
+    assert (
+        good["Learnable signal"].figure == f"{live:.0%}".replace("%", " %") and good["Learnable signal"].ends
+    )
     curve = made.summaries[0].forecast.best_of.curves["score/correct"]
-    assert good["Selects for"].figure.startswith(f"0.17 → {curve.value[-1]:.2g} ({curve.low[-1]:.2g}–")
+    assert good["Selects for"].figure == f"0.17 → {curve.value[-1]:.2g}"
+    assert good["Selects for"].ends.startswith(f"{curve.low[-1]:.2g}–")
     index = plain_text(made.index.read_text())
     assert index.count("worse than arithmetic-v1") == 4 and "better than" not in index
     assert all(tile.figure in index and tile.said in index for tile in (*good.values(), *flawed.values()))

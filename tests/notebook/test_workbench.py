@@ -16,7 +16,7 @@ from html_read import cells, plain_text
 import rewardkit as rk
 from rewardkit.notebook.tiles import forecast_tile, signal_tile
 from rewardkit.notebook.workbench.bench import Opened
-from rewardkit.notebook.workbench.case_form import read_expected
+from rewardkit.notebook.workbench.cases import read_expected
 from rewardkit.notebook.workbench.parts import keys
 
 HOSTILE = (

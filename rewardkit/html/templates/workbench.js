@@ -44,6 +44,15 @@ var toForm = tries => {
   if (box && box.offsetParent) box.focus();
   else if (tries) setTimeout(() => toForm(tries - 1), 100);
 };
+var copy = button => {  // widgets have no clipboard; where a page may not copy either, it selects
+  var box = button.parentNode.querySelector('pre'), range = document.createRange(), chosen = getSelection();
+  var done = () => { button.textContent = 'Copied'; };
+  range.selectNodeContents(box);
+  chosen.removeAllRanges();
+  chosen.addRange(range);
+  if (navigator.clipboard) navigator.clipboard.writeText(box.textContent).then(done);
+  else if (document.execCommand('copy')) done();
+};
 var KEYS = {j: 'step 1', k: 'step -1', ArrowDown: 'step 1', ArrowUp: 'step -1', f: 'flag', c: 'case'};
 var keys = event => {
   if (!panel.isConnected) return window.removeEventListener('keydown', keys, true);
@@ -69,6 +78,7 @@ if (panel) {
   panel.addEventListener('click', event => {
     var at = event.target.closest('[data-rk]');
     if (at) send(at.dataset.rk);
+    if (event.target.matches('.rewardkit-copy')) copy(event.target);
     if (!panel.contains(document.activeElement)) panel.focus({preventScroll: true});  // keys are the panel's now
   });
   panel.addEventListener('focusin', event => {

@@ -10,13 +10,12 @@ from rewardkit.notebook.plots.components import (
     component_histograms,
     correlation,
     effective_weights,
+    judge_calibration,
     tied_pairs,
 )
+from rewardkit.notebook.plots.curves import forecast_curves, over_steps
 from rewardkit.notebook.plots.distributions import distribution, reward_histogram
-from rewardkit.notebook.plots.forecasts import forecast_curves
 from rewardkit.notebook.plots.groups import group_picture, slices
-from rewardkit.notebook.plots.judged import judge_calibration
-from rewardkit.notebook.plots.steps import over_steps
 
 __all__ = [
     "before_and_after",

@@ -12,6 +12,7 @@ from nbconvert import HTMLExporter
 from nbconvert.filters import strip_ansi
 from nbformat.v4 import new_notebook, new_output
 
+from rewardkit.html.markup import html_of
 from rewardkit.notebook.plots.canvas import BLUE, GREY, ORANGE, RED
 
 __all__ = ["Section", "Story", "printed_lines", "story_of", "themed"]
@@ -78,23 +79,19 @@ def story_of(notebook: Any, *, redact: bool) -> Story:
         extra_template_basedirs=[str(Path(__file__).parent / "templates")], template_name="rewardkit"
     )
 
-    def page_of(cells: list[Any]) -> str:
+    def page_of(cells: list[Any]) -> Any:
         body, _ = exporter.from_notebook_node(new_notebook(cells=cells, metadata=notebook.metadata))
         body = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE)
         body = re.sub(r'<a class="anchor-link".*?</a>', "", body)
-        return re.sub(UNUSED, "", body)
+        return html_of(re.sub(UNUSED, "", body))
 
     (_, first), *others = groups
     sections = tuple(
-        Section(_anchor(heading), heading, page_of(cells), at == 0 or _failed(cells))
+        Section(re.sub(r"\W+", "-", heading).strip("-"), heading, page_of(cells), at == 0 or _failed(cells))
         for at, (heading, cells) in enumerate(others)
         if any(cell.cell_type != "code" or cell.outputs for cell in cells)
     )
     return Story(page_of([*first[:1], *answers, *first[1:]]), sections, error)
-
-
-def _anchor(heading: str) -> str:
-    return re.sub(r"\W+", "-", heading).strip("-")
 
 
 def _failed(cells: list[Any]) -> bool:

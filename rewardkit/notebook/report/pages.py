@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
@@ -39,6 +38,11 @@ class Page:
     story: Story
     error: str | None = None
 
+    @property
+    def anchor(self) -> str:
+        """What it is called where several pages stand in one file."""
+        return re.sub(r"\W+", "-", self.file.removesuffix(".html"))
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -60,7 +64,7 @@ class Summary:
         others = probed.tiles[1:] if probed else ()
         tiles = (cases, signal_tile(diagnosis), *others, forecast_tile(self.forecast, diagnosis))
         missed = point_of_cases(self.checked, redact=self.redact) if self.checked else []
-        found = points_of(diagnosis.findings, diagnosis.scores, redact=self.redact)
+        found = points_of(diagnosis, redact=self.redact)
         points = sorted_points([*(probed.points if probed else ()), *missed, *found])
         failed = tuple(item.title for item in self.pages if item.error)
         return Scorecard(self.name, tiles, points, failed)
@@ -69,6 +73,12 @@ class Summary:
     def verdict(self) -> str:
         """Whether the reward is ready, and why, in a sentence."""
         return self.scorecard.verdict
+
+    @property
+    def size(self) -> str:
+        """How many rollouts it is of, in words."""
+        about = self.diagnosis.scores.rollouts.summary()
+        return f"{counted(about['rows'], 'rollout')} in {counted(about['groups'], 'group')}"
 
     @property
     def recorded(self) -> bool:
@@ -87,39 +97,22 @@ class Summary:
 
 def index_page(summaries: Sequence[Summary], *, inline: bool = False) -> str:
     """The first page: a scorecard a reward, beside each other. With `inline` the pages follow on it."""
-    title = "Reward report" + (f": {summaries[0].name}" if len(summaries) == 1 else "")
-    shown = [_card(summary, summaries[0], inline=inline) for summary in summaries]
-    about = summaries[0].diagnosis.scores.rollouts.summary()
-    of = f"{counted(about['rows'], 'rollout')} in {counted(about['groups'], 'group')}"
-    body = _macro("first", title, f"{of}, {summaries[0].diagnosis.training}", _facts(summaries), shown)
-    if inline:
-        body += "".join(
-            _story(summary.name, item, _anchor(item.file)) for summary in summaries for item in summary.pages
-        )
-    return markup.page(title, body)
+    first = summaries[0]
+    title = "Reward report" + (f": {first.name}" if len(summaries) == 1 else "")
+    cards = []
+    for summary in summaries:
+        card, pictures = summary.scorecard, markup.html_of(_pictures(summary.diagnosis))
+        differs = [_differs(card, first.scorecard, tile.question) for tile in card.tiles]
+        links = [(f"#{page.anchor}-top" if inline else page.file, page) for page in summary.pages]
+        cards.append((card, differs, pictures, links))
+    about = f"{first.size}, {first.diagnosis.training}"
+    stories = [(summary.name, page) for summary in summaries for page in summary.pages if inline]
+    told = [_macro("story", name, page, f"{page.anchor}-") for name, page in stories]
+    return markup.page(title, _macro("first", title, about, _facts(summaries), cards) + "".join(told))
 
 
 def _macro(name: str, *values: Any) -> str:
     return markup.part("report", name, *values, marks=MARKS, grades=GRADES)
-
-
-def _card(summary: Summary, first: Summary, *, inline: bool) -> dict[str, Any]:
-    """What the template makes a card of."""
-    card = summary.scorecard
-    return {
-        "name": summary.name,
-        "grade": card.grade,
-        "verdict": card.verdict,
-        "tiles": card.tiles,
-        "differs": [_differs(card, first.scorecard, tile.question) for tile in card.tiles],
-        "worst": card.worst,
-        "more": card.more and f"{card.more}, on the pages below",
-        "pictures": markup.html_of(_pictures(summary.diagnosis)),
-        "links": [
-            (item.title, f"#{_anchor(item.file)}-top" if inline else item.file, bool(item.error))
-            for item in summary.pages
-        ],
-    }
 
 
 def _differs(card: Scorecard, first: Scorecard, question: str) -> str:
@@ -149,21 +142,21 @@ def _facts(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
 
 def _pictures(diagnosis: Diagnosis) -> str:
     """Distribution of the reward, and the groups of the first part."""
-    return _figure(lambda ax: plots.reward_histogram(diagnosis.scores, ax=ax)) + _figure(
-        lambda ax: plots.group_picture(diagnosis.views[0], ax=ax)
+    drawn, buffer = "", io.StringIO()
+    pictures: tuple[tuple[Any, Any], ...] = (
+        (plots.reward_histogram, diagnosis.scores),
+        (plots.group_picture, diagnosis.views[0]),
     )
-
-
-def _figure(draw: Callable[[Axes], Any]) -> str:
-    with plt.rc_context({"svg.fonttype": "none"}):
-        figure, ax = plt.subplots(figsize=SIZE, layout="constrained")
-        try:
-            draw(ax)
-            buffer = io.StringIO()
-            figure.savefig(buffer, format="svg")
-        finally:
-            plt.close(figure)
-    return themed(buffer.getvalue())
+    for draw, record in pictures:
+        with plt.rc_context({"svg.fonttype": "none"}):
+            figure, ax = plt.subplots(figsize=SIZE, layout="constrained")
+            try:
+                draw(record, ax=ax)
+                figure.savefig(buffer := io.StringIO(), format="svg")
+            finally:
+                plt.close(figure)
+        drawn += themed(buffer.getvalue())
+    return drawn
 
 
 # --- the page of a notebook
@@ -174,18 +167,7 @@ def notebook_page(item: Page, summary: Summary) -> str:
     root = "../" * item.file.count("/")
     beside = [(page.title, root + page.file, page is item) for page in summary.pages]
     pages = [("All results", f"{root or './'}index.html", False), *beside]
-    return markup.page(f"{item.title}: {summary.name}", _story(summary.name, item), pages)
-
-
-def _story(name: str, item: Page, anchor: str = "") -> str:
-    """A notebook; the names of its sections begin with `anchor`, so that several stand in one file."""
-    sections = [one._replace(body=markup.html_of(one.body)) for one in item.story.sections]
-    page = {"error": item.error, "top": markup.html_of(item.story.top), "sections": sections}
-    return _macro("story", name, page, f"{anchor}-" if anchor else "")
-
-
-def _anchor(file: str) -> str:
-    return re.sub(r"\W+", "-", file.removesuffix(".html"))
+    return markup.page(f"{item.title}: {summary.name}", _macro("story", summary.name, item, ""), pages)
 
 
 # --- for a pull request
@@ -193,16 +175,18 @@ def _anchor(file: str) -> str:
 
 def summary_markdown(summaries: Sequence[Summary]) -> str:
     """The report in a few lines of Markdown, as they fit a pull request."""
-    about = summaries[0].diagnosis.scores.rollouts.summary()
-    rollouts, groups = counted(about["rows"], "rollout"), counted(about["groups"], "group")
-    training = _plain(str(summaries[0].diagnosis.training))
-    lines = ["## Reward report", "", f"{rollouts} in {groups}, advantages as of {training}.", ""]
-    lines += [f"- note: {_plain(sentence)}" for sentence in about["warnings"]]
+    first = summaries[0]
+    training = _plain(str(first.diagnosis.training))
+    lines = ["## Reward report", "", f"{first.size}, advantages as of {training}.", ""]
+    warnings = first.diagnosis.scores.rollouts.summary()["warnings"]
+    lines += [f"- note: {_plain(sentence)}" for sentence in warnings]
     for summary in summaries:
         card = summary.scorecard
         lines += ["", f"### {_plain(summary.name)}", "", f"**{_plain(card.verdict)}**", ""]
         lines += [
-            f"- {MARKS[tile.grade]} {tile.question}: {_plain(tile.figure)} ({_plain(tile.said)})"
+            f"- {MARKS[tile.grade]} {tile.question}: {_plain(tile.figure)}"
+            + f" ({tile.ends})" * bool(tile.ends)
+            + f" ({_plain(tile.said)})"
             for tile in card.tiles
         ]
         lines += [f"- Log: {AGREES}"] if summary.agrees else []

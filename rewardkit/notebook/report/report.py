@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -131,18 +132,14 @@ def report(
     components = sorted({name for reward in loaded.values() for name in reward.names})
     written = load_cases(cases) if cases is not None else None
     training = Training.of(training)
-    diagnoses = [
-        diagnose(score(reward, logged, timeout=timeout), training=training, label=label, by=by, seed=seed)
-        for reward in loaded.values()
-    ]
-    forecasts = [
-        forecast(item.scores, label=followed(item.scores, label or ""), training=training, seed=seed)
-        for item in diagnoses
-    ]
-    checks = [
-        check(reward, written, ignore=components, timeout=timeout) if written is not None else None
-        for reward in loaded.values()
-    ]
+    found = []
+    for reward in loaded.values():
+        scores = score(reward, logged, timeout=timeout)
+        diagnosis = diagnose(scores, training=training, label=label, by=by, seed=seed)
+        follows = followed(scores, label or "")
+        expected = forecast(diagnosis.scores, label=follows, training=training, seed=seed)
+        checked = check(reward, written, ignore=components, timeout=timeout) if written is not None else None
+        found.append((diagnosis, expected, checked))
     slugs = _slugs([reward.name for reward in loaded.values()])
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -174,7 +171,6 @@ def report(
         "timeout": timeout or 0,
         "redact": redact,
     }
-    made: dict[tuple[int, str], tuple[Page, Short | None]] = {}
     with (
         tempfile.TemporaryDirectory() as scratch,
         ThreadPoolExecutor(max_workers=min(AT_ONCE, os.cpu_count() or 1)) as pool,
@@ -182,21 +178,30 @@ def report(
     ):
         running = {}
         for at, stem, title in jobs:
-            values = {**shared, "reward": names[at]}
-            out = Path(scratch) / f"{at}-{stem}.ipynb"
-            job = pool.submit(_run, stem, title, out, values, slugs[at], redact)
-            running[job] = (at, stem)
-        for future in as_completed(running):
-            made[running[future]] = future.result()
+            out, values = Path(scratch) / f"{at}-{stem}.ipynb", {**shared, "reward": names[at]}
+            running[at, stem] = pool.submit(_run, stem, title, out, values, slugs[at], redact)
+        for _ in as_completed(running.values()):
             bar.update()
+        made = {key: job.result() for key, job in running.items()}
+    called = [reward.name for reward in loaded.values()]
     summaries = []
-    for at, (diagnosis, checked, expected) in enumerate(zip(diagnoses, checks, forecasts, strict=True)):
-        pages = tuple(made[at, stem][0] for stem, _ in NOTEBOOKS if (at, stem) in made)
-        probed = made[at, "02_check"][1] if (at, "02_check") in made else None
-        name = diagnosis.scores.reward.name
-        name = names[at] if [one.name for one in loaded.values()].count(name) > 1 else name
-        summaries.append(Summary(name, diagnosis, expected, checked, pages, probed, redact))
-    return _write(folder, tuple(summaries), single_file=single_file)
+    for at, name in enumerate(called):
+        pages = tuple(page for key, (page, _) in made.items() if key[0] == at)
+        _, probed = made.get((at, "02_check"), (None, None))
+        name = names[at] if called.count(name) > 1 else name
+        summaries.append(Summary(name, *found[at], pages, probed, redact))
+    index, markdown = folder / "index.html", folder / "summary.md"
+    for summary in [] if single_file else summaries:
+        for item in summary.pages:
+            _write(folder / item.file, notebook_page(item, summary))
+    _write(index, index_page(summaries, inline=single_file))
+    _write(markdown, summary_markdown(summaries))
+    return Report(index, markdown, tuple(summaries))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 class _WholePaths:
@@ -225,11 +230,8 @@ def _slugs(names: Sequence[str]) -> list[str]:
     slugs: list[str] = []
     for name in names:
         base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "reward"
-        taken = 2
-        slug = base
-        while slug in slugs:
-            slug, taken = f"{base}-{taken}", taken + 1
-        slugs.append(slug)
+        numbered = (base if at == 1 else f"{base}-{at}" for at in count(1))
+        slugs.append(next(slug for slug in numbered if slug not in slugs))
     return slugs
 
 
@@ -239,42 +241,24 @@ def _run(
     """Execute one notebook with the parameters it has, and make its page; with what it says it came to."""
     source = f"{WHOLE_PATH}{bundled(f'notebooks/{stem}.ipynb')}"
     known = papermill.inspect_notebook(source)
-    parameters = {name: value for name, value in given.items() if name in known}
+    failure = None
     try:
         papermill.execute_notebook(
             source,
             f"{WHOLE_PATH}{out}",
-            parameters=parameters,
+            parameters={name: value for name, value in given.items() if name in known},
             kernel_name="python3",
             progress_bar=False,
             log_output=False,
             extra_arguments=["--IPKernelApp.log_level=50"],
         )
-        failure = None
     except papermill.PapermillExecutionError as error:
         failure = f"{error.ename}: {error.evalue}" if not redact else error.ename
     except Exception as error:  # the kernel died or did not start: the page has to say so
         failure = f"{type(error).__name__}: {error}"
     file = f"{slug}/{stem}.html"
     if not out.is_file():
-        return Page(title, file, Story(""), failure), None
+        return Page(title, file, Story(), failure), None
     executed = nbformat.read(out, as_version=4)
-    checked = Short.found(executed)
-    story = story_of(executed, redact=redact)
+    checked, story = Short.found(executed), story_of(executed, redact=redact)
     return Page(title, file, story, failure or story.error), checked
-
-
-def _write(folder: Path, summaries: tuple[Summary, ...], *, single_file: bool) -> Report:
-    index, markdown = folder / "index.html", folder / "summary.md"
-    if not single_file:
-        for summary in summaries:
-            for item in summary.pages:
-                (folder / item.file).parent.mkdir(parents=True, exist_ok=True)
-                _write_text(folder / item.file, notebook_page(item, summary))
-    _write_text(index, index_page(summaries, inline=single_file))
-    _write_text(markdown, summary_markdown(summaries))
-    return Report(index, markdown, summaries)
-
-
-def _write_text(path: Path, text: str) -> None:
-    write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))

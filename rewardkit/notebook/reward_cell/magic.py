@@ -17,16 +17,14 @@ from IPython.core.magic_arguments import argument, magic_arguments
 
 from rewardkit.errors import InputError
 from rewardkit.html.excerpts import one_line
-from rewardkit.notebook.reward_cell.changes import Saved, changes
 from rewardkit.notebook.reward_cell.errors import (
     CellError,
-    Place,
     asking_place,
     component_errors,
     explained,
 )
 from rewardkit.notebook.reward_cell.inputs import chosen_rollouts, encoded, options, reward_path
-from rewardkit.notebook.reward_cell.written import Written, component_rows
+from rewardkit.notebook.reward_cell.written import Saved, Written, changes
 from rewardkit.probes.probe import TIMEOUT, probe
 from rewardkit.rewards.load import forget_beside
 from rewardkit.rewards.reward import Reward
@@ -37,7 +35,6 @@ from rewardkit.scoring.cases import Case, check, load_cases
 from rewardkit.scoring.deadlines import cannot_limit
 from rewardkit.scoring.printed import caught_prints
 from rewardkit.scoring.score import score
-from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import load_reward
 
 __all__ = ["RewardMagics", "load_ipython_extension"]
@@ -98,16 +95,16 @@ class RewardMagics(Magics):
                 )
             reward = _saved_and_loaded(path, found, data, given, rollouts)
         self._remember(path, Saved(data, reward), reward=reward)
-        written = Written(_told(path, found, data), _made(reward, None))
+        written = Written(_told(path, found, data), f"`reward` is {reward.name!r}")
         if rollouts is None:
             return replace(written, notes=(why,))
         place = asking_place(reward, rollouts.as_logged(), cell, str(path.resolve()))
         with _as_cell_errors(f"{given.path} is saved and `reward` is new, but ", place):
-            tried, scores = _tried(reward, rollouts, cases, cell, path, given.timeout)
-        after = Saved(data, reward, scores)
-        self._remember(path, after, scores=scores)
+            written = _tried(written, reward, rollouts, cases, cell, path, given.timeout)
+        after = Saved(data, reward, written.scores)
+        self._remember(path, after, scores=written.scores)
         moved = tuple(changes(before, after)) if before and before.data != data else ()
-        return replace(written, made=_made(reward, scores), changes=moved, **tried)
+        return replace(written, changes=moved)
 
     def _remember(self, path: Path, saved: Saved, **names: Any) -> None:
         self.saved[path.resolve()] = saved
@@ -115,7 +112,7 @@ class RewardMagics(Magics):
 
 
 @contextmanager
-def _as_cell_errors(before: str = "", place: Place | None = None) -> Iterator[None]:
+def _as_cell_errors(before: str = "", place: str = "") -> Iterator[None]:
     """Let what cannot be used be said in one sentence that ends the cell."""
     try:
         yield
@@ -175,41 +172,36 @@ def _hint(error: BaseException, name: str) -> str:
 
 
 def _tried(
+    written: Written,
     reward: Reward,
     rollouts: Rollouts,
     cases: Sequence[Case] | None,
     cell: str,
     path: Path,
     timeout: float,
-) -> tuple[dict[str, Any], Scores]:
-    """What a cell shows of contract, components and cases, and the scores."""
+) -> Written:
+    """What became of a cell, with its contract, scores and cases."""
     why = cannot_limit(reward.functions) if timeout else None
     limit = None if why else timeout or None
     first = rollouts.select(range(min(ROWS, len(rollouts))))
-    notes = [f"no time limit: {one_line(why)}"] if why else []
-    file = str(path.resolve())
+    notes = [reward.origin] if reward.origin else []
+    notes += [f"no time limit: {one_line(why)}"] if why else []
+    contract = checked = None
     with caught_prints():
         scores = score(reward, rollouts, timeout=limit, patience=PATIENCE)
-        errors = component_errors(scores, cell, file, timeout=limit)
-        late = any(LATE in item.reason for item in errors)
-        contract = (
-            None
-            if late
-            else probe(reward, first, only="contract", search=0, timeout=limit, budget=CONTRACT_SECONDS)
-        )
-        checked = None if late or cases is None else check(reward, cases, timeout=limit)
-    if late:
-        notes.append("contract and cases are not tried, as calls take too long")
-    elif np.isnan(scores.rewards[:ROWS]).all():
-        notes.append(f"the contract says little, as none of the first {len(first)} rollouts is judged")
-    shown = {
-        "contract": contract,
-        "components": component_rows(scores),
-        "errors": errors,
-        "cases": checked,
-        "notes": (*([reward.origin] if reward.origin else []), *notes),
-    }
-    return shown, scores
+        errors = component_errors(scores, cell, str(path.resolve()), timeout=limit)
+        if any(LATE in item.reason for item in errors):
+            notes.append("contract and cases are not tried, as calls take too long")
+        else:
+            options: dict[str, Any] = {"timeout": limit, "budget": CONTRACT_SECONDS}
+            contract = probe(reward, first, only="contract", search=0, **options)
+            checked = None if cases is None else check(reward, cases, timeout=limit)
+            if np.isnan(scores.rewards[:ROWS]).all():
+                few = f"none of the first {len(first)} rollouts is judged"
+                notes.append(f"the contract says little, as {few}")
+    made = f"{written.made}; `scores` are of {len(scores):,} rollouts"
+    said: dict[str, Any] = {"notes": tuple(notes), "scores": scores, "errors": errors}
+    return replace(written, made=made, contract=contract, cases=checked, **said)
 
 
 def _told(path: Path, found: bytes | None, data: bytes) -> str:
@@ -217,13 +209,3 @@ def _told(path: Path, found: bytes | None, data: bytes) -> str:
     if found == data:
         return f"{path} is unchanged"
     return f"{path} is saved" + (", a new file" if found is None else "")
-
-
-def _made(reward: Reward, scores: Scores | None) -> str:
-    """What the names in the notebook stand for."""
-    told = f"`reward` is {reward.name!r}"
-    if scores is None:
-        return told
-    judged = scores.rewards[~np.isnan(scores.rewards)]
-    mean = f"mean reward {judged.mean():.3f}" if len(judged) else "no reward judged"
-    return f"{told}; `scores` are of {len(scores):,} rollouts, {mean}"

@@ -7,18 +7,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
+from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.suggestions.change import Change
+from rewardkit.analysis.variants import with_gates
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError
+from rewardkit.findings import percent
 from rewardkit.notebook.workbench.figures import Figures, figures_of
-from rewardkit.notebook.workbench.variant import Ground, Variant
+from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.probes.suspects.rightness import label_of, rightness
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
@@ -30,6 +33,19 @@ from rewardkit.scoring.scores import Scores
 __all__ = ["Bench", "Opened"]
 
 T = TypeVar("T")
+
+
+class Held(Generic[T]):
+    """A property of a bench that is computed when it is first asked for under a variant."""
+
+    def __init__(self, made: Callable[[Any], T]) -> None:
+        self.made = made
+
+    def __get__(self, bench: Bench, owner: type[Bench]) -> T:
+        held = bench.held  # that of the variant of now: a thread may still compute for one before
+        if self.made not in held:
+            held[self.made] = self.made(bench)
+        return cast("T", held[self.made])
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +90,6 @@ class Bench(traitlets.HasTraits):
     ) -> None:
         super().__init__()
         self.scored = start  # the scores that everything starts from
-        self.ground = Ground(label, seed)
         self.label, self.timeout, self.seed = label, timeout, seed
         self.cases_path = ""
         self.given: tuple[Case, ...] = ()
@@ -82,19 +97,42 @@ class Bench(traitlets.HasTraits):
             self.cases_path = str(cases)
         elif cases is not None:
             self.given = tuple(cases_of(cases))
-        self.flagged: dict[int, None] = {}  # rows, in the order in which they were flagged
+        self.flagged: list[int] = []  # rows, in the order in which they were flagged
         self.undone: list[Variant] = []
         self.commands: dict[str, Callable[[str], Any]] = {}
         self.drawn: tuple[Scores, dict[str, Any]] | None = None  # pictures of scores, by component
         self._obeyed = 0
-        self._held: dict[str, Any] = {}
+        self.held: dict[Any, Any] = {}
+        self._gated: dict[Any, tuple[Scores, dict[str, int]]] = {}
+        self._views: dict[Any, tuple[View, ...]] = {}
         self.start = self.variant = Variant.of(start, Training.of(training))
-        self.observe(lambda change: self._held.clear(), ["variant", "revised", "cases_written"])
+        self.observe(self.forget, ["variant", "revised", "cases_written"])
 
     @property
     def now(self) -> tuple[Variant, int]:
         """What a result that takes a while is of."""
         return self.variant, self.revised
+
+    def options(self, variant: Variant) -> dict[str, Any]:
+        """What a diagnosis, or a forecast, of a variant is made with."""
+        return {"training": variant.training, "label": self.label, "seed": self.seed}
+
+    def gated(self, variant: Variant) -> tuple[Scores, dict[str, int]]:
+        """The scores under the gates of a variant, and by component the rows that would have to be scored.
+
+        The last few are kept, as a slider comes back to them; nothing is scored.
+        """
+        base, moved = variant.base, variant.moved
+        if not moved:
+            return base, {}
+        return _kept(self._gated, (base, repr(moved)), lambda: with_gates(base, moved))
+
+    def views_of(self, variant: Variant) -> tuple[View, ...]:
+        """The arrays of each part of the reward under a variant, what is not finite counted as not judged."""
+        scores, _ = self.gated(variant)
+        key = variant.base, repr((variant.gates, variant.training))
+        views = _kept(self._views, key, lambda: make_views(scores, **self.options(variant)))
+        return tuple(view.under(variant.combined(view.reward)) for view in views)
 
     def obey(self, command: str) -> None:
         """Do what was clicked in the page; a command that is not known is of an older page, and is left."""
@@ -109,46 +147,38 @@ class Bench(traitlets.HasTraits):
                 self._obeyed = number
                 self.obey(command)
 
-    def _once(self, name: str, made: Callable[[], T]) -> T:
-        """What is computed when it is first asked for under a variant."""
-        if name not in self._held:
-            self._held[name] = made()
-        return cast("T", self._held[name])
+    def forget(self, _: Any = None) -> None:
+        """Compute anew what is asked for, as the variant, or the file of the cases, may be another now."""
+        self.held = {}
 
-    @property
+    @Held
     def views(self) -> tuple[View, ...]:
         """The arrays of each part of the reward under the variant."""
-        return self._once("views", lambda: self.ground.views(self.variant))
+        return self.views_of(self.variant)
 
-    @property
+    @Held
     def figures(self) -> Figures:
         """The figures under the variant."""
-        return self._once("figures", lambda: figures_of(self.views, len(self.scored)))
+        return figures_of(self.views, len(self.scored))
 
     @cached_property
     def before(self) -> Figures:
         """The figures at the start."""
-        return figures_of(self.ground.views(self.start), len(self.scored))
+        return figures_of(self.views_of(self.start), len(self.scored))
 
-    @property
+    @Held
     def scores(self) -> Scores:
         """The scored table under the variant."""
-        return self._once("scores", lambda: self.ground.scores(self.variant))
+        scores, _ = self.gated(self.variant)
+        return scores.under(self.variant.combined(scores.reward))
 
-    @property
+    @Held
     def checked(self) -> CheckResult | None:
         """The reward under the variant held to the cases as they are now; ``None`` without cases.
 
         What they expect of components that it does not have is left out, and counted. InputError or OSError:
         they cannot be read, or not be held to this reward.
         """
-        return self._once("checked", self._checked)
-
-    def check_again(self) -> None:
-        """Read and check the cases anew, as their file may be another now."""
-        self._held.pop("checked", None)
-
-    def _checked(self) -> CheckResult | None:
         cases, names = self.cases(), self.reward.names
         others = {name for case in cases for name in case.scores if name not in names}
         return check(self.reward, cases, ignore=others, timeout=self.timeout) if cases else None
@@ -159,11 +189,16 @@ class Bench(traitlets.HasTraits):
             self.undone.append(self.variant)
         self.variant = variant
 
-    def apply(self, change: Change, part: str = "") -> None:
-        """Make a change of the reward as it stands. Errors as in `Suggestion.apply`."""
-        variant = self.variant.after(change, self.scores, part)
-        self.ground.gated(variant)
+    def apply(self, change: Change, part: str, what: str) -> str:
+        """Make a change of the reward as it stands; what was done, in a sentence.
+
+        Errors as in `Suggestion.apply`.
+        """
+        variant, before = self.variant.after(change, self.scores, part), self.figures.tied_share
+        self.gated(variant)
         self.go(variant)
+        moved = f"{percent(before)} -> {percent(self.figures.tied_share)}"
+        return f"Applied: {what}. Groups without a signal: {moved}. Undo in Compose takes it back."
 
     def open(self, opened: Opened) -> None:
         """Open something that another tab than Browse asks for, so that Browse is to be seen."""
@@ -173,14 +208,14 @@ class Bench(traitlets.HasTraits):
     def flag(self) -> None:
         """Mark the row that is open, or take its mark away."""
         if self.opened is not None and (row := self.opened.row) is not None:
-            if row in self.flagged:
-                del self.flagged[row]
-            else:
-                self.flagged[row] = None
+            (self.flagged.remove if row in self.flagged else self.flagged.append)(row)
 
     def score_missing(self) -> None:
-        """Score the rows that the gates of the variant let in. Errors as in `whatif`."""
-        self.ground.score(self.variant)
+        """Score the rows that the gates of the variant let in, and hold them. Errors as in `whatif`."""
+        base, moved = self.variant.base, self.variant.moved
+        scores, _ = with_gates(base, moved, run=True)
+        self._gated[base, repr(moved)] = (scores.under(base.reward), {})
+        self._views.clear()
         self.revised += 1
 
     @property
@@ -195,7 +230,7 @@ class Bench(traitlets.HasTraits):
         The label where there is one, else the answer, else full marks, as `suspect` has it. It does not move
         with the weights.
         """
-        views = self.ground.views(self.start)
+        views = self.views_of(self.start)
         if self.label is not None:
             values = np.full(len(self.scored), np.nan)
             for view in views:
@@ -214,12 +249,9 @@ class Bench(traitlets.HasTraits):
         order = np.argsort(groups, kind="stable")
         return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1) if len(order) else []
 
-    @property
+    @Held
     def ends(self) -> tuple[float, float]:
         """A low and a high reward under the variant, between which blocks of siblings are drawn."""
-        return self._once("ends", self._ends)
-
-    def _ends(self) -> tuple[float, float]:
         known = self.figures.rewards[np.isfinite(self.figures.rewards)]
         low, high = np.quantile(known, [0.01, 0.99]) if len(known) else (0.0, 1.0)
         return float(low), float(high)
@@ -228,12 +260,9 @@ class Bench(traitlets.HasTraits):
         """The rows of the group that a row belongs to, in order, itself among them."""
         return self.rows_of_group[int(self.scored.groups[row])]
 
-    def row_of(self, rollout_id: Any) -> int | None:
-        """The row of a rollout, by the id that findings name it by."""
-        return self._rows_by_id.get(rollout_id)
-
     @cached_property
-    def _rows_by_id(self) -> dict[Any, int]:
+    def row_of(self) -> dict[Any, int]:
+        """The row of each rollout, by the id that findings name it by."""
         return {value: row for row, value in enumerate(self.scored.table["rollout_id"].tolist())}
 
     def cases(self) -> list[Case]:
@@ -244,16 +273,32 @@ class Bench(traitlets.HasTraits):
         written = load_cases(self.cases_path) if self.cases_path and Path(self.cases_path).is_file() else []
         return [*self.given, *written]
 
-    def write_case(self, case: Mapping[str, Any], path: str) -> int:
-        """Add a case to a file, which is that of the cases from then on; how many were added.
+    def write_case(self, case: Mapping[str, Any], path: str) -> str:
+        """Add a case to a file, which is that of the cases from then on; what became of it, in a sentence.
 
-        0 where a case that asks and expects the same is there. InputError, CasesError or OSError, and nothing
-        written or changed, where that cannot be done.
+        InputError, and nothing is written or changed, where that cannot be done.
         """
         if not path:
             raise InputError("there is no case file to write to; give its path, such as cases.jsonl")
-        added = append_cases(path, [case])
+        try:
+            added = append_cases(path, [case])
+        except OSError as error:
+            raise InputError(f"{path!r} cannot be written ({error.strerror})") from None
         self.cases_path = path
-        if added:
-            self.cases_written += added
-        return added
+        if not added:
+            return f"A case that expects the same is in {path} already."
+        self.cases_written += added
+        return f"Saved as {case['name']!r} in {path}."
+
+
+KEPT = 8
+"""Variants of gates whose tables are kept: a person goes back and forth between a few. Our choice."""
+
+
+def _kept(held: dict[Any, T], key: Any, made: Callable[[], T]) -> T:
+    """What was made for a key, and is held with that of the last few."""
+    if key not in held:
+        while len(held) >= KEPT:
+            held.pop(next(iter(held)))
+        held[key] = made()
+    return held[key]

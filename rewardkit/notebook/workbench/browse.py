@@ -11,9 +11,9 @@ import numpy as np
 from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.workbench import reading
 from rewardkit.notebook.workbench.bench import Bench, Opened
-from rewardkit.notebook.workbench.case_form import CaseForm
+from rewardkit.notebook.workbench.cases import CaseForm
 from rewardkit.notebook.workbench.filters import KINDS, ORDERS, Filter, Sieve
-from rewardkit.notebook.workbench.parts import Message, Panel, button, classed, control, made, row
+from rewardkit.notebook.workbench.parts import Message, Panel, button, html, made, row, stack
 from rewardkit.scoring.outcomes import STATUSES
 
 __all__ = ["Browse"]
@@ -24,9 +24,13 @@ CHOICES = 500
 """Values of a column that can be chosen."""
 LINE = 60  # characters of a value that can be chosen
 ANY = "any"
-ASKED = ("kind", "component", "status", "text", "column", "order", "one_a_group")
+ASKED = ("kind", "component", "status", "text", "column", "value", "order", "one_a_group")
 """Controls that a filter takes as they are."""
 NOT_SHOWN = ("completion", "prompt", "messages", "ground_truth", "rollout_id")
+UNKNOWN = (
+    "No completion: what is right and what is wrong is not known here; give label= the name of a column that "
+    "says it, or rollouts with a ground_truth."
+)
 
 
 class Browse(Panel):
@@ -36,63 +40,58 @@ class Browse(Panel):
 
     def __init__(self, bench: Bench) -> None:
         self.bench, self.sieve = bench, Sieve(bench)
-        self._stale = True
         self._blank = False
         self.rows = np.zeros(0, dtype=np.intp)
         self._page = self._place = 0
         self._listed: Any = None
-        self._filters()
-        self.found = Message()
-        self.list = classed(widgets.HTML(), "rewardkit-list")
+        self.found, self.list, self.page = Message(), html("rewardkit-list"), html("rewardkit-page")
         self.earlier = button("\u25c0 Previous", "rewardkit-previous", lambda: self.step(-1), "key k")
         self.later = button("Next \u25b6", "rewardkit-next", lambda: self.step(1), "key j")
-        self.mark = button(
-            "\u2691 Flag", "rewardkit-flag", self.flag, "key f: find it again under show, flagged"
-        )
-        self.page = classed(widgets.HTML(), "rewardkit-page")
+        hint = "key f: find it again under show, flagged"
+        self.mark = button("\u2691 Flag", "rewardkit-flag", self.flag, hint)
         self.form = CaseForm(bench)
         bar = row(self.earlier, self.later, self.mark, self.form.opener)
-        reader = classed(widgets.VBox([bar, self.form.widget, self.page]), "rk-bench-reader")
-        left = classed(widgets.VBox([self.found.widget, self.list]), "rk-bench-left")
-        split = classed(widgets.HBox([left, reader]), "rk-bench-split")
-        controls = row(*self._controls, self.clear)
-        self.widget = classed(widgets.VBox([controls, split]), "rewardkit-browse")
+        reader = stack(bar, self.form.widget, self.page, mark="rk-bench-reader")
+        left = stack(self.found.widget, self.list, mark="rk-bench-left")
+        split = row(left, reader, mark="rk-bench-split")
+        self.widget = stack(self._filters(), split, mark="rewardkit-browse")
         bench.commands |= {
             "open": lambda row: self._open(int(row)),
             "step": lambda by: self.step(int(by)),
             "flag": lambda _: self.flag(),
             "case": lambda _: setattr(self.form.opener, "value", True),
         }
-        bench.observe(lambda change: self._changed(), ["variant", "revised"])
-        bench.observe(lambda change: self._opened(), "opened")
+        bench.observe(self.changed, ["variant", "revised"])
+        bench.observe(self._opened, "opened")
 
-    def _filters(self) -> None:
+    def _filters(self) -> Any:
         names = [("reward", ""), *((name, name) for name in self.bench.scored.reward.names)]
         columns = [(label, name) for label, name in self.sieve.columns() if name not in NOT_SHOWN]
         statuses = [(ANY, ""), *((name, name) for name in STATUSES)]
 
-        def chosen(name: str, mark: str, options: Any, moved: Any = self._filtered) -> Any:
-            return control(widgets.Dropdown, name, f"rewardkit-{mark}", moved, options=options)
+        def chosen(name: str, options: Any, mark: str = "", moved: Any = self.search) -> Any:
+            mark = f"rewardkit-{mark or name}"
+            return self.control(widgets.Dropdown, name, mark, moved, options=options)
 
         def typed(name: str, mark: str, hint: str, width: str) -> Any:
             options = {"placeholder": hint, "continuous_update": False, "width": width}
-            return control(widgets.Text, name, f"rewardkit-{mark}", self._filtered, **options)
+            return self.control(widgets.Text, name, f"rewardkit-{mark}", self.search, **options)
 
-        self.kind = chosen("show", "kind", [(label, key) for key, label in KINDS.items()])
+        self.kind = chosen("show", [(label, key) for key, label in KINDS.items()], "kind")
+        self.order = chosen("order", list(ORDERS))
         self.text = typed("text", "text", "in the completion, then Enter", "18em")
-        self.component = chosen("of", "component", names)
+        self.component = chosen("of", names, "component")
         self.low, self.high = typed("from", "low", "lowest", "8em"), typed("to", "high", "highest", "8em")
-        self.status = chosen("status", "status", statuses)
-        self.column = chosen("column", "column", [("-", ""), *columns], self._column_chosen)
-        self.value = chosen("is", "value", [("-", "")])
-        self.order = chosen("order", "order", list(ORDERS))
-        self.one_a_group = classed(
-            widgets.Checkbox(description="one a group", indent=False), "rewardkit-one-a-group"
-        )
-        self.one_a_group.observe(lambda change: self._filtered(), "value")
+        self.status = chosen("status", statuses)
+        self.column = chosen("column", [("-", ""), *columns], moved=self._column_chosen)
+        self.value = chosen("is", [("-", "")], "value")
+        mark = "rewardkit-one-a-group"
+        self.one_a_group = self.control(widgets.Checkbox, "one a group", mark, self.search, indent=False)
         self.clear = button("Clear", "rewardkit-clear", self._clear, "show all completions again")
-        first = [self.kind, self.order, self.text, self.component, self.low, self.high]
-        self._controls = [*first, self.status, self.column, self.value, self.one_a_group]
+        self._chosen = (self.kind, self.order, self.component, self.status, self.column)
+        self._typed = (self.text, self.low, self.high)
+        first = (self.kind, self.order, self.text, self.component, self.low, self.high)
+        return row(*first, self.status, self.column, self.value, self.one_a_group, self.clear)
 
     # what is asked for
 
@@ -100,12 +99,8 @@ class Browse(Panel):
     def filter(self) -> Filter:
         """What the controls ask for. ValueError: a limit that is no number."""
         low, high = _limit(self.low.value, -math.inf), _limit(self.high.value, math.inf)
-        asked = {name: getattr(self, name).value for name in ASKED}
-        return Filter(low=low, high=high, value=self.value.value or "", **asked)
-
-    def _filtered(self) -> None:
-        if not self._setting:
-            self.search()
+        asked: dict[str, Any] = {name: getattr(self, name).value or "" for name in ASKED}
+        return Filter(low=low, high=high, **asked)
 
     def _column_chosen(self) -> None:
         name = self.column.value
@@ -113,18 +108,17 @@ class Browse(Panel):
         options = [(one_line(choice)[:LINE] or "-", choice) for choice in choices[:CHOICES]]
         if left := len(choices) - len(options):
             options.append((f"({left:,} rarer values are not listed)", ""))
-        self._hold(lambda: setattr(self.value, "options", options))
-        self._filtered()
+        with self._set():
+            self.value.options = options
+        self.search()
 
     def _clear(self) -> None:
-        def put() -> None:
-            for one in (self.kind, self.component, self.status, self.column, self.order):
+        with self._set():
+            for one in self._chosen:
                 one.index = 0
-            for one in (self.text, self.low, self.high):
+            for one in self._typed:
                 one.value = ""
-            self.one_a_group.value = False
-
-        self._hold(put)
+            self.value.options, self.one_a_group.value = [("-", "")], False
         self.search()
 
     def search(self) -> None:
@@ -153,27 +147,18 @@ class Browse(Panel):
 
     def _told(self) -> str:
         """How many were found, and which of them the list shows."""
-        asked, found, total = self._asked, len(self.rows), len(self.bench.scored)
+        found, total, what = len(self.rows), len(self.bench.scored), "completions"
         if not found:
-            return self._none(asked)
-        if asked.one_a_group:
+            right = self.bench.right[0]
+            unknown = not (right == 1).any() or not (right == 0).any()
+            asks = self._asked.kind in ("wrong but paid", "right but unpaid")
+            return UNKNOWN if asks and unknown else "No completion is like this; change or clear the filters."
+        if self._asked.one_a_group:
             total, what = len(self.bench.rows_of_group), "groups, each by its first completion"
-        else:
-            what = "completions"
         of_all = f" of {total:,}" if found < total else ""
         first, last = self._page * PAGE + 1, min((self._page + 1) * PAGE, found)
         part = f"; {first:,} to {last:,} are listed" if found > PAGE else ""
         return f"{found:,}{of_all} {what}{part}"
-
-    def _none(self, asked: Filter) -> str:
-        if asked.kind in ("wrong but paid", "right but unpaid"):
-            right = self.bench.right[0]
-            if not (right == 1).any() or not (right == 0).any():
-                return (
-                    "No completion: what is right and what is wrong is not known here; give label= the name "
-                    "of a column that says it, or rollouts with a ground_truth."
-                )
-        return "No completion is like this; change or clear the filters."
 
     # the list
 
@@ -182,14 +167,6 @@ class Browse(Panel):
         """The rows on the page of the list that is shown."""
         found: list[int] = self.rows[self._page * PAGE : (self._page + 1) * PAGE].tolist()
         return found
-
-    def _list(self) -> None:
-        """The list, where it is another: which line is open the page marks by itself."""
-        if self._listed != (self._page, self.bench.variant):
-            self._listed = self._page, self.bench.variant
-            lines = [reading.line(self.bench, row) for row in self.listed]
-            self.list.value = made("listed", lines) if lines else ""
-        self.found.tell(self._told())
 
     def step(self, by: int) -> None:
         """Open the next completion, or that before, of those that were found."""
@@ -207,20 +184,13 @@ class Browse(Panel):
         self._listed = None
         self._show()
 
-    def _turn_to(self, row: int) -> None:
-        """Turn the list to the page that a row is on; one that is not among them leaves the place."""
-        places = np.flatnonzero(self.rows == row)
-        if len(places):
-            self._place = int(places[0])
-            self._page = self._place // PAGE
-
     # the open one
 
     def _open(self, row: int) -> None:
         if 0 <= row < len(self.bench.scored):
             self.bench.open(Opened(row))
 
-    def _opened(self) -> None:
+    def _opened(self, _: Any) -> None:
         if self._stale:
             self._find()
             self._stale = False
@@ -228,27 +198,27 @@ class Browse(Panel):
         self._show()
 
     def _show(self) -> None:
-        """The list and the page of what is open."""
+        """The list, turned to what is open, and its page: which line is open the page marks by itself."""
         opened = self.bench.opened
-        if opened is not None and opened.row is not None:
-            self._turn_to(opened.row)
-        self._list()
+        places = np.flatnonzero(self.rows == (-1 if opened is None else opened.row))
+        if len(places):  # one that is not among them leaves the place
+            self._place = int(places[0])
+            self._page = self._place // PAGE
+        if self._listed != (self._page, self.bench.variant):
+            self._listed = self._page, self.bench.variant
+            lines = [reading.line(self.bench, row) for row in self.listed]
+            self.list.value = made("listed", lines) if lines else ""
+        self.found.tell(self._told())
         shown = opened if not self._blank else None
         self.page.value = "" if shown is None else reading.opened_page(self.bench, shown)
         self.form.show(shown)
 
-    def _changed(self) -> None:
-        self._stale = True
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Show what the weights of now give, if that is another; it waits while the tab is out of sight."""
-        if self._stale and self.active:
-            self._stale = False
-            if self._blank or self.bench.opened is None:
-                self.search()
-            elif self._find():
-                self._show()
+    def show_anew(self) -> None:
+        """Show what the weights of now give."""
+        if self._blank or self.bench.opened is None:
+            self.search()
+        elif self._find():
+            self._show()
 
 
 def _limit(text: str, none: float) -> float:

@@ -13,7 +13,7 @@ from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import TINY, View
 
-__all__ = ["Figures", "figures_of", "turned"]
+__all__ = ["Figures", "called", "figures_of", "turned"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +64,7 @@ def figures_of(views: Sequence[View], rows: int) -> Figures:
         found = np.concatenate([np.asarray(getattr(item, name), dtype=float) for item in stats])
         return np.where(judged & np.isfinite(found), found, np.nan)
 
-    effective: dict[str, float] = {}
-    for view in views:
-        for name, share in view.effective_weights.items():
-            effective[f"{view.part}: {name}" if len(views) > 1 else name] = share
+    shares = {told: view.effective_weights.get(name) for told, (view, name) in called(views).items()}
     return Figures(
         rewards,
         advantages,
@@ -76,9 +73,17 @@ def figures_of(views: Sequence[View], rows: int) -> Figures:
         joined("high"),
         np.concatenate([view.dead for view in views]) & (counts > 1),
         counts == 1,
-        effective,
+        {told: share for told, share in shares.items() if share is not None},
         _auc(views),
     )
+
+
+def called(views: Sequence[View]) -> dict[str, tuple[View, str]]:
+    """Each component by what it is called: with the part of the reward before it, where there are several."""
+    several = len(views) > 1
+    return {
+        f"{view.part}: {name}" if several else name: (view, name) for view in views for name in view.names
+    }
 
 
 def _auc(views: Sequence[View]) -> float:

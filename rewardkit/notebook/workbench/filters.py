@@ -74,14 +74,8 @@ class Sieve:
 
     def rows(self, asked: Filter) -> Rows:
         """The rows that are asked for, in their order."""
-        bench = self.bench
-        if asked.kind == "highest":
-            chosen = np.zeros(len(bench.scored), dtype=bool)
-            for view in bench.views:
-                chosen[view.rows[different(view, HIGHEST)]] = True
-        else:
-            chosen = self._of_kind(asked.kind)
-        values = self.values(asked.component)
+        chosen, scores = self._of_kind(asked.kind), self.bench.scores
+        values = scores.score(asked.component) if asked.component else self.bench.figures.rewards
         if asked.low > -math.inf:
             chosen &= values >= asked.low - 1e-9
         if asked.high < math.inf:
@@ -95,18 +89,13 @@ class Sieve:
         rows = np.flatnonzero(chosen)
         rows = rows[np.argsort(self._keys(asked.order, rows), kind="stable")]
         if asked.one_a_group:
-            _, first = np.unique(bench.scored.groups[rows], return_index=True)
+            _, first = np.unique(scores.groups[rows], return_index=True)
             rows = rows[np.sort(first)]
         return rows
 
-    def values(self, component: str) -> Floats:
-        """The scores of a component, or the rewards under the variant, (rows,)."""
-        return self.bench.scores.score(component) if component else self.bench.figures.rewards
-
     def _of_kind(self, kind: str) -> Mask:
         """The rows of a kind, an array of its own."""
-        bench = self.bench
-        rewards = bench.figures.rewards
+        bench, rewards = self.bench, self.bench.figures.rewards
         if kind == "wrong but paid":
             return np.asarray((bench.right[0] == 0) & (rewards >= self.middle))
         if kind == "right but unpaid":
@@ -117,12 +106,13 @@ class Sieve:
             return np.isnan(rewards)
         if kind == "flagged":
             return np.isin(np.arange(len(rewards)), list(bench.flagged))
-        if kind == "tied":
-            chosen = np.zeros(len(rewards), dtype=bool)
-            for view in bench.views:
+        chosen = np.full(len(rewards), kind not in ("tied", "highest"))
+        for view in bench.views:
+            if kind == "tied":
                 chosen[view.rows] = view.dead[view.groups]
-            return chosen
-        return np.ones(len(rewards), dtype=bool)
+            elif kind == "highest":
+                chosen[view.rows[different(view, HIGHEST)]] = True
+        return chosen
 
     @property
     def middle(self) -> float:
@@ -131,11 +121,8 @@ class Sieve:
         NaN where there are no right or no wrong ones, so that nothing is paid or unpaid.
         """
         right, rewards = self.bench.right[0], self.bench.figures.rewards
-        middles = []
-        for value in (0, 1):
-            of_them = rewards[(right == value) & np.isfinite(rewards)]
-            middles.append(float(np.median(of_them)) if len(of_them) else math.nan)
-        return sum(middles) / 2
+        of_both = [rewards[(right == value) & np.isfinite(rewards)] for value in (0, 1)]
+        return sum(float(np.median(some)) if len(some) else math.nan for some in of_both) / 2
 
     def _has_status(self, component: str, status: str) -> Mask:
         scores, code = self.bench.scores, STATUSES.index(status)
@@ -144,13 +131,10 @@ class Sieve:
 
     def _found(self, text: str, among: Mask) -> Mask:
         """The rows whose completion has the text, in any case; only those of `among` are searched."""
-        if not among.all():
-            rows = np.flatnonzero(among)
-            hits = pc.match_substring(self._folded.take(pa.array(rows)), text.casefold())
-            found = np.zeros(len(among), dtype=bool)
-            found[rows[hits.to_numpy(zero_copy_only=False)]] = True
-            return found
-        return np.asarray(pc.match_substring(self._folded, text.casefold()).to_numpy(zero_copy_only=False))
+        hits = pc.match_substring(self._folded.filter(pa.array(among)), text.casefold())
+        found = among.copy()
+        found[among] = hits.to_numpy(zero_copy_only=False)
+        return found
 
     @cached_property
     def _folded(self) -> Any:
@@ -161,51 +145,39 @@ class Sieve:
 
     def _texts_of(self, column: str) -> NDArray[np.object_]:
         """What a column says, as texts; of a verdict its level."""
-        values = self.bench.scored.table[column].tolist()
-        found = np.empty(len(values), dtype=object)
-        found[:] = [str(value.get("level", "-") if isinstance(value, dict) else value) for value in values]
-        return found
+        values = self.bench.scored.table[column]
+        texts = [str(value.get("level", "-") if isinstance(value, dict) else value) for value in values]
+        return np.array(texts, dtype=object)
 
     def columns(self) -> list[tuple[str, str]]:
         """What rows can be filtered by, label and column: the log's, levels, and why a row has no score."""
         table, names = self.bench.scored.table, self.bench.scored.reward.names
         own = [(name, name) for name in map(str, self.bench.scored.rollouts.table.columns)]
-        levels = [(f"level of {name}", f"verdict/{name}") for name in names]
-        reasons = [(f"why no score of {name}", f"error/{name}") for name in names]
-        return [*own, *((label, name) for label, name in levels + reasons if _says_anything(table, name))]
+        more = [(f"level of {name}", f"verdict/{name}") for name in names]
+        more += [(f"why no score of {name}", f"error/{name}") for name in names]
+        return own + [(label, name) for label, name in more if name in table and table[name].notna().any()]
 
     def choices(self, column: str) -> list[str]:
         """The values of a column, the most frequent first."""
-        found = pd.Series(self._texts_of(column)).value_counts(sort=True)
-        return [str(value) for value in found.index]
+        return pd.Series(self._texts_of(column)).value_counts().index.tolist()
 
     def _keys(self, order: str, rows: Rows) -> Floats:
         """What the rows are put in order by, lowest first; missing ones last."""
-        bench = self.bench
+        figures = self.bench.figures
         if order == "log":
             return np.array(rows, dtype=np.float64)
         if order == "length":
-            return -self._lengths[rows]
-        if order == "advantage":
-            keys = -bench.figures.advantages[rows]
+            keys = self._lengths
+        elif order == "advantage":
+            keys = figures.advantages
         elif order == "spread of the group":
-            keys = -self._spreads()[rows]
+            keys = np.full(len(figures.rewards), np.nan)
+            for view in self.bench.views:
+                keys[view.rows] = (view.stats.high - view.stats.low)[view.groups]
         else:
-            keys = bench.figures.rewards[rows] * (1.0 if order == "reward, lowest first" else -1)
-        return np.where(np.isnan(keys), math.inf, keys)
+            keys = figures.rewards * (-1 if order == "reward, lowest first" else 1)
+        return -np.where(np.isnan(keys), -math.inf, keys)[rows]
 
     @cached_property
     def _lengths(self) -> Floats:
         return np.array([len(text) for text in self.bench.scored.table["completion"]], dtype=float)
-
-    def _spreads(self) -> Floats:
-        """Highest less lowest reward of the group of each row, (rows,)."""
-        found = np.full(len(self.bench.scored), np.nan)
-        for view in self.bench.views:
-            found[view.rows] = (view.stats.high - view.stats.low)[view.groups]
-        return found
-
-
-def _says_anything(table: pd.DataFrame, column: str) -> bool:
-    """Whether a table has the column, and a value in it."""
-    return column in table and bool(table[column].notna().any())

@@ -10,7 +10,7 @@ import numpy as np
 from rewardkit.findings import percent
 from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench
-from rewardkit.notebook.workbench.figures import Figures, turned
+from rewardkit.notebook.workbench.figures import Figures, called, turned
 from rewardkit.notebook.workbench.parts import made
 from rewardkit.notebook.workbench.pictures import group_svg, histogram_svg, spark_svg
 from rewardkit.scoring.outcomes import ABSTAINED, GATED
@@ -25,82 +25,64 @@ def live(bench: Bench) -> str:
     pictures = histogram_svg(now.rewards, before.rewards if moved else None) + group_svg(now)
     told = dict.fromkeys(view.context.why_no_label for view in bench.views if view.context.label is None)
     why = [f"The label is not used: {why}." for why in told if why]
-    rows = _effective(bench, now, before, moved) if now.effective else []
+    rows = [_effect(bench, told, moved) for told in now.effective]
     figures = markup.html_of(_table(now, before, moved))
     return made("live", rows, moved, markup.html_of(pictures), figures, why)
 
 
 def _table(now: Figures, before: Figures, moved: bool) -> str:
     """The figures at the start and now."""
+    both = (before, now)
     rows = [
-        ("mean reward", *(_mean(item) for item in (before, now))),
-        ("groups of two or more", *(f"{item.several:,}" for item in (before, now))),
-        (
-            "groups without a signal",
-            *(f"{percent(item.tied_share)} ({item.tied.sum():,})" for item in (before, now)),
-        ),
+        ("mean reward", *map(_mean, both)),
+        ("groups of two or more", *(f"{item.several:,}" for item in both)),
+        ("groups without a signal", *(f"{percent(one.tied_share)} ({one.tied.sum():,})" for one in both)),
     ]
-    if not math.isnan(before.auc) or not math.isnan(now.auc):
-        rows.append(("label AUC within groups", *(_number(item.auc) for item in (before, now))))
+    if not all(math.isnan(item.auc) for item in both):
+        told = ("-" if math.isnan(item.auc) else f"{item.auc:.3f}" for item in both)
+        rows.append(("label AUC within groups", *told))
     if now.missing or before.missing:
-        rows.append(("rewards missing", *(f"{item.missing:,}" for item in (before, now))))
+        rows.append(("rewards missing", *(f"{item.missing:,}" for item in both)))
     if moved:
         rows.append(("advantages whose sign turned", "", percent(turned(before, now))))
     header = ("figure", "start", "now") if moved else ("figure", "start")
     return markup.table(header, [row[: len(header)] for row in rows], numeric=header[1:])
 
 
-def _effective(bench: Bench, now: Figures, before: Figures, moved: bool) -> list[dict[str, Any]]:
-    """What each component holds of the squared advantage, beside what its weight says, and its scores."""
-    weights, gates = bench.variant.weights, bench.variant.gates
-    total = sum(map(abs, weights.values())) or 1.0
-    shares = {name: abs(weight) / total for name, weight in weights.items()}
-    sparks, rows = _sparks(bench), []
-    for called, share in now.effective.items():
-        name = called if called in weights else called.rpartition(": ")[2]
-        weight, start = weights.get(name, math.nan), before.effective.get(called, math.nan)
-        declared = shares.get(name, math.nan)
-        decided = bench.scores.status(name)[
-            bench.scores.status(name) != ABSTAINED
-        ]  # what it is on was judged
-        open_ = np.mean(decided != GATED) if name in gates and len(decided) else math.nan
-        rows.append(
-            {
-                "name": called,
-                "weight": f"{weight:g}",
-                "shares": [percent(item) for item in (declared, share, *([start] if moved else []))],
-                "declared": 100 * declared,
-                "effective": 100 * min(max(np.nan_to_num(share), 0.0), 1.0),
-                "spark": sparks.get(called, ""),
-                "gate": f"its gate is open in {percent(float(open_))} of the rows" if name in gates else "",
-            }
-        )
-    return rows
+def _effect(bench: Bench, told: str, moved: bool) -> dict[str, Any]:
+    """What a component holds of the squared advantage, beside what its weight says, and its scores."""
+    weights, share, gate = bench.variant.weights, bench.figures.effective[told], ""
+    _, name = called(bench.views)[told]
+    declared = abs(weights[name]) / (sum(map(abs, weights.values())) or 1.0)
+    start = [bench.before.effective.get(told, math.nan)] if moved else []
+    if name in bench.variant.gates:
+        status = bench.scores.status(name)
+        judged = status[status != ABSTAINED]  # what the gate is on was judged
+        open_ = float((judged != GATED).mean()) if len(judged) else math.nan
+        gate = f"its gate is open in {percent(open_)} of the rows"
+    return {
+        "name": told,
+        "weight": f"{weights[name]:g}",
+        "shares": [percent(item) for item in (declared, share, *start)],
+        "declared": 100 * declared,
+        "effective": 100 * min(max(np.nan_to_num(share), 0.0), 1.0),
+        "spark": _sparks(bench)[told],
+        "gate": gate,
+    }
 
 
 def _sparks(bench: Bench) -> dict[str, Any]:
     """The distribution of the scores of each component, which no weight moves."""
-    scores, _ = bench.ground.gated(bench.variant)
+    scores, _ = bench.gated(bench.variant)
     if bench.drawn is None or bench.drawn[0] is not scores:
-        several = len(bench.views) > 1
-        bench.drawn = (
-            scores,
-            {
-                f"{view.part}: {name}" if several else name: markup.html_of(
-                    spark_svg(view.scores[name], item.range)
-                )
-                for view in bench.views
-                for name, item in view.components.items()
-            },
-        )
-    found: dict[str, Any] = bench.drawn[1]
-    return found
+        drawn = {
+            told: markup.html_of(spark_svg(view.scores[name], view.components[name].range))
+            for told, (view, name) in called(bench.views).items()
+        }
+        bench.drawn = scores, drawn
+    return bench.drawn[1]
 
 
 def _mean(item: Figures) -> str:
     known = item.rewards[~np.isnan(item.rewards)]
     return f"{known.mean():.3f} \u00b1 {known.std():.3f}" if len(known) else "-"
-
-
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.3f}"

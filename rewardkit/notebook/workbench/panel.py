@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.browse import Browse
-from rewardkit.notebook.workbench.case_matrix import CaseMatrix
+from rewardkit.notebook.workbench.cases import CaseMatrix
 from rewardkit.notebook.workbench.compose import Compose
 from rewardkit.notebook.workbench.live import live
-from rewardkit.notebook.workbench.parts import Panel, classed, keys
+from rewardkit.notebook.workbench.parts import Panel, classed, control, html, keys, stack
 from rewardkit.notebook.workbench.reading import row_page
 from rewardkit.notebook.workbench.standing import Standing
 from rewardkit.notebook.workbench.tried import Findings, Probes
@@ -28,7 +29,7 @@ from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import load_reward
 
-__all__ = ["Tab", "Workbench"]
+__all__ = ["Workbench"]
 
 Source = Rollouts | Scores | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]]
 LOST = (
@@ -67,11 +68,9 @@ class Workbench:
         self._bench.before  # noqa: B018  a label or training that cannot be used is said now
         if cases is not None:
             self._bench.cases()
-        self._panels: list[Panel] = [
-            kind(self._bench) for kind in (Compose, Browse, CaseMatrix, Probes, Findings)
-        ]
+        kinds: tuple[Any, ...] = (Compose, Browse, CaseMatrix, Probes, Findings)
+        self._panels: list[Panel] = [kind(self._bench) for kind in kinds]
         self._standing = Standing(self._bench)
-        self._tabs: Any = None
 
     @property
     def scores(self) -> Scores:
@@ -91,67 +90,53 @@ class Workbench:
     @property
     def flagged(self) -> list[Any]:
         """The ids of the rollouts that were flagged in Browse, for the cells below."""
-        return self.scores.table["rollout_id"].iloc[list(self._bench.flagged)].tolist()
+        return self.scores.table["rollout_id"].iloc[self._bench.flagged].tolist()
 
     def completion(self, row: int) -> HTML:
         """A completion by position, as Browse shows it, with what each component adds and its siblings."""
-        page = row_page(self._bench, row, still=True)
-        return HTML(f'<div class="rewardkit rk-bench">{markup.style("workbench")}{page}</div>')
+        return HTML(still(row_page(self._bench, row, still=True)))
 
-    compose = property(lambda self: Tab(self, 0), doc="Weights, gates and aggregation, and what they do.")
-    browse = property(lambda self: Tab(self, 1), doc="Completions to read, filtered, beside their siblings.")
-    cases = property(lambda self: Tab(self, 2), doc="The cases, passed and missed.")
-    probes = property(lambda self: Tab(self, 3), doc="What bad answers would earn.")
-    findings = property(lambda self: Tab(self, 4), doc="What the rewards would do to training.")
+    compose = property(lambda self: self._alone(0), doc="Weights, gates and aggregation, and what they do.")
+    browse = property(lambda self: self._alone(1), doc="Completions to read, beside their siblings.")
+    cases = property(lambda self: self._alone(2), doc="The cases, passed and missed.")
+    probes = property(lambda self: self._alone(3), doc="What bad answers would earn.")
+    findings = property(lambda self: self._alone(4), doc="What the rewards would do to training.")
 
-    @property
+    @cached_property
     def panel(self) -> Any:
         """The widget with all tabs; the same each time it is asked for."""
-        if self._tabs is None:
-            tabs = widgets.Tab([panel.widget for panel in self._panels])
-            for place, panel in enumerate(self._panels):
-                tabs.set_title(place, panel.title)
-                panel.active = panel.pinned or place == 0
-            tabs.observe(lambda change: self._turned(change["new"]), "selected_index")
-            self._bench.observe(lambda change: self._to_browse(), "asked_for")
-            self._tabs = tabs
-            self._standing.show()
-            self._whole = framed(self._bench, self._standing.widget, tabs)
-        return self._whole
+        titles = [panel.title for panel in self._panels]
+        self._tabs = widgets.Tab([panel.widget for panel in self._panels], titles=titles)
+        self._turned(0)
+        self._tabs.observe(lambda change: self._turned(change["new"]), "selected_index")
+        self._bench.observe(lambda change: setattr(self._tabs, "selected_index", 1), "asked_for")
+        self._standing.show()
+        return framed(self._bench, self._standing.widget, self._tabs)
 
     def _turned(self, place: int) -> None:
         for at, panel in enumerate(self._panels):
             panel.active = panel.pinned or at == place
         self._panels[place].refresh()
 
-    def _to_browse(self) -> None:
-        self._tabs.selected_index = 1
+    def _alone(self, place: int) -> Panel:
+        """A tab by itself; what it changes the others show too."""
+        panel = self._panels[place]
+        panel.active = panel.pinned = True
+        panel.refresh()
+        panel.shown = partial(self._bundle, framed(self._bench, panel.widget))
+        return panel
+
+    def _bundle(self, widget: Any, **options: Any) -> Any:
+        """What is shown of a widget: itself where there is a kernel, in a page its picture."""
+        found = widget._repr_mimebundle_(**options)
+        data, metadata = found if isinstance(found, tuple) else (found, {})
+        return {**data, "text/html": still(self._standing.html(), live(self._bench))}, metadata
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        return bundle(self.panel, still(self._bench, self._standing), options)
+        return self._bundle(self.panel, **options)
 
     def __repr__(self) -> str:
         return f"Workbench of {self.reward.name!r} on {len(self.scores)} rollouts: {self.line}"
-
-
-class Tab:
-    """One tab of a workbench by itself; what it changes the others show too."""
-
-    def __init__(self, workbench: Workbench, place: int) -> None:
-        self._bench, self._panel = workbench._bench, workbench._panels[place]
-        self._standing = workbench._standing
-        self._panel.active = self._panel.pinned = True
-        self._panel.refresh()
-        self.widget = framed(self._bench, self._panel.widget)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._panel, name)
-
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        return bundle(self.widget, still(self._bench, self._standing), options)
-
-    def __repr__(self) -> str:
-        return f"the tab {self._panel.title} of a workbench"
 
 
 def framed(bench: Bench, *inner: Any) -> Any:
@@ -159,23 +144,17 @@ def framed(bench: Bench, *inner: Any) -> Any:
 
     And the sentence that is seen when its kernel is gone.
     """
-    lost = classed(widgets.HTML(f'<p role="alert">{LOST}</p>'), "rewardkit-lost")
-    wire = classed(widgets.Text(tooltip="what was clicked"), "rewardkit-wire")
+    lost = html("rewardkit-lost", f'<p role="alert">{LOST}</p>')
+    wire = control(widgets.Text, "", "rewardkit-wire", tooltip="what was clicked")
     wire.observe(lambda change: bench.read(change["new"]), "value")
-    first = classed(widgets.HTML(f"{markup.style('workbench')}{keys()}"), "rewardkit-begin")
-    return classed(widgets.VBox([first, wire, lost, *inner]), "rewardkit", "rewardkit-workbench", "rk-bench")
+    first = html("rewardkit-begin", f"{markup.style('workbench')}{keys()}")
+    marks = ("rewardkit-workbench", "rk-bench")
+    return classed(stack(first, wire, lost, *inner, mark="rewardkit"), *marks)
 
 
-def bundle(widget: Any, picture: str, options: Mapping[str, Any]) -> Any:
-    """What is shown of a widget: itself where there is a kernel, the still picture in a page."""
-    found = widget._repr_mimebundle_(**options)
-    data, metadata = found if isinstance(found, tuple) else (found, {})
-    return {**data, "text/html": picture}, metadata
-
-
-def still(bench: Bench, standing: Standing) -> str:
-    """The panel as a page shows it that has no kernel: what stands, in tiles, pictures and figures."""
-    return f'<div class="rewardkit rk-bench">{markup.style("workbench")}{standing.html()}{live(bench)}</div>'
+def still(*inner: str) -> str:
+    """A piece of the panel on a page that has no kernel."""
+    return f'<div class="rewardkit rk-bench">{markup.style("workbench")}{"".join(inner)}</div>'
 
 
 def _scores(reward: Reward, rollouts: Source, timeout: float | None) -> Scores:

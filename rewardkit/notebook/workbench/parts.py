@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Any
 
 import ipywidgets as widgets
 
+from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.notebook.tiles import GRADES, MARKS
 
-__all__ = ["Message", "Panel", "button", "classed", "control", "copied", "keys", "made", "row"]
+__all__ = [
+    "Message",
+    "Panel",
+    "button",
+    "classed",
+    "control",
+    "html",
+    "keys",
+    "made",
+    "row",
+    "stack",
+]
 
 
 def made(name: str, *values: Any) -> str:
@@ -30,7 +43,7 @@ def _macros() -> Any:
 def keys() -> str:
     """The script of the panel, as a piece of HTML that runs it: widgets take no other."""
     script = (files("rewardkit.html") / "templates" / "workbench.js").read_text(encoding="utf-8")
-    return f'<img alt="" hidden src="data:," onerror="{html.escape(script)}">'
+    return f'<img alt="" hidden src="data:," onerror="{escape(script)}">'
 
 
 def classed(widget: Any, *names: str) -> Any:
@@ -50,16 +63,25 @@ def button(label: str, mark: str, act: Callable[[], Any], tooltip: str) -> Any:
 def control(kind: Any, name: str, mark: str, moved: Callable[[], Any] | None = None, **options: Any) -> Any:
     """A control with its name before it; `moved` is called when its value is another."""
     width = options.pop("width", "auto")
-    style = {"description_width": options.pop("name_width", "auto")}
-    found = kind(description=name, style=style, layout={"width": width}, **options)
+    found = kind(description=name, style={"description_width": "auto"}, layout={"width": width}, **options)
     if moved is not None:
         found.observe(lambda change: moved(), "value")
     return classed(found, mark)
 
 
+def html(mark: str, value: str = "") -> Any:
+    """A widget that shows HTML."""
+    return classed(widgets.HTML(value), mark)
+
+
 def row(*parts: Any, mark: str = "rk-bench-bar") -> Any:
     """Widgets beside each other, on several lines where the page is narrow."""
     return classed(widgets.HBox(parts), mark)
+
+
+def stack(*parts: Any, mark: str) -> Any:
+    """Widgets below each other."""
+    return classed(widgets.VBox(parts), mark)
 
 
 class Panel:
@@ -72,25 +94,50 @@ class Panel:
     widget: Any
     active = True
     pinned = False
+    shown: Callable[..., Any]
+    """What a notebook shows of it by itself."""
+    _stale = True
     _setting = False
 
     def refresh(self) -> None:
         """Show what stands now, if that changed while the tab was out of sight."""
+        if self._stale and self.active:
+            self._stale = False
+            self.show_anew()
 
-    def _hold(self, act: Callable[[], Any]) -> None:
-        """Set controls without taking it for a person's move: their observers see `_setting`."""
+    def changed(self, _: Any = None) -> None:
+        """Follow what changed; it waits while the tab is out of sight."""
+        self._stale = True
+        self.refresh()
+
+    def show_anew(self) -> None:
+        """Show what stands now."""
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        return self.shown(**options)
+
+    def __repr__(self) -> str:
+        return f"the tab {self.title} of a workbench"
+
+    @contextmanager
+    def _set(self) -> Iterator[None]:
+        """Set controls without taking it for a person's move."""
         self._setting = True
         try:
-            act()
+            yield
         finally:
             self._setting = False
+
+    def control(self, kind: Any, name: str, mark: str, moved: Callable[[], Any], **options: Any) -> Any:
+        """A control whose moves by a person are told."""
+        return control(kind, name, mark, lambda: None if self._setting else moved(), **options)
 
 
 class Message:
     """A line in which a tab says what happened, or what is wrong and what to do."""
 
     def __init__(self) -> None:
-        self.widget = classed(widgets.HTML(), "rewardkit-message")
+        self.widget = html("rewardkit-message")
         self.text = ""
 
     def tell(self, text: str) -> None:
@@ -101,6 +148,13 @@ class Message:
         """Say that something is wrong; read out at once."""
         self._put(text, "alert", "\N{WARNING SIGN} ")
 
+    def attempt(self, act: Callable[[], str], refused: str = "") -> None:
+        """Do something and say what it says of it; where it cannot be done, why."""
+        try:
+            self.tell(act())
+        except InputError as error:
+            self.warn(f"{refused}{error}")
+
     def clear(self) -> None:
         """Say nothing."""
         self.text = self.widget.value = ""
@@ -108,22 +162,3 @@ class Message:
     def _put(self, text: str, role: str, mark: str) -> None:
         self.text = text
         self.widget.value = f'<p role="{role}">{mark}{markup.escaped(text)}</p>'
-
-
-COPY = (
-    "var box = this.parentNode.querySelector('pre');"
-    "var range = document.createRange(); range.selectNodeContents(box);"
-    "var chosen = getSelection(); chosen.removeAllRanges(); chosen.addRange(range);"
-    "var done = () => { this.textContent = 'Copied'; };"
-    "if (navigator.clipboard) navigator.clipboard.writeText(box.textContent).then(done);"
-    "else if (document.execCommand('copy')) done();"
-)
-"""What a click does in the page, as widgets have no clipboard; where it may not copy, it selects."""
-
-
-def copied(code: str) -> str:
-    """Code with a button that copies it."""
-    return (
-        f'<div><button type="button" class="rk-bench-do rewardkit-copy" onclick="{html.escape(COPY)}">'
-        f"Copy</button><pre>{markup.escaped(code, limit=None)}</pre></div>"
-    )

@@ -6,10 +6,11 @@ without colour.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.notebook.workbench.figures import Figures
@@ -22,7 +23,11 @@ FLAT = 1e-9
 SPARKS = 20  # bins of a small picture
 COLUMNS = 160
 """Groups up to which each has a column of its own; of more, those that follow each other share one."""
-WIDTH, HEIGHT, LEFT, BELOW, ABOVE = 360, 108, 46, 18, 6
+WIDTH, HEIGHT, LEFT, BELOW, ABOVE, STRIP = 360, 108, 46, 18, 6, 14
+Array = NDArray[Any]
+GREY = 'stroke="var(--rk-grey)"'
+KINDS = {1.0: "right", 0.0: "wrong"}
+"""Of completions by whether they are right; others are "open"."""
 
 
 def histogram_svg(values: Floats, before: Floats | None = None) -> str:
@@ -31,32 +36,22 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
     if not len(known):
         return "<p>No reward was judged.</p>"
     low, high = _ends(np.concatenate([known, earlier]))
-    counts, _ = np.histogram(known, bins=BINS, range=(low, high))
-    others, _ = np.histogram(earlier, bins=BINS, range=(low, high))
-    top = max(int(counts.max()), int(others.max()), 1)
-    step = (WIDTH - LEFT) / BINS
-    scale = (HEIGHT - ABOVE) / top
-    bars = "".join(
-        f'<rect x="{LEFT + at * step + 0.5:.1f}" y="{HEIGHT - count * scale:.1f}" width="{step - 1:.1f}" '
-        f'height="{count * scale:.1f}"/>'
-        for at, count in enumerate(counts.tolist())
-        if count
-    )
-    outline = ""
+    counts, others = (np.histogram(item, bins=BINS, range=(low, high))[0] for item in (known, earlier))
+    top, step = max(counts.max(), others.max(), 1), (WIDTH - LEFT) / BINS
+    tall = counts * (HEIGHT - ABOVE) / top
+    left = LEFT + step * np.arange(BINS)
+    inner = _bars("blue", left + 0.5, HEIGHT - tall, step - 1, tall)
+    said = f"Reward of {len(known):,} completions"
     if len(earlier):
-        path = "".join(
-            f"V{HEIGHT - count * scale:.1f}H{LEFT + (at + 1) * step:.1f}"
-            for at, count in enumerate(others.tolist())
-        )
-        outline = (
-            f'<path d="M{LEFT} {HEIGHT}{path}V{HEIGHT}" fill="none" stroke="var(--rk-grey)" '
-            'stroke-dasharray="3 2"/>'
-        )
-    said = f"Reward of {len(known):,} completions" + (", dashed: at the start" if len(earlier) else "")
+        ends = zip(HEIGHT - others * (HEIGHT - ABOVE) / top, left + step, strict=True)
+        path = "".join(f"V{y:.1f}H{x:.1f}" for y, x in ends)
+        inner += f'<path d="M{LEFT} {HEIGHT}{path}V{HEIGHT}" fill="none" {GREY} stroke-dasharray="3 2"/>'
+        said += ", dashed: at the start"
     missing = len(values) - len(known)
     said += f", {missing:,} not judged" if missing else ""
-    inner = f'<g fill="var(--rk-blue)">{bars}</g>{outline}{_frame(low, high, "reward", "0", f"{top:,}")}'
-    return _svg(inner, said, "completions")
+    inner += f'<path d="M{LEFT} {HEIGHT}H{WIDTH}" {GREY} stroke-opacity="0.5"/>'
+    inner += _text((LEFT + WIDTH) / 2, HEIGHT + 14, "reward", "middle")
+    return _svg(inner, said, "completions", (f"{low:.3g}", f"{high:.3g}"), ("0", f"{top:,}"), HEIGHT)
 
 
 def group_svg(figures: Figures) -> str:
@@ -66,49 +61,30 @@ def group_svg(figures: Figures) -> str:
         return "<p>No group has a judged completion.</p>"
     order = judged[np.lexsort((figures.high[judged], figures.mean[judged]))]
     columns = min(COLUMNS, len(order))
-    starts = np.linspace(0, len(order), columns + 1).astype(int)[:-1]
-    sizes = np.diff([*starts, len(order)])
+    edges = np.linspace(0, len(order), columns + 1).astype(int)
     low, mean, high, tied = (
-        np.add.reduceat(np.asarray(item, dtype=float)[order], starts) / sizes
+        np.add.reduceat(np.asarray(item, dtype=float)[order], edges[:-1]) / np.diff(edges)
         for item in (figures.low, figures.mean, figures.high, figures.tied)
     )
     bottom, top = float(low.min()), float(high.max())
-    span = (top - bottom) or 1.0
-    step = (WIDTH - LEFT) / columns
-    strip = 14
-    floor = HEIGHT - strip
-
-    def at(values: Floats) -> list[float]:
-        places: list[float] = (floor - (values - bottom) / span * (floor - ABOVE)).tolist()
-        return places
-
-    ranges = "".join(
-        f'<rect x="{LEFT + place * step:.1f}" y="{y:.1f}" width="{max(step - 0.5, 0.6):.1f}" '
-        f'height="{max(end - y, 1):.1f}"/>'
-        for place, (y, end) in enumerate(zip(at(high), at(low), strict=True))
+    step, floor = (WIDTH - LEFT) / columns, HEIGHT - STRIP
+    left = LEFT + step * np.arange(columns)
+    # from values to heights on the page
+    low, mean, high = (
+        floor - (item - bottom) / ((top - bottom) or 1.0) * (floor - ABOVE) for item in (low, mean, high)
     )
-    line = " ".join(f"{LEFT + (place + 0.5) * step:.1f},{y:.1f}" for place, y in enumerate(at(mean)))
-    dead = "".join(
-        f'<rect x="{LEFT + place * step:.1f}" y="{HEIGHT - share * (strip - 2):.1f}" width="{step:.1f}" '
-        f'height="{share * (strip - 2):.1f}"/>'
-        for place, share in enumerate(tied.tolist())
-        if share
-    )
-    each = "" if columns == len(order) else f", some {int(sizes.max())} groups a column"
-    count = int(figures.tied.sum())
-    said = (
-        f"{len(order):,} groups by mean reward{each}; strip below: {count:,} whose siblings all earn the same"
-    )
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(left + step / 2, mean, strict=True))
     inner = (
-        f'<g fill="var(--rk-blue)" fill-opacity="0.5">{ranges}</g>'
-        f'<polyline points="{line}" fill="none" stroke="var(--rk-grey)" stroke-width="1.4"/>'
-        f'<g fill="var(--rk-red)">{dead}</g>'
-        f'<text x="{LEFT - 4}" y="{ABOVE + 8}" text-anchor="end">{top:.3g}</text>'
-        f'<text x="{LEFT - 4}" y="{floor}" text-anchor="end">{bottom:.3g}</text>'
-        f'<text x="{LEFT}" y="{HEIGHT + 14}">lowest mean</text>'
-        f'<text x="{WIDTH}" y="{HEIGHT + 14}" text-anchor="end">highest mean</text>'
+        _bars("blue", left, high, max(step - 0.5, 0.6), np.maximum(low - high, 1), 0.5)
+        + f'<polyline points="{points}" fill="none" {GREY} stroke-width="1.4"/>'
+        + _bars("red", left, HEIGHT - tied * (STRIP - 2), step, tied * (STRIP - 2))
     )
-    return _svg(inner, said, "reward")
+    each = "" if columns == len(order) else f", some {np.diff(edges).max()} groups a column"
+    said = f"{len(order):,} groups by mean reward{each}; strip below: {int(figures.tied.sum()):,} whose "
+    said += "siblings all earn the same"
+    return _svg(
+        inner, said, "reward", ("lowest mean", "highest mean"), (f"{bottom:.3g}", f"{top:.3g}"), floor
+    )
 
 
 def spark_svg(values: Floats, span: tuple[float, float] | None = None) -> str:
@@ -119,34 +95,26 @@ def spark_svg(values: Floats, span: tuple[float, float] | None = None) -> str:
     known = _finite(values)
     if not len(known):
         return '<span class="rk-muted">no scores</span>'
-    low, high = span or _ends(known)
-    counts, _ = np.histogram(known, bins=SPARKS, range=(low, high))
-    tall = (counts / counts.max() * 22).tolist()
-    bars = "".join(
-        f"M{at * 5} 24v{-max(bar, 1.0):.1f}h4v{max(bar, 1.0):.1f}z" for at, bar in enumerate(tall) if bar
-    )
+    counts, _ = np.histogram(known, bins=SPARKS, range=span or _ends(known))
+    tall = np.maximum(counts / counts.max() * 22, counts > 0)
+    bars = "".join(f"M{at * 5} 24v-{bar:.1f}h4v{bar:.1f}z" for at, bar in enumerate(tall) if bar)
     said = f"{len(known):,} scores from {known.min():.3g} to {known.max():.3g}, mean {known.mean():.3g}"
     return (
         f'<svg role="img" class="rk-bench-spark" viewBox="0 0 {SPARKS * 5} 25" preserveAspectRatio="none">'
-        f'<title>{said}</title><path d="M0 24.5H{SPARKS * 5}" stroke="var(--rk-grey)"/>'
+        f'<title>{said}</title><path d="M0 24.5H{SPARKS * 5}" {GREY}/>'
         f'<path d="{bars}" fill="var(--rk-blue)"/></svg>'
     )
 
 
 def strip_svg(blocks: Iterable[tuple[float, float]]) -> str:
     """Siblings as small blocks: as tall as the reward, from 0 to 1; right ones filled, wrong ones not."""
-    shapes = {1.0: "", 0.0: "", math.nan: ""}
-    count = 0
+    shapes, count = {"right": "", "wrong": "", "open": ""}, 0
     for count, (height, right) in enumerate(blocks, 1):
         if height == height:
             top = 2 + 14 * height
-            kind = right if right == right else math.nan
-            shapes[kind] = shapes.get(kind, "") + f"M{count * 8 - 7} {18 - top:.1f}h5v{top - 1:.1f}h-5z"
-    return (
-        f'<svg aria-hidden="true" class="rk-bench-strip" width="{count * 8}" height="18">'
-        f'<path d="{shapes[1.0]}" class="rk-bench-right"/><path d="{shapes[0.0]}" class="rk-bench-wrong"/>'
-        f'<path d="{shapes[math.nan]}" class="rk-bench-open"/></svg>'
-    )
+            shapes[KINDS.get(right, "open")] += f"M{count * 8 - 7} {18 - top:.1f}h5v{top - 1:.1f}h-5z"
+    drawn = "".join(f'<path d="{path}" class="rk-bench-{kind}"/>' for kind, path in shapes.items())
+    return f'<svg aria-hidden="true" class="rk-bench-strip" width="{count * 8}" height="18">{drawn}</svg>'
 
 
 def _ends(known: Floats) -> tuple[float, float]:
@@ -161,23 +129,29 @@ def _finite(values: Floats | None) -> Floats:
     return np.zeros(0) if values is None else values[np.isfinite(values)]
 
 
-def _frame(low: float, high: float, what: str, least: str, most: str) -> str:
-    """The ends of both axes."""
-    return (
-        f'<path d="M{LEFT} {HEIGHT}H{WIDTH}" stroke="var(--rk-grey)" stroke-opacity="0.5"/>'
-        f'<text x="{LEFT}" y="{HEIGHT + 14}">{low:.3g}</text>'
-        f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT + 14}" text-anchor="middle">{what}</text>'
-        f'<text x="{WIDTH}" y="{HEIGHT + 14}" text-anchor="end">{high:.3g}</text>'
-        f'<text x="{LEFT - 4}" y="{ABOVE + 8}" text-anchor="end">{most}</text>'
-        f'<text x="{LEFT - 4}" y="{HEIGHT}" text-anchor="end">{least}</text>'
+def _bars(colour: str, left: Array, top: Array, width: float, tall: Array, opacity: float = 1.0) -> str:
+    """Rectangles of one width; those of no height are left out."""
+    bars = zip(left.tolist(), top.tolist(), tall.tolist(), strict=True)
+    inner = "".join(
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{high:.1f}"/>'
+        for x, y, high in bars
+        if high
     )
+    return f'<g fill="var(--rk-{colour})" fill-opacity="{opacity:g}">{inner}</g>'
 
 
-def _svg(inner: str, said: str, upright: str) -> str:
-    """The picture below its title, which is also what a screen reader says of it."""
+def _text(x: float, y: float, words: str, anchor: str = "end", more: str = "") -> str:
+    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{more}>{words}</text>'
+
+
+def _svg(
+    inner: str, said: str, upright: str, along: tuple[str, str], up: tuple[str, str], floor: float
+) -> str:
+    """The picture with the ends of its axes, below its title, which is what a screen reader says of it."""
+    inner += _text(LEFT, HEIGHT + 14, along[0], "start") + _text(WIDTH, HEIGHT + 14, along[1])
+    inner += _text(LEFT - 4, floor, up[0]) + _text(LEFT - 4, ABOVE + 8, up[1])
+    inner += _text(10, HEIGHT / 2, upright, "middle", f' transform="rotate(-90 10 {HEIGHT / 2:g})"')
     return (
         f'<figure><figcaption>{said}</figcaption><svg role="img" aria-label="{said}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT + BELOW}" font-size="12" fill="currentColor">'
-        f'<text x="10" y="{HEIGHT / 2}" text-anchor="middle" transform="rotate(-90 10 {HEIGHT / 2})">'
-        f"{upright}</text>{inner}</svg></figure>"
+        f'viewBox="0 0 {WIDTH} {HEIGHT + BELOW}" font-size="12" fill="currentColor">{inner}</svg></figure>'
     )

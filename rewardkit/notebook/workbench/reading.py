@@ -14,7 +14,7 @@ from rewardkit.html import cards, markup
 from rewardkit.html.excerpts import one_line, shown
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import made
-from rewardkit.notebook.workbench.pictures import strip_svg
+from rewardkit.notebook.workbench.pictures import KINDS, strip_svg
 from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import arguments_of, as_list, calls_of, content_text, plain_value
 from rewardkit.scoring.explain import Explanation, explained, field_spans
@@ -30,6 +30,7 @@ STRIP = 16  # siblings in the strip of a line
 SIBLINGS = 48
 """Siblings that are shown as blocks; of larger groups those around the open one."""
 MARK = {"scored": "", "gated": "gated", "abstained": "not judged", "error": "error"}
+NOTHING: dict[str, Any] = {"fields": (), "lines": (), "notes": (), "verdicts": "", "why": ""}
 RIGHT = {1.0: "\u2713 right", 0.0: "\u2717 wrong"}
 
 
@@ -37,14 +38,14 @@ def line(bench: Bench, row: int) -> dict[str, Any]:
     """A row of the list: reward, right or wrong, how the completion begins, and a strip of its siblings."""
     right = float(bench.right[0][row])
     text = str(bench.scored.table["completion"].iloc[row])
-    heights, rights = _blocks(bench, around(bench, row, STRIP))
+    blocks = zip(*_blocks(bench, around(bench, row, STRIP)), strict=True)
     return {
         "row": row,
         "reward": _figure(bench.figures.rewards[row]),
         "mark": RIGHT.get(right, "")[:1],
         "said": RIGHT.get(right, "")[2:],
         "text": one_line(text[:400])[:LINE] or "(nothing)",
-        "strip": markup.html_of(strip_svg(zip(heights, rights, strict=True))),
+        "strip": markup.html_of(strip_svg(blocks)),
         "flagged": row in bench.flagged,
     }
 
@@ -73,45 +74,50 @@ def opened_page(bench: Bench, opened: Opened) -> str:
 def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
     """A completion, its turns, fields, scores and siblings; `still`: where nothing can be clicked."""
     columns, spans = bench.scored.rollouts[row], {}
-    told: dict[str, Any] = {"fields": [], "lines": [], "notes": [], "verdicts": "", "why": ""}
     try:
         found = explained(bench.scores, row)
     except RewardError as error:  # a route that has no reward for it
-        told["why"] = str(error)
+        told = {**NOTHING, "why": str(error)}
     else:
         columns, spans = found.columns, found.spans
-        told |= {"fields": _fields(found), "lines": _lines(found), "total": _total(bench, row)}
+        told = {**NOTHING, "fields": _fields(found), "lines": _lines(found)}
+        told["total"] = _figure(bench.figures.rewards[row]), bench.variant.aggregation or "reward"
         told["notes"] = [(name, _text(value)) for name, value in found.result.notes.items()]
         told["verdicts"] = markup.html_of(cards.verdicts(found.result.verdicts))
     text = str(bench.scored.table["completion"].iloc[row])
     shown_above = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
     others = [(name, _text(value)) for name, value in columns.items() if name not in shown_above]
-    head = {**_head(bench, row), "still": still}
-    return made("read", row, head, _siblings(bench, row), _said(columns, text, spans), told, others)
+    return made(
+        "read",
+        row,
+        {**_head(bench, row), "still": still},
+        _siblings(bench, row),
+        _said(columns, text, spans),
+        told,
+        others,
+    )
 
 
 def _tried(bench: Bench, opened: Opened) -> str:
     columns = opened.columns
     spans = field_spans(bench.reward, columns)
     fields = [(name, "marked above", "") for name in spans]
-    fields.append(("ground_truth", _text(columns.get("ground_truth")), ""))
-    told = {"fields": fields, "lines": [], "notes": [], "verdicts": "", "why": ""}
-    text = str(columns.get("completion", ""))
-    return made("read", "", {"about": opened.about}, [], _said(columns, text, spans), told, [])
+    told = {**NOTHING, "fields": [*fields, ("ground_truth", _text(columns.get("ground_truth")), "")]}
+    said = _said(columns, str(columns.get("completion", "")), spans)
+    return made("read", "", {"about": opened.about}, [], said, told, [])
 
 
 def _head(bench: Bench, row: int) -> dict[str, Any]:
     """Reward, advantage and standing among siblings, and who it is."""
-    figures, siblings = bench.figures, bench.siblings(row)
-    reward, advantage = float(figures.rewards[row]), float(figures.advantages[row])
+    figures, siblings, (right, by) = bench.figures, bench.siblings(row), bench.right
+    reward = float(figures.rewards[row])
     better = int((figures.rewards[siblings] > reward).sum())
-    right, by = bench.right
     raw = float(bench.scores.table["reward_raw"].iloc[row])
     return {
         "about": "",
         "reward": _figure(reward),
         "raw": _figure(raw) if abs(raw - reward) > 1e-9 else "",
-        "advantage": _signed(advantage),
+        "advantage": _signed(figures.advantages[row]),
         "rank": "" if math.isnan(reward) else f"{better} of its {len(siblings) - 1} siblings earn more",
         "right": RIGHT.get(float(right[row]), ""),
         "by": by,
@@ -123,29 +129,21 @@ def _head(bench: Bench, row: int) -> dict[str, Any]:
 def _siblings(bench: Bench, row: int) -> list[dict[str, Any]]:
     """A block for each sibling: how tall, right or wrong, and what a click opens."""
     rows = around(bench, row, SIBLINGS)
-    rewards, advantages = bench.figures.rewards[rows], bench.figures.advantages[rows]
-    kinds = {1.0: "right", 0.0: "wrong"}
-    return [
-        {
-            "row": one,
-            "current": one == row,
-            "height": round(100 * height) if height == height else 0,
-            "kind": kinds.get(right, "open"),
-            "said": f"reward {_figure(reward)}, advantage {_signed(advantage)}"
-            + (f", {kinds[right]}" if right in kinds else ""),
-        }
-        for one, height, right, reward, advantage in zip(
-            rows, *_blocks(bench, rows), rewards, advantages, strict=True
-        )
-    ]
+    figures, found = bench.figures, []
+    for one, height, right in zip(rows, *_blocks(bench, rows), strict=True):
+        said = [f"reward {_figure(figures.rewards[one])}", f"advantage {_signed(figures.advantages[one])}"]
+        kind, height = KINDS.get(right, "open"), 0 if math.isnan(height) else round(100 * height)
+        said += [kind] if kind != "open" else []
+        found.append({"row": one, "height": height, "kind": kind, "said": ", ".join(said)})
+    return found
 
 
 def _said(columns: Mapping[str, Any], completion: str, spans: Mapping[str, Sequence[Span]]) -> dict[str, Any]:
     """The prompt, the turns that led to the completion where there is a transcript, and the completion."""
     prompt, turns = columns.get("prompt"), as_list(columns.get("messages"))
-    asked = as_list(prompt)
-    asked = [{"content": prompt}] if asked is None and prompt is not None else asked
-    what = ""
+    asked, what = as_list(prompt), ""
+    if asked is None and prompt is not None:
+        asked = [{"content": prompt}]
     if turns:
         what = "completion, as the reward is given it"
         if content_text(_message(turns[-1]).get("content")) == completion:
@@ -178,21 +176,16 @@ def _turn(turn: Any) -> dict[str, Any]:
 
 def _call(function: Mapping[str, Any]) -> tuple[str, Any]:
     """What is called with short arguments, in a line; else what is called, and the arguments to unfold."""
-    name, given = one_line(function["name"], COLUMN), _arguments(function)
+    name, given = one_line(function["name"], COLUMN), arguments_of(function)
+    if not isinstance(given, str):
+        try:
+            given = json.dumps(plain_value(given), ensure_ascii=False, indent=1)
+        except ValueError:
+            given = preview(given)
     line = " ".join(given.split())
-    return (
-        (f"{name} {line}", "") if len(line) <= COLUMN else (f"calls {name}", plain(given, {}, LONGEST_TURN))
-    )
-
-
-def _arguments(function: Mapping[str, Any]) -> str:
-    given = arguments_of(function)
-    if isinstance(given, str):
-        return given
-    try:
-        return json.dumps(plain_value(given), ensure_ascii=False, indent=1)
-    except ValueError:
-        return preview(given)
+    if len(line) <= COLUMN:
+        return f"{name} {line}", ""
+    return f"calls {name}", plain(given, {}, LONGEST_TURN)
 
 
 def plain(text: str, spans: Mapping[str, Sequence[Span]], longest: int = LONGEST) -> Any:
@@ -203,16 +196,13 @@ def plain(text: str, spans: Mapping[str, Sequence[Span]], longest: int = LONGEST
 
 def _fields(found: Explanation) -> list[tuple[str, str, str]]:
     """What each field took, under the name that stands beside its marks, and where."""
-    rows = [
-        (name, "not found" if value is None else repr(value), _place(found.spans.get(name, ())))
-        for name, value in found.result.fields.items()
-    ]
-    truth = "ground_truth" in found.columns
-    return [*rows, *([("ground_truth", _text(found.columns["ground_truth"]), "")] if truth else [])]
-
-
-def _place(spans: Sequence[Span]) -> str:
-    return ", ".join(f"{start}-{end}" for start, end in spans[:4])
+    rows = []
+    for name, value in found.result.fields.items():
+        place = ", ".join(f"{start}-{end}" for start, end in found.spans.get(name, ())[:4])
+        rows.append((name, "not found" if value is None else repr(value), place))
+    if "ground_truth" in found.columns:
+        rows.append(("ground_truth", _text(found.columns["ground_truth"]), ""))
+    return rows
 
 
 def _lines(found: Explanation) -> list[dict[str, Any]]:
@@ -231,17 +221,13 @@ def _lines(found: Explanation) -> list[dict[str, Any]]:
     ]
 
 
-def _total(bench: Bench, row: int) -> tuple[str, str]:
-    return _figure(bench.figures.rewards[row]), bench.variant.aggregation or "reward"
-
-
 def _text(value: Any) -> str:
     text = "missing" if value is None else str(value)
     return text if len(text) <= COLUMN else f"{text[:COLUMN]} ... {len(text) - COLUMN:,} more characters"
 
 
 def _figure(value: float) -> str:
-    return "not judged" if math.isnan(value) else f"{value + 0.0:.4g}"
+    return "not judged" if math.isnan(value) else markup.number(value)
 
 
 def _signed(value: float) -> str:

@@ -5,29 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
-from typing import Any
 
-import ipywidgets as widgets
-
-from rewardkit.analysis.diagnosis import Diagnosis, diagnose
+from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.analysis.forecast import forecast
 from rewardkit.errors import Cancelled, InputError
 from rewardkit.findings import percent
+from rewardkit.notebook import tiles
 from rewardkit.notebook.scorecard import Scorecard
-from rewardkit.notebook.tiles import (
-    CASES,
-    CONTRACT,
-    EXPLOITS,
-    SELECTS,
-    SIGNAL,
-    Tile,
-    cases_tile,
-    forecast_tile,
-    probe_tiles,
-    signal_tile,
-)
 from rewardkit.notebook.workbench.bench import Bench
-from rewardkit.notebook.workbench.parts import classed, made
+from rewardkit.notebook.workbench.parts import html, made
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.rewards.recorded import is_recorded
 
@@ -38,7 +24,8 @@ IDLE = 0.4
 QUICK = 0.01  # seconds that a check of the cases may take to be made at each move
 SMALL = 5000  # rows up to which all tiles are there when the panel opens
 WAITING = "\u2026"
-NOT_PROBED, EARLIER = "not probed yet", "of earlier settings"
+NOT_PROBED = "not probed yet"
+AGAIN = "the probes ran on earlier settings; run them again"
 
 
 class Standing:
@@ -49,14 +36,16 @@ class Standing:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        self.widget = classed(widgets.HTML(), "rewardkit-standing")
-        unknown = (Tile(name, "info", WAITING, "") for name in (CASES, SIGNAL, SELECTS))
+        self.widget = html("rewardkit-standing")
+        unknown = (
+            tiles.Tile(name, "info", WAITING, "") for name in (tiles.CASES, tiles.SIGNAL, tiles.SELECTS)
+        )
         self.tiles = {tile.question: tile for tile in unknown}
         self.shown, self._seconds = False, 0.0
         self._settled: tuple[Variant, int] | None = None
         self._timer: threading.Timer | None = None
         self._drawing = threading.Lock()
-        bench.observe(lambda change: self.follow(), ["variant", "revised", "cases_written", "probed"])
+        bench.observe(self.follow, ["variant", "revised", "cases_written", "probed"])
 
     def show(self) -> None:
         """Begin, as the panel is to be seen."""
@@ -68,7 +57,7 @@ class Standing:
             else:
                 self.follow()
 
-    def follow(self) -> None:
+    def follow(self, _: object = None) -> None:
         """What is known at once; the rest when nothing has moved for a moment."""
         if not self.shown:
             return
@@ -76,7 +65,7 @@ class Standing:
             self._check()
         figures = self.bench.figures
         if figures.several and self._settled != self.bench.now:
-            self._put(replace(self.tiles[SIGNAL], figure=percent(1 - figures.tied_share)))
+            self._put(replace(self.tiles[tiles.SIGNAL], figure=percent(1 - figures.tied_share), ends=""))
         self._draw()
         if self._timer is not None:
             self._timer.cancel()
@@ -95,65 +84,60 @@ class Standing:
         if self._seconds >= QUICK:
             self._check()
         if self._settled != now:
-            scores, training = bench.scores, bench.variant.training
-            options: dict[str, Any] = {"training": training, "label": bench.label, "seed": bench.seed}
+            scores, options = bench.scores, bench.options(bench.variant)
             try:
                 found = diagnose(scores, **options, progress=lambda share: bench.now == now)
                 bench.diagnosed = found, now
-                self._put(signal_tile(found))
+                self._put(tiles.signal_tile(found))
                 self._draw()
-                selected = self._selected(scores, found, options)
+                usable = found.views[0].context.label is not None
+                options["label"] = bench.label if usable else None
+                selects = tiles.forecast_tile(forecast(scores, **options), found)
             except Cancelled:
                 return
             except InputError as error:
-                selected = Tile(SELECTS, "info", "-", str(error))
+                selects = tiles.Tile(tiles.SELECTS, "info", "-", str(error))
             if bench.now != now:
                 return
-            self._put(selected)
+            self._put(selects)
             self._settled = now
         self._draw()
         bench.right  # noqa: B018  which Browse asks for, and may take a while
 
-    def _selected(self, scores: Any, found: Diagnosis, options: dict[str, Any]) -> Tile:
-        usable = found.views[0].context.label is not None
-        label = options["label"] if usable else None
-        return forecast_tile(forecast(scores, **{**options, "label": label}), found)
-
     def _check(self) -> None:
         began = time.perf_counter()
         try:
-            self._put(cases_tile(self.bench.checked, recorded=is_recorded(self.bench.scored.reward)))
+            self._put(tiles.cases_tile(self.bench.checked, recorded=is_recorded(self.bench.scored.reward)))
         except (InputError, OSError):
-            self._put(Tile(CASES, "info", "-", "the tab Cases says why", "the cases cannot be checked"))
+            self._put(
+                tiles.Tile(tiles.CASES, "info", "-", "the tab Cases says why", "the cases cannot be checked")
+            )
         self._seconds = time.perf_counter() - began
 
-    def _put(self, tile: Tile) -> None:
+    def _put(self, tile: tiles.Tile) -> None:
         self.tiles[tile.question] = tile
 
     @property
     def card(self) -> Scorecard:
         """The verdict and the tiles as they stand."""
-        cases, signal, selects = (self.tiles[name] for name in (CASES, SIGNAL, SELECTS))
+        cases, signal, selects = (self.tiles[name] for name in (tiles.CASES, tiles.SIGNAL, tiles.SELECTS))
         return Scorecard(self.bench.reward.name, (cases, signal, *self._probed(), selects))
 
-    def _probed(self) -> tuple[Tile, Tile]:
+    def _probed(self) -> tuple[tiles.Tile, tiles.Tile]:
         """What the probes came to, and whether that is of other settings than those of now."""
         if self.bench.probed is None:
-            exploits = Tile(EXPLOITS, "info", "-", NOT_PROBED, "the probes have not run")
-            return exploits, Tile(CONTRACT, "info", "-", NOT_PROBED)
+            exploits = tiles.Tile(tiles.EXPLOITS, "info", "-", NOT_PROBED, "the probes have not run")
+            return exploits, tiles.Tile(tiles.CONTRACT, "info", "-", NOT_PROBED)
         result, of = self.bench.probed
-        exploits, contract = probe_tiles(result)
+        exploits, contract = tiles.probe_tiles(result)
         if of == self.bench.now:
             return exploits, contract
-        reason = "the probes ran on earlier settings; run them again"
-        return replace(exploits, grade="info", said=EARLIER, reason=reason), replace(
-            contract, grade="info", said=EARLIER, reason=""
-        )
+        earlier = {"grade": "info", "said": "of earlier settings"}
+        return replace(exploits, **earlier, reason=AGAIN), replace(contract, **earlier, reason="")
 
     def _draw(self) -> None:
         with self._drawing:
-            busy = self._settled != self.bench.now
-            self.widget.value = self.html(busy=busy)
+            self.widget.value = self.html(busy=self._settled != self.bench.now)
 
     def html(self, *, busy: bool = False) -> str:
         """The verdict and the tiles; `busy`: some of them are still of the settings before."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import threading
+import traceback
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,13 +18,12 @@ from rewardkit.analysis.suggest import suggest
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.errors import Cancelled, InputError
-from rewardkit.findings import NAMED, Example, Finding, most, percent
-from rewardkit.html import markup
+from rewardkit.findings import NAMED, Example, Finding, most
 from rewardkit.html.excerpts import one_line
+from rewardkit.html.markup import html_of
+from rewardkit.notebook.workbench import parts
 from rewardkit.notebook.workbench.bench import Bench, Opened
-from rewardkit.notebook.workbench.parts import Message, Panel, classed, control, made
 from rewardkit.notebook.workbench.reading import plain
-from rewardkit.notebook.workbench.running import Running, Work
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.primitives.gates import gate
 from rewardkit.probes.probe import BUDGET, TIMEOUT, ProbeResult, probe
@@ -37,22 +38,115 @@ __all__ = ["Findings", "Probes"]
 EXCERPT = 330  # characters of a completion on a card
 
 
-class _Tried(Panel):
+Progress = Callable[[float], bool]
+"""Is told the share that is done; says whether to go on."""
+Work = Callable[[Progress], Any]
+
+
+class Running:
+    """Run and Cancel buttons with a bar, around work that takes a `Progress` and gives a result.
+
+    `controls` stand beside the buttons. `prepare` gives the work at the click, so that nothing moves under it
+    later. It runs in a thread, so that the other tabs stay usable; only one runs at a time. What it raises is
+    said in the panel, and the last result stays. Work that is cancelled ends with what it has found, or with
+    `Cancelled`.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        mark: str,
+        prepare: Callable[[], Work],
+        finished: Callable[[Any], None],
+        *controls: Any,
+    ) -> None:
+        self._prepare, self._finished = prepare, finished
+        self._thread: threading.Thread | None = None
+        self._cancelled = threading.Event()
+        self.run = parts.button(label, f"rewardkit-run-{mark}", self.start, f"{label}, in the background")
+        self.cancel = parts.button(
+            "Cancel", f"rewardkit-cancel-{mark}", self.end, "stop, and show what there is"
+        )
+        self.cancel.disabled = True
+        bar = widgets.FloatProgress(min=0.0, max=1.0, layout={"width": "12em", "visibility": "hidden"})
+        self.bar = parts.classed(bar, f"rewardkit-bar-{mark}")
+        self.message = parts.Message()
+        bar_row = parts.row(parts.classed(self.run, "rk-bench-first"), self.cancel, *controls, self.bar)
+        self.widget = widgets.VBox([bar_row, self.message.widget])
+
+    @property
+    def busy(self) -> bool:
+        """Whether the work is under way."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self) -> None:
+        """Begin the work, if it is not under way."""
+        if self.busy:
+            return
+        work = self._prepare()
+        self._cancelled.clear()
+        self.run.disabled, self.cancel.disabled = True, False
+        self.bar.value, self.bar.layout.visibility = 0.0, "visible"
+        self.message.tell("Running ...")
+        self._thread = threading.Thread(target=self._go, args=(work,), daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Ask the work to stop; what it has found till then is its result."""
+        self._cancelled.set()
+        self.cancel.disabled = True
+        self.message.tell("Stopping ...")
+
+    def wait(self, seconds: float = 60.0) -> None:
+        """Wait until the work is over. TimeoutError: it is not after so many seconds."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+        if self.busy:
+            raise TimeoutError(f"not over after {seconds:g} s")
+
+    def _progress(self, share: float) -> bool:
+        share = min(max(share, 0.0), 1.0)
+        if share - self.bar.value >= 0.01:  # not a message to the page for every row
+            self.bar.value = share
+        return not self._cancelled.is_set()
+
+    def _go(self, work: Work) -> None:
+        try:
+            result = work(self._progress)
+        except Cancelled:
+            self.message.tell("Cancelled.")
+        except (InputError, OSError) as error:
+            self.message.warn(str(error))
+        except Exception as error:  # a thread's error would be seen by no one
+            self.message.warn(
+                f"{type(error).__name__}: {error}. This is a fault of rewardkit: please report it."
+            )
+            traceback.print_exc()
+        else:
+            if self._cancelled.is_set():
+                self.message.tell("Cancelled: this is what was found till then.")
+            else:
+                self.message.clear()
+            self._finished(result)
+        finally:
+            self.run.disabled, self.cancel.disabled = False, True
+            self.bar.layout.visibility = "hidden"
+
+
+class _Tried(parts.Panel):
     """A piece of work on the reward as it stands at the click, and what it found."""
 
-    def __init__(self, bench: Bench, label: str, mark: str) -> None:
-        self.bench, self.mark = bench, mark
+    def __init__(self, bench: Bench, label: str, mark: str, *controls: Any) -> None:
+        self.bench = bench
         self.result: Any = None
         self._begun: tuple[Variant, int] | None = None
         self._of: tuple[Variant, int] | None = None
-        self.running = Running(label, mark, self._prepare, self._finished)
-        self.moved, self.done = Message(), Message()
-        self.page = classed(widgets.HTML(made("empty", mark)), f"rewardkit-page-{mark}")
-        bench.observe(lambda change: self._compare(), ["variant", "revised"])
-
-    def _laid_out(self) -> Any:
-        messages = [self.moved.widget, self.done.widget]
-        return classed(widgets.VBox([self.running.widget, *messages, self.page]), f"rewardkit-{self.mark}")
+        self.running = Running(label, mark, self._prepare, self._finished, *controls)
+        self.moved, self.done = parts.Message(), parts.Message()
+        self.page = parts.html(f"rewardkit-page-{mark}", parts.made("empty", mark))
+        messages = (self.moved.widget, self.done.widget)
+        self.widget = parts.stack(self.running.widget, *messages, self.page, mark=f"rewardkit-{mark}")
+        bench.observe(self._compare, ["variant", "revised"])
 
     def _prepare(self) -> Work:
         """The work on the variant and the scores of now."""
@@ -71,23 +165,12 @@ class _Tried(Panel):
     def _show(self, result: Any) -> None:
         raise NotImplementedError
 
-    def _compare(self) -> None:
+    def _compare(self, _: Any = None) -> None:
         """Say whether what is shown is of other settings than those of now."""
         if self._of is None or self._of == self.bench.now:
             self.moved.clear()
         else:
             self.moved.tell("The settings have moved since: this is of those before. Run it again for these.")
-
-    def _apply(self, change: Change, part: str, what: str) -> None:
-        before = self.bench.figures.tied_share
-        try:
-            self.bench.apply(change, part)
-        except InputError as error:
-            self.done.warn(f"Not applied: {error}")
-        else:
-            moved = f"{percent(before)} -> {percent(self.bench.figures.tied_share)}"
-            told = f"Applied: {what}. Groups without a signal: {moved}. Undo in Compose takes it back."
-            self.done.tell(told)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,22 +215,19 @@ class Hole:
         return plain(one.completion, spans, EXCERPT)
 
     @property
-    def earned(self) -> list[tuple[str, str, float, str]]:
+    def earned(self) -> list[tuple[str, float, float, str]]:
         """What it earned, beside a right and a wrong answer: name, number, length of a bar, kind."""
         one = self.example
         if one is None:
             return []
-        best, least = (
-            ("the best rollout", "the least") if one.of_rollouts else ("a right answer", "a wrong one")
-        )
+        best, least = ("a right answer", "a wrong one")
+        if one.of_rollouts:
+            best, least = ("the best rollout", "the least")
         found = [("this", one.reward, "high"), (best, one.right, "good"), (least, one.wrong, "info")]
-        known = [0.0, *(value for _, value, _ in found if not math.isnan(value))]
-        low, wide = min(known), (max(known) - min(known)) or 1.0
-        return [
-            (name, markup.number(value), 100 * (value - low) / wide, kind)
-            for name, value, kind in found
-            if not math.isnan(value)
-        ]
+        known = [(name, value, kind) for name, value, kind in found if not math.isnan(value)]
+        values = [0.0, *(value for _, value, _ in known)]
+        low, wide = min(values), (max(values) - min(values)) or 1.0
+        return [(name, value, 100 * (value - low) / wide, kind) for name, value, kind in known]
 
     def opened(self) -> Opened:
         """It as Browse shows it."""
@@ -178,34 +258,22 @@ class Probes(_Tried):
     title = "Probes"
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench, "Run the probes", "probes")
         self.holes: list[Hole] = []
-        self.budget = control(
-            widgets.BoundedFloatText,
-            "seconds at most",
-            "rewardkit-budget",
-            value=BUDGET,
-            min=1.0,
-            max=3600.0,
-            width="11em",
-        )
-        run, cancel, bar = self.running.bar_row.children
-        self.running.bar_row.children = (run, cancel, self.budget, bar)
-        self.widget = self._laid_out()
+        ends: dict[str, Any] = {"value": BUDGET, "min": 1.0, "max": 3600.0, "width": "11em"}
+        self.budget = parts.control(widgets.BoundedFloatText, "seconds at most", "rewardkit-budget", **ends)
+        super().__init__(bench, "Run the probes", "probes", self.budget)
         bench.commands |= {"hole": self._open, "hole-case": self._case, "hole-fix": self._fix}
 
     def _work(self) -> Work:
-        bench = self.bench
-        reward, budget = bench.reward, self.budget.value
-        return lambda progress: probe(
-            reward,
-            bench.scored.rollouts,
-            label=bench.label,
-            timeout=bench.timeout or TIMEOUT,
-            budget=budget,
-            seed=bench.seed,
-            progress=progress,
-        )
+        bench, timeout = self.bench, self.bench.timeout or TIMEOUT
+        options: dict[str, Any] = {
+            "label": bench.label,
+            "timeout": timeout,
+            "budget": self.budget.value,
+            "seed": bench.seed,
+        }
+        reward = bench.reward
+        return lambda progress: probe(reward, bench.scored.rollouts, **options, progress=progress)
 
     def _finished(self, result: ProbeResult) -> None:
         super()._finished(result)
@@ -217,34 +285,26 @@ class Probes(_Tried):
         found = (*result.alarms, *minor)
         self.holes = [Hole(item, result.reward, _gate_on_task(item, self.bench.reward)) for item in found]
         cards = list(enumerate(self.holes))
-        more = markup.html_of(rendering.rest_page(result))
-        self.page.value = made("probed", in_short(result), cards[:alarms], cards[alarms:], more)
+        more = html_of(rendering.rest_page(result))
+        self.page.value = parts.made("probed", in_short(result), cards[:alarms], cards[alarms:], more)
 
-    def _compare(self) -> None:
+    def _compare(self, _: Any = None) -> None:
         super()._compare()
-        if [_gate_on_task(hole.finding, self.bench.reward) for hole in self.holes] != [
-            hole.change for hole in self.holes
-        ]:
+        if any(_gate_on_task(hole.finding, self.bench.reward) != hole.change for hole in self.holes):
             self._show(self.result)
 
     def _open(self, at: str) -> None:
         self.bench.open(self.holes[int(at)].opened())
 
     def _case(self, at: str) -> None:
-        opened, path = self.holes[int(at)].opened(), self.bench.cases_path or "cases.jsonl"
-        assert opened.case is not None
-        try:
-            added = self.bench.write_case(opened.case, path)
-        except (InputError, OSError) as error:
-            self.done.warn(f"Not saved: {error}")
-        else:
-            name = opened.case["name"]
-            self.done.tell(f"Saved as {name!r} in {path}." if added else f"This case is in {path} already.")
+        case, path = self.holes[int(at)].opened().case, self.bench.cases_path or "cases.jsonl"
+        assert case is not None
+        self.done.attempt(lambda: self.bench.write_case(case, path), "Not saved: ")
 
     def _fix(self, at: str) -> None:
         hole = self.holes[int(at)]
-        if hole.change is not None:
-            self._apply(hole.change, "", hole.line)
+        if (change := hole.change) is not None:
+            self.done.attempt(lambda: self.bench.apply(change, "", hole.line), "Not applied: ")
 
 
 class Findings(_Tried):
@@ -255,7 +315,6 @@ class Findings(_Tried):
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench, "Measure changes", "findings")
         self.changes: tuple[Suggestion, ...] = ()
-        self.widget = self._laid_out()
         bench.commands["try"] = self._try
         bench.observe(lambda change: self._follow(*change["new"]), "diagnosed")
 
@@ -265,13 +324,11 @@ class Findings(_Tried):
             self._show(found)
 
     def _work(self) -> Work:
-        bench = self.bench
-        scores, training = bench.scores, bench.variant.training
+        bench, scores, options = self.bench, self.bench.scores, self.bench.options(self.bench.variant)
         known, of = bench.diagnosed or (None, None)
         known = known if of == bench.now else None  # which the tiles asked for
 
-        def work(progress: Any) -> tuple[Diagnosis, Suggestions]:
-            options: dict[str, Any] = {"training": training, "label": bench.label, "seed": bench.seed}
+        def work(progress: Progress) -> tuple[Diagnosis, Suggestions]:
             found = known or diagnose(scores, **options, progress=lambda share: progress(share / 2))
             if not progress(0.5):
                 raise Cancelled("the diagnosis was cancelled")
@@ -285,30 +342,24 @@ class Findings(_Tried):
 
     def _show(self, result: Diagnosis) -> None:
         owners = [_owner(one, result.findings) for one in self.changes]
-        cards = []
-        for item in result.findings:
-            rows = [(identity, self.bench.row_of(identity)) for identity in item.rollout_ids[:5]]
-            cards.append(
-                {
-                    "severity": item.severity,
-                    "code": item.code,
-                    "what": item.said,
-                    "do": item.advice,
-                    "rows": [(one_line(identity, 24), row) for identity, row in rows if row is not None],
-                    "changes": [self._change(at) for at, owner in enumerate(owners) if owner is item],
-                }
-            )
-        others = [self._change(at) for at, owner in enumerate(owners) if owner is None]
-        self.page.value = made("diagnosed", cards, others, str(result.training))
-
-    def _change(self, at: int) -> dict[str, Any]:
-        """A change with what it does, as the template takes it."""
-        one = self.changes[at]
-        return {"at": at, "line": one.line, "why": one.why, "outcome": one.outcome}
+        cards = [
+            {
+                "finding": item,
+                "rows": [
+                    (one_line(identity, 24), row)
+                    for identity in item.rollout_ids[:5]
+                    if (row := self.bench.row_of.get(identity)) is not None
+                ],
+                "changes": [(at, self.changes[at]) for at, owner in enumerate(owners) if owner is item],
+            }
+            for item in result.findings
+        ]
+        others = [(at, self.changes[at]) for at, owner in enumerate(owners) if owner is None]
+        self.page.value = parts.made("diagnosed", cards, others, str(result.training))
 
     def _try(self, at: str) -> None:
         one = self.changes[int(at)]
-        self._apply(one.change, one.part, one.line)
+        self.done.attempt(lambda: self.bench.apply(one.change, one.part, one.line), "Not applied: ")
 
 
 def _owner(one: Suggestion, findings: Sequence[Finding]) -> Finding | None:

@@ -1,23 +1,19 @@
-"""Variant: the settings that a person moves by hand, and the scores and arrays that they give."""
+"""Variant: the settings that a person moves by hand."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
-from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.rescore import behind
 from rewardkit.analysis.suggestions.change import Change, applied
-from rewardkit.analysis.variants import with_gates
-from rewardkit.analysis.view import View
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Ground", "Variant"]
+__all__ = ["Variant"]
 
 
 @dataclass(frozen=True)
@@ -99,55 +95,3 @@ class Variant:
 def _movable(gate: Gate | None) -> bool:
     """Whether a gate can be moved without scoring: it is on a column by name."""
     return gate is not None and isinstance(gate.on, str)
-
-
-@dataclass(eq=False)
-class Ground:
-    """What is computed of variants once; nothing is scored but by `score`."""
-
-    label: str | None = None
-    seed: int = 0
-    _held: dict[Any, tuple[Scores, dict[str, int]]] = field(default_factory=dict)
-    _views: dict[Any, tuple[View, ...]] = field(default_factory=dict)
-
-    def gated(self, variant: Variant) -> tuple[Scores, dict[str, int]]:
-        """The scores under the gates of a variant, and by component the rows that would have to be scored.
-
-        The last few are kept, as a slider comes back to them.
-        """
-        if not variant.moved:
-            return variant.base, {}
-        key = variant.base, repr(variant.moved)
-        if key not in self._held:
-            _shortened(self._held)
-            self._held[key] = with_gates(variant.base, variant.moved)
-        return self._held[key]
-
-    def score(self, variant: Variant) -> None:
-        """Score the rows that the gates of a variant let in, and hold them. Errors as in `whatif`."""
-        scores, _ = with_gates(variant.base, variant.moved, run=True)
-        self._held[variant.base, repr(variant.moved)] = (scores.under(variant.base.reward), {})
-        self._views.clear()
-
-    def scores(self, variant: Variant) -> Scores:
-        """The scored table under a variant."""
-        scores, _ = self.gated(variant)
-        return scores.under(variant.combined(scores.reward))
-
-    def views(self, variant: Variant) -> tuple[View, ...]:
-        """The arrays of each part of the reward under a variant, what is not finite counted as not judged."""
-        scores, _ = self.gated(variant)
-        key = variant.base, repr((variant.gates, variant.training))
-        if key not in self._views:
-            _shortened(self._views)
-            self._views[key] = make_views(scores, training=variant.training, label=self.label, seed=self.seed)
-        return tuple(view.under(variant.combined(view.reward)) for view in self._views[key])
-
-
-KEPT = 8
-"""Variants of gates whose tables are kept: a person goes back and forth between a few. Our choice."""
-
-
-def _shortened(held: dict[Any, Any]) -> None:
-    while len(held) >= KEPT:
-        held.pop(next(iter(held)))

@@ -1,0 +1,280 @@
+"""Cases: a form that makes one of the open completion, and a matrix of what each expects and gets."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets as widgets
+
+from rewardkit.errors import InputError
+from rewardkit.findings import NAMED, most
+from rewardkit.html.excerpts import one_line
+from rewardkit.html.markup import number
+from rewardkit.notebook.workbench.bench import Bench, Opened
+from rewardkit.notebook.workbench.filters import Sieve
+from rewardkit.notebook.workbench.parts import Message, Panel, button, control, html, made, row, stack
+from rewardkit.scoring.cases import OWN_KEYS, UNSCORED, Case, CheckResult, Expected, Miss
+from rewardkit.scoring.outcomes import STATUSES
+
+__all__ = ["CaseForm", "CaseMatrix", "read_expected"]
+
+REWARD = "reward"
+TEXTS = (
+    ("value", "expected", "1.0, or 0.5 to 0.8, or gated", "18em"),
+    ("name", "name", "a name of its own", "20em"),
+    ("why", "why", "what this case is about", "30em"),
+    ("file", "path", "cases.jsonl", "20em"),
+)
+"""What is typed: its label, its mark, an example, its width."""
+
+
+class CaseForm(Panel):
+    """Expected value, name and why of a case for what is open; it is added to the case file as one line."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self._shown: Opened | None = None
+        self._proposed = ""
+        reward = bench.scored.reward
+        looks = {item.name for inner in reward.inner for item in inner.components if item.group}
+        self._of_siblings = {*looks, REWARD} if looks else set()
+        names = sorted([REWARD, *reward.names], key=lambda name: name in self._of_siblings)
+        what = {"options": names, "tooltip": "what the case expects of"}
+        self.what = self.control(widgets.Dropdown, "expects of", "rewardkit-case-what", self._fill, **what)
+        self.expected, self.name, self.why, self.path = (
+            control(widgets.Text, name, f"rewardkit-case-{mark}", placeholder=hint, width=width)
+            for name, mark, hint, width in TEXTS
+        )
+        self.path.value = bench.cases_path
+        hint = "one line at the end of the file"
+        self.save = button("Add to the cases", "rewardkit-case-save", self.add, hint)
+        self.message = Message()
+        opener, hint = widgets.ToggleButton, "key c: the form of a case"
+        self.opener = control(opener, "Make this a case", "rewardkit-case-open", self._turn, tooltip=hint)
+        first, second = row(self.what, self.expected, self.name), row(self.why, self.path, self.save)
+        self.widget = stack(first, second, self.message.widget, mark="rewardkit-case")
+        self.widget.add_class("rk-bench-form")
+        self._turn()
+
+    def _turn(self) -> None:
+        """Show the form while it is asked for and a completion is open."""
+        self.opener.disabled = self._shown is None
+        self.widget.layout.display = "" if self.opener.value and self._shown is not None else "none"
+
+    def show(self, opened: Opened | None) -> None:
+        """Take over what is open, with what it gets now as what is expected.
+
+        What a person has written for it stays.
+        """
+        if opened is self._shown:
+            if self.expected.value == self._proposed:
+                self._fill()
+            return
+        self._shown = opened
+        self._turn()
+        if opened is None:
+            return
+        proposed = opened.case or {}
+        if opened.row is not None:
+            proposed = {"name": f"rollout {self.bench.scored.table['rollout_id'].iloc[opened.row]}"}
+        self.name.value, self.why.value = str(proposed.get("name", "probed")), str(proposed.get("why", ""))
+        self.message.clear()
+        with self._set():
+            self.what.index = 0
+        self._fill()
+
+    def _fill(self) -> None:
+        if self._shown is not None:
+            self.expected.value = self._proposed = self._worth(self._shown, self.what.value)
+
+    def _worth(self, opened: Opened, name: str) -> str:
+        """What is proposed to expect of a component, or of the reward; it says why where that is nothing."""
+        if opened.row is None:
+            value = (opened.case or {}).get(name, "")
+            return f"{value[0]:g} to {value[1]:g}" if isinstance(value, list) else str(value)
+        if name in self._of_siblings:
+            self.message.tell("A case stands alone: what looks at siblings is not judged in it.")
+            return UNSCORED[0]
+        scores = self.bench.scores
+        if name == REWARD:
+            value, status = float(scores.table["reward_raw"].iloc[opened.row]), "unscored"
+            if self.bench.right[0][opened.row] == 0 and value >= Sieve(self.bench).middle:
+                self.message.tell("This answer is wrong: say what it should earn, such as 0 or 0 to 0.2.")
+                return ""
+        elif f"score/{name}" in scores.table:
+            value, status = float(scores.score(name)[opened.row]), STATUSES[scores.status(name)[opened.row]]
+        else:
+            return ""
+        return status if math.isnan(value) else f"{value:.6g}"
+
+    def case(self) -> dict[str, Any]:
+        """The case as the form stands. InputError: no value is expected, or one that cannot be read."""
+        opened, needs = self._shown, self.bench.scored.reward.needs
+        if opened is None:
+            raise InputError("no completion is open; open one in Browse first")
+        if taken := [name for name in needs if name in OWN_KEYS]:
+            raise InputError(
+                f"the reward asks for a column {taken[0]!r}, which in a case file says something of the case "
+                "itself; rename the column"
+            )
+        expected, columns = read_expected(self.expected.value), dict(opened.columns)
+        if opened.row is not None:  # what the reward asks for, and what a person reads, as the log has them
+            rollout = self.bench.scored.rollouts[opened.row]
+            answer = "completion" if rollout.get("messages") is None else "messages"
+            wanted = dict.fromkeys([answer, *needs, "ground_truth", "prompt"])
+            given = {name: rollout[name] for name in wanted if name in rollout}
+            columns = {name: value for name, value in given.items() if value is not None or name in needs}
+        asked = {REWARD: expected} if self.what.value == REWARD else {"scores": {self.what.value: expected}}
+        name = self.name.value.strip() or "case"
+        return {"name": name, **columns, **asked, "why": self.why.value.strip()}
+
+    def add(self) -> None:
+        """Write the case; what is wrong is said, and then nothing was written."""
+        path = self.path.value.strip()
+        self.message.attempt(lambda: self.bench.write_case(self.case(), path), "Not saved: ")
+
+
+def read_expected(text: str) -> Any:
+    """What a person wrote as an expectation: a number, a range as "0.5 to 0.8" or "[0.5, 0.8]", or a status.
+
+    InputError: none of these.
+    """
+    given = text.strip()
+    if given in UNSCORED:
+        return given
+    try:
+        low, to, high = given.partition(" to ")
+        value = [float(low), float(high)] if to else json.loads(given)
+    except ValueError:
+        value = None
+    numbers = value if isinstance(value, list) and len(value) == 2 else [value]
+    if not all(isinstance(item, int | float) and not isinstance(item, bool) for item in numbers):
+        raise InputError(
+            f"{given!r} is nothing that can be expected; give a number, a range such as 0.5 to 0.8, or one "
+            f"of {', '.join(UNSCORED)}"
+        )
+    return value
+
+
+# --- the matrix
+
+SHOWN = 100
+"""Cases in the matrix at a time."""
+TEXT = 160  # characters of a completion
+SHOW = {"all": "all", "missed": "missed only", "passed": "passed only"}
+
+
+class CaseMatrix(Panel):
+    """A row a case, a column a component: what is expected is met or missed; a click opens the case."""
+
+    title = "Cases"
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.result: CheckResult | None = None
+        hint = "check the reward against the cases"
+        self.again = button("Run again", "rewardkit-cases-again", self._again, hint)
+        looks = {"placeholder": "in a name, completion or why", "width": "22em"}
+        self.search = control(widgets.Text, "text", "rewardkit-cases-search", self._draw, **looks)
+        options = [(label, key) for key, label in SHOW.items()]
+        self.show = control(widgets.Dropdown, "show", "rewardkit-cases-show", self._draw, options=options)
+        self.message, self.table = Message(), html("rewardkit-cases-table")
+        controls = row(self.again, self.show, self.search)
+        self.widget = stack(controls, self.message.widget, self.table, mark="rewardkit-cases")
+        bench.commands["open-case"] = self._open
+        bench.observe(self.changed, ["variant", "revised", "cases_written"])
+
+    def _again(self) -> None:
+        self.bench.forget()
+        self.show_anew()
+
+    def show_anew(self) -> None:
+        """Check the reward under the variant against the cases as they are now."""
+        try:
+            self.result = self.bench.checked
+        except (InputError, OSError) as error:
+            self.message.warn(str(error))
+            return
+        if self.result is None:
+            told = "There are no cases yet. Make one of a completion in Browse or of a hole in Probes."
+            self.message.tell(told)
+        else:
+            failed, path = self.result.failed, self.bench.cases_path
+            told = f"{self.result.passed} of {len(self.result.cases)} cases passed"
+            told += f", {failed} missed" * bool(failed)
+            if path:
+                given = len(self.bench.given)
+                told += f" ({given} given, the others in {path})" if given else f" ({path})"
+            if left := self.result.left_out:
+                names = most([repr(name) for name in left], NAMED)
+                told += f"; what they expect of {names} is left out, as this reward has no such component"
+            (self.message.warn if failed else self.message.tell)(f"{told}.")
+        self._draw()
+
+    def _draw(self) -> None:
+        if self.result is None:
+            self.table.value = ""
+            return
+        misses: dict[str, dict[str, Miss]] = {}
+        for miss in self.result.misses:
+            misses.setdefault(miss.case, {})[miss.what] = miss
+        cases = [(at, case) for at, case in enumerate(self.result.cases) if self._wanted(case, misses)]
+        cases.sort(key=lambda item: item[1].name not in misses)  # those that are missed first
+        expected = {name for case in self.result.cases for name in case.scores}
+        names = ["reward"] * any(case.reward is not None for case in self.result.cases)
+        names += [name for name in self.bench.reward.names if name in expected]
+        rows = [_row(at, case, misses.get(case.name, {}), names) for at, case in cases[:SHOWN]]
+        self.table.value = made("matrix", names, rows, len(cases) - len(rows))
+
+    def _wanted(self, case: Case, misses: Any) -> bool:
+        if self.show.value != "all" and (case.name in misses) != (self.show.value == "missed"):
+            return False
+        text = self.search.value.casefold()
+        said = (case.name, case.columns.get("completion", ""), case.why)
+        return not text or any(text in str(item).casefold() for item in said)
+
+    def _open(self, at: str) -> None:
+        if self.result is None or not 0 <= int(at) < len(self.result.cases):
+            return
+        case = self.result.cases[int(at)]
+        missed = [_told(one) for one in self.result.misses if one.case == case.name]
+        told = f"Missed: {'; '.join(missed)}" if missed else "It gives what is expected."
+        wanted = {"reward": case.reward, **case.scores}
+        expects = {name: one.written for name, one in wanted.items() if one is not None}
+        about = f"Case {case.name}: {told} {case.why}".strip()
+        self.bench.open(Opened(None, case.columns, about, {"name": case.name, "why": case.why, **expects}))
+
+
+def _row(at: int, case: Case, misses: dict[str, Miss], names: Sequence[str]) -> dict[str, Any]:
+    told = list(map(_told, misses.values()))
+    if misses and (fields := next(iter(misses.values())).fields):
+        took = ", ".join(f"{name} = {value!r}" for name, value in fields.items())
+        told.append(f"fields: {one_line(took, TEXT)}")
+    expected = {"reward": case.reward, **case.scores}
+    return {
+        "at": at,
+        "name": case.name,
+        "missed": bool(misses),
+        "cells": [_cell(name, expected.get(name), misses.get(name)) for name in names],
+        "told": "; ".join(told) or case.why,
+        "text": one_line(case.columns.get("completion", ""), TEXT),
+        "truth": one_line(case.columns.get("ground_truth", "-"), TEXT),
+        "why": case.why,
+    }
+
+
+def _told(miss: Miss) -> str:
+    return f"{miss.what} {miss.got}, not {miss.expected}"
+
+
+def _cell(name: str, expected: Expected | None, miss: Miss | None) -> tuple[str, str, str]:
+    """The kind of a cell, what it says, and what is read of it when the mouse is over it."""
+    if expected is None:
+        return "none", "", f"{name}: nothing is expected"
+    if miss is None:
+        return "good", "\u2713", f"{name}: {expected.written} is expected, and it is"
+    got, told = number(miss.got), f"{name}: {expected.written} is expected, it gives "
+    return "high", f"\u2717 {got.partition(' ')[0]}", told + got
