@@ -38,7 +38,7 @@ __all__ = [
 
 MIME = "application/vnd.rewardkit.short+json"
 POINTS = 3  # things that are told in full
-LONGEST = 280  # characters of a completion that shows one of them
+LONGEST = 240  # characters of a completion that shows one of them
 COSTS = {
     "hole": "Training pays for it, so a policy learns it in place of the task.",
     "loss of right answers": "Right answers go unpaid, so training leads away from them.",

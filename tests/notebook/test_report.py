@@ -93,7 +93,7 @@ def test_the_index_links_to_whole_pages_and_the_summary_fits_a_pull_request(made
 @pytest.mark.parametrize("file", ["index.html", *PAGES[2:]])
 def test_a_page_opens_offline_fits_the_screen_and_can_be_used_by_all_in_light_and_dark(made, browser, file):
     page, trouble = opened(browser, made.index.parent / file)
-    most = {"index.html": 2 * 375, PAGES[-1]: 900}.get(file, 100_000)
+    most = {"index.html": 2 * 350, PAGES[-1]: 900}.get(file, 100_000)
     assert 100 < len(page.inner_text("body").split()) <= most
     for width, theme in ((1280, "light"), (390, "dark")):
         page.set_viewport_size({"width": width, "height": 900})
