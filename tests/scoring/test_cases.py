@@ -31,7 +31,12 @@ FINE = case("1", reward=1.5)
 
 
 def misses(*raws, reward=REWARD):
-    return rk.check(reward, list(raws)).misses
+    return rk.check(reward, rk.load_cases(list(raws))).misses
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "cases.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -160,8 +165,7 @@ def test_a_case_may_have_the_names_of_a_log_and_keeps_them():
         ({"completion": "x", "reward": 1, "tolerance": -1}, "tolerance=-1 is not a number from 0"),
     ],
 )
-def test_a_case_that_cannot_be_read_is_an_error_that_says_which(raw, said, tmp_path):
-    path = tmp_path / "cases.jsonl"
+def test_a_case_that_cannot_be_read_is_an_error_that_says_which(raw, said, path):
     path.write_text("\n".join([json.dumps(FINE), "", json.dumps(raw)]))
     for source, place in (([FINE, raw], "case 2"), (path, f"{path}:3")):
         with pytest.raises(rk.CasesError) as raised:
@@ -174,8 +178,47 @@ def test_a_case_that_cannot_be_read_is_an_error_that_says_which(raw, said, tmp_p
     [('{"completion": "x", "reward": 1}\n{cut\n', "jsonl:2: broken JSON"),
      ("\n[1]\n", "jsonl:2: a row is an object"), ("\n \n", r"cases\.jsonl.* has no cases")],
 )  # fmt: skip
-def test_a_case_file_that_cannot_be_read_is_an_error_with_its_line(content, said, tmp_path):
-    path = tmp_path / "cases.jsonl"
+def test_a_case_file_that_cannot_be_read_is_an_error_with_its_line(content, said, path):
     path.write_text(content)
     with pytest.raises(rk.CasesError, match=said):
         rk.load_cases(path)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ([], "has no cases"),
+        (iter(()), "has no cases"),
+        (None, "cases=None are no cases"),
+        ("no.jsonl", "there is no case file"),
+        ([{**FINE, "name": "twin"}, {**FINE, "name": "twin"}], "two cases are called 'twin'"),
+    ],
+)
+def test_no_cases_no_file_and_two_of_one_name_are_errors(source, said):
+    with pytest.raises(rk.CasesError, match=said):
+        rk.load_cases(source)
+
+
+def test_names_are_by_line_and_the_callers_dicts_stay_as_they_were():
+    raws = [case("a", reward=[0, 1], scores={"value": 1}, why="w", tolerance=0.2), FINE]
+    before = json.dumps(raws)
+    named = rk.load_cases(raws)
+    assert [item.name for item in named] == ["line 1", "line 2"]
+    assert rk.load_cases(named) == named and json.dumps(raws) == before
+
+
+def test_assert_cases_raises_with_every_miss_and_takes_a_file(path):
+    path.write_text("\n".join(json.dumps(case(text, reward=1.5)) for text in ("1", "0.25", "0.5")))
+    with pytest.raises(AssertionError) as raised:
+        rk.assert_cases(REWARD, path)
+    assert str(raised.value).splitlines()[0] == "1 of 3 cases passed for 'r'"
+    assert len(str(raised.value).splitlines()) == 3
+    assert rk.assert_cases(REWARD, rk.load_cases([FINE])) is None
+
+
+def test_a_case_of_messages_is_of_the_last_assistant_turn():
+    messages = [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}]
+    (case,) = rk.load_cases([{"messages": messages, "reward": 1}])
+    assert case.columns["completion"] == "4"
+    result = rk.check(REWARD, [case])
+    assert "; after user: completion '4')" in repr(result) and "after user: 4<" in result._repr_html_()
