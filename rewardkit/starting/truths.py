@@ -103,7 +103,7 @@ def truth_of(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
     r"""What the truths of these rows are.
 
     >>> truth_of([{"completion": "x", "ground_truth": "3 + 4 = 7\n#### 7"}], ["?"])
-    Truth(kind='number', reader=gsm8k(), options='', share=1.0)
+    Truth(kind='number', reader=gsm8k(), key='', options='', share=1.0)
     """
     known = [row for row in rows if not is_missing(row.get("ground_truth"))]
     answers = [answer for row in known if (answer := answer_in(row["ground_truth"])) is not None]
