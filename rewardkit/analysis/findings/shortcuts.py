@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.findings.rule import Said, finding, rule, share, sure
+from rewardkit.analysis.statistics.cores import each
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
@@ -105,17 +106,19 @@ def wrong_above_right(
     task, ends, few = view.scores[view.primary], view.span(view.primary), view.few
     told = np.where(np.isin(task[few], ends), task[few], np.nan)
     owner, total = view.groups[few], len(view.owner)
-    agree, pairs = concordance(view.paid_by[few], told, owner, total=total)
+    paid = view.paid_by[few]
+    agree, pairs = concordance(paid, told, owner, total=total)
     wrong = pairs - agree
     if pairs.sum() < FEWEST_PAIRS or wrong.sum() <= wrong_above_right * pairs.sum():
         return
 
     def right_without(name: str) -> float:
-        rest = (view.paid_by - view.pieces[name])[few]
+        rest = paid - view.pieces[name][few]
         return float(concordance(rest, told, owner, total=total)[0].sum())
 
     others = [name for name in view.pieces if view.components[name].weight and name not in view.task]
-    by = max(others, key=right_without, default=None)
+    right = each(right_without, others)
+    by = max(others, key=lambda name: right[name], default=None)
     measured = share(view, wrong, pairs)
     severity = "high" if measured["interval"][0] > wrong_above_right_high else "warn"
     if by and (view.by_design(by) or sure(said, "dominant", component=by)):
