@@ -247,9 +247,9 @@ def _case(raw: Any, where: str, line: int) -> Case:
 
 def _renamed(raw: Mapping[str, Any]) -> dict[str, Any]:
     """What a case has under another name of a log, as a row of one that is copied has it."""
-    wanted = {name: ALIASES[name] for name in ("prompt", "completion", "ground_truth") if name not in raw}
-    wanted |= {} if "messages" not in raw else {"completion": ()}
-    taken = {name: next((other for other in names if other in raw), None) for name, names in wanted.items()}
+    text = [] if "messages" in raw else ["completion"]
+    lacking = [name for name in ("prompt", *text, "ground_truth") if name not in raw]
+    taken = {name: next((other for other in ALIASES[name] if other in raw), None) for name in lacking}
     return {name: raw[other] for name, other in taken.items() if other is not None}
 
 

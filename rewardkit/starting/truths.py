@@ -20,13 +20,8 @@ __all__ = ["Truth", "truth_of"]
 
 MOST = 0.9  # share of the truths that must be of a kind: our choice
 STATED = 0.05  # share of the completions that must state lists, or objects, where the truths are some
-ANSWERS = (
-    "answer",
-    "solution",
-    "ground_truth",
-    "gold",
-    "reference",
-)  # keys of objects; a "target" may be a task
+ANSWERS = ("answer", "solution", "ground_truth", "gold", "reference")
+"""Keys of an object that hold the answer; not "target", which may be what is to be reached. Our choice."""
 PROSE = 8  # words from which on a text is compared by the words that it shares: our choice
 
 Row = dict[str, Any]
@@ -54,6 +49,11 @@ class Truth:
         return self.kind in VERIFIED
 
     @property
+    def holds_more(self) -> bool:
+        """Whether the answer has to be taken out of it."""
+        return self.reader is not None or bool(self.key)
+
+    @property
     def said(self) -> str:
         """What they are, in words."""
         return VERIFIED[self.kind][1] if self.verified else UNJUDGED[self.kind]
@@ -70,8 +70,10 @@ class Truth:
 
     def judge(self, prediction: str | None, ground_truth: Any) -> float | None:
         """The score of an answer; ``None`` where the truth is none of this kind."""
-        truth = ground_truth if self.reader is None else self.reader(ground_truth)
-        if self.key:
+        truth = ground_truth
+        if self.reader is not None:
+            truth = self.reader(ground_truth)
+        elif self.key:
             truth = ground_truth.get(self.key) if isinstance(ground_truth, dict) else None
         score = self.verification[1](prediction, truth)
         return None if score is None else float(score)

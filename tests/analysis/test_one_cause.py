@@ -132,6 +132,14 @@ def test_what_is_declared_as_heavy_as_the_task_and_says_why_is_dominant_by_desig
     assert bool(found.suggestions) == (severity == "warn")
 
 
+@pytest.mark.parametrize("also", [True, False])
+def test_that_nothing_else_teaches_the_task_is_said_where_one_component_is_all_of_it(also):
+    parts = {"exact": [0.5] * ROWS, "unit": task()}
+    given = {"exact": {"primary": True}, "unit": {"primary": also}}
+    (found,) = rk.diagnose(scores_of(parts, GROUPS, components=given))["constant"]
+    assert ("nothing else teaches the task" in found.sentence) != also
+
+
 def dominant_at(scores, name, weight):
     """Severity of the finding about a component that has this weight; "none" without one."""
     weighed = scores.reweigh({name: weight})

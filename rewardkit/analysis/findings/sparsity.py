@@ -74,7 +74,7 @@ def _shape(
             if mean > starved:
                 code, limit, rare = ("saturated", saturated, scores < high)
             told = share(view, np.where(known, (scores - low) / (high - low), 0.0), known, by_rows=True)
-            more = {"cost": weight, "task": view.task == (name,)} | ({} if task else {"answers": []})
+            more = {"cost": weight, "task": name in view.task} | ({} if task else {"answers": []})
             yield finding(view, code, name, **told, limit=limit, severity=usual, read=rare, **more)
         if task and lowest.any() and highest.any() and (lowest | highest | ~known).all():
             told = share(view, highest, known, by_rows=True)
@@ -95,7 +95,7 @@ def _constant(view: View, name: str, value: float, n: int) -> Finding:
     if name in view.task:
         highest = ends is not None and value == ends[1]
         answers = ("stricter_reading",) if highest else ("graduate", "looser_reading", "pay_component")
-    more: dict[str, Any] = {"penalty": penalty, "task": name in view.task}
+    more: dict[str, Any] = {"penalty": penalty, "task": view.task == (name,)}
     more |= {"answers": answers if paid else (), "cost": view.declared_weights[name]}
     severity = "high" if name == view.primary else "warn" if paid else "info"
     return constant(view, name, value, n, severity=severity, read=~np.isnan(view.scores[name]), **more)
