@@ -17,7 +17,8 @@ from rewardkit.notebook import mutants
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.parameters import rollouts_and_cases
 from rewardkit.notebook.redaction import redacted_finding
-from rewardkit.notebook.report.pages import Summary, index_page, summary_markdown
+from rewardkit.notebook.report.executed import Story
+from rewardkit.notebook.report.pages import Page, Summary, index_page, summary_markdown
 from rewardkit.notebook.scorecard import MIME, Point, Short
 from rewardkit.notebook.tiles import Tile, probe_tiles
 from rewardkit.notebook.workbench.parts import made
@@ -260,27 +261,29 @@ UNTOLD = " No cases say what it must give."
 @pytest.mark.parametrize(
     ("found", "grade", "sentence"),
     [
-        (None, "good", "No objection found." + UNTOLD),
         (checked(), "good", "No objection found." + UNTOLD),
         (checked("high", "2 holes (2 high)"), "high", "Not ready: 2 holes (2 high)."),
         (checked("warn", "1 hole (warn)"), "warn", "Read before use: 1 hole (warn)." + UNTOLD),
         (checked("info", "nothing tried"), "warn", f"Not yet judged:{UNTOLD} Nothing tried."),
     ],
-    ids=["not probed", "it holds", "grave holes", "a warning", "nothing could be tried"],
+    ids=["it holds", "grave holes", "a warning", "nothing could be tried"],
 )
 def test_the_verdict_counts_the_holes_and_says_what_nobody_looked_at(diagnosis, found, grade, sentence):
-    clean = replace(diagnosis, findings=())
-    summary = Summary("plain", clean, rising(clean), None, (), found)
+    summary = summary_of(replace(diagnosis, findings=()), found)
     assert (summary.scorecard.grade, summary.verdict) == (grade, sentence)
 
 
-def rising(diagnosis):
-    """A forecast in which the task is better in the best of the siblings."""
-    return rk.forecast(diagnosis.scores)
+def summary_of(diagnosis, found):
+    """What a report says of this diagnosis, and of what a page of checks found."""
+    advice = replace(rk.suggest(diagnosis), changes=())
+    analysed = Short.analysed(diagnosis, rk.forecast(diagnosis.scores), advice)
+    scores, story = diagnosis.scores, Story()
+    pages = [Page("a page", "page.html", story, None, short) for short in (found, analysed)]
+    return Summary("plain", scores.reward, scores.rollouts, diagnosis.training, tuple(pages))
 
 
 def test_what_matters_is_harmless_in_html_and_in_markdown(diagnosis):
-    summary = Summary("plain", diagnosis, rising(diagnosis), None, (), checked("high", "1 hole", [POINT]))
+    summary = summary_of(diagnosis, checked("high", "1 hole", [POINT]))
     page = index_page((summary,))
     assert "&lt;script&gt;" in page and "<script>SECRET" not in page
     assert "- ● high: `longer` pays \\*more\\* \\<script\\>" in summary_markdown((summary,))

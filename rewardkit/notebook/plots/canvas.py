@@ -34,7 +34,7 @@ def without_a_screen() -> None:
     plt.switch_backend("agg")
 
 
-def axes_for(ax: Axes | None, *, width: float = 7.0, height: float = 3.2, grid: bool = True) -> Axes:
+def axes_for(ax: Axes | None, *, width: float = 6.2, height: float = 3.2, grid: bool = True) -> Axes:
     """The axes that were given, or those of a new figure of this size: no frame, a light grid of heights."""
     if ax is None:
         _, ax = plt.subplots(figsize=(width, height), layout="constrained")

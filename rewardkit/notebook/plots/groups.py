@@ -27,7 +27,7 @@ def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
 
     Where there are too many to draw, those that follow each other share a column.
     """
-    ax, stats = canvas.axes_for(ax, width=8.0, height=3.6), view.stats
+    ax, stats = canvas.axes_for(ax), view.stats
     judged = np.flatnonzero((stats.count > 0) & np.isfinite(stats.low) & np.isfinite(stats.high))
     if not len(judged):
         return canvas.said(ax, canvas.of_part(view.part, "no group has a completion with a finite reward"))
