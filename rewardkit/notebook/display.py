@@ -204,14 +204,11 @@ class Show:
     def _finding(self, finding: Finding) -> Finding:
         return redacted_finding(finding) if self.redact else finding
 
-    def mutants(self, found: MutantResult | None, again: str = "") -> HTML:
-        """The changes of the reward that no case notices, and the cases that would; ``None``: no cases.
-
-        `again` is code that makes the result anew and writes the proposed cases.
-        """
+    def mutants(self, found: MutantResult | None) -> HTML:
+        """The changes of the reward that no case notices, and the cases that would; ``None``: no cases."""
         if found is None:
             return _html("", "no mutants: there are no cases that could catch them")
-        return _html(mutants.page(found, redact=self.redact, again=again), found.verdict)
+        return _html(mutants.page(found, redact=self.redact), found.verdict)
 
     def findings(self, findings: Sequence[Finding]) -> HTML:
         """Findings, most severe first, with rollouts to read."""
