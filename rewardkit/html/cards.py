@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.html.markup import LONGEST_SHOWN, html_of, number, render, table
+from rewardkit.html.pictures import histogram_svg
 
 __all__ = [
     "Scored",
     "check",
     "facts",
     "first_rows",
-    "histogram",
     "judged",
     "misses",
     "reward",
@@ -35,8 +35,6 @@ Plain = Mapping[str, Any]
 TEXT = 200  # characters of a text of the rollouts, of a function, of a reason
 MISSES = 12  # rows of missed expectations that are open
 FIGURES = ("weight", "mean", "std", "lowest", "highest")
-BINS = 40
-WIDTH, HEIGHT = 420, 120  # of a histogram
 
 
 def reward(about: Plain) -> str:
@@ -143,7 +141,7 @@ def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored], asked
         "scores",
         name=name,
         said=", ".join(said),
-        histogram=html_of(histogram(rewards)),
+        histogram=html_of(histogram_svg(rewards)),
         header=["component", *FIGURES, *statuses, "most frequent error"],
         rows=rows,
         asked=asked,
@@ -155,26 +153,6 @@ def _figures(values: NDArray[Any]) -> list[float]:
     known = values[~np.isnan(values)]
     with np.errstate(over="ignore", invalid="ignore"):  # unbounded ones may be enormous
         return [known.mean(), known.std(), known.min(), known.max()] if len(known) else [math.nan] * 4
-
-
-def histogram(values: NDArray[Any]) -> str:
-    """A histogram of rewards as SVG, with its reach in words."""
-    known = values[np.isfinite(values)]
-    if len(known) == 0:
-        return render("histogram", bars=[])
-    low, high = float(known.min()), float(known.max())
-    with np.errstate(invalid="ignore"):  # halves, as the whole of a huge span is inf; 0 / 0 is the middle
-        share = np.nan_to_num((known / 2 - low / 2) / np.float64(high / 2 - low / 2), nan=0.5)
-    counts = np.bincount(np.minimum((share * BINS).astype(int), BINS - 1), minlength=BINS)
-    reach = f"reward from {low:.3g} to {high:.3g}" if high > low else f"reward {low:.3g}"
-    return render(
-        "histogram",
-        bars=(counts * HEIGHT / counts.max()).tolist(),
-        label=f"{reach}, {len(known):,} completions, up to {counts.max():,} a bar",
-        step=WIDTH / BINS,
-        width=WIDTH,
-        height=HEIGHT,
-    )
 
 
 def check(name: str, outcome: Plain) -> str:
