@@ -19,7 +19,8 @@ EVIL = (
 )
 SHORT = {"suggestions": 100_000, "check": 35_000, "suspicion": 40_000}  # characters; others: 17,000
 ALLOWED = set(
-    "div p b table thead tbody tr th td ul li em code pre svg rect g path text figure figcaption details summary mark sup".split()
+    "div p b table thead tbody tr th td ul li em code pre svg rect g path text figure figcaption details "
+    "summary mark sup".split()
 )
 VOID = {"img", "rect", "br"}
 COLOUR = re.compile(r"(?<![-\w])(?:color|background(?:-color)?)\s*:\s*([^;\"']+)")

@@ -21,7 +21,6 @@ __all__ = [
     "Scored",
     "check",
     "facts",
-    "first_rows",
     "judged",
     "misses",
     "reward",
@@ -58,7 +57,7 @@ def rollouts(about: Plain, columns: Sequence[str], first: Sequence[Plain]) -> st
 
     Without `first` no text of theirs is in it.
     """
-    rows = html_of(first_rows(first, about["group_key"], limit=TEXT) if first else "")
+    rows = html_of(_first_rows(first, about["group_key"]) if first else "")
     left = about["rows"] - len(first) if first else 0
     return render("rollouts", about=about, facts=facts(about, columns), first=rows, left_out=left)
 
@@ -85,29 +84,15 @@ def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
     return [(name, text) for name, text in rows if text]
 
 
-def first_rows(
-    rows: Sequence[Plain],
-    group_key: Sequence[str],
-    *,
-    text: Callable[[Any], str] | None = None,
-    limit: int = LONGEST_SHOWN,
-) -> str:
-    """Rollouts as a table: id, what makes their group, texts; a prompt that stands above is not said again.
-
-    `text` stands for texts where they are not to be shown; prompts are then left out.
-    """
-    texts = ("prompt", "completion", "ground_truth")
-    there = {name for row in rows for name in row if not (text and name == "prompt")}
-    names = [name for name in dict.fromkeys(["rollout_id", *group_key, *texts]) if name in there]
-
-    def cell(row: Plain, name: str, above: Plain) -> Any:
-        if name == "prompt" and above and row[name] == above[name]:
-            return "as above"
-        shown = text(row[name]) if text and name in texts else row[name]
-        return "-" if shown is None else shown
-
-    pairs = zip([{}, *rows], rows, strict=False)
-    return table(names, [[cell(row, name, above) for name in names] for above, row in pairs], limit=limit)
+def _first_rows(rows: Sequence[Plain], group_key: Sequence[str]) -> str:
+    """Rollouts as a table: id, what makes their group, texts; a prompt that stands above is not said again."""
+    wanted = dict.fromkeys(["rollout_id", *group_key, "prompt", "completion", "ground_truth"])
+    names = [name for name in wanted if any(name in row for row in rows)]
+    cells = [["-" if row[name] is None else row[name] for name in names] for row in rows]
+    for row, above, cell in zip(rows[1:], rows, cells[1:], strict=False):
+        if "prompt" in names and row["prompt"] == above["prompt"]:
+            cell[names.index("prompt")] = "as above"
+    return table(names, cells, limit=TEXT)
 
 
 @dataclass(frozen=True)
