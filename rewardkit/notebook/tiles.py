@@ -154,7 +154,7 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     now, best = curve.value[-1] - curve.change[-1], curve.value[-1]
     name, n = forecast.called(followed), f"{forecast.best_of.points[-1]:g}"
     figure, ends = f"{now:.2g} \u2192 {best:.2g}", _between(f"{curve.low[-1]:.2g}", f"{curve.high[-1]:.2g}")
-    few = "" if curve.known[-1] > 1 - 1e-9 else f", in {percent(curve.known[-1])} of the groups"
+    few = "" if curve.known[-1] > 1 - 1e-9 else f", of the {percent(curve.known[-1])} that have it"
     tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}{few}", ends=ends)
     if curve.change_high[-1] < 0:
         return replace(tile, grade="high", reason=f"the answers it picks are worse in {name!r}")
