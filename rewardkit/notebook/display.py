@@ -72,9 +72,7 @@ class Show:
         return HTML(markup.paragraphs(*lines))
 
     def about(self, rollouts: Rollouts) -> HTML:
-        """How rollouts were read and grouped, and the first of them where texts are shown."""
-        if not self.redact:
-            return HTML(rollouts._repr_html_())
+        """How rollouts were read and grouped, without any text of theirs."""
         return HTML(cards.rollouts(rollouts.summary(), list(map(str, rollouts.table.columns)), []))
 
     def reward(self, reward: Reward) -> HTML:

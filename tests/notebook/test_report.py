@@ -104,6 +104,8 @@ def test_a_page_opens_offline_fits_the_screen_and_can_be_used_by_all_in_light_an
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert trouble == [] and page.locator("h1").count() == 1
     assert page.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
+    for box in [name.bounding_box() for name in page.locator(".rk-bench-effect tbody td:first-child").all()]:
+        assert box["width"] > 40  # of a component in the still picture of the workbench
     sizes = "[...document.querySelectorAll('p, li, td')].map(e => parseFloat(getComputedStyle(e).fontSize))"
     assert min(page.evaluate(sizes)) >= 12
     page.context.close()
