@@ -136,8 +136,8 @@ def test_cases_and_probes_have_their_tiles_and_probes_of_earlier_settings_are_to
     found = standing(workbench)["Right on cases"]
     assert (found.figure, found.grade) == ("1 of 2", "high")
     probes = panels(workbench)["Probes"]
-    probes.running.run.click()
-    probes.running.wait(120)
+    probes.run.click()
+    probes.wait(120)
     told = standing(workbench)
     assert told["Contract"].figure == "kept" and told["Exploits"].said == "1 loss of right answers (warn)"
     panels(workbench)["Compose"].numbers["brief"].value = 0.1
@@ -715,10 +715,10 @@ def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(tmp_pa
     workbench = rk.Workbench(rk.Reward("w", FIELDS, items), "gallery:arithmetic")
     assert workbench.panel
     probes, browse = panels(workbench)["Probes"], panels(workbench)["Browse"]
-    probes.running.run.click()
-    probes.running.wait(120)
+    probes.run.click()
+    probes.wait(120)
     assert probes.result.alarms and probes.result.alarms[0].code in probes.page.value
-    assert not probes.running.run.disabled and probes.running.cancel.disabled
+    assert not probes.run.disabled and probes.cancel.disabled
     told = plain_text(probes.page.value)
     assert "a right answer" in told and "Fix:" in told and "<mark " in probes.page.value
     at = next(at for at, hole in enumerate(probes.holes) if hole.change)
@@ -729,14 +729,14 @@ def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(tmp_pa
     assert hole.finding.code in plain_text(browse.page.value)
     assert browse.form.expected.value and browse.form.why.value
     send(workbench, f"hole-case {at}")
-    assert "in cases.jsonl" in probes.done.text
+    assert "in cases.jsonl" in probes.message.text
     (case,) = rk.load_cases(tmp_path / "cases.jsonl")
     assert not case.reward.met_by(workbench.reward(**case.columns).reward, "scored")
     send(workbench, f"hole-fix {at}")
     assert [item.gate for item in workbench.reward.components[1:]] == [rk.gate("right", at_least=1.0)] * 2
     assert f"hole-fix {at}" not in probes.page.value  # it is applied
     assert case.reward.met_by(workbench.reward(**case.columns).reward, "scored")
-    assert "Applied" in probes.done.text and "settings have moved" in probes.moved.text
+    assert "Applied" in probes.message.text and "settings have moved" in probes.moved.text
     assert hole.finding.code in plain_text(browse.page.value)  # what is open stays so
     assert panels(workbench)["Compose"].switches["worded"].value
     panels(workbench)["Compose"].undo.click()
@@ -751,14 +751,14 @@ def test_probes_that_are_cancelled_show_what_was_found_and_can_run_again():
 
     probes = panels(one(slow, rows(groups=4), timeout=5))["Probes"]
     began = time.monotonic()
-    probes.running.run.click()
+    probes.run.click()
     time.sleep(1.0)
-    probes.running.cancel.click()
-    probes.running.wait(30)
+    probes.cancel.click()
+    probes.wait(30)
     assert time.monotonic() - began < 20  # all of it takes longer than the 60 s it may
-    assert "Cancelled" in probes.running.message.text
+    assert "Cancelled" in probes.message.text
     assert probes.result.untried or "cancelled" in str(probes.result.inconclusive)
-    assert not probes.running.run.disabled
+    assert not probes.run.disabled
 
 
 def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_change(bench):
@@ -766,8 +766,8 @@ def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_chan
     rollouts = rollouts.select(rollouts.groups % 4 == 1)
     workbench = rk.Workbench("gallery:arithmetic.flawed", rollouts)
     findings, compose = panels(workbench)["Findings"], panels(workbench)["Compose"]
-    findings.running.run.click()
-    findings.running.wait()
+    findings.run.click()
+    findings.wait()
     expected = rk.diagnose(workbench.scores)
     assert [item.code for item in findings.result.findings] == [item.code for item in expected.findings]
     row = int(re.search(r'data-rk="open (\d+)"', findings.page.value)[1])
@@ -778,7 +778,7 @@ def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_chan
     for at, change in enumerate(findings.changes):
         assert f'data-rk="try {at}"' in findings.page.value
         send(workbench, f"try {at}")
-        assert "Applied" in findings.done.text
+        assert "Applied" in findings.message.text
         np.testing.assert_allclose(workbench.scores.rewards, change.scores.rewards)
         made = eval(workbench.line, given)
         np.testing.assert_allclose(rk.score(made, rollouts).rewards, change.scores.rewards)
@@ -802,7 +802,7 @@ def held(findings, go, answer=None):
         return lambda progress: go.wait(30) and of_now(progress)
 
     findings._work = waits
-    findings.running.run.click()
+    findings.run.click()
 
 
 def broken(progress):
@@ -815,10 +815,10 @@ def test_a_diagnosis_that_is_cancelled_or_fails_says_so_and_leaves_the_last_one(
     before = findings.page.value
     held(findings, go, answer)
     if not answer:
-        findings.running.cancel.click()
+        findings.cancel.click()
     go.set()
-    findings.running.wait()
-    assert findings.running.message.text == said and not findings.running.run.disabled
+    findings.wait()
+    assert findings.message.text == said and not findings.run.disabled
     assert findings.page.value == before and findings.result is None
 
 
@@ -828,7 +828,7 @@ def test_findings_are_of_the_settings_at_the_click_and_it_says_so_when_they_move
     held(findings, moved)
     compose.sliders["right"].value = -0.5
     moved.set()
-    findings.running.wait()
+    findings.wait()
     assert findings.result.record()["findings"] == at_the_click.record()["findings"]
     assert findings.result.record()["findings"] != rk.diagnose(bench.scores).record()["findings"]
     assert "settings have moved" in findings.moved.text
@@ -870,8 +870,8 @@ def test_hostile_texts_are_escaped_everywhere(tmp_path):
     matrix = tab(workbench, "Cases")
     panels(workbench)["Compose"].code.click()
     for panel in (probes, panels(workbench)["Findings"]):
-        panel.running.run.click()
-        panel.running.wait(120)
+        panel.run.click()
+        panel.wait(120)
     standing(workbench)
     for found in (*_html_of(workbench.panel), workbench._repr_mimebundle_()[0]["text/html"]):
         tags = _tags(found.replace(keys(), ""))

@@ -43,36 +43,32 @@ Progress = Callable[[float], bool]
 Work = Callable[[Progress], Any]
 
 
-class Running:
-    """Run and Cancel buttons with a bar, around work that takes a `Progress` and gives a result.
+class _Tried(parts.Panel):
+    """A piece of work on the reward as it stands at the click, in the background, and what it found.
 
-    `controls` stand beside the buttons. `prepare` gives the work at the click, so that nothing moves under it
-    later. It runs in a thread, so that the other tabs stay usable; only one runs at a time. What it raises is
-    said in the panel, and the last result stays. Work that is cancelled ends with what it has found, or with
-    `Cancelled`.
+    It runs in a thread, so that the other tabs stay usable; only one runs at a time. What it raises is said
+    in the panel, and the last result stays. Work that is cancelled ends with what it has found, or with
+    `Cancelled`. `controls` stand beside the buttons.
     """
 
-    def __init__(
-        self,
-        label: str,
-        mark: str,
-        prepare: Callable[[], Work],
-        finished: Callable[[Any], None],
-        *controls: Any,
-    ) -> None:
-        self._prepare, self._finished = prepare, finished
+    def __init__(self, bench: Bench, label: str, mark: str, *controls: Any) -> None:
+        self.bench = bench
+        self.result: Any = None
+        self._of: tuple[Variant, int] | None = None  # whose result it is
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
         self.run = parts.button(label, f"rewardkit-run-{mark}", self.start, f"{label}, in the background")
-        self.cancel = parts.button(
-            "Cancel", f"rewardkit-cancel-{mark}", self.end, "stop, and show what there is"
-        )
+        hint = "stop, and show what there is"
+        self.cancel = parts.button("Cancel", f"rewardkit-cancel-{mark}", self.end, hint)
         self.cancel.disabled = True
         bar = widgets.FloatProgress(min=0.0, max=1.0, layout={"width": "12em", "visibility": "hidden"})
         self.bar = parts.classed(bar, f"rewardkit-bar-{mark}")
-        self.message = parts.Message()
-        bar_row = parts.row(parts.classed(self.run, "rk-bench-first"), self.cancel, *controls, self.bar)
-        self.widget = widgets.VBox([bar_row, self.message.widget])
+        self.message, self.moved = parts.Message(), parts.Message()
+        self.page = parts.html(f"rewardkit-page-{mark}", parts.made("empty", mark))
+        first = parts.row(parts.classed(self.run, "rk-bench-first"), self.cancel, *controls, self.bar)
+        below = (self.message.widget, self.moved.widget, self.page)
+        self.widget = parts.stack(first, *below, mark=f"rewardkit-{mark}")
+        bench.observe(self._compare, ["variant", "revised"])
 
     @property
     def busy(self) -> bool:
@@ -80,15 +76,15 @@ class Running:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin the work, if it is not under way."""
+        """Begin the work on the variant and the scores of now, if it is not under way."""
         if self.busy:
             return
-        work = self._prepare()
+        work, of = self._work(), self.bench.now
         self._cancelled.clear()
         self.run.disabled, self.cancel.disabled = True, False
         self.bar.value, self.bar.layout.visibility = 0.0, "visible"
         self.message.tell("Running ...")
-        self._thread = threading.Thread(target=self._go, args=(work,), daemon=True)
+        self._thread = threading.Thread(target=self._go, args=(work, of), daemon=True)
         self._thread.start()
 
     def end(self) -> None:
@@ -110,7 +106,7 @@ class Running:
             self.bar.value = share
         return not self._cancelled.is_set()
 
-    def _go(self, work: Work) -> None:
+    def _go(self, work: Work, of: tuple[Variant, int]) -> None:
         try:
             result = work(self._progress)
         except Cancelled:
@@ -118,49 +114,26 @@ class Running:
         except (InputError, OSError) as error:
             self.message.warn(str(error))
         except Exception as error:  # a thread's error would be seen by no one
-            self.message.warn(
-                f"{type(error).__name__}: {error}. This is a fault of rewardkit: please report it."
-            )
+            fault = "This is a fault of rewardkit: please report it."
+            self.message.warn(f"{type(error).__name__}: {error}. {fault}")
             traceback.print_exc()
         else:
+            self.message.clear()
             if self._cancelled.is_set():
                 self.message.tell("Cancelled: this is what was found till then.")
-            else:
-                self.message.clear()
+            self._of = of
             self._finished(result)
+            self._compare()
         finally:
             self.run.disabled, self.cancel.disabled = False, True
             self.bar.layout.visibility = "hidden"
-
-
-class _Tried(parts.Panel):
-    """A piece of work on the reward as it stands at the click, and what it found."""
-
-    def __init__(self, bench: Bench, label: str, mark: str, *controls: Any) -> None:
-        self.bench = bench
-        self.result: Any = None
-        self._begun: tuple[Variant, int] | None = None
-        self._of: tuple[Variant, int] | None = None
-        self.running = Running(label, mark, self._prepare, self._finished, *controls)
-        self.moved, self.done = parts.Message(), parts.Message()
-        self.page = parts.html(f"rewardkit-page-{mark}", parts.made("empty", mark))
-        messages = (self.moved.widget, self.done.widget)
-        self.widget = parts.stack(self.running.widget, *messages, self.page, mark=f"rewardkit-{mark}")
-        bench.observe(self._compare, ["variant", "revised"])
-
-    def _prepare(self) -> Work:
-        """The work on the variant and the scores of now."""
-        self._begun = self.bench.now
-        self.done.clear()
-        return self._work()
 
     def _work(self) -> Work:
         raise NotImplementedError
 
     def _finished(self, result: Any) -> None:
-        self._of, self.result = self._begun, result
+        self.result = result
         self._show(result)
-        self._compare()
 
     def _show(self, result: Any) -> None:
         raise NotImplementedError
@@ -299,12 +272,12 @@ class Probes(_Tried):
     def _case(self, at: str) -> None:
         case, path = self.holes[int(at)].opened().case, self.bench.cases_path or "cases.jsonl"
         assert case is not None
-        self.done.attempt(lambda: self.bench.write_case(case, path), "Not saved: ")
+        self.message.attempt(lambda: self.bench.write_case(case, path), "Not saved: ")
 
     def _fix(self, at: str) -> None:
         hole = self.holes[int(at)]
         if (change := hole.change) is not None:
-            self.done.attempt(lambda: self.bench.apply(change, "", hole.line), "Not applied: ")
+            self.message.attempt(lambda: self.bench.apply(change, "", hole.line), "Not applied: ")
 
 
 class Findings(_Tried):
@@ -359,7 +332,7 @@ class Findings(_Tried):
 
     def _try(self, at: str) -> None:
         one = self.changes[int(at)]
-        self.done.attempt(lambda: self.bench.apply(one.change, one.part, one.line), "Not applied: ")
+        self.message.attempt(lambda: self.bench.apply(one.change, one.part, one.line), "Not applied: ")
 
 
 def _owner(one: Suggestion, findings: Sequence[Finding]) -> Finding | None:
