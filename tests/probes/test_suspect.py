@@ -443,3 +443,20 @@ def test_an_answer_is_held_against_the_truth():
     (view,) = rk.diagnose(scores).views
     found = rightness(scores, [view], view.advantages).values[20:]
     assert [{1.0: True, 0.0: False}.get(one) for one in found] == [right for _, _, right in ANSWERS]
+
+
+def test_transcripts_are_alike_by_their_calls_where_what_they_end_in_is_the_same():
+    def turns(busy, n):
+        price = {"function": {"name": "price", "arguments": f'{{"item": "x{n}"}}'}}
+        asked = [{"role": "assistant", "content": "", "tool_calls": [price] * 6}] * busy
+        return [
+            {"role": "user", "content": "?"},
+            *asked,
+            {"role": "assistant", "content": f"<answer>{n}</answer>"},
+        ]
+
+    rows = [
+        {"prompt_id": f"p{n // 4}", "messages": turns(n % 10 == 0, n), "ground_truth": "1"} for n in range(80)
+    ]
+    found = suspect(rk.score(ALL, rows), like=1)
+    assert found.record()["found"] == 8

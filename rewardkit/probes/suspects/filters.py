@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.primitives.expressions import compiled
+from rewardkit.primitives.messages import as_list, assistant_text
 from rewardkit.probes.suspects.likeness import ALIKE, RARE_TRAIT, likeness
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.signature import Call
@@ -56,7 +57,7 @@ def like(scores: Scores, rollout: Hashable, alike: float | None) -> Filtered:
             f"like={preview(rollout)} is no rollout_id of these scores, which have ones such as "
             f"{preview(ids[0])}; give one of them"
         )
-    texts = column_values(scores.table["completion"])
+    texts = _spoken(scores)
     found = likeness(texts[at], texts)
     what = f"have the form of {ids[at]!r} (likeness {alike:g} or more)"
     common = (
@@ -66,6 +67,16 @@ def like(scores: Scores, rollout: Hashable, alike: float | None) -> Filtered:
     return Filtered(
         found.values >= alike, what, found.values, found.traits, notes=() if found.traits else common
     )
+
+
+def _spoken(scores: Scores) -> list[str]:
+    """What the policy wrote in each row: of a transcript its turns with their calls, else the completion."""
+    texts = column_values(scores.table["completion"])
+    if "messages" not in scores.table:
+        return texts
+    turns = map(as_list, column_values(scores.table["messages"]))
+    told = (assistant_text(some, turns="all", tool_calls=True) for some in turns)
+    return [text if said is None else said for text, said in zip(texts, told, strict=True)]
 
 
 def with_pattern(scores: Scores, pattern: Any) -> Filtered:
