@@ -14,11 +14,13 @@ _OWN_REASONS = re.compile(
     r"returned None|needs the siblings of its group|the gate on the whole reward has no value"
     r"|its gate needs [\w', ]+, which is missing|asks for the score of '\w+', which is missing"
 )
-_FAILED = re.compile(r"((?:field '\w+' failed: |its gate failed: )*)([A-Za-z_]\w*)(: .*)?", re.DOTALL)
+_FAILED = re.compile(
+    r"((?:field '\w+' failed: |its gate failed: )*)([A-Za-z_]\w*)(: .*?)?( \([\w.-]+:\d+\))?", re.DOTALL
+)
 
 
 def redacted_reason(reason: str) -> str:
-    """A reason without what it may quote of a completion: our own words and the type of an error stay."""
+    """A reason without what it may quote of a completion: our words, the type of an error, its line stay."""
     status, opened, inner = reason.partition(" (")
     if opened and status in ("unscored", *STATUSES) and inner.endswith(")"):
         return f"{status} ({redacted_reason(inner[:-1])})"
@@ -29,7 +31,9 @@ def redacted_reason(reason: str) -> str:
     if reason.startswith("no reward for "):
         return f"{reason.partition('=')[0]}=[redacted]"
     failed = _FAILED.fullmatch(reason)
-    return f"{failed[1]}{failed[2]}" + (": [redacted]" if failed[3] else "") if failed else "[redacted]"
+    if failed is None:
+        return "[redacted]"
+    return f"{failed[1]}{failed[2]}{': [redacted]' if failed[3] else ''}{failed[4] or ''}"
 
 
 OWN_WORDS = ("label_unusable", "not_enough")
