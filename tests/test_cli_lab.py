@@ -10,9 +10,9 @@ from commands import refused, run
 from executed import executed
 
 from rewardkit.cli import lab
-from rewardkit.cli.presets import from_folder
+from rewardkit.cli.lab import _from_folder as from_folder
 from rewardkit.rollouts.package_data import bundled
-from rewardkit.starting.code import with_values
+from rewardkit.starting.notebooks import with_values
 
 NAMES = ["01_build", "02_check", "03_analyze"]
 REWARD = "def strict(completion, ground_truth):\n    return float(completion == ground_truth)\n"

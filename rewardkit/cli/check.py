@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import click
 
 import rewardkit as rk
-from rewardkit.cli.group import Asked, command
-from rewardkit.cli.options import NAMED, limit_for
-from rewardkit.cli.output import Answer, recognised
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.options import limit_for
+from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import aligned
@@ -19,7 +19,6 @@ SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them
 
 
 @command(
-    "check",
     "REWARD CASES --verbose --as --timeout --no-cache --json",
     {
         "--ignore NAME...": "Leave out what CASES say of this component, which REWARD does not have.",
@@ -27,13 +26,14 @@ SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them
         "--rollouts ROLLOUTS": "With --mutants: try the changes on these completions, too.",
         "--write-cases FILE": "With --mutants: add the cases that would catch them to this file.",
     },
-    note=NAMED,
-    example="rewardkit check gallery:gsm8k gallery:gsm8k",
 )
 def check(asked: Asked) -> Answer:
     """Check REWARD against written CASES; exit 1 when one is missed.
 
     CASES is JSONL: a completion, what else the reward reads, and the reward or scores that it should get.
+
+    Example:
+      rewardkit check gallery:gsm8k gallery:gsm8k
     """
     for option, given in (("--rollouts", asked.rollouts), ("--write-cases", asked.write_cases)):
         if given is not None and not asked.mutants:

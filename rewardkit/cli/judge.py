@@ -4,35 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 import rewardkit as rk
-from rewardkit.cli.group import Asked, command
-from rewardkit.cli.options import NAMED
-from rewardkit.cli.output import Answer
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.options import Integer, Number
 from rewardkit.judges.attacks import ATTACKS
 from rewardkit.judges.report import judges_of
 from rewardkit.rewards.load import find_reward
 
 
 @command(
-    "judge",
     "REWARD CASES --seed --no-cache --json",
     {
         "--component NAME": "Only this one.  [default: all that ask a model]",
-        "--repeats N": ("How often each case is asked.", {"type": click.IntRange(min=1), "default": 1}),
+        "--repeats N": ("How often each case is asked.", {"type": Integer(min=1), "default": 1}),
         "--label COLUMN": ("The level or score of a case.", {"default": "label"}),
         "--no-attacks": "Do not try texts that speak to the judge.",
-        "--fail-under KAPPA": ("Exit 1 where a kappa is lower, or none.", {"type": click.FloatRange(-1, 1)}),
+        "--fail-under KAPPA": ("Exit 1 where a kappa is lower, or none.", {"type": Number(-1, 1)}),
     },
-    note=NAMED,
-    example="rewardkit judge gallery:judged_clarity gallery:judged_clarity",
 )
 def judge(asked: Asked) -> Answer:
     """Hold judges of REWARD against CASES with labels.
 
     REWARD may be a judge by itself. A case has the columns that the judge reads, and as its label one of the
     judge's levels, a score in [0, 1], or true or false.
+
+    Example:
+      rewardkit judge gallery:judged_clarity gallery:judged_clarity
     """
     options = {**asked.some("repeats label seed"), "attacks": {} if asked.no_attacks else ATTACKS}
     reports = {

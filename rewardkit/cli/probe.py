@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 import rewardkit as rk
-from rewardkit.cli.group import Asked, command
-from rewardkit.cli.options import NAMED, Number
-from rewardkit.cli.output import Answer, recognised, shares
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.options import Number
+from rewardkit.cli.output import recognised, shares
 from rewardkit.findings import counted
 from rewardkit.html.markup import aligned
 from rewardkit.probes.probe import TIMEOUT
@@ -43,7 +43,6 @@ MUST = {
 
 
 @command(
-    "probe",
     "[REWARD] [ROLLOUTS] --label --budget --leakage --seed --fail-on --baseline --verbose --as "
     "READING --json",
     {
@@ -58,8 +57,6 @@ MUST = {
         "--write-cases FILE": "Add cases that would catch the findings to this file.",
         "--list": "List the families and probes, and exit.",
     },
-    note=NAMED,
-    example="rewardkit probe gallery:arithmetic.flawed gallery:arithmetic",
 )
 def probe(asked: Asked) -> Answer:
     """Try what a policy would find, and say where wrong answers are paid.
@@ -67,6 +64,9 @@ def probe(asked: Asked) -> Answer:
     Completions with a known verdict are made of ROLLOUTS, a log, and scored with REWARD. A finding is a wrong
     answer that is paid, a right one that is not, or a broken contract. The exit code is 0 unless --fail-on
     says otherwise.
+
+    Example:
+      rewardkit probe gallery:arithmetic.flawed gallery:arithmetic
     """
     if asked.list:
         return _listed()

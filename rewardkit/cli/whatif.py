@@ -9,10 +9,8 @@ from typing import Any
 import click
 
 import rewardkit as rk
-from rewardkit.cli.group import Asked, command
-from rewardkit.cli.options import SCORES
-from rewardkit.cli.output import Answer
-from rewardkit.cli.scored import scored_or_logged, with_reward
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.scores import scored_or_logged, with_reward
 from rewardkit.errors import preview
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
@@ -80,34 +78,34 @@ def _fitted(scores: rk.Scores, name: str, gate: Gate | None) -> Gate | None:
 
 
 @command(
-    "whatif",
     "SCORES --training --label --seed READING --log-weight --json",
     {
-        "--weight NAME=NUMBER...": "New weight of a component.",
-        "--gate NAME=CONDITION...": (
+        "--weight weights NAME=NUMBER...": "New weight of a component.",
+        "--gate gates NAME=CONDITION...": (
             "New gate: 'concise=correct>=1' (or <=, ==), or concise=none.",
             {"callback": _gates},
         ),
         "--reward REWARD": "The reward that wrote SCORES, to score the rows that a new gate opens.",
     },
-    note=SCORES,
-    example="rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1\n"
-    "rewardkit whatif run1 --weight detail=0",
 )
 def whatif(asked: Asked) -> Answer:
     """Diagnose SCORES under other weights, gates or settings.
 
     Nothing is scored, unless --reward names the reward: rows that a gate would open are missing, and counted.
     Settings of the trainer are held against TRL's, where neither a weight nor a gate changes.
+
+    Example:
+      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1
+      rewardkit whatif run1 --weight detail=0
     """
-    changed = bool(asked.weight or asked.gate)
+    changed = bool(asked.weights or asked.gates)
     if not changed and "training" not in asked.given:
         raise rk.InputError("nothing is to be another; give --weight, --gate or --training")
     read = scored_or_logged(asked)
     scores = with_reward(read.scores, asked.reward, asked.scores)
-    gates = {name: _fitted(scores, name, gate) for name, gate in asked.gate.items()}
+    gates = {name: _fitted(scores, name, gate) for name, gate in asked.gates.items()}
     settings = asked.training if changed else rk.Training()
     before = rk.diagnose(scores, training=settings, label=asked.label, seed=asked.seed)
     run = asked.reward is not None
-    found = rk.whatif(before, weights=asked.weight, gates=gates, training=asked.training, run=run)
+    found = rk.whatif(before, weights=asked.weights, gates=gates, training=asked.training, run=run)
     return Answer({**found.record(), **read.about}, f"{read.head}{found}")

@@ -17,8 +17,9 @@ from rewardkit.targets.exported import identifier
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["reward_text", "template"]
+__all__ = ["TEMPLATES", "reward_text", "template"]
 
+TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 110
 TAKEN = ("reward", "rk", "partial", "annotations", "SCHEMA", *OWN)  # names that a file has already
 
@@ -42,7 +43,7 @@ def template(name: str) -> Template:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -1,0 +1,107 @@
+"""What a command is: a function from what was asked to an answer, and a docstring that is its help."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, cast
+
+import click
+from click.core import ParameterSource
+
+from rewardkit.cli.group import CONTEXT, main
+from rewardkit.cli.options import READING, Written, parameters
+from rewardkit.cli.output import Legible, plain, say
+from rewardkit.cli.spelling import as_typed
+
+__all__ = ["Answer", "Asked", "command"]
+
+NOTES = {
+    "REWARD": "REWARD is file.py:name, package.module:name or gallery:module[.name]; the attribute `reward` "
+    "where no name is given.",
+    "SCORES": "SCORES is the folder that `rewardkit score -o` wrote, or its Parquet file; or the log of a "
+    "trainer, whose own scores are taken then.",
+    "READING": f"Options for reading a log: {', '.join(READING)}; rewardkit score --help tells of them.",
+}
+"""What a command takes -> what its help says of it at the end."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command found: `record` for programs, `text` for a person, its exit status.
+
+    `error` is said on stderr behind it.
+    """
+
+    record: Mapping[str, Any]
+    text: str
+    status: int = 0
+    error: str = ""
+
+
+class Asked(SimpleNamespace):
+    """The values of a command's arguments and options, by name.
+
+    `reading` are those by which rollouts are read; `given` has each option on the command line, as it is
+    written.
+    """
+
+    reading: dict[str, Any]
+    given: dict[str, str]
+
+    @classmethod
+    def of(cls, ctx: click.Context) -> Asked:
+        """The values of a command that was called."""
+        given = {
+            str(parameter.name): parameter.opts[0]
+            for parameter in ctx.command.params
+            if ctx.get_parameter_source(str(parameter.name)) == ParameterSource.COMMANDLINE
+        }
+        reading = {name: ctx.params[name] for name in READING.values() if name in ctx.params}
+        if "on" in given and not reading["join"]:
+            raise click.UsageError("--on names the key of a join; give --join too", ctx)
+        return cls(**{"as_": None, "json": False, **ctx.params}, reading=reading, given=given)
+
+    def some(self, names: str) -> dict[str, Any]:
+        """The values of these names, for a function that calls them so."""
+        return {name: getattr(self, name) for name in names.split()}
+
+
+def command(
+    named: str, own: Written | None = None, **settings: Any
+) -> Callable[[Callable[[Asked], Answer]], click.Command]:
+    """Make a command of a function, under its name; its docstring is the help, with an example at its end.
+
+    Its parameters are those of `parameters`; the example runs as it is. What users' code prints meanwhile is
+    no result, and goes to stderr.
+    """
+
+    def made(work: Callable[[Asked], Answer]) -> click.Command:
+        @click.pass_context
+        def run(ctx: click.Context, /, **_: Any) -> None:
+            asked = Asked.of(ctx)
+            with redirect_stdout(cast(Any, Legible())):
+                answer = work(asked)
+            if answer.text and asked.json:
+                say(json.dumps(plain(answer.record), ensure_ascii=True, allow_nan=False))
+            elif answer.text:
+                say(as_typed(answer.text, ctx.command))
+            if answer.error:
+                say(f"rewardkit: {as_typed(answer.error, ctx.command, all_of_it=True)}", err=True)
+            ctx.exit(answer.status)
+
+        name, takes = work.__name__, re.findall("[A-Z]+", " ".join([named, *(own or {})]))
+        told, _, example = (inspect.getdoc(work) or "").partition("\n\nExample:\n")
+        notes = [NOTES[what] for what in NOTES if what in takes and (name, what) != ("score", "READING")]
+        epilog = "\n\n".join([*notes, f"\b\nExample:\n{example}"])
+        context = {**CONTEXT, "show_default": True, **settings}
+        one = click.Command(name, context, run, parameters(named, own or {}), help=told, epilog=epilog)
+        main.add_command(one)
+        return one
+
+    return made
