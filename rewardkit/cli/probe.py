@@ -16,7 +16,7 @@ from rewardkit.html.markup import aligned
 from rewardkit.probes.probe import TIMEOUT
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.asserting import met
-from rewardkit.probes.results.baseline import Baseline, accept, load_baseline, stale, under_baseline
+from rewardkit.probes.results.baseline import accept, stale, under_baseline
 from rewardkit.probes.results.summary import unprobed
 from rewardkit.probes.strategies.families import FAMILIES, PROBES
 from rewardkit.probes.subjects.cases import rollouts_of, with_cases
@@ -79,7 +79,7 @@ def probe(asked: Asked) -> Answer:
         )
     if asked.accept is not None and not asked.baseline:
         raise click.UsageError("--accept writes into a baseline; name its file with --baseline FILE")
-    known = _baseline(asked.baseline, asked.accept)
+    known = asked.baseline if asked.accept is None or Path(asked.baseline).exists() else None
     read = _read(asked)
     reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=read, timeout=asked.timeout)
     settings = asked.some("label timeout budget leakage expects_partial seed")
@@ -87,21 +87,18 @@ def probe(asked: Asked) -> Answer:
         result = rk.probe(
             reward, read, only=asked.only or None, baseline=known, progress=progress, **settings
         )
-    notes = []
+    notes: list[str] = []
     record: dict[str, Any] = {"origin": reward.origin}
     if asked.write_cases:
         record["cases_written"] = append_cases(asked.write_cases, result.cases)
-        bare = [item.code for item in result.alarms if not item.cases]
-        left = (
-            f"; none for {counted(len(bare), 'finding')} ({', '.join(bare)}), as nothing says which reward "
-        )
-        left += "is due there"
-        added = f"{counted(record['cases_written'], 'case')} added to {asked.write_cases}"
-        notes.append(added + left * bool(bare))
+        notes.append(f"{counted(record['cases_written'], 'case')} added to {asked.write_cases}")
+        if bare := [item.code for item in result.alarms if not item.cases]:
+            left = f"; none for {counted(len(bare), 'finding')} ({', '.join(bare)})"
+            notes[-1] += f"{left}, as nothing says which reward is due there"
     if asked.accept is not None:
         record["accepted"] = accept(asked.baseline, result.alarms, asked.accept, reward=result.reward.name)
         notes.append(f"{counted(record['accepted'], 'finding')} accepted in {asked.baseline}")
-        result = under_baseline(result, load_baseline(asked.baseline))
+        result = under_baseline(result, asked.baseline)
     record["stale"] = [item.finding for item in stale(result)]
     loaded = f"reward = rk.load_reward({asked.reward!r}{f', as_={asked.as_!r}' if asked.as_ else ''})"
     shown = rendering.text(result, verbose=asked.verbose, loaded=loaded)
@@ -120,21 +117,16 @@ def _read(asked: Asked) -> rk.Rollouts:
     return with_cases(rk.load_rollouts(asked.rollouts, **asked.reading), cases)
 
 
-def _baseline(path: str | None, reason: str | None) -> Baseline | None:
-    """The baseline of a file; none yet where the file is to be made."""
-    if path is None or (reason is not None and not Path(path).exists()):
-        return None
-    return load_baseline(path)
-
-
 def _listed() -> Answer:
     """The families and their probes."""
     families, lines = [], ["Families of probes; name a family or a probe with --only", ""]
     for family in FAMILIES:
         says, probes = OTHER_FAMILIES.get(family, ""), [one for one in PROBES if one.family == family]
-        rows = [(f"  {one.name}", f"{one.says}: {MUST[one.expects]}") for one in probes]
-        lines += [f"{family}: {says}" if says else family, *(aligned(rows) if rows else [])]
-        told = {one.name: {"says": one.says, "expects": one.expects, "kinds": one.kinds} for one in probes}
-        listed = [{"probe": name, **about} for name, about in told.items()]
+        listed = [
+            {"probe": one.name, "says": one.says, "expects": one.expects, "kinds": one.kinds}
+            for one in probes
+        ]
         families.append({"family": family, "says": says, "probes": listed})
+        rows = [(f"  {one.name}", f"{one.says}: {MUST[one.expects]}") for one in probes]
+        lines += [f"{family}: {says}" if says else family, *aligned(rows)]
     return Answer({"families": families}, "\n".join(lines))

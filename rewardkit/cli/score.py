@@ -56,11 +56,12 @@ def _scored(asked: Asked, folder: Path | None) -> Answer:
         if folder:
             scores.save(folder)
     totals = {status: sum(counts[status] for counts in scores.counts.values()) for status in STATUSES}
+    totals["errors"] = totals.pop("error")
     missing = scores.record["rewards_missing"]
     record = {
         "rows": len(scores),
         **interrupted,
-        **{"errors" if status == "error" else status: count for status, count in totals.items()},
+        **totals,
         "rewards_missing": missing,
         "seconds": round(seconds, 3),
         "output": str(folder) if folder else None,
