@@ -175,6 +175,6 @@ def _check_column(scores: Scores, gate: Gate | None) -> None:
     equals_number = isinstance(gate.equals, int | float) and len(texts) == len(known)
     if texts and (gate.at_least is not None or gate.at_most is not None or equals_number):
         raise RewardError(
-            f"{gate!r} compares {gate.on!r} with a number, and it holds {preview(texts[0])}; give a column "
-            "of numbers, or equals= a value that it has"
+            f"{gate!r} compares {gate.on!r} with a number, and it holds {preview(texts[0])}; name a column "
+            "of numbers, or ask for a value that it has"
         )

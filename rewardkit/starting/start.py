@@ -154,10 +154,8 @@ def _put(folder: Path, contents: Mapping[Path, bytes]) -> None:
 
 def _next(reward: Path, cases: Path, notebook: Path, log: Any, reading: Mapping[str, Any]) -> tuple[str, ...]:
     """The commands that a person runs next."""
-    several = {"column": reading["columns"], "set": reading["fill"]}
-    options = [
-        f"--{flag}={name}={value}" for flag, given in several.items() for name, value in (given or {}).items()
-    ]
+    options = [f"--column={name}={source}" for name, source in (reading["columns"] or {}).items()]
+    options += [f"--set={name}={value}" for name, value in (reading["fill"] or {}).items()]
     options += [f"--group={name}" for name in reading["group"] or ()]
     if reading["join"] is not None:
         options += [f"--join={reading['join']}", f"--on={reading['on']}"]
