@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,12 +15,14 @@ from typing import Any, cast
 import click
 from click.core import ParameterSource
 
-from rewardkit.cli.group import CONTEXT, main
-from rewardkit.cli.options import READING, Written, parameters
+import rewardkit as rk
+from rewardkit.cli.group import CONTEXT, INTERRUPTED, main
+from rewardkit.cli.options import READING, TIMEOUT, Written, parameters
 from rewardkit.cli.output import Legible, plain, say
 from rewardkit.cli.spelling import as_typed
+from rewardkit.scoring.deadlines import cannot_limit
 
-__all__ = ["Answer", "Asked", "command"]
+__all__ = ["INTERRUPTED", "Answer", "Asked", "command"]
 
 NOTES = {
     "REWARD": "REWARD is file.py:name, package.module:name or gallery:module[.name]; the attribute `reward` "
@@ -70,6 +73,32 @@ class Asked(SimpleNamespace):
     def some(self, names: str) -> dict[str, Any]:
         """The values of these names, for a function that calls them so."""
         return {name: getattr(self, name) for name in names.split()}
+
+    def time_limit(self, *rewards: rk.Reward) -> float | None:
+        """The time limit that was asked for; else the default, where the rewards can be scored under it."""
+        if self.timeout is not None:
+            return self.timeout or None
+        why = next(filter(None, (cannot_limit(reward.functions) for reward in rewards)), None)
+        if why:
+            say(f"rewardkit: no time limit: {' '.join(why.split())}", err=True)
+        return None if why else TIMEOUT
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody watches a terminal on which progress is shown."""
+        return not self.json and sys.stderr.isatty()
+
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Callable[[float], bool] | None]:
+        """Gives what is told the share of the work that is done, and shows it with the time that remains."""
+        if not self.is_watched:
+            yield None
+            return
+        from tqdm.auto import tqdm
+
+        form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed}<{remaining}, {rate_fmt}"
+        with tqdm(desc=what, total=100, unit=" %", bar_format=form, leave=False) as bar:
+            yield lambda share: bar.update(100 * share - bar.n) or True
 
 
 def command(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
-from rewardkit.cli.options import limit_for
 from rewardkit.cli.scores import is_met, with_reward
 
 
@@ -34,7 +33,7 @@ def compare(asked: Asked) -> Answer:
     both = zip((asked.a, asked.b), rewards, strict=True)
     sides = [with_reward(rk.load_scores(path), name, path) for path, name in both]
     run = [side.reward for side, name in zip(sides, rewards, strict=True) if name]
-    limit = limit_for(asked.timeout, *run) if run else None
+    limit = asked.time_limit(*run) if run else None
     found = rk.compare(*sides, cases=asked.cases, timeout=limit, **asked.some("training label seed"))
     status, why = is_met(found.worst_new, asked.fail_on), ""
     if found.cases and found.cases["reason"]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
-from rewardkit.cli.output import shares
 from rewardkit.cli.scores import is_met, scored_or_logged
 
 
@@ -17,7 +16,7 @@ def diagnose(asked: Asked) -> Answer:
       rewardkit diagnose run1
     """
     read = scored_or_logged(asked)
-    with shares("diagnosing", asked) as progress:
+    with asked.progress("diagnosing") as progress:
         settings = asked.some("training label by seed")
         diagnosis = rk.diagnose(read.scores, progress=progress, **settings)
     advice = rk.suggest(diagnosis)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
@@ -31,26 +31,17 @@ def judge(asked: Asked) -> Answer:
     Example:
       rewardkit judge gallery:judged_clarity gallery:judged_clarity
     """
+    judge, attribute = find_reward(asked.reward)
+    names: Sequence[str | None] = [asked.component]
+    if asked.component or not getattr(judge, "asks_model", False):
+        judge = rk.load_reward(asked.reward)
+        alone = judge.names if len(judge.names) == 1 else [None]  # of which the report says what is missing
+        names = names if asked.component else judges_of(judge) or alone
     options = {**asked.some("repeats label seed"), "attacks": {} if asked.no_attacks else ATTACKS}
     reports = {
-        name: rk.judge_report(judge, asked.cases, component=one, **options)
-        for name, judge, one in _judges(asked.reward, asked.component)
+        name or attribute: rk.judge_report(judge, asked.cases, component=name, **options) for name in names
     }
     least = asked.fail_under
     under = least is not None and any(not one.ratings.kappa.value >= least for one in reports.values())
     text = "\n\n".join(f"{name}\n{report!r}" for name, report in reports.items())
     return Answer({"judges": {name: one.record() for name, one in reports.items()}}, text, int(under))
-
-
-def _judges(reward: str, component: str | None) -> list[tuple[str, Any, str | None]]:
-    """Of each judge its name, and what `judge_report` takes. InputError: there is none."""
-    value, attribute = find_reward(reward)
-    if getattr(value, "asks_model", False) and component is None:
-        return [(attribute, value, None)]
-    loaded = rk.load_reward(reward)
-    names = [component] if component else judges_of(loaded) or list(loaded.names)
-    if len(names) > 1 and not judges_of(loaded):
-        raise rk.RewardError(
-            f"no component of {reward!r} asks a model; name one with --component: {', '.join(names)}"
-        )
-    return [(name, loaded, name) for name in names]

@@ -15,7 +15,6 @@ from typing import Any
 
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
-from rewardkit.errors import did_you_mean
 from rewardkit.probes.results.baseline import load_baseline
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rollouts.package_data import bundled
@@ -75,18 +74,14 @@ def _checked(asked: Asked, given: Mapping[str, str]) -> tuple[Sequence[str], dic
     if asked.log_weights and not logged:
         raise rk.InputError("--log-weight is of the scores in a log; give --reward logged, too")
     rollouts = rk.load_rollouts(asked.rollouts, **asked.reading)
-    known = list(map(str, rollouts.table.columns))
     if reward:
-        reward_named(reward, rollouts, asked.log_weights, as_=asked.as_).check_columns(known)
+        chosen = reward_named(reward, rollouts, asked.log_weights, as_=asked.as_)
+        chosen.check_columns(list(map(str, rollouts.table.columns)))
     if asked.cases:
         rk.load_cases(asked.cases)
     if asked.baseline:
         load_baseline(asked.baseline)
-    for written, name in [("--label", asked.label), *(("--by", name) for name in asked.by or ())]:
-        if name is not None and name not in known:
-            raise rk.InputError(
-                f"{written} names {name!r}; the rollouts have {known}{did_you_mean(name, known)}"
-            )
+    rollouts.check_columns(filter(None, [asked.label, *(asked.by or ())]))
     values = {"reward": reward, "cases": asked.cases or "", **asked.some(" ".join(given))}
     values["read_as"] = values.pop("as_", "")
     if "training" in values:

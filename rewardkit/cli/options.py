@@ -12,7 +12,6 @@ import click
 from click.shell_completion import CompletionItem
 
 import rewardkit as rk
-from rewardkit.cli.output import say
 from rewardkit.judges.cache import FOLDER
 from rewardkit.probes.probe import BUDGET
 from rewardkit.probes.results.floor import LEAKAGE
@@ -20,7 +19,6 @@ from rewardkit.rewards.load import gallery_names
 from rewardkit.rollouts.columns import TEXTS
 from rewardkit.rollouts.files import cell_number
 from rewardkit.rollouts.package_data import GALLERY, files_of
-from rewardkit.scoring.deadlines import cannot_limit
 
 TIMEOUT = 10.0
 """Seconds. Our choice: beyond what one completion's check should take, below what people wait for."""
@@ -93,16 +91,6 @@ def _keep_no_answers(ctx: click.Context, parameter: click.Parameter, given: bool
         os.environ[FOLDER] = "off"
 
 
-def limit_for(timeout: float | None, *rewards: rk.Reward) -> float | None:
-    """The time limit that was asked for; else the default one, where the rewards can be scored under it."""
-    if timeout is not None:
-        return timeout or None
-    why = next(filter(None, (cannot_limit(reward.functions) for reward in rewards)), None)
-    if why:
-        say(f"rewardkit: no time limit: {' '.join(why.split())}", err=True)
-    return None if why else TIMEOUT
-
-
 # --- what a shell completes
 
 
@@ -133,7 +121,10 @@ def _defined(path: Path) -> Iterator[str]:
 
 # --- the table
 
+COMPLETED = ("A", "B", "CASES", "FILE", "PROMPTS", "REWARD", "ROLLOUTS", "SCORES", "TRAIN")
+
 KINDS: dict[str, dict[str, Any]] = {
+    "ARGUMENTS": {"nargs": -1, "type": click.UNPROCESSED},
     "COLUMN": {"callback": _columns},
     "COLUMN=VALUE": {"callback": _pairs("column=value, such as data_source=gsm8k", _constant)},
     "FILE|NAME=VALUE": {"callback": _settings},
@@ -145,11 +136,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "OUTPUT": {"type": click.Path(dir_okay=False, path_type=Path)},
     "SECONDS": {"type": Number(min=0)},
     "SEED": {"type": Integer(min=0), "default": 0},
+    "SHELL": {"type": click.Choice(["bash", "zsh", "fish"])},
     "SHARE": {"type": Number(min=0, max=1)},
     "warn|high": {"type": click.Choice(["warn", "high"])},
-    **{name: {"shell_complete": _completed} for name in ("CASES", "FILE", "REWARD", "ROLLOUTS", "TRAIN")},
+    **{name: {"shell_complete": _completed} for name in COMPLETED},
 }
-"""What a value is called in the help -> how it is read."""
+"""What an argument or a value is called in the help -> how it is read, and whether a shell completes it."""
 
 Written = Mapping[str, str | tuple[str, Mapping[str, Any]]]
 """Options as they are written -> the help, what else click takes.
@@ -191,14 +183,6 @@ SHARED: Written = {
 """The options that several commands have."""
 
 
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    "arguments": {"nargs": -1, "type": click.UNPROCESSED},
-    "name": {},
-    "shell": {"type": click.Choice(["bash", "zsh", "fish"])},
-}
-"""Arguments that are no files or names of the gallery."""
-
-
 def parameters(named: str, own: Written) -> list[click.Parameter]:
     """The arguments and options of a command: those of its `own` first, then those that are `named`.
 
@@ -211,9 +195,8 @@ def parameters(named: str, own: Written) -> list[click.Parameter]:
         if name.startswith("--"):
             options.append(_option(*shared[name]))
         else:
-            required, name = name[0] != "[", name.strip("[]").lower()
-            how = ARGUMENTS.get(name, {"shell_complete": _completed})
-            arguments.append(click.Argument([name], required=required, **how))
+            kind = name.strip("[]")
+            arguments.append(click.Argument([kind.lower()], required=kind == name, **KINDS.get(kind, {})))
     return [*arguments, *options]
 
 

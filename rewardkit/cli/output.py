@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -16,10 +14,7 @@ from rich.text import Text
 
 from rewardkit.html.excerpts import LINE, one_line, visible
 
-__all__ = ["Legible", "plain", "printable", "recognised", "say", "shares", "watched"]
-
-MOST = 4
-"""Lines that a command says of what a function was taken for. Our choice."""
+__all__ = ["Legible", "plain", "printable", "recognised", "say"]
 
 STYLES = {
     r"(?m)^\s*● high\b|^\s*high(?=:)|\b(?:is )?not ready\b|^rewardkit:": "bold red",
@@ -81,42 +76,16 @@ class Legible:
         return getattr(sys.stderr, name)
 
 
-def watched(asked: Any) -> bool:
-    """Whether somebody watches a terminal on which progress is shown."""
-    return not asked.json and sys.stderr.isatty()
-
-
-@contextmanager
-def shares(what: str, asked: Any) -> Iterator[Callable[[float], bool] | None]:
-    """Gives what is told the share of the work that is done, and shows it with the time that remains."""
-    if not watched(asked):
-        yield None
-        return
-    from tqdm.auto import tqdm
-
-    form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed}<{remaining}, {rate_fmt}"
-    with tqdm(desc=what, total=100, unit=" %", bar_format=form, leave=False) as bar:
-        yield lambda share: bar.update(100 * share - bar.n) or True
-
-
 def recognised(origin: str, *, verbose: bool = False) -> list[str]:
-    r"""What a function was taken for; of several in short, where it is not `verbose`.
+    r"""What a function was taken for; of several the first line, which is of all, where it is not `verbose`.
 
-    >>> recognised("right read as TRL: it takes completions\nbrief read as TRL: it takes completions")
-    ['right, brief read as TRL; what each takes: text(verbose=True)']
+    >>> recognised("right, brief read as TRL.\nright read as TRL: it takes completions\nbrief read as TRL")
+    ['right, brief read as TRL. What each takes: text(verbose=True)']
     """
-    lines, width = origin.splitlines(), LINE.get()
-    if verbose or len(lines) < 2:
-        return [textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False) for line in lines]
-    takers: dict[str, list[str]] = {}
-    notes = []
-    for line in lines:
-        if read := re.match(r"(.+?) read as (.+?) ?[:(]", line):
-            takers.setdefault(read[2], []).append(read[1])
-        else:
-            notes.append(one_line(line, width))
-    told = "; ".join(f"{', '.join(names)} read as {what}" for what, names in takers.items())
-    return [f"{one_line(told, width)}; what each takes: text(verbose=True)", *notes[:MOST]]
+    lines = origin.splitlines()
+    if len(lines) > 1 and not verbose:
+        lines = [f"{one_line(lines[0])} What each takes: text(verbose=True)"]
+    return [textwrap.fill(line, LINE.get(), subsequent_indent="  ", break_on_hyphens=False) for line in lines]
 
 
 def plain(value: Any) -> Any:

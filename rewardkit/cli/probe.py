@@ -10,7 +10,7 @@ import click
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.cli.options import Number
-from rewardkit.cli.output import recognised, shares
+from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
 from rewardkit.html.markup import aligned
 from rewardkit.probes.probe import TIMEOUT
@@ -83,7 +83,7 @@ def probe(asked: Asked) -> Answer:
     read = _read(asked)
     reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=read, timeout=asked.timeout)
     settings = asked.some("label timeout budget leakage expects_partial seed")
-    with shares("probing", asked) as progress:
+    with asked.progress("probing") as progress:
         result = rk.probe(
             reward, read, only=asked.only or None, baseline=known, progress=progress, **settings
         )

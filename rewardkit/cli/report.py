@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from rewardkit.cli.command import Answer, Asked, command
-from rewardkit.cli.options import ANY_LOG, limit_for
-from rewardkit.cli.output import recognised, watched
+from rewardkit.cli.options import ANY_LOG
+from rewardkit.cli.output import recognised
 
 
 @command(
@@ -40,8 +40,8 @@ def report(asked: Asked) -> Answer:
             "cases as_ training label by seed budget leakage baseline single_file redact log_weights"
         ),
         **asked.reading,
-        timeout=lambda loaded: limit_for(asked.timeout, *loaded),
-        progress=watched(asked),
+        timeout=lambda loaded: asked.time_limit(*loaded),
+        progress=asked.is_watched,
     )
     verdicts = {summary.name: summary.verdict for summary in made.summaries}
     origins = [summary.diagnosis.scores.reward.origin for summary in made.summaries]

@@ -7,10 +7,8 @@ from typing import Any
 
 import click
 
-from rewardkit.cli.command import Answer, Asked, command
-from rewardkit.cli.group import INTERRUPTED
+from rewardkit.cli.command import INTERRUPTED, Answer, Asked, command
 from rewardkit.cli.options import Written
-from rewardkit.cli.output import watched
 from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT
 from rewardkit.rollouts.sample import sample as sample_completions
 
@@ -66,7 +64,7 @@ def sample(asked: Asked) -> Answer:
     others = ("prompts", "prompt", "prompt_id", "json", "as_", "given", "reading")
     options = {name: value for name, value in vars(asked).items() if name not in others}
     try:
-        done = sample_completions(asked.prompts, columns=columns, progress=watched(asked), **options)
+        done = sample_completions(asked.prompts, columns=columns, progress=asked.is_watched, **options)
     except KeyboardInterrupt as error:
         return Answer({"interrupted": True}, "", INTERRUPTED, str(error) or "interrupted")
     return Answer(done.record(), str(done), int(bool(done.failed)))

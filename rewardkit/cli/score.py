@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import rewardkit as rk
-from rewardkit.cli.command import Answer, Asked, command
-from rewardkit.cli.group import INTERRUPTED
-from rewardkit.cli.options import limit_for
-from rewardkit.cli.output import recognised, watched
+from rewardkit.cli.command import INTERRUPTED, Answer, Asked, command
+from rewardkit.cli.output import recognised
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import folder_for
 from rewardkit.targets.load import reward_named
@@ -45,10 +43,10 @@ def _scored(asked: Asked, folder: Path | None) -> Answer:
     read = rk.load_rollouts(asked.rollouts, **asked.reading)
     reward = reward_named(asked.reward, read, as_=asked.as_)
     started, rows = time.perf_counter(), len(read)
-    limit = limit_for(asked.timeout, reward)
+    limit = asked.time_limit(reward)
     interrupted: dict[str, Any] = {}
     try:
-        scores = rk.score(reward, read, timeout=limit, workers=asked.workers, progress=watched(asked))
+        scores = rk.score(reward, read, timeout=limit, workers=asked.workers, progress=asked.is_watched)
     except rk.Interrupted as error:
         scores, interrupted = error.scores, {"interrupted": True, "rows_given": error.rows}
     seconds = time.perf_counter() - started

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
-from rewardkit.cli.options import limit_for
-from rewardkit.cli.output import watched
 from rewardkit.cli.scores import scored_or_logged
 from rewardkit.probes.suspects.suspect import suspect as find_suspects
 from rewardkit.scoring.scores import is_scored
@@ -45,7 +43,7 @@ def suspect(asked: Asked) -> Answer:
         read.scores,
         **asked.some("like pattern label training seed by"),
         patched=mended,
-        timeout=limit_for(asked.timeout, mended) if isinstance(mended, rk.Reward) else None,
-        progress=watched(asked),
+        timeout=asked.time_limit(mended) if isinstance(mended, rk.Reward) else None,
+        progress=asked.is_watched,
     )
     return Answer({**found.record(), **read.about}, f"{read.head}{found}")
