@@ -32,7 +32,7 @@ def opened(tmp_path, monkeypatch):
     case = {"completion": "1", "ground_truth": "1", "reward": 1}
     (tmp_path / "cases.jsonl").write_text(json.dumps(case) + "\n")
     calls = []
-    monkeypatch.setattr(subprocess, "call", lambda command, cwd, env: calls.append((command, cwd)) or 0)
+    monkeypatch.setattr(subprocess, "call", lambda command, cwd: calls.append((command, cwd)) or 0)
     return calls
 
 

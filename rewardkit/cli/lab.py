@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from rewardkit.probes.results.baseline import load_baseline
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rollouts.package_data import bundled
 from rewardkit.rollouts.write import write_whole
-from rewardkit.starting.notebooks import notebook_text, parameters_of, seen_from
+from rewardkit.starting.notebooks import notebook_text, same_parameters, seen_from
 from rewardkit.targets.load import reward_named
 
 ALL = BUILD, _, ANALYZE = "01_build", "02_check", "03_analyze"
@@ -56,7 +55,7 @@ def lab(asked: Asked) -> Answer:
     stems, values = _checked(asked, given) if given else (ALL, {})
     notebooks = _copied(stems, asked.folder, values)
     run = [sys.executable, "-m", "jupyter", "lab", notebooks[0].name, *asked.arguments]
-    return Answer({}, "", subprocess.call(run, cwd=asked.folder, env=dict(os.environ)))
+    return Answer({}, "", subprocess.call(run, cwd=asked.folder))
 
 
 def _checked(asked: Asked, given: Mapping[str, str]) -> tuple[Sequence[str], dict[str, Any]]:
@@ -109,18 +108,10 @@ def _copied(stems: Sequence[str], folder: Path, values: Mapping[str, Any]) -> li
     for number in count(1):
         behind = "" if number == 1 else f"-{number}"
         wanted = {folder / f"{stem}{behind}.ipynb": text for stem, text in zip(stems, texts, strict=True)}
-        if not values or all(not path.exists() or _same(path, text) for path, text in wanted.items()):
+        there = [path for path in wanted if path.exists()]
+        if not values or all(same_parameters(path, wanted[path]) for path in there):
             break
     folder.mkdir(parents=True, exist_ok=True)
-    for path, text in wanted.items():
-        if not path.exists():
-            write_whole(path, partial(Path.write_text, data=text, encoding="utf-8"))
+    for path in wanted.keys() - there:
+        write_whole(path, partial(Path.write_text, data=wanted[path], encoding="utf-8"))
     return list(wanted)
-
-
-def _same(path: Path, text: str) -> bool:
-    """Whether the file that is there is a notebook with the same parameters."""
-    try:
-        return parameters_of(path.read_text(encoding="utf-8")) == parameters_of(text)
-    except (OSError, ValueError):
-        return False

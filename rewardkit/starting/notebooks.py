@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.starting.code import code_of
 
-__all__ = ["notebook_text", "parameters_of", "seen_from"]
+__all__ = ["notebook_text", "same_parameters", "seen_from"]
 
 TAG = "parameters"
 
@@ -25,12 +25,13 @@ def notebook_text(source: str, values: Mapping[str, Any]) -> str:
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
 
 
-def parameters_of(text: str) -> str:
-    """The source of the cell of parameters. ValueError: it is no notebook that has one."""
+def same_parameters(path: Path, text: str) -> bool:
+    """Whether a file is a notebook with the parameters that the notebook of this text has."""
     try:
-        return "".join(_parameters(json.loads(text))["source"])
-    except (KeyError, TypeError, StopIteration, AttributeError) as error:
-        raise ValueError(f"no notebook with parameters: {error}") from error
+        there = _parameters(json.loads(path.read_text(encoding="utf-8")))["source"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):  # another file
+        return False
+    return "".join(there) == "".join(_parameters(json.loads(text))["source"])
 
 
 def _parameters(notebook: Any) -> Any:
@@ -40,18 +41,17 @@ def _parameters(notebook: Any) -> Any:
 def with_values(source: str, values: Mapping[str, Any]) -> str:
     """The source of a parameters cell with these values; types and comments stay, other names are left out.
 
+    A parameter is a line, as in all notebooks that come with rewardkit.
+
     >>> with_values('seed: int = 0  # of the draw', {"seed": 3, "label": "good"})
     'seed: int = 3  # of the draw'
     """
-    lines = [line.encode() for line in source.splitlines(keepends=True)]  # ast counts bytes
-    for statement in ast.parse(source).body:
-        if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
-            continue
-        if statement.target.id in values and (old := statement.value) is not None:
-            at, line = old.lineno - 1, lines[old.lineno - 1]
-            new = code_of(values[statement.target.id]).encode()
-            lines[at] = line[: old.col_offset] + new + line[old.end_col_offset :]
-    return b"".join(lines).decode()
+
+    def filled(found: re.Match[str]) -> str:
+        declared, name, value, comment = found.groups()
+        return f"{declared}{code_of(values[name]) if name in values else value}{comment}"
+
+    return re.sub(r"(?m)^((\w+): [^=\n]+ = )(.*?)((?:  # .*)?)$", filled, source)
 
 
 def seen_from(folder: Path, source: str | Path) -> str:
