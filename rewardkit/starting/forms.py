@@ -27,8 +27,9 @@ TYPES = {bool: "boolean", Decimal: "number", str: "string", list: "array", dict:
 class Form:
     """A form that answers have.
 
-    `code` is what measures it, with ``SCHEMA`` in it where there is a `schema`; it asks for a field
-    ``marked`` where there is a `mark`. `what` names it for a reader; `share` of the completions keep it.
+    `code` is what measures it, with ``SCHEMA`` in it where there is a `schema`. ``stated`` asks for what
+    `mark` reads, which is a field of its own, or the prediction where there is none. `what` names it for a
+    reader; `share` of the completions keep it.
     """
 
     code: str
@@ -54,7 +55,8 @@ def form_of(
             return None
     schema = schema_of([row.get("ground_truth") for row in rows]) if truth.kind == "json" else None
     if schema is None:
-        return Form("stated", f"what {code_of(mark)} reads", _share(map(mark, texts)), mark)
+        own = mark if mark != chosen.extractor else None
+        return Form("stated", f"what {code_of(mark)} reads", _share(map(mark, texts)), own)
     share = _share(map(measure.json_schema(schema), texts))
     return Form("rk.measure.json_schema(SCHEMA)", "the keys and types of the truths", share, schema=schema)
 

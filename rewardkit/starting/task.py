@@ -54,12 +54,6 @@ class Task:
         return [place for place, score in enumerate(self.chosen.scores if self.chosen else ()) if score == 1]
 
     @property
-    def needs_mark(self) -> bool:
-        """Whether the form asks for a field of its own, as the answer is read in another way, too."""
-        mark = self.form.mark if self.form else None
-        return mark is not None and (self.chosen is None or mark != self.chosen.extractor)
-
-    @property
     def missed(self) -> tuple[str, float] | None:
         """The way that most often reads a right answer where the chosen one does not, and how often."""
         right, rows = set(self.right), len(self.rows)
