@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import click
 from click.core import ParameterSource
+from tqdm import tqdm
 
 import rewardkit as rk
 from rewardkit.cli.group import CONTEXT, INTERRUPTED, main
@@ -68,7 +69,7 @@ class Asked(SimpleNamespace):
         reading = {name: ctx.params[name] for name in READING.values() if name in ctx.params}
         if "on" in given and not reading["join"]:
             raise click.UsageError("--on names the key of a join; give --join too", ctx)
-        return cls(**{"as_": None, "json": False, **ctx.params}, reading=reading, given=given)
+        return cls(**{"json": False, **ctx.params}, reading=reading, given=given)
 
     def some(self, names: str) -> dict[str, Any]:
         """The values of these names, for a function that calls them so."""
@@ -89,15 +90,11 @@ class Asked(SimpleNamespace):
         return not self.json and sys.stderr.isatty()
 
     @contextmanager
-    def progress(self, what: str) -> Iterator[Callable[[float], bool] | None]:
+    def progress(self, what: str) -> Iterator[Callable[[float], bool]]:
         """Gives what is told the share of the work that is done, and shows it with the time that remains."""
-        if not self.is_watched:
-            yield None
-            return
-        from tqdm.auto import tqdm
-
         form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed}<{remaining}, {rate_fmt}"
-        with tqdm(desc=what, total=100, unit=" %", bar_format=form, leave=False) as bar:
+        hidden = not self.is_watched
+        with tqdm(desc=what, total=100, unit=" %", bar_format=form, leave=False, disable=hidden) as bar:
             yield lambda share: bar.update(100 * share - bar.n) or True
 
 

@@ -61,7 +61,7 @@ def sample(asked: Asked) -> Answer:
       rewardkit sample gallery:arithmetic --base-url http://localhost:8000/v1 --model M -o log.jsonl
     """
     columns = {name: value for name, value in asked.some("prompt prompt_id").items() if value}
-    others = ("prompts", "prompt", "prompt_id", "json", "as_", "given", "reading")
+    others = ("prompts", "prompt", "prompt_id", "json", "given", "reading")
     options = {name: value for name, value in vars(asked).items() if name not in others}
     try:
         done = sample_completions(asked.prompts, columns=columns, progress=asked.is_watched, **options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -11,11 +10,8 @@ import click
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.cli.scores import scored_or_logged, with_reward
-from rewardkit.errors import preview
-from rewardkit.findings import most
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
-from rewardkit.rollouts.values import column_values
 
 FORM = "NAME=none or NAME=OTHER>=NUMBER (or <=, ==), such as 'concise=correct>=1'"
 CONDITION = re.compile(
@@ -47,26 +43,6 @@ def _gates(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
         raise click.BadParameter(str(error)) from None
 
 
-def _fitted(scores: rk.Scores, name: str, gate: Gate | None) -> Gate | None:
-    """The gate with the value that it asks for as its column has it: 1 is "1" where that holds texts.
-
-    InputError: a value that no row has.
-    """
-    places = (f"score/{gate.on}", f"field/{gate.on}", str(gate.on)) if gate is not None else ()
-    column = next((place for place in places if place in scores.table), None)
-    if gate is None or gate.equals is None or column is None:
-        return gate
-    values = column_values(scores.table[column])
-    kinds = list(dict.fromkeys(value for value in values if not isinstance(value, list | dict | None)))
-    same = [kind for kind in kinds if gate.equals in (kind, cell_number(str(kind)))]
-    if not same:
-        raise rk.InputError(
-            f"the gate of {name!r} would never open: no row has {gate.on}={gate.equals!r}; there are "
-            f"{most(list(map(preview, kinds)), 5)}"
-        )
-    return gate if gate.equals in same else replace(gate, equals=same[0])
-
-
 @command(
     "SCORES --training --label --seed READING --log-weight --json",
     {
@@ -93,9 +69,8 @@ def whatif(asked: Asked) -> Answer:
         raise rk.InputError("nothing is to be another; give --weight, --gate or --training")
     read = scored_or_logged(asked)
     scores = with_reward(read.scores, asked.reward, asked.scores)
-    gates = {name: _fitted(scores, name, gate) for name, gate in asked.gates.items()}
     settings = asked.training if changed else rk.Training()
     before = rk.diagnose(scores, training=settings, label=asked.label, seed=asked.seed)
     run = asked.reward is not None
-    found = rk.whatif(before, weights=asked.weights, gates=gates, training=asked.training, run=run)
+    found = rk.whatif(before, weights=asked.weights, gates=asked.gates, training=asked.training, run=run)
     return Answer({**found.record(), **read.about}, f"{read.head}{found}")
