@@ -80,7 +80,9 @@ def probe(asked: Asked) -> Answer:
     if asked.accept is not None and not asked.baseline:
         raise click.UsageError("--accept writes into a baseline; name its file with --baseline FILE")
     known = asked.baseline if asked.accept is None or Path(asked.baseline).exists() else None
-    read = _read(asked)
+    cases = rk.load_cases(asked.cases) if asked.cases is not None else []
+    read = rk.load_rollouts(asked.rollouts, **asked.reading) if asked.rollouts is not None else None
+    read = rollouts_of(cases) if read is None else with_cases(read, cases)
     reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=read, timeout=asked.timeout)
     settings = asked.some("label timeout budget leakage expects_partial seed")
     with asked.progress("probing") as progress:
@@ -107,14 +109,6 @@ def probe(asked: Asked) -> Answer:
     why = "no prompt could be probed, so nothing says that the reward holds, and --fail-on exits with 1"
     status = int(open_ or bool(asked.fail_on and met(result, asked.fail_on)))
     return Answer({**result.record(), **record}, text, status, why * open_)
-
-
-def _read(asked: Asked) -> rk.Rollouts:
-    """The rollouts, with the completions of the cases behind them, or these alone."""
-    cases = rk.load_cases(asked.cases) if asked.cases is not None else []
-    if asked.rollouts is None:
-        return rollouts_of(cases)
-    return with_cases(rk.load_rollouts(asked.rollouts, **asked.reading), cases)
 
 
 def _listed() -> Answer:
