@@ -57,4 +57,5 @@ def page_here(stem, title, out, given, slug, redact):
     known = {line.partition(":")[0] for line in cell.source.splitlines()}
     notebook, error = executed(stem, **{name: value for name, value in given.items() if name in known})
     story = story_of(notebook, redact=redact)
-    return Page(title, f"{slug}/{stem}.html", story, str(error) if error else None), Short.found(notebook)
+    failed = str(error) if error else None
+    return Page(title, f"{slug}/{stem}.html", story, failed, Short.found(notebook))

@@ -63,8 +63,8 @@ def test_scores_without_one_reward_are_written_and_are_no_success(folder):
     result = run("score fails.py rollouts.jsonl -o out --json")
     assert result.exit_code == 1 and (folder / "out/scores.parquet").is_file()
     assert json.loads(result.stdout)["errors"] == json.loads(result.stdout)["rows"] == 4
-    said = "rewardkit: no rollout has a reward; most often: field 'reward_result' failed: ValueError: no\n"
-    assert result.stderr == said
+    why = "field 'reward_result' failed: ValueError: no (fails.py:2)"
+    assert result.stderr == f"rewardkit: no rollout has a reward; most often: {why}\n"
 
 
 def test_score_writes_the_folder_and_says_what_happened(folder):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import rewardkit as rk
 from rewardkit.findings import SEVERITY_MARKS
-from rewardkit.html import cards, markup
+from rewardkit.html import markup
 
 EVIL = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
@@ -19,7 +19,8 @@ EVIL = (
 )
 SHORT = {"suggestions": 100_000, "check": 35_000, "suspicion": 40_000}  # characters; others: 17,000
 ALLOWED = set(
-    "div p b table thead tbody tr th td ul li em code pre svg rect text details summary mark sup".split()
+    "div p b table thead tbody tr th td ul li em code pre svg rect g path text figure figcaption details "
+    "summary mark sup".split()
 )
 VOID = {"img", "rect", "br"}
 COLOUR = re.compile(r"(?<![-\w])(?:color|background(?:-color)?)\s*:\s*([^;\"']+)")
@@ -264,16 +265,6 @@ def empty_scores():
 def test_where_there_is_nothing_to_show_the_page_says_so(record, told):
     text = shown(record()).lower()
     assert told in text and "nan" not in text.replace("finan", "")
-
-
-def test_the_histogram_says_in_words_what_it_shows():
-    svg = cards.histogram(np.array([0.0, 0.0, 1.0, np.nan]))
-    assert 'aria-label="reward from 0 to 1, 3 completions, up to 2 a bar"' in svg
-    assert cards.histogram(np.array([np.nan])) == "<p>no reward was judged</p>"
-    assert "reward 0.5, 3 completions" in cards.histogram(np.full(3, 0.5))
-    for values in ([-1.7e308, 1.7e308], [1e16, 1e16 + 2], [1e-300, 0.0], [-np.inf, 1.0, np.inf, 2.0]):
-        svg = cards.histogram(np.array(values))  # has a bar for every value however large or near
-        assert svg.count("<rect") == cards.BINS and len(re.findall(r'height="120.0" fill', svg)) == 2
 
 
 def test_a_text_that_is_indented_becomes_a_list_in_a_list_and_its_end_is_counted():

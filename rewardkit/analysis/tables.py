@@ -1,8 +1,7 @@
-"""The tables of a diagnosis: components, group signal by slice, ties, and the completions to read first."""
+"""The tables of a diagnosis: components, group signal by slice, and the completions to read first."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from rewardkit.analysis.view import View
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Tie", "component_row", "different", "highest", "over_steps", "signal_of", "ties"]
+__all__ = ["component_row", "different", "highest", "over_steps", "signal_of"]
 
 LOOKED_AT = 500
 """Rows of the highest rewards among which different ones are looked for. Our choice."""
@@ -32,6 +31,7 @@ def component_row(view: View, name: str) -> dict[str, Any]:
     item, scores = view.components[name], view.scores[name]
     known = pd.Series(scores[~np.isnan(scores)])
     low, high = view.span(name)
+    equal, pairs = (some.sum() for some in tie_rate(scores, view.groups))
     return ({"part": view.part} if view.part else {}) | {
         "component": name,
         "weight": float(item.weight),
@@ -46,6 +46,7 @@ def component_row(view: View, name: str) -> dict[str, Any]:
         "at_maximum": (known == high).mean(),
         "between": between_share(scores, view.groups),
         "dead_groups": group_stats(scores, view.groups).dead_share,
+        "tied_pairs": equal / pairs if pairs else float("nan"),
     }
 
 
@@ -87,46 +88,6 @@ def over_steps(view: View, window: int) -> pd.DataFrame:
                 | {"zero_std": group_stats(values[inside], view.groups[inside]).dead_share}
             )
     return pd.DataFrame(rows)
-
-
-@dataclass(frozen=True)
-class Tie:
-    """Share of the sibling pairs that score the same, with its 95 % interval over prompts.
-
-    `component` is ``None`` for the reward. `pairs` are those of which both are scored, `of_all` their share
-    of all sibling pairs; `whole_groups` the share of groups in which all that are scored score the same. NaN
-    where no two siblings are scored.
-    """
-
-    component: str | None
-    share: float
-    interval: tuple[float, float]
-    pairs: int
-    of_all: float
-    whole_groups: float
-    part: str = ""
-
-    def record(self) -> dict[str, Any]:
-        """As plain data."""
-        return asdict(self)
-
-
-def ties(view: View) -> tuple[Tie, ...]:
-    """The ties of the reward, then those of each component.
-
-    >>> import rewardkit as rk
-    >>> (view,) = rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")).views
-    >>> [(tie.component, round(tie.share, 2)) for tie in ties(view)][:2]
-    [(None, 0.68), ('correct', 0.79)]
-    """
-    size = np.bincount(view.groups)
-    whole, found = float((size * (size - 1) / 2).sum()), []
-    for name, values in ((None, view.rewards), *view.scores.items()):
-        equal, pairs = tie_rate(values, view.groups)
-        total, dead = float(pairs.sum()), group_stats(values, view.groups).dead_share
-        measured = view.bootstrap.ratio(equal, pairs, view.owner)
-        found.append(Tie(name, *measured, int(total), total / whole if total else 0.0, dead, view.part))
-    return tuple(found)
 
 
 def highest(scores: Scores, view: View, n: int) -> pd.DataFrame:

@@ -44,7 +44,7 @@ def report(asked: Asked) -> Answer:
         progress=asked.is_watched,
     )
     verdicts = {summary.name: summary.verdict for summary in made.summaries}
-    origins = [summary.diagnosis.scores.reward.origin for summary in made.summaries]
+    origins = [summary.reward.origin for summary in made.summaries]
     places = {"index": str(made.index), "summary": str(made.summary)}
     lines = [line for origin in origins for line in recognised(origin)]
     lines += [f"{name}: {verdict}" for name, verdict in verdicts.items()]

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.html.markup import LONGEST_SHOWN, html_of, number, render, table
+from rewardkit.html.pictures import histogram_svg
 
 __all__ = [
     "Scored",
     "check",
     "facts",
-    "first_rows",
-    "histogram",
     "judged",
     "misses",
     "reward",
@@ -35,8 +34,6 @@ Plain = Mapping[str, Any]
 TEXT = 200  # characters of a text of the rollouts, of a function, of a reason
 MISSES = 12  # rows of missed expectations that are open
 FIGURES = ("weight", "mean", "std", "lowest", "highest")
-BINS = 40
-WIDTH, HEIGHT = 420, 120  # of a histogram
 
 
 def reward(about: Plain) -> str:
@@ -60,7 +57,7 @@ def rollouts(about: Plain, columns: Sequence[str], first: Sequence[Plain]) -> st
 
     Without `first` no text of theirs is in it.
     """
-    rows = html_of(first_rows(first, about["group_key"], limit=TEXT) if first else "")
+    rows = html_of(_first_rows(first, about["group_key"]) if first else "")
     left = about["rows"] - len(first) if first else 0
     return render("rollouts", about=about, facts=facts(about, columns), first=rows, left_out=left)
 
@@ -87,29 +84,15 @@ def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
     return [(name, text) for name, text in rows if text]
 
 
-def first_rows(
-    rows: Sequence[Plain],
-    group_key: Sequence[str],
-    *,
-    text: Callable[[Any], str] | None = None,
-    limit: int = LONGEST_SHOWN,
-) -> str:
-    """Rollouts as a table: id, what makes their group, texts; a prompt that stands above is not said again.
-
-    `text` stands for texts where they are not to be shown; prompts are then left out.
-    """
-    texts = ("prompt", "completion", "ground_truth")
-    there = {name for row in rows for name in row if not (text and name == "prompt")}
-    names = [name for name in dict.fromkeys(["rollout_id", *group_key, *texts]) if name in there]
-
-    def cell(row: Plain, name: str, above: Plain) -> Any:
-        if name == "prompt" and above and row[name] == above[name]:
-            return "as above"
-        shown = text(row[name]) if text and name in texts else row[name]
-        return "-" if shown is None else shown
-
-    pairs = zip([{}, *rows], rows, strict=False)
-    return table(names, [[cell(row, name, above) for name in names] for above, row in pairs], limit=limit)
+def _first_rows(rows: Sequence[Plain], group_key: Sequence[str]) -> str:
+    """Rollouts as a table: id, what makes their group, texts; a prompt that stands above is not said again."""
+    wanted = dict.fromkeys(["rollout_id", *group_key, "prompt", "completion", "ground_truth"])
+    names = [name for name in wanted if any(name in row for row in rows)]
+    cells = [["-" if row[name] is None else row[name] for name in names] for row in rows]
+    for row, above, cell in zip(rows[1:], rows, cells[1:], strict=False):
+        if "prompt" in names and row["prompt"] == above["prompt"]:
+            cell[names.index("prompt")] = "as above"
+    return table(names, cells, limit=TEXT)
 
 
 @dataclass(frozen=True)
@@ -143,7 +126,7 @@ def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored], asked
         "scores",
         name=name,
         said=", ".join(said),
-        histogram=html_of(histogram(rewards)),
+        histogram=html_of(histogram_svg(rewards)),
         header=["component", *FIGURES, *statuses, "most frequent error"],
         rows=rows,
         asked=asked,
@@ -155,26 +138,6 @@ def _figures(values: NDArray[Any]) -> list[float]:
     known = values[~np.isnan(values)]
     with np.errstate(over="ignore", invalid="ignore"):  # unbounded ones may be enormous
         return [known.mean(), known.std(), known.min(), known.max()] if len(known) else [math.nan] * 4
-
-
-def histogram(values: NDArray[Any]) -> str:
-    """A histogram of rewards as SVG, with its reach in words."""
-    known = values[np.isfinite(values)]
-    if len(known) == 0:
-        return render("histogram", bars=[])
-    low, high = float(known.min()), float(known.max())
-    with np.errstate(invalid="ignore"):  # halves, as the whole of a huge span is inf; 0 / 0 is the middle
-        share = np.nan_to_num((known / 2 - low / 2) / np.float64(high / 2 - low / 2), nan=0.5)
-    counts = np.bincount(np.minimum((share * BINS).astype(int), BINS - 1), minlength=BINS)
-    reach = f"reward from {low:.3g} to {high:.3g}" if high > low else f"reward {low:.3g}"
-    return render(
-        "histogram",
-        bars=(counts * HEIGHT / counts.max()).tolist(),
-        label=f"{reach}, {len(known):,} completions, up to {counts.max():,} a bar",
-        step=WIDTH / BINS,
-        width=WIDTH,
-        height=HEIGHT,
-    )
 
 
 def check(name: str, outcome: Plain) -> str:

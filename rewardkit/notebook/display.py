@@ -5,7 +5,6 @@ Escaped HTML, with prompts and completions left out on request.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,6 @@ from IPython.display import HTML
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 from pandas.api.types import is_number
 
-from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.suggestions.normalization import Normalization
 from rewardkit.analysis.suggestions.suggestion import Suggestions, normalization_blocks
 from rewardkit.findings import SEVERITY_MARKS, Finding, counted
@@ -35,7 +33,7 @@ from rewardkit.probes.results.summary import kind_of_alarm
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import CheckResult
-from rewardkit.scoring.explain import explained, spans_of
+from rewardkit.scoring.explain import spans_of
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["TEXTS", "Show", "begin", "redacted_reason"]
@@ -74,7 +72,9 @@ class Show:
         return HTML(markup.paragraphs(*lines))
 
     def about(self, rollouts: Rollouts) -> HTML:
-        """How rollouts were read and grouped, without any text of theirs."""
+        """How rollouts were read and grouped, and the first of them where texts are shown."""
+        if not self.redact:
+            return HTML(rollouts._repr_html_())
         return HTML(cards.rollouts(rollouts.summary(), list(map(str, rollouts.table.columns)), []))
 
     def reward(self, reward: Reward) -> HTML:
@@ -86,23 +86,6 @@ class Show:
     def scores(self, scores: Scores) -> HTML:
         """How the reward and each component are spread."""
         return HTML(scores.card(redacted_reason if self.redact else str))
-
-    def rollouts(self, rollouts: Rollouts, *, limit: int = 8) -> HTML:
-        """The first rollouts as a table; a prompt that stands in the row above is not shown again."""
-        first = [rollouts[row] for row in range(min(limit, len(rollouts)))]
-        rows = cards.first_rows(first, rollouts.group_key, text=self.text if self.redact else None)
-        return _html(rows, f"{len(rollouts):,} rollouts, the first {len(first)} of them")
-
-    def group(self, rollouts: Rollouts, number: int = 0) -> HTML:
-        """The siblings of one group: the prompt, then each distinct completion and how often it came."""
-        rows = rollouts.select(rollouts.groups == number)
-        texts = Counter(row["completion"] for row in rows)
-        head = [name for name in (*rollouts.group_key, *TEXTS[1:]) if name in rows[0]]
-        values = [self.text(rows[0][name]) if name in TEXTS else rows[0][name] for name in head]
-        about = markup.table(("", ""), list(zip(head, values, strict=True)))
-        counts = [(count, self.text(text)) for text, count in texts.items()]
-        table = markup.table(("times", "completion"), counts, numeric=("times",))
-        return _html(about + table, f"one group: {len(rows)} completions, {len(texts)} different")
 
     def extraction(
         self, rollouts: Rollouts, extractors: Mapping[str, Extractor], *, limit: int = 6, note: str = ""
@@ -139,19 +122,6 @@ class Show:
         caption = "extractions, where they differ most" if blocks else "extractions"
         return _html(table + markup.listed(blocks, numbered=True), caption)
 
-    def explanation(self, scores: Scores, row: int) -> HTML:
-        """Why one completion got its reward, from what scoring left: nothing is called again."""
-        explanation = explained(scores, row)
-        if not self.redact:
-            return HTML(explanation._repr_html_())
-        header = ("component", "status", "score", "weight", "gate", "why")
-        rows = []
-        for line in explanation.lines:
-            name, status, score, weight, _, gate, _ = line.cells
-            why = redacted_reason(line.reason) if line.reason else line.why
-            rows.append((name, status, score, weight, gate, why))
-        return _html(markup.table(header, rows, numeric=header[2:4]), "one completion")
-
     def judges(self, reports: Mapping[str, JudgeReport | None]) -> HTML:
         """How each component that asks a model agrees with the cases; which have no case that tells it."""
         if not reports:
@@ -177,15 +147,17 @@ class Show:
             line = '{"completion": "...", "ground_truth": "...", "reward": 1.0, "why": "..."}'
             body = f"<p>Each is one line of a JSONL file: <code>{escaped(line)}</code></p>"
             return _html(body, "no cases were given: write down what the reward must give, and why")
+        many = ", ".join(f"{count} of {name!r}" for name, count in result.left_out.items())
+        left = markup.paragraphs(many and f"left out, as this reward has no such component: {many}")
         if not result.misses:
-            return _html("", f"cases missed: none of {len(result.cases)}")
+            return _html(left, f"cases missed: none of {len(result.cases)}")
         missed, reason = result.record()["misses"], redacted_reason if self.redact else str
         first, others = (
             cards.misses(some, text=self.text, reason=reason, limit=MISSED)
             for some in (missed[: cards.MISSES], missed[cards.MISSES :])
         )
         more = markup.folded(f"and {len(missed) - cards.MISSES} more", others) if others else ""
-        return _html(first + more, f"{result.failed} of {len(result.cases)} cases missed")
+        return _html(left + first + more, f"{result.failed} of {len(result.cases)} cases missed")
 
     def contract(self, result: ProbeResult) -> HTML:
         """What of the contract is broken, with examples and what to do."""
@@ -204,14 +176,11 @@ class Show:
     def _finding(self, finding: Finding) -> Finding:
         return redacted_finding(finding) if self.redact else finding
 
-    def mutants(self, found: MutantResult | None, again: str = "") -> HTML:
-        """The changes of the reward that no case notices, and the cases that would; ``None``: no cases.
-
-        `again` is code that makes the result anew and writes the proposed cases.
-        """
+    def mutants(self, found: MutantResult | None) -> HTML:
+        """The changes of the reward that no case notices, and the cases that would; ``None``: no cases."""
         if found is None:
             return _html("", "no mutants: there are no cases that could catch them")
-        return _html(mutants.page(found, redact=self.redact, again=again), found.verdict)
+        return _html(mutants.page(found, redact=self.redact), found.verdict)
 
     def findings(self, findings: Sequence[Finding]) -> HTML:
         """Findings, most severe first, with rollouts to read."""
@@ -224,19 +193,10 @@ class Show:
         header = ("severity", "code", "what it means", "rollouts to read")
         return _html(markup.table(header, rows, stacked=True), counted(len(findings), "finding"))
 
-    def frame(
-        self,
-        frame: pd.DataFrame,
-        caption: str,
-        below: str = "",
-        *,
-        names: Sequence[str] = (),
-        folded: bool = False,
-    ) -> HTML:
-        """A table of figures, and a sentence below it, which is left out where texts are.
+    def frame(self, frame: pd.DataFrame, caption: str, *, names: Sequence[str] = ()) -> HTML:
+        """A table of figures.
 
         Names of columns are shown as words, but for `names`, such as a component's, that they may end with.
-        A `folded` table opens on a click.
         """
         if frame.empty:
             return _html("", f"{caption}: none")
@@ -246,9 +206,7 @@ class Show:
             header.append(column.removesuffix(own).replace("_", " ") + own)
             numeric += [header[-1]] if frame[column].map(is_number).all() else []
         rows = [[_figure(value) for value in row] for row in frame.itertuples(index=False)]
-        table = markup.table(header, rows, numeric=numeric)
-        table = markup.folded(f"{len(rows)} rows", table) if folded else table
-        return _html(table + markup.paragraphs("" if self.redact else below), caption)
+        return _html(markup.table(header, rows, numeric=numeric), caption)
 
     def suggestions(self, suggestions: Suggestions) -> HTML:
         """The changes of the reward: code, effects with intervals, examples to read; then the notes."""
@@ -257,10 +215,6 @@ class Show:
     def normalization(self, rows: Sequence[Normalization]) -> HTML:
         """The normalization table."""
         return HTML(Page("normalizations", normalization_blocks(rows, is_open=True)).html)
-
-    def forecast(self, found: Forecast) -> HTML:
-        """What a reward selects for at the ends of both views, with its notes and limits."""
-        return HTML(found._repr_html_())
 
     def completions(self, frame: pd.DataFrame, caption: str) -> HTML:
         """Completions to read, each with its figures above it; texts are left out where they are redacted."""

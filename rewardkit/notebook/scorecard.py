@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.suggestions.suggestion import Suggestions
 from rewardkit.errors import RewardError
-from rewardkit.findings import SEVERITIES, Finding, counted
+from rewardkit.findings import Finding, counted
 from rewardkit.html import markup
 from rewardkit.html.excerpts import Span, one_line, shown
 from rewardkit.notebook import tiles
@@ -23,6 +23,7 @@ from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results.rendering import turns_of
 from rewardkit.probes.results.sentences import fix_for
 from rewardkit.probes.results.summary import FAULTS, in_short, kind_of_alarm
+from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.explain import explained, field_spans
 from rewardkit.scoring.scores import Scores
@@ -31,13 +32,11 @@ __all__ = [
     "Point",
     "Scorecard",
     "Short",
-    "point_of_cases",
-    "points_of",
-    "sorted_points",
 ]
 
 MIME = "application/vnd.rewardkit.short+json"
 POINTS = 3  # things that are told in full
+AGREES = "wherever the log has a score to compare with, this reward gives the same"
 LONGEST = 240  # characters of a completion that shows one of them
 COSTS = {
     "hole": "Training pays for it, so a policy learns it in place of the task.",
@@ -131,13 +130,15 @@ def _listed(things: Sequence[str]) -> str:
 class Short:
     """What a notebook came to, in short: shown at its end, and read back by the report.
 
-    `line` is its verdict, `next` the first thing to do, `points` are what was found, as it may be shown.
+    `line` is its verdict, `next` the first thing to do, `points` are what was found, as it may be shown, and
+    `facts` what else the first page of a report tells, by name.
     """
 
     line: str
     tiles: tuple[Tile, ...]
     next: str
     points: tuple[Point, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def checked(
@@ -149,19 +150,30 @@ class Short:
         redact: bool = False,
     ) -> Short:
         """From what the check notebook found; without cases `checked` and `mutated` are None."""
-        points = tuple(points_of_probes(result, redact=redact))
+        holes = _of_probes(result, redact=redact)
         found = (tiles.cases_tile(checked, mutated), *tiles.probe_tiles(result))
-        return cls(in_short(result), found, _next(result, checked, mutated, points), points)
+        points = (*holes, *_of_cases(checked, redact=redact))
+        return cls(in_short(result), found, _next(result, checked, mutated, holes), points)
 
     @classmethod
-    def analysed(cls, diagnosis: Diagnosis, expected: Forecast, advice: Suggestions) -> Short:
+    def analysed(
+        cls, diagnosis: Diagnosis, expected: Forecast, advice: Suggestions, *, redact: bool = False
+    ) -> Short:
         """From what the analysis notebook found."""
         selects, change = tiles.forecast_tile(expected, diagnosis), tiles.change_tile(advice)
         found = (tiles.signal_tile(diagnosis), tiles.source_tile(diagnosis), selects, change)
         todo = [item.advice for item in diagnosis.findings if item.severity != "info" and item.advice]
         to_try = f"Nothing has to be changed; to try: {change.figure}."
         todo.append(to_try if change.grade == "good" else "Nothing.")
-        return cls(expected.verdict, found, todo[0])
+        graded = [item for item in diagnosis.findings if item.severity != "info"]
+        points = tuple(_of_diagnosis(item, diagnosis.scores, redact=redact) for item in graded)
+        facts = {}
+        if label := diagnosis.views[0].context.label_name:
+            facts["Label"] = f"{label}, trusted to say which completions are good"
+        if diagnosis.scores.rollouts.logged and not is_recorded(diagnosis.scores.reward):
+            if not any(item.code in ("log_mismatch", "log_not_compared") for item in diagnosis.findings):
+                facts["Log"] = AGREES
+        return cls(expected.verdict, found, todo[0], points, facts)
 
     @classmethod
     def found(cls, notebook: Any) -> Short | None:
@@ -205,13 +217,8 @@ def _next(
 # --- what matters
 
 
-def points_of(diagnosis: Diagnosis, *, redact: bool = False) -> list[Point]:
-    """Findings of a diagnosis as points, each with the first completion that it names."""
-    graded = [item for item in diagnosis.findings if item.severity != "info"]
-    return [_of_diagnosis(item, diagnosis.scores, redact=redact) for item in graded]
-
-
 def _of_diagnosis(item: Finding, scores: Scores, *, redact: bool) -> Point:
+    """A finding of a diagnosis, with the first completion that it names."""
     told = redacted_finding(item) if redact else item
     point = Point(item.severity, item.code, one_line(told.said, 600), "", one_line(told.advice, 400))
     rows = np.flatnonzero(scores.table["rollout_id"].isin(item.rollout_ids[:1]))
@@ -225,7 +232,7 @@ def _of_diagnosis(item: Finding, scores: Scores, *, redact: bool) -> Point:
     return point.showing(about, found.completion, found.spans)
 
 
-def points_of_probes(result: ProbeResult, *, redact: bool = False) -> list[Point]:
+def _of_probes(result: ProbeResult, *, redact: bool) -> list[Point]:
     """Alarms of the probes as points, each with the completion that shows it most plainly."""
     points = []
     for item in result.alarms:
@@ -241,9 +248,9 @@ def points_of_probes(result: ProbeResult, *, redact: bool = False) -> list[Point
     return points
 
 
-def point_of_cases(checked: CheckResult, *, redact: bool = False) -> list[Point]:
+def _of_cases(checked: CheckResult | None, *, redact: bool) -> list[Point]:
     """The missed cases as one point, with the first of them."""
-    if not checked.misses:
+    if checked is None or not checked.misses:
         return []
     miss = checked.misses[0]
     many = f"{checked.failed} of {counted(len(checked.cases), 'case')}"
@@ -255,8 +262,3 @@ def point_of_cases(checked: CheckResult, *, redact: bool = False) -> list[Point]
     why = "" if redact or not miss.why else f'The case says: "{one_line(miss.why, 300)}".'
     point = Point("high", "cases", one_line(what, 400) + ".", why, do)
     return [point.showing(about, "" if redact else str(miss.completion), {})]
-
-
-def sorted_points(points: Iterable[Point]) -> tuple[Point, ...]:
-    """The worst first; of one severity in the order they were given."""
-    return tuple(sorted(points, key=lambda item: SEVERITIES.index(item.severity)))

@@ -45,7 +45,8 @@ def find_reward(name: str) -> tuple[Any, str]:
         candidates = [key for key in names if _may_be_one(getattr(module, key), module.__name__)]
         raise RewardError(
             f"{place} has no {attribute!r}; it has "
-            f"{candidates or 'no reward and no function'}{did_you_mean(attribute, candidates)}"
+            + (f"{candidates}; name the one that is meant" if candidates else "no reward and no function")
+            + did_you_mean(attribute, candidates)
         )
     return getattr(module, attribute), attribute
 

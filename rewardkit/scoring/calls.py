@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import sysconfig
 import threading
 import traceback
 from collections.abc import Callable, Coroutine, Iterator, Mapping, MappingView, Sequence
@@ -15,6 +16,8 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,7 +41,7 @@ __all__ = [
     "concurrency",
     "event_loop",
     "guarded",
-    "line_of",
+    "place_of",
 ]
 
 CONCURRENT_CALLS = 16
@@ -67,9 +70,10 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
-        """What an exception stands for."""
-        abstains = isinstance(error, NotJudged)
-        return cls(str(error) if abstains and str(error) else describe_error(error), abstains=abstains)
+        """What an exception stands for; an error with the line of the user's file that it came from."""
+        if isinstance(error, NotJudged):
+            return cls(str(error) or type(error).__name__, abstains=True)
+        return cls(describe_error(error) + place_of(error))
 
 
 UNFINISHED = Failure("interrupted")
@@ -288,10 +292,17 @@ def as_score(answer: Any) -> float | Failure | None:
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
-def line_of(error: BaseException, file: str) -> int | None:
-    """The innermost line of this file that an error came from, 1 for its first; ``None``: from elsewhere."""
-    if isinstance(error, SyntaxError) and error.filename == file:
-        return error.lineno
-    frames = traceback.walk_tb(error.__traceback__)
-    lines = [line for frame, line in frames if frame.f_code.co_filename == file]
-    return lines[-1] if lines else None
+def place_of(error: BaseException) -> str:
+    """The innermost line of a user's file that an error came from, in brackets; "" where it is from none."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    own = [(name, line) for name, line in frames if not name.startswith(NOT_OWN)]
+    if not own:
+        return ""
+    name, line = own[-1]
+    return f" ({'cell' if NOTEBOOK in name else Path(name).name}:{line})"
+
+
+NOTEBOOK = "ipykernel_"  # so the folder is called in which a notebook says that its cells are
+LIBRARIES = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
+NOT_OWN = ("<", str(files("rewardkit")), *LIBRARIES)
+"""So the files of frames begin that are no user's: code without a file, rewardkit's, those of libraries."""

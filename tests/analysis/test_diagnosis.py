@@ -194,6 +194,12 @@ def test_a_mean_of_one_component_and_a_penalty_shows_its_diagnosis():
     assert "correct" in diagnosis._repr_html_()
 
 
+def test_tied_pairs_are_the_pairs_of_siblings_with_the_same_score_counted_by_hand():
+    a, b = [1.0, 1.0, 0.0, 0.5, 0.5, 0.5, 0.0], [0.1, 0.2, 0.3, np.nan, np.nan, 0.3, 0.4]
+    table = rk.diagnose(scores_of({"a": a, "b": b}, [0, 0, 0, 1, 1, 1, 2], on_missing="skip")).components
+    assert table["tied_pairs"].tolist() == [4 / 6, 0.0] and table["dead_groups"].tolist()[0] == 1 / 2
+
+
 # the bundled rewards
 
 

@@ -232,7 +232,7 @@ def test_a_page_with_a_judge_shows_nothing_of_completions_where_they_are_redacte
     assert report.examples and report.not_judged
     for redact in (False, True):
         show = Show(redact=redact)
-        for page in (show.scores(scores), show.explanation(scores, 0), show.judges({"judge": report})):
+        for page in (show.scores(scores), show.judges({"judge": report})):
             assert ("SECRET" in page.data) is not redact
 
 

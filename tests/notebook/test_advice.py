@@ -79,14 +79,14 @@ def test_examples_are_escaped_and_left_out_where_texts_are(judged):
 
 def test_the_forecast_is_a_table_of_both_views_with_notes_and_limits(scores):
     found = rk.forecast(scores, label="is_right")
-    shown = Show().forecast(found).data.replace("\xa0", " ")
+    shown = found._repr_html_().replace("\xa0", " ")
     curve = found.best_of.curves["score/correct"]
     assert f"{curve.value[-1]:.3g} ({curve.low[-1]:.3g} to {curve.high[-1]:.3g})" in shown
     assert f">{curve.value[0]:.3g}<" in shown
     assert "label &#x27;is_right&#x27;" in shown and "best of 8, KL at most 1.20" in shown
     assert all(limit in shown for limit in LIMITS)
     assert all(note in shown.replace("&#x27;", "'") for note in found.notes)
-    nothing = Show().forecast(rk.forecast(table_of({"x": [np.nan] * 2}, [0, 0]))).data
+    nothing = rk.forecast(table_of({"x": [np.nan] * 2}, [0, 0]))._repr_html_()
     assert "<table>" not in nothing and "2 of 2 rows have no reward" in nothing
 
 
@@ -113,7 +113,7 @@ def test_one_is_not_told_in_the_plural():
     diagnosis, found = rk.diagnose(scores), rk.forecast(scores)
     assert "of 1 group has a signal" in diagnosis._repr_html_()
     assert answered(scores)["Learnable signal"].said == "of 1 group vary"
-    assert "in 1 group " in repr(found) and "in 1 group " in Show().forecast(found).data
+    assert "in 1 group " in repr(found) and "in 1 group " in found._repr_html_()
 
 
 def test_the_group_sizes_are_those_of_the_diagnosis(scores):

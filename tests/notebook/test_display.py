@@ -2,7 +2,6 @@ import pandas as pd
 import pytest
 
 import rewardkit as rk
-from rewardkit.notebook import tables
 from rewardkit.notebook.display import Show, redacted_reason
 
 HOSTILE = "<script>window.pwned = 1</script><img src=x onerror=alert(1)>\x00\ud800\u202eSECRET"
@@ -32,22 +31,16 @@ def everything(show, reward, rollouts):
     """All that is shown of these rollouts, as one HTML text."""
     scores = rk.score(reward, rollouts)
     diagnosis = rk.diagnose(scores)
-    fine = rk.score(rk.Reward("fine", reward.fields, reward.components[:1]), rollouts)
     case = {"name": "c", "completion": HOSTILE, "ground_truth": "SECRET"}
     result = rk.check(reward, rk.load_cases([{**case, "scores": {"correct": 1, "picky": 1}}]))
     shown = [
         show.about(rollouts),
-        show.rollouts(rollouts),
         show.scores(scores),
-        show.group(rollouts),
         show.extraction(rollouts, {"n": rk.extract.number(), "all": rk.extract.pattern(".*")}),
-        show.explanation(scores, 0),
-        show.explanation(fine, 0),
         show.misses(result),
         show.findings(diagnosis.findings),
         show.suggestions(rk.suggest(diagnosis)),
         show.normalization(rk.suggest(diagnosis).normalization),
-        show.frame(tables.cases(result, redact=show.redact), "cases"),
         show.frame(diagnosis.components, "components"),
     ]
     return "\n".join(item.data for item in shown)
@@ -97,34 +90,9 @@ def test_the_extraction_table_counts_what_each_extractor_finds_and_shows_it_wher
     assert "number = &#x27;1&#x27;" in page and "<p>read &lt;here&gt;</p>" in page
 
 
-def test_a_row_whose_component_failed_is_explained_by_what_was_found_and_not_run_again():
-    calls = []
-
-    def once(completion):
-        calls.append(completion)
-        raise ValueError("<b>SECRET</b>")
-
-    reward = rk.Reward("r", components=[rk.Component("once", once)])
-    scores = rk.score(reward, [{"completion": "text of the completion"}])
-    page = Show().explanation(scores, 0).data
-    assert len(calls) == 1
-    assert "ValueError: &lt;b&gt;SECRET" in page and "text of the completion" in page
-    redacted = Show(redact=True).explanation(scores, 0).data
-    assert "ValueError" in redacted and "SECRET" not in redacted and "text of" not in redacted
-
-
 def test_a_component_keeps_its_own_spelling_in_the_head_of_a_table():
     frame = pd.DataFrame({"mean_reward": [1.0], "mean_right_answer": [0.5]})
     page = Show().frame(frame, "groups", names=["right_answer"]).data
     assert ">mean reward<" in page and ">mean right_answer<" in page
     assert "<table" not in Show().frame(frame[:0], "groups").data
     assert "Groups: none" in Show().frame(frame[:0], "groups").data
-
-
-def test_tables_of_figures_hold_what_they_say():
-    scores = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
-    (gated,) = tables.gates(scores).itertuples()
-    assert gated.component == "concise"
-    assert gated.counts_for == pytest.approx((scores.score("correct") == 1).mean())
-    coverage = tables.coverage(scores.reward, rk.load_cases("gallery:arithmetic")).set_index("component")
-    assert (coverage.lowest < coverage.highest).all()

@@ -243,7 +243,7 @@ CELLS = [
     "import rewardkit as rk\nfrom rewardkit.notebook import display\ndisplay.begin()",
     "print('row\\n' * 5000)",
     "print('one')",
-    f"{ODD}\nbench.compose",
+    f"{ODD}\nbench._panels[0].widget",
     "reward, logged = rk.load_reward('mine.py'), rk.load_rollouts('log.jsonl')",
     "scores = rk.score(reward, logged);",
     "logged",

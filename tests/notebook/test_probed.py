@@ -1,6 +1,5 @@
 """The page of checks: contract, probes and mutants as a person reads them; what the first page is told."""
 
-import html
 import json
 import re
 from dataclasses import replace
@@ -17,7 +16,8 @@ from rewardkit.notebook import mutants
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.parameters import rollouts_and_cases
 from rewardkit.notebook.redaction import redacted_finding
-from rewardkit.notebook.report.pages import Summary, index_page, summary_markdown
+from rewardkit.notebook.report.executed import Story
+from rewardkit.notebook.report.pages import Page, Summary, index_page, summary_markdown
 from rewardkit.notebook.scorecard import MIME, Point, Short
 from rewardkit.notebook.tiles import Tile, probe_tiles
 from rewardkit.notebook.workbench.parts import made
@@ -121,14 +121,14 @@ def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missi
     assert f"your 1 case catches {noticed} of {noticed + survived} mutants." in page
     assert page.count("<tr>") == survived + 2
     assert f"and {survived - mutants.SURVIVORS} more" in page
-    assert "&quot;name&quot;: &quot;tells apart" in page
+    assert "&quot;name&quot;: &quot;tells apart" in page and "--mutants --write-cases FILE" in page
     redacted = Show(redact=True).mutants(weak).data
     texts = [item.completion for found in weak.survived for item in found.differences]
     assert "&lt;answer&gt;" in page and "&lt;answer&gt;" not in redacted
     assert len(texts) > 10 and "tells apart" not in redacted
 
 
-def test_the_notebook_runs_on_cases_alone_and_its_code_adds_the_proposed_cases(tmp_path):
+def test_the_notebook_runs_on_cases_alone(tmp_path):
     path = tmp_path / "cases.jsonl"
     scores = {"brief": 1.0, "correct": 1.0}
     case = {"name": "wide", "completion": "<answer>4</answer>", "ground_truth": "4", "reward": [0.0, 9.0]}
@@ -138,38 +138,12 @@ def test_the_notebook_runs_on_cases_alone_and_its_code_adds_the_proposed_cases(t
     notebook, error = executed("02_check", **values, **options)
     found = Short.found(notebook)
     assert error is None and found.line.startswith("no hole found") and found.tiles[0].figure == "1 of 1"
-    (page,) = (
-        output["data"]["text/html"]
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        if "To add them all" in output.get("data", {}).get("text/html", "")
-    )
-    code = html.unescape(re.findall(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)[-1])
-    assert "ignore=['brief']" in code and code.startswith("import rewardkit as rk\n")
-    exec(code, {})  # what the page says, no completion
-    added = rk.load_cases(path)[1:]
-    assert added and not rk.check(rk.load_reward("gallery:arithmetic"), added).misses
 
 
 def test_the_notebook_ends_with_an_error_on_a_finding_where_asked():
     values = {"reward": "gallery:arithmetic.flawed", "cases": "", "fail_on": "high", "only": ["padding"]}
     _, error = executed("02_check", **values)
     assert str(error).startswith("arithmetic-flawed is not ready: 1 hole")
-
-
-@pytest.mark.parametrize(
-    ("cases", "written"),
-    [("gallery:gsm8k", "proposed_cases.jsonl"), ("own/cases.jsonl", "own/cases.jsonl")],
-)
-def test_proposed_cases_go_to_the_case_file_but_not_to_a_bundled_one(cases, written):
-    code = mutants.trying_again(
-        "a.py:r", "log.jsonl", cases, {"group": ["x"], "join": None, "on": "id"}, seed=3
-    )
-    assert code.splitlines()[1:] == [
-        "rollouts = rk.load_rollouts('log.jsonl', group=['x'])",
-        "reward = rk.load_reward('a.py:r', rollouts=rollouts)",
-        f"rk.mutants(reward, {cases!r}, rollouts, seed=3).write_cases({written!r})",
-    ]
 
 
 def test_misses_come_first_and_what_was_not_tried_is_listed(weak):
@@ -260,27 +234,29 @@ UNTOLD = " No cases say what it must give."
 @pytest.mark.parametrize(
     ("found", "grade", "sentence"),
     [
-        (None, "good", "No objection found." + UNTOLD),
         (checked(), "good", "No objection found." + UNTOLD),
         (checked("high", "2 holes (2 high)"), "high", "Not ready: 2 holes (2 high)."),
         (checked("warn", "1 hole (warn)"), "warn", "Read before use: 1 hole (warn)." + UNTOLD),
         (checked("info", "nothing tried"), "warn", f"Not yet judged:{UNTOLD} Nothing tried."),
     ],
-    ids=["not probed", "it holds", "grave holes", "a warning", "nothing could be tried"],
+    ids=["it holds", "grave holes", "a warning", "nothing could be tried"],
 )
 def test_the_verdict_counts_the_holes_and_says_what_nobody_looked_at(diagnosis, found, grade, sentence):
-    clean = replace(diagnosis, findings=())
-    summary = Summary("plain", clean, rising(clean), None, (), found)
+    summary = summary_of(replace(diagnosis, findings=()), found)
     assert (summary.scorecard.grade, summary.verdict) == (grade, sentence)
 
 
-def rising(diagnosis):
-    """A forecast in which the task is better in the best of the siblings."""
-    return rk.forecast(diagnosis.scores)
+def summary_of(diagnosis, found):
+    """What a report says of this diagnosis, and of what a page of checks found."""
+    advice = replace(rk.suggest(diagnosis), changes=())
+    analysed = Short.analysed(diagnosis, rk.forecast(diagnosis.scores), advice)
+    scores, story = diagnosis.scores, Story()
+    pages = [Page("a page", "page.html", story, None, short) for short in (found, analysed)]
+    return Summary("plain", scores.reward, scores.rollouts, diagnosis.training, tuple(pages))
 
 
 def test_what_matters_is_harmless_in_html_and_in_markdown(diagnosis):
-    summary = Summary("plain", diagnosis, rising(diagnosis), None, (), checked("high", "1 hole", [POINT]))
+    summary = summary_of(diagnosis, checked("high", "1 hole", [POINT]))
     page = index_page((summary,))
     assert "&lt;script&gt;" in page and "<script>SECRET" not in page
     assert "- ● high: `longer` pays \\*more\\* \\<script\\>" in summary_markdown((summary,))

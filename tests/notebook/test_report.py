@@ -48,11 +48,13 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
     assert [tile.grade for tile in flawed.values()] == ["high", "warn", "high", "high", "warn"]
     told = [flawed[name].figure for name in ("Right on cases", "Exploits", "Contract")]
     assert told == ["26 of 88", "1 found", "1 broken"]
-    live = made.summaries[0].diagnosis.views[0].live.mean()
+    summary = made.summaries[0]
+    diagnosis = rk.diagnose(rk.score(summary.reward, summary.rollouts))
+    live, curves = diagnosis.views[0].live.mean(), rk.forecast(diagnosis.scores).best_of.curves
     assert (
         good["Learnable signal"].figure == f"{live:.0%}".replace("%", " %") and good["Learnable signal"].ends
     )
-    curve = made.summaries[0].forecast.best_of.curves["score/correct"]
+    curve = curves["score/correct"]
     assert good["Selects for"].figure == f"0.17 → {curve.value[-1]:.2g}"
     assert good["Selects for"].ends.startswith(f"{curve.low[-1]:.2g}–")
     index = plain_text(made.index.read_text())

@@ -13,8 +13,8 @@ from plotted import LONG, arithmetic_with_label
 import rewardkit as rk
 from rewardkit.errors import InputError
 from rewardkit.notebook.report import report as reports
-from rewardkit.notebook.report.pages import AGREES
 from rewardkit.notebook.report.report import NOTEBOOKS, report
+from rewardkit.notebook.scorecard import AGREES
 from rewardkit.probes.results.baseline import accept
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -46,7 +46,7 @@ def test_a_baseline_is_of_one_reward_and_what_it_accepts_is_no_alarm(tmp_path):
     assert result.alarms and not (tmp_path / "out").exists()
     with only("02_check"):
         made = report(rewards[:1], tmp_path / "log.jsonl", tmp_path / "out", baseline=path)
-    assert made.summaries[0].probed.points == ()
+    assert made.summaries[0].scorecard.points == ()
     assert "for now" in (tmp_path / "out/arithmetic-flawed/02_check.html").read_text()
 
 
@@ -74,7 +74,7 @@ def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(tmp
     assert made.failed == [] and not (tmp_path / "waited").exists()
     for summary in made.summaries:
         assert summary.scorecard.grade == "high" and len(summary.pages) == 3
-        assert "errors" in {item.code for item in summary.diagnosis.findings}
+        assert "errors" in {item.code for item in summary.scorecard.points}
 
 
 def test_a_notebook_that_fails_leaves_its_page_with_the_error_and_exit_1(hostile, tmp_path, monkeypatch):
@@ -110,9 +110,9 @@ def trained(tmp_path_factory):
 def test_a_report_says_whether_the_log_has_the_same_scores(trained):
     same, log, other = trained.summaries
     assert trained.failed == []
-    assert [summary.agrees for summary in (same, log, other)] == [True, False, False]
+    assert [summary.facts.get("Log") for summary in (same, log, other)] == [AGREES, None, None]
     assert "Nothing says that the scores in the log are right." in log.verdict
-    assert other.scorecard.grade == "high" and other.diagnosis.findings[0].code == "log_mismatch"
+    assert other.scorecard.grade == "high" and "log_mismatch" in [item.code for item in other.scorecard.worst]
     assert trained.index.read_text().count(AGREES) == trained.summary.read_text().count(AGREES) == 1
 
 
@@ -120,7 +120,7 @@ def test_a_log_has_no_page_of_checks_and_a_reward_without_cases_has_one(trained)
     same, log, _ = trained.summaries
     assert [item.title.partition(":")[0] for item in log.pages] == ["Build", "Analyze"]
     assert [item.title.partition(":")[0] for item in same.pages] == ["Build", "Check", "Analyze"]
-    assert log.probed is None and same.probed.tiles[0].grade == "info"
+    assert log.scorecard.tiles[0].said == "scores of a log" and same.scorecard.tiles[0].grade == "info"
     assert "no cases were given" in whole(same.pages[1])
     assert all("output_stream" not in whole(page) for page in same.pages)  # as nothing was printed
 

@@ -927,22 +927,6 @@ def test_a_page_without_a_kernel_has_tiles_picture_and_completion_and_a_live_one
     assert "100 %" in data["text/html"] and "rk-tile" in data["text/html"]
 
 
-def test_each_tab_is_usable_alone_and_what_it_changes_the_others_show(bench):
-    for name in ("compose", "browse", "cases", "probes", "findings"):
-        data, _ = getattr(bench, name)._repr_mimebundle_()
-        assert "application/vnd.jupyter.widget-view+json" in data
-    assert bench.panel
-    alone, compose = bench.browse, panels(bench)["Compose"]
-    alone.text.value = "why why why"
-    assert len(alone.rows) == 6
-    alone.text.value, alone.kind.value = "", "highest"
-    compose.numbers["right"].value = 9.0
-    assert "reward 9" in plain_text(alone.page.value) and bench._bench.variant.weights["right"] == 9.0
-    compose.numbers["right"].value = -3.0
-    assert bench._bench.opened.row == 0 and 0 not in alone.rows
-    assert bench._bench.right[0][alone.rows[0]] == 0 and bench._tabs.selected_index == 0
-
-
 def test_a_timeout_bounds_scoring():
     def hangs(completion):
         time.sleep(60 if "why why why" in completion else 0)

@@ -8,16 +8,10 @@ import pytest
 from html_read import cells
 
 import rewardkit as rk
+from rewardkit.html.pictures import ABOVE, HEIGHT, group_svg, histogram_svg, strip_svg
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.figures import turned
 from rewardkit.notebook.workbench.live import live
-from rewardkit.notebook.workbench.pictures import (
-    ABOVE,
-    HEIGHT,
-    group_svg,
-    histogram_svg,
-    strip_svg,
-)
 
 SCORES = {"a": [0, 1, 1, 1, 0, 0], "b": [1, 0, 0, 1, 1, 1]}  # three groups of two
 WEIGHTS = {"a": 1.0, "b": 0.5}
@@ -108,12 +102,16 @@ def test_the_histogram_says_in_words_what_it_shows_and_draws_every_reward():
     "values", [[0.3, 0.1 + 0.2], [3e38, 3e38 * (1 + 1e-15)], [-1e-12, 0.0], [5.0, 5.0], [-3e38, 3e38]]
 )
 def test_rewards_that_differ_by_a_rounding_or_by_all_there_is_have_a_picture(values):
+    assert "too far apart" in histogram_svg(np.array([-1.7e308, 1.7e308]))
     svg = histogram_svg(np.array(values))
     assert "2 completions" in svg and "nan" not in svg and "inf" not in svg
 
 
 def test_the_picture_of_groups_has_the_range_of_each_and_a_strip_for_those_without_a_signal():
-    svg = group_svg(bench().figures)  # by mean: 0.5 to 0.5 without a signal, 0.5 to 1, 1 to 1.5
+    now = bench().figures
+    svg = group_svg(
+        now.low, now.mean, now.high, now.tied
+    )  # by mean: 0.5 to 0.5 without a signal, 0.5 to 1, 1 to 1.5
     assert "3 groups by mean reward; strip below: 1 whose siblings all earn the same" in svg
     ranges, strip = svg.split("<polyline")
     (low_y, low_h), (mid_y, mid_h), (high_y, high_h) = bars(ranges)

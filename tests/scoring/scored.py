@@ -1,6 +1,7 @@
 """What the tests of this folder share: components scored, and what came of them."""
 
 import math
+import re
 
 import rewardkit as rk
 
@@ -22,7 +23,9 @@ def statuses(scores, name="c"):
 
 
 def reasons(scores, name="c"):
-    return scores.table[f"error/{name}"].tolist()
+    """Why there is no score, without the line of the test that it came from."""
+    said = scores.table[f"error/{name}"].tolist()
+    return [why and re.sub(r" \(test_\w+\.py:\d+\)$", "", why) for why in said]
 
 
 def outcome(scores, name="c"):

@@ -111,6 +111,19 @@ def test_a_failure_of_one_row_leaves_the_rows_around_it_alone():
     assert outcome(whole)[0] == (3.0, "scored", None) and statuses(whole)[1] == "error"
 
 
+@pytest.mark.parametrize("timeout", [None, 5.0])
+def test_an_error_names_the_innermost_line_of_a_users_file_and_none_of_a_library(tmp_path, timeout):
+    (tmp_path / "mine.py").write_text(
+        "import json\n\ndef read(text):\n    return json.loads(text)\n\n"
+        "def f(completion):\n    return read(completion)['score']\n"
+    )
+    scores = rk.score(
+        rk.load_reward(f"{tmp_path}/mine.py:f"), [{"completion": one} for one in "{1"], timeout=timeout
+    )
+    places = [why.rpartition(" ")[2] for why in scores.table[f"error/{scores.reward.names[0]}"]]
+    assert places == ["(mine.py:4)", "(mine.py:7)"]
+
+
 def test_a_component_may_ask_for_nothing_and_a_whole_number_stays_one():
     table = [{"completion": "a", "n": n} for n in (1, None, 3)]
     whole = rk.Component("whole", lambda n: n and isinstance(n, int))
@@ -147,7 +160,7 @@ def test_a_failing_field_makes_errors_only_of_the_components_that_ask_for_it():
     assert reasons(scores, "asks_g") == [None, f"field 'g' failed: {failed}", None]
     assert statuses(scores, "asks_other") == ["scored"] * 3
     assert scores.table["field/f"].tolist() == ["a", None, "ccc"]
-    assert scores.table["failed/f"].tolist() == [None, "ValueError: no such thing", None]
+    assert scores.table["failed/f"].iloc[1].startswith("ValueError: no such thing (test_evaluation.py:")
 
 
 @pytest.mark.parametrize("timeout", [None, 30.0])
@@ -200,7 +213,7 @@ def test_column_by_column_equals_row_by_row_and_no_row_hangs_on_its_neighbours(c
     for name in reward.names:
         np.testing.assert_array_equal(scores.score(name), [result.scores[name] for result in alone])
         assert statuses(scores, name) == [result.status[name] for result in alone]
-        assert reasons(scores, name) == [result.errors.get(name) for result in alone]
+        assert scores.table[f"error/{name}"].tolist() == [result.errors.get(name) for result in alone]
     np.testing.assert_array_equal(scores.rewards, [result.reward for result in alone])
 
 

@@ -278,7 +278,7 @@ def test_what_would_mislead_the_training_is_an_error_of_its_rows(source, name, r
 
 PLAIN = "def f(completion, ground_truth): return ground_truth in completion"
 SOURCE = "asks for 'data_source'"
-LACKS = "reads extra_info['level'], and the rollouts have no column 'extra_info'; they have ['compl"
+LACKS = "reads extra_info['level'], and the rollouts have no column 'extra_info' (mine.py:1); they have"
 # source, what it says, options
 REFUSED = {
     "a number": ("f = 3", "f is not a reward: it is 3"),

@@ -11,11 +11,10 @@ from rewardkit.notebook.plots.components import (
     correlation,
     effective_weights,
     judge_calibration,
-    tied_pairs,
 )
 from rewardkit.notebook.plots.curves import forecast_curves, over_steps
 from rewardkit.notebook.plots.distributions import distribution, reward_histogram
-from rewardkit.notebook.plots.groups import group_picture, slices
+from rewardkit.notebook.plots.groups import group_picture
 
 __all__ = [
     "before_and_after",
@@ -28,8 +27,6 @@ __all__ = [
     "judge_calibration",
     "over_steps",
     "reward_histogram",
-    "slices",
-    "tied_pairs",
     "top_changes",
     "without_a_screen",
 ]

@@ -34,7 +34,7 @@ def without_a_screen() -> None:
     plt.switch_backend("agg")
 
 
-def axes_for(ax: Axes | None, *, width: float = 7.0, height: float = 3.2, grid: bool = True) -> Axes:
+def axes_for(ax: Axes | None, *, width: float = 6.2, height: float = 3.2, grid: bool = True) -> Axes:
     """The axes that were given, or those of a new figure of this size: no frame, a light grid of heights."""
     if ax is None:
         _, ax = plt.subplots(figsize=(width, height), layout="constrained")
@@ -111,31 +111,6 @@ def label(ax: Axes, text: str, x: float, y: float, shift: tuple[float, float] = 
     """Words right of a place, or shifted from it by other points."""
     style = {"va": "center", "fontsize": LABEL, "annotation_clip": False, **style}
     ax.annotate(plain(text), (x, y), shift, textcoords="offset points", **style)
-
-
-def share_bars(
-    ax: Axes, names: Sequence[str], bars: Sequence[tuple[str, Floats, str]], tips: Floats | None = None
-) -> None:
-    """A row a name; in each its `bars`, from the top down: what they are a share of, the shares, the colour.
-
-    The share stands at the tip, or at `tips`, with the words at the first known one; the whole is light.
-    """
-    place, height = np.arange(len(names), dtype=float), 0.7 / len(bars)
-    ends = np.nan_to_num([shares for _, shares, _ in bars])
-    whole = float(ends.max() > 0.3)  # small shares have the room for themselves
-    for nth, (words, shares, colour) in enumerate(bars):
-        centres, widths = place + (nth - (len(bars) - 1) / 2) * (height + 0.03), np.nan_to_num(shares)
-        ax.barh(centres, whole, height=height, color=SOFT)
-        ax.barh(centres, widths, height=height, color=colour)
-        first = int(np.argmax(np.isfinite(shares)))
-        for at, (y, share) in enumerate(zip(centres, shares, strict=True)):
-            told = f"{share_text(share)} {words}" if at == first else share_text(share)
-            label(ax, told, max(widths[at], 0.0) if tips is None else tips[at], y)
-    ax.set_yticks(place, ["\n".join(wrapped(line, 36) for line in name.split("\n")) for name in names])
-    ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.set_xticks([])
-    farthest = 0.0 if tips is None else tips.max(initial=0.0)
-    ax.set_xlim(min(0.0, ends.min()), max(ends.max(), farthest, whole, 0.01))
 
 
 def curve(

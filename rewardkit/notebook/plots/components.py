@@ -1,4 +1,4 @@
-"""Components: their scores, what each holds of the advantage, which say the same, how often siblings tie."""
+"""Components: their scores, what each holds of the advantage, which say the same."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from matplotlib.patches import Rectangle
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.statistics.correlation import Correlations
-from rewardkit.analysis.tables import Tie
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.view import View
 from rewardkit.judges.report import JudgeReport
 from rewardkit.notebook.plots import canvas
 from rewardkit.notebook.plots.distributions import distribution
 
-__all__ = ["component_histograms", "correlation", "effective_weights", "judge_calibration", "tied_pairs"]
+__all__ = ["component_histograms", "correlation", "effective_weights", "judge_calibration"]
 
 CLOSE = 0.05  # difference of shares up to which a component holds what its weight says: our choice
 SAME, ALIKE = 0.9, 0.5  # correlations from which two say the same, or much the same: our choice
@@ -44,8 +44,7 @@ def effective_weights(view: View, *, ax: Axes | None = None) -> Axes:
     ax = canvas.axes_for(ax, width=8.4, height=1.0 + 0.55 * len(names), grid=False)
     weights = np.array([view.declared_weights[name] for name in names], dtype=float)
     held = np.array([view.effective_weights.get(name, np.nan) for name in names], dtype=float)
-    bars = [("of the weight", weights, canvas.GREY), ("of the advantage", held, canvas.BLUE)]
-    canvas.share_bars(ax, names, bars)
+    _share_bars(ax, names, weights, held)
     gaps = np.abs(held - weights)
     at = int(np.nan_to_num(gaps).argmax())
     if np.isnan(gaps).all():
@@ -62,6 +61,23 @@ def effective_weights(view: View, *, ax: Axes | None = None) -> Axes:
     more = f" ({left_out} of weight 0 not shown)" if left_out else ""
     told = f"share of the weight, and of the squared advantage{more}"
     return canvas.finished(ax, canvas.of_part(view.part, title), x=told)
+
+
+def _share_bars(ax: Axes, names: Sequence[str], weights: Floats, held: Floats) -> None:
+    """A row a name: two bars with their shares at the tip, the first in words; the whole is light."""
+    bars = ((weights, "of the weight", canvas.GREY, -0.19), (held, "of the advantage", canvas.BLUE, 0.19))
+    for shares, words, colour, shift in bars:
+        places, widths = np.arange(len(names)) + shift, np.nan_to_num(shares)
+        ax.barh(places, 1.0, height=0.35, color=canvas.SOFT)
+        ax.barh(places, widths, height=0.35, color=colour)
+        first = int(np.argmax(np.isfinite(shares)))
+        for at, (y, share) in enumerate(zip(places, shares, strict=True)):
+            told = f"{canvas.share_text(share)} {words}" if at == first else canvas.share_text(share)
+            canvas.label(ax, told, max(widths[at], 0.0), y)
+    ax.set_yticks(np.arange(len(names)), [canvas.wrapped(name, 36) for name in names])
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_xticks([])
+    ax.set_xlim(min(0.0, float(np.nanmin([*weights, *held], initial=0.0))), 1.0)
 
 
 def correlation(found: Correlations, *, ax: Axes | None = None) -> Axes:
@@ -105,25 +121,6 @@ def _agreement(found: Correlations) -> str:
     says = "says" if abs(values[at]) >= SAME else "says much"
     how = "the same as" if values[at] > 0 else "the opposite of"
     return f"'{found.names[rows[at]]}' {says} {how} '{found.names[columns[at]]}' ({values[at]:.2f})"
-
-
-def tied_pairs(found: Sequence[Tie], *, ax: Axes | None = None) -> Axes:
-    """Share of the sibling pairs that earn the same, of the reward and by component, with intervals."""
-    ax = canvas.axes_for(ax, width=8.4, height=1.0 + 0.36 * max(len(found), 1), grid=False)
-    if not any(tie.pairs for tie in found):
-        return canvas.said(ax, "no group has two completions with a score, so there is no pair to compare")
-    names = [
-        f"{tie.component or 'the reward'}"
-        + (f"\n({canvas.share_text(tie.of_all)} of the pairs are scored)" if tie.of_all < 1 - 1e-9 else "")
-        for tie in found
-    ]
-    shares = np.array([tie.share for tie in found])
-    low, high = np.array([tie.interval for tie in found], dtype=float).T
-    canvas.share_bars(ax, names, [("", shares, canvas.BLUE)], np.nan_to_num(np.fmax(shares, high)))
-    ax.hlines(np.arange(len(found)), low, high, color="black", linewidth=1.2)
-    title = f"{canvas.share_text(found[0].share)} of sibling pairs earn the same reward"
-    title = canvas.of_part(found[0].part, title if found[0].pairs else "no two siblings have a reward")
-    return canvas.finished(ax, title, x="share of sibling pairs that score the same (line: 95 % interval)")
 
 
 def judge_calibration(report: JudgeReport, *, ax: Axes | None = None) -> Axes:

@@ -1,4 +1,4 @@
-"""Groups: where among them there is a signal, and in which slices of them there is none."""
+"""Groups: where among them there is a signal."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.statistics.groups import Codes
 from rewardkit.analysis.view import View
-from rewardkit.findings import SEVERITY_MARKS, Finding, counted
 from rewardkit.notebook.plots import canvas
 
-__all__ = ["group_picture", "slices"]
+__all__ = ["group_picture"]
 
 DRAWN_APART = 400
 """Groups up to which each is drawn by itself; more share `COLUMNS` columns. Our choice, of the pixels."""
 COLUMNS = 160
-MOST_SLICES = 30
 NO_PAIR = "no group has two completions with a reward"
 
 
@@ -27,7 +24,7 @@ def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
 
     Where there are too many to draw, those that follow each other share a column.
     """
-    ax, stats = canvas.axes_for(ax, width=8.0, height=3.6), view.stats
+    ax, stats = canvas.axes_for(ax), view.stats
     judged = np.flatnonzero((stats.count > 0) & np.isfinite(stats.low) & np.isfinite(stats.high))
     if not len(judged):
         return canvas.said(ax, canvas.of_part(view.part, "no group has a completion with a finite reward"))
@@ -91,53 +88,3 @@ def _columns(ax: Axes, view: View, order: Codes) -> None:
         ax.stairs(base + room * dead, edges, baseline=base, **style)
         ax.set_yticks([tick for tick in ax.get_yticks() if bottom <= tick <= top])
         ax.set_ylim(base, top + 0.1 * room)
-
-
-def slices(diagnosis: Diagnosis, *, ax: Axes | None = None) -> Axes:
-    """A row a slice: the share of its groups without a signal and without a right completion, what was found.
-
-    The slices are those of `Diagnosis.group_signal` and those that findings are told of; of more than
-    `MOST_SLICES` those with a finding come first, then those with most groups.
-    """
-    found: dict[str, list[Finding]] = {}
-    for item in diagnosis.findings:
-        if item.severity != "info":
-            found.setdefault(item.part or "all", []).append(item)
-    rows: dict[Any, dict[Any, Any]] = diagnosis.group_signal.set_index("slice").to_dict("index")
-    for name in [name for name in found if name not in rows and name != "all"]:
-        dead = next((item for item in found[name] if item.code == "zero_std_groups"), None)
-        rows[name] = {"groups": dead.n, "zero_std": dead.evidence["value"]} if dead else {}
-    groups = {name: int(row.get("groups", 0)) for name, row in rows.items()}
-    ranked = sorted(rows, key=lambda name: (name not in found and name != "all", -groups[name]))
-    names = [name for name in rows if name in set(ranked[:MOST_SLICES])]
-    ax = canvas.axes_for(ax, width=9.0, height=1.1 + 0.5 * len(names), grid=False)
-    without, none_right = (
-        np.array([rows[name].get(column, np.nan) for name in names], dtype=float)
-        for column in ("zero_std", "none_right")
-    )
-    bars = [("have no signal", without, canvas.BLUE), ("have no right completion", none_right, canvas.GREY)]
-    canvas.share_bars(ax, [_label(name, groups[name], found.get(name, [])) for name in names], bars)
-    left = f" ({len(rows) - len(names)} smaller slices not shown)" if len(rows) > len(names) else ""
-    title = _worst(dict(zip(names, without.tolist(), strict=True)))
-    return canvas.finished(ax, title, x=f"share of the groups{left}")
-
-
-def _worst(without: dict[str, float]) -> str:
-    """The slice with the largest share of groups without a signal, beside all groups."""
-    known = {name: share for name, share in without.items() if np.isfinite(share)}
-    worst = max(known, key=lambda name: known[name], default="")
-    if not known or not known[worst]:
-        return "every group has a signal" if known else NO_PAIR
-    told = f"{canvas.share_text(known[worst])} of the groups have no signal"
-    of_all = f", {canvas.share_text(known['all'])} of all" if "all" in known else ""
-    return told if worst == "all" else f"'{worst}': {told}{of_all}"
-
-
-def _label(name: str, groups: int, items: list[Finding]) -> str:
-    """A slice, its size, and what was found in it: the first by name."""
-    told = canvas.plain(f"{name} ({counted(groups, 'group')})" if groups else name)
-    for first in items[:1]:
-        of = f" of {first.component}" if first.component else ""
-        more = f" and {len(items) - 1} more" if items[1:] else ""
-        told += f"\n{SEVERITY_MARKS[first.severity]}: {canvas.plain(first.code + of)}{more}"
-    return told

@@ -33,7 +33,8 @@ THEME = {
 """Colours of the plots -> those of the page."""
 UNUSED = r' id="(?![pmh][0-9a-f]{10}")[^"]*"'
 """An id that nothing refers to: all but those of what a figure uses again; a file may hold several pages."""
-ANSWER = "answer"  # tag of the cell whose output stands on top of the page
+ANSWER = "answer"  # tag of the cell whose output stands on top of the page,
+PICTURE = "picture"  # and of one whose first figure stands on the first page of the report
 STREAM_LINES = 10  # of what one cell printed: a reward that prints tells it of every row
 LONGEST_STREAM = 3000  # characters of these lines
 
@@ -49,11 +50,15 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True)
 class Story:
-    """The page of an executed notebook: what stands on top, its sections, and its error; escaped HTML."""
+    """The page of an executed notebook: what stands on top, its sections, and its error; escaped HTML.
+
+    `pictures` are those that stand on the first page of a report, too.
+    """
 
     top: str = ""
     sections: tuple[Section, ...] = ()
     error: str | None = None
+    pictures: str = ""
 
 
 def story_of(notebook: Any, *, redact: bool) -> Story:
@@ -61,7 +66,7 @@ def story_of(notebook: Any, *, redact: bool) -> Story:
 
     `redact` leaves out what it printed, as that may quote a completion. Widgets are left out.
     """
-    error: str | None = None
+    error, pictures = None, ""
     groups: list[tuple[str, list[Any]]] = [("", [])]
     answers: list[Any] = []
     for cell in notebook.cells:
@@ -71,6 +76,9 @@ def story_of(notebook: Any, *, redact: bool) -> Story:
         if cell.cell_type == "code":
             cell.outputs, failed = _kept(cell.get("outputs", []), redact=redact)
             error = failed or error
+            if PICTURE in _tags(cell):
+                shown = [one.data["text/html"] for one in cell.outputs if "text/html" in one.get("data", {})]
+                pictures += "".join(shown[:1])
         elif cell.source.startswith("## "):
             heading, _, cell.source = cell.source.partition("\n")
             groups.append((heading.removeprefix("## "), []))
@@ -91,7 +99,7 @@ def story_of(notebook: Any, *, redact: bool) -> Story:
         for at, (heading, cells) in enumerate(others)
         if any(cell.cell_type != "code" or cell.outputs for cell in cells)
     )
-    return Story(page_of([*first[:1], *answers, *first[1:]]), sections, error)
+    return Story(page_of([*first[:1], *answers, *first[1:]]), sections, error, pictures)
 
 
 def _failed(cells: list[Any]) -> bool:

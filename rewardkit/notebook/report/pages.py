@@ -1,42 +1,50 @@
-"""Pages: self-contained HTML of a report, from scorecards and executed notebooks; and Markdown."""
+"""Pages: self-contained HTML of a report, of what executed notebooks came to; and Markdown."""
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import matplotlib.pyplot as plt
-
-from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.forecast import Forecast
-from rewardkit.findings import counted
+from rewardkit.findings import SEVERITIES, counted
 from rewardkit.html import cards, markup
-from rewardkit.notebook import plots
-from rewardkit.notebook.report.executed import Story, themed
-from rewardkit.notebook.scorecard import Scorecard, Short, point_of_cases, points_of, sorted_points
-from rewardkit.notebook.tiles import GRADES, MARKS, cases_tile, forecast_tile, signal_tile
+from rewardkit.notebook.report.executed import Story
+from rewardkit.notebook.scorecard import Scorecard, Short
+from rewardkit.notebook.tiles import (
+    CASES,
+    CONTRACT,
+    EXPLOITS,
+    GRADES,
+    MARKS,
+    SELECTS,
+    SIGNAL,
+    cases_tile,
+)
 from rewardkit.rewards.recorded import is_recorded
-from rewardkit.scoring.cases import CheckResult
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.training import Training
+from rewardkit.rollouts.table import Rollouts
 
 __all__ = ["Page", "Summary", "index_page", "notebook_page", "summary_markdown"]
 
-AGREES = "wherever the log has a score to compare with, this reward gives the same"
 ORDER = ("high", "warn", "info", "good")
-SIZE = (5.6, 3.1)  # inches of a picture on the first page
+QUESTIONS = (CASES, SIGNAL, EXPLOITS, CONTRACT, SELECTS)
 
 
 @dataclass(frozen=True)
 class Page:
-    """One executed notebook of a report: its title, its file, what it became, and its error if it failed."""
+    """One executed notebook of a report: its title, its file, what it became, and its error if it failed.
+
+    `short` is what it says that it came to; ``None`` where it does not.
+    """
 
     title: str
     file: str
     story: Story
     error: str | None = None
+    short: Short | None = None
 
     @property
     def anchor(self) -> str:
@@ -44,30 +52,29 @@ class Page:
         return re.sub(r"\W+", "-", self.file.removesuffix(".html"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Summary:
-    """What a report says of one reward on its first page; texts are left out with `redact`."""
+    """What a report says of one reward on its first page, from its pages; `redact` leaves texts out."""
 
     name: str
-    diagnosis: Diagnosis
-    forecast: Forecast
-    checked: CheckResult | None
+    reward: Reward
+    rollouts: Rollouts
+    training: Training
     pages: tuple[Page, ...]
-    probed: Short | None = None
     redact: bool = False
 
     @cached_property
     def scorecard(self) -> Scorecard:
-        """Its verdict, tiles and points."""
-        diagnosis, probed = self.diagnosis, self.probed
-        cases = probed.tiles[0] if probed else cases_tile(self.checked, recorded=self.recorded)
-        others = probed.tiles[1:] if probed else ()
-        tiles = (cases, signal_tile(diagnosis), *others, forecast_tile(self.forecast, diagnosis))
-        missed = point_of_cases(self.checked, redact=self.redact) if self.checked else []
-        found = points_of(diagnosis, redact=self.redact)
-        points = sorted_points([*(probed.points if probed else ()), *missed, *found])
+        """Its verdict, tiles and points, the worst first."""
+        shorts = [item.short for item in self.pages if item.short]
+        tiles = {tile.question: tile for short in shorts for tile in short.tiles}
+        if is_recorded(self.reward):
+            tiles[CASES] = cases_tile(None, recorded=True)
+        points = [point for short in shorts for point in short.points]
+        points.sort(key=lambda item: SEVERITIES.index(item.severity))
         failed = tuple(item.title for item in self.pages if item.error)
-        return Scorecard(self.name, tiles, points, failed)
+        asked = tuple(tiles[question] for question in QUESTIONS if question in tiles)
+        return Scorecard(self.name, asked, tuple(points), failed)
 
     @property
     def verdict(self) -> str:
@@ -77,19 +84,18 @@ class Summary:
     @property
     def size(self) -> str:
         """How many rollouts it is of, in words."""
-        about = self.diagnosis.scores.rollouts.summary()
+        about = self.rollouts.summary()
         return f"{counted(about['rows'], 'rollout')} in {counted(about['groups'], 'group')}"
 
     @property
-    def recorded(self) -> bool:
-        """Whether the reward is what stands in the log."""
-        return is_recorded(self.diagnosis.scores.reward)
+    def facts(self) -> dict[str, str]:
+        """What its pages tell beside tiles and points, by name."""
+        return {name: text for page in self.pages if page.short for name, text in page.short.facts.items()}
 
     @property
-    def agrees(self) -> bool:
-        """Whether the log has scores, the reward was computed anew, and no score differs."""
-        against = any(item.code in ("log_mismatch", "log_not_compared") for item in self.diagnosis.findings)
-        return bool(self.diagnosis.scores.rollouts.logged) and not self.recorded and not against
+    def pictures(self) -> Any:
+        """The pictures of its pages that stand on the first one, as a piece of HTML."""
+        return markup.html_of("".join(page.story.pictures for page in self.pages))
 
 
 # --- the first page
@@ -101,11 +107,11 @@ def index_page(summaries: Sequence[Summary], *, inline: bool = False) -> str:
     title = "Reward report" + (f": {first.name}" if len(summaries) == 1 else "")
     cards = []
     for summary in summaries:
-        card, pictures = summary.scorecard, markup.html_of(_pictures(summary.diagnosis))
+        card = summary.scorecard
         differs = [_differs(card, first.scorecard, tile.question) for tile in card.tiles]
         links = [(f"#{page.anchor}-top" if inline else page.file, page) for page in summary.pages]
-        cards.append((card, differs, pictures, links))
-    about = f"{first.size}, {first.diagnosis.training}"
+        cards.append((card, differs, summary.pictures, links))
+    about = f"{first.size}, {first.training}"
     stories = [(summary.name, page) for summary in summaries for page in summary.pages if inline]
     told = [_macro("story", name, page, f"{page.anchor}-") for name, page in stories]
     return markup.page(title, _macro("first", title, about, _facts(summaries), cards) + "".join(told))
@@ -128,35 +134,14 @@ def _differs(card: Scorecard, first: Scorecard, question: str) -> str:
 
 def _facts(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
     """What the report is of: the rollouts, and how rewards that were trainers' functions were read."""
-    summary = summaries[0]
-    origins = [item.diagnosis.scores.reward.origin for item in summaries if not item.redact]
-    label = summary.diagnosis.views[0].context.label_name
+    first, origins = summaries[0], [item.reward.origin for item in summaries if not item.redact]
     return [
-        *cards.facts(summary.diagnosis.scores.rollouts.summary()),
+        *cards.facts(first.rollouts.summary()),
         *(("Reward", origin.replace("; ", ";\n")) for origin in origins if origin),
-        ("Advantages", f"{summary.diagnosis.training}, which all figures are for"),
-        *([("Label", f"{label}, trusted to say which completions are good")] if label else []),
-        *(("Log", f"{item.name}: {AGREES}") for item in summaries if item.agrees),
+        ("Advantages", f"{first.training}, which all figures are for"),
+        *((name, text) for name, text in first.facts.items() if name != "Log"),
+        *(("Log", f"{item.name}: {item.facts['Log']}") for item in summaries if "Log" in item.facts),
     ]
-
-
-def _pictures(diagnosis: Diagnosis) -> str:
-    """Distribution of the reward, and the groups of the first part."""
-    drawn, buffer = "", io.StringIO()
-    pictures: tuple[tuple[Any, Any], ...] = (
-        (plots.reward_histogram, diagnosis.scores),
-        (plots.group_picture, diagnosis.views[0]),
-    )
-    for draw, record in pictures:
-        with plt.rc_context({"svg.fonttype": "none"}):
-            figure, ax = plt.subplots(figsize=SIZE, layout="constrained")
-            try:
-                draw(record, ax=ax)
-                figure.savefig(buffer := io.StringIO(), format="svg")
-            finally:
-                plt.close(figure)
-        drawn += themed(buffer.getvalue())
-    return drawn
 
 
 # --- the page of a notebook
@@ -176,10 +161,8 @@ def notebook_page(item: Page, summary: Summary) -> str:
 def summary_markdown(summaries: Sequence[Summary]) -> str:
     """The report in a few lines of Markdown, as they fit a pull request."""
     first = summaries[0]
-    training = _plain(str(first.diagnosis.training))
-    lines = ["## Reward report", "", f"{first.size}, advantages as of {training}.", ""]
-    warnings = first.diagnosis.scores.rollouts.summary()["warnings"]
-    lines += [f"- note: {_plain(sentence)}" for sentence in warnings]
+    lines = ["## Reward report", "", f"{first.size}, advantages as of {_plain(str(first.training))}.", ""]
+    lines += [f"- note: {_plain(sentence)}" for sentence in first.rollouts.summary()["warnings"]]
     for summary in summaries:
         card = summary.scorecard
         lines += ["", f"### {_plain(summary.name)}", "", f"**{_plain(card.verdict)}**", ""]
@@ -189,7 +172,7 @@ def summary_markdown(summaries: Sequence[Summary]) -> str:
             + f" ({_plain(tile.said)})"
             for tile in card.tiles
         ]
-        lines += [f"- Log: {AGREES}"] if summary.agrees else []
+        lines += [f"- Log: {summary.facts['Log']}"] if "Log" in summary.facts else []
         lines += [
             f"- {MARKS[point.severity]} {point.severity}: `{point.code}` {_plain(f'{point.what} {point.do}')}"
             for point in card.worst

@@ -19,7 +19,6 @@ from tqdm.auto import tqdm
 
 from rewardkit.analysis.arguments import names_of
 from rewardkit.analysis.diagnosis import diagnose
-from rewardkit.analysis.forecast import followed, forecast
 from rewardkit.errors import InputError
 from rewardkit.notebook.display import TEXTS
 from rewardkit.notebook.report.executed import Story, story_of
@@ -34,7 +33,7 @@ from rewardkit.rewards.training import Training
 from rewardkit.rollouts.package_data import bundled
 from rewardkit.rollouts.table import load_rollouts
 from rewardkit.rollouts.write import write_whole
-from rewardkit.scoring.cases import check, load_cases
+from rewardkit.scoring.cases import cases_for, load_cases
 from rewardkit.scoring.score import score
 from rewardkit.targets.load import reward_named
 
@@ -45,6 +44,7 @@ NOTEBOOKS = (
     ("02_check", "Check: cases, contract, probes, mutants"),
     ("03_analyze", "Analyze: what it would teach"),
 )
+TRIED = 16  # rollouts that are scored before the first notebook runs, so that wrong input is told at once
 AT_ONCE = 2  # notebooks that run at the same time; each has a kernel of its own
 
 
@@ -132,14 +132,10 @@ def report(
     components = sorted({name for reward in loaded.values() for name in reward.names})
     written = load_cases(cases) if cases is not None else None
     training = Training.of(training)
-    found = []
     for reward in loaded.values():
-        scores = score(reward, logged, timeout=timeout)
-        diagnosis = diagnose(scores, training=training, label=label, by=by, seed=seed)
-        follows = followed(scores, label or "")
-        expected = forecast(diagnosis.scores, label=follows, training=training, seed=seed)
-        checked = check(reward, written, ignore=components, timeout=timeout) if written is not None else None
-        found.append((diagnosis, expected, checked))
+        first = score(reward, logged.select(range(min(TRIED, len(logged)))), timeout=timeout)
+        diagnose(first, training=training, label=label, by=by, seed=seed)
+        cases_for(reward, written or (), components)
     slugs = _slugs([reward.name for reward in loaded.values()])
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -186,10 +182,9 @@ def report(
     called = [reward.name for reward in loaded.values()]
     summaries = []
     for at, name in enumerate(called):
-        pages = tuple(page for key, (page, _) in made.items() if key[0] == at)
-        _, probed = made.get((at, "02_check"), (None, None))
+        pages = tuple(page for key, page in made.items() if key[0] == at)
         name = names[at] if called.count(name) > 1 else name
-        summaries.append(Summary(name, *found[at], pages, probed, redact))
+        summaries.append(Summary(name, loaded[names[at]], logged, training, pages, redact))
     index, markdown = folder / "index.html", folder / "summary.md"
     for summary in [] if single_file else summaries:
         for item in summary.pages:
@@ -235,10 +230,8 @@ def _slugs(names: Sequence[str]) -> list[str]:
     return slugs
 
 
-def _run(
-    stem: str, title: str, out: Path, given: dict[str, Any], slug: str, redact: bool
-) -> tuple[Page, Short | None]:
-    """Execute one notebook with the parameters it has, and make its page; with what it says it came to."""
+def _run(stem: str, title: str, out: Path, given: dict[str, Any], slug: str, redact: bool) -> Page:
+    """Execute one notebook with the parameters it has, and make its page."""
     source = f"{WHOLE_PATH}{bundled(f'notebooks/{stem}.ipynb')}"
     known = papermill.inspect_notebook(source)
     failure = None
@@ -258,7 +251,7 @@ def _run(
         failure = f"{type(error).__name__}: {error}"
     file = f"{slug}/{stem}.html"
     if not out.is_file():
-        return Page(title, file, Story(), failure), None
+        return Page(title, file, Story(), failure)
     executed = nbformat.read(out, as_version=4)
-    checked, story = Short.found(executed), story_of(executed, redact=redact)
-    return Page(title, file, story, failure or story.error), checked
+    short, story = Short.found(executed), story_of(executed, redact=redact)
+    return Page(title, file, story, failure or story.error, short)

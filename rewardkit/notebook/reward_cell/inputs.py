@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 import os
 import shlex
-import tokenize
 from argparse import Namespace
 from collections.abc import Mapping
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from rewardkit.rewards.load import hides_module
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["chosen_rollouts", "encoded", "options", "reward_path"]
+__all__ = ["chosen_rollouts", "options", "reward_path"]
 
 USUAL = ("rollouts", "logged")
 """Variables whose rollouts are taken where no others are named."""
@@ -57,20 +55,6 @@ def reward_path(given: str) -> Path:
             f"take another, such as {path.stem}_reward.py"
         )
     return path
-
-
-def encoded(cell: str) -> bytes:
-    """The file that the body of a cell is, byte for byte; InputError: it cannot be UTF-8."""
-    try:
-        data = cell.encode()
-        encoding, _ = tokenize.detect_encoding(BytesIO(data).readline)
-    except UnicodeEncodeError as error:
-        raise InputError(f"the cell holds half a character, {cell[error.start]!r}; take it out") from None
-    except SyntaxError:  # which is told with its line
-        return data
-    if not encoding.startswith("utf-8"):
-        raise InputError(f"the cell says that its encoding is {encoding}, but it is saved as UTF-8; say that")
-    return data
 
 
 def chosen_rollouts(variables: Mapping[str, Any], name: str | None) -> tuple[Rollouts | None, str]:

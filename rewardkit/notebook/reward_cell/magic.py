@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,14 +16,8 @@ from IPython.core.magic_arguments import argument, magic_arguments
 
 from rewardkit.errors import InputError
 from rewardkit.html.excerpts import one_line
-from rewardkit.notebook.reward_cell.errors import (
-    CellError,
-    asking_place,
-    component_errors,
-    explained,
-)
-from rewardkit.notebook.reward_cell.inputs import chosen_rollouts, encoded, options, reward_path
-from rewardkit.notebook.reward_cell.written import Saved, Written, changes
+from rewardkit.notebook.reward_cell.inputs import chosen_rollouts, options, reward_path
+from rewardkit.notebook.reward_cell.written import Cell, Saved, Written, changes
 from rewardkit.probes.probe import TIMEOUT, probe
 from rewardkit.rewards.load import forget_beside
 from rewardkit.rewards.reward import Reward
@@ -37,7 +30,7 @@ from rewardkit.scoring.printed import caught_prints
 from rewardkit.scoring.score import score
 from rewardkit.targets.load import load_reward
 
-__all__ = ["RewardMagics", "load_ipython_extension"]
+__all__ = ["CellError", "RewardMagics", "load_ipython_extension"]
 
 ROWS = 10
 """On which the contract is tried. Our choice: a cell is to answer in a second or two."""
@@ -81,26 +74,28 @@ class RewardMagics(Magics):
         notebook gets `reward` and, of the variable `rollouts` or `logged`, `scores`. Saved again, it says
         what changed: lines, definition, rewards. What the cell's code prints is not shown.
         """
-        with _as_cell_errors():
+        with _sentences(None):
             given = options(self.reward.parser, line)
-            path, data = reward_path(given.path), encoded(cell)
+            path = reward_path(given.path)
             cases = load_cases(given.cases) if given.cases else None
             rollouts, why = chosen_rollouts(self.variables, given.rollouts)
-            found = path.read_bytes() if path.is_file() else None
+            data, found = cell.encode("utf-8", "surrogatepass"), path.read_bytes() if path.is_file() else None
             before = self.saved.get(path.resolve())
             if before and not given.force and found not in (None, before.data, data):
                 raise InputError(
                     f"{path} was changed outside of this notebook since it was saved here, and is not "
                     "overwritten; take what is to stay into the cell, or add --force"
                 )
+        of_cell = Cell(path, cell)
+        with _sentences(of_cell, f"{path} is not saved: "):
             reward = _saved_and_loaded(path, found, data, given, rollouts)
         self._remember(path, Saved(data, reward), reward=reward)
-        written = Written(_told(path, found, data), f"`reward` is {reward.name!r}")
+        became = "is unchanged" if found == data else "is saved" + ", a new file" * (found is None)
+        written = Written(of_cell, f"{path} {became}", f"`reward` is {reward.name!r}")
         if rollouts is None:
             return replace(written, notes=(why,))
-        place = asking_place(reward, rollouts.as_logged(), cell, str(path.resolve()))
-        with _as_cell_errors(f"{given.path} is saved and `reward` is new, but ", place):
-            written = _tried(written, reward, rollouts, cases, cell, path, given.timeout)
+        with _sentences(of_cell, f"{path} is saved and `reward` is new, but "):
+            written = _tried(written, reward, rollouts, cases, given.timeout)
         after = Saved(data, reward, written.scores)
         self._remember(path, after, scores=written.scores)
         moved = tuple(changes(before, after)) if before and before.data != data else ()
@@ -111,18 +106,21 @@ class RewardMagics(Magics):
         self.variables.update(names)
 
 
+class CellError(InputError):
+    """What stops a reward cell, as a sentence: no traceback is shown."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).split("\n")
+
+
 @contextmanager
-def _as_cell_errors(before: str = "", place: str = "") -> Iterator[None]:
+def _sentences(cell: Cell | None, before: str = "") -> Iterator[None]:
     """Let what cannot be used be said in one sentence that ends the cell."""
     try:
         yield
-    except CellError:
-        raise
     except InputError as error:
-        raise CellError(before + one_line(error, 1000) + (f"\n{place}" if place else "")) from None
-
-
-# --- the file
+        said = one_line(error, 1000)
+        raise CellError(before + (cell.placed(said) if cell else said)) from None
 
 
 def _saved_and_loaded(
@@ -130,55 +128,24 @@ def _saved_and_loaded(
 ) -> Reward:
     """The reward of the file with this content, imported fresh.
 
-    CellError: it cannot be, and the file is what was `found` again.
+    Where it cannot be the file is what was `found` again. Errors as of `load_reward`.
     """
-    file, source = path.resolve(), data.decode()
+    file = path.resolve()
+    write_whole(file, lambda part: part.write_bytes(data))
+    forget_beside(file)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they are shown when it is imported
-            compile(data, str(file), "exec", dont_inherit=True)
-        if found != data:
-            write_whole(file, lambda part: part.write_bytes(data))
-        forget_beside(file)
         with caught_prints():
-            name = f"{path}:{given.name}"
-            seconds = given.timeout or None
+            name, seconds = f"{path}:{given.name}", given.timeout or None
             return load_reward(name, as_=given.as_, rollouts=rollouts, timeout=seconds)
-    except BaseException as error:  # an interrupt, too
-        _put_back(file, found, data)
-        became = "was saved before and cannot be used" if found == data else "is not saved"
-        said = explained(error, source, str(file)) + _hint(error, given.name)
-        raise CellError(f"{given.path} {became}: {said}") from None
-
-
-def _put_back(file: Path, found: bytes | None, data: bytes) -> None:
-    if found == data or not file.is_file() or file.read_bytes() != data:
-        return
-    if found is None:
+    except BaseException:  # an interrupt, too
         file.unlink()
-    else:
-        write_whole(file, lambda part: part.write_bytes(found))
-
-
-def _hint(error: BaseException, name: str) -> str:
-    """What to do where the file has no reward of the name."""
-    if not isinstance(error, InputError) or f" has no {name!r}" not in str(error):
-        return ""
-    nothing = "no reward and no function" in str(error)
-    return "; make one, reward = rk.Reward(...)" if nothing else "; name the one that is meant with --name"
-
-
-# --- what it does
+        if found is not None:
+            write_whole(file, lambda part: part.write_bytes(found))
+        raise
 
 
 def _tried(
-    written: Written,
-    reward: Reward,
-    rollouts: Rollouts,
-    cases: Sequence[Case] | None,
-    cell: str,
-    path: Path,
-    timeout: float,
+    written: Written, reward: Reward, rollouts: Rollouts, cases: Sequence[Case] | None, timeout: float
 ) -> Written:
     """What became of a cell, with its contract, scores and cases."""
     why = cannot_limit(reward.functions) if timeout else None
@@ -189,8 +156,7 @@ def _tried(
     contract = checked = None
     with caught_prints():
         scores = score(reward, rollouts, timeout=limit, patience=PATIENCE)
-        errors = component_errors(scores, cell, str(path.resolve()), timeout=limit)
-        if any(LATE in item.reason for item in errors):
+        if any(scores.table[f"error/{name}"].str.startswith(LATE).any() for name in reward.names):
             notes.append("contract and cases are not tried, as calls take too long")
         else:
             options: dict[str, Any] = {"timeout": limit, "budget": CONTRACT_SECONDS}
@@ -200,12 +166,4 @@ def _tried(
                 few = f"none of the first {len(first)} rollouts is judged"
                 notes.append(f"the contract says little, as {few}")
     made = f"{written.made}; `scores` are of {len(scores):,} rollouts"
-    said: dict[str, Any] = {"notes": tuple(notes), "scores": scores, "errors": errors}
-    return replace(written, made=made, contract=contract, cases=checked, **said)
-
-
-def _told(path: Path, found: bytes | None, data: bytes) -> str:
-    """Where a cell was saved."""
-    if found == data:
-        return f"{path} is unchanged"
-    return f"{path} is saved" + (", a new file" if found is None else "")
+    return replace(written, made=made, notes=tuple(notes), scores=scores, contract=contract, cases=checked)

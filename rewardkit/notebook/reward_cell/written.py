@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from rewardkit.analysis.compare import compare
 from rewardkit.analysis.comparison.comparison import moved
 from rewardkit.analysis.comparison.definition_changes import definition_changes
 from rewardkit.errors import InputError
 from rewardkit.html import markup
-from rewardkit.html.excerpts import one_line
+from rewardkit.html.excerpts import one_line, visible
 from rewardkit.notebook.display import Show
-from rewardkit.notebook.reward_cell.errors import ComponentError
 from rewardkit.notebook.tiles import probe_tiles
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results.rendering import finding_text
@@ -20,9 +22,30 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Saved", "Written", "changes"]
+__all__ = ["Cell", "Saved", "Written", "changes"]
 
+ABOVE = 1  # lines of a cell above those of its file: the one with the magic
+LONGEST = 120  # characters of a line of code that are shown
 MOVES = 3  # lines of what a comparison of rewards tells: rewards, advantages, order of siblings
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell that is a reward file: the file, and its text."""
+
+    path: Path
+    text: str
+
+    def placed(self, said: str, shown: Callable[[str], str] = str) -> str:
+        """What is said, with lines of the file as those of the cell, and the code there as it is `shown`."""
+        lines = self.text.splitlines()
+
+        def line(found: re.Match[str]) -> str:
+            number = int(found[1])
+            code = visible("".join(lines[number - 1 : number]).strip()[:LONGEST])
+            return f"line {number + ABOVE} of the cell, {shown(f'`{code}`')}"
+
+        return re.sub(rf"[^\s(]*\b{re.escape(self.path.name)}:(\d+)", line, said)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +81,17 @@ def _of_rewards(before: Saved, after: Saved) -> list[str]:
 class Written:
     """What became of a reward cell.
 
-    `saved` says where, `changes` what is other than when it was saved before, `made` what the names in the
-    notebook are. ``None``: no rollouts for the contract and the scores, or no cases.
+    `file` says where it was saved, `changes` what is other than when it was saved before, `made` what the
+    names in the notebook are. ``None``: no rollouts for the contract and the scores, or no cases.
     """
 
+    cell: Cell
     saved: str
     made: str
     changes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     contract: ProbeResult | None = None
     scores: Scores | None = None
-    errors: tuple[ComponentError, ...] = ()
     cases: CheckResult | None = None
 
     def __repr__(self) -> str:
@@ -78,8 +101,8 @@ class Written:
             lines.append(f"contract: {kept.figure}, {kept.said}")
             lines += [finding_text(item, self.contract.reward) for item in self.contract.findings]
         lines += [] if self.scores is None else [repr(self.scores)]
-        lines += map(str, self.errors)
-        return "\n".join(lines if self.cases is None else [*lines, repr(self.cases)])
+        lines += [] if self.cases is None else [repr(self.cases)]
+        return self.cell.placed("\n".join(lines))
 
     def _repr_html_(self) -> str:
         show = Show()
@@ -88,6 +111,5 @@ class Written:
         parts = [f'<div class="rewardkit">{said}</div>']
         parts += [] if self.contract is None else [show.contract(self.contract).data]
         parts += [] if self.scores is None else [show.scores(self.scores).data]
-        parts += [f'<div class="rewardkit">{markup.code(error)}</div>' for error in self.errors]
         parts += [] if self.cases is None else [show.misses(self.cases).data]
-        return "".join(parts)
+        return self.cell.placed("".join(parts), markup.escaped)

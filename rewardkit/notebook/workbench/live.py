@@ -9,10 +9,10 @@ import numpy as np
 
 from rewardkit.findings import percent
 from rewardkit.html import markup
+from rewardkit.html.pictures import group_svg, histogram_svg, spark_svg
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.figures import Figures, called, turned
 from rewardkit.notebook.workbench.parts import made
-from rewardkit.notebook.workbench.pictures import group_svg, histogram_svg, spark_svg
 from rewardkit.scoring.outcomes import ABSTAINED, GATED
 
 __all__ = ["live"]
@@ -22,7 +22,8 @@ def live(bench: Bench) -> str:
     """A row a component, as the controls beside it have them, then pictures and figures."""
     now, before = bench.figures, bench.before
     moved = bench.variant != bench.start
-    pictures = histogram_svg(now.rewards, before.rewards if moved else None) + group_svg(now)
+    pictures = histogram_svg(now.rewards, before.rewards if moved else None)
+    pictures += group_svg(now.low, now.mean, now.high, now.tied)
     told = dict.fromkeys(view.context.why_no_label for view in bench.views if view.context.label is None)
     why = [f"The label is not used: {why}." for why in told if why]
     rows = [_effect(bench, told, moved) for told in now.effective]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ class Workbench:
     `rollouts` are scored once (or are the Scores of this reward, which are taken as they are); from then on
     weights, gates and filters move without scoring. `cases` is a case file, to which Browse adds, or a list
     of cases. `label` names a column that says which completions are right, `training` is as `Training.of`
-    takes it, `timeout` as in `score`. Each tab is usable alone: ``bench.browse``.
+    takes it, `timeout` as in `score`.
     `scores` and `reward` are those that stand in the panel, for the cells below. A page without a kernel (a
     report) has a still picture.
     InputError: input that cannot be used, before anything is shown.
@@ -96,12 +96,6 @@ class Workbench:
         """A completion by position, as Browse shows it, with what each component adds and its siblings."""
         return HTML(still(row_page(self._bench, row, still=True)))
 
-    compose = property(lambda self: self._alone(0), doc="Weights, gates and aggregation, and what they do.")
-    browse = property(lambda self: self._alone(1), doc="Completions to read, beside their siblings.")
-    cases = property(lambda self: self._alone(2), doc="The cases, passed and missed.")
-    probes = property(lambda self: self._alone(3), doc="What bad answers would earn.")
-    findings = property(lambda self: self._alone(4), doc="What the rewards would do to training.")
-
     @cached_property
     def panel(self) -> Any:
         """The widget with all tabs; the same each time it is asked for."""
@@ -115,25 +109,14 @@ class Workbench:
 
     def _turned(self, place: int) -> None:
         for at, panel in enumerate(self._panels):
-            panel.active = panel.pinned or at == place
+            panel.active = at == place
         self._panels[place].refresh()
 
-    def _alone(self, place: int) -> Panel:
-        """A tab by itself; what it changes the others show too."""
-        panel = self._panels[place]
-        panel.active = panel.pinned = True
-        panel.refresh()
-        panel.shown = partial(self._bundle, framed(self._bench, panel.widget))
-        return panel
-
-    def _bundle(self, widget: Any, **options: Any) -> Any:
-        """What is shown of a widget: itself where there is a kernel, in a page its picture."""
-        found = widget._repr_mimebundle_(**options)
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """The panel where there is a kernel, in a page without one its picture."""
+        found = self.panel._repr_mimebundle_(**options)
         data, metadata = found if isinstance(found, tuple) else (found, {})
         return {**data, "text/html": still(self._standing.html(), live(self._bench))}, metadata
-
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        return self._bundle(self.panel, **options)
 
     def __repr__(self) -> str:
         return f"Workbench of {self.reward.name!r} on {len(self.scores)} rollouts: {self.line}"

@@ -85,17 +85,11 @@ def stack(*parts: Any, mark: str) -> Any:
 
 
 class Panel:
-    """A tab: its title, its widget, and whether it is in sight, so that it has to follow what changes.
-
-    One that is shown by itself is `pinned`: it always follows.
-    """
+    """A tab: its title, its widget, and whether it is in sight, so that it has to follow what changes."""
 
     title = ""
     widget: Any
     active = True
-    pinned = False
-    shown: Callable[..., Any]
-    """What a notebook shows of it by itself."""
     _stale = True
     _setting = False
 
@@ -112,12 +106,6 @@ class Panel:
 
     def show_anew(self) -> None:
         """Show what stands now."""
-
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        return self.shown(**options)
-
-    def __repr__(self) -> str:
-        return f"the tab {self.title} of a workbench"
 
     @contextmanager
     def _set(self) -> Iterator[None]:

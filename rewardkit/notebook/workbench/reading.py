@@ -12,9 +12,9 @@ import numpy as np
 from rewardkit.errors import RewardError, preview
 from rewardkit.html import cards, markup
 from rewardkit.html.excerpts import one_line, shown
+from rewardkit.html.pictures import KINDS, strip_svg
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import made
-from rewardkit.notebook.workbench.pictures import KINDS, strip_svg
 from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import arguments_of, as_list, calls_of, content_text, plain_value
 from rewardkit.scoring.explain import Explanation, explained, field_spans

@@ -12,10 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.groups import Floats
-from rewardkit.notebook.workbench.figures import Figures
-
-__all__ = ["group_svg", "histogram_svg", "spark_svg", "strip_svg"]
+__all__ = ["KINDS", "group_svg", "histogram_svg", "spark_svg", "strip_svg"]
 
 BINS = 40
 FLAT = 1e-9
@@ -24,6 +21,7 @@ SPARKS = 20  # bins of a small picture
 COLUMNS = 160
 """Groups up to which each has a column of its own; of more, those that follow each other share one."""
 WIDTH, HEIGHT, LEFT, BELOW, ABOVE, STRIP = 360, 108, 46, 18, 6, 14
+Floats = NDArray[np.float64]
 Array = NDArray[Any]
 GREY = 'stroke="var(--rk-grey)"'
 KINDS = {1.0: "right", 0.0: "wrong"}
@@ -36,6 +34,8 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
     if not len(known):
         return "<p>No reward was judged.</p>"
     low, high = _ends(np.concatenate([known, earlier]))
+    if not np.isfinite(high - low):
+        return f"<p>Rewards from {low:.3g} to {high:.3g}, too far apart for a picture.</p>"
     counts, others = (np.histogram(item, bins=BINS, range=(low, high))[0] for item in (known, earlier))
     top, step = max(counts.max(), others.max(), 1), (WIDTH - LEFT) / BINS
     tall = counts * (HEIGHT - ABOVE) / top
@@ -54,17 +54,20 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
     return _svg(inner, said, "completions", (f"{low:.3g}", f"{high:.3g}"), ("0", f"{top:,}"), HEIGHT)
 
 
-def group_svg(figures: Figures) -> str:
-    """Groups by mean reward: range and mean of each, below them the share without a signal."""
-    judged = np.flatnonzero(~np.isnan(figures.mean) & ~np.isnan(figures.low) & ~np.isnan(figures.high))
+def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) -> str:
+    """Groups by mean reward, all (groups,): range and mean of each, below them the share without a signal.
+
+    `tied` says whose siblings all earn the same; groups with a NaN are left out.
+    """
+    judged, count = np.flatnonzero(~np.isnan(mean + low + high)), int(tied.sum())
     if not len(judged):
         return "<p>No group has a judged completion.</p>"
-    order = judged[np.lexsort((figures.high[judged], figures.mean[judged]))]
+    order = judged[np.lexsort((high[judged], mean[judged]))]
     columns = min(COLUMNS, len(order))
     edges = np.linspace(0, len(order), columns + 1).astype(int)
-    low, mean, high, tied = (
+    low, mean, high, silent = (
         np.add.reduceat(np.asarray(item, dtype=float)[order], edges[:-1]) / np.diff(edges)
-        for item in (figures.low, figures.mean, figures.high, figures.tied)
+        for item in (low, mean, high, tied)
     )
     bottom, top = float(low.min()), float(high.max())
     step, floor = (WIDTH - LEFT) / columns, HEIGHT - STRIP
@@ -77,10 +80,10 @@ def group_svg(figures: Figures) -> str:
     inner = (
         _bars("blue", left, high, max(step - 0.5, 0.6), np.maximum(low - high, 1), 0.5)
         + f'<polyline points="{points}" fill="none" {GREY} stroke-width="1.4"/>'
-        + _bars("red", left, HEIGHT - tied * (STRIP - 2), step, tied * (STRIP - 2))
+        + _bars("red", left, HEIGHT - silent * (STRIP - 2), step, silent * (STRIP - 2))
     )
     each = "" if columns == len(order) else f", some {np.diff(edges).max()} groups a column"
-    said = f"{len(order):,} groups by mean reward{each}; strip below: {int(figures.tied.sum()):,} whose "
+    said = f"{len(order):,} groups by mean reward{each}; strip below: {count:,} whose "
     said += "siblings all earn the same"
     return _svg(
         inner, said, "reward", ("lowest mean", "highest mean"), (f"{bottom:.3g}", f"{top:.3g}"), floor
