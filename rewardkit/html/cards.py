@@ -85,7 +85,7 @@ def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
 
 
 def _first_rows(rows: Sequence[Plain], group_key: Sequence[str]) -> str:
-    """Rollouts as a table: id, what makes their group, texts; a prompt that stands above is not said again."""
+    """Rollouts as a table: id, what makes their group, texts; a prompt that stands above is left out."""
     wanted = dict.fromkeys(["rollout_id", *group_key, "prompt", "completion", "ground_truth"])
     names = [name for name in wanted if any(name in row for row in rows)]
     cells = [["-" if row[name] is None else row[name] for name in names] for row in rows]
