@@ -61,12 +61,10 @@ class Asked(SimpleNamespace):
     @classmethod
     def of(cls, ctx: click.Context) -> Asked:
         """The values of a command that was called."""
-        given = {
-            str(parameter.name): parameter.opts[0]
-            for parameter in ctx.command.params
-            if ctx.get_parameter_source(str(parameter.name)) == ParameterSource.COMMANDLINE
-        }
-        reading = {name: ctx.params[name] for name in READING.values() if name in ctx.params}
+        written = {str(parameter.name): parameter.opts[0] for parameter in ctx.command.params}
+        source = ctx.get_parameter_source
+        given = {name: written[name] for name in written if source(name) == ParameterSource.COMMANDLINE}
+        reading = {name: value for name, value in ctx.params.items() if written[name] in READING}
         if "on" in given and not reading["join"]:
             raise click.UsageError("--on names the key of a join; give --join too", ctx)
         return cls(**{"json": False, **ctx.params}, reading=reading, given=given)

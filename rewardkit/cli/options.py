@@ -151,8 +151,8 @@ repeated stands `...`.
 """
 
 ANY_LOG = "Completions (JSONL, Parquet, CSV), a trainer's log (file or folder), or gallery:name."
-READING = {"--column": "columns", "--group": "group", "--join": "join", "--on": "on", "--set": "fill"}
-"""Option that says how rollouts are read -> what `load_rollouts` calls it."""
+READING = ("--column", "--group", "--join", "--on", "--set")
+"""Options that say how rollouts are read, with the names that `load_rollouts` has for them."""
 
 SHARED: Written = {
     "--rollouts ROLLOUTS": ANY_LOG,
