@@ -74,9 +74,10 @@ def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
     kept_out = f", {rejected} row{'s' * (rejected != 1)} kept out" if rejected else ""
     kind = f" ({about['kind']})" if about["kind"] not in ("", "rollouts") else ""
     key = ", ".join(about["group_key"]) or "row"
+    prompts = f", of {about['prompts']:,} prompts" if about["prompts"] != about["groups"] else ""
     rows = [
         ("Rollouts", f"{about['rows']:,} from {about['source']}{kind}{kept_out}"),
-        ("Groups", f"{about['groups']:,} by {key}" + (f" (sizes: {sizes})" if sizes else "")),
+        ("Groups", f"{about['groups']:,} by {key}" + (f" (sizes: {sizes})" if sizes else "") + prompts),
         ("Columns", all_columns or ", ".join(renamed)),
         ("Log", "\n".join(about["notes"])),
         *(("Note", sentence) for sentence in about["warnings"]),
@@ -85,7 +86,7 @@ def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
 
 
 def _first_rows(rows: Sequence[Plain], group_key: Sequence[str]) -> str:
-    """Rollouts as a table: id, what makes their group, texts; a prompt that stands above is left out."""
+    """Rollouts as a table: id, what makes their group, texts; a prompt that stands above is not repeated."""
     wanted = dict.fromkeys(["rollout_id", *group_key, "prompt", "completion", "ground_truth"])
     names = [name for name in wanted if any(name in row for row in rows)]
     cells = [["-" if row[name] is None else row[name] for name in names] for row in rows]

@@ -154,7 +154,8 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     now, best = curve.value[-1] - curve.change[-1], curve.value[-1]
     name, n = forecast.called(followed), f"{forecast.best_of.points[-1]:g}"
     figure, ends = f"{now:.2g} \u2192 {best:.2g}", _between(f"{curve.low[-1]:.2g}", f"{curve.high[-1]:.2g}")
-    tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}", ends=ends)
+    few = "" if curve.known[-1] > 1 - 1e-9 else f", of the {percent(curve.known[-1])} that have it"
+    tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}{few}", ends=ends)
     if curve.change_high[-1] < 0:
         return replace(tile, grade="high", reason=f"the answers it picks are worse in {name!r}")
     if curve.change_low[-1] <= 0 and tile.grade == "good":
@@ -170,8 +171,10 @@ def _graded(
     for severity, word in (("high", "grave finding"), ("warn", "warning")):
         if graded := [item for item in found if item.severity == severity]:
             told = counted(len(graded), word)
-            first = f"{told}: {graded[0].code}" + (" first" if len(graded) > 1 else "")
-            return Tile(question, severity, figure, f"{said}; {first}", f"{told} ({question.lower()})", ends)
+            codes = most(list(dict.fromkeys(item.code for item in graded)), NAMED)
+            return Tile(
+                question, severity, figure, f"{said}; {told}: {codes}", f"{told} ({question.lower()})", ends
+            )
     return Tile(question, "info" if unknown else "good", figure, said, unknown, ends)
 
 

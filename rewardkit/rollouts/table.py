@@ -200,6 +200,7 @@ class Rollouts:
             "group_key": list(self.group_key),
             "groups": int(self.groups.max(initial=-1)) + 1,
             "group_sizes": {str(size): count for size, count in self.group_sizes.items()},
+            "prompts": int(self.prompts.max(initial=-1)) + 1,
             "logged": asdict(self.logged),
             "notes": list(self.notes),
             "warnings": list(self.warnings),

@@ -332,8 +332,8 @@ FOUND = [
     ({"text": "WHY WHY WHY", "column": "kind", "value": "easy"}, lambda at, paid: at % 8 == 7),
     ({"component": "brief", "low": "0.8"}, lambda at, paid: paid >= 0.8),
     ({"component": "brief", "low": "0.7", "high": "0.78"}, lambda at, paid: (paid >= 0.7) & (paid <= 0.78)),
-    ({"status": "gated"}, lambda at, paid: np.isnan(paid)),
     ({"kind": "gated"}, lambda at, paid: np.isnan(paid)),
+    ({"kind": "gated", "component": "brief"}, lambda at, paid: np.isnan(paid)),
 ]
 
 

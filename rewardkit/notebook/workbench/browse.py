@@ -14,7 +14,6 @@ from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.cases import CaseForm
 from rewardkit.notebook.workbench.filters import KINDS, ORDERS, Filter, Sieve
 from rewardkit.notebook.workbench.parts import Message, Panel, button, html, made, row, stack
-from rewardkit.scoring.outcomes import STATUSES
 
 __all__ = ["Browse"]
 
@@ -23,8 +22,7 @@ PAGE = 60
 CHOICES = 500
 """Values of a column that can be chosen."""
 LINE = 60  # characters of a value that can be chosen
-ANY = "any"
-ASKED = ("kind", "component", "status", "text", "column", "value", "order", "one_a_group")
+ASKED = ("kind", "component", "text", "column", "value", "order", "one_a_group")
 """Controls that a filter takes as they are."""
 NOT_SHOWN = ("completion", "prompt", "messages", "ground_truth", "rollout_id")
 UNKNOWN = (
@@ -67,7 +65,6 @@ class Browse(Panel):
     def _filters(self) -> Any:
         names = [("reward", ""), *((name, name) for name in self.bench.scored.reward.names)]
         columns = [(label, name) for label, name in self.sieve.columns() if name not in NOT_SHOWN]
-        statuses = [(ANY, ""), *((name, name) for name in STATUSES)]
 
         def chosen(name: str, options: Any, mark: str = "", moved: Any = self.search) -> Any:
             mark = f"rewardkit-{mark or name}"
@@ -82,16 +79,15 @@ class Browse(Panel):
         self.text = typed("text", "text", "in the completion, then Enter", "18em")
         self.component = chosen("of", names, "component")
         self.low, self.high = typed("from", "low", "lowest", "8em"), typed("to", "high", "highest", "8em")
-        self.status = chosen("status", statuses)
         self.column = chosen("column", [("-", ""), *columns], moved=self._column_chosen)
         self.value = chosen("is", [("-", "")], "value")
         mark = "rewardkit-one-a-group"
         self.one_a_group = self.control(widgets.Checkbox, "one a group", mark, self.search, indent=False)
         self.clear = button("Clear", "rewardkit-clear", self._clear, "show all completions again")
-        self._chosen = (self.kind, self.order, self.component, self.status, self.column)
+        self._chosen = (self.kind, self.order, self.component, self.column)
         self._typed = (self.text, self.low, self.high)
         first = (self.kind, self.order, self.text, self.component, self.low, self.high)
-        return row(*first, self.status, self.column, self.value, self.one_a_group, self.clear)
+        return row(*first, self.column, self.value, self.one_a_group, self.clear)
 
     # what is asked for
 

@@ -50,15 +50,15 @@ ORDERS = (
 class Filter:
     """What a person asks to see.
 
-    `component` is that of `low`, `high` and `status`, "" for the reward; infinite limits leave out nothing,
-    others what is missing. `text` is looked for in the completion, in any case; `column` must say `value`.
+    `component` is that of `low` and `high`, "" for the reward, and of the kinds that say why there is no
+    score, "" for any. Infinite limits leave out nothing, others what is missing. `text` is looked for in the
+    completion, in any case; `column` must say `value`.
     """
 
     kind: str = "all"
     component: str = ""
     low: float = -math.inf
     high: float = math.inf
-    status: str = ""
     text: str = ""
     column: str = ""
     value: str = ""
@@ -74,14 +74,12 @@ class Sieve:
 
     def rows(self, asked: Filter) -> Rows:
         """The rows that are asked for, in their order."""
-        chosen, scores = self._of_kind(asked.kind), self.bench.scores
+        chosen, scores = self._of_kind(asked), self.bench.scores
         values = scores.score(asked.component) if asked.component else self.bench.figures.rewards
         if asked.low > -math.inf:
             chosen &= values >= asked.low - 1e-9
         if asked.high < math.inf:
             chosen &= values <= asked.high + 1e-9
-        if asked.status:
-            chosen &= self._has_status(asked.component, asked.status)
         if asked.column:
             chosen &= self._texts_of(asked.column) == asked.value
         if asked.text:
@@ -93,15 +91,17 @@ class Sieve:
             rows = rows[np.sort(first)]
         return rows
 
-    def _of_kind(self, kind: str) -> Mask:
-        """The rows of a kind, an array of its own."""
-        bench, rewards = self.bench, self.bench.figures.rewards
+    def _of_kind(self, asked: Filter) -> Mask:
+        """The rows of the kind that is asked for, an array of its own."""
+        bench, rewards, kind = self.bench, self.bench.figures.rewards, asked.kind
         if kind == "wrong but paid":
             return np.asarray((bench.right[0] == 0) & (rewards >= self.middle))
         if kind == "right but unpaid":
             return np.asarray((bench.right[0] == 1) & (rewards <= self.middle))
         if kind in ("gated", "abstained", "error"):
-            return self._has_status("", kind)
+            code = STATUSES.index(kind)
+            names = [asked.component] if asked.component else list(bench.scores.reward.names)
+            return np.asarray(np.any([bench.scores.status(name) == code for name in names], axis=0))
         if kind == "no reward":
             return np.isnan(rewards)
         if kind == "flagged":
@@ -123,11 +123,6 @@ class Sieve:
         right, rewards = self.bench.right[0], self.bench.figures.rewards
         of_both = [rewards[(right == value) & np.isfinite(rewards)] for value in (0, 1)]
         return sum(float(np.median(some)) if len(some) else math.nan for some in of_both) / 2
-
-    def _has_status(self, component: str, status: str) -> Mask:
-        scores, code = self.bench.scores, STATUSES.index(status)
-        names = [component] if component else list(scores.reward.names)
-        return np.asarray(np.any([scores.status(name) == code for name in names], axis=0))
 
     def _found(self, text: str, among: Mask) -> Mask:
         """The rows whose completion has the text, in any case; only those of `among` are searched."""
