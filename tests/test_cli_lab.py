@@ -10,9 +10,9 @@ from commands import refused, run
 from executed import executed
 
 from rewardkit.cli import lab
-from rewardkit.cli.presets import from_folder
+from rewardkit.cli.lab import _from_folder as from_folder
 from rewardkit.rollouts.package_data import bundled
-from rewardkit.starting.code import with_values
+from rewardkit.starting.notebooks import with_values
 
 NAMES = ["01_build", "02_check", "03_analyze"]
 REWARD = "def strict(completion, ground_truth):\n    return float(completion == ground_truth)\n"
@@ -32,7 +32,7 @@ def opened(tmp_path, monkeypatch):
     case = {"completion": "1", "ground_truth": "1", "reward": 1}
     (tmp_path / "cases.jsonl").write_text(json.dumps(case) + "\n")
     calls = []
-    monkeypatch.setattr(subprocess, "call", lambda command, cwd, env: calls.append((command, cwd)) or 0)
+    monkeypatch.setattr(subprocess, "call", lambda command, cwd: calls.append((command, cwd)) or 0)
     return calls
 
 
@@ -140,8 +140,8 @@ def test_without_a_reward_to_run_there_are_only_the_notebooks_that_need_none(
         ("lab --rollouts log.jsonl --reward mine.py:strikt", "did you mean 'strict'"),
         ("lab --rollouts log.jsonl --reward gallery:mixed", "asks for 'data_source'"),
         (f"{MINE} --cases nope.jsonl", "there is no case file 'nope.jsonl'"),
-        (f"{MINE} --label god", "--label names 'god'; the rollouts have"),
-        (f"{MINE} --by god", "--by names 'god'"),
+        (f"{MINE} --label god", "the rollouts have no column 'god'; they have"),
+        (f"{MINE} --by god", "no column 'god'"),
         (f"{MINE} --baseline nope.json", "nope.json"),
         (f"{MINE} --log-weight good=1", "give --reward logged, too"),
         ("lab --rollouts log.jsonl --cases cases.jsonl", "give one with --reward, too"),

@@ -146,7 +146,7 @@ def test_on_a_terminal_lines_are_as_wide_as_it_is_and_progress_tells_rate_and_ti
     """A terminal of 60 columns, on which a probe is run."""
     leader, follower = pty.openpty()
     subprocess.run(["stty", "cols", "60", "rows", "30"], stdin=follower, check=True)
-    command = [sys.executable, "-m", "rewardkit.cli", *"probe own.py log.jsonl --only contract".split()]
+    command = [sys.executable, "-m", "rewardkit", *"probe own.py log.jsonl --only contract".split()]
     environment = {**os.environ, "TERM": "xterm", "NO_COLOR": ""}
     environment.pop("COLUMNS", None)
     with subprocess.Popen(command, stdout=follower, stderr=follower, cwd=folder, env=environment) as running:

@@ -143,7 +143,7 @@ def test_a_reward_that_is_not_what_was_logged_is_the_first_finding(verl):
 def test_a_trl_folder_its_training_set_and_a_list_of_functions(trl, here, monkeypatch):
     name, given = "rewards.py:functions", "completions --join train.parquet"
     told = said(f"score {name} {given} -o run1")
-    assert "TRL completions" in told and "right, short read as TRL; what each takes: --json" in told
+    assert "TRL completions" in told and "What each takes: --json" in " ".join(told.split())
     assert "log_mismatch" not in said("diagnose run1")
     assert rk.load_scores("run1").score("right").tolist() == [score(row) for row in ROWS]
     monkeypatch.setattr("rewardkit.notebook.report.report.NOTEBOOKS", NOTEBOOKS[2:])

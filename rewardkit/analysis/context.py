@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics.groups import Floats, finite
-from rewardkit.errors import InputError, did_you_mean, preview
+from rewardkit.errors import InputError, preview
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
@@ -94,17 +94,13 @@ def context_of(
 
     InputError: a label or column that is not there, or holds no numbers.
     """
-    known = list(map(str, scores.rollouts.table.columns))
-    for name in [*([label] if label is not None else []), *(columns or ())]:
-        if name not in known:
-            raise InputError(
-                f"the rollouts have no column {name!r}; they have {known}{did_you_mean(name, known)}"
-            )
+    scores.rollouts.check_columns([*([label] if label is not None else []), *(columns or ())])
     for name in columns or ():
         if not numeric(column_values(scores.rollouts.table[name])):
             raise InputError(f"column {name!r} holds no numbers; give one that does")
     asked = {name for item in scores.reward.components for name in item.asks_for} | set(scores.reward.needs)
-    own = frozenset(known) - set(scores.rollouts.logged.components.values()) - asked
+    held = {*scores.rollouts.logged.components.values(), *asked}
+    own = frozenset(map(str, scores.rollouts.table.columns)) - held
     values, why = _label(table, label, scores.reward.names) if label is not None else (None, "")
     return Context(table, values, label or "", why, columns, own)
 

@@ -12,7 +12,7 @@ import pandas as pd
 from rewardkit.analysis.arguments import names_of
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS
 from rewardkit.analysis.statistics.groups import Codes
-from rewardkit.errors import InputError, did_you_mean
+from rewardkit.errors import InputError
 from rewardkit.findings import Finding
 from rewardkit.rewards.plan import Part
 from rewardkit.rollouts.values import column_values
@@ -44,11 +44,8 @@ def chosen(scores: Scores, names: Sequence[str] | None) -> list[str]:
             scores, [name for name in USUAL if name in known and name not in scores.reward.split_by]
         )
     asked = names_of(names, "by")
+    scores.rollouts.check_columns(asked)
     for name in asked:
-        if name not in known:
-            raise InputError(
-                f"the rollouts have no column {name!r}; they have {known}{did_you_mean(name, known)}"
-            )
         codes, kinds = _coded(scores.table[name])
         if mixed := _mixed(codes, scores.groups):
             raise InputError(

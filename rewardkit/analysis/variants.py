@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.analysis import slices
@@ -11,9 +11,10 @@ from rewardkit.analysis.arguments import check_label, check_seed
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.rescore import behind, moved_by, rescore
 from rewardkit.errors import InputError, RewardError, did_you_mean, preview
-from rewardkit.findings import counted
+from rewardkit.findings import counted, most
 from rewardkit.html.pages import Page
 from rewardkit.primitives.gates import Gate
+from rewardkit.rollouts.files import cell_number
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
@@ -154,7 +155,7 @@ def with_gates(
                 f"the gate of {name!r} is {preview(gate)}; without scoring only a gate on a column by name "
                 'can be decided, such as rk.gate("correct", at_least=1.0), or None'
             )
-        _check_column(scores, gate)
+    gates = {name: _fitted(scores, name, gate) for name, gate in gates.items()}
     reward = behind(scores.reward, gates)
     if not run and (why := moved_by(reward, gated=gates).why):
         do = "write the reward so and score again" if reward.recorded else "give run=True to score it"
@@ -162,19 +163,29 @@ def with_gates(
     return rescore(scores, reward, run=run)
 
 
-def _check_column(scores: Scores, gate: Gate | None) -> None:
-    """RewardError where a gate is on no column of these scores, or holds a number against text."""
+def _fitted(scores: Scores, name: str, gate: Gate | None) -> Gate | None:
+    """The gate with the value that it asks for as its column has it: 1 is "1" where that holds texts.
+
+    RewardError: there is no such column, it holds text where a number is asked for, or no row has the value.
+    """
     if gate is None:
-        return
+        return None
     places = (f"score/{gate.on}", f"field/{gate.on}", str(gate.on))
-    column = next((name for name in places if name in scores.table), None)
+    column = next((place for place in places if place in scores.table), None)
     if column is None:
         raise RewardError(f"a gate is on {gate.on!r}, which these scores do not have")
     known = [value for value in column_values(scores.table[column]) if value is not None]
     texts = [value for value in known if not isinstance(value, int | float)]
-    equals_number = isinstance(gate.equals, int | float) and len(texts) == len(known)
-    if texts and (gate.at_least is not None or gate.at_most is not None or equals_number):
+    if texts and (gate.at_least is not None or gate.at_most is not None):
         raise RewardError(
-            f"{gate!r} compares {gate.on!r} with a number, and it holds {preview(texts[0])}; give a column "
-            "of numbers, or equals= a value that it has"
+            f"{gate!r} compares {gate.on!r} with a number, and it holds {preview(texts[0])}; name a column "
+            "of numbers, or ask for a value that it has"
         )
+    kinds = list(dict.fromkeys(value for value in known if not isinstance(value, list | dict)))
+    same = [kind for kind in kinds if gate.equals in (None, kind, cell_number(str(kind)))]
+    if not same and kinds:
+        raise RewardError(
+            f"the gate of {name!r} would never open: no row has {gate.on}={gate.equals!r}; there are "
+            f"{most(list(map(preview, kinds)), 5)}"
+        )
+    return gate if gate.equals in (None, *same) else replace(gate, equals=same[0])

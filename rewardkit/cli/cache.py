@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from rewardkit.cli.group import Asked, command
-from rewardkit.cli.output import Answer
+from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.findings import counted
 from rewardkit.judges.cache import FOLDER, Cache, cache_file
 
 
-@command("cache", "--json", {"--clear": "Forget all answers."}, example="rewardkit cache")
+@command("--json", {"--clear": "Forget all answers."})
 def cache(asked: Asked) -> Answer:
     """Say where answers of models are cached, or forget them.
 
     REWARDKIT_CACHE names another folder; "off" caches none.
+
+    Example:
+      rewardkit cache
     """
     path = cache_file()
     if path is None or not path.exists():

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
 import rewardkit as rk
-from rewardkit.cli.group import Asked, command
-from rewardkit.cli.options import NAMED, limit_for
-from rewardkit.cli.output import Answer, recognised
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import aligned
 from rewardkit.starting.stubs import TODO
 
 SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them: a page
+COLUMNS = ("case", "what", "expected", "got", "why")
 
 
 @command(
-    "check",
     "REWARD CASES --verbose --as --timeout --no-cache --json",
     {
         "--ignore NAME...": "Leave out what CASES say of this component, which REWARD does not have.",
@@ -27,20 +24,21 @@ SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them
         "--rollouts ROLLOUTS": "With --mutants: try the changes on these completions, too.",
         "--write-cases FILE": "With --mutants: add the cases that would catch them to this file.",
     },
-    note=NAMED,
-    example="rewardkit check gallery:gsm8k gallery:gsm8k",
 )
 def check(asked: Asked) -> Answer:
     """Check REWARD against written CASES; exit 1 when one is missed.
 
     CASES is JSONL: a completion, what else the reward reads, and the reward or scores that it should get.
+
+    Example:
+      rewardkit check gallery:gsm8k gallery:gsm8k
     """
     for option, given in (("--rollouts", asked.rollouts), ("--write-cases", asked.write_cases)):
         if given is not None and not asked.mutants:
             raise click.UsageError(f"{option} is for --mutants, which is not there; give both, or none")
     cases = rk.load_cases(asked.cases)
     reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=[case.columns for case in cases])
-    limit = limit_for(asked.timeout, reward)
+    limit = asked.time_limit(reward)
     result = rk.check(reward, cases, ignore=asked.ignore, timeout=limit)
     record = {**result.record(), "origin": reward.origin}
     lines = [*recognised(reward.origin, verbose=asked.verbose), *_lines(result, asked.verbose)]
@@ -59,10 +57,7 @@ def _lines(result: rk.CheckResult, verbose: bool) -> list[str]:
     lines = [f"{result.passed} of {len(result.cases)} cases passed for {result.reward!r}"]
     shown = result.misses if verbose else result.misses[:SHOWN]
     if shown:
-        rows: list[Sequence[str]] = [("case", "what", "expected", "got", "why")]
-        for miss in shown:
-            told = (miss.case, miss.what, miss.expected, miss.got, miss.why)
-            rows.append([one_line(text, 40) for text in told])
+        rows = [COLUMNS, *([one_line(getattr(miss, name), 40) for name in COLUMNS] for miss in shown)]
         lines += ["", *(one[:WIDTH] for one in aligned(rows))]
         first = shown[0]
         fields = ", ".join(f"{name} = {value!r}" for name, value in first.fields.items())

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import rewardkit as rk
-from rewardkit.cli.group import Asked, command
-from rewardkit.cli.options import limit_for
-from rewardkit.cli.output import Answer
-from rewardkit.cli.scored import is_met, with_reward
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.scores import is_met, with_reward
 
 
 @command(
-    "compare",
     "A B --training --label --seed --timeout --fail-on --json",
     {
         "--cases CASES": "Cases, to list those that B loses and gains; a lost one is high.",
         "--reward-a REWARD": "The reward that scored A, to run on the cases.",
         "--reward-b REWARD": "The reward that scored B, to run on the cases.",
     },
-    example="rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o old\n"
-    "rewardkit score gallery:arithmetic gallery:arithmetic -o new\nrewardkit compare old new",
 )
 def compare(asked: Asked) -> Answer:
     """Say what differs between the scores A and B.
@@ -26,6 +21,11 @@ def compare(asked: Asked) -> Answer:
     Definition, rewards, advantages, ranks, cases and findings. A and B are folders that `rewardkit score -o`
     wrote, or their Parquet files; rows are matched by rollout_id. The folders tell of a reward but cannot run
     it, so that --cases needs both rewards too.
+
+    Example:
+      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o old
+      rewardkit score gallery:arithmetic gallery:arithmetic -o new
+      rewardkit compare old new
     """
     rewards = asked.reward_a, asked.reward_b
     if asked.cases is None and any(rewards):
@@ -33,7 +33,7 @@ def compare(asked: Asked) -> Answer:
     both = zip((asked.a, asked.b), rewards, strict=True)
     sides = [with_reward(rk.load_scores(path), name, path) for path, name in both]
     run = [side.reward for side, name in zip(sides, rewards, strict=True) if name]
-    limit = limit_for(asked.timeout, *run) if run else None
+    limit = asked.time_limit(*run) if run else None
     found = rk.compare(*sides, cases=asked.cases, timeout=limit, **asked.some("training label seed"))
     status, why = is_met(found.worst_new, asked.fail_on), ""
     if found.cases and found.cases["reason"]:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from click.shell_completion import get_completion_class
 
-from rewardkit.cli.group import Asked, command, main
-from rewardkit.cli.output import Answer
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.group import main
 
 WHOLE = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}  # gallery:name and file.py:name are one word"
 
 
-@command(
-    "completion",
-    "SHELL --json",
-    example="rewardkit completion bash",
-    note='In ~/.bashrc: eval "$(rewardkit completion bash)"; in ~/.zshrc with zsh. For fish: rewardkit '
-    "completion fish > ~/.config/fish/completions/rewardkit.fish",
-)
+@command("SHELL --json")
 def completion(asked: Asked) -> Answer:
-    """Print the script that completes commands in SHELL."""
+    """Print the script that completes commands in SHELL.
+
+    In ~/.bashrc: eval "$(rewardkit completion bash)"; in ~/.zshrc with zsh. For fish: rewardkit completion
+    fish > ~/.config/fish/completions/rewardkit.fish
+
+    Example:
+      rewardkit completion bash
+    """
     made = get_completion_class(asked.shell)
     assert made is not None
     script = made(main, {}, "rewardkit", "_REWARDKIT_COMPLETE").source().strip()

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import rewardkit as rk
-from rewardkit.cli.group import Asked, command
-from rewardkit.cli.options import SCORES
-from rewardkit.cli.output import Answer, shares
-from rewardkit.cli.scored import is_met, scored_or_logged
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.scores import is_met, scored_or_logged
 
 
-@command(
-    "diagnose",
-    "SCORES --training --label --by --seed --fail-on --verbose READING --log-weight --json",
-    note=SCORES,
-    example="rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1\nrewardkit diagnose run1",
-)
+@command("SCORES --training --label --by --seed --fail-on --verbose READING --log-weight --json")
 def diagnose(asked: Asked) -> Answer:
-    """Say what SCORES would do to training, and what to change."""
+    """Say what SCORES would do to training, and what to change.
+
+    Example:
+      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1
+      rewardkit diagnose run1
+    """
     read = scored_or_logged(asked)
-    with shares("diagnosing", asked) as progress:
-        settings = asked.some("training label seed")
-        diagnosis = rk.diagnose(read.scores, by=asked.by or None, progress=progress, **settings)
+    with asked.progress("diagnosing") as progress:
+        settings = asked.some("training label by seed")
+        diagnosis = rk.diagnose(read.scores, progress=progress, **settings)
     advice = rk.suggest(diagnosis)
     pages = diagnosis.page(verbose=asked.verbose), advice.page(verbose=asked.verbose, path=asked.scores)
     text = "\n\n".join(page.text for page in pages)

@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 import rewardkit as rk
-from rewardkit.cli.group import Asked, command
-from rewardkit.cli.options import NAMED
-from rewardkit.cli.output import Answer, recognised
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.output import recognised
 from rewardkit.targets import TARGETS
 from rewardkit.targets.export import prove
 from rewardkit.targets.exported import identifier
@@ -18,7 +17,6 @@ WRITTEN = [target.name for target in TARGETS if target.functions is not None]
 
 
 @command(
-    "export",
     "REWARD --as READING --json",
     {
         "--to TARGET": (f"{', '.join(WRITTEN)}.", {"required": True, "type": click.Choice(WRITTEN)}),
@@ -28,16 +26,17 @@ WRITTEN = [target.name for target in TARGETS if target.functions is not None]
         "--separate": "Write one function for each component; the trainer weighs them.",
         "--name NAME=SOURCE...": "Name of a column in the training set: ground_truth=label.",
     },
-    note=NAMED,
-    example="rewardkit export gallery:arithmetic --to trl",
 )
 def export(asked: Asked) -> Answer:
     """Write REWARD as a file that a trainer loads unchanged.
 
     It says what is lost there. The options for reading are for the rollouts of --verify, on which a trainer's
     function is recognised.
+
+    Example:
+      rewardkit export gallery:arithmetic --to trl
     """
-    if asked.verify is None and any(value for name, value in asked.reading.items() if name != "on"):
+    if asked.verify is None and asked.given.keys() & asked.reading.keys():
         raise rk.InputError("options for reading rollouts are for those of --verify; give it, too")
     rollouts = rk.load_rollouts(asked.verify, **asked.reading) if asked.verify is not None else None
     reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=rollouts)

@@ -7,34 +7,33 @@ from pathlib import Path
 import click
 
 import rewardkit as rk
-from rewardkit.cli.group import Asked, command
-from rewardkit.cli.options import SCORES
-from rewardkit.cli.output import Answer
-from rewardkit.cli.scored import scored_or_logged
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.scores import scored_or_logged
 from rewardkit.rollouts.write import write_whole
 
 PICTURES = (".png", ".svg", ".pdf")
 
 
 @command(
-    "forecast",
     "SCORES --label --training --seed READING --log-weight --json",
     {
         "--follow COLUMN...": "Another column of numbers to forecast.",
         "--plot OUTPUT": f"Draw the curves into this file ({', '.join(PICTURES)}).",
     },
-    note=SCORES,
-    example="rewardkit score gallery:arithmetic gallery:arithmetic -o run1\nrewardkit forecast run1",
 )
 def forecast(asked: Asked) -> Answer:
     """Say what SCORES would select for, per nat of KL.
 
     It reweights the siblings that were logged, and cannot foresee what none of them wrote.
+
+    Example:
+      rewardkit score gallery:arithmetic gallery:arithmetic -o run1
+      rewardkit forecast run1
     """
     if asked.plot is not None and asked.plot.suffix.lower() not in PICTURES:
         raise click.UsageError(f"{str(asked.plot)!r} is no picture; its name ends with {', '.join(PICTURES)}")
     read = scored_or_logged(asked)
-    found = rk.forecast(read.scores, columns=asked.follow, **asked.some("label training seed"))
+    found = rk.forecast(read.scores, columns=asked.follow or (), **asked.some("label training seed"))
     drawn = _draw(found, asked.plot) if asked.plot is not None else ""
     record = {**found.record(), **read.about, "plot": str(asked.plot) if asked.plot is not None else None}
     return Answer(record, f"{read.head}{found}{drawn}")

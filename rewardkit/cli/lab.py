@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import os
+import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import rewardkit as rk
-from rewardkit.cli.group import READ_AS, Asked, command
-from rewardkit.cli.options import NAMED
-from rewardkit.cli.output import Answer
-from rewardkit.cli.presets import copied
-from rewardkit.errors import did_you_mean
+from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.probes.results.baseline import load_baseline
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rollouts.package_data import bundled
+from rewardkit.rollouts.write import write_whole
+from rewardkit.starting.notebooks import notebook_text, same_parameters, seen_from
 from rewardkit.targets.load import reward_named
 
-RENAMED = {**READ_AS, "as": "read_as", "log_weight": "log_weights"}
-"""Option -> what notebooks call it."""
-
 ALL = BUILD, _, ANALYZE = "01_build", "02_check", "03_analyze"
+PATHS = ("rollouts", "cases", "join", "baseline")
 
 
 @command(
-    "lab",
     "[ARGUMENTS] --rollouts --cases --training --label --by --seed --budget --leakage --baseline "
     "--redact --as READING --log-weight",
     {
@@ -35,8 +33,6 @@ ALL = BUILD, _, ANALYZE = "01_build", "02_check", "03_analyze"
         "--timeout SECONDS": "Limit for one call of your code.  [default: 0, for none]",
         "--reward REWARD": 'The reward for the notebooks, or "logged": the scores in the log.',
     },
-    note=NAMED,
-    example="rewardkit lab --reward gallery:arithmetic --rollouts gallery:arithmetic",
     ignore_unknown_options=True,
 )
 def lab(asked: Asked) -> Answer:
@@ -46,6 +42,9 @@ def lab(asked: Asked) -> Answer:
     the options, after these were tried. Without --reward only the notebook that builds one is copied. Nothing
     is overwritten: the same values open the same copies again, with what was done in them, others get a
     number, such as 01_build-2.ipynb.
+
+    Example:
+      rewardkit lab --reward gallery:arithmetic --rollouts gallery:arithmetic
     """
     if find_spec("jupyterlab") is None:
         raise ModuleNotFoundError(
@@ -54,12 +53,12 @@ def lab(asked: Asked) -> Answer:
         )
     given = {name: written for name, written in asked.given.items() if name not in ("folder", "arguments")}
     stems, values = _checked(asked, given) if given else (ALL, {})
-    notebooks = copied([bundled(f"notebooks/{stem}.ipynb") for stem in stems], asked.folder, values)
+    notebooks = _copied(stems, asked.folder, values)
     run = [sys.executable, "-m", "jupyter", "lab", notebooks[0].name, *asked.arguments]
-    return Answer({}, "", subprocess.call(run, cwd=asked.folder, env=dict(os.environ)))
+    return Answer({}, "", subprocess.call(run, cwd=asked.folder))
 
 
-def _checked(asked: Asked, given: dict[str, str]) -> tuple[tuple[str, ...], dict[str, Any]]:
+def _checked(asked: Asked, given: Mapping[str, str]) -> tuple[Sequence[str], dict[str, Any]]:
     """The notebooks that are for the options that were given, and their parameters.
 
     InputError: what cannot be used.
@@ -71,30 +70,48 @@ def _checked(asked: Asked, given: dict[str, str]) -> tuple[tuple[str, ...], dict
     reward, logged = asked.reward or "", asked.reward == LOGGED_REWARD
     if asked.cases and (logged or not reward):
         raise rk.InputError("--cases are what a reward is checked against; give one with --reward, too")
-    if asked.log_weight and not logged:
+    if asked.log_weights and not logged:
         raise rk.InputError("--log-weight is of the scores in a log; give --reward logged, too")
     rollouts = rk.load_rollouts(asked.rollouts, **asked.reading)
-    known = list(map(str, rollouts.table.columns))
     if reward:
-        reward_named(reward, rollouts, asked.log_weight, as_=asked.as_).check_columns(known)
+        chosen = reward_named(reward, rollouts, asked.log_weights, as_=asked.as_)
+        chosen.check_columns(list(map(str, rollouts.table.columns)))
     if asked.cases:
         rk.load_cases(asked.cases)
     if asked.baseline:
         load_baseline(asked.baseline)
-    for written, name in [("--label", asked.label), *(("--by", name) for name in asked.by)]:
-        if name is not None and name not in known:
-            raise rk.InputError(
-                f"{written} names {name!r}; the rollouts have {known}{did_you_mean(name, known)}"
-            )
-    values = {**vars(asked), **asked.reading, "read_as": asked.as_, "log_weights": asked.log_weight}
-    named = {RENAMED.get(name, name) for name in given}
-    plain = {name: _plain(value) for name, value in values.items() if name in named}
+    rollouts.check_columns(filter(None, [asked.label, *(asked.by or ())]))
+    values = {"reward": reward, "cases": asked.cases or "", **asked.some(" ".join(given))}
+    values["read_as"] = values.pop("as_", "")
+    if "training" in values:
+        values["training"] = asked.training.record()
     stems = (BUILD,) if not reward else (BUILD, ANALYZE) if logged else ALL
-    return stems, {"reward": reward, "cases": asked.cases or "", **plain}
+    return stems, {name: _from_folder(name, value, asked.folder) for name, value in values.items()}
 
 
-def _plain(value: Any) -> Any:
-    """A value as notebooks have it."""
-    if isinstance(value, rk.Training):
-        return value.record()
-    return list(value) if isinstance(value, tuple) else value
+def _from_folder(name: str, value: Any, folder: Path) -> Any:
+    """The value of a parameter for a notebook in the folder, from where paths are others."""
+    if name == "reward" and (file := re.fullmatch(r"(.+\.py)(:.*)?", value)):
+        return seen_from(folder, file[1]) + (file[2] or "")
+    return seen_from(folder, value) if name in PATHS and value else value
+
+
+def _copied(stems: Sequence[str], folder: Path, values: Mapping[str, Any]) -> list[Path]:
+    """The notebooks as they are to be opened: copies in the folder whose parameters have these values.
+
+    A copy that is there is opened again where its parameters are the same, whatever else was changed in it;
+    else all get the first number that none with others has: ``01_build-2.ipynb``. Without values copies that
+    are there are kept as they are.
+    """
+    sources = [bundled(f"notebooks/{stem}.ipynb").read_text(encoding="utf-8") for stem in stems]
+    texts = [notebook_text(source, values) for source in sources]
+    for number in count(1):
+        behind = "" if number == 1 else f"-{number}"
+        wanted = {folder / f"{stem}{behind}.ipynb": text for stem, text in zip(stems, texts, strict=True)}
+        there = [path for path in wanted if path.exists()]
+        if not values or all(same_parameters(path, wanted[path]) for path in there):
+            break
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in wanted.keys() - there:
+        write_whole(path, partial(Path.write_text, data=wanted[path], encoding="utf-8"))
+    return list(wanted)

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from rewardkit.html.excerpts import one_line, visible
+from rewardkit.html.excerpts import LINE, one_line, visible
 
-__all__ = ["Answer", "Legible", "emit", "plain", "printable", "recognised", "say", "shares", "watched"]
-
-LINE = 110
-"""Characters of a line that a terminal shows without breaking it. Our choice."""
-
-MOST = 4
-"""Lines that a command says of what a function was taken for. Our choice."""
-
-BLOCKS = ("●", "▲", "○", "Change:", "Also")
-"""What a finding or a change begins with, whose other lines stand below it, indented."""
+__all__ = ["Legible", "plain", "printable", "recognised", "say"]
 
 STYLES = {
     r"(?m)^\s*● high\b|^\s*high(?=:)|\b(?:is )?not ready\b|^rewardkit:": "bold red",
@@ -40,28 +27,6 @@ STYLES = {
 """Pattern -> how what it matches looks on a terminal: severities, verdicts and what to do."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a command found: `record` for programs, `text` for a person, its exit status.
-
-    `error` is said on stderr behind it.
-    """
-
-    record: Mapping[str, Any]
-    text: str
-    status: int = 0
-    error: str = ""
-
-
-def emit(answer: Answer, as_json: bool) -> None:
-    """Print what a command found: the record as one JSON object, or the text."""
-    shown = json.dumps(plain(answer.record), ensure_ascii=True, allow_nan=False) if as_json else answer.text
-    if answer.text:
-        say(shown)
-    if answer.error:
-        say(f"rewardkit: {answer.error}", err=True)
-
-
 def say(text: str, *, err: bool = False) -> None:
     """Print a text: in lines of its width and coloured on a terminal, else as it is, but for `printable`.
 
@@ -71,7 +36,7 @@ def say(text: str, *, err: bool = False) -> None:
     shown = printable(text, getattr(stream, "encoding", None) or "utf-8")
     console = Console(file=stream, soft_wrap=True)
     if stream.isatty():
-        shown = "\n".join(_folded(line, console.width) for line in _joined(shown).split("\n"))
+        shown = "\n".join(_folded(line, console.width) for line in shown.split("\n"))
     if console.color_system is None or console.no_color:
         click.echo(shown, file=stream)
         return
@@ -92,27 +57,11 @@ def printable(text: str, encoding: str = "utf-8") -> str:
     return visible(text).encode(encoding, "backslashreplace").decode(encoding)
 
 
-def _joined(text: str) -> str:
-    """The text, with findings and changes that were broken for `LINE` characters put together again."""
-    lines: list[str] = []
-    before = ""
-    for line in text.split("\n"):
-        indent, said = len(line) - len(line.lstrip(" ")), line.lstrip(" ")
-        of_one = indent in (2, 7) and len(before) > 80 and lines[-1].startswith(BLOCKS)
-        if of_one and not said.startswith(("fix:", "earns ", "no reward", "| ", "shown by")):
-            lines[-1] += f" {said}"
-        else:
-            lines.append(line)
-        before = line
-    return "\n".join(lines)
-
-
 def _folded(line: str, width: int) -> str:
     """A line, broken between words where it is longer than the terminal is wide."""
     if len(line) <= width:
         return line
-    start = line[: len(line) - len(line.lstrip(" "))]
-    inner = start + " " * (7 if line.startswith(BLOCKS[:3]) else 2)
+    inner = " " * (len(line) - len(line.lstrip(" ")) + 2)
     return textwrap.fill(line, width, subsequent_indent=inner, break_on_hyphens=False)
 
 
@@ -127,42 +76,16 @@ class Legible:
         return getattr(sys.stderr, name)
 
 
-def watched(asked: Any) -> bool:
-    """Whether somebody watches a terminal on which progress is shown."""
-    return not asked.json and sys.stderr.isatty()
+def recognised(origin: str, *, verbose: bool = False) -> list[str]:
+    r"""What a function was taken for; of several the first line, which is of all, where it is not `verbose`.
 
-
-@contextmanager
-def shares(what: str, asked: Any) -> Iterator[Callable[[float], bool] | None]:
-    """Gives what is told the share of the work that is done, and shows it with the time that remains."""
-    if not watched(asked):
-        yield None
-        return
-    from tqdm.auto import tqdm
-
-    form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed}<{remaining}, {rate_fmt}"
-    with tqdm(desc=what, total=100, unit=" %", bar_format=form, leave=False) as bar:
-        yield lambda share: bar.update(100 * share - bar.n) or True
-
-
-def recognised(origin: str | None, *, verbose: bool = False) -> list[str]:
-    r"""What a function was taken for; of several in short, where it is not `verbose`.
-
-    >>> recognised("right read as TRL: it takes completions\nbrief read as TRL: it takes completions")
-    ['right, brief read as TRL; what each takes: text(verbose=True)']
+    >>> recognised("right, brief read as TRL.\nright read as TRL: it takes completions\nbrief read as TRL")
+    ['right, brief read as TRL. What each takes: text(verbose=True)']
     """
-    lines = (origin or "").splitlines()
-    if verbose or len(lines) < 2:
-        return [textwrap.fill(line, LINE, subsequent_indent="  ", break_on_hyphens=False) for line in lines]
-    takers: dict[str, list[str]] = {}
-    notes = [line for line in lines if " read as " not in line]
-    for line in lines:
-        name, as_, rest = line.partition(" read as ")
-        if as_:
-            takers.setdefault(re.split(r"[:(]", rest)[0].strip(), []).append(name)
-    told = "; ".join(f"{', '.join(names)} read as {what}" for what, names in takers.items())
-    short = [f"{one_line(told, LINE)}; what each takes: text(verbose=True)"] if told else []
-    return [*short, *(one_line(note, LINE) for note in notes[:MOST])]
+    lines = origin.splitlines()
+    if len(lines) > 1 and not verbose:
+        lines = [f"{one_line(lines[0])} What each takes: text(verbose=True)"]
+    return [textwrap.fill(line, LINE.get(), subsequent_indent="  ", break_on_hyphens=False) for line in lines]
 
 
 def plain(value: Any) -> Any:

@@ -8,15 +8,15 @@ from typing import Any
 import click
 
 import rewardkit as rk
-from rewardkit.cli.group import Asked, command
-from rewardkit.cli.options import NAMED, Number
-from rewardkit.cli.output import Answer, recognised, shares
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.options import Number
+from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
 from rewardkit.html.markup import aligned
 from rewardkit.probes.probe import TIMEOUT
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.asserting import met
-from rewardkit.probes.results.baseline import Baseline, accept, load_baseline, stale, under_baseline
+from rewardkit.probes.results.baseline import accept, stale, under_baseline
 from rewardkit.probes.results.summary import unprobed
 from rewardkit.probes.strategies.families import FAMILIES, PROBES
 from rewardkit.probes.subjects.cases import rollouts_of, with_cases
@@ -43,7 +43,6 @@ MUST = {
 
 
 @command(
-    "probe",
     "[REWARD] [ROLLOUTS] --label --budget --leakage --seed --fail-on --baseline --verbose --as "
     "READING --json",
     {
@@ -58,8 +57,6 @@ MUST = {
         "--write-cases FILE": "Add cases that would catch the findings to this file.",
         "--list": "List the families and probes, and exit.",
     },
-    note=NAMED,
-    example="rewardkit probe gallery:arithmetic.flawed gallery:arithmetic",
 )
 def probe(asked: Asked) -> Answer:
     """Try what a policy would find, and say where wrong answers are paid.
@@ -67,6 +64,9 @@ def probe(asked: Asked) -> Answer:
     Completions with a known verdict are made of ROLLOUTS, a log, and scored with REWARD. A finding is a wrong
     answer that is paid, a right one that is not, or a broken contract. The exit code is 0 unless --fail-on
     says otherwise.
+
+    Example:
+      rewardkit probe gallery:arithmetic.flawed gallery:arithmetic
     """
     if asked.list:
         return _listed()
@@ -79,29 +79,28 @@ def probe(asked: Asked) -> Answer:
         )
     if asked.accept is not None and not asked.baseline:
         raise click.UsageError("--accept writes into a baseline; name its file with --baseline FILE")
-    known = _baseline(asked.baseline, asked.accept)
-    read = _read(asked)
+    known = asked.baseline if asked.accept is None or Path(asked.baseline).exists() else None
+    cases = rk.load_cases(asked.cases) if asked.cases is not None else []
+    read = rk.load_rollouts(asked.rollouts, **asked.reading) if asked.rollouts is not None else None
+    read = rollouts_of(cases) if read is None else with_cases(read, cases)
     reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=read, timeout=asked.timeout)
     settings = asked.some("label timeout budget leakage expects_partial seed")
-    with shares("probing", asked) as progress:
+    with asked.progress("probing") as progress:
         result = rk.probe(
             reward, read, only=asked.only or None, baseline=known, progress=progress, **settings
         )
-    notes = []
+    notes: list[str] = []
     record: dict[str, Any] = {"origin": reward.origin}
     if asked.write_cases:
         record["cases_written"] = append_cases(asked.write_cases, result.cases)
-        bare = [item.code for item in result.alarms if not item.cases]
-        left = (
-            f"; none for {counted(len(bare), 'finding')} ({', '.join(bare)}), as nothing says which reward "
-        )
-        left += "is due there"
-        added = f"{counted(record['cases_written'], 'case')} added to {asked.write_cases}"
-        notes.append(added + left * bool(bare))
+        notes.append(f"{counted(record['cases_written'], 'case')} added to {asked.write_cases}")
+        if bare := [item.code for item in result.alarms if not item.cases]:
+            left = f"; none for {counted(len(bare), 'finding')} ({', '.join(bare)})"
+            notes[-1] += f"{left}, as nothing says which reward is due there"
     if asked.accept is not None:
         record["accepted"] = accept(asked.baseline, result.alarms, asked.accept, reward=result.reward.name)
         notes.append(f"{counted(record['accepted'], 'finding')} accepted in {asked.baseline}")
-        result = under_baseline(result, load_baseline(asked.baseline))
+        result = under_baseline(result, asked.baseline)
     record["stale"] = [item.finding for item in stale(result)]
     loaded = f"reward = rk.load_reward({asked.reward!r}{f', as_={asked.as_!r}' if asked.as_ else ''})"
     shown = rendering.text(result, verbose=asked.verbose, loaded=loaded)
@@ -112,29 +111,16 @@ def probe(asked: Asked) -> Answer:
     return Answer({**result.record(), **record}, text, status, why * open_)
 
 
-def _read(asked: Asked) -> rk.Rollouts:
-    """The rollouts, with the completions of the cases behind them, or these alone."""
-    cases = rk.load_cases(asked.cases) if asked.cases is not None else []
-    if asked.rollouts is None:
-        return rollouts_of(cases)
-    return with_cases(rk.load_rollouts(asked.rollouts, **asked.reading), cases)
-
-
-def _baseline(path: str | None, reason: str | None) -> Baseline | None:
-    """The baseline of a file; none yet where the file is to be made."""
-    if path is None or (reason is not None and not Path(path).exists()):
-        return None
-    return load_baseline(path)
-
-
 def _listed() -> Answer:
     """The families and their probes."""
     families, lines = [], ["Families of probes; name a family or a probe with --only", ""]
     for family in FAMILIES:
         says, probes = OTHER_FAMILIES.get(family, ""), [one for one in PROBES if one.family == family]
-        rows = [(f"  {one.name}", f"{one.says}: {MUST[one.expects]}") for one in probes]
-        lines += [f"{family}: {says}" if says else family, *(aligned(rows) if rows else [])]
-        told = {one.name: {"says": one.says, "expects": one.expects, "kinds": one.kinds} for one in probes}
-        listed = [{"probe": name, **about} for name, about in told.items()]
+        listed = [
+            {"probe": one.name, "says": one.says, "expects": one.expects, "kinds": one.kinds}
+            for one in probes
+        ]
         families.append({"family": family, "says": says, "probes": listed})
+        rows = [(f"  {one.name}", f"{one.says}: {MUST[one.expects]}") for one in probes]
+        lines += [f"{family}: {says}" if says else family, *aligned(rows)]
     return Answer({"families": families}, "\n".join(lines))

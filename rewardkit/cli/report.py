@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rewardkit.cli.group import Asked, command
-from rewardkit.cli.options import ANY_LOG, NAMED, limit_for
-from rewardkit.cli.output import Answer, recognised, watched
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.options import ANY_LOG
+from rewardkit.cli.output import recognised
 
 
 @command(
-    "report",
     "--cases --training --label --by --seed --budget --leakage --baseline --redact --as --timeout "
     "--no-cache READING --json --log-weight",
     {
@@ -22,13 +21,14 @@ from rewardkit.cli.output import Answer, recognised, watched
         "-o --output FOLDER": ("Folder for the pages.", {"default": Path("reports")}),
         "--single-file": "Put everything into index.html, one page to send.",
     },
-    note=NAMED,
-    example="rewardkit report --reward gallery:arithmetic --rollouts gallery:arithmetic",
 )
 def report(asked: Asked) -> Answer:
     """Write the notebooks on a reward and its rollouts as pages.
 
     index.html has the verdict and leads to the others. Exit 1 when a notebook failed.
+
+    Example:
+      rewardkit report --reward gallery:arithmetic --rollouts gallery:arithmetic
     """
     from rewardkit.notebook.report.report import report  # papermill takes seconds to import
 
@@ -36,12 +36,12 @@ def report(asked: Asked) -> Answer:
         asked.reward,
         asked.rollouts,
         asked.output,
-        **asked.some("cases as_ training label seed budget leakage baseline single_file redact"),
-        log_weights=asked.log_weight,
+        **asked.some(
+            "cases as_ training label by seed budget leakage baseline single_file redact log_weights"
+        ),
         **asked.reading,
-        by=asked.by or None,
-        timeout=lambda loaded: limit_for(asked.timeout, *loaded),
-        progress=watched(asked),
+        timeout=lambda loaded: asked.time_limit(*loaded),
+        progress=asked.is_watched,
     )
     verdicts = {summary.name: summary.verdict for summary in made.summaries}
     origins = [summary.reward.origin for summary in made.summaries]

@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from rewardkit.cli.group import INTERRUPTED, Asked, command
+from rewardkit.cli.command import INTERRUPTED, Answer, Asked, command
 from rewardkit.cli.options import Written
-from rewardkit.cli.output import Answer, watched
-from rewardkit.rollouts.chat import CONCURRENCY, KEY, RETRIES, TIMEOUT
+from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT
 from rewardkit.rollouts.sample import sample as sample_completions
 
 
@@ -47,26 +46,25 @@ OPTIONS: Written = {
 }
 
 
-@command(
-    "sample",
-    "PROMPTS --json",
-    OPTIONS,
-    note=f"The key is taken from {KEY} in the environment; a local server needs none. Exit 2 where no server "
-    "answers.",
-    example="rewardkit sample gallery:arithmetic --base-url http://localhost:8000/v1 --model M -o log.jsonl",
-)
+@command("PROMPTS --json", OPTIONS)
 def sample(asked: Asked) -> Answer:
     """Sample groups of completions of PROMPTS into a log.
 
     PROMPTS is JSONL, Parquet or CSV, or a folder of them: a row a prompt. The server is any that speaks as
     OpenAI does (vLLM, SGLang, llama.cpp, Ollama, hosted ones). Run the same again to go on after Ctrl-C, or
     to ask again for what failed: what is in the log is not sampled again. Exit 1 when some are missing.
+
+    The key is taken from OPENAI_API_KEY in the environment; a local server needs none. Exit 2 where no server
+    answers.
+
+    Example:
+      rewardkit sample gallery:arithmetic --base-url http://localhost:8000/v1 --model M -o log.jsonl
     """
-    others = ("prompts", "prompt", "prompt_id", "json", "given", "as_")
+    columns = {name: value for name, value in asked.some("prompt prompt_id").items() if value}
+    others = ("prompts", "prompt", "prompt_id", "json", "given", "reading")
     options = {name: value for name, value in vars(asked).items() if name not in others}
-    columns = {name: getattr(asked, name) for name in ("prompt", "prompt_id") if getattr(asked, name)}
     try:
-        done = sample_completions(asked.prompts, columns=columns, progress=watched(asked), **options)
+        done = sample_completions(asked.prompts, columns=columns, progress=asked.is_watched, **options)
     except KeyboardInterrupt as error:
         return Answer({"interrupted": True}, "", INTERRUPTED, str(error) or "interrupted")
     return Answer(done.record(), str(done), int(bool(done.failed)))

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections import Counter
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import rewardkit as rk
-from rewardkit.cli.group import INTERRUPTED, Asked, command, interrupts_held
-from rewardkit.cli.options import NAMED, limit_for
-from rewardkit.cli.output import Answer, recognised, watched
+from rewardkit.cli.command import INTERRUPTED, Answer, Asked, command
+from rewardkit.cli.output import recognised
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import folder_for
 from rewardkit.targets.load import reward_named
 
 
 @command(
-    "score",
     "REWARD ROLLOUTS --as --timeout --no-cache READING --json",
     {
         "-o --output FOLDER": "Folder for scores.parquet and run.json.",
         "--workers N": "Number of processes; groups stay together.  [default: this one]",
     },
-    note=NAMED,
-    example="rewardkit score gallery:arithmetic gallery:arithmetic -o run1",
 )
 def score(asked: Asked) -> Answer:
     """Score every completion of ROLLOUTS with REWARD.
@@ -33,6 +31,9 @@ def score(asked: Asked) -> Answer:
     ROLLOUTS is a JSONL, Parquet or CSV file, or what a trainer wrote: a file or folder of TRL, verl, siiRL,
     verifiers, Inspect or datasets. REWARD may be "logged": the scores that stand in the log. The exit code is
     1 where no completion has a reward, 130 where scoring was interrupted: what was done is written then.
+
+    Example:
+      rewardkit score gallery:arithmetic gallery:arithmetic -o run1
     """
     with folder_for(asked.output) if asked.output else nullcontext() as folder:  # known before the work
         return _scored(asked, folder)
@@ -42,10 +43,10 @@ def _scored(asked: Asked, folder: Path | None) -> Answer:
     read = rk.load_rollouts(asked.rollouts, **asked.reading)
     reward = reward_named(asked.reward, read, as_=asked.as_)
     started, rows = time.perf_counter(), len(read)
-    limit = limit_for(asked.timeout, reward)
+    limit = asked.time_limit(reward)
     interrupted: dict[str, Any] = {}
     try:
-        scores = rk.score(reward, read, timeout=limit, workers=asked.workers, progress=watched(asked))
+        scores = rk.score(reward, read, timeout=limit, workers=asked.workers, progress=asked.is_watched)
     except rk.Interrupted as error:
         scores, interrupted = error.scores, {"interrupted": True, "rows_given": error.rows}
     seconds = time.perf_counter() - started
@@ -53,11 +54,12 @@ def _scored(asked: Asked, folder: Path | None) -> Answer:
         if folder:
             scores.save(folder)
     totals = {status: sum(counts[status] for counts in scores.counts.values()) for status in STATUSES}
+    totals["errors"] = totals.pop("error")
     missing = scores.record["rewards_missing"]
     record = {
         "rows": len(scores),
         **interrupted,
-        **{"errors" if status == "error" else status: count for status, count in totals.items()},
+        **totals,
         "rewards_missing": missing,
         "seconds": round(seconds, 3),
         "output": str(folder) if folder else None,
@@ -75,6 +77,19 @@ def _scored(asked: Asked, folder: Path | None) -> Answer:
     if missing == len(scores):
         return Answer(record, text, 1, f"no rollout has a reward{_most_often(scores)}")
     return Answer(record, text)
+
+
+@contextmanager
+def interrupts_held() -> Iterator[list[int]]:
+    """Let no Ctrl-C or SIGTERM into the block; gives the signals that came. One that is ignored stays so."""
+    came: list[int] = []
+    numbers = [one for one in (signal.SIGINT, signal.SIGTERM) if callable(signal.getsignal(one))]
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in numbers}
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _most_often(scores: rk.Scores) -> str:

@@ -8,9 +8,8 @@ import click
 
 __all__ = ["as_typed"]
 
-KEYWORDS = {"as": "as_", "column": "columns", "gate": "gates", "log_weight": "weights", "reward": "run"}
-KEYWORDS |= {"set": "fill", "weight": "weights"}
-"""Option -> what Python calls it, where that differs."""
+KEYWORDS = {"log_weights": "weights", "reward": "run"}
+"""Name of an option -> what sentences call it, where that differs."""
 
 PHRASES = {
     "columns={canonical: its name}": "--name CANONICAL=ITS_NAME",

@@ -5,16 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import rewardkit as rk
-from rewardkit.cli.group import Asked, command
-from rewardkit.cli.options import SCORES, limit_for
-from rewardkit.cli.output import Answer, watched
-from rewardkit.cli.scored import scored_or_logged
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.scores import scored_or_logged
 from rewardkit.probes.suspects.suspect import suspect as find_suspects
 from rewardkit.scoring.scores import is_scored
 
 
 @command(
-    "suspect",
     "SCORES --label --training --seed --timeout READING --log-weight --json",
     {
         "--like ID": "Completions with a form like that of this rollout_id.",
@@ -22,15 +19,16 @@ from rewardkit.scoring.scores import is_scored
         "--patched REWARD": "A fixed reward (file.py:name) to score them with, or the folder of its scores.",
         "--by COLUMN...": "Compare their share between its values.  [default: every column of few values]",
     },
-    note=SCORES,
-    example="rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1\n"
-    "rewardkit suspect run1 --pattern because",
 )
 def suspect(asked: Asked) -> Answer:
     """Count completions that look like an exploit, and what pays them.
 
     Also since when and where they stand. With --patched also how many of them would still earn, and which
     right completions would get less.
+
+    Example:
+      rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1
+      rewardkit suspect run1 --pattern because
     """
     if (asked.like is None) == (asked.pattern is None):
         told = "not both" if asked.like is not None else "neither is there"
@@ -43,10 +41,9 @@ def suspect(asked: Asked) -> Answer:
         mended = rk.load_scores(asked.patched) if scored else rk.load_reward(asked.patched, rollouts=rollouts)
     found = find_suspects(
         read.scores,
-        **asked.some("like pattern label training seed"),
-        by=asked.by or None,
+        **asked.some("like pattern label training seed by"),
         patched=mended,
-        timeout=limit_for(asked.timeout, mended) if isinstance(mended, rk.Reward) else None,
-        progress=watched(asked),
+        timeout=asked.time_limit(mended) if isinstance(mended, rk.Reward) else None,
+        progress=asked.is_watched,
     )
     return Answer({**found.record(), **read.about}, f"{read.head}{found}")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 
-__all__ = ["Shown", "Span", "one_line", "shown", "visible"]
+__all__ = ["LINE", "Shown", "Span", "one_line", "shown", "visible"]
 
 Span = tuple[int, int]
+
+LINE = ContextVar("LINE", default=110)
+"""Characters of a line of plain text; the command line sets it to what its terminal has."""
 
 LONGEST = 420  # characters of a completion that are shown, and of what a field took
 AROUND = 60  # characters shown on both sides of what a field took

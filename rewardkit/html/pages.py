@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from rewardkit.html.excerpts import one_line
+from rewardkit.html.excerpts import LINE, one_line
 from rewardkit.html.markup import aligned, card, code, escaped, folded, listed, paragraphs, table
 
 __all__ = ["LONGEST", "Block", "Code", "Page", "Table"]
@@ -16,7 +16,7 @@ ROWS = 24  # of a table; the others are counted
 CELL, SHORT = 200, 60  # characters of a cell in HTML, and in a terminal
 LONGEST = 800
 """Characters of a line, which may quote what a completion made a component say."""
-WIDTH, INDENT = 106, 4 * " "  # of a line in a terminal, and before its second
+INDENT = 4 * " "  # before the second line of one that is broken
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _told(block: Block) -> list[str]:
         return block.text.splitlines()
     first = block[: len(block) - len(block.lstrip(" "))]
     return textwrap.wrap(
-        one_line(block, LONGEST), WIDTH, initial_indent=first, subsequent_indent=first + INDENT,
+        one_line(block, LONGEST), LINE.get() - 4, initial_indent=first, subsequent_indent=first + INDENT,
         break_on_hyphens=False,
     )  # fmt: skip
 

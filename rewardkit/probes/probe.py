@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from rewardkit.analysis.arguments import check_label, check_seed
-from rewardkit.errors import RewardError, RolloutsError, did_you_mean, preview
+from rewardkit.errors import RewardError, RolloutsError, preview
 from rewardkit.findings import Finding, percent
 from rewardkit.judges.report import warn_of_calls
 from rewardkit.probes.contract.contract import contract
@@ -188,11 +188,7 @@ def probe(
         rollouts = with_cases(rollouts, cases_of(cases))
     probes, families = chosen(only)
     reward.check_columns(list(rollouts.as_logged()))
-    if label is not None and label not in rollouts.table:
-        raise RolloutsError(
-            f"there is no column {label!r} to be the label; the rollouts have {list(rollouts.table.columns)}"
-            f"{did_you_mean(label, map(str, rollouts.table.columns))}"
-        )
+    rollouts.check_columns([label] if label is not None else [])
     truths = frozenset(map(special, rollouts.columns().get("ground_truth", [])))
     run = _Run(reward, Variants(rollouts.mapping), probes, families, timeout, seed, truths)
     with time_limit(None if run.unsendable else timeout, patience=PATIENCE) as limit:

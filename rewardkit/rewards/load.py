@@ -20,7 +20,7 @@ from rewardkit.rewards.fingerprint import SOURCE_HASH, source_hash
 from rewardkit.rewards.reward import Reward
 from rewardkit.workers.pool import MODULE_SOURCE
 
-__all__ = ["failed", "find_reward", "forget_beside", "hides_module", "run_file", "run_text"]
+__all__ = ["failed", "find_reward", "forget_beside", "gallery_names", "hides_module", "run_file", "run_text"]
 
 GALLERY = "rewardkit.gallery"
 FILE_MODULE = "reward_file_"
@@ -79,8 +79,13 @@ def _module(place: str) -> ModuleType:
     package, _, name = place.rpartition(".")
     if package != GALLERY:
         raise RewardError(f"there is no module {place!r} to import; for a file write its path with .py")
-    known = sorted(module.name for module in pkgutil.iter_modules(importlib.import_module(GALLERY).__path__))
+    known = gallery_names()
     raise RewardError(f"the gallery has no {name!r}; it has {known}{did_you_mean(name, known)}")
+
+
+def gallery_names() -> list[str]:
+    """The modules of the gallery."""
+    return sorted(module.name for module in pkgutil.iter_modules(importlib.import_module(GALLERY).__path__))
 
 
 def run_file(path: Path) -> ModuleType:

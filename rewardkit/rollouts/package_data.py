@@ -27,14 +27,18 @@ def resolve(source: str | Path, file: str) -> Path:
     """
     if not isinstance(source, str) or not source.startswith(GALLERY):
         return Path(source)
-    name = source.removeprefix(GALLERY).partition(".")[0]
-    data = bundled("data")
-    known = {path.parent.name: path for path in sorted(data.glob(f"*/{file}"))}
-    if file == "cases.jsonl":
-        known |= {path.stem: path for path in sorted(data.glob("gallery/*.jsonl"))}
+    name, known = source.removeprefix(GALLERY).partition(".")[0], files_of(file)
     if name in known:
         return known[name]
     raise InputError(
         f"the gallery has no {file.removesuffix('.jsonl')} for {name!r}; it has "
         f"{list(known)}{did_you_mean(name, list(known))}"
     )
+
+
+def files_of(file: str) -> dict[str, Path]:
+    """The bundled "rollouts.jsonl" or "cases.jsonl" of the gallery, by the names of the tasks."""
+    data = bundled("data")
+    known = {path.parent.name: path for path in sorted(data.glob(f"*/{file}"))}
+    others = sorted(data.glob("gallery/*.jsonl")) if file == "cases.jsonl" else []
+    return known | {path.stem: path for path in others}

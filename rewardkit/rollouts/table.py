@@ -100,6 +100,15 @@ class Rollouts:
             **columns,
         }
 
+    def check_columns(self, names: Iterable[str]) -> None:
+        """Raise a RolloutsError where there is no column of one of these names."""
+        known = list(map(str, self.table.columns))
+        for name in names:
+            if name not in known:
+                raise RolloutsError(
+                    f"the rollouts have no column {name!r}; they have {known}{did_you_mean(name, known)}"
+                )
+
     def select(self, rows: NDArray[np.bool_] | NDArray[np.intp] | Sequence[int]) -> Rollouts:
         """The rollouts at these positions (or where the mask is true)."""
         chosen = np.asarray(rows, dtype=None if len(rows) else int)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.verify.json_values import json_of
 from rewardkit.probes.subjects.formats import THINKING, tags_in
 from rewardkit.starting.code import code_of
+from rewardkit.starting.extractions import USED, Extraction
 from rewardkit.starting.truths import Row, Truth
-from rewardkit.starting.ways import USED, Way
 
 __all__ = ["Form", "form_of", "schema_of"]
 
@@ -28,8 +27,9 @@ TYPES = {bool: "boolean", Decimal: "number", str: "string", list: "array", dict:
 class Form:
     """A form that answers have.
 
-    `code` is what measures it, with ``SCHEMA`` in it where there is a `schema`; it asks for a field
-    ``marked`` where there is a `mark`. `what` names it for a reader; `share` of the completions keep it.
+    `code` is what measures it, with ``SCHEMA`` in it where there is a `schema`. ``stated`` asks for what
+    `mark` reads, which is a field of its own, or the prediction where there is none. `what` names it for a
+    reader; `share` of the completions keep it.
     """
 
     code: str
@@ -39,25 +39,26 @@ class Form:
     schema: dict[str, Any] | None = None
 
 
-def form_of(way: Way | None, rows: Sequence[Row], prompts: Sequence[str], truth: Truth) -> Form | None:
-    """The form that goes with a way to read answers; ``None`` where that goes by no mark."""
-    if way is None or not way.marked or way.extractor is None:
+def form_of(
+    chosen: Extraction | None, rows: Sequence[Row], prompts: Sequence[str], truth: Truth
+) -> Form | None:
+    """The form that goes with how answers are read; ``None`` where that goes by no mark."""
+    if chosen is None or not chosen.marked or chosen.extractor is None:
         return None
     texts = [row["completion"] for row in rows]
-    mark = _mark(way.extractor)
+    mark = _mark(chosen.extractor)
     if isinstance(mark, extract.tag):
         return _tags(mark.name, texts, prompts)
     if isinstance(mark, extract.choice):  # a letter is found in many forms; asked for is a sentence, if any
         mark = extract.answer_phrase()
-        if _share(lambda text: bool(mark(text)), texts) < USED:
+        if _share(map(mark, texts)) < USED:
             return None
     schema = schema_of([row.get("ground_truth") for row in rows]) if truth.kind == "json" else None
-    if schema is not None:
-        share = _share(measure.json_schema(schema), texts)
-        return Form(
-            "rk.measure.json_schema(SCHEMA)", "the keys and types of the truths", share, schema=schema
-        )
-    return Form("stated", f"what {code_of(mark)} reads", _share(lambda text: bool(mark(text)), texts), mark)
+    if schema is None:
+        own = mark if mark != chosen.extractor else None
+        return Form("stated", f"what {code_of(mark)} reads", _share(map(mark, texts)), own)
+    share = _share(map(measure.json_schema(schema), texts))
+    return Form("rk.measure.json_schema(SCHEMA)", "the keys and types of the truths", share, schema=schema)
 
 
 def _mark(extractor: Extractor) -> Extractor:
@@ -67,31 +68,31 @@ def _mark(extractor: Extractor) -> Extractor:
     return extractor
 
 
-def _share(score: Callable[[str], Any], texts: Sequence[str]) -> float:
-    """Share of the texts that have the full score."""
-    return sum(bool(score(text) == 1) for text in texts) / max(1, len(texts))
+def _share(found: Iterable[Any]) -> float:
+    """Share of what is found that is something, or the full score."""
+    return float(np.mean([bool(one) for one in found]))
 
 
 def _tags(answer: str, texts: Sequence[str], prompts: Sequence[str]) -> Form:
     """The tags that most prompts or completions have, in order; the answer's alone where few keep that."""
-    inside = [name for name in THINKING if _share(partial(_closes_only, name), texts) >= USED]
-    names = {name for some in (texts, prompts) for name in tags_in(some) if _holds(name, some) >= USED}
+    inside = [  # tags that the prompt has opened
+        name
+        for name in THINKING
+        if _share(f"</{name}>" in text and f"<{name}>" not in text for text in texts) >= USED
+    ]
+    names = {
+        name
+        for some in (texts, prompts)
+        for name in tags_in(some)
+        if _share(f"<{name}>" in text for text in some) >= USED
+    }
     order = sorted({*names, answer} - set(inside), key=lambda name: _place(name, texts))
     alone = measure.tags(answer)
     whole = measure.tags(*inside[:1], *order, prefilled=bool(inside))
-    shares = {made: _share(made, texts) for made in (whole, alone)}
+    shares = {made: _share(map(made, texts)) for made in (whole, alone)}
     made = whole if shares[whole] >= USED * shares[alone] else alone
     what = " and ".join(f"<{name}>" for name in made.names)
     return Form(f"rk.measure.{made.written(code_of)}", what, shares[made])
-
-
-def _closes_only(name: str, text: str) -> bool:
-    """Whether a text closes a tag that its prompt has opened."""
-    return f"</{name}>" in text and f"<{name}>" not in text
-
-
-def _holds(name: str, texts: Sequence[str]) -> float:
-    return _share(lambda text: f"<{name}>" in text, texts)
 
 
 def _place(name: str, texts: Sequence[str]) -> tuple[float, str]:
@@ -114,7 +115,7 @@ def schema_of(truths: Sequence[Any]) -> dict[str, Any] | None:
     if not 0 < len(common) <= KEYS or max(map(len, common)) > LONGEST_KEY:
         return None
     types = {key: {_type(value[key]) for value in objects} for key in common}
-    properties = {key: {"type": next(iter(kinds))} if len(kinds) == 1 else {} for key, kinds in types.items()}
+    properties = {key: {"type": kinds.pop()} if len(kinds) == 1 else {} for key, kinds in types.items()}
     return {"type": "object", "properties": properties, "required": common}
 
 

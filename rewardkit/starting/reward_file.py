@@ -10,29 +10,28 @@ from typing import TYPE_CHECKING
 
 from rewardkit.findings import counted, percent
 from rewardkit.starting.code import code_of
-from rewardkit.starting.own import OWN
+from rewardkit.starting.reward_functions import FUNCTIONS
 from rewardkit.starting.task import Task
 from rewardkit.targets.exported import identifier
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["reward_text", "template"]
+__all__ = ["TEMPLATES", "reward_text", "template"]
 
+TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 110
-TAKEN = ("reward", "rk", "partial", "annotations", "SCHEMA", *OWN)  # names that a file has already
+TAKEN = ("reward", "rk", "partial", "annotations", "SCHEMA", *FUNCTIONS)  # names that a file has already
 
 
 def reward_text(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
     """The text of the reward file for these tasks of the `log`, of whose `total` rows they are a sample."""
-    names = _variables(tasks)
-    schemas = ["SCHEMA" if own == "reward" else f"{own.upper()}_SCHEMA" for own in names]
     return template("reward.py").render(
         name=name,
-        tasks=list(zip(tasks, names, schemas, strict=True)),
+        tasks=list(zip(tasks, _variables(tasks), strict=True)),
         total=total,
         log=code_of(log)[1:-1].replace("\\", "/").replace('"', "'"),
-        own_functions=OWN,
+        functions=FUNCTIONS,
     )
 
 
@@ -42,7 +41,7 @@ def template(name: str) -> Template:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -8,6 +8,7 @@ import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,12 @@ import numpy as np
 from rewardkit.errors import InputError
 from rewardkit.rewards.load import hides_module
 from rewardkit.rewards.save import run_beside
-from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.case_writing import append_cases
 from rewardkit.scoring.score import score
-from rewardkit.starting.notebook import notebook_text
-from rewardkit.starting.reward_file import reward_text, template
+from rewardkit.starting.notebooks import notebook_text, seen_from
+from rewardkit.starting.reward_file import TEMPLATES, reward_text, template
 from rewardkit.starting.stubs import stubs
 from rewardkit.starting.task import tasks_of
 
@@ -93,15 +93,17 @@ def start(
     reading: dict[str, Any] = {"columns": columns, "group": names, "join": join, "on": on, "fill": fill}
     rollouts = load_rollouts(log, **reading)
     sample = _sample(rollouts, seed)
-    source = _seen_from(folder, log)
+    source = seen_from(folder, log)
     tasks = tasks_of(sample)
     text = reward_text(name, tasks, source, len(rollouts))
     with tempfile.TemporaryDirectory() as place:
         trial = Path(place) / cases.name
         with run_beside(Path(place) / reward.name, text, "the new reward") as module:
             count = append_cases(trial, stubs(tasks, score(module.reward, sample)))
-        seen = {**reading, "join": _seen_from(folder, join) if join is not None else None}
-        contents = [text.encode(), trial.read_bytes(), notebook_text(name, source, seen).encode()]
+        seen = {**reading, "rollouts": source, "join": join and seen_from(folder, join)}
+        blank = (TEMPLATES / "task.ipynb").read_text(encoding="utf-8").replace("TASK", name)
+        filled = notebook_text(blank, {name: value for name, value in seen.items() if value})
+        contents = [text.encode(), trial.read_bytes(), filled.encode()]
     _put(folder, dict(zip(paths, contents, strict=True)))
     lines = _next(reward, cases, notebook, log, reading)
     made = Started(name, reward, cases, notebook, count, len(sample), len(rollouts), lines)
@@ -136,24 +138,12 @@ def _sample(rollouts: Rollouts, seed: int) -> Rollouts:
     return rollouts if len(drawn) == len(rollouts) else rollouts.select(np.sort(drawn).tolist())
 
 
-def _seen_from(folder: Path, source: str | Path) -> str:
-    """The path of a log as a notebook in the folder names it; absolute where no other one leads there."""
-    if str(source).startswith(GALLERY):
-        return str(source)
-    path = Path(source)
-    real = path.parent.resolve() / path.name
-    try:
-        return Path(os.path.relpath(real, folder.resolve())).as_posix()
-    except ValueError:  # on another drive
-        return real.as_posix()
-
-
 def _put(folder: Path, contents: Mapping[Path, bytes]) -> None:
     """Write the files, all or none; InputError where the folder takes none."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, content in contents.items():
-            write_whole(path, lambda temporary, content=content: temporary.write_bytes(content))  # type: ignore[misc]
+            write_whole(path, partial(Path.write_bytes, data=content))
     except OSError as error:
         for path in filter(os.path.lexists, contents):  # none was there before
             path.unlink()
@@ -164,10 +154,8 @@ def _put(folder: Path, contents: Mapping[Path, bytes]) -> None:
 
 def _next(reward: Path, cases: Path, notebook: Path, log: Any, reading: Mapping[str, Any]) -> tuple[str, ...]:
     """The commands that a person runs next."""
-    several = {"column": reading["columns"], "set": reading["fill"]}
-    options = [
-        f"--{flag}={name}={value}" for flag, given in several.items() for name, value in (given or {}).items()
-    ]
+    options = [f"--column={name}={source}" for name, source in (reading["columns"] or {}).items()]
+    options += [f"--set={name}={value}" for name, value in (reading["fill"] or {}).items()]
     options += [f"--group={name}" for name in reading["group"] or ()]
     if reading["join"] is not None:
         options += [f"--join={reading['join']}", f"--on={reading['on']}"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -15,11 +14,11 @@ from rewardkit.primitives.verify import lists_equal
 from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
+from rewardkit.starting.extractions import Extraction, chosen, extractions
 from rewardkit.starting.forms import Form, form_of
 from rewardkit.starting.truths import Row, Truth, truth_of
-from rewardkit.starting.ways import Way, taken, ways
 
-__all__ = ["Limits", "Task", "task_of", "tasks_of"]
+__all__ = ["Limits", "Task", "tasks_of"]
 
 SHOWN = 6  # ways to read the answer in a table of them
 FEW = 20  # completions of a kind, under which nothing is set by them: our choice
@@ -44,48 +43,41 @@ class Task:
     rows: tuple[Row, ...]
     prompts: int
     truth: Truth
-    ways: tuple[Way, ...]
-    taken: Way | None
+    extractions: tuple[Extraction, ...]
+    chosen: Extraction | None
     form: Form | None
     looping: float  # share of completions that loop; 0.0 where they hardly do
 
     @cached_property
     def right(self) -> list[int]:
-        """Places of the rows whose answer is wholly right, as the taken way reads it."""
-        scores = self.taken.scores if self.taken else ()
-        return [place for place, score in enumerate(scores) if score == 1.0]
-
-    @property
-    def needs_mark(self) -> bool:
-        """Whether the form asks for a field of its own, as the answer is read in another way, too."""
-        mark = self.form.mark if self.form else None
-        return mark is not None and (self.taken is None or mark != self.taken.extractor)
+        """Places of the rows whose answer is wholly right, as it is read."""
+        return [place for place, score in enumerate(self.chosen.scores if self.chosen else ()) if score == 1]
 
     @property
     def missed(self) -> tuple[str, float] | None:
-        """The way that most often reads a right answer where the taken one does not, and how often."""
-        mine = self.taken.scores if self.taken else ()
+        """The way that most often reads a right answer where the chosen one does not, and how often."""
+        right, rows = set(self.right), len(self.rows)
         counts = {
-            way.code: sum(own != 1.0 and other == 1.0 for own, other in zip(mine, way.scores, strict=True))
-            for way in (self.ways if mine else ())
+            one.code: sum(score == 1 and at not in right for at, score in enumerate(one.scores))
+            for one in (self.extractions if self.chosen else ())
         }
         code = max(counts, key=lambda name: counts[name], default="")
-        return (code, counts[code] / len(mine)) if counts.get(code) else None
+        return (code, counts[code] / rows) if counts.get(code) else None
 
     @property
     def in_order(self) -> float:
         """Share of the answers that are right where the truths are lists, with the order of these too."""
-        pairs = zip(self.taken.values if self.taken else (), self.rows, strict=True)
+        pairs = zip(self.chosen.values if self.chosen else (), self.rows, strict=True)
         scores = [lists_equal(value, row.get("ground_truth")) for value, row in pairs]
         judged = [score for score in scores if score is not None]
         return sum(judged) / max(1, len(judged))
 
     @property
-    def shown(self) -> list[Way]:
-        """The ways that answer best, and the taken one, for a table of them."""
-        best = sorted(self.ways, key=lambda way: (-way.right, -way.found))[:SHOWN]
-        taken = [] if self.taken is None or self.taken.code in {way.code for way in best} else [self.taken]
-        return [*(way for way in self.ways if way in best), *taken]
+    def shown(self) -> list[Extraction]:
+        """Those that answer best, and the chosen one, for a table of them."""
+        best = sorted(self.extractions, key=lambda one: (-one.right, -one.found))[:SHOWN]
+        also = [] if self.chosen is None or self.chosen.code in {one.code for one in best} else [self.chosen]
+        return [*(one for one in self.extractions if one in best), *also]
 
     @cached_property
     def limits(self) -> Limits | None:
@@ -105,30 +97,26 @@ class Task:
 
 def tasks_of(rollouts: Rollouts) -> list[Task]:
     """The task of these rollouts, or one for each data source where they are not read and judged alike."""
-    rows = list(rollouts)
-    whole = task_of("", rows, len(set(rollouts.prompts.tolist())))
+    whole = task_of("", rollouts)
     sources = column_values(rollouts.table["data_source"]) if "data_source" in rollouts.table else []
     names = list(dict.fromkeys(name for name in sources if isinstance(name, str)))
     if not 2 <= len(names) <= SOURCES:
         return [whole]
-    tasks = []
-    for name in names:
-        places = [place for place, source in enumerate(sources) if source == name]
-        prompts = len(set(rollouts.prompts[places].tolist()))
-        tasks.append(task_of(name, [rows[place] for place in places], prompts))
-    alike = len({(task.truth.kind, task.taken.code if task.taken else "") for task in tasks}) == 1
+    places = {name: [at for at, source in enumerate(sources) if source == name] for name in names}
+    tasks = [task_of(name, rollouts.select(places[name])) for name in names]
+    alike = len({(task.truth.kind, task.chosen.code if task.chosen else "") for task in tasks}) == 1
     return [whole] if alike else tasks
 
 
-def task_of(name: str, rows: Sequence[Row], prompts: int) -> Task:
-    """What these rows show; `prompts` is their number."""
+def task_of(name: str, rollouts: Rollouts) -> Task:
+    """What these rollouts show."""
+    rows, prompts = list(rollouts), len(set(rollouts.prompts.tolist()))
     asked = [prompt_text(row.get("prompt")) for row in rows]
-    texts = [row["completion"] for row in rows]
     truth = truth_of(rows, asked)
-    found = ways(rows, asked, truth)
-    chosen = taken(found, rows, asked, truth)
-    form = form_of(chosen, rows, asked, truth)
+    found = extractions(rows, asked, truth)
+    taken = chosen(found, rows, asked, truth)
+    form = form_of(taken, rows, asked, truth)
     repeats = measure.repetition()
-    looping = sum((repeats(text) or 0) > LOOPING for text in texts) / len(texts)
+    looping = sum((repeats(row["completion"]) or 0) > LOOPING for row in rows) / len(rows)
     common = looping if looping >= LOOPS else 0.0
-    return Task(name, tuple(rows), prompts, truth, tuple(found), chosen, form, common)
+    return Task(name, tuple(rows), prompts, truth, tuple(found), taken, form, common)

@@ -6,7 +6,6 @@ import string
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from rewardkit.primitives import extract, verify
@@ -14,7 +13,7 @@ from rewardkit.primitives.extract.extractor import Extractor
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import is_missing
 from rewardkit.probes.subjects.answers import answer_in, kind_of, options_in, states_list
-from rewardkit.starting.own import accepted
+from rewardkit.starting.reward_functions import accepted
 
 __all__ = ["Truth", "truth_of"]
 
@@ -27,14 +26,29 @@ PROSE = 8  # words from which on a text is compared by the words that it shares:
 Row = dict[str, Any]
 
 
+KINDS: dict[str, tuple[Callable[..., Any] | None, str]] = {
+    "number": (verify.numbers_equal, "the truths are numbers, compared by their value and exactly"),
+    "choice": (verify.choice_equal, "the truths are letters of a choice"),
+    "mathematics": (verify.math_equal, "the truths are mathematics: what is equal is right, however written"),
+    "json": (verify.json_equal, "the truths are JSON, compared value by value"),
+    "labels": (verify.sets_equal, "the truths are lists, compared in any order"),
+    "accepted": (accepted, "the truths are lists of answers that are all accepted"),
+    "text": (verify.matches, "the truths are short texts; case, space and outer punctuation do not count"),
+    "prose": (verify.f1, "the truths are long texts: paid is the share of words in common"),
+    "none": (None, "the log has no ground_truth"),
+    "opaque": (None, "the truths are objects that say how to judge an answer, not what it is"),
+    "code": (None, "the truths are code or tests, and rewardkit runs no code of completions"),
+}
+"""Kind of truth -> what compares an answer with it, if anything can, and what is said of it."""
+
+
 @dataclass(frozen=True)
 class Truth:
     """What the truths of a task are.
 
-    `kind` is one of `VERIFIED`, or "none" (there is no truth), "opaque" (none that a text can be compared
-    with) or "code". `reader` finds the answer in a worked solution, `key` is that of the answer where truths
-    are objects; `options` are the letters of a choice; `share` is the share of the truths that are of the
-    kind.
+    `kind` is one of `KINDS`. `reader` finds the answer in a worked solution, `key` is that of the answer
+    where truths are objects; `options` are the letters of a choice; `share` is the share of the truths that
+    are of the kind.
     """
 
     kind: str
@@ -46,7 +60,7 @@ class Truth:
     @property
     def verified(self) -> bool:
         """Whether an answer can be compared with it."""
-        return self.kind in VERIFIED
+        return KINDS[self.kind][0] is not None
 
     @property
     def holds_more(self) -> bool:
@@ -56,49 +70,26 @@ class Truth:
     @property
     def said(self) -> str:
         """What they are, in words."""
-        return VERIFIED[self.kind][1] if self.verified else UNJUDGED[self.kind]
+        return KINDS[self.kind][1]
 
     @property
-    def verification(self) -> tuple[str, Callable[..., Any]]:
-        """What compares an answer with it: its code, and itself."""
-        compare, _ = VERIFIED[self.kind]
-        if self.kind == "choice" and self.options != "ABCD":
-            bound = partial(compare, options=self.options)
-            return f'partial(rk.verify.choice_equal, options="{self.options}")', bound
-        name = compare.__name__
-        return name if compare is accepted else f"rk.verify.{name}", compare
+    def code(self) -> str:
+        """The code of what compares an answer with it."""
+        compare, _ = KINDS[self.kind]
+        name = f"{'' if compare is accepted else 'rk.verify.'}{getattr(compare, '__name__', '')}"
+        return name if self.options in ("", "ABCD") else f'partial({name}, options="{self.options}")'
 
     def judge(self, prediction: str | None, ground_truth: Any) -> float | None:
-        """The score of an answer; ``None`` where the truth is none of this kind."""
+        """The score of an answer; ``None`` where the truth is none of this kind, or cannot be compared."""
+        compare, _ = KINDS[self.kind]
         truth = ground_truth
         if self.reader is not None:
             truth = self.reader(ground_truth)
         elif self.key:
             truth = ground_truth.get(self.key) if isinstance(ground_truth, dict) else None
-        score = self.verification[1](prediction, truth)
+        options = {"options": self.options} if self.options else {}
+        score = compare(prediction, truth, **options) if compare else None
         return None if score is None else float(score)
-
-
-VERIFIED: dict[str, tuple[Callable[..., Any], str]] = {
-    "number": (verify.numbers_equal, "the truths are numbers, compared by their value and exactly"),
-    "choice": (verify.choice_equal, "the truths are letters of a choice"),
-    "mathematics": (verify.math_equal, "the truths are mathematics: what is equal is right, however written"),
-    "json": (verify.json_equal, "the truths are JSON, compared value by value"),
-    "labels": (verify.sets_equal, "the truths are lists, compared in any order"),
-    "accepted": (accepted, "the truths are lists of answers that are all accepted"),
-    "text": (
-        verify.matches,
-        "the truths are short texts; case, space and outer punctuation do not count",
-    ),
-    "prose": (verify.f1, "the truths are long texts: paid is the share of words in common"),
-}
-"""Kind of truth -> what compares an answer with it, and what is said of it."""
-
-UNJUDGED = {
-    "none": "the log has no ground_truth",
-    "opaque": "the truths are objects that say how to judge an answer, not what it is",
-    "code": "the truths are code or tests, and rewardkit runs no code of completions",
-}
 
 
 def truth_of(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
@@ -117,8 +108,10 @@ def truth_of(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
         return Truth("labels" if stated >= STATED * len(known) else "accepted")
     kinds = Counter(map(kind_of, answers))
     kind = _kind(kinds, answers)
-    if kind == "json":
-        return Truth("json") if _states_objects(known) else _of_objects(known, prompts)
+    if kind == "json":  # where completions state no objects these say how to judge, not what
+        objects = map(extract.json_value(repair=True), (row["completion"] for row in known))
+        states = sum(value is not None for value in objects) >= STATED * len(known)
+        return Truth("json") if states else _of_objects(known, prompts)
     if kind == "choice":
         letters = "".join(read_choice(answer, string.ascii_uppercase[:10]) or "" for answer in answers)
         last = max(letters + "B" + "".join(map(options_in, set(prompts))))
@@ -130,7 +123,7 @@ def truth_of(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
 def _kind(kinds: Counter[str], answers: Sequence[str]) -> str:
     """What most of the answers are, texts where they are of many kinds."""
     total = len(answers)
-    for kind in ("number", "choice", "json", "code"):
+    for kind in ("number", "choice", "json"):
         if kinds[kind] >= MOST * total:
             return kind
     if kinds["mathematics"] and kinds["number"] + kinds["mathematics"] >= MOST * total:
@@ -141,37 +134,27 @@ def _kind(kinds: Counter[str], answers: Sequence[str]) -> str:
     return "prose" if lengths[total // 2] >= PROSE else "text"
 
 
-def _states_objects(rows: Sequence[Row]) -> bool:
-    """Whether completions state JSON where the truths are JSON: else these say how to judge, not what."""
-    find = extract.json_value(repair=True)
-    return sum(find(row["completion"]) is not None for row in rows) >= STATED * len(rows)
-
-
 def _of_objects(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
     """The truths of a key that names the answer, where truths are objects and completions are none."""
     truths = [row["ground_truth"] for row in rows]
-    key = next((name for name in ANSWERS if all(_has(truth, name) for truth in truths)), None)
+    plain = all(
+        isinstance(truth, dict) and all(isinstance(item, str | int | float | None) for item in truth.values())
+        for truth in truths
+    )
+    key = next((name for name in ANSWERS if plain and all(name in truth for truth in truths)), None)
     if key is None:
         return Truth("opaque")
     found = truth_of([{**row, "ground_truth": row["ground_truth"][key]} for row in rows], prompts)
     return replace(found, key=key) if found.reader is None else Truth("opaque")
 
 
-def _has(truth: Any, key: str) -> bool:
-    plain = str | int | float | None
-    return (
-        isinstance(truth, dict) and key in truth and all(isinstance(item, plain) for item in truth.values())
-    )
-
-
 def _reader(truths: Sequence[Any], kind: str) -> Extractor | None:
     """What finds the answer in worked solutions; ``None`` where the truths are the answers."""
-    texts = [truth for truth in truths if isinstance(truth, str)]
-    marked: list[tuple[Extractor, str]] = [
-        (extract.gsm8k() if kind == "number" else extract.after("####"), "####"),
-        (extract.boxed(), "\\boxed"),
-    ]
-    for extractor, mark in marked:
-        if sum(mark in text for text in texts) >= MOST * len(truths):
+    marks: dict[str, Extractor] = {
+        "####": extract.gsm8k() if kind == "number" else extract.after("####"),
+        "\\boxed": extract.boxed(),
+    }
+    for mark, extractor in marks.items():
+        if sum(isinstance(truth, str) and mark in truth for truth in truths) >= MOST * len(truths):
             return extractor
     return None

@@ -49,6 +49,8 @@ def read(
     fields: dict[str, Callable[..., Any]] = {}
     components: list[Component] = []
     said: list[str] = []
+    read_as: dict[str, list[str]] = {}  # title of a target -> the functions
+    notes: list[str] = []
     # What trial calls print is nobody's result.
     with caught_prints(), time_limit(SECONDS if timeout is None else timeout) as limit:
         assert limit is not None
@@ -56,15 +58,19 @@ def read(
             label = str(getattr(item, "__name__", type(item).__name__)) if several else name
             trial = _chosen(item, label, targets, way, list(rows) or SAMPLE, limit)
             if several and not listed and all(answer == {} for answer in trial.answers):
-                said.append(f"{label} is left out: it gave nothing for the sample")
+                notes.append(f"{label} is left out: it gave nothing for the sample.")
                 continue
             _check(trial, label, rows)
             _add(trial, label, fields, components, prefix=several and listed)
             said.append(_origin(trial, label, real=bool(rows)))
+            read_as.setdefault(trial.target.title, []).append(label)
     if not components:
         raise RewardError(f"{name} gave nothing for the sample: {targets[0].title} expects {targets[0].form}")
     if several and listed:
-        said.append("A completion that some functions return None for is scored by the others.")
+        notes.append("A completion that some functions return None for is scored by the others.")
+    if several:
+        whole = "; ".join(f"{', '.join(names)} read as {title}" for title, names in read_as.items())
+        said.insert(0, " ".join([f"{whole}.", *notes]))
     missing = "skip" if several and listed else "nan"
     return Reward(identifier(name), fields, components, on_missing=missing, origin="\n".join(said))
 

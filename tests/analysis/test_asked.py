@@ -49,7 +49,7 @@ REFUSED = [  # calls, options, the sentence
     ("whatif", {"gates": {"c": rk.gate("e", at_least=1)}}, "on 'e', which these scores do not have"),
     *(
         ("whatif", {"gates": {"c": rk.gate("prompt_id", **limit)}}, "'prompt_id' with a number, and it holds")
-        for limit in ({"at_least": 1}, {"at_most": 1}, {"equals": 1})
+        for limit in ({"at_least": 1}, {"at_most": 1})
     ),
 ]
 

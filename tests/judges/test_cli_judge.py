@@ -87,7 +87,7 @@ def test_attacks_are_tried_unless_they_are_not_wanted_and_text_begins_with_the_j
     ("arguments", "message"),
     [
         (("mine.py", "nowhere.jsonl"), "there is no file 'nowhere.jsonl'"),
-        (("mine.py:plain", "scored.jsonl"), "asks a model; name one with --component: named, always"),
+        (("mine.py:plain", "scored.jsonl"), "ask a model; give --component one of ['named', 'always']"),
         (("mine.py", "labelled.jsonl", "--repeats", "0"), "--repeats"),
     ],
 )

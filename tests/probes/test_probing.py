@@ -353,7 +353,7 @@ BAD = [
     ({"leakage": math.nan}, "leakage=nan .* from 0 to 1"),
     ({"timeout": 0}, "timeout=0 .* above 0, or None"),
     ({"label": 3}, "label="),
-    ({"label": "correct"}, "no column 'correct' to be the label"),
+    ({"label": "correct"}, "the rollouts have no column 'correct'"),
     ({"reward": strict}, "probe takes a Reward, not <function"),
     ({"rollouts": [{**tags(1)[0], "ground_truth": DEEP}]}, "nested deeper than Python can copy"),
 ]

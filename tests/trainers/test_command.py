@@ -26,7 +26,7 @@ def test_the_command_proves_and_its_exit_code_says_so(target, judged, tmp_path):
     log.write_text("\n".join(json.dumps(row) for row in ROWS))
     command = ["export", written(tmp_path, source), "--to", target, "--verify", str(log)]
     done = subprocess.run(
-        [sys.executable, "-m", "rewardkit.cli", *command, "-o", str(tmp_path / "back.py")],
+        [sys.executable, "-m", "rewardkit", *command, "-o", str(tmp_path / "back.py")],
         capture_output=True,
         text=True,
     )

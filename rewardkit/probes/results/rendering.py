@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.findings import SEVERITY_MARKS, Example, Finding, counted, most, percent
-from rewardkit.html.excerpts import Shown, one_line, shown, visible
+from rewardkit.html.excerpts import LINE, Shown, one_line, shown, visible
 from rewardkit.html.markup import card, escaped, html_of, marked, render
 from rewardkit.primitives.messages import turns_before
 from rewardkit.probes.results.baseline import changes
@@ -192,7 +192,7 @@ def finding_text(finding: Finding, reward: Reward, *, verbose: bool = True) -> s
             body.append(f"shown by: {snippet[:SNIPPET]}{cut}")
     else:
         said = one_line(_headline(finding), 2 * (WIDTH - len(INDENT)))
-        head = textwrap.wrap(said, WIDTH, subsequent_indent=INDENT, break_on_hyphens=False)
+        head = textwrap.wrap(said, LINE.get(), subsequent_indent=INDENT, break_on_hyphens=False)
         body = []
         for example in _clearest(finding)[:1]:
             read = _read(example, finding, reward, EXCERPT)

@@ -19,7 +19,7 @@ from rewardkit.analysis.slices import MOST_ASKED, MOST_VALUES
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.groups import Floats, within
 from rewardkit.analysis.view import View
-from rewardkit.errors import InputError, did_you_mean, preview
+from rewardkit.errors import InputError, preview
 from rewardkit.probes.probe import BUDGET
 from rewardkit.probes.suspects import filters
 from rewardkit.probes.suspects.budgeted import check_budget, scored_within
@@ -220,11 +220,8 @@ def _columns(scores: Scores, by: str | Sequence[str] | None, label: str | None) 
         there = [name for name in known if name not in unfit and not name.startswith(LOGGED)]
         return [name for name in there if 2 <= _kinds(scores, name).nunique() <= MOST_VALUES]
     asked = names_of(by, "by")
+    scores.rollouts.check_columns(asked)
     for name in asked:
-        if name not in known:
-            raise InputError(
-                f"the rollouts have no column {name!r}; they have {known}{did_you_mean(name, known)}"
-            )
         if (kinds := _kinds(scores, name).nunique()) > MOST_ASKED:
             raise InputError(
                 f"by={name!r} has {kinds:,} values, too many to look at each by itself (at most "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import rewardkit as rk
-from rewardkit.cli.group import Asked
+from rewardkit.cli.command import Asked
 from rewardkit.findings import SEVERITIES
 from rewardkit.scoring.scores import is_scored
 
@@ -28,16 +28,16 @@ def scored_or_logged(asked: Asked) -> Read:
 
     InputError: options for reading a log where it is scored already, or what neither of them is.
     """
-    path, reading = asked.scores, asked.reading
+    path = asked.scores
     if is_scored(path):
-        if asked.log_weight or any(reading[name] for name in ("columns", "group", "join", "fill")):
+        if asked.given.keys() & {"log_weights", *asked.reading}:
             raise rk.InputError(
                 f"{path!r} is scored already; options for reading a log are for the log itself, or for "
                 "'rewardkit score'"
             )
         return Read(rk.load_scores(path))
-    log = rk.load_rollouts(path, **reading)
-    scores = rk.score(rk.recorded(log, dict(asked.log_weight)), log)
+    log = rk.load_rollouts(path, **asked.reading)
+    scores = rk.score(rk.recorded(log, asked.log_weights), log)
     return Read(scores, {"rollouts": log.summary()}, f"{log}\n\n")
 
 

@@ -1,4 +1,4 @@
-"""Own functions of a starting reward, in its words: what a file needs of them is copied into it."""
+"""Functions of a first reward, in its words: what a file needs of them is copied into it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 
 import rewardkit as rk
 
-__all__ = ["OWN", "accepted", "all_right", "stated"]
+__all__ = ["FUNCTIONS", "accepted", "all_right", "stated"]
 
 
 def accepted(prediction: str | None, ground_truth: list[str] | None) -> bool | None:
@@ -24,5 +24,5 @@ def stated(marked: str | None) -> bool:
     return bool(marked)
 
 
-OWN = {one.__name__: inspect.getsource(one).rstrip() for one in (accepted, all_right, stated)}
+FUNCTIONS = {one.__name__: inspect.getsource(one).rstrip() for one in (accepted, all_right, stated)}
 """Name -> the text of each."""

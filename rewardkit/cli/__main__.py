@@ -1,5 +1,0 @@
-"""`python -m rewardkit.cli`."""
-
-from rewardkit.__main__ import main
-
-main()
