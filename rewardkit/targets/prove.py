@@ -134,17 +134,17 @@ def _compared(export: Export, target: Target, called: Called, scores: Scores) ->
             right = np.where(scores.table[f"status/{name}"] == "gated", 0.0, scores.score(name))
         if target.abilities.missing == "number":
             right = np.where(np.isnan(right), export.missing, right)
+        rtol = RTOL
         if name in called.cast:
-            right = right.astype(np.float32).astype(float)
-        rtol = RTOL_CAST if name in called.cast else RTOL
+            right, rtol = right.astype(np.float32).astype(float), RTOL_CAST
         same = np.isclose(left, right, rtol=rtol, atol=ATOL, equal_nan=True)
         differ += int((~same).sum())
         largest = max(largest, float(np.nanmax(np.abs(left - right), initial=0.0)))
-        for row in np.flatnonzero(~same)[:EXAMPLES]:
-            examples.append(
-                f"{name} of rollout {scores.rollouts[int(row)].get('rollout_id')!r}: {target.title} "
-                f"{left[row]:g}, rewardkit {right[row]:g}"
-            )
+        examples += [
+            f"{name} of rollout {scores.rollouts[int(row)].get('rollout_id')!r}: {target.title} "
+            f"{left[row]:g}, rewardkit {right[row]:g}"
+            for row in np.flatnonzero(~same)[:EXAMPLES]
+        ]
     judged = int((~np.isnan(scores.rewards)).sum())
     return Proof(called.caller, len(scores.rewards), judged, compared, differ, largest, tuple(examples))
 

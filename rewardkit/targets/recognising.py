@@ -66,9 +66,8 @@ def read(
             read_as.setdefault(trial.target.title, []).append(label)
     if not components:
         raise RewardError(f"{name} gave nothing for the sample: {targets[0].title} expects {targets[0].form}")
-    if several and listed:
-        notes.append("A completion that some functions return None for is scored by the others.")
     if several:
+        notes += ["A completion that some functions return None for is scored by the others."] * listed
         whole = "; ".join(f"{', '.join(names)} read as {title}" for title, names in read_as.items())
         said.insert(0, " ".join([f"{whole}.", *notes]))
     missing = "skip" if several and listed else "nan"
@@ -125,8 +124,7 @@ def _proposed(
             if all(reading.adapter != other.adapter for _, other in proposed):
                 proposed.append((target, reading))
     proposed = [one for one in proposed if one[1].sure] or proposed
-    asked = [one for one in proposed if way in ("", one[1].way)]
-    if asked:
+    if asked := [one for one in proposed if way in ("", one[1].way)]:
         return asked
     if proposed:
         ways = [reading.way for _, reading in proposed if reading.way]
