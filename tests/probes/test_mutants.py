@@ -150,16 +150,6 @@ def test_what_is_not_judged_is_told_from_what_is():
     assert catches(found.mutant, found.case)
 
 
-def test_what_a_case_expects_of_a_component_that_is_gone_is_no_miss():
-    route = rk.load_reward("gallery:mixed")
-    cases = [case for case in rk.load_cases("gallery:mixed") if case.columns["data_source"] == "people-json"]
-    result = rk.mutants(route, cases, "gallery:mixed")
-    parts = {item.mutant.part for item in result.survived}
-    assert "largest-choice" in parts and "people-json" not in parts
-    assert all(case["data_source"] == "largest-choice" for case in result.proposed_cases)
-    assert all(catches(item.mutant, item.case, route) for item in result.survived)
-
-
 # --- what becomes a case
 
 

@@ -151,14 +151,6 @@ def test_two_causes_in_two_components_are_two_findings():
     assert {item.component for item in alarms} == {"task", "words"}
 
 
-def test_whatever_makes_a_wrong_answer_longer_is_the_hole_of_who_pays_for_length():
-    words = rk.Component("words", lambda completion: len(completion.split()), weight=0.2, range=None)
-    reward = rk.Reward("r", components=[rk.Component("task", strict, primary=True), words])
-    alarm, form = probed(reward, **FAST).alarms
-    assert (alarm.code, alarm.component, form.code) == ("longer", "words", "leakage")
-    assert {"every_number", "refusal", "many_steps"} <= set(alarm.evidence["also"])
-
-
 def test_a_cause_is_told_by_the_probe_that_is_gravest_so_that_its_numbers_say_why():
     def scores(completion, ground_truth):
         refused = "can't help" in completion and ground_truth in ("42", "17")
@@ -231,16 +223,6 @@ def test_credit_that_any_text_earns_is_found_and_credit_for_an_answer_that_is_ne
     assert [item.severity for item in found] == severities
     assert all(item.evidence["gain"] == pytest.approx(share) for item in found)
     assert not probed(graded, **asked)["flat_credit"]
-
-
-def test_a_field_that_fails_is_one_finding_whatever_asks_for_it():
-    def near(number, ground_truth):
-        return abs(number - float(ground_truth)) < 1
-
-    fields = {"number": lambda completion: float(inside(completion))}
-    reward = rk.Reward("r", fields, [rk.Component("near", near), rk.Component("also", near)])
-    (item,) = probed(reward, only="contract")["raises"]
-    assert "field 'number' failed: ValueError" in item.sentence
 
 
 def of_sources(count, rows=DATA["numbers"][:8]):
