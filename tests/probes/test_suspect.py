@@ -241,6 +241,9 @@ def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose_those_pushed_d
     assert "8 of 80 other completions whose answer is the ground_truth (10 %) lose under 'too strict'" in text
     assert "To do: mend 'too strict': 8 right completions that lose." in text
     assert "Others that lose (3 of 8):" in text and len(text.splitlines()) <= 25
+    rows = [row for row in made() if row["ground_truth"] != "0" or row["is_right"]]  # there all are right
+    patch = suspect(rk.score(STRICT, rows), pattern="99", patched=TOO_STRICT).patched
+    assert (len(patch.lost), patch.pushed_down) == (8, 0)
 
 
 def test_right_suspects_that_lose_are_told_apart():
