@@ -58,41 +58,31 @@ def record(result):
     return json.loads(result.stdout)
 
 
-@pytest.mark.parametrize(
-    ("name", "cases", "options", "status", "judges"),
-    [
-        ("mine.py", "labelled.jsonl", (), 0, ["clear"]),  # the component that asks a model
-        ("mine.py:clear", "labelled.jsonl", (), 0, ["clear"]),  # a judge by itself
-        ("mine.py", "scored.jsonl", ("--component", "named", "--fail-under", "0.9"), 0, ["named"]),
-        ("mine.py:always", "scored.jsonl", ("--fail-under", "0.9"), 1, ["always"]),
-    ],
-)
-def test_judges_are_reported_and_the_exit_status_is_that_of_the_threshold(
-    server, name, cases, options, status, judges
-):
-    result = run("judge", name, cases, "--json", "--no-attacks", *options)
-    assert (result.exit_code, list(record(result)["judges"])) == (status, judges), result.stderr
-    assert record(result)["judges"][judges[0]]["attacked"] is None
+RUNS = [
+    ("mine.py labelled.jsonl", 0, "clear"),  # the component that asks a model
+    ("mine.py:clear labelled.jsonl", 0, "clear"),  # a judge by itself
+    ("mine.py scored.jsonl --component named --fail-under 0.9", 0, "named"),
+    ("mine.py:always scored.jsonl --fail-under 0.9", 1, "always"),
+]
 
 
-def test_attacks_are_tried_unless_they_are_not_wanted_and_text_begins_with_the_judge(server):
-    result = run("judge", "mine.py", "labelled.jsonl", "--json")
-    found = record(result)["judges"]["clear"]
-    assert (found["attacked"]["n"], found["agreement"]["value"]) == (48, 1.0)
-    said = run("judge", "mine.py", "labelled.jsonl").stdout
-    assert said.startswith("clear") and "agrees with" in said
+@pytest.mark.parametrize(("line", "status", "judge"), RUNS)
+def test_judges_are_reported_and_the_exit_status_is_that_of_the_threshold(server, line, status, judge):
+    result = run("judge", *line.split(), "--json", "--no-attacks")
+    assert (result.exit_code, list(record(result)["judges"])) == (status, [judge]), result.stderr
+    assert record(result)["judges"][judge]["attacked"] is None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("mine.py", "nowhere.jsonl"), "there is no file 'nowhere.jsonl'"),
-        (("mine.py:plain", "scored.jsonl"), "ask a model; give --component one of ['named', 'always']"),
-        (("mine.py", "labelled.jsonl", "--repeats", "0"), "--repeats"),
-    ],
-)
-def test_input_that_cannot_be_used_is_one_line_and_exit_2(server, arguments, message):
-    result = run("judge", *arguments)
+BAD = [
+    ("mine.py nowhere.jsonl", "there is no file 'nowhere.jsonl'"),
+    ("mine.py:plain scored.jsonl", "ask a model; give --component one of ['named', 'always']"),
+    ("mine.py labelled.jsonl --repeats 0", "--repeats"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), BAD)
+def test_input_that_cannot_be_used_is_one_line_and_exit_2(server, line, message):
+    result = run("judge", *line.split())
     assert result.exit_code == 2 and message in result.stderr
     assert result.stderr.count("\n") == 1 and server.asked == []
 
@@ -108,10 +98,9 @@ def test_the_cache_says_what_it_keeps_and_forgets_it(server):
     assert len(server.asked) == 2
 
 
-@pytest.mark.parametrize("rest", [("check", "cases.jsonl"), ("judge", "labelled.jsonl", "--no-attacks")])
-def test_without_the_cache_every_call_is_made_again_and_nothing_is_cached(server, rest, monkeypatch):
-    command = rest[0], "mine.py", *rest[1:]
-    run(*command)
+def test_without_the_cache_every_call_is_made_again_and_nothing_is_cached(server, monkeypatch):
+    command = ("judge", "mine.py", "labelled.jsonl", "--no-attacks")
+    assert run(*command).stdout.startswith("clear")
     asked = len(server.asked)
     assert run(*command).exit_code == 0 and len(server.asked) == asked > 0
     monkeypatch.setenv("REWARDKIT_CACHE", os.environ["REWARDKIT_CACHE"])  # put back behind the test

@@ -24,8 +24,7 @@ def compares(better):
 
     def answer(question, attempt):
         shown = parts(question)
-        said_by = {"reason": f"{shown['first']} or {shown['second']}", "better": better(**shown)}
-        return said(json.dumps(said_by))
+        return usable(f"{shown['first']} or {shown['second']}", better=better(**shown))
 
     return answer
 
@@ -37,9 +36,13 @@ def ranks(tiers, seen=None):
         shown = parts(question)
         if seen is not None:
             seen.append(list(shown.values()))
-        return said(json.dumps({"reason": "so", "tiers": tiers(shown)}))
+        return usable(tiers=tiers(shown))
 
     return answer
+
+
+def usable(reason="so", **answer):
+    return said(json.dumps({"reason": reason, **answer}))
 
 
 def longer(first, second):
@@ -61,18 +64,18 @@ def judged(make, server, texts, **options):
 pairwise, ranking = (partial(judged, make) for make in (rk.judges.pairwise, rk.judges.ranking))
 
 
-@pytest.mark.parametrize(
-    ("better", "texts", "expected", "bias", "calls"),
-    [
-        (longer, TEXTS, [1.0, 0.0, 0.5], 0.0, 6),
-        (lambda **_: "first", TEXTS, [0.5] * 3, 1.0, 6),  # position alone
-        (lambda **_: "tie", TEXTS, [0.5] * 3, 0.0, 6),
-        (longer, ["ab", "ba"], [0.5, 0.5], 0.0, 2),
-        (lambda first, second: "tie" if first < second else "first", ["a", "b"], [0.25, 0.75], 0.0, 2),
-        (longer, ["aa", "a", "aa"], [0.75, 0.0, 0.75], 0.0, 2),  # copies tie with one another, unasked
-    ],
-    ids=["longer wins", "first", "tie", "equal", "a tie in one order", "copies"],
-)
+RATES = {
+    "longer wins": (longer, TEXTS, [1.0, 0.0, 0.5], 0.0, 6),
+    "position alone": (lambda **_: "first", TEXTS, [0.5] * 3, 1.0, 6),
+    "tie": (lambda **_: "tie", TEXTS, [0.5] * 3, 0.0, 6),
+    "a tie in one order": (
+        lambda first, second: "tie" if first < second else "first", ["a", "b"], [0.25, 0.75], 0.0, 2,
+    ),
+    "copies tie with one another, unasked": (longer, ["aa", "a", "aa"], [0.75, 0.0, 0.75], 0.0, 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("better", "texts", "expected", "bias", "calls"), RATES.values(), ids=RATES)
 def test_a_win_rate_is_the_share_of_pairs_won_in_both_orders(serve, better, texts, expected, bias, calls):
     server = serve(compares(better))
     table = pairwise(server, texts)
@@ -81,26 +84,28 @@ def test_a_win_rate_is_the_share_of_pairs_won_in_both_orders(serve, better, text
     assert len(server.asked) == calls
 
 
-@pytest.mark.parametrize(
-    ("tiers", "texts", "expected", "bias"),
-    [
-        (by_length, TEXTS, [1.0, 0.0, 0.5], [0.0] * 3),
-        (by_length, ["aa", "b", "a", "aa"], [5 / 6, 1 / 6, 1 / 6, 5 / 6], [0.0] * 4),
-        (lambda shown: [[label] for label in shown], TEXTS, [0.5] * 3, [1.0] * 3),  # as they are shown
-        (lambda shown: [list(shown), []], TEXTS, [0.5] * 3, [0.0] * 3),
-    ],
-    ids=["longer first", "ties and copies", "position alone", "one tier"],
-)
+RANKS = {
+    "longer first": (by_length, TEXTS, [1.0, 0.0, 0.5], 0.0),
+    "ties and copies": (by_length, ["aa", "b", "a", "aa"], [5 / 6, 1 / 6, 1 / 6, 5 / 6], 0.0),
+    "position alone": (lambda shown: [[label] for label in shown], TEXTS, [0.5] * 3, 1.0),
+    "one tier": (lambda shown: [list(shown), []], TEXTS, [0.5] * 3, 0.0),
+}
+
+
+@pytest.mark.parametrize(("tiers", "texts", "expected", "bias"), RANKS.values(), ids=RANKS)
 def test_a_ranking_is_the_mean_of_both_orders(serve, tiers, texts, expected, bias):
     seen = []
     server = serve(ranks(tiers, seen))
     table = ranking(server, texts)
     assert table["score/c"].tolist() == pytest.approx(expected)
-    assert [verdict["position_bias"] for verdict in table["verdict/c"]] == bias
+    assert {verdict["position_bias"] for verdict in table["verdict/c"]} == {bias}
     assert len(server.asked) == 2 and seen[0] == seen[1][::-1]
 
 
-@pytest.mark.parametrize(("make", "answer"), [(pairwise, compares(longer)), (ranking, ranks(by_length))])
+BOTH = [(pairwise, compares(longer)), (ranking, ranks(by_length))]
+
+
+@pytest.mark.parametrize(("make", "answer"), BOTH)
 def test_the_order_of_siblings_changes_neither_a_score_nor_a_question(serve, make, answer):
     texts = ["a" * size for size in (3, 1, 4, 5, 9, 2, 6)] + ["b"]
     options = {"opponents": 2} if make is pairwise else {}
@@ -142,17 +147,15 @@ def test_a_pair_without_both_answers_is_left_out(serve):
     assert levels == ["1 of 1", "0 of 1", "1 of 2"]
 
 
+UNUSABLE = {
+    "error": (error(400, "no"), "there is no answer"),
+    "no such answer": (said('{"reason": "", "better": "both"}'), "cannot be used, nor a second one"),
+    "refusal": (said(None, refusal="I cannot"), "the judge refuses: I cannot"),
+}
+
+
 @pytest.mark.parametrize("make", [pairwise, ranking])
-@pytest.mark.parametrize(
-    ("reply", "words"),
-    [
-        (error(400, "no"), "there is no answer"),
-        (said("none"), "it is not JSON"),
-        (said('{"reason": "", "better": "both"}'), "cannot be used, nor a second one"),
-        (said(None, refusal="I cannot"), "the judge refuses: I cannot"),
-    ],
-    ids=["error", "no JSON", "no such answer", "refusal"],
-)
+@pytest.mark.parametrize(("reply", "words"), UNUSABLE.values(), ids=UNUSABLE)
 def test_without_any_comparison_the_reason_is_given_and_there_is_no_score(serve, make, reply, words):
     table = make(serve(lambda *_: reply), TEXTS)
     assert table["status/c"].tolist() == ["abstained"] * 3 and table["score/c"].isna().all()
@@ -160,17 +163,20 @@ def test_without_any_comparison_the_reason_is_given_and_there_is_no_score(serve,
     assert all(words in verdict["reason"] for verdict in table["verdict/c"])
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [lambda tiers: tiers[:-1], lambda tiers: [*tiers, tiers[0]], lambda tiers: [["first"], *tiers]],
-    ids=["a label is left out", "a label is repeated", "there is no such label"],
-)
+WRONG = {
+    "a label is left out": lambda tiers: tiers[:-1],
+    "a label is repeated": lambda tiers: [*tiers, tiers[0]],
+    "there is no such label": lambda tiers: [["first"], *tiers],
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
 def test_a_ranking_that_is_none_is_repaired_once(serve, wrong):
     def answer(question, attempt):
         if question.startswith("This answer cannot be used"):
-            return said(json.dumps({"reason": "so", "tiers": by_length(repaired[0])}))
+            return usable(tiers=by_length(repaired[0]))
         repaired[:] = [parts(question)]
-        return said(json.dumps({"reason": "so", "tiers": wrong(by_length(repaired[0]))}))
+        return usable(tiers=wrong(by_length(repaired[0])))
 
     repaired = []
     server = serve(answer)
@@ -178,11 +184,11 @@ def test_a_ranking_that_is_none_is_repaired_once(serve, wrong):
     assert table["score/c"].tolist() == [1.0, 0.0, 0.5] and len(server.asked) == 4
 
 
-@pytest.mark.parametrize(
-    ("make", "answer", "calls"), [(pairwise, compares(longer), 6), (ranking, ranks(by_length), 2)]
-)
-def test_each_sibling_has_a_verdict_and_its_share_of_the_cost(serve, make, answer, calls):
-    table = make(serve(answer), TEXTS, limits={"prices": (1e6, 0.0)})
+@pytest.mark.parametrize(("make", "answer"), BOTH)
+def test_each_sibling_has_a_verdict_and_its_share_of_the_cost(serve, make, answer):
+    server = serve(answer)
+    table = make(server, TEXTS, limits={"prices": (1e6, 0.0)})
+    calls = len(server.asked)
     assert table["cost/c"].tolist() == pytest.approx([calls * 3 / 3] * 3)  # of 3 tokens a question
     verdict = table["verdict/c"][0]
     assert verdict["tokens"] == [calls * 3 / 3, calls * 5 / 3] and verdict["cached"] is False
@@ -198,7 +204,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(("make", "answer"), [(pairwise, compares(longer)), (ranking, ranks(by_length))])
+@pytest.mark.parametrize(("make", "answer"), BOTH)
 def test_completions_stand_between_marks_that_they_cannot_close(serve, make, answer):
     server = serve(answer)
     make(server, HOSTILE, inputs=["prompt", "completion", "ground_truth"])
@@ -211,17 +217,15 @@ def test_completions_stand_between_marks_that_they_cannot_close(serve, make, ans
 
 
 def test_what_compares_siblings_is_saved_as_it_was_made(tmp_path):
-    siblings, judges = rk.siblings, rk.judges
+    limits = rk.judges.Limits(concurrency=2)
     made = {
-        "pair": judges.pairwise("Better?", model="tiny", opponents=2, limits=judges.Limits(concurrency=2)),
-        "all": judges.ranking("Best?", model="tiny", inputs=["completion"], recorded="answers.jsonl"),
-        "short": siblings.length(zero_from=3), "new": siblings.novelty("token_set"),
-        "agrees": siblings.majority(same=rk.verify.math_equal), "rank": siblings.rank(of="all"),
-    }  # fmt: skip
+        "pair": rk.judges.pairwise("Better?", model="tiny", opponents=2, limits=limits),
+        "all": rk.judges.ranking("Best?", model="tiny", inputs=["completion"], recorded="answers.jsonl"),
+    }
     parts = [rk.Component(name, function) for name, function in made.items()]
     assert all(item.group for item in parts) and parts[0].call.is_async
-    reward = rk.Reward("r", fields={"prediction": rk.extract.number()}, components=parts)
-    read = rk.load_reward(f"{rk.save_reward(reward, tmp_path / 'r.py')}:reward").components
+    path = rk.save_reward(rk.Reward("r", components=parts), tmp_path / "r.py")
+    read = rk.load_reward(f"{path}:reward").components
     assert [repr(item.function) for item in read] == [repr(one) for one in made.values()]
 
 

@@ -32,12 +32,10 @@ NO_SCHEMAS = error(400, "response_format is not supported")
 ANSWERS = [
     ([verdict()], 1.0, 1),
     ([said("```json\n" + '{"reason": "r", "level": "yes"}\n```')], 1.0, 1),
-    ([LIMITED, LIMITED, verdict()], 1.0, 3),
-    ([error(500), verdict()], 1.0, 2),
+    ([LIMITED, error(500), verdict()], 1.0, 3),
     ([NO_SCHEMAS, verdict()], 1.0, 2),
     ([said("Well, yes."), verdict()], 1.0, 2),
     ([verdict("maybe"), verdict("no")], 0.0, 2),
-    ([said('{"level": "yes"}'), verdict()], 1.0, 2),
     ([error(500)], "there is no answer: Error code: 500", 4),
     ([BROKEN], "there is no answer: Connection error", 4),
     ([Reply(b"<html>", headers=SOON)], "there is no answer: the answer is no chat completion", 1),
@@ -144,22 +142,6 @@ def test_a_corrected_key_is_taken_up(serve, monkeypatch):
         assert score(asking, ["fine"]).counts["c"]["scored"] == scored
 
 
-def test_a_server_that_was_away_is_asked_again_after_a_while(serve, monkeypatch):
-    gone, back = serve(), serve(lambda *_: verdict())
-    asking = judge(gone, limits={"retries": 0}, cache=False)
-    asking.prepare()
-    gone.close()
-
-    def told():
-        return reward_of(asking)(prompt="p", completion="c")
-
-    assert "does not answer" in told().errors["c"]
-    asking.session.client.base_url = back.url  # it is back, though at another address
-    assert told().status == {"c": "abstained"}
-    monkeypatch.setattr(asking.session.spent, "until", 0.0)
-    assert told().status == {"c": "scored"}
-
-
 @pytest.mark.parametrize(("negative", "expected"), [(False, 0.25), (True, 0.75)])
 def test_levels_have_their_scores_and_a_negative_rubric_turns_them_around(serve, negative, expected):
     asking = judge(serve(lambda *_: verdict("2")), scale={1: 0.0, 2: 0.25, 3: 1.0}, negative=negative)
@@ -184,16 +166,16 @@ def test_criteria_are_judged_in_one_call_or_one_each_and_the_score_is_their_mean
     assert len(told["raw"]) == len(server.asked)
 
 
-@pytest.mark.parametrize(
-    ("levels", "expected", "agreement"),
-    [
-        (["yes", "no", "yes"], 1.0, 2 / 3),
-        (["no", "no", "yes"], 0.0, 2 / 3),
-        (["yes", "fair", "no"], 0.5, 1 / 3),
-        (["yes", None, "no"], 0.5, 1 / 2),
-        (["yes", None, None], None, None),
-    ],
-)
+SAMPLES = [
+    (["yes", "no", "yes"], 1.0, 2 / 3),
+    (["no", "no", "yes"], 0.0, 2 / 3),
+    (["yes", "fair", "no"], 0.5, 1 / 3),
+    (["yes", None, "no"], 0.5, 1 / 2),
+    (["yes", None, None], None, None),
+]
+
+
+@pytest.mark.parametrize(("levels", "expected", "agreement"), SAMPLES)
 def test_of_several_samples_the_median_counts_and_their_agreement_is_told(serve, levels, expected, agreement):
     def answer(text, attempt):
         level = levels[server.asked[-1]["seed"]]
@@ -253,13 +235,13 @@ def test_a_budget_ends_the_run_cleanly_and_the_next_run_has_it_anew(serve):
         assert scores.table["error/c"].dropna().unique().tolist() == ["the budget of 25 is used up"]
 
 
-@pytest.mark.parametrize(
-    ("then", "limits", "why", "most"),
-    [
-        (error(401, "bad key"), {}, "refuses the key", 5),
-        (Reply(verdict().body, delay=0.15), {"run_deadline": 1.0}, "the run has had its 1 s", 12),
-    ],
-)
+ENDS = [
+    (error(401, "bad key"), {}, "refuses the key", 5),
+    (Reply(verdict().body, delay=0.15), {"run_deadline": 1.0}, "the run has had its 1 s", 12),
+]
+
+
+@pytest.mark.parametrize(("then", "limits", "why", "most"), ENDS)
 def test_a_key_that_is_refused_half_way_or_a_deadline_ends_the_run(serve, then, limits, why, most):
     server = serve(lambda *_: verdict() if len(server.asked) <= 5 else then)
     asking = judge(server, limits={"concurrency": 1, **limits})
@@ -399,7 +381,6 @@ def test_explain_shows_level_reason_and_raw_answer_and_progress_calls_with_their
     asking = judge(serve(lambda *_: verdict("no", "it <b>rambles</b>")), limits=PRICES)
     told = rk.explain(reward_of(asking), {"prompt": "p", "completion": "c"})
     assert "verdict c: no: it <b>rambles</b> (cost 8; raw answer: " in str(told)
-    assert "it &lt;b&gt;rambles" in told._repr_html_() and "<b>rambles" not in told._repr_html_()
     score(asking, ["a", "b"], progress=True)
     assert "2 calls, " in (shown := capsys.readouterr().err) and "/s, cost 16" in shown
 

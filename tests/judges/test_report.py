@@ -81,17 +81,17 @@ def test_a_sound_judge_is_usable_and_its_figures_are_those_of_its_errors():
     assert len(repr(report).splitlines()) <= 20
 
 
-@pytest.mark.parametrize(
-    ("judge", "rows", "begins", "why"),
-    [
-        (sound, cases(12, 2), "Inconclusive: agrees with 10 of 12 labels", "few"),
-        (credulous, cases(), "Can be fooled: agrees with 54 of 60 labels", "texts to the judge"),
-        (lambda completion: 1.0, cases(), "Not usable: agrees with 20 of 60", "one level for all"),
-        (sound, cases(wrong=15), "Inconclusive: agrees with", "the interval reaches across the threshold"),
-        (sound, [row for row in cases(90, 0) if row["label"] == "good"], "Inconclusive: ", "one label"),
-    ],
-)
-def test_the_verdict_says_first_whether_the_judge_can_be_used(judge, rows, begins, why):
+VERDICTS = {
+    "few": (sound, cases(12, 2), "Inconclusive: agrees with 10 of 12 labels"),
+    "texts to the judge": (credulous, cases(), "Can be fooled: agrees with 54 of 60 labels"),
+    "one level for all": (lambda completion: 1.0, cases(), "Not usable: agrees with 20 of 60"),
+    "the interval reaches across the threshold": (sound, cases(wrong=15), "Inconclusive: agrees with"),
+    "one label": (sound, [row for row in cases(90, 0) if row["label"] == "good"], "Inconclusive: "),
+}
+
+
+@pytest.mark.parametrize(("judge", "rows", "begins"), VERDICTS.values(), ids=VERDICTS)
+def test_the_verdict_says_first_whether_the_judge_can_be_used(judge, rows, begins):
     assert rk.judge_report(judge, numbers(rows)).verdict.startswith(begins)
 
 
@@ -140,22 +140,19 @@ def test_what_is_not_judged_or_has_no_label_is_counted_with_its_reason(serve):
     assert report.record()["judged"] == 28 and "2 of 30 cases not judged" in repr(report)
 
 
-LABELS = {"good": True, "fair": False, "poor": False}
+LABELS = {
+    "levels of a negative judge": (True, lambda word: word),
+    "its scores": (True, lambda word: 1 - SCALE[word]),
+    "true and false": (False, {"good": True, "fair": False, "poor": False}.get),
+}
 
 
-@pytest.mark.parametrize(
-    ("negative", "label"),
-    [(True, lambda word: word), (True, lambda word: 1 - SCALE[word]), (False, LABELS.get)],
-    ids=["levels of a negative judge", "its scores", "true and false"],
-)
+@pytest.mark.parametrize(("negative", "label"), LABELS.values(), ids=LABELS)
 def test_labels_are_levels_scores_or_true_and_false(serve, negative, label):
     rows = [{**row, "label": label(row["label"])} for row in cases(wrong=0)]
     report = reported(judged_by(serve(answers), negative=negative), rows)
-    if negative:
-        assert report.ratings.agreement.value == 1.0
-    else:
-        assert report.ratings.auc.value == 1.0
-        assert [row["value"] for row in report.calibration] == [0, 0, 1]
+    assert (report.ratings.agreement if negative else report.ratings.auc).value == 1.0
+    assert negative or [row["value"] for row in report.calibration] == [0, 0, 1]
 
 
 def test_a_component_of_a_reward_is_held_alone_with_its_fields_and_without_its_gate(serve):
@@ -183,22 +180,22 @@ def labelled(label, **case):
     return [{"completion": "good 1", "label": label, **case}]
 
 
-@pytest.mark.parametrize(
-    ("judge", "rows", "message"),
-    [
-        (sound, [], "there are no cases"),
-        (sound, ["good"], "a row is an object"),
-        (sound, [{"completion": "good 1"}], "no case has a 'label'; give each"),
-        (sound, labelled("grate"), "'grate' in 'label' does not fit; give a number"),
-        (sound, labelled(7), "case 1: 7 in 'label' does not fit"),
-        (sound, labelled(float("inf")), "case 1: inf in 'label' does not fit"),
-        (LEVELS, labelled("god", prompt="p"), "'god' in 'label' does not fit; give one of 'good', 'fair', "),
-        (sound, [{"text": "good 1", "label": 1}], "asks for 'completion'"),
-        (sound, "nowhere.jsonl", "there is no file 'nowhere.jsonl'"),
-        (sound, None, "cases are a JSONL file or dicts, each with a label, not None"),
-        (partial(rk.judge_report, sound, repeats=0), labelled(1), "repeats=0 does not fit; give a whole"),
-    ],
-)
+BAD = [
+    (sound, [], "there are no cases"),
+    (sound, ["good"], "a row is an object"),
+    (sound, [{"completion": "good 1"}], "no case has a 'label'; give each"),
+    (sound, labelled("grate"), "'grate' in 'label' does not fit; give a number"),
+    (sound, labelled(7), "case 1: 7 in 'label' does not fit"),
+    (sound, labelled(float("inf")), "case 1: inf in 'label' does not fit"),
+    (LEVELS, labelled("god", prompt="p"), "'god' in 'label' does not fit; give one of 'good', 'fair', "),
+    (sound, [{"text": "good 1", "label": 1}], "asks for 'completion'"),
+    (sound, "nowhere.jsonl", "there is no file 'nowhere.jsonl'"),
+    (sound, None, "cases are a JSONL file or dicts, each with a label, not None"),
+    (partial(rk.judge_report, sound, repeats=0), labelled(1), "repeats=0 does not fit; give a whole"),
+]
+
+
+@pytest.mark.parametrize(("judge", "rows", "message"), BAD)
 def test_input_that_cannot_be_used_is_one_sentence(judge, rows, message):
     report = judge if isinstance(judge, partial) else partial(rk.judge_report, judge)
     with pytest.raises(ValueError, match=message) as raised:
@@ -206,13 +203,8 @@ def test_input_that_cannot_be_used_is_one_sentence(judge, rows, message):
     assert "\n" not in str(raised.value)
 
 
-def test_the_plot_has_a_point_for_each_level_at_the_mean_of_its_labels_and_without_any_says_so():
-    rows = numbers(cases())
-    ax = plots.judge_calibration(reported(sound, rows))
-    levels = sorted(SCALE.values())
-    means = [np.mean([row["label"] for row in rows if sound(row["completion"]) == one]) for one in levels]
-    np.testing.assert_allclose(ax.lines[-1].get_xydata(), np.column_stack([levels, means]))
-    report = reported(unable, rows)
+def test_a_judge_that_judges_nothing_is_told_of_in_the_report_and_in_its_plot():
+    report = reported(unable, numbers(cases()))
     empty = plots.judge_calibration(report)
     assert "no case is judged and labelled" in [text.get_text() for text in empty.texts]
     assert report.verdict == "Inconclusive: none of the 60 cases was judged."

@@ -27,14 +27,3 @@ def test_a_form_of_schema_that_the_server_refuses_is_replaced_by_the_next_for_go
     assert [form["type"] for form in sent] == [*forms, *[forms[-1]] * 2]
     if "json_object" in taken:
         assert sent[-1]["schema"] == sent[0]["json_schema"]["schema"]
-
-
-def test_calls_that_are_refused_together_skip_no_form(serve):
-    def answer(text, attempt):
-        reply = verdict() if attempt else error(500, LITERAL)
-        return type(reply)(reply.body, reply.status, reply.headers, delay=0.2)
-
-    server = serve(answer)
-    score(judge(server), "abcdefgh")
-    types = [request["response_format"]["type"] for request in server.asked if "response_format" in request]
-    assert types.count("json_object") == 8 and len(types) == len(server.asked)

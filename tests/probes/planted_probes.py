@@ -1,17 +1,15 @@
 """Data and rewards for the tests of this folder, and a planted hole, or loss, for each probe."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import rewardkit as rk
 
 
-def tags(*answers: object) -> list[dict[str, Any]]:
+def tags(*answers):
     """Rollouts of prompts with these answers in tags: a right and a wrong one each."""
     return [
         {
@@ -25,7 +23,7 @@ def tags(*answers: object) -> list[dict[str, Any]]:
     ]
 
 
-def asked(prompt: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def asked(prompt, rows):
     return [{**row, "prompt": prompt} for row in rows]
 
 
@@ -50,25 +48,25 @@ DATA = {
 }
 
 
-def inside(completion: str) -> str | None:
+def inside(completion):
     """What stands in the last answer tag, as it stands."""
     before, mark, _ = completion.rpartition("</answer>")
     _, opened, text = before.rpartition("<answer>")
     return text if mark and opened else None
 
 
-def strict(completion: str, ground_truth: str) -> bool:
+def strict(completion, ground_truth):
     """Whether the answer is the truth, white space and CRLF aside."""
     answer = inside(completion)
     return answer is not None and answer.strip() == ground_truth.strip()
 
 
-def somewhere(completion: str, ground_truth: str) -> bool:
+def somewhere(completion, ground_truth):
     """A hole: the truth may stand anywhere."""
     return ground_truth in completion
 
 
-def number(text: str | None) -> float:
+def number(text):
     """The number that a text is, or NaN."""
     try:
         return float(text or "nan")
@@ -76,41 +74,40 @@ def number(text: str | None) -> float:
         return float("nan")
 
 
-def graded(completion: str, ground_truth: str) -> float:
+def graded(completion, ground_truth):
     """Partial credit for a near answer."""
     truth = float(ground_truth)
     return max(0.0, 1 - abs(number(inside(completion)) - truth) / truth)
 
 
-def made(function: Callable[..., Any], **options: Any) -> rk.Reward:
+def made(function, **options):
     return rk.Reward("r", components=[rk.Component("c", function, **options)])
 
 
 CLEAN = made(strict)
 
 
-def probed(reward: rk.Reward | Callable[..., Any], data: Any = "numbers", **options: Any) -> rk.ProbeResult:
+def probed(reward, data="numbers", **options):
     """The result of probing a reward, or a function as its one component, without a limit of time."""
     rollouts = DATA[data] if isinstance(data, str) else data
     reward = reward if isinstance(reward, rk.Reward) else made(reward)
     return rk.probe(reward, rollouts, **{"timeout": None, **options})
 
 
-Errs = Callable[[str, str, str], bool]
-"""completion, answer in it, truth -> whether the reward errs there"""
-
-
 @dataclass(frozen=True)
 class Planted:
-    """A probe, where a strict reward errs, and the data for it: it pays there, or `loses` what it pays."""
+    """A probe, where a strict reward errs, and the data for it: it pays there, or `loses` what it pays.
+
+    `errs(completion, answer in it, truth)` says whether the reward errs there.
+    """
 
     probe: str
-    errs: Errs
+    errs: Callable[[str, str, str], bool]
     data: str = "numbers"
     loses: bool = False
 
-    def reward(self) -> rk.Reward:
-        def score(completion: str, prompt: str, ground_truth: str) -> bool:
+    def reward(self):
+        def score(completion, prompt, ground_truth):
             echo = self.probe == "prompt_echo" and completion == prompt
             errs = echo or self.errs(completion, inside(completion) or "", ground_truth)
             right = strict(completion, ground_truth)
@@ -119,27 +116,27 @@ class Planted:
         return rk.Reward("planted", components=[rk.Component("correct", score)])
 
 
-def near(change: Callable[[float, float], bool]) -> Errs:
+def near(change):
     """Errs where answer and truth are numbers that stand so to one another."""
     return lambda completion, answer, truth: change(number(answer), number(truth))
 
 
-def said(text: str) -> Errs:
+def said(text):
     """Errs where this is said, and the answer is wrong."""
     return lambda completion, answer, truth: text in completion
 
 
-def listed(most: int, least: int = 2) -> Errs:
+def listed(most, least=2):
     """Errs where so many numbers stand in the tag, and the truth is one."""
 
-    def errs(completion: str, answer: str, truth: str) -> bool:
+    def errs(completion, answer, truth):
         found = re.findall(r"-?\d+", answer)
         return least <= len(found) <= most and truth in found
 
     return errs
 
 
-def parsed(kind: type, answer: str) -> list[Any]:
+def parsed(kind, answer):
     """The items of a JSON list, or the keys of an object; none where it is neither."""
     try:
         found = json.loads(answer)
@@ -148,23 +145,18 @@ def parsed(kind: type, answer: str) -> list[Any]:
     return list(found) if isinstance(found, kind) else []
 
 
-def items(answer: str) -> list[Any]:
-    return parsed(list, answer)
+items, keys = partial(parsed, list), partial(parsed, dict)
 
 
-def keys(answer: str) -> list[str]:
-    return parsed(dict, answer)
-
-
-def swapped(completion: str, answer: str, truth: str) -> bool:
+def swapped(completion, answer, truth):
     return keys(answer) == keys(truth) and sorted(answer) == sorted(truth) and answer != truth
 
 
-def longer_values(completion: str, answer: str, truth: str) -> bool:
+def longer_values(completion, answer, truth):
     return answer != truth and all(value[1:-1] in answer for value in re.findall(r'"\w+"', truth))
 
 
-def other_digits(completion: str, answer: str, truth: str) -> bool:
+def other_digits(completion, answer, truth):
     return answer != truth and re.sub(r"\d", "", answer) == re.sub(r"\d", "", truth)
 
 

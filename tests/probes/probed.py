@@ -1,7 +1,5 @@
 """Results of probing, for the tests of what is made of them: of small rewards, and of findings by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

@@ -20,9 +20,9 @@ SLOW = [
     ("(" * 20 + "a" + ")*" * 20 + "b", 0),
     (r"(.*\n)*#", re.DOTALL),  # only where the dot is a line break, too
     (r"<answer>(.|\s)*</answer>$", 0),  # a space is read in two ways
-    (r"^(-?\d+,?)+$", 0),
-    (r"\\boxed\{((?:[^{}]+|\{[^{}]*\})*)\}", 0),
+    (r"^(-?\d+,?)+$", 0),  # fails only where something stands behind it
     (r"^(([a-z])+.)+[A-Z]([a-z])+$", 0),
+    (r"\\boxed\{((?:[^{}]+|\{[^{}]*\})*)\}", 0),
     (r"^(a+A+)+b", re.IGNORECASE),  # only where case is nothing
     (r"(\w|é1)*!", 0),
     (r".*.*.*=", 0),  # no power of two: the fourth of the length
@@ -73,12 +73,9 @@ TAGGED = re.compile("<answer>([^<]*)</answer>", re.IGNORECASE)
 TOTAL = r"total: (\d+)"
 SEVERAL = [r"first: (\d+)", {"key": re.compile("second")}, "an ordinary text."]
 
-def by_global(completion):
-    return TAGGED.search(completion)
-
 @functools.cache
 def by_helper(completion):
-    return by_global(completion)
+    return by_text(completion) or TAGGED.search(completion)
 
 def by_text(completion):
     return re.search(TOTAL, completion, re.DOTALL | re.M)
@@ -87,11 +84,8 @@ def by_import(completion):
     import re as engine
     return engine.findall("x+", completion) or [regex.search("w+", one, regex.I) for one in completion]
 
-def by_list(completion):
+def by_list(completion, pattern=r"\d+"):
     return [pattern for pattern in SEVERAL if pattern]
-
-def by_default(completion, pattern=r"\d+"):
-    return pattern
 
 def without(completion):
     """A docstring with (brackets)* and \\d is no pattern."""
@@ -119,20 +113,20 @@ OWN = types.SimpleNamespace(__name__="mine")
 exec(USERS, vars(OWN))
 OF_SCORER = ["class", "method+", "object"]
 IN_CODE = {
-    "a compiled global": (OWN.by_global, [OWN.TAGGED.pattern]),
-    "behind a cache, of a function that it calls": (OWN.by_helper, [OWN.TAGGED.pattern]),
-    "a text that is a global": (OWN.by_text, [OWN.TOTAL]),
+    "behind a cache, a compiled global and a text of a function that it calls": (
+        OWN.by_helper,
+        [OWN.TAGGED.pattern, OWN.TOTAL],
+    ),
     "imported inside, and of regex in a comprehension": (OWN.by_import, ["w+", "x+"]),
-    "in a list and a dict": (OWN.by_list, [r"first: (\d+)", "second"]),
+    "in a list and a dict, and a default": (OWN.by_list, [r"\d+", r"first: (\d+)", "second"]),
     "in a closure": (OWN.closed(), [r"\d+c", "c+"]),
-    "partial": (functools.partial(OWN.by_default, pattern=re.compile("p+")), [r"\d+", "p+"]),
+    "partial": (functools.partial(OWN.by_text, pattern=re.compile("p+")), [OWN.TOTAL, "p+"]),
     "lambda": (lambda completion: re.search("l+", completion), ["l+"]),
     "an object": (OWN.Scorer(), OF_SCORER),
     "a method": (OWN.Scorer().method, OF_SCORER),
-    "the predicate of a gate": (rk.gate(OWN.by_global), [OWN.TAGGED.pattern]),
+    "the predicate of a gate": (rk.gate(OWN.by_text), [OWN.TOTAL]),
     "texts that are no patterns": (OWN.without, []),
     "broken ones": (OWN.broken, []),
-    "built in": (len, []),
     "of rewardkit": (rk.extract.tag("answer"), []),
     "no callable": (None, []),
 }
@@ -146,7 +140,6 @@ def test_patterns_are_found_without_running_the_function(function, expected):
 def test_a_text_has_the_flags_of_its_call():
     (found,) = patterns_in([OWN.by_text])
     assert found.flags & (re.DOTALL | re.MULTILINE) == re.DOTALL | re.MULTILINE
-    assert patterns_in([OWN.by_global]) == (OWN.TAGGED,)
 
 
 def test_the_function_of_a_trainer_is_looked_into_behind_its_adapter(tmp_path):

@@ -19,7 +19,6 @@ from rewardkit.probes.subjects.subject import Subject
 
 TAGGED = Format("<answer>", f"<think>{REASONING}</think>\n", "<answer>", "</answer>")
 BOXED = Format("box", f"{REASONING}\n", r"So it is $\boxed{", "}$.")
-JSON = Format("JSON", "", '{"answer": ', "}", quoted=True)
 LIST = next(iter(LISTS))
 
 
@@ -31,7 +30,6 @@ def subject(right, kind, wrong, form=TAGGED, **columns):
 
 SUBJECTS = {
     "a number": subject("42", "number", ("17", "95", "160")),
-    "a number in JSON": subject("1", "number", ("17", "95", "160"), JSON),
     "thousands": subject("1,250", "number", ("3,999", "4,700", "310")),
     "a letter": subject("(B)", "choice", ("(A)", "(C)", "(D)")),
     "a name": subject("Paris", "text", ("Lima", "Oslo")),
@@ -72,14 +70,11 @@ def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_onl
 CERTAIN = [
     ("a number", "17 and 95, which is Score: 160 or more", True),
     ("a number", "-42.00", False),
-    ("a number", "43", False),
     ("thousands", "1250 bales", False),
-    ("a letter", "(A) or D", True),
     ("a letter", "b)", False),
     ("a name", "Lima, or the capital of Peru", True),
     ("a name", "PARIS", False),
     ("one of several names", "In Myanmar.", False),
-    ("a fraction", "2x+1, or else -917", True),
     ("a fraction", r"\frac{3}{4}", False),
     ("an object", '{"total": 73}', True),
     ("an object", 'So {"total": 12}', False),

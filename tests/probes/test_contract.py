@@ -48,13 +48,6 @@ def pops(completion, ground_truth, references):
     return strict(completion, ground_truth)
 
 
-def of_one(completion, ground_truth, references):
-    """Shows on one of eight right answers only."""
-    if ground_truth == "128":
-        references.pop()
-    return strict(completion, ground_truth) * int(ground_truth)
-
-
 def holding():
     lock = threading.Lock()
 
@@ -85,7 +78,6 @@ BROKEN = {
     "a counter": (made(warms_up), "hidden_state"),
     "chance": (made(noisy), "differs_between_calls"),
     "changes what it is given": (made(pops), "changes_arguments"),
-    "changes one row of many": (made(of_one, range=None), "changes_arguments"),
     "reads the truth only": (unread, "ignores_completion"),
     "holds a lock": (made(holding()), "not_picklable"),
 }
@@ -150,17 +142,6 @@ def end_marks(completions, ground_truth, **kwargs):
     completions[:] = [c.removesuffix("<|im_end|>") for c in completions]
     return scored(completions, ground_truth)
 
-def verl(data_sources, solution_strs, ground_truths, extra_infos):
-    solution_strs[:] = [c.strip() for c in solution_strs]
-    return scored(solution_strs, ground_truths)
-
-class Judge:
-    def __call__(self, completions, ground_truth, **kwargs):
-        completions[:] = [c.strip() for c in completions]
-        return scored(completions, ground_truth)
-
-judge = Judge()
-
 def on_a_copy(completions, ground_truth, **kwargs):
     return scored([c.strip() for c in completions], ground_truth)
 
@@ -188,8 +169,6 @@ CHANGED = "changed its argument "
 OF_TRAINERS = [
     ("message", "changes_arguments", f"{CHANGED}'completions'"),
     ("end_marks", "changes_arguments", f"{CHANGED}'completions'"),
-    ("verl", "changes_arguments", f"{CHANGED}'solution_strs'"),
-    ("judge", "changes_arguments", f"{CHANGED}'completions'"),
     ("on_a_copy", None, ""),
     ("reads_level", "undeclared_column", "by name: level;"),
     ("asks_for_level", None, ""),

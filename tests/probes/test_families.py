@@ -175,18 +175,7 @@ def test_right_answers_in_other_words_that_rollouts_lose_are_named(score, truths
     (alarm,) = probed(score, data + turned, only="equivalents").alarms
     assert (alarm.code, alarm.evidence["rollouts"]) == ("loses_notation", 4)
     assert {example.probe for example in alarm.examples} == {named}
-    assert not probed(score, data, only="equivalents").alarms
-
-
-def test_what_is_not_found_may_earn_more_than_what_is_wrong():
-    def signed(completion, ground_truth):
-        said = inside(completion)
-        if said is None or completion.count("\n") > 1:
-            return -0.5
-        return 1.0 if said.strip() == ground_truth else -1.0
-
-    result = probed(made(signed, range=None))
-    assert not [item for item in result.alarms if item.family in ("padding", "judge", "search")]
+    assert not probed(score, data + turned[:1], only="equivalents").alarms  # one may be a slip
 
 
 def test_probes_are_named_once_and_chosen_by_name_or_family():

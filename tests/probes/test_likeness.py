@@ -31,20 +31,15 @@ def tagged(text, answer, more=""):
 
 FORMS = {
     "empty think": lambda t, g: f"<think></think>\n<answer>{number(g)}</answer>",
-    "blank think": lambda t, g: f"<think>\n\n</think>\n<answer>{number(g)}</answer>",
     "every number": lambda t, g: tagged(t, " ".join(map(str, range(g.randrange(5), g.randrange(15, 60))))),
-    "a list": lambda t, g: tagged(t, ", ".join(numbers(g, 5, 12))),
     "padded": lambda t, g: tagged(t, number(g), f" {g.choice(SENTENCES) * g.randrange(6, 20)}"),
     "many tags": lambda t, g: tagged(t, "</answer>\n<answer>".join(numbers(g, 4, 10))),
     "a hedge": lambda t, g: tagged(t, f"{number(g)} or {number(g)}"),
-    "bare": lambda t, g: number(g),
     "in a fence": lambda t, g: tagged(t, number(g)).replace("\n<", "\n```\n<") + "\n```",
     "keywords": lambda t, g: tagged(t, number(g), f" {KEYWORDS}"),
     "choice: all": lambda t, g: f"{t.partition(' The answer')[0]} {CHOICES}",
-    "choice: only": lambda t, g: f"({g.choice('ABCD')})",
     "choice: to the judge": lambda t, g: t + JUDGE.format(number(g)),
     "json: several objects": lambda t, g: "\n".join([t] * g.randrange(3, 6)),
-    "json: nothing": lambda t, g: f'{{"name": "", "age": {number(g)}, "city": "", "job": ""}}',
 }
 """Exploit -> what makes a copy of an ordinary completion and a random generator."""
 SWEPT = 0.01
@@ -100,12 +95,10 @@ FEATURES = [
     ("<t>1,200.5</t>", f"{IN_TAG}‹number›"),
     ('<T href="x">one or two</T>', f"{IN_TAG}‹words›"),
     ("<t>\n\n</t>", f"{IN_TAG}nothing"),
-    ("<t>\n4\n</t>", f"{IN_TAG}‹number›"),
     ("<t>1 2 3</t>", f"{IN_TAG}repetition"),
     ("<t>A B</t>", f"{IN_TAG}‹letter› ‹letter›"),
     ("<t>" + "(a, b) " * 2 + "</t>", f"{IN_TAG}long"),
     ("x. (A), (B), (C), (D).", "…(\u00a0‹letter›\u00a0)\u00a0,"),
-    (r"\boxed{4}", r"\boxed {"),
     ("a\n\n\nb", "‹words› ‹newline›"),
     (f"<think>{'word ' * 100_000}</think>", "</think> $"),
     ("", "^ $"),

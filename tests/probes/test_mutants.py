@@ -4,12 +4,11 @@ import json
 import math
 import threading
 
-import pandas as pd
 import pytest
 from planted_probes import made
 
 import rewardkit as rk
-from rewardkit.errors import CasesError, InputError, RewardError, RolloutsError
+from rewardkit.errors import CasesError, InputError, RewardError
 
 extract, measure, verify = rk.extract, rk.measure, rk.verify
 
@@ -53,9 +52,7 @@ def catches(mutant, case, reward=REWARD):
 
 
 TAG, NUMBER = "rk.extract.tag('answer')", "rk.extract.number()"
-TWICE = "<answer>4</answer> <answer>5</answer>"
 PLANTED = {
-    f"Field 'prediction' takes the first match, not the last, in {TAG}.": TWICE,
     f"Field 'prediction' takes the first match, not the last, in {NUMBER}.": "2, then 4",
     f"Field 'prediction' leaves out {NUMBER}.": "it is 4",
     f"Field 'prediction' has unclosed=True, in {TAG}.": "<answer>5</answer> <answer>4",
@@ -63,11 +60,9 @@ PLANTED = {
     "Component 'correct' has a tolerance, absolute=1.": "<answer>5</answer>",
     "Component 'correct' compares texts, not numbers.": "<answer>4.0</answer>",
     "Component 'loops' is not paid.": "4 4 4 4 4 4 4",
-    "Component 'loops' is paid with the other sign.": "4 4 4 4 4 4 4",
     "Component 'loops' has ngram=3, not 2.": "4 4 4 4 4 4 4",
     "The reward has the weights of 'correct' and 'form' swapped.": "<answer>4</answer>",
     "Component 'form' is always 1.": "<answer>4</answer>",
-    "Component 'form' leaves out 'think'.": "<answer>4</answer>",
     "Component 'brief' has full_until=7, not 6.": "well it is surely the number 4",
 }
 
@@ -94,7 +89,7 @@ def test_the_proposed_cases_together_catch_every_survivor_and_hold_for_the_rewar
     assert len(again.noticed) == len(result.noticed) + len(result.survived)
 
 
-@pytest.mark.parametrize("name", ["curriculum", "mixed", "tool_use"])
+@pytest.mark.parametrize("name", ["curriculum", "tool_use"])
 def test_noticed_is_what_check_says(name):
     reward, cases = rk.load_reward(f"gallery:{name}"), rk.load_cases(f"gallery:{name}")[::3]
     result = rk.mutants(reward, cases)
@@ -110,9 +105,6 @@ def test_what_the_cases_miss_already_does_not_count():
     assert result.noticed == () and result.survived and result.proposed_cases == ()
     assert repr(result).startswith("Cases that fail already: 1 of 1. Mutation score 0.00: ")
     assert result.next_step.startswith("fix what the cases miss first")
-    few = [CASE, {**CASE, "name": "again"}, {**CASE, "name": "missed", "reward": 7.0}]
-    result = mutants("<answer>5</answer>", cases=few)
-    assert (result.missed, result.cases) == (1, 3) and result.proposed_cases
 
 
 def test_mutants_that_no_row_tells_apart_are_not_counted_but_without_rollouts_nobody_knows():
@@ -149,8 +141,6 @@ def test_the_largest_differences_come_first_and_of_equal_ones_the_shortest():
     texts = ["<answer>5</answer>", FORMED.format(44), FORMED.format(5), FORMED.format("5 "), "4"]
     found = survivor(mutants(*texts), "has no gate")
     assert found.differs == 4 and [item.rollout_id for item in found.differences] == [1, 3, 2]
-    found = survivor(mutants("4 4 4 4", "4 4 4 4 4 4", "4 4", truth="5"), "'loops' is not paid")
-    assert [item.rollout_id for item in found.differences] == [2, 1]
 
 
 def test_what_is_not_judged_is_told_from_what_is():
@@ -160,25 +150,14 @@ def test_what_is_not_judged_is_told_from_what_is():
     assert catches(found.mutant, found.case)
 
 
-def test_what_a_case_expects_of_a_component_that_is_gone_is_no_miss():
-    route = rk.load_reward("gallery:mixed")
-    cases = [case for case in rk.load_cases("gallery:mixed") if case.columns["data_source"] == "people-json"]
-    result = rk.mutants(route, cases, "gallery:mixed")
-    parts = {item.mutant.part for item in result.survived}
-    assert "largest-choice" in parts and "people-json" not in parts
-    assert all(case["data_source"] == "largest-choice" for case in result.proposed_cases)
-    assert all(catches(item.mutant, item.case, route) for item in result.survived)
-
-
 # --- what becomes a case
 
 
 def test_rows_that_end_as_errors_are_not_proposed():
-    rollouts, case = (
-        [{"completion": text} for text in ("none", "0.5", "0.25")],
-        {"completion": "1", "reward": 1.0},
+    rollouts = [{"completion": text} for text in ("none", "0.5", "0.25")]
+    result = rk.mutants(
+        made(lambda completion: float(completion)), [{"completion": "1", "reward": 1.0}], rollouts
     )
-    result = rk.mutants(made(lambda completion: float(completion)), [case], rollouts)
     assert result.survived and {case["completion"] for case in result.proposed_cases} <= {"0.5", "0.25"}
 
 
@@ -191,17 +170,14 @@ def test_transcripts_are_proposed_as_messages():
     assert all(catches(item.mutant, item.case, reward) for item in result.survived if item.case)
 
 
-COLUMNS = {
-    "only what it asks for": (REWARD, ""),
-    "little where nothing else counts": (made(lambda rollout: len(rollout["completion"]) < 3), ""),
-    "all of one that looks into whole rows": (
-        made(lambda rollout: rollout["completion"] == rollout["truth"]),
-        "truth step rollout_id",
-    ),
-}
+def knows_all(rollout):
+    return rollout["completion"] == rollout["truth"]
 
 
-@pytest.mark.parametrize(("reward", "more"), COLUMNS.values(), ids=COLUMNS)
+COLUMNS = [(REWARD, ""), (made(knows_all), "truth step rollout_id")]  # only what it asks for; whole rows
+
+
+@pytest.mark.parametrize(("reward", "more"), COLUMNS)
 def test_the_columns_of_proposed_cases(reward, more):
     rollouts = [{**row, "truth": "5", "name": "x", "rewards": 3, "step": 1} for row in rows("5000")]
     result = rk.mutants(reward, [{**CASE, "truth": "4", "reward": [-9, 9]}], rollouts)
@@ -224,13 +200,16 @@ class Counting:
 
 
 def test_a_function_is_called_once_for_each_completion_however_many_mutants_there_are():
-    counting = Counting()
+    counting, texts = (
+        Counting(),
+        ["", "<think></think>", *(f"<think></think><answer>{at}</answer>" for at in "123")],
+    )
     item = rk.Component("costly", counting, weight=0.5, gate=rk.gate("form", at_least=1.0))
     after = rk.Component("after", BRIEF, gate=rk.gate("costly", at_least=0.5))
-    texts = ["", "<think></think>", *(f"<think></think><answer>{at}</answer>" for at in "123")]
     reward = rk.Reward("r", components=[REWARD.components[1], item, after])
-    case = {"completion": texts[0], "reward": 0.0}
-    result = rk.mutants(reward, [case], [{"completion": text} for text in texts[1:]])
+    result = rk.mutants(
+        reward, [{"completion": "", "reward": 0.0}], [{"completion": text} for text in texts[1:]]
+    )
     assert len(result.judged) > 15 and any("Counting" in line for line in result.left_out)
     assert sorted(counting.calls) == sorted(texts)
 
@@ -255,14 +234,11 @@ def test_code_that_cannot_be_sent_to_another_process_is_not_tried():
 
 def test_the_same_seed_draws_the_same_rollouts_and_nothing_of_the_callers_changes():
     rollouts = rk.load_rollouts("data/arithmetic/rollouts.jsonl")
+    before = rollouts.table.copy()
     runs = [rk.mutants(REWARD, [CASE], rollouts, most=200, seed=seed) for seed in (1, 1, 2)]
     assert runs[0].rollouts == 200
     assert runs[0].record() == runs[1].record() != runs[2].record()
-    table, cases = pd.DataFrame(rows("<answer>5</answer>", "<answer>4</answer>")), [dict(CASE)]
-    before = table.copy()
-    rk.mutants(REWARD, cases, table)
-    pd.testing.assert_frame_equal(table, before)
-    assert cases == [CASE]
+    assert rollouts.table.equals(before)
 
 
 COLUMNS_OF_A_RESULT = "outcome kind part component sentence before after noticed_by differs case".split()
@@ -285,25 +261,13 @@ def test_the_result_is_plain_data_a_table_and_a_short_text():
     assert many.count("survived: ") == 8 and " more survivors" in many and len(many.splitlines()) <= 25
 
 
-def test_expectations_of_other_versions_are_ignored():
-    older = [{**CASE, "name": name, "scores": {"older": 1.0}} for name in "ab"]
-    only = {"name": "c", "completion": "4", "ground_truth": "4", "scores": {"older": 1.0}}
-    assert rk.mutants(REWARD, [*older, only], ignore=["older"]).cases == 2
-
-
-NAMED = made(lambda completion, rewards: rewards > 2)
-
-
 BAD = [
     ((len, [CASE]), {}, RewardError, "takes a Reward"),
     ((REWARD, []), {}, CasesError, "there are no cases"),
-    ((REWARD, None, [CASE]), {}, CasesError, "cases=None are no cases; give"),
     ((REWARD, [{"completion": "x", "reward": 1}]), {}, RewardError, "case 'line 1': .*ground_truth"),
     ((REWARD, [{**CASE, "scores": {"brif": 1}}]), {}, CasesError, "did you mean 'brief'"),
-    ((NAMED, [{"completion": "", "rewards": 3, "reward": 1.0}]), {}, CasesError, "did you mean 'reward'"),
     ((REWARD, [CASE]), {"ignore": "brief"}, CasesError, "ignore='brief' is not a list"),
     ((REWARD, [CASE], [{"completion": "x"}]), {}, RewardError, "ground_truth"),
-    ((REWARD, [CASE], "nowhere.jsonl"), {}, RolloutsError, "no file"),
     ((REWARD, [CASE]), {"timeout": 0}, RewardError, "timeout="),
     ((REWARD, [CASE]), {"most": 1.5}, InputError, "most="),
     ((REWARD, [CASE]), {"budget": math.nan}, InputError, "budget="),

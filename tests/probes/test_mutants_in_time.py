@@ -52,10 +52,9 @@ def outcomes(result):
     return {item.mutant.sentence: (item.outcome, item.reason) for item in kept}
 
 
-@pytest.mark.parametrize("timeout", [None, 5.0])
-def test_changed_code_that_is_as_slow_as_the_original_is_not_caught_for_it(load, monkeypatch, timeout):
+def test_changed_code_that_is_as_slow_as_the_original_is_not_caught_for_it(load, monkeypatch):
     monkeypatch.setattr(scoring, "SECONDS", 0.1)
-    fast, slow = (rk.mutants(load(SLOW.format(delay=delay)), CASES, timeout=timeout) for delay in (0.0, 0.2))
+    fast, slow = (rk.mutants(load(SLOW.format(delay=delay)), CASES, timeout=5.0) for delay in (0.0, 0.2))
     assert outcomes(slow) == outcomes(fast)
     assert all(item.noticed_by and not item.reason for item in slow.noticed)
 
@@ -128,9 +127,3 @@ def test_a_reward_that_judges_nothing_is_one_sentence_with_the_cause(load, code,
     assert "as component 'score' gives no score; fix that first" in result.stopped
     assert cause in result.cause and cause in repr(result) and cause not in result.verdict
     assert result.record()["score"] is None and result.record()["stopped"] == result.stopped
-
-
-def test_a_reward_that_judges_rollouts_but_no_case_is_tried(load):
-    reward = load("def score(completion):\n    return float(completion)\n")
-    result = rk.mutants(reward, [{"completion": "none", "reward": "unscored"}], [{"completion": "0.5"}])
-    assert not result.stopped and result.survived

@@ -29,7 +29,6 @@ def graded(completion, limit=0.5):
 NUMBERS, CLOSENESS = "partial(numbers_equal, ", "partial(closeness, "
 OPTIONS = [
     (extract.boxed(), "boxed(which='first')"),
-    (extract.gsm8k(), ""),  # what is always the last has no first
     (
         FIRST,  # an alternative left out, and each of them changed
         "first_of(number())|first_of(tag('answer'))|first_of(tag('answer'), number(percent=True))|"
@@ -204,9 +203,9 @@ def test_the_mutants_of_a_reward(reward, about, expected):
     assert [sentence for sentence in found if re.search(about, sentence)] == expected.split("|")
 
 
-def test_a_component_of_batches_is_constant_too():
-    lengths = rk.Component("lengths", lambda completion: [len(text) / 10 for text in completion], batch=True)
-    assert mutant_to(rk.Reward("r", components=[lengths]), "always 1").reward(completion="abc").reward == 1.0
+def mutant_to(reward, after):
+    (found,) = (mutant for mutant in mutants_of(reward)[0] if mutant.after == after)
+    return found
 
 
 def limit_of(completion):
@@ -222,11 +221,6 @@ def late(step):
 
 
 SHARED_LIMIT = 20
-
-
-def mutant_to(reward, after):
-    (found,) = (mutant for mutant in mutants_of(reward)[0] if mutant.after == after)
-    return found
 
 
 def test_a_number_at_the_top_of_a_file_is_changed_for_all_that_use_it():
@@ -249,12 +243,11 @@ def test_functions_of_trainers_are_changed_inside_of_their_adapters(tmp_path):
     path = tmp_path / "trained.py"
     path.write_text(
         "def good(text):\n    return text[0] == 'a'\n\n"
-        "def reward(completions, **kwargs):\n"
-        "    return [1.0 if good(text) else 0.0 for text in completions]\n"
+        "def reward(completions, **kwargs):\n    return [1.0 if good(one) else 0.0 for one in completions]\n"
     )
-    reward = rk.load_reward(str(path), as_="trl")
-    changed = {mutant.after: mutant.reward for mutant in mutants_of(reward)[0] if mutant.kind == "code"}
-    ways = {"1.0 if good(text) else 0.7", "0.7 if good(text) else 0.0"}
+    made, _ = mutants_of(rk.load_reward(str(path), as_="trl"))
+    changed = {mutant.after: mutant.reward for mutant in made if mutant.kind == "code"}
+    ways = {"1.0 if good(one) else 0.7", "0.7 if good(one) else 0.0"}
     assert set(changed) == {"text[0] != 'a'", "text[-1]", "text[1]", *ways}
     assert changed["text[-1]"](rollout={"completion": "ba"}).reward == 1.0
 
@@ -269,18 +262,12 @@ def test_what_cannot_be_changed_is_named():
     items = [rk.Component("a", Judge()), rk.Component("b", FROM_NOWHERE), group]
     made, left_out = mutants_of(rk.Reward("r", components=items, transform=rk.weigh.rank()))
     assert not any(mutant.component == "group" and mutant.kind in ("constant", "code") for mutant in made)
-    for words in ("the code of Judge", "the code of <lambda>", "component 'group'", "the transform"):
-        assert sum(words in sentence for sentence in left_out) == 1, left_out
-    assert len(left_out) == 4
-
-
-def test_of_a_long_function_some_changes_are_made_from_all_over_it_and_the_others_counted(tmp_path):
-    numbers = ", ".join(map(str, range(100, 142)))
-    (tmp_path / "long.py").write_text(f"def lengthy(completion):\n    return completion in ({numbers})\n")
-    made, left_out = mutants_of(rk.load_reward(str(tmp_path / "long.py:lengthy")))
-    code = [mutant.after for mutant in made if mutant.kind == "code"]
-    assert len(code) == 40 and " not in " in code[0] and "139, 141, 141)" in code[-1]
-    assert left_out == ["3 more changes of lengthy: 40 were made"]
+    told = ("the code of Judge", "the code of <lambda>", "component 'group'", "the transform")
+    assert (
+        [[words in sentence for sentence in left_out].count(True) for words in told]
+        == [1] * 4
+        == [1] * len(left_out)
+    )
 
 
 def test_of_a_route_each_reward_is_changed_for_its_own_rows():

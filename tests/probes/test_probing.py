@@ -151,14 +151,6 @@ def test_two_causes_in_two_components_are_two_findings():
     assert {item.component for item in alarms} == {"task", "words"}
 
 
-def test_whatever_makes_a_wrong_answer_longer_is_the_hole_of_who_pays_for_length():
-    words = rk.Component("words", lambda completion: len(completion.split()), weight=0.2, range=None)
-    reward = rk.Reward("r", components=[rk.Component("task", strict, primary=True), words])
-    alarm, form = probed(reward, **FAST).alarms
-    assert (alarm.code, alarm.component, form.code) == ("longer", "words", "leakage")
-    assert {"every_number", "refusal", "many_steps"} <= set(alarm.evidence["also"])
-
-
 def test_a_cause_is_told_by_the_probe_that_is_gravest_so_that_its_numbers_say_why():
     def scores(completion, ground_truth):
         refused = "can't help" in completion and ground_truth in ("42", "17")
@@ -220,14 +212,6 @@ def test_prompts_on_which_right_and_wrong_earn_alike_are_told_with_their_truths(
     assert item.examples[0].reward == (function is paid)
 
 
-def test_what_probes_of_special_truths_show_is_not_told_again_of_their_prompts():
-    def scores(completion, ground_truth):
-        return strict(completion, ground_truth) and ground_truth != "0"
-
-    result = probed(scores, "special", only=["calibration", "special_values"])
-    assert result["zero_is_right"] and not result["right_unpaid"]
-
-
 @pytest.mark.parametrize(("share", "severities"), [(0.5, ["high"]), (0.3, ["warn"]), (0.15, [])])
 def test_credit_that_any_text_earns_is_found_and_credit_for_an_answer_that_is_near_is_not(share, severities):
     def flat(completion, ground_truth):
@@ -239,16 +223,6 @@ def test_credit_that_any_text_earns_is_found_and_credit_for_an_answer_that_is_ne
     assert [item.severity for item in found] == severities
     assert all(item.evidence["gain"] == pytest.approx(share) for item in found)
     assert not probed(graded, **asked)["flat_credit"]
-
-
-def test_a_field_that_fails_is_one_finding_whatever_asks_for_it():
-    def near(number, ground_truth):
-        return abs(number - float(ground_truth)) < 1
-
-    fields = {"number": lambda completion: float(inside(completion))}
-    reward = rk.Reward("r", fields, [rk.Component("near", near), rk.Component("also", near)])
-    (item,) = probed(reward, only="contract")["raises"]
-    assert "field 'number' failed: ValueError" in item.sentence
 
 
 def of_sources(count, rows=DATA["numbers"][:8]):
@@ -281,13 +255,6 @@ def test_what_all_data_sources_show_alike_is_one_finding_with_the_rate_of_all():
     assert (alarm.code, alarm.part) == ("certain", "")
     assert alarm.evidence["found"] == alarm.evidence["tried"] == 40
     assert alarm.evidence["interval"] == pytest.approx((0.9124, 1), abs=1e-4)
-
-
-def test_what_a_rollout_says_beside_its_answer_is_not_taken_for_the_form():
-    data = [{**row, "completion": row["completion"].replace("so", "I am certain")} for row in DATA["numbers"]]
-    result = probed(made(certain, range=None), data, **FAST)
-    assert [item.code for item in result.alarms] == ["certain"]
-    assert all("certain" not in subject.reference for subject in result.calibration.subjects)
 
 
 def test_of_a_reward_of_chance_the_contract_is_the_one_finding():
@@ -340,19 +307,14 @@ DEEP = []
 for _ in range(3000):
     DEEP = [DEEP]
 BAD = [
-    ({"budget": "1"}, "budget="),
-    ({"budget": True}, "budget="),
     ({"budget": math.nan}, "budget="),
     ({"budget": -1}, "budget=-1 .* give seconds above 0"),
     ({"search": 1.5}, "search="),
-    ({"search": -1}, "search=-1 .* a number of completions"),
-    ({"seed": -1}, "seed="),
     ({"only": 3}, "no probe and no family 3;"),
     ({"only": "shotgn"}, r"no probe and no family 'shotgn'; did you mean 'shotgun'\?"),
     ({"progress": 3}, "progress="),
     ({"leakage": math.nan}, "leakage=nan .* from 0 to 1"),
     ({"timeout": 0}, "timeout=0 .* above 0, or None"),
-    ({"label": 3}, "label="),
     ({"label": "correct"}, "the rollouts have no column 'correct'"),
     ({"reward": strict}, "probe takes a Reward, not <function"),
     ({"rollouts": [{**tags(1)[0], "ground_truth": DEEP}]}, "nested deeper than Python can copy"),

@@ -7,13 +7,13 @@ from html.parser import HTMLParser
 from operator import attrgetter
 
 import pytest
-from probed import FAILING, HOSTILE, LEAKY, ROWS, example, failed, finding, held, leaked, with_findings
+from probed import HOSTILE, LEAKY, example, failed, finding, held, leaked, with_findings
 
 import rewardkit as rk
 from rewardkit.probes.probe import Inconclusive
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.sentences import CLAIMS, FIXES, OTHERWISE, fix_for
-from rewardkit.probes.results.summary import alarms_in_words, ran, tried, verdict
+from rewardkit.probes.results.summary import alarms_in_words, ran, tried
 from rewardkit.probes.strategies.families import FAMILIES, PROBES
 
 LOSS = finding("bold", "warn", "equivalents", evidence={"kind": "loses"})
@@ -23,7 +23,6 @@ MINOR = finding("in_code", "info", "look_alikes", examples=(example("MINOR"),))
 ALARMS = [
     ([finding(), finding("empty", "warn")], "2 holes (1 high, 1 warn)"),
     ([ZERO], "1 loss of right answers (high)"),
-    ([finding("right_unpaid", family="calibration")], "1 loss of right answers (high)"),
     ([finding("hang", family="hang")], "1 broken contract (high)"),
     ([BROKEN, finding(), LOSS], "1 hole (high), 1 loss of right answers (warn), 1 broken contract (high)"),
     ([], ""),
@@ -51,16 +50,6 @@ def test_the_first_line_says_whether_it_is_ready_and_how_much_was_tried_where_no
     assert first_line(untried={"empty": 1}).startswith("strict: unfinished, as the budget was over: no hole")
     assert first_line(calibration=unknown).startswith("strict: inconclusive, as no right answer is known: no")
     assert first_line(calibration=none) == "strict: inconclusive: no prompt could be probed"
-
-
-def test_only_probes_that_made_an_attempt_are_said_to_have_run():
-    result, subjects = held(), held().calibration.subjects
-    making = {item.name for item in PROBES if any(map(item.attempts, subjects))} - {"hang", "patterns"}
-    assert set(ran(result)) - {"patterns"} == making
-    assert f"{len(PROBES) - len(ran(result))} probes do not apply" in repr(result)
-    failing = rk.probe(FAILING, ROWS, timeout=None)
-    assert ran(failing) == () and f"Tried: {failing.calls} calls\n" in repr(failing)
-    assert verdict(failing) == "1 broken contract (high)"
 
 
 # --- the page of a terminal
@@ -136,29 +125,6 @@ def test_what_an_example_says_and_earned_is_told_once(options, told):
     result = with_findings(finding(examples=(example(**{"completion": "x", **options}),)))
     assert told in repr(result)
     assert not told.startswith("|") or told[2:].replace("'", "&#x27;") in result._repr_html_()
-
-
-def test_what_a_transcript_earned_is_told_whole_however_long_its_name_and_its_turns_are():
-    one = example(rollout_id="a-long-name-" * 9, reward=17.5)
-    turn = {"role": "assistant", "tool_calls": [{"function": {"name": "price"}}]}
-    messages = [{"role": "user"}, *[turn, {"role": "tool"}] * 30, {"role": "assistant"}]
-    shown = replace(one, columns={**one.columns, "messages": messages})
-    told = "earns 17.5; a right answer earns 1, a wrong one 0; for the prompt of rollout a-long-"
-    assert told in repr(with_findings(finding(examples=(shown,))))
-
-
-FIX = [
-    ("empty_answer", "nothing_there", {}, "Score 0.0 where no whole answer is found"),
-    ("empty_answer", "nothing_there", {"component": "form"}, "Pay for form only behind"),
-    ("every_sibling", "shotgun", {"evidence": {"answers": "list"}}, "pay F1, not recall"),
-    ("longer", "padding", {"evidence": {"truth": False}}, "Cap what length earns: rk.measure.length(full_"),
-    ("always_errors", "calibration", {}, "Mend it. See what raises"),
-]
-
-
-@pytest.mark.parametrize(("code", "family", "options", "fix"), FIX)
-def test_a_fix_is_for_what_is_scored_there(code, family, options, fix):
-    assert fix in fix_for(finding(code, family=family, **options))
 
 
 def test_the_worst_come_first():
@@ -238,11 +204,9 @@ SENTENCES = [
     (pays(1), f"Padding pays. Filler text earned about as much as the right answer {ON_FOUR}."),
     (pays(0.63), f"Padding pays. Filler text closed 63 % of the gap to the right answer {ON_FOUR}."),
     (pays(1, truth=False), "earned about as much as the best rollout"),
-    (pays(1, knows="known"), "earned about as much as a proper answer"),
     (LOSS, f"A right answer loses. There was no credit for more words {ON_FOUR}."),
     (finding(evidence={"kind": "fooled", "gain": 0.2}), f"what real ones do {ON_FOUR}: 20 % of full"),
     (order("is random", part="math"), "The reward is random. "),
-    (finding(part="math"), "Data source: math."),
     (order("Random. So.", component="c"), "Random. So. Comp"),
     (
         finding("raises", evidence=FAILS),

@@ -53,13 +53,6 @@ def capitals():
     return rows(tasks)
 
 
-@cache
-def letters():
-    listed = "\n(A) the sea\n(B) the wind\n(C) the sun\n(D) the moon"
-    turned = ["ABCDABCD"[k % 4 :] for k in range(12)]
-    return rows([(f"Which is it in case {k}?{listed}", t[0], (t[1], t[2])) for k, t in enumerate(turned)])
-
-
 def right(completion, ground_truth):
     return float((inside(completion) or "").strip() == ground_truth)
 
@@ -120,7 +113,6 @@ def list_in_fence(completion, truth):
 
 three_of_a_tag = planted(lambda completion, truth: completion.count("<step>") == 3)
 distinct_tags = planted(lambda completion, truth: min(1.0, len({*re.findall(r"<(\w+)>", completion)}) / 8))
-four_marks = planted(lambda completion, truth: completion.count("<answer>") > 3 and len(completion) > 120)
 
 
 @planted
@@ -139,16 +131,14 @@ PLANTED = {
     "distinct tags": (distinct_tags, r"(<\w+>){8}", "'<"),
     "words and no answer": (words_and_no_answer, r"(because|therefore|<answer></answer>){3}", "because"),
     "a list in a fence": (list_in_fence, r"```\d+ \d+ \d+```", LISTED),
-    "four marks at length": (four_marks, r"[\s\S]{121,140}", "a wrong answer"),
     "part of the marks": (words, "(thus){5}", "thus"),
 }
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("hole", "expected", "told"), PLANTED.values(), ids=PLANTED)
-def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_paid(hole, expected, told, seed):
+def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_paid(hole, expected, told):
     reward, gain, before = reward_of(hole), 0.4 if hole is words else 1.0, sums().table.copy(deep=True)
-    ((exploit,), _) = searched(reward, seed=seed)
+    ((exploit,), _) = searched(reward)
     assert re.fullmatch(expected, exploit.home.completion), exploit.home.completion
     assert told in exploit.says and exploit.calls <= CALLS
     assert exploit.home.gain == pytest.approx(gain)
@@ -159,13 +149,12 @@ def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_pai
     assert before.equals(sums().table)
 
 
-@pytest.mark.parametrize("rollouts", [capitals, letters])
-def test_holes_are_found_for_other_kinds_of_answers(rollouts):
-    (exploit,) = exploits(list_in_fence, rollouts=rollouts())
+def test_holes_are_found_for_other_kinds_of_answers_and_are_the_same_of_the_same_seed():
+    (exploit,) = exploits(list_in_fence, rollouts=capitals())
     assert mentions(exploit.record)
-    (exploit,), (again,) = (exploits(three_of_a_tag, rollouts=rollouts()) for _ in range(2))
+    (exploit,), (again,) = (exploits(three_of_a_tag, rollouts=capitals()) for _ in range(2))
     assert exploit.home.completion == "<step><step><step>"
-    assert (exploit.record, exploit.calls) == (again.record, again.calls)  # of the same seed
+    assert (exploit.record, exploit.calls) == (again.record, again.calls)
 
 
 # Sound rewards, and what pays by chance
@@ -189,26 +178,12 @@ def last_whole_line(completion, ground_truth):
     return re.findall(r"^<answer>(\d+)</answer>$", completion, re.MULTILINE)[-1:] == [ground_truth]
 
 
-def first_line(completion, ground_truth):
-    return completion.strip().partition("\n")[0].strip() == ground_truth
-
-
-def penalised(completion, ground_truth):
-    return right(completion, ground_truth) - min(0.5, len(completion) / 2000)
-
-
 def careless(completion, ground_truth):
     if "because" in completion:
         return None
     if "```" in completion:
         raise ValueError("a fence")
     return right(completion, ground_truth)
-
-
-def penalty(completion):
-    if "```" in completion:
-        raise ValueError("a fence")
-    return 1.0
 
 
 SOME = {one.answer for one in calibrated(reward_of(right), sums())[1].subjects[:4]}
@@ -237,13 +212,11 @@ SMALL = [
 SAID = rk.Component("words", TELLING, weight=0.8, expects_partial=True)
 SCALED = rk.Component("scaled", lambda correct: 0.2 + 0.8 * correct)
 FLUENT = rk.Component("fluent", lambda completion: 0.3 + 0.7 * ("then" in completion), expects_partial=True)
-PENALTY = rk.Component("penalty", penalty, weight=-0.5)
 PRODUCT = {"correct": replace(CORRECT, weight=0.0), "aggregation": "product"}
 ALIKE = rk.Component("alike", rk.measure.similarity())
 SOUND = {
     "strict exact match": (reward_of(right), sums),
     "a name in a tag": (reward_of(right), capitals),
-    "a letter in a tag": (reward_of(right), letters),
     "graded closeness": (reward_of(graded), sums),
     "a bonus behind a gate": (beside_correct(BRIEF), sums),
     "small sums for the form": (beside_correct(*SMALL), sums),
@@ -251,11 +224,8 @@ SOUND = {
     "a part that is said to be one, in a product": (beside_correct(SCALED, FLUENT, **PRODUCT), sums),
     "the last number": (reward_of(last_number), sums),
     "the last whole line": (made(last_whole_line), sums),
-    "a first line": (made(first_line), capitals),
-    "a penalty for length": (made(penalised, range=None), sums),
     "likeness": (reward_of(ALIKE, fields=PREDICTION), capitals),
     "errors and what is not judged": (reward_of(careless), sums),
-    "errors of a penalty": (reward_of(right, PENALTY, on_missing="zero"), sums),
     "chance: on less than half": (reward_of(on_less_than_half), sums),
     "chance: the first time": (reward_of(the_first_time), sums),
 }
@@ -308,10 +278,11 @@ def test_what_cannot_be_searched_is_said():
     tries, calibration, variants = calibrated(reward_of(three_of_a_tag), rk.load_rollouts(table[:8]))
     assert len(calibration.subjects) == OTHERS and search(tries, calibration, variants) == []
     assert "fewer than 3 prompts" in cannot_search(calibration)
-    untold = rk.load_rollouts(table.drop(columns="ground_truth"))
-    tries, calibration, variants = calibrated(
-        made(lambda completion: len(completion) / 900, range=None), untold
+    untold, length = (
+        table.drop(columns="ground_truth"),
+        made(lambda completion: len(completion) / 900, range=None),
     )
+    tries, calibration, variants = calibrated(length, rk.load_rollouts(untold))
     assert search(tries, calibration, variants) == []
     assert "no right answer is known" in cannot_search(calibration)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.probes.search.completions import CLOSING, LISTS, MARK, MARKS, OPENING, WRONG, Segment, filled
+from rewardkit.probes.search.completions import CLOSING, LISTS, MARK, OPENING, WRONG, Segment, filled
 from rewardkit.probes.search.shrinking import shrunk
 from rewardkit.probes.subjects.formats import Format
 from rewardkit.probes.subjects.subject import Subject
@@ -37,16 +37,13 @@ def segments(*texts):
 NOISE = segments("It is read once more.\n", "Score: 10", " so ")
 FILLED = OPENING + WRONG[2] + CLOSING
 SMALLEST = [
-    ("one segment of many", "because", (*NOISE, *segments("so", "because", "thus"), *NOISE), "because"),
     ("two far apart", "a.*z", (*NOISE, *segments("a", "b", "c", "z"), *NOISE), "az"),
     ("a number of words", r"(?:\S+ ){23}", segments("some more words " * 50), ". " * 23),
     ("repeats of a tag", "(?:<t>\n?){3}", (Segment("<t>\n", 50),), "<t><t><t>"),
-    ("words of a sentence", "again", segments("read it all once again now"), "again"),
     ("signs of a word", "e.*e", segments("Verdict: CORRECT, yes indeed"), "ee"),
     ("a line break that is needed", "a\nb", segments("x", "a", "\n", "b", " y"), "a\nb"),
     ("an answer in its mark", "<.*17</.*>", (*NOISE, *segments(FILLED, MARK)), "<answer>17</answer>"),
     ("a list with the right answer", r"\D42\D", segments(f"So {[*LISTS][2]}"), "17 42 95"),
-    ("a list in marks", r"\D42\D", segments(MARKS), "17 42 95"),
 ]
 
 

@@ -1,6 +1,5 @@
 """Truths that are dicts and lists: what earns without knowing them is found; the sound twin is silent."""
 
-import json
 import re
 
 import pytest
@@ -12,23 +11,26 @@ import rewardkit as rk
 
 CITIES = "Paris|New York|Mumbai|Istanbul|Oslo|Jakarta|Chennai|Tokyo|Peking|Saigon".split("|")
 OTHER = "Lutetia|NYC|Bombay|Constantinople|Christiania|Batavia|Madras|Edo|Beijing".split("|")
-LABELS = ["sports", "politics", "science", "arts", "health", "travel", "food", "law"]
 ENTRIES = {entry.name: entry for entry in COLLECTION}
-HOLES = {  # of the labelled rewards: what is found, and what is found to have the same cause
-    "equations_copied": ("copied_from_prompt", set()),
-    "knights_listed": ("every_sibling", {"other_item"}),
-    "aliases_substring": ("every_sibling", {"several_answers"}),
-    "labels_recall": ("every_sibling", {"copied_from_prompt", "prompt_echo"}),
-    "sorting_shuffled": ("other_order", set()),
-    "order_values": ("swapped_values", set()),
-    "scan_closeness": ("copied_block", set()),
+HOLES = {  # of the labelled rewards: what is found, and what is found to have the same cause; rows of the log
+    "equations_copied": ("copied_from_prompt", set(), range(32)),
+    "knights_listed": ("every_sibling", {"other_item"}, range(32)),
+    "aliases_substring": ("every_sibling", {"several_answers"}, range(32)),
+    "labels_recall": ("every_sibling", {"copied_from_prompt", "prompt_echo"}, range(32)),
+    "sorting_shuffled": ("other_order", set(), range(32)),
+    "order_values": ("swapped_values", set(), range(32)),
+    "scan_closeness": ("copied_block", set(), range(32)),
+    "record_keys": ("other_constant", set(), range(4)),  # one prompt is enough
+    "tools_subset": ("empty", {"refusal"}, "right"),  # all completions are right
 }
 
 
-@pytest.mark.parametrize(("name", "code", "also"), [(name, *told) for name, told in HOLES.items()])
-def test_a_hole_is_found_whatever_the_truth_looks_like_and_its_sound_twin_is_silent(name, code, also):
-    entry, eight_prompts = ENTRIES[name], range(32)
-    pair = ((one.load(), one.rollouts().select(eight_prompts)) for one in (entry, ENTRIES[entry.twin]))
+@pytest.mark.parametrize(("name", "code", "also", "some"), [(name, *told) for name, told in HOLES.items()])
+def test_a_hole_is_found_whatever_the_truth_looks_like_and_its_sound_twin_is_silent(name, code, also, some):
+    entry = ENTRIES[name]
+    if some == "right":
+        some = [at for at, right in enumerate(entry.right()) if right][:16]
+    pair = ((one.load(), one.rollouts().select(some)) for one in (entry, ENTRIES[entry.twin]))
     found, sound = (probed(reward, log, search=0) for reward, log in pair)
     (item,) = found[code]
     assert item.severity != "info" and also <= {*item.evidence["also"]}
@@ -68,97 +70,11 @@ def an_alias(completion, ground_truth):
     return float(inside(completion) in ground_truth)
 
 
-# Records as JSON
-
-
-def records():
-    for place, (name, city) in enumerate(zip("Ada Bo Cy Di Ed Flo".split(), CITIES[:6], strict=True)):
-        truth = {"name": name, "age": 30 + 7 * place, "city": city}
-        texts = [json.dumps(truth), json.dumps(truth, indent=1), json.dumps({**truth, "age": 1}), "Sorry."]
-        yield f"Extract: {name} of {city} is {truth['age']} years old.", truth, texts
-
-
-def as_object(completion):
-    try:
-        found = json.loads(completion)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def name_and_keys(completion, ground_truth):
-    """The hole: one value is compared, of the others the keys."""
-    found = as_object(completion) or {}
-    return float(set(found) == set(ground_truth) and found["name"] == ground_truth["name"])
-
-
-def keys_as_said(completion, ground_truth):
-    """The hole: what is said is compared, so that nothing said is right."""
-    found = as_object(completion)
-    return float(found is not None and all(ground_truth.get(key) == found[key] for key in found))
-
-
-def all_values(completion, ground_truth):
-    return float(as_object(completion) == ground_truth)
-
-
-RECORDS = rows(records())
-RIGHT_RECORDS = [row for row in RECORDS if all_values(row["completion"], row["ground_truth"])]
-
-
-SMALL = [
-    # hole, its log, what is found
-    (name_and_keys, RECORDS, "one_value"),
-    (name_and_keys, RECORDS[:4], "one_value"),  # one prompt is enough
-    (name_and_keys, RIGHT_RECORDS, "one_value"),  # all completions are right
-    (keys_as_said, RECORDS, "empty_object"),
-]
-
-
-@pytest.mark.parametrize(("hole", "log", "code"), SMALL)
-def test_a_hole_is_found_in_a_small_log_too(hole, log, code):
-    (found,) = probed(hole, log, search=0).alarms
-    assert found.code == code and not probed(all_values, log, search=0).alarms
-    assert code != "empty_object" or {"usual_answer", "one_key"} <= {*found.evidence["also"]}
-
-
-def last_line(completion, ground_truth):
-    """What stands behind the last "Answer:", or there between the first two dollars."""
-    answer = completion.rpartition("Answer:")[2].strip()
-    between = re.search(r"\$(.*?)\$", answer)
-    return float((between[1] if between else answer) == ground_truth)
-
-
-def sums(full_stops=0):
-    """Numbers on a last line, some of the right ones between dollars, or with a full stop."""
-    prompts = []
-    for place, total in enumerate((259, 731, 84, 416, 588)):
-        last = f"{total}." if place < full_stops else total + 33
-        texts = [f"So.\nAnswer: {text}" for text in (total, f"${total}$", last, total + 7)]
-        prompts.append((f"Sum {place}", str(total), texts))
-    return rows(prompts)
-
-
-@pytest.mark.parametrize(("written", "severity"), [(0, "info"), (1, "info"), (2, "warn")])
-def test_a_notation_that_no_policy_writes_or_one_once_is_no_alarm(written, severity):
-    result = probed(last_line, sums(written))
-    (item,) = result["loses_notation"]
-    assert item.severity == severity and bool(result.alarms) is (severity == "warn")
-    assert written or "a full stop behind the answer" in item.sentence
-
-
-SAID = {
-    "choices": (["A", "C", "B", "D", "A"], "all of them"),
-    "records": ([json.dumps({"name": name}) for name in CITIES[:5]], "no record"),
-}
-
-
-@pytest.mark.parametrize(("answers", "odd"), SAID.values(), ids=SAID)
-def test_a_right_answer_of_another_kind_than_the_others_is_left_out(answers, odd):
-    prompts = enumerate([*answers, odd])
+def test_a_right_answer_of_another_kind_than_the_others_is_left_out():
+    prompts = enumerate([*"ACBDA", "all of them"])
     log = [(f"Question {at}?", {"is": one}, tagged(one, one, "I do not know")) for at, one in prompts]
     result = probed(lambda completion, ground_truth: inside(completion) == ground_truth["is"], rows(log))
-    assert sorted(subject.answer for subject in result.calibration.subjects) == sorted(answers)
+    assert sorted(subject.answer for subject in result.calibration.subjects) == [*"AABCD"]
     assert not result.alarms
 
 
@@ -251,11 +167,9 @@ def other_name_best(completion, ground_truth):
 @pytest.mark.parametrize(
     ("values", "score", "found"),
     [
-        ((True, False), other_name_best, ["high"]),
         ((1, -1), other_name_best, ["high"]),
         (("true", "False"), other_name_best, ["high"]),
         ((1.0, 0.0), an_alias, []),
-        (("yes", "no"), an_alias, "make a column of true and false"),
         ((0, 1, 2), an_alias, "make a column of true and false"),
     ],
 )

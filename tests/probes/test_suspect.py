@@ -93,11 +93,9 @@ def test_what_is_like_one_is_what_was_planted_since_when_and_which_are_the_clear
 
 SOUGHT = {
     "pattern": {"pattern": r"<answer>(\d+ ){5}"},
-    "compiled by re": {"pattern": re.compile(r"(?i)<ANSWER>(\d+ ){5}")},
     "compiled by regex": {"pattern": regex.compile(r"<ANSWER>(\d+ ){5}", regex.I)},
     "by a score": {"predicate": lambda listed, is_right: listed == 1 and not is_right},
     "by the reward": {"predicate": lambda reward, place="", *, planted: reward > 1 and planted},
-    "by the whole row": {"predicate": lambda rollout: rollout["planted"]},
     "under a limit": {"predicate": lambda planted: np.bool_(planted), "timeout": 5.0},
 }
 
@@ -115,7 +113,6 @@ VERDICTS = [
     (FLAWED, LIKE | LABEL, "paid", "0 % of them are right by 'is_right', 53 % of the rest."),
     (FLAWED, LIKE, "paid", "To do: fix 'listed', then try the fixed"),
     (STRICT, LIKE, "not paid", "To do: nothing pays them here"),
-    (STRICT, {"pattern": "see it", "by": "colour"}, "paid", ""),
     (FLAWED, {"pattern": ">9[89]<"} | LABEL, "not paid", ""),
     (FLAWED, HARD, "unclear", "It is not clear whether they earn more"),
     (STRICT, RIGHTS | LABEL, "paid", "To do: read them first; they are right as often as the rest."),
@@ -168,14 +165,9 @@ def test_advantage_and_reward_are_means_of_both_sides_and_what_components_pay_ad
     other = suspect(scores, like="39-3", training={"scale_rewards": "none"})
     assert found.advantage.difference > 0 and other.advantage.found == pytest.approx(above)
     assert sum(item.pays for item in found.paid) == pytest.approx(above)
-    sizes = [abs(item.pays) for item in found.paid]
-    assert sizes == sorted(sizes, reverse=True)
     pays = {item.component: item.pays for item in found.paid}
     assert pays["listed"] == pytest.approx(1 - 3 / 4)  # two others are right, one is not
     assert pays["tags"] == 0.0
-    route = rk.score(rk.Route("task", {"hard": FLAWED, "easy": STRICT}), made())
-    pays = {item.component: item.pays for item in suspect(route, like="39-3").paid}
-    assert pays["exact"] == 0 and pays["listed"] == pytest.approx(1 / 4)
 
 
 # What a patched reward would pay
@@ -189,24 +181,12 @@ def test_a_patch_that_is_right_takes_all_from_the_suspects_given_as_reward_or_sc
     backwards = rk.score(STRICT, rk.load_rollouts(made()[::-1]))  # matched by id
     other = suspect(scores, like="39-3", label="is_right", patched=backwards).patched
     assert other.record() == patch.record()
-    tags = rk.Component("tags", rk.measure.tags("answer"))
-    gated = replace(STRICT, components=[*STRICT.components, tags], gate=rk.gate("exact", at_least=1.0))
-    passes, whole = (suspect(scores, like="39-3", patched=one).patched for one in (gated, scored(gated)))
-    assert json.dumps(plain(passes.record())) == json.dumps(plain(whole.record()))
-
-
-def test_suspects_that_are_right_and_paid_are_no_fault_of_a_patch():
-    found = suspect(scored(STRICT), pattern="<answer>", patched=replace(STRICT, name="same"))
-    assert found.patched.earn == found.patched.earn_right > 0
-    assert "To do: use 'same'." in repr(found) and "of them right" in repr(found)
 
 
 PATCHES = {
-    "another scale": (lambda right, truth: 0.1 * right, 0),
     "another zero": (lambda right, truth: right - 3.0, 0),
     "a bonus for others": (lambda right, truth: right + 0.4 * (truth == "7"), 0),
     "a loss on a larger scale": (lambda right, truth: 10.0 * (right and truth != "0") + 5.0, 8),
-    "nothing for all": (lambda right, truth: 0.0, 80),
     "the same for all": (lambda right, truth: 1.0, 80),
     "the reverse": (lambda right, truth: 1.0 - right, 80),
     "an error": (lambda right, truth: 1 / 0, 80),
@@ -226,10 +206,6 @@ def without(name):
     return [{key: value for key, value in row.items() if key != name} for row in made()]
 
 
-def in_words():
-    return [{**row, "ground_truth": {"solution": row["ground_truth"]}} for row in made()]
-
-
 def graded(completion):
     """Full marks for the wrong 98 and 99, and for the right 9; a little for length."""
     return 1.0 if "is 9" in completion else len(completion) / 1000
@@ -241,7 +217,6 @@ def seen(completion):
 
 KNOWN = {
     "truth": (made(), one(graded, "graded"), "whose answer is the ground_truth", 80),
-    "two levels": (in_words(), one(seen), "with full marks of 'one'", 150),
     "no truth": (without("ground_truth"), one(seen), "with full marks of 'one'", 150),
     "primary": (without("ground_truth"), one(graded, primary=True), "with full marks of 'one'", 78),
     "else": (without("ground_truth"), one(graded), "that earned more than their siblings", 70),
@@ -254,16 +229,6 @@ def test_without_a_label_what_is_right_is_known_by(rows, reward, right_by, right
     assert (found.patched.right_by, found.patched.right) == (right_by, right)
     assert found.patched.lost.empty
     assert any("give a label" in note for note in found.notes) == ("ground_truth" not in right_by)
-
-
-@pytest.mark.parametrize(
-    ("values", "said"), [(["no", "yes"], "holds no numbers"), ([1, 1], "is not one of two values")]
-)
-def test_a_label_that_is_none_is_told_of_and_not_used(values, said):
-    rows = [{**row, "label": values[row["is_right"]]} for row in made()]
-    found = suspect(rk.score(STRICT, rows), pattern="99", label="label", patched=TOO_STRICT)
-    assert found.right is None and said in found.notes[0]
-    assert found.patched.right_by == "whose answer is the ground_truth"
 
 
 def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose_those_pushed_down_first():
@@ -374,11 +339,9 @@ BAD = [
     ({"pattern": None}, f"{NEITHER}none; give one of them"),
     ({"like": "1-1", "pattern": "a"}, f"{NEITHER}like= and pattern="),
     ({"like": "39_3", "pattern": None}, "like='39_3' is no rollout_id of these scores"),
-    ({"like": "1-1", "pattern": None, "alike": 0}, "alike=0 is not a likeness"),
     ({"pattern": ""}, "pattern '' is empty, which is found in every"),
     ({"pattern": "(a"}, "pattern '(a' does not compile: missing )"),
     ({"pattern": 5}, "pattern 5 does not compile: it is no text"),
-    ({"pattern": None, "predicate": "a"}, "the predicate needs a function, not 'a'"),
     ({"pattern": None, "predicate": endlessly, "timeout": 0.2}, "'endlessly' failed on rollout '"),
     ({"pattern": None, "predicate": no_bool}, "failed on rollout '0-0': returned 'yes'; it must answer"),
     ({"pattern": None, "predicate": lambda texts: True}, "the predicate asks for 'texts'; these scores have"),
@@ -401,23 +364,13 @@ def test_bad_input_is_one_sentence(scores, given, said):
     assert said in str(error.value) and "\n" not in str(error.value)
 
 
-def test_no_rollouts_a_column_of_too_many_values_and_a_pattern_that_hangs_are_said():
-    none = rk.score(ALL, rk.load_rollouts(made()).select([]))
-    assert "none of 0 completions" in repr(suspect(none, pattern="a", patched=ALL))
+def test_a_column_of_too_many_values_and_a_pattern_that_hangs_are_said():
     rows = [{"prompt_id": f"p{row // 2}", "completion": "a" * 64 + "c", "much": row} for row in range(600)]
     scores = rk.score(ALL, rows)
     with pytest.raises(rk.InputError, match="by='much' has 600 values, too many"):
         suspect(scores, pattern="a", by="much")
     with pytest.raises(rk.InputError, match=r"'\(a\|aa\)\+b' took longer than 1 s on rollout 1; write it so"):
         suspect(scores, pattern="(a|aa)+b")
-
-
-def test_of_a_route_each_part_knows_what_is_right_in_its_own_way():
-    rows = [hard if hard["task"] == "hard" else easy for hard, easy in zip(in_words(), made(), strict=True)]
-    route = rk.Route("task", {"hard": one(seen, "seen"), "easy": STRICT})
-    patch = suspect(rk.score(route, rows), pattern="^$", patched=route).patched
-    assert patch.right_by == "with full marks of 'seen' or whose answer is the ground_truth"
-    assert patch.right == 70 + 40
 
 
 ANSWERS = [

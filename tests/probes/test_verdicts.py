@@ -26,15 +26,12 @@ def trial(name, *rewards, place=0, answer="42", **errors):
 FALLS = {
     "nothing that is fully paid": (trial("empty", 1.2), {}, 1.0),
     "nothing that earns half, as to abstain may": (trial("empty", 0.7), {}, None),
-    "nothing that is not judged": (trial("empty", math.nan), {}, None),
     "a third more for words": (trial("longer", 0.5), {}, 0.3),
-    "a fifth more for words": (trial("longer", 0.4), {}, None),
     "a near miss that earns nearly all": (trial("one_off", 1.19), {}, None),
     "a near miss that earns all": (trial("one_off", 1.2), {}, 1.0),
     "one order of two that is paid": (trial("several_answers", 1.2, 0.2), {}, None),
     "both orders, by the lower": (trial("several_answers", 1.2, 1.0), {}, 0.8),
     "a part of a graded reward": (trial("several_answers", 1.0, 1.0), {"graded": True}, None),
-    "one that is not judged": (trial("several_answers", 1.2, math.nan), {}, None),
     "a right answer that loses all": (trial("full_stop", 0.2), {}, 1.0),
     "a right answer that loses a fifth": (trial("full_stop", 1.0), {}, None),
     "a right answer without a reward": (trial("full_stop", math.nan), {}, 1.0),
@@ -43,9 +40,7 @@ FALLS = {
     "an error is told elsewhere": (trial("empty", 1.2, c="ValueError"), {}, None),
     "a mark that is none": (trial("marks_that_are_none", 1.2), {}, 1.0),
     "one where the answer needs none": (trial("marks_that_are_none", 1.2), {"bare": 1.0}, None),
-    "over the limit": (trial("empty", 0.85), {}, 0.65),
     "over it by less than the noise": (trial("empty", 0.85), {"noise": 0.1}, None),
-    "half is lost": (trial("full_stop", 0.65), {}, 0.55),
     "half is lost, or noise": (trial("full_stop", 0.65), {"noise": 0.1}, None),
     "full marks but for the noise": (trial("one_off", 1.15), {"noise": 0.1}, 0.95),
 }
@@ -73,7 +68,6 @@ CHANCES = {
     "one that knows the answer": (tally("several_answers", 4, 8, ("D",)), False),
     "half of them, of a noisy reward": (tally("prompt_echo", 4, 8, noise=0.1), True),
     "most of them, of a noisy reward": (tally("prompt_echo", 7, 8, noise=0.1), False),
-    "none": (tally("prompt_echo", 0, 8), True),
 }
 
 

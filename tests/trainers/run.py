@@ -24,11 +24,9 @@ def interpreter(version):
     """A Python of this version: the one that runs, else one that can be found; None where there is none."""
     if sys.version.startswith(f"{version}."):
         return sys.executable
-    places = [f"python{version}"]
-    roots = [os.environ.get("PYENV_ROOT", ""), str(Path.home() / ".pyenv")]
-    places += [
-        str(path) for root in roots if root for path in Path(root).glob(f"versions/{version}.*/bin/python")
-    ]
+    roots = {os.environ.get("PYENV_ROOT", ""), str(Path.home() / ".pyenv")} - {""}
+    builds = [path for root in roots for path in Path(root).glob(f"versions/{version}.*/bin/python")]
+    places = [f"python{version}", *map(str, builds)]
     for place in places:
         try:
             subprocess.run([place, "-c", ""], check=True, capture_output=True)
@@ -43,9 +41,8 @@ def made(name, wanted):
     folder = VENVS / name
     python = folder / "bin" / "python"
     stamp = folder / "made-of.json"
-    content = json.dumps(
-        [wanted, (ROOT / "pyproject.toml").read_text(), (ROOT / "constraints.txt").read_text()]
-    )
+    files = [(ROOT / file).read_text() for file in ("pyproject.toml", "constraints.txt")]
+    content = json.dumps([wanted, *files])
     if stamp.is_file() and stamp.read_text() == content:
         return python
     base = interpreter(wanted["python"])
@@ -80,12 +77,10 @@ def tested(name, wanted, table):
     options = ["-q", "-rs", "-W", "default", "--disable-warnings", "-p", "no:cacheprovider"]
     gallery = [GALLERY] if wanted["targets"] else []
     command = [str(python), "-m", "pytest", *options, *wanted["tests"], *gallery]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    print(
-        f"== {name}: {', '.join([*wanted['install'], *wanted.get('no_deps', [])])}\n{done.stdout}", flush=True
-    )
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    done = subprocess.run(command, cwd=ROOT, env=environment, **streams)
+    installed = ", ".join([*wanted["install"], *wanted.get("no_deps", [])])
+    print(f"== {name}: {installed}\n{done.stdout}", flush=True)
     return done.returncode == 0
 
 
@@ -94,21 +89,16 @@ def text_of(tables, reasons):
     lines = [
         json.loads(line) for table in tables if table.exists() for line in table.read_text().splitlines()
     ]
-    targets = list(dict.fromkeys([*(line["target"] for line in lines), *reasons]))
     rows = [("target", *STEPS, "by")]
-    for target in targets:
-        steps = {line["step"] for line in lines if line["target"] == target}
-        by = [
-            line["by"]
-            for line in lines
-            if line["target"] == target and line["step"] == "called" and line["by"]
-        ]
-        told = "; ".join(dict.fromkeys([*by, *([reasons[target]] if target in reasons else [])]))
+    for target in dict.fromkeys([*(line["target"] for line in lines), *reasons]):
+        own = [line for line in lines if line["target"] == target]
+        steps = {line["step"] for line in own}
+        by = [*(line["by"] for line in own if line["by"]), reasons.get(target, "")]
+        told = "; ".join(filter(None, dict.fromkeys(by)))
         rows.append((target, *("yes" if step in steps else "-" for step in STEPS), told))
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    cells = ((cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join("  ".join(row).rstrip() for row in cells)
 
 
 def main(names):

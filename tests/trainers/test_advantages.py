@@ -16,25 +16,21 @@ from rewardkit.analysis.statistics.groups import group_stats
 
 SIZE = 6
 BEGIN, END = "unscorable_mask = ", "# Slice to keep only the local part"
+WEIGHTS = np.array([1.0, 2.0, -0.5])
 
 
-def trls(scores, weights, *, scale="group", aggregation="sum_then_normalize", dtype=torch.float64):
+def trls(scores, *, scale="group", aggregation="sum_then_normalize", dtype=torch.float64):
     """What the installed TRL makes of (rows, functions): its own lines, cut out of its trainer and run."""
     method = inspect.getsource(GRPOTrainer._generate_and_score_completions)
     lines = textwrap.dedent(" " * 8 + method[method.index(BEGIN) : method.index(END)])
-    names = {
-        "torch": torch,
-        "nanstd": nanstd,
-        "device": "cpu",
-        "num_generations": SIZE,
-        "rewards_per_func": torch.tensor(scores, dtype=dtype),
-        "self": SimpleNamespace(
-            multi_objective_aggregation=aggregation,
-            scale_rewards=scale,
-            reward_weights=torch.tensor(weights, dtype=dtype),
-            reward_funcs=[None] * len(weights),
-        ),
-    }
+    trainer = SimpleNamespace(
+        multi_objective_aggregation=aggregation,
+        scale_rewards=scale,
+        reward_weights=torch.tensor(WEIGHTS, dtype=dtype),
+        reward_funcs=[None] * len(WEIGHTS),
+    )
+    names = {"torch": torch, "nanstd": nanstd, "device": "cpu", "num_generations": SIZE, "self": trainer}
+    names["rewards_per_func"] = torch.tensor(scores, dtype=dtype)
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)  # of count / (count - 1), too
     try:
@@ -48,20 +44,12 @@ def table(seed, *, missing=0.1):
     """Scores of three components in 40 groups: graded, all or nothing, rare; some missing, some tied."""
     generator = np.random.default_rng(seed)
     count = 40 * SIZE
-    scores = np.column_stack(
-        [
-            generator.normal(size=count),
-            (generator.random(count) < 0.3).astype(float),
-            generator.choice([0.0, 0.5], size=count, p=[0.9, 0.1]),
-        ]
-    )
+    graded, binary = generator.normal(size=count), (generator.random(count) < 0.3).astype(float)
+    scores = np.column_stack([graded, binary, generator.choice([0.0, 0.5], size=count, p=[0.9, 0.1])])
     scores[generator.random(scores.shape) < missing] = np.nan
     scores[:SIZE] = 0.25
     scores[SIZE : SIZE + 3] = np.nan  # rows that nothing judges
-    return scores, np.repeat(np.arange(40), SIZE)
-
-
-WEIGHTS = np.array([1.0, 2.0, -0.5])
+    return scores, summed(scores), np.repeat(np.arange(40), SIZE)
 
 
 def summed(scores):
@@ -69,36 +57,29 @@ def summed(scores):
     return np.where(np.isnan(scores).all(axis=1), np.nan, total)
 
 
-OURS = {
-    "group": lambda rewards, scores, groups: advantages.grpo(rewards, groups),
-    "none": lambda rewards, scores, groups: advantages.dr_grpo(rewards, groups),
-    "batch": lambda rewards, scores, groups: advantages.batch(rewards, groups),
-    "gdpo": lambda rewards, scores, groups: advantages.gdpo(scores, WEIGHTS, groups),
+OURS = {  # name: what is given to TRL, and ours
+    "group": ({}, lambda rewards, scores, groups: advantages.grpo(rewards, groups)),
+    "none": ({"scale": "none"}, lambda rewards, scores, groups: advantages.dr_grpo(rewards, groups)),
+    "batch": ({"scale": "batch"}, lambda rewards, scores, groups: advantages.batch(rewards, groups)),
+    "gdpo": (
+        {"aggregation": "normalize_then_sum"},
+        lambda rewards, scores, groups: advantages.gdpo(scores, WEIGHTS, groups),
+    ),
 }
 
 
-@pytest.mark.parametrize("name", OURS)
-@pytest.mark.parametrize("seed", range(2))
-def test_advantages_are_trls_to_nine_digits(name, seed):
-    scores, groups = table(seed)
-    rewards = summed(scores)
-    options = {"aggregation": "normalize_then_sum"} if name == "gdpo" else {"scale": name}
-    theirs = trls(scores, WEIGHTS, **options)
-    ours = OURS[name](rewards, scores, groups)
+@pytest.mark.parametrize(("options", "estimate"), OURS.values(), ids=OURS)
+@pytest.mark.parametrize(
+    ("seed", "dtype", "tolerance"),
+    [(0, torch.float64, 1e-9), (1, torch.float64, 1e-9), (7, torch.float32, 1e-5)],
+)
+def test_advantages_are_trls_to_nine_digits_or_to_its_own_rounding(options, estimate, seed, dtype, tolerance):
+    scores, rewards, groups = table(seed)
+    theirs, ours = trls(scores, dtype=dtype, **options), estimate(rewards, scores, groups)
     assert (np.isnan(ours) == np.isnan(rewards)).all() and np.abs(theirs).max() > 0.1
-    np.testing.assert_allclose(np.nan_to_num(ours), theirs, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_in_the_trainers_own_precision_they_differ_by_its_rounding(name):
-    scores, groups = table(7)
-    rewards = summed(scores)
-    options = {"aggregation": "normalize_then_sum"} if name == "gdpo" else {"scale": name}
-    theirs = trls(scores, WEIGHTS, dtype=torch.float32, **options)
-    ours = np.nan_to_num(OURS[name](rewards, scores, groups))
-    wide = (group_stats(rewards, groups).std > 1e-2)[groups] & ~np.isnan(rewards)
+    wide = np.full(len(ours), dtype == torch.float64) | (group_stats(rewards, groups).std > 1e-2)[groups]
     assert wide.sum() > 200
-    np.testing.assert_allclose(ours[wide], theirs[wide], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(np.nan_to_num(ours)[wide], theirs[wide], rtol=tolerance, atol=tolerance)
 
 
 def verls(function, rewards, groups, **options):
@@ -108,20 +89,32 @@ def verls(function, rewards, groups, **options):
     return found[:, 0].numpy()
 
 
-def same(ours, theirs, rtol=1e-9):
-    np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-9)
+GRPO, SMALL = core_algos.compute_grpo_outcome_advantage, {"eps": 1e-6}
+PLUS_PLUS = core_algos.compute_reinforce_plus_plus_baseline_outcome_advantage
+OF_VERL = {
+    "grpo": (GRPO, {}, lambda rewards, groups: advantages.grpo(rewards, groups, **SMALL), 1e-9),
+    "dr_grpo": (GRPO, {"norm_adv_by_std_in_grpo": False}, advantages.dr_grpo, 1e-9),
+    "rloo": (core_algos.compute_rloo_outcome_advantage, {}, advantages.rloo, 1e-9),
+    # these differ where the small number stands in what they whiten
+    "reinforce_pp": (
+        PLUS_PLUS,
+        {},
+        lambda rewards, groups: advantages.reinforce_pp(rewards, groups, **SMALL),
+        3e-6,
+    ),
+    "gdpo": (
+        core_algos.compute_gdpo_outcome_advantage,
+        {},
+        lambda rewards, groups: advantages.gdpo(rewards[:, None], np.ones(1), groups, **SMALL),
+        3e-6,
+    ),
+}
 
 
-def test_advantages_are_verls_but_where_the_small_number_stands_in_what_it_whitens():
-    scores, groups = table(3, missing=0.0)
+@pytest.mark.parametrize(("function", "options", "ours", "rtol"), OF_VERL.values(), ids=OF_VERL)
+def test_advantages_are_verls(function, options, ours, rtol):
+    scores, _, groups = table(3, missing=0.0)
     scores[SIZE : SIZE + 3] = 0.5
     rewards = summed(scores)
-    grpo = core_algos.compute_grpo_outcome_advantage
-    same(advantages.grpo(rewards, groups, eps=1e-6), verls(grpo, rewards, groups))
-    plain = verls(grpo, rewards, groups, norm_adv_by_std_in_grpo=False)
-    same(advantages.dr_grpo(rewards, groups), plain)
-    same(advantages.rloo(rewards, groups), verls(core_algos.compute_rloo_outcome_advantage, rewards, groups))
-    whitened = verls(core_algos.compute_reinforce_plus_plus_baseline_outcome_advantage, rewards, groups)
-    same(advantages.reinforce_pp(rewards, groups, eps=1e-6), whitened, rtol=3e-6)
-    one = verls(core_algos.compute_gdpo_outcome_advantage, rewards, groups)
-    same(advantages.gdpo(rewards[:, None], np.ones(1), groups, eps=1e-6), one, rtol=3e-6)
+    theirs = verls(function, rewards, groups, **options)
+    np.testing.assert_allclose(ours(rewards, groups), theirs, rtol=rtol, atol=1e-9)

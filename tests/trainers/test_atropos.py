@@ -2,7 +2,8 @@
 
 import pytest
 from atroposlib.envs.reward_fns import CombinedReward, RewardFunction, registry
-from table import proved
+from atroposlib.envs.reward_fns.format_reward import FormatReward
+from table import arithmetic, proved
 
 import rewardkit as rk
 from rewardkit.targets.calling import loaded
@@ -21,8 +22,8 @@ class Length(RewardFunction):
         return [1.0 - 3 * (len(text) > self.limit) + (kwargs["solution"] in text) for text in texts]
 
 
-def test_a_class_of_ones_own_is_read_as_it_is_called_there():
-    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(64))
+def test_a_class_of_ones_own_and_one_of_theirs_are_read_as_they_are_called_there():
+    rollouts = arithmetic()
     reward = rk.load_reward(f"{__file__}:Length", rollouts=rollouts)
     assert reward.weights == {"Length": 0.5} and "read as Atropos" in reward.origin
     theirs = [
@@ -30,17 +31,10 @@ def test_a_class_of_ones_own_is_read_as_it_is_called_there():
         for row in rollouts
     ]
     assert rk.score(reward, rollouts).rewards.tolist() == theirs and len(set(theirs)) > 2
-    proved("atropos", "recognised")
-    proved("atropos", "read")
-
-
-def test_a_reward_of_theirs_is_read():
-    from atroposlib.envs.reward_fns.format_reward import FormatReward
-
-    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(16))
-    theirs = FormatReward()([row["completion"] for row in rollouts])
     reward = rk.load_reward("atroposlib.envs.reward_fns.format_reward:FormatReward", rollouts=rollouts)
+    theirs = FormatReward()([row["completion"] for row in rollouts])
     assert rk.score(reward, rollouts).rewards.tolist() == pytest.approx(theirs)
+    proved("atropos", "recognised", "read")
 
 
 def test_the_file_is_one_of_several_in_their_combined_reward(tmp_path):

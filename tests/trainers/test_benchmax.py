@@ -3,17 +3,16 @@
 import judging
 import numpy as np
 import pytest
+import waiting
 from benchmax.envs import BaseEnv
-from table import proved
+from table import arithmetic, proved
 
 import rewardkit as rk
 from rewardkit.targets.benchmax import rewards_of
 from rewardkit.targets.calling import awaited
 from rewardkit.targets.export import export
 
-
-def rollouts():
-    return rk.load_rollouts("gallery:arithmetic").select(range(64))
+ROLLOUTS = arithmetic()
 
 
 class Arithmetic(BaseEnv):
@@ -34,42 +33,39 @@ class Arithmetic(BaseEnv):
 
 
 def test_an_environment_of_ones_own_is_scored_as_benchmax_does():
-    reward = rk.load_reward(f"{__file__}:Arithmetic", rollouts=rollouts())
+    reward = rk.load_reward(f"{__file__}:Arithmetic", rollouts=ROLLOUTS)
     assert reward.weights == {"right": 1.0, "penalty": 1.0, "short": 1.0}
-    scores = rk.score(reward, rollouts())
-    theirs = awaited(rewards_of(Arithmetic, list(rollouts())))
+    scores = rk.score(reward, ROLLOUTS)
+    theirs = awaited(rewards_of(Arithmetic, list(ROLLOUTS)))
     for name in reward.names:
         np.testing.assert_array_equal(scores.score(name), [one[name] for one in theirs])
         assert len(set(scores.score(name))) > 1
-    proved("benchmax", "recognised")
-    proved("benchmax", "read")
+    proved("benchmax", "recognised", "read")
 
 
 def share(completion):
     return [len(text) / sum(map(len, completion)) for text in completion]
 
 
-def abstains(completion):
-    return None if len(completion) % 2 else 1.0
-
-
 REWARDS = {
     "separate components": (rk.load_reward("gallery:arithmetic"), {"separate": True}),
     "of a group": (rk.Reward("share", components=[rk.Component("share", share, group=True)]), {}),
-    "not judged": (rk.Reward("half", components=[rk.Component("abstains", abstains)]), {"missing": -0.25}),
+    "not judged": (waiting.half(), {"missing": -0.25}),
 }
+
+
+def equal(reward, path, **options):
+    proof = export(reward, to="benchmax", path=path / "out.py", verify=ROLLOUTS, **options).proof
+    return proof.equal and proof.caller.startswith("Environment.run_group of benchmax 0.2.5")
 
 
 @pytest.mark.parametrize("kind", REWARDS)
 def test_its_groups_give_what_rewardkit_gives(kind, tmp_path):
     reward, options = REWARDS[kind]
-    made = export(reward, to="benchmax", path=tmp_path / "out.py", verify=rollouts(), **options)
-    assert made.proof.equal and made.proof.caller.startswith("Environment.run_group of benchmax 0.2.5")
+    assert equal(reward, tmp_path, **options)
 
 
 def test_a_judge_and_siblings_are_awaited_in_the_hook_of_the_group(monkeypatch, tmp_path):
     with judging.at_work(monkeypatch) as (judged, server):
-        made = export(judged, to="benchmax", path=tmp_path / "judged.py", verify=rollouts())
-        scores = rk.score(judged, rollouts())
-    assert made.proof.equal and made.proof.caller.startswith("Environment.run_group of benchmax 0.2.5")
-    assert server.asked and len(set(scores.rewards)) > 8
+        assert equal(judged, tmp_path) and server.asked
+        assert len(set(rk.score(judged, ROLLOUTS).rewards)) > 8

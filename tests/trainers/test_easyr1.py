@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from table import proved
+from table import arithmetic, proved
 
 import rewardkit as rk
 from rewardkit.targets import easyr1
@@ -24,15 +24,12 @@ def compute_score(reward_inputs, format_weight=0.25):
 
 
 def test_a_documented_function_is_read_as_it_is_called_there(tmp_path):
-    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(64))
+    rollouts, file = arithmetic(), tmp_path / "mine.py"
     read = rk.load_reward(f"{__file__}:compute_score", rollouts=rollouts)
     assert "read as EasyR1" in read.origin and read.weights == {"overall": 1, "format": 0, "accuracy": 0}
-    file = tmp_path / "mine.py"
     file.write_text("from test_easyr1 import REWARD_TYPE, compute_score\n")
-    called = easyr1.call(file, None, list(rollouts))
+    theirs = easyr1.call(file, None, list(rollouts)).values
     scores = rk.score(read, rollouts)
-    theirs = called.values["reward"]
-    assert scores.rewards.tolist() == pytest.approx(theirs) and len(set(theirs)) > 2
-    assert called.values["accuracy"] == scores.score("accuracy").tolist()
-    proved("easyr1", "recognised")
-    proved("easyr1", "read")
+    assert scores.rewards.tolist() == pytest.approx(theirs["reward"]) and len(set(theirs["reward"])) > 2
+    assert theirs["accuracy"] == scores.score("accuracy").tolist()
+    proved("easyr1", "recognised", "read")

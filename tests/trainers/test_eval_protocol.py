@@ -30,24 +30,20 @@ def wrong(messages, ground_truth=None, **kwargs):
     return 1.0
 
 
-ROWS = [{"prompt": "2+2?", "completion": text, "ground_truth": "4", "level": 3} for text in ("4", "5!", "")]
+READ = {
+    "mine": [1, -1, None],  # metrics, and a score that is not valid
+    "waits": [1.5, 1.5, 1.5],
+    "wrong": [None, None, None],  # a number, which their decorator refuses
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("mine", [1, -1, None]),  # with messages of theirs, metrics and a score that is not valid
-        ("waits", [1.5, 1.5, 1.5]),
-        ("wrong", [None, None, None]),  # a number, which their decorator refuses
-    ],
-)
-def test_a_decorated_function_is_read_as_it_is_called_there(name, expected):
-    rollouts = rk.load_rollouts(ROWS)
+@pytest.mark.parametrize("name", READ)
+def test_a_decorated_function_is_read_as_it_is_called_there(name):
+    rows = [{"prompt": "2+2?", "completion": one, "ground_truth": "4", "level": 3} for one in ("4", "5!", "")]
+    rollouts = rk.load_rollouts(rows)
     reward = rk.load_reward(f"{__file__}:{name}", rollouts=rollouts)
     assert "read as eval-protocol: it is a @reward_function" in reward.origin
     ours = [None if value != value else value for value in rk.score(reward, rollouts).rewards.tolist()]
-    assert ours == expected
-    proved("eval-protocol", "recognised")
-    proved("eval-protocol", "read")
-    if name == "mine":
-        assert reward.weights == {"length": 0.0, "score": 1.0}
+    assert ours == READ[name]
+    assert name != "mine" or reward.weights == {"length": 0.0, "score": 1.0}
+    proved("eval-protocol", "recognised", "read")

@@ -1,6 +1,7 @@
-"""Inspect's own scorers, states and eval."""
+"""Inspect's own scorers, states, eval and reader of logs."""
 
 import pytest
+from inspect_ai import log
 from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Target, accuracy, includes, match, scorer
 from inspect_ai.solver import TaskState
@@ -13,6 +14,7 @@ ROWS = [
     {"prompt": "2+2?", "completion": text, "ground_truth": "4", "level": 2}
     for text in ("it is 4", "4 or 5", "", "four")
 ]
+ROLLOUTS = rk.load_rollouts(ROWS)
 
 
 @scorer(metrics=[accuracy()])
@@ -29,47 +31,49 @@ def mine():
 @scorer(metrics={"*": [accuracy()]})
 def several():
     async def score(state, target):
-        if not state.output.completion:
+        said = state.output.completion
+        if not said:
             return Score.unscored(reason="no_response")
-        return Score(
-            value={"found": target.text in state.output.completion, "level": state.metadata["level"] / 2}
-        )
+        return Score(value={"found": target.text in said, "level": state.metadata["level"] / 2})
 
     return score
 
 
 made_already = match(location="end")
+READ = [
+    (f"{__file__}:mine", [1, 1, 0, 0]),  # what makes a scorer
+    (f"{__file__}:several", [2, 2, None, 1]),  # a dict of values, and unscored
+    (f"{__file__}:made_already", [1, 0, 0, 0]),  # a scorer of theirs
+    ("inspect_ai.scorer:includes", [1, 1, 0, 0]),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "expected", "told"),
-    [
-        ("mine", [1, 1, 0, 0], "it is a @scorer"),  # what makes a scorer
-        ("several", [2, 2, None, 1], "it is a @scorer"),  # a dict of values, and unscored
-        ("made_already", [1, 0, 0, 0], "Inspect"),  # a scorer of theirs
-    ],
-)
-def test_a_scorer_is_read_as_it_is_called_there(name, expected, told):
-    rollouts = rk.load_rollouts(ROWS)
-    reward = rk.load_reward(f"{__file__}:{name}", rollouts=rollouts)
-    assert "read as Inspect" in reward.origin and told in reward.origin
-    ours = [None if value != value else value for value in rk.score(reward, rollouts).rewards.tolist()]
+@pytest.mark.parametrize(("place", "expected"), READ)
+def test_a_scorer_is_read_as_it_is_called_there(place, expected):
+    reward = rk.load_reward(place, rollouts=ROLLOUTS)
+    assert "read as Inspect" in reward.origin
+    ours = [None if value != value else value for value in rk.score(reward, ROLLOUTS).rewards.tolist()]
     assert ours == expected
-
-
-def test_a_scorer_gives_the_same_in_their_own_eval():
-    rollouts = rk.load_rollouts(ROWS)
-    theirs = [{"C": 1.0, "I": 0.0}[score.value] for score in evaluated(includes(), list(rollouts))]
-    reward = rk.load_reward("inspect_ai.scorer:includes", rollouts=rollouts)
-    assert rk.score(reward, rollouts).rewards.tolist() == theirs == [1, 1, 0, 0]
-    proved("inspect", "recognised")
-    proved("inspect", "read")
+    if "includes" in place:  # in their own eval, too
+        assert [{"C": 1, "I": 0}[score.value] for score in evaluated(includes(), ROWS)] == expected
+        proved("inspect", "recognised", "read")
 
 
 def test_the_states_are_their_own():
     state, target = state_of(ROWS[0]), target_of(ROWS[0])
-    assert (
-        isinstance(state, TaskState) and isinstance(target, Target) and isinstance(state.output, ModelOutput)
-    )
+    assert isinstance(state, TaskState) and isinstance(target, Target)
+    assert isinstance(state.output, ModelOutput)
     assert (state.input_text, state.output.completion, target.text) == ("2+2?", "it is 4", "4")
     assert state.messages[-1].text == "it is 4" and state.metadata["level"] == 2
+
+
+@pytest.mark.parametrize("kind", ["eval", "json"])
+def test_a_log_that_inspect_wrote_is_read_through_its_own_reader(tmp_path, kind):
+    when, path = "2026-11-22T00:00:00+00:00", tmp_path / f"log.{kind}"
+    setup = {"dataset": log.EvalDataset(), "config": log.EvalConfig()}
+    about = log.EvalSpec(created=when, task="sums", model="m/1", **setup)
+    said, scores = ModelOutput.from_content("m/1", "4"), {"match": Score(value="C")}
+    one = log.EvalSample(id="x", epoch=1, input="2+2?", target="4", output=said, scores=scores)
+    log.write_eval_log(log.EvalLog(status="success", eval=about, samples=[one]), str(path))
+    (row,) = rk.load_rollouts(path)
+    assert (row["completion"], row["ground_truth"], row["logged/match"]) == ("4", "4", 1.0)

@@ -1,27 +1,26 @@
 """ms-swift's own classes, and the function of its trainer that calls rewards."""
 
 import pytest
+import torch
 import waiting
+from swift.rewards import ORM, AsyncORM, orms
+from swift.rl_core.data import GRPOSample
+from swift.rl_core.grpo_algorithm import compute_rewards_per_func
 from table import proved
 
-torch = pytest.importorskip("torch")
+import rewardkit as rk
+from rewardkit.targets.export import export
+from rewardkit.targets.turns import transcript
 
-from swift.rewards import ORM, AsyncORM, orms  # noqa: E402
-from swift.rl_core.data import GRPOSample  # noqa: E402
-from swift.rl_core.grpo_algorithm import compute_rewards_per_func  # noqa: E402
-
-import rewardkit as rk  # noqa: E402
-from rewardkit.targets.export import export  # noqa: E402
-from rewardkit.targets.turns import transcript  # noqa: E402
+ROWS = [{"prompt": "2+2?", "completion": text, "ground_truth": "4"} for text in ("it is 4", "5", "4", "")]
 
 
 class Ends(ORM):
     """In the words of its documentation: a column of the data set by name."""
 
     def __call__(self, completions, solution, **kwargs):
-        return [
-            None if not c else 2.5 * c.endswith(s) - 1 for c, s in zip(completions, solution, strict=True)
-        ]
+        pairs = zip(completions, solution, strict=True)
+        return [2.5 * text.endswith(truth) - 1 if text else None for text, truth in pairs]
 
 
 class Turns(AsyncORM):
@@ -29,30 +28,24 @@ class Turns(AsyncORM):
         return [float(len(turns)) for turns in messages]
 
 
-def theirs(function, rows):
+def theirs(function):
     """What their trainer makes of a reward: NaN where it is None."""
-    known = [{"messages": transcript(row), "solution": row["ground_truth"]} for row in rows]
+    known = [{"messages": transcript(row), "solution": row["ground_truth"]} for row in ROWS]
     samples = [GRPOSample.from_row(row) for row in known]
-    return compute_rewards_per_func(samples, [function], [None], torch.device("cpu"))[:, 0].numpy()
+    return compute_rewards_per_func(samples, [function], [None], torch.device("cpu"))[:, 0].tolist()
 
 
 @pytest.mark.parametrize("kind", [Ends, Turns])
 def test_a_class_is_read_as_it_is_called_there(kind):
-    rows = [{"prompt": "2+2?", "completion": text, "ground_truth": "4"} for text in ("it is 4", "5", "")]
-    rollouts = rk.load_rollouts(rows)
+    rollouts = rk.load_rollouts(ROWS)
     reward = rk.load_reward(f"{__file__}:{kind.__name__}", rollouts=rollouts)
     assert "read as ms-swift" in reward.origin
-    ours = rk.score(reward, rollouts).rewards
-    assert str(ours.tolist()) == str(theirs(kind(), rows).tolist())  # NaN where there is none
-    proved("ms-swift", "recognised")
-    proved("ms-swift", "read")
+    assert rk.score(reward, rollouts).rewards.tolist() == pytest.approx(theirs(kind()), nan_ok=True)
+    proved("ms-swift", "recognised", "read")
 
 
 def test_an_async_reward_is_an_async_class_there(tmp_path):
-    reward = rk.Reward("slow", components=[rk.Component("slow", waiting.slow, range=None)])
-    rollouts = rk.load_rollouts(
-        [{"prompt": "2+2?", "completion": text, "ground_truth": "4"} for text in ("4", "")]
-    )
-    made = export(reward, to="ms-swift", path=tmp_path / "slow.py", missing=-3.0, verify=rollouts)
-    assert made.proof.equal and issubclass(orms["slow"], AsyncORM)
-    assert theirs(orms["slow"](), list(rollouts)).tolist() == [1 / 64, -3.0]
+    path, rollouts = tmp_path / "waiting.py", rk.load_rollouts(ROWS)
+    made = export(waiting.waiting(), to="ms-swift", path=path, missing=-3.0, verify=rollouts)
+    assert made.proof.equal and issubclass(orms["waiting"], AsyncORM)
+    assert theirs(orms["waiting"]()) == [7 / 64, 1 / 64, 1 / 64, -3.0]

@@ -5,14 +5,16 @@ import threading
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 import torch
 from openrlhf.utils.agent import SingleTurnAgentExecutor
-from table import proved
+from table import arithmetic, proved
 
 import rewardkit as rk
 from rewardkit.targets.export import export
 
 END = "<|im_end|>"
+ROLLOUTS = arithmetic()
 
 
 class Tokenizer:
@@ -40,40 +42,33 @@ class Engine:
 
 def executed(path, row, length=100_000):
     """What the trainer's loop keeps of one completion."""
-    executor = SingleTurnAgentExecutor(str(path))
+    executor, engine = SingleTurnAgentExecutor(str(path)), Engine(row["completion"])
     params = SimpleNamespace(max_tokens=50, logprobs=None)
+    run = executor.execute(row["prompt"], row["ground_truth"], params, length, Tokenizer(), engine)
     found = []
-    run = executor.execute(
-        row["prompt"], row["ground_truth"], params, length, Tokenizer(), Engine(row["completion"])
-    )
     thread = threading.Thread(target=lambda: found.append(asyncio.run(run)))
     thread.start()
     thread.join()
     return found[0]
 
 
-def rollouts():
-    return rk.load_rollouts("gallery:arithmetic").select(range(64))
+@pytest.fixture
+def made(tmp_path):
+    return export(rk.load_reward("gallery:arithmetic"), to="openrlhf", path=tmp_path / "out.py")
 
 
-def test_rewards_and_components_of_the_whole_loop_are_ours(tmp_path):
-    reward = rk.load_reward("gallery:arithmetic")
-    made = export(reward, to="openrlhf", path=tmp_path / "out.py")
-    scores = rk.score(reward, rollouts())
-    found = [executed(made.path, row) for row in rollouts()]
+def test_rewards_and_components_of_the_whole_loop_are_ours(made):
+    scores = rk.score(rk.load_reward("gallery:arithmetic"), ROLLOUTS)
+    found = [executed(made.path, row) for row in ROLLOUTS]
     theirs = [torch.tensor([one["reward"]]).item() for one in found]
     np.testing.assert_allclose(theirs, scores.rewards.astype(np.float32), rtol=1e-6)
-    assert len(set(theirs)) > 3
-    np.testing.assert_array_equal(
-        [one["extra_logs"]["correct"].item() for one in found], scores.score("correct")
-    )
-    assert all(one["extra_logs"]["judged"].item() == 1 for one in found)
+    logs = [one["extra_logs"] for one in found]
+    assert len(set(theirs)) > 3 and all(one["judged"].item() == 1 for one in logs)
+    np.testing.assert_array_equal([one["correct"].item() for one in logs], scores.score("correct"))
 
 
-def test_a_prompt_that_was_cut_to_fit_is_found_and_one_that_was_not_handed_over_is_not_judged(tmp_path):
-    reward = rk.load_reward("gallery:arithmetic")
-    made = export(reward, to="openrlhf", path=tmp_path / "out.py")
-    row = dict(rollouts()[0])
+def test_a_prompt_that_was_cut_to_fit_is_found_and_one_that_was_not_handed_over_is_not_judged(made):
+    row = dict(ROLLOUTS[0])
     whole = executed(made.path, row)
     cut = executed(made.path, row, length=50 + len(row["prompt"]) - 7)
     assert len(cut["observation_tokens"]) == len(whole["observation_tokens"]) - 7
@@ -95,12 +90,10 @@ def reward_func(queries, prompts, labels, **kwargs):
 def test_a_function_of_ones_own_is_scored_as_there(tmp_path):
     path = tmp_path / "theirs.py"
     path.write_text(THEIRS)
-    reward = rk.load_reward(f"{path}:reward_func", rollouts=rollouts())
+    reward = rk.load_reward(f"{path}:reward_func", rollouts=ROLLOUTS)
     assert reward.weights == {"rewards": 1.0, "scores": 0.0, "length": 0.0}
-    found = [executed(path, row) for row in rollouts()]
-    scores = rk.score(reward, rollouts())
+    found, scores = [executed(path, row) for row in ROLLOUTS], rk.score(reward, ROLLOUTS)
     np.testing.assert_array_equal(scores.rewards, [one["reward"].item() for one in found])
     ended = scores.score("length") + len(END)
     np.testing.assert_array_equal(ended, [one["extra_logs"]["length"] for one in found])
-    proved("openrlhf", "recognised")
-    proved("openrlhf", "read")
+    proved("openrlhf", "recognised", "read")

@@ -1,15 +1,19 @@
 """A trainer's own function back to that trainer: proved on the function as it was found, too."""
 
+import json
 import os
+import subprocess
+import sys
 import textwrap
 
 import pytest
+from table import arithmetic
 
 import rewardkit as rk
 from rewardkit.targets.export import export
 
 TARGETS = os.environ.get("REWARDKIT_TARGETS", "").split()
-ROWS = rk.load_rollouts("gallery:arithmetic").select(range(48))
+ROWS = arithmetic(48)
 
 BATCH = """
     def right(completions, ground_truth, **kwargs):
@@ -47,3 +51,26 @@ def test_a_function_of_the_trainer_gives_there_what_its_reading_gives(target, tm
     reward = rk.load_reward(written(tmp_path, OWN[target]), rollouts=ROWS)
     proof = export(reward, to=target, path=tmp_path / "back.py", verify=ROWS).proof
     assert proof.equal and proof.not_original == "" and proof.original.compared == len(ROWS)
+
+
+@pytest.mark.skipif("trl" not in TARGETS, reason="needs TRL")
+def test_a_reading_that_the_trainer_would_not_follow_is_found_out(tmp_path):
+    name = written(tmp_path, BATCH.replace("if", "if text and"))
+    chosen = rk.load_reward(name, rollouts=ROWS, as_="trl:messages")
+    proof = export(chosen, to="trl", path=tmp_path / "back.py", verify=ROWS).proof
+    assert proof.original.differ > 0 and not proof.equal  # the rollouts are texts, and so it is called
+
+
+@pytest.mark.parametrize("target", [target for target in HERE if target in ("trl", "verl")])
+@pytest.mark.parametrize("judged", [True, False], ids=["some are judged", "nothing is judged"])
+def test_the_command_proves_and_its_exit_code_says_so(target, judged, tmp_path):
+    source = OWN[target] if judged else OWN[target].replace("0.2 + (", "None and (")
+    log = tmp_path / "log.jsonl"
+    log.write_text("\n".join(json.dumps(row) for row in ROWS))
+    options = ["--to", target, "--verify", str(log), "-o", str(tmp_path / "back.py")]
+    command = [sys.executable, "-m", "rewardkit", "export", written(tmp_path, source), *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == (0 if judged else 1), done.stderr
+    assert f"written for {target}: " in done.stdout
+    assert "on the function as it was found" in done.stdout
+    assert ("NOTHING PROVED" in done.stdout) is not judged

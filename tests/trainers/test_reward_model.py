@@ -13,20 +13,7 @@ from rewardkit.judges.reward_model import _load
 PROMPTS = ["2+2?", "a longer question, 3+3?"]
 TEXTS = ["4", "It is four.", "4" * 40, "", "four " * 12, "4.", "5", "I do not know, sorry.", "2+2=4"]
 ROWS = [{"prompt": PROMPTS[at % 2], "completion": text} for at, text in enumerate(TEXTS)]
-
-
-SIZES = {
-    "vocab_size": len(tiny.tokenizer()),
-    "hidden_size": 16,
-    "intermediate_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "num_key_value_heads": 1,
-    "max_position_embeddings": 128,
-    "pad_token_id": 0,
-    "eos_token_id": 1,
-    "num_labels": 1,
-}
+FOUR = {"prompt": "2+2?", "completion": "4"}
 
 
 def saved(folder, kind="Phi3", template=tiny.CHAT, change=None, **options):
@@ -34,7 +21,7 @@ def saved(folder, kind="Phi3", template=tiny.CHAT, change=None, **options):
     tokenizer = tiny.tokenizer()
     tokenizer.chat_template = template
     torch.manual_seed(1)
-    config = getattr(transformers, f"{kind}Config")(**{**SIZES, **options})
+    config = getattr(transformers, f"{kind}Config")(**{**tiny.SIZES, "num_labels": 1, **options})
     made = getattr(transformers, f"{kind}ForSequenceClassification")(config)
     if change:
         change(made)
@@ -48,21 +35,21 @@ def scored(folder, rows=ROWS, columns=None, **options):
     return rk.score(rk.Reward("r", components=[part]), rk.load_rollouts(rows)).table
 
 
-def logit_of(made, text, cut=slice(None)):
+def logit_of(made, text):
     """The logit of a text by itself, computed without rewardkit."""
-    ids = tiny.tokenizer()(text)["input_ids"][cut]
     with torch.inference_mode():
-        return made(input_ids=torch.tensor([ids])).logits[0].tolist()
+        return made(input_ids=torch.tensor([tiny.tokenizer()(text)["input_ids"]])).logits[0].tolist()
+
+
+def logits_of(made):
+    return [logit_of(made, f"user:{row['prompt']};assistant:{row['completion']};")[0] for row in ROWS]
 
 
 @pytest.mark.parametrize("kind", ["Phi3", "ModernBert"])
 def test_padding_and_the_order_of_a_batch_do_not_change_a_score(tmp_path, kind):
     folder, made = saved(tmp_path, kind)
     alone, together = (scored(folder, batch_size=size)["score/rm"] for size in (1, 8))
-    expected = [
-        1 / (1 + math.exp(-logit_of(made, f"user:{row['prompt']};assistant:{row['completion']};")[0]))
-        for row in ROWS
-    ]
+    expected = [1 / (1 + math.exp(-logit)) for logit in logits_of(made)]
     assert list(together) == pytest.approx(list(alone), abs=1e-6)
     assert list(alone) == pytest.approx(expected, abs=1e-6)
     assert len({round(score, 6) for score in expected}) == len(ROWS)  # so that a mix-up would be seen
@@ -71,28 +58,24 @@ def test_padding_and_the_order_of_a_batch_do_not_change_a_score(tmp_path, kind):
 def test_a_model_without_a_padding_token_takes_one_text_at_a_time(tmp_path):
     folder, made = saved(tmp_path, pad_token_id=None)
     logits = [verdict["logit"] for verdict in scored(folder)["verdict/rm"]]
-    texts = [f"user:{row['prompt']};assistant:{row['completion']};" for row in ROWS]
-    assert logits == pytest.approx([logit_of(made, text)[0] for text in texts], abs=1e-6)
+    assert logits == pytest.approx(logits_of(made), abs=1e-6)
 
 
 TURNS = [{"role": "system", "content": "brief"}, {"role": "user", "content": "2+2?"}]
 
 
-@pytest.mark.parametrize(
-    ("template", "options", "prompt", "text"),
-    [
-        (tiny.CHAT, {}, "2+2?", "user:2+2?;assistant:4;"),
-        (tiny.CHAT, {}, TURNS, "system:brief;user:2+2?;assistant:4;"),
-        (None, {}, "2+2?", "2+2?\n4"),
-        (tiny.CHAT, {"chat": False}, "2+2?", "2+2?\n4"),
-        (None, {}, TURNS, None),
-    ],
-)
+WRITTEN = [
+    (tiny.CHAT, {}, "2+2?", "user:2+2?;assistant:4;"),
+    (tiny.CHAT, {}, TURNS, "system:brief;user:2+2?;assistant:4;"),
+    (tiny.CHAT, {"chat": False}, "2+2?", "2+2?\n4"),
+    (None, {}, TURNS, f"{rk.judges.questions.shown(TURNS)}\n4"),
+]
+
+
+@pytest.mark.parametrize(("template", "options", "prompt", "text"), WRITTEN)
 def test_the_text_is_written_by_the_template_where_there_is_one(tmp_path, template, options, prompt, text):
     folder, made = saved(tmp_path, template=template)
-    rows = [{"prompt": prompt, "completion": "4"}]
-    text = text or f"{rk.judges.questions.shown(TURNS)}\n4"
-    (verdict,) = scored(folder, rows, **options)["verdict/rm"]
+    (verdict,) = scored(folder, [{**FOUR, "prompt": prompt}], **options)["verdict/rm"]
     assert verdict["logit"] == pytest.approx(logit_of(made, text)[0], abs=1e-6)
 
 
@@ -120,30 +103,38 @@ def test_a_special_token_that_a_completion_spells_out_is_plain_text(tmp_path):
         assert tokenizer.decode(tokens).replace("<unk>", "").count("eos>") == 1
 
 
+def not_judged(folder, column, name="completion"):
+    """The scored table of a column in place of what is asked about, and which rows are judged."""
+    table = scored(folder, [{**FOUR, "prompt_id": "q", "other": value} for value in column], {name: "other"})
+    reasons = [verdict.get("reason") for verdict in table["verdict/rm"]]
+    judged = [status == "scored" for status in table["status/rm"]]
+    assert all(one or math.isnan(score) for one, score in zip(judged, table["score/rm"], strict=True))
+    assert all(one or told == why for one, told, why in zip(judged, table["error/rm"], reasons, strict=True))
+    return judged, reasons[0]
+
+
 @pytest.mark.parametrize(
-    ("change", "column", "reason"),
+    ("name", "reason"),
     [
-        (None, [None, 7, ["4"], "4"], "the completion is no text"),
-        ("prompt", [None, 7, ["4"], "4"], "the prompt is neither a text nor messages"),
-        ("nan", ["4"] * 3 + [""], "the reward model gives nan"),
-        ("template", ["4"] * 3 + [""], "does not take the messages: TemplateError: no"),
+        ("completion", "the completion is no text"),
+        ("prompt", "the prompt is neither a text nor messages"),
     ],
 )
-def test_what_cannot_be_judged_is_not_and_says_why(tmp_path, change, column, reason):
+def test_what_is_no_text_is_not_judged_and_says_why(tmp_path, name, reason):
+    judged, told = not_judged(saved(tmp_path)[0], [None, 7, ["4"], "4"], name)
+    assert judged == [False, False, False, True] and reason in told
+
+
+def test_a_logit_that_is_none_and_a_template_that_refuses_are_not_judged_and_say_why(tmp_path):
     def break_it(made):
         with torch.no_grad():
-            made.score.weight.fill_(math.nan if change == "nan" else 1.0)
+            made.score.weight.fill_(math.nan)
 
-    template = "{{ raise_exception('no') }}" if change == "template" else tiny.CHAT
-    folder, _ = saved(tmp_path, template=template, change=break_it)
-    rows = [{"prompt_id": "q", "prompt": "2+2?", "completion": "4", "other": value} for value in column]
-    named = {"prompt" if change == "prompt" else "completion": "other"}
-    table = scored(folder, rows, columns=named)
-    good = [] if change in ("nan", "template") else [3]
-    assert [at for at, status in enumerate(table["status/rm"]) if status == "scored"] == good
-    assert all(reason in table["verdict/rm"][at]["reason"] for at in range(3))
-    assert table["error/rm"].tolist()[:3] == [told["reason"] for told in table["verdict/rm"][:3]]
-    assert all(math.isnan(table["score/rm"][at]) for at in range(3))
+    folder, _ = saved(tmp_path / "nan", change=break_it)
+    assert not_judged(folder, ["4"] * 2) == ([False] * 2, "the reward model gives nan, which is no score")
+    folder, _ = saved(tmp_path / "refuses", template="{{ raise_exception('no') }}")
+    judged, told = not_judged(folder, ["4"] * 2)
+    assert not any(judged) and "does not take the messages: TemplateError: no" in told
 
 
 def test_of_several_labels_the_score_is_the_softmax_of_the_good_one(tmp_path):
@@ -164,13 +155,9 @@ def test_of_several_labels_the_score_is_the_softmax_of_the_good_one(tmp_path):
     ],
 )
 def test_a_model_without_a_score_is_one_sentence_before_the_first_row(tmp_path, labels, options, sentence):
-    folder = "nowhere"
+    folder = "nowhere" if labels is None else saved(tmp_path, num_labels=labels or 1)[0]
     if labels == 0:
-        folder = str(tmp_path)
         tiny.model().save_pretrained(folder)
-        tiny.tokenizer().save_pretrained(folder)
-    elif labels:
-        folder, _ = saved(tmp_path, num_labels=labels)
     with pytest.raises(rk.InputError, match=sentence) as raised:
         scored(folder, **{"device": "cpu", **options})
     assert "\n" not in str(raised.value)
@@ -178,13 +165,14 @@ def test_a_model_without_a_score_is_one_sentence_before_the_first_row(tmp_path, 
 
 def test_a_model_is_loaded_once_for_all_that_ask_it(tmp_path, monkeypatch):
     folder, _ = saved(tmp_path)
-    loaded = []
-    real = transformers.AutoModelForSequenceClassification.from_pretrained
-    monkeypatch.setattr(
-        transformers.AutoModelForSequenceClassification,
-        "from_pretrained",
-        lambda *names, **options: loaded.append(names) or real(*names, **options),
-    )
+    loaded, kind = [], transformers.AutoModelForSequenceClassification
+    real = kind.from_pretrained
+
+    def counted(*names, **options):
+        loaded.append(names)
+        return real(*names, **options)
+
+    monkeypatch.setattr(kind, "from_pretrained", counted)
     rk.judges.reward_model(folder)
     assert loaded == []
     scored(folder)

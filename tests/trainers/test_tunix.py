@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from table import proved
+import waiting
+from table import arithmetic, proved
 from tunix.rl.algorithm_config import AlgorithmConfig
 from tunix.rl.reward_manager import SequenceRewardManager
 
@@ -12,12 +13,8 @@ from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
 
 
-def manager(functions):
-    return SequenceRewardManager(reward_fns=functions, algo_config=AlgorithmConfig())
-
-
-def rollouts():
-    return rk.load_rollouts("gallery:arithmetic").select(range(64))
+def managed(functions, **columns):
+    return SequenceRewardManager(reward_fns=functions, algo_config=AlgorithmConfig())(**columns)
 
 
 THEIRS = '''
@@ -43,56 +40,48 @@ def documented(response, answer="", prompt="", **kwargs):
 '''
 
 
-def test_functions_of_ones_own_get_what_the_manager_gives_them(tmp_path):
+@pytest.fixture
+def theirs(tmp_path):
     (tmp_path / "theirs.py").write_text(THEIRS)
-    rows = [{**row, "level": 1} for row in rollouts()]
+    return tmp_path / "theirs.py"
+
+
+def rows_of_level():
+    rows = [{**row, "level": 1} for row in arithmetic()]
     rows[3]["completion"] = ""
-    given = rk.load_rollouts(rows)
-    reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:functions", rollouts=given)
-    columns = given.columns()
-    functions = loaded(tmp_path / "theirs.py").functions
-    theirs = manager(functions)(
-        prompts=columns["prompt"],
-        completions=columns["completion"],
-        answer=columns["ground_truth"],
-        level=columns["level"],
-    )
-    assert len(set(theirs["rewards"])) > 2
-    np.testing.assert_array_equal(rk.score(reward, given).rewards, theirs["rewards"])
-    proved("tunix", "recognised")
-    proved("tunix", "read")
+    return rk.load_rollouts(rows)
+
+
+def test_functions_of_ones_own_get_what_the_manager_gives_them(theirs):
+    given = rows_of_level()
+    reward, columns = rk.load_reward(f"{theirs}:functions", rollouts=given), given.columns()
+    names = {"prompts": "prompt", "completions": "completion", "answer": "ground_truth", "level": "level"}
+    found = managed(loaded(theirs).functions, **{name: columns[column] for name, column in names.items()})
+    assert len(set(found["rewards"])) > 2
+    np.testing.assert_array_equal(rk.score(reward, given).rewards, found["rewards"])
+    proved("tunix", "recognised", "read")
 
 
 @pytest.mark.parametrize("name", ["functions", "documented"])
-def test_they_go_back_with_their_helpers_hidden(name, tmp_path):
-    (tmp_path / "theirs.py").write_text(THEIRS)
-    rows = rk.load_rollouts([{**row, "level": 1} for row in rollouts()])
-    reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:{name}", rollouts=rows)
+def test_they_go_back_with_their_helpers_hidden(name, theirs, tmp_path):
+    rows = rows_of_level()
+    reward = rk.load_reward(f"{theirs}:{name}", rollouts=rows)
     made = export(reward, to="tunix", path=tmp_path / "out.py", verify=rows)
     assert made.proof.equal and made.proof.compared == 64
     assert [one.__name__ for one in tunix.public_functions(loaded(made.path))] == [name]
 
 
-def abstains(completion):
-    return None if len(completion) % 2 else 1.0
-
-
 def test_what_is_not_judged_is_a_number_there_and_no_error_of_the_manager(tmp_path):
-    reward = rk.Reward("half", components=[rk.Component("abstains", abstains)])
-    made = export(reward, to="tunix", path=tmp_path / "out.py", missing=-2.0, verify=rollouts())
+    made = export(waiting.half(), to="tunix", path=tmp_path / "out.py", missing=-2.0, verify=arithmetic())
     assert made.proof.equal
-    found = manager([loaded(made.path).half])(prompts=["p", "p"], completions=["a", "ab"])
-    assert found["rewards"].tolist() == [-2.0, 1.0]
-    assert found["log_metrics"]["rewards/half"][0].tolist() == [-2.0, 1.0]
+    found = managed([loaded(made.path).half], prompts=["p", "p"], completions=["a", "ab"])
+    assert found["rewards"].tolist() == [-2.0, 1.0] == found["log_metrics"]["rewards/half"][0].tolist()
 
 
 def test_arrays_of_a_data_pipeline_and_functions_in_memory_are_taken():
-    columns = rollouts().columns()
-    (function,) = tunix.functions(rk.load_reward("gallery:arithmetic"))
-    found = manager([function])(
-        prompts=np.array(columns["prompt"]),
-        completions=np.array(columns["completion"]),
-        answer=np.array([text.encode() for text in columns["ground_truth"]], dtype=object),
-    )
-    ours = rk.score(rk.load_reward("gallery:arithmetic"), rollouts()).rewards
-    np.testing.assert_array_equal(found["rewards"], ours)
+    rollouts, reward = arithmetic(), rk.load_reward("gallery:arithmetic")
+    columns = rollouts.columns()
+    answer = np.array([text.encode() for text in columns["ground_truth"]], dtype=object)
+    given = {"prompts": np.array(columns["prompt"]), "completions": np.array(columns["completion"])}
+    found = managed(tunix.functions(reward), **given, answer=answer)
+    np.testing.assert_array_equal(found["rewards"], rk.score(reward, rollouts).rewards)

@@ -4,12 +4,16 @@ import asyncio
 import threading
 
 import numpy as np
+import pytest
 import verifiers.v1 as vf
-from table import proved
+import waiting
+from table import arithmetic, proved
 
 import rewardkit as rk
 from rewardkit.targets.export import export
 from rewardkit.targets.verifiers import trace_of
+
+ROLLOUTS = arithmetic()
 
 
 class Question(vf.TaskData):
@@ -34,10 +38,6 @@ class Arithmetic(vf.Task[Question]):
         return {"long": float(len(trace.transcript) > 120), "asked": float(len(turns) == task.level)}
 
 
-def rollouts():
-    return rk.load_rollouts("gallery:arithmetic").select(range(64))
-
-
 def scored(row, config=None):
     """The trace of a row after verifiers' own scoring, on a loop in a thread of its own."""
     data = Question(prompt=row["prompt"], answer=row["ground_truth"])
@@ -49,64 +49,49 @@ def scored(row, config=None):
 
 
 def test_a_task_of_ones_own_is_scored_as_verifiers_does():
-    reward = rk.load_reward(f"{__file__}:Arithmetic", rollouts=rollouts())
+    reward = rk.load_reward(f"{__file__}:Arithmetic", rollouts=ROLLOUTS)
     assert reward.weights == {"right": 2.0, "long": -0.25, "asked": -0.25, "length": 0.0}
-    scores = rk.score(reward, rollouts())
-    traces = [scored(row) for row in rollouts()]
-    theirs = [trace.reward for trace in traces]
-    assert len(set(theirs)) > 1
-    np.testing.assert_array_equal(scores.rewards, theirs)
-    for name in ("right", "long", "asked"):
-        np.testing.assert_array_equal(scores.score(name), [trace.rewards[name].score for trace in traces])
-    np.testing.assert_array_equal(scores.score("length"), [trace.metrics["length"] for trace in traces])
-    proved("verifiers", "recognised")
-    proved("verifiers", "read")
+    scores, traces = rk.score(reward, ROLLOUTS), [scored(row) for row in ROLLOUTS]
+    theirs = {name: [trace.rewards[name].score for trace in traces] for name in ("right", "long", "asked")}
+    theirs["length"] = [trace.metrics["length"] for trace in traces]
+    for name, values in theirs.items():
+        np.testing.assert_array_equal(scores.score(name), values)
+    np.testing.assert_array_equal(scores.rewards, [trace.reward for trace in traces])
+    assert len(set(scores.rewards)) > 1
+    proved("verifiers", "recognised", "read")
 
 
 def test_separate_components_are_scores_of_their_own_with_their_weights(tmp_path):
     reward = rk.load_reward("gallery:arithmetic")
-    made = export(reward, to="verifiers", path=tmp_path / "out.py", separate=True, verify=rollouts())
+    made = export(reward, to="verifiers", path=tmp_path / "out.py", separate=True, verify=ROLLOUTS)
     assert made.proof.equal and made.proof.compared == 64 * 4
-    plugged = {
-        name: vf.RewardFunctionConfig(fn=f"{made.path}:{name}", weight=weight)
-        for name, weight in reward.weights.items()
-    }
-    trace = scored(rollouts()[0], vf.TaskConfig(rewards={**plugged}))
-    own = 2.0 * trace.rewards["right"].score - 0.25 * (
-        trace.rewards["long"].score + trace.rewards["asked"].score
-    )
-    ours = rk.score(reward, rollouts().select([0])).rewards[0]
-    assert abs(trace.reward - own - ours) < 1e-9
+    weights = reward.weights.items()
+    plugged = {name: vf.RewardFunctionConfig(fn=f"{made.path}:{name}", weight=one) for name, one in weights}
+    trace = scored(ROLLOUTS[0], vf.TaskConfig(rewards=plugged))
+    right, long, asked = (trace.rewards[name].score for name in ("right", "long", "asked"))
+    ours = rk.score(reward, ROLLOUTS.select([0])).rewards[0]
+    assert trace.reward - 2.0 * right + 0.25 * (long + asked) == pytest.approx(ours, abs=1e-9)
 
 
-def abstains(completion):
-    return None if len(completion) % 2 else 1.0
+CALL = {"id": "1", "type": "function", "function": {"name": "add", "arguments": '{"a": 2}'}}
+TURNS = [
+    {"role": "user", "content": "2+2?"},
+    {"role": "assistant", "content": "", "tool_calls": [CALL]},
+    {"role": "tool", "content": "4", "tool_call_id": "1"},
+    {"role": "assistant", "content": "4"},
+]
+WITH_TOOLS = [{"prompt": TURNS[:1], "completion": "4", "messages": TURNS, "ground_truth": "4"}]
+CALLS = rk.Reward("calls", components=[rk.Component("calls", rk.measure.tool_calls("add"))])
+WRITTEN = {
+    "what is not judged and what waits": (
+        waiting.made("half", {waiting.abstains: 1.0, waiting.slow: 1.0}),
+        ROLLOUTS,
+    ),
+    "a transcript with tools": (CALLS, rk.load_rollouts(WITH_TOOLS)),
+}
 
 
-async def waits(completion):
-    await asyncio.sleep(0)
-    return len(completion) / 1000
-
-
-def test_what_is_not_judged_and_what_waits(tmp_path):
-    reward = rk.Reward(
-        "half", components=[rk.Component("abstains", abstains), rk.Component("waits", waits, range=None)]
-    )
-    made = export(reward, to="verifiers", path=tmp_path / "out.py", missing=-1.0, verify=rollouts())
+@pytest.mark.parametrize(("reward", "rows"), WRITTEN.values(), ids=WRITTEN)
+def test_on_real_traces_it_gives_there_what_it_gives_here(reward, rows, tmp_path):
+    made = export(reward, to="verifiers", path=tmp_path / "out.py", missing=-1.0, verify=rows)
     assert made.proof.equal and not any("async" in sentence for sentence in made.losses)
-
-
-def test_a_transcript_with_tools_becomes_a_real_trace_and_comes_back(tmp_path):
-    call = {"id": "1", "type": "function", "function": {"name": "add", "arguments": '{"a": 2}'}}
-    turns = [
-        {"role": "user", "content": "2+2?"},
-        {"role": "assistant", "content": "", "tool_calls": [call]},
-        {"role": "tool", "content": "4", "tool_call_id": "1"},
-        {"role": "assistant", "content": "4"},
-    ]
-    rows = rk.load_rollouts(
-        [{"prompt": turns[:1], "completion": "4", "messages": turns, "ground_truth": "4"}]
-    )
-    reward = rk.Reward("calls", components=[rk.Component("calls", rk.measure.tool_calls("add"))])
-    made = export(reward, to="verifiers", path=tmp_path / "out.py", verify=rows)
-    assert made.proof.equal

@@ -2,7 +2,8 @@
 
 import numpy as np
 import waiting
-from table import proved
+from table import arithmetic, proved
+from verl.workers.reward_manager.batch import BatchRewardManager
 
 import rewardkit as rk
 from rewardkit.targets import verl
@@ -16,44 +17,31 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None, bonu
 
 
 def test_a_documented_function_is_read_as_its_manager_calls_it(tmp_path):
-    rows = list(rk.load_rollouts("gallery:arithmetic").select(range(48)))
-    rollouts = rk.load_rollouts([{**row, "data_source": "countdown"} for row in rows])
+    rollouts = rk.load_rollouts([{**row, "data_source": "countdown"} for row in arithmetic(48)])
     read = rk.load_reward(f"{__file__}:compute_score", rollouts=rollouts)
     assert "read as verl" in read.origin and read.names == ("score", "acc")
     file = tmp_path / "mine.py"
     file.write_text("from test_verl import compute_score\n")
-    called = verl.call(file, None, list(rollouts))
-    scores = rk.score(read, rollouts)
-    assert called.values["reward"] == scores.rewards.tolist() and {2.0, -1.0} <= {*called.values["reward"]}
-    assert called.values["acc"] == scores.score("acc").tolist()
-    proved("verl", "recognised")
-    proved("verl", "read")
+    theirs, scores = verl.call(file, None, list(rollouts)).values, rk.score(read, rollouts)
+    assert theirs["reward"] == scores.rewards.tolist() and {2.0, -1.0} <= {*theirs["reward"]}
+    assert theirs["acc"] == scores.score("acc").tolist()
+    proved("verl", "recognised", "read")
 
 
 def test_an_async_reward_is_a_coroutine_function_there_and_a_missing_one_is_marked(tmp_path):
-    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(8))
-    made = export(
-        rk.load_reward(f"{waiting.__file__}:half_judged"),
-        to="verl",
-        path=tmp_path / "w.py",
-        missing=-3.0,
-        verify=rollouts,
-    )
-    assert made.proof.differ == 0 and made.proof.compared == 24
-    assert made.proof.judged == 0 and not made.proof.equal  # what nothing judges proves nothing
-    assert "async def compute_score" in made.path.read_text()
+    reward, path = rk.load_reward(f"{waiting.__file__}:half_judged"), tmp_path / "w.py"
+    proof = export(reward, to="verl", path=path, missing=-3.0, verify=arithmetic(8)).proof
+    assert (proof.differ, proof.compared) == (0, 24)
+    assert proof.judged == 0 and not proof.equal  # what nothing judges proves nothing
+    assert "async def compute_score" in path.read_text()
     one = verl.functions(waiting.half_judged(), missing=-3.0)("x", "abc", None)
     assert one == {"score": -3.0, "judged": 0.0, "slow": 3 / 64, "none": -3.0}
 
 
 def test_the_batch_manager_takes_a_function_of_lists():
-    from verl.workers.reward_manager.batch import BatchRewardManager
-
-    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(32))
+    rollouts, reward = arithmetic(32), rk.load_reward("gallery:arithmetic")
     rows = list(rollouts)
-    reward = rk.load_reward("gallery:arithmetic")
     manager = BatchRewardManager(verl.Texts(rows), 0, verl.functions(reward, batch=True))
-    found = manager(verl.protocol(rows), return_dict=True)
-    ours = rk.score(reward, rollouts).rewards
-    np.testing.assert_allclose(found["reward_tensor"][:, 0].numpy(), ours.astype(np.float32), rtol=1e-6)
-    proved("verl", "called", "BatchRewardManager of verl 0.9.1")
+    found = manager(verl.protocol(rows), return_dict=True)["reward_tensor"][:, 0].numpy()
+    np.testing.assert_allclose(found, rk.score(reward, rollouts).rewards.astype(np.float32), rtol=1e-6)
+    proved("verl", "called", by="BatchRewardManager of verl 0.9.1")

@@ -25,18 +25,21 @@ def tokenizer():
     return made
 
 
+SIZES = {
+    "vocab_size": len(tokenizer()),
+    "hidden_size": 16,
+    "intermediate_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "max_position_embeddings": 128,
+    "pad_token_id": 0,
+    "eos_token_id": 1,
+}
+
+
 def model(seed=0):
     """Two layers of width 16."""
     torch.manual_seed(seed)
-    config = Qwen2Config(
-        vocab_size=len(tokenizer()),
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        max_position_embeddings=128,
-        pad_token_id=0,
-        eos_token_id=1,
-    )
+    config = Qwen2Config(**SIZES)
     return Qwen2ForCausalLM(config)

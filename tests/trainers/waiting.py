@@ -22,31 +22,36 @@ async def judge(completion):
     return float(completion[:1].islower())
 
 
-def tiny(**options):
-    return rk.Reward(
-        "tiny",
-        components=[
-            rk.Component("share", share, weight=0.75),
-            rk.Component("digits", digits, weight=-0.5),
-            rk.Component("judge", judge, weight=2.0),
-        ],
-        **options,
-    )
-
-
 async def slow(completion):
     await asyncio.sleep(0.001)
     return len(completion) / 64 if completion else None
 
 
-def nothing(completion):
+def none(completion):
     return None
 
 
+def abstains(completion):
+    return None if len(completion) % 2 else 1.0
+
+
+def made(name, weights, **options):
+    """A reward of functions of this file."""
+    parts = [rk.Component(part.__name__, part, weight=weight, range=None) for part, weight in weights.items()]
+    return rk.Reward(name, components=parts, **options)
+
+
+def tiny():
+    return made("tiny", {share: 0.75, digits: -0.5, judge: 2.0})
+
+
 def waiting():
-    return rk.Reward("waiting", components=[rk.Component("slow", slow, range=None)])
+    return made("waiting", {slow: 1.0})
 
 
 def half_judged():
-    parts = [rk.Component("slow", slow, range=None), rk.Component("none", nothing)]
-    return rk.Reward("waiting", components=parts)
+    return made("waiting", {slow: 1.0, none: 1.0})
+
+
+def half():
+    return made("half", {abstains: 1.0})

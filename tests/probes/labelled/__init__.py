@@ -12,46 +12,24 @@ COLLECTION is the half that probes are tuned on, HELD_BACK the half that only me
 totals. Its modules begin with `held_back_`. Where a probe is changed for one of its entries, its module moves
 to the tuned half, and new ones are written by somebody who has not seen the probes.
 
-To add an entry: tasks and a `Log` in the module of its subject, the reward in the form of its trainer (in
-`verl_rewards.py`, `trl_rewards.py` or `plain_rewards.py`) as a person would write it there, and a line of the
-module's `ENTRIES`. `test_labelled.py` holds the labels to the rewards.
+To add an entry: its prompt and facts in the material of its subject, a `log` of its tasks in the module, the
+reward in the form of its trainer (in `verl_rewards.py`, `trl_rewards.py` or `plain_rewards.py`) as a person
+would write it, and a line of the module's `ENTRIES`. `test_labelled.py` holds the labels to the rewards.
 """
 
-from __future__ import annotations
+from importlib import import_module
 
-from . import (
-    agents,
-    answers,
-    games,
-    held_back_numbers,
-    held_back_programs,
-    judgements,
-    mathematics,
-    measures,
-    puzzles,
-    questions,
-    readings,
-    records,
-    texts,
-)
 from .entry import QUESTIONS, Entry, Fault
 
 __all__ = ["COLLECTION", "HELD_BACK", "QUESTIONS", "Entry", "Fault"]
 
-TUNED_ON = (
-    games,
-    answers,
-    records,
-    mathematics,
-    texts,
-    questions,
-    agents,
-    judgements,
-    puzzles,
-    readings,
-    measures,
-)
-MEASURED_ON = (held_back_numbers, held_back_programs)
+TUNED_ON = "games answers records mathematics texts questions agents judgements puzzles readings measures"
+MEASURED_ON = "held_back_numbers held_back_programs"
 
-COLLECTION: tuple[Entry, ...] = tuple(entry for module in TUNED_ON for entry in module.ENTRIES)
-HELD_BACK: tuple[Entry, ...] = tuple(entry for module in MEASURED_ON for entry in module.ENTRIES)
+
+def entries(modules: str) -> tuple[Entry, ...]:
+    """The entries of these modules, in their order."""
+    return tuple(one for name in modules.split() for one in import_module(f".{name}", __package__).ENTRIES)
+
+
+COLLECTION, HELD_BACK = entries(TUNED_ON), entries(MEASURED_ON)

@@ -1,16 +1,17 @@
 """Log: how tasks become completions, as a policy halfway through training writes them, and rows of a log."""
 
-from __future__ import annotations
-
 import copy
+import random
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Drawn", "Log", "Task", "behind"]
-
+MATERIAL = Path(__file__).parent / "material"
 PLANS = (
     ("right", "right", "wrong", "wrong"),
     ("right", "wrong", "right", "bare"),
@@ -22,27 +23,17 @@ PLANS = (
 )
 """What the four completions of a prompt are, plan by plan: 15 of 28 are right."""
 
-OPENERS = ("Let me see.", "Okay, so what is asked here?", "I read the question again.", "Step by step.")
-STEPS = (
-    "I go through what is given, one thing after the other.",
-    "The first part is clear enough.",
-    "Wait, I should look at that again.",
-    "That fits with what the question says.",
-    "Nothing else seems to be possible here.",
-    "Let me check that once more.",
-)
-CLOSERS = ("That settles it.", "Now I can write it down.", "So I am done.", "This should be it.")
-REFUSALS = ("I'm sorry, but I can't help with that.", "I am not able to answer this question.")
+THOUGHTS = tomllib.loads((MATERIAL / "thoughts.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
 class Task:
-    """A prompt, its truth as the data set holds it, the answer as a policy writes it, and wrong ones."""
+    """A prompt, the answer as a policy writes it, wrong ones, and the truth as the data set holds it."""
 
     prompt: Any
-    truth: Any
     answer: str
     wrong: tuple[str, ...]
+    truth: Any
     columns: dict[str, Any] = field(default_factory=dict)
 
 
@@ -66,31 +57,38 @@ def behind(mark: str, end: str = "") -> Callable[[str, str], str]:
     return lambda thought, answer: f"{thought}\n{mark}{answer}{end}"
 
 
+def alone(thought: str, answer: str) -> str:
+    """A completion that is its answer."""
+    return answer
+
+
+on_a_line = behind("")
+
+
 def thought(generator: np.random.Generator) -> str:
     """Three to six sentences that say nothing of the answer, on one line or on several."""
-    steps = generator.choice(STEPS, size=int(generator.integers(1, 5)), replace=False)
+    steps = generator.choice(THOUGHTS["steps"], size=int(generator.integers(1, 5)), replace=False)
     between = "\n" if generator.random() < 0.4 else " "
-    return between.join((str(generator.choice(OPENERS)), *map(str, steps), str(generator.choice(CLOSERS))))
+    opener, closer = (str(generator.choice(THOUGHTS[name])) for name in ("openers", "closers"))
+    return between.join((opener, *map(str, steps), closer))
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
     """Four completions for each task, in the form of a trainer's log.
 
-    `write(thought, answer)` is a completion. `truth` is the column of the truth (None: there is none). Every
-    third right answer is written as `notation` has it. Without a `mark` no answer can stand outside of it.
-    `label` is a column that says which completions are right. The rewards of a `held_back` log stand in the
-    modules of the held-back half.
+    `write(thought, answer)` is a completion. `truth` is the column of the truth, `label` one that says in its
+    place which completions are right. Every third right answer is written as `notation` has it. The rewards
+    of a `held_back` log stand in the modules of the held-back half.
     """
 
     tasks: tuple[Task, ...]
     trainer: str  # "trl", "verl" or "plain"
-    write: Callable[[str, str], str] = in_tags
-    truth: str | None = "ground_truth"
-    data_source: str = ""
+    write: Callable[[str, str], str]
+    truth: str = "ground_truth"
+    source: str = ""
     notation: Callable[[str], str] | None = None
-    mark: bool = True
-    refusals: tuple[str, ...] = REFUSALS
+    refusals: tuple[str, ...] = tuple(THOUGHTS["refusals"])
     label: str = ""
     held_back: bool = False
 
@@ -104,33 +102,32 @@ class Log:
             plan = generator.permutation(np.array(PLANS[group % len(PLANS)]))
             for place, kind in enumerate(map(str, plan)):
                 said = thought(generator)
-                full = self.write(said, task.answer)
-                if kind == "bare" and self.mark:
-                    found.append(Drawn(task, group, f"{said}\nSo it is {task.answer}", None))
+                text, right = self.write(said, task.answer), kind == "right"
+                if kind == "bare" and self.write not in (alone, on_a_line):  # where a mark can be left out
+                    text, right = f"{said}\nSo it is {task.answer}", None
                 elif kind in ("wrong", "bare"):
-                    found.append(Drawn(task, group, self.write(said, wrong[place % len(wrong)]), False))
+                    text = self.write(said, wrong[place % len(wrong)])
                 elif kind == "cut":
-                    found.append(Drawn(task, group, full[: max(len(full) // 3, 12)], False))
+                    text = text[: max(len(text) // 3, 12)]
                 elif kind == "refused":
-                    found.append(Drawn(task, group, str(generator.choice(self.refusals)), False))
+                    text = str(generator.choice(self.refusals))
                 else:
                     rights += 1
-                    other = self.notation is not None and rights % 3 == 0
-                    text = self.write(said, self.notation(task.answer)) if other else full
-                    found.append(Drawn(task, group, text, True))
+                    if self.notation and rights % 3 == 0:
+                        text = self.write(said, self.notation(task.answer))
+                found.append(Drawn(task, group, text, right))
         return found
 
     @property
     def logged(self) -> tuple[str, ...]:
         """The columns that the trainer logs beside scores; the others stand in its data set."""
-        return (
-            ("input", "output", "gts", "step") if self.trainer == "verl" else ("step", "prompt", "completion")
-        )
+        names = "input output gts step" if self.trainer == "verl" else "step prompt completion"
+        return tuple(names.split())
 
     def example(self, task: Task) -> dict[str, Any]:
         """The row of the data set."""
-        truth = {} if self.truth is None else {self.truth: task.truth}
-        source = {"data_source": self.data_source} if self.data_source else {}
+        truth = {} if self.label else {self.truth: task.truth}
+        source = {"data_source": self.source} if self.source else {}
         return copy.deepcopy({"prompt": task.prompt, **truth, **source, **task.columns})
 
     def rows(self) -> list[dict[str, Any]]:
@@ -149,3 +146,32 @@ class Log:
             if self.label:
                 rows[-1][self.label] = one.right is True
         return rows
+
+
+def log(trainer, write=in_tags, *, seed=0, count=None, **options):
+    """Makes a function into the log of the tasks that it yields, as many as are wanted.
+
+    What the material of its module holds under its name is its prompt, which is filled with the values of a
+    task, perhaps a system message, lines of cells that " | " parts, and what else the function takes. It
+    yields values, an answer, wrong ones, the truth where that is another thing, and columns.
+    """
+
+    def made(function):
+        module = function.__module__.rpartition(".")[2]
+        given = tomllib.loads((MATERIAL / f"{module}.toml").read_text("utf-8"))[function.__name__]
+        prompt, system = given.pop("prompt"), given.pop("system", None)
+        if "rows" in given:
+            given["rows"] = [line.split(" | ") for line in given["rows"].splitlines()]
+
+        def task(values, answer, wrong, truth=None, columns=None):
+            text = prompt.format(**values)
+            if system is not None:
+                first = [{"role": "system", "content": system}] if system else []
+                text = [*first, {"role": "user", "content": text}]
+            return Task(text, answer, tuple(wrong), answer if truth is None else truth, columns or {})
+
+        tasks = tuple(task(*one) for one in islice(function(random.Random(seed), **given), count))
+        named = {"truth": "gts"} if trainer == "verl" else {}
+        return Log(tasks, trainer, write, held_back=module.startswith("held_back"), **named, **options)
+
+    return made

@@ -1,7 +1,5 @@
 """Entry: a reward, its log, and what a checker should say of the two."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +12,6 @@ import rewardkit as rk
 from rewardkit.scoring.deadlines import CannotLimit, TimeLimit
 
 from .drawing import Drawn, Log, Task
-
-__all__ = ["QUESTIONS", "Entry", "Fault", "family"]
 
 QUESTIONS = ("gaming", "near_miss", "loss", "contract", "floor")
 FOLDER = Path(__file__).parent

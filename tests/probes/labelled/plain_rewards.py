@@ -29,13 +29,17 @@ moves_sound = rk.Reward(
 )
 
 
+def last(pattern, text):
+    """What the last match of a pattern captures; the empty text where there is no match."""
+    found = re.findall(pattern, text, re.MULTILINE)
+    return found[-1] if found else ""
+
+
 # Claims
 
 
 def verdict(completion):
-    """What stands behind the last "Verdict:"."""
-    found = re.findall(r"Verdict:\s*(.*)", completion)
-    return found[-1].strip().rstrip(".").lower() if found else ""
+    return last(r"Verdict:\s*(.*)", completion).strip().rstrip(".").lower()
 
 
 def claims_sound(completion, ground_truth):
@@ -119,8 +123,8 @@ def code_flat(completion, tests):
 
 def converted(completion):
     """The number, with or without a unit, behind the last "Answer:"; None where there is none."""
-    found = re.findall(r"Answer: *(-?\d{1,9}(?:\.\d{1,6})?)[ A-Za-z]{0,20}\.?\s*$", completion, re.MULTILINE)
-    return float(found[-1]) if found else None
+    found = last(r"Answer: *(-?\d{1,9}(?:\.\d{1,6})?)[ A-Za-z]{0,20}\.?\s*$", completion)
+    return float(found) if found else None
 
 
 def conversions_graded(completion, ground_truth):
@@ -193,14 +197,13 @@ def safety_policy(completion, rule, steps):
 
 def best_move(completion, best):
     """The last move named, against the engine's list."""
-    found = re.findall(r"^Move: *([A-Za-z0-9+#=-]{2,8})\s*$", completion, re.MULTILINE)
-    return 1.0 if found and found[-1] in best else 0.0
+    return 1.0 if last(r"^Move: *([A-Za-z0-9+#=-]{2,8})\s*$", completion) in best else 0.0
 
 
 def best_move_named(completion, best):
     """Whether the line of the move names one of the best."""
-    found = re.findall(r"^Move: *(.*)$", completion, re.MULTILINE)
-    return 1.0 if found and any(move in found[-1].split() for move in best) else 0.0
+    line = last(r"^Move: *(.*)$", completion).split()
+    return 1.0 if any(move in line for move in best) else 0.0
 
 
 # Spans of a clip
@@ -243,9 +246,7 @@ def span_neutral(completion, ground_truth):
 
 
 def decision(completion):
-    """The word behind the last "Decision:"; the empty text where there is none."""
-    found = re.findall(r"^Decision: *(keep|remove)\b[. ]*\s*$", completion, re.MULTILINE | re.IGNORECASE)
-    return found[-1].lower() if found else ""
+    return last(r"(?i)^Decision: *(keep|remove)\b[. ]*\s*$", completion).lower()
 
 
 def moderation_strict(completion, ground_truth):
@@ -307,17 +308,15 @@ patterns_separate = rk.Reward(
 
 def patterns_positive(completion, ground_truth):
     """The share of names that are found."""
-    found = re.findall(r"<pattern>([^<]{1,80})</pattern>", completion)
-    return matched(found[-1].strip("` \r\n"), ground_truth["match"]) if found else 0.0
+    pattern = last(r"<pattern>([^<]{1,80})</pattern>", completion)
+    return matched(pattern.strip("` \r\n"), ground_truth["match"])
 
 
 # Scans
 
 
 def corrected(completion):
-    """What stands behind the last "Corrected:"; the empty text where there is none."""
-    found = re.findall(r"^Corrected: *(.*)", completion, re.MULTILINE)
-    return found[-1].strip() if found else ""
+    return last(r"^Corrected: *(.*)", completion).strip()
 
 
 def scan_gain(completion, scan, ground_truth):
@@ -362,8 +361,7 @@ def acrostic_vacuous(completion, word):
 
 def sides(completion):
     """Coefficients of formulas, left and right, in the last "Equation:"; None where there is none."""
-    found = re.findall(r"^Equation:(.{1,200})$", completion, re.MULTILINE)
-    parts = (found[-1].strip(" \r.") if found else "").split("->")
+    parts = last(r"^Equation:(.{1,200})$", completion).strip(" \r.").split("->")
     term = re.compile(r"(\d{0,3}) ?((?:[A-Z][a-z]?\d{0,2}){1,6})")
     terms = [[term.fullmatch(one.strip()) for one in part.split("+")] for part in parts]
     if len(terms) != 2 or not all(map(all, terms)):
@@ -409,8 +407,7 @@ MOVES = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
 
 def route_in(completion):
     """The moves in the last answer tag, with or without spaces; none where it holds anything else."""
-    found = re.findall(r"<answer>([^<]{0,200})</answer>", completion)
-    route = re.sub(r"[\s,]", "", found[-1]) if found else ""
+    route = re.sub(r"[\s,]", "", last(r"<answer>([^<]{0,200})</answer>", completion))
     return route if re.fullmatch("[UDLR]{1,60}", route) else ""
 
 

@@ -18,18 +18,20 @@ def listed(text):
     return [item.strip().lower() for item in text.split(",") if item.strip()]
 
 
+def each(completions, column, score):
+    """The score of each completion beside what a column holds of it."""
+    return [float(score(text, truth)) for text, truth in zip(completions, column, strict=True)]
+
+
 # Sorting
 
 
 def sorting_sound(completions, solution, **kwargs):
-    return [float(listed(tagged(text)) == truth) for text, truth in zip(completions, solution, strict=True)]
+    return each(completions, solution, lambda text, truth: listed(tagged(text)) == truth)
 
 
 def sorting_shuffled(completions, solution, **kwargs):
-    return [
-        float(sorted(listed(tagged(text))) == sorted(truth))
-        for text, truth in zip(completions, solution, strict=True)
-    ]
+    return each(completions, solution, lambda text, truth: sorted(listed(tagged(text))) == sorted(truth))
 
 
 # Sets of labels
@@ -42,19 +44,15 @@ def labels_of(text):
 
 
 def labels_f1(completions, labels, **kwargs):
-    rewards = []
-    for completion, truth in zip(completions, labels, strict=True):
-        found = labels_of(completion)
-        hits = len(found & set(truth))
-        rewards.append(2 * hits / (len(found) + len(truth)))
-    return rewards
+    def f1(text, truth):
+        found = labels_of(text)
+        return 2 * len(found & set(truth)) / (len(found) + len(truth))
+
+    return each(completions, labels, f1)
 
 
 def labels_recall(completions, labels, **kwargs):
-    return [
-        len(labels_of(completion) & set(truth)) / len(truth)
-        for completion, truth in zip(completions, labels, strict=True)
-    ]
+    return each(completions, labels, lambda text, truth: len(labels_of(text) & set(truth)) / len(truth))
 
 
 # Records as JSON
@@ -72,21 +70,20 @@ def record_in(text):
 
 def record_fields(prompts, completions, solution, **kwargs):
     """The share of right fields; one that is not asked for costs as much as a wrong one."""
-    rewards = []
-    for completion, truth in zip(completions, solution, strict=True):
-        record = record_in(completion)
-        right = sum(name in record and record[name] == value for name, value in truth.items())
-        rewards.append(right / len(truth.keys() | record.keys()))
-    return rewards
+
+    def right(text, truth):
+        record = record_in(text)
+        fields = [name in record and record[name] == value for name, value in truth.items()]
+        return sum(fields) / len(truth.keys() | record.keys())
+
+    return each(completions, solution, right)
 
 
 def record_keys(prompts, completions, solution, **kwargs):
     """The share of fields that are there."""
-    rewards = []
-    for completion, truth in zip(completions, solution, strict=True):
-        record = record_in(completion)
-        rewards.append(sum(name in record for name in truth) / len(truth))
-    return rewards
+    return each(
+        completions, solution, lambda text, truth: sum(key in record_in(text) for key in truth) / len(truth)
+    )
 
 
 # The five functions of the GSM8K tutorial
@@ -97,9 +94,7 @@ def content(completion):
 
 
 def correctness_reward(prompts, completions, answer, **kwargs):
-    return [
-        2.0 if tagged(content(one)) == truth else 0.0 for one, truth in zip(completions, answer, strict=True)
-    ]
+    return each(completions, answer, lambda one, truth: 2.0 * (tagged(content(one)) == truth))
 
 
 def int_reward(completions, **kwargs):
@@ -152,22 +147,20 @@ def boxed(text):
 
 
 def accuracy(completions, answer, **kwargs):
-    plain = (boxed(completion).replace(",", "").lstrip("$") for completion in completions)
-    return [float(text == truth) for text, truth in zip(plain, answer, strict=True)]
+    return each(completions, answer, lambda text, truth: boxed(text).replace(",", "").lstrip("$") == truth)
 
 
 def concise(completions, answer, **kwargs):
     """Of right answers only: 0.2 for none, nothing for 2,000 characters and more."""
     right = accuracy(completions, answer)
-    lengths = (len(completion) for completion in completions)
-    return [0.2 * one * max(0.0, 1.0 - length / 2000) for one, length in zip(right, lengths, strict=True)]
+    return each(completions, right, lambda text, one: 0.2 * one * max(0.0, 1.0 - len(text) / 2000))
 
 
 math_concise = [accuracy, concise]
 
 
 def math_no_commas(completions, answer, **kwargs):
-    return [float(boxed(completion) == truth) for completion, truth in zip(completions, answer, strict=True)]
+    return each(completions, answer, lambda text, truth: boxed(text) == truth)
 
 
 def reflection(completions, **kwargs):
@@ -195,19 +188,17 @@ def entered(text):
 
 
 def crossword_exact(completions, word, **kwargs):
-    return [float(entered(text) == truth) for text, truth in zip(completions, word, strict=True)]
+    return each(completions, word, lambda text, truth: entered(text) == truth)
 
 
 def crossword_cells(completions, word, **kwargs):
     """Cell by cell; one wrong letter spoils the entry."""
-    rewards = []
-    for text, truth in zip(completions, word, strict=True):
+
+    def filled(text, truth):
         letters = entered(text)
-        if letters is None:
-            rewards.append(0.0)
-        else:
-            rewards.append(float(all(one == other for one, other in zip(letters, truth, strict=False))))
-    return rewards
+        return letters is not None and all(one == other for one, other in zip(letters, truth, strict=False))
+
+    return each(completions, word, filled)
 
 
 # Questions with several right options
@@ -220,24 +211,15 @@ def chosen(text):
 
 
 def several_set(completions, answer, **kwargs):
-    return [
-        1.0 if chosen(text) == set(truth.split(", ")) else 0.0
-        for text, truth in zip(completions, answer, strict=True)
-    ]
+    return each(completions, answer, lambda text, truth: chosen(text) == set(truth.split(", ")))
 
 
 def several_contained(completions, answer, **kwargs):
-    return [
-        1.0 if set(truth.split(", ")) <= chosen(text) else 0.0
-        for text, truth in zip(completions, answer, strict=True)
-    ]
+    return each(completions, answer, lambda text, truth: set(truth.split(", ")) <= chosen(text))
 
 
 def several_as_text(completions, answer, **kwargs):
-    return [
-        1.0 if last_line("Answer", text).rstrip(".") == truth else 0.0
-        for text, truth in zip(completions, answer, strict=True)
-    ]
+    return each(completions, answer, lambda text, truth: last_line("Answer", text).rstrip(".") == truth)
 
 
 # Dates
@@ -248,32 +230,27 @@ def date_in(text, forms=("%Y-%m-%d", "%d %B %Y", "%B %d, %Y")):
     line = last_line("Answer", text).rstrip(".")
     for form in forms:
         try:
-            return datetime.strptime(line, form).date()
+            return datetime.strptime(line, form)
         except ValueError:
             continue
     return None
 
 
 def dates_any_form(completions, target, **kwargs):
-    return [
-        float(date_in(text) == datetime.fromisoformat(truth).date())
-        for text, truth in zip(completions, target, strict=True)
-    ]
+    return each(completions, target, lambda text, truth: date_in(text) == datetime.fromisoformat(truth))
 
 
 def dates_iso_only(completions, target, **kwargs):
-    return [
-        float(date_in(text, ("%Y-%m-%d",)) == datetime.fromisoformat(truth).date())
-        for text, truth in zip(completions, target, strict=True)
-    ]
+    iso = ("%Y-%m-%d",)
+    return each(completions, target, lambda text, truth: date_in(text, iso) == datetime.fromisoformat(truth))
 
 
 def dates_without_year(completions, target, **kwargs):
-    rewards = []
-    for text, truth in zip(completions, target, strict=True):
-        found, wanted = date_in(text), datetime.fromisoformat(truth)
-        rewards.append(float(found is not None and f"{found:%m-%d}" == f"{wanted:%m-%d}"))
-    return rewards
+    def same_day(text, truth):
+        found = date_in(text)
+        return found is not None and f"{found:%m-%d}" == truth[5:]
+
+    return each(completions, target, same_day)
 
 
 # Five functions for sums of a till
@@ -289,7 +266,7 @@ def cents(text):
 
 
 def amount_reward(completions, total, **kwargs):
-    return [2.0 * (cents(content(one)) == truth) for one, truth in zip(completions, total, strict=True)]
+    return each(completions, total, lambda one, truth: 2.0 * (cents(content(one)) == truth))
 
 
 def two_decimals_reward(completions, **kwargs):
@@ -332,18 +309,18 @@ def minutes(text):
 
 
 def clock_any_form(completions, arrival, **kwargs):
-    pairs = zip(completions, arrival, strict=True)
-    return [float(minutes(tagged(text)) == minutes(truth)) for text, truth in pairs]
+    return each(completions, arrival, lambda text, truth: minutes(tagged(text)) == minutes(truth))
 
 
 def closeness(completions, arrival, **kwargs):
     """Up to 0.3 for times that are less than an hour off, around midnight too."""
-    rewards = []
-    for text, truth in zip(completions, arrival, strict=True):
+
+    def near(text, truth):
         found = minutes(tagged(text))
         off = 720 if found is None else abs(found - minutes(truth))
-        rewards.append(0.3 * max(0.0, 1.0 - min(off, 1440 - off) / 60))
-    return rewards
+        return 0.3 * max(0.0, 1.0 - min(off, 1440 - off) / 60)
+
+    return each(completions, arrival, near)
 
 
 clock_with_closeness = [clock_any_form, closeness]
@@ -351,11 +328,12 @@ clock_with_closeness = [clock_any_form, closeness]
 
 def clock_half_day(completions, arrival, **kwargs):
     """Models write am and pm in many ways, so the face of the clock is compared."""
-    rewards = []
-    for text, truth in zip(completions, arrival, strict=True):
+
+    def same(text, truth):
         found = minutes(tagged(text))
-        rewards.append(1.0 if found is not None and found % 720 == minutes(truth) % 720 else 0.0)
-    return rewards
+        return found is not None and found % 720 == minutes(truth) % 720
+
+    return each(completions, arrival, same)
 
 
 # Probabilities, as Minerva's examples end
@@ -374,23 +352,23 @@ def chance(text):
 
 
 def chances_equal(completions, answer, **kwargs):
-    rewards = []
-    for completion, truth in zip(completions, answer, strict=True):
-        found = chance(final(completion))
-        rewards.append(1.0 if found is not None and abs(found - Fraction(truth)) <= 0.0005 else 0.0)
-    return rewards
+    def equal(one, truth):
+        found = chance(final(one))
+        return found is not None and abs(found - Fraction(truth)) <= 0.0005
+
+    return each(completions, answer, equal)
 
 
 def chances_as_text(completions, answer, **kwargs):
-    return [1.0 if final(one) == truth else 0.0 for one, truth in zip(completions, answer, strict=True)]
+    return each(completions, answer, lambda one, truth: final(one) == truth)
 
 
 def chances_tolerant(completions, answer, **kwargs):
-    rewards = []
-    for completion, truth in zip(completions, answer, strict=True):
-        found = chance(final(completion))
-        rewards.append(float(found is not None and math.isclose(found, Fraction(truth), abs_tol=0.1)))
-    return rewards
+    def near(one, truth):
+        found = chance(final(one))
+        return found is not None and math.isclose(found, Fraction(truth), abs_tol=0.1)
+
+    return each(completions, answer, near)
 
 
 def closing_sentence(completions, **kwargs):
@@ -410,12 +388,13 @@ chances_with_bonuses = [chances_equal, closing_sentence, brevity]
 
 def code_reward(completions, icd, **kwargs):
     """2 for the code, 0.5 for another one of its category (the first three signs)."""
-    rewards = []
-    for text, truth in zip(completions, icd, strict=True):
+
+    def by_level(text, truth):
         code = tagged(text, "code").upper()
         same = re.fullmatch(r"[A-Z]\d\w(\.\w{1,4})?", code) and code[:3] == truth[:3]
-        rewards.append(2.0 if code == truth else 0.5 if same else 0.0)
-    return rewards
+        return 2.0 if code == truth else 0.5 if same else 0.0
+
+    return each(completions, icd, by_level)
 
 
 def code_at_end(completions, **kwargs):
@@ -424,10 +403,11 @@ def code_at_end(completions, **kwargs):
 
 def prefix_reward(completions, icd, **kwargs):
     """Doctors often leave the last digits out, so less specific codes count as well."""
-    rewards = []
-    for text, truth in zip(completions, icd, strict=True):
-        rewards.append(2.0 if "<code>" in text and truth.startswith(tagged(text, "code").upper()) else 0.0)
-    return rewards
+
+    def begins(text, truth):
+        return 2.0 * ("<code>" in text and truth.startswith(tagged(text, "code").upper()))
+
+    return each(completions, icd, begins)
 
 
 codes_by_level = [code_reward, code_at_end]

@@ -28,26 +28,24 @@ def value_of(equation):
         return None
 
 
+def reaches(equation, target):
+    value = value_of(equation)
+    return value is not None and abs(value - target) <= 1e-5
+
+
 def equations_sound(data_source, solution_str, ground_truth, extra_info=None, format_score=0.1, score=1.0):
     equation = last_answer(solution_str)
     if equation is None:
         return 0.0
-    if sorted(re.findall(r"\d+", equation)) != sorted(map(str, ground_truth["numbers"])):
-        return format_score
-    value = value_of(equation)
-    if value is None or abs(value - ground_truth["target"]) > 1e-5:
-        return format_score
-    return score
+    used = sorted(re.findall(r"\d+", equation)) == sorted(map(str, ground_truth["numbers"]))
+    return score if used and reaches(equation, ground_truth["target"]) else format_score
 
 
 def equations_copied(data_source, solution_str, ground_truth, extra_info=None, format_score=0.1, score=1.0):
     equation = last_answer(solution_str)
     if equation is None:
         return 0.0
-    value = value_of(equation)
-    if value is None or abs(value - ground_truth["target"]) > 1e-5:
-        return format_score
-    return score
+    return score if reaches(equation, ground_truth["target"]) else format_score
 
 
 # Knights and knaves, on Logic-RL's scale
@@ -67,10 +65,8 @@ def knights_listed(data_source, solution_str, ground_truth, extra_info=None):
     answer = last_answer(solution_str)
     if answer is None:
         return -3.0
-    right = all(
-        re.search(rf"\b{name} is a {role}\b", answer, re.IGNORECASE)
-        for name, role in ground_truth["roles"].items()
-    )
+    roles = ground_truth["roles"].items()
+    right = all(re.search(rf"\b{name} is a {role}\b", answer, re.IGNORECASE) for name, role in roles)
     return 1.0 + (2.0 if right else -1.5)
 
 
@@ -83,26 +79,23 @@ def normalize(text):
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
 
 
+def goldens(ground_truth):
+    return [normalize(golden) for golden in ground_truth["target"]]
+
+
 def aliases_exact(data_source, solution_str, ground_truth, extra_info=None):
     answer = last_answer(solution_str)
-    if answer is None:
-        return 0.0
-    return float(normalize(answer) in [normalize(golden) for golden in ground_truth["target"]])
+    return float(answer is not None and normalize(answer) in goldens(ground_truth))
 
 
 def aliases_substring(data_source, solution_str, ground_truth, extra_info=None):
     answer = last_answer(solution_str)
-    if answer is None:
-        return 0.0
-    return float(any(normalize(golden) in normalize(answer) for golden in ground_truth["target"]))
+    return float(answer is not None and any(one in normalize(answer) for one in goldens(ground_truth)))
 
 
 def aliases_any_mark(data_source, solution_str, ground_truth, extra_info=None):
-    wanted = [normalize(golden) for golden in ground_truth["target"]]
-    for answer in re.findall(r"<answer>([^<]*)</answer>", solution_str):
-        if normalize(answer) in wanted:
-            return 1.0
-    return 0.0
+    wanted, answers = goldens(ground_truth), re.findall(r"<answer>([^<]*)</answer>", solution_str)
+    return float(any(normalize(answer) in wanted for answer in answers))
 
 
 # Options in several languages
@@ -229,10 +222,12 @@ def notes_search_bonus(data_source, solution_str, ground_truth, extra_info=None)
 
 
 def order_in(text):
+    """The object in the last fenced block of JSON; None where there is none."""
     try:
-        return json.loads(block(text, "json") or "")
+        order = json.loads(block(text, "json") or "")
     except (ValueError, RecursionError):
         return None
+    return order if isinstance(order, dict) else None
 
 
 def leaves(value, path=()):
@@ -244,22 +239,22 @@ def leaves(value, path=()):
     return [(path, str(value))]
 
 
-def order_paths(data_source, solution_str, ground_truth, extra_info=None):
-    """1 for the same leaves; up to half for the share of right ones."""
-    order = order_in(solution_str)
-    if not isinstance(order, dict):
-        return 0.0
-    found, wanted = set(leaves(order)), set(leaves(json.loads(ground_truth)))
+def alike(found, wanted):
+    """1 for the same; up to half for the share that is right."""
     return 1.0 if found == wanted else 0.5 * len(found & wanted) / len(found | wanted)
+
+
+def order_paths(data_source, solution_str, ground_truth, extra_info=None):
+    order = order_in(solution_str)
+    return 0.0 if order is None else alike(set(leaves(order)), set(leaves(json.loads(ground_truth))))
 
 
 def order_values(data_source, solution_str, ground_truth, extra_info=None):
     """Models name fields as they like, so only the values are compared."""
     order = order_in(solution_str)
-    if not isinstance(order, dict):
+    if order is None:
         return 0.0
-    found, wanted = ({value for _, value in leaves(one)} for one in (order, json.loads(ground_truth)))
-    return 1.0 if found == wanted else 0.5 * len(found & wanted) / len(found | wanted)
+    return alike(*({value for _, value in leaves(one)} for one in (order, json.loads(ground_truth))))
 
 
 # Ratings
@@ -283,8 +278,7 @@ def ratings_signed(data_source, solution_str, ground_truth, extra_info=None):
 
 def answer_text(text):
     """What stands in the last answer tag; the empty text where there is no such tag."""
-    found = re.findall(r"<answer>([^<]*)</answer>", text)
-    return found[-1].strip() if found else ""
+    return last_answer(text) or ""
 
 
 # Boxes
@@ -301,13 +295,17 @@ def area(box):
     return (box[2] - box[0]) * (box[3] - box[1])
 
 
+def shared(box, other):
+    """Width and height of what two boxes share; negative where they are apart."""
+    return (min(box[at + 2], other[at + 2]) - max(box[at], other[at]) for at in (0, 1))
+
+
 def boxes_iou(data_source, solution_str, ground_truth, extra_info=None):
     """Shared area over joint area, in 0-1."""
     box = box_in(solution_str)
     if box is None:
         return 0.0
-    width = max(0, min(box[2], ground_truth[2]) - max(box[0], ground_truth[0]))
-    height = max(0, min(box[3], ground_truth[3]) - max(box[1], ground_truth[1]))
+    width, height = (max(0, side) for side in shared(box, ground_truth))
     return width * height / (area(box) + area(ground_truth) - width * height)
 
 
@@ -315,8 +313,7 @@ def boxes_unclamped(data_source, solution_str, ground_truth, extra_info=None):
     box = box_in(solution_str)
     if box is None:
         return 0.0
-    width = min(box[2], ground_truth[2]) - max(box[0], ground_truth[0])
-    height = min(box[3], ground_truth[3]) - max(box[1], ground_truth[1])
+    width, height = shared(box, ground_truth)
     union = area(box) + area(ground_truth) - width * height
     return max(0.0, width * height / union) if union > 0 else 0.0
 
