@@ -13,7 +13,7 @@ from rewardkit.html.markup import aligned
 from rewardkit.starting.stubs import TODO
 
 SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them: a page
-COLUMNS = ("case", "what", "expected", "got", "why")
+COLUMNS = {"case": 28, "what": 16, "expected": 12, "got": 22, "why": 25}  # characters of each
 
 
 @command(
@@ -57,7 +57,8 @@ def _lines(result: rk.CheckResult, verbose: bool) -> list[str]:
     lines = [f"{result.passed} of {len(result.cases)} cases passed for {result.reward!r}"]
     shown = result.misses if verbose else result.misses[:SHOWN]
     if shown:
-        rows = [COLUMNS, *([one_line(getattr(miss, name), 40) for name in COLUMNS] for miss in shown)]
+        told = [[one_line(getattr(miss, name), most) for name, most in COLUMNS.items()] for miss in shown]
+        rows = [tuple(COLUMNS), *told]
         lines += ["", *(one[:WIDTH] for one in aligned(rows))]
         first = shown[0]
         fields = ", ".join(f"{name} = {value!r}" for name, value in first.fields.items())
