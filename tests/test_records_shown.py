@@ -20,7 +20,7 @@ EVIL = (
 SHORT = {"suggestions": 100_000, "check": 35_000, "suspicion": 40_000}  # characters; others: 17,000
 ALLOWED = set(
     "div p b table thead tbody tr th td ul li em code pre svg rect g path text figure figcaption details "
-    "summary mark sup".split()
+    "summary mark sup span i".split()
 )
 VOID = {"img", "rect", "br"}
 COLOUR = re.compile(r"(?<![-\w])(?:color|background(?:-color)?)\s*:\s*([^;\"']+)")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.errors import RewardError, RolloutsError, preview
-from rewardkit.html import cards
-from rewardkit.html.markup import aligned, html_of, marked, number, render
+from rewardkit.html import cards, markup
+from rewardkit.html.markup import aligned, html_of, marked, number
 from rewardkit.primitives.extract import Extractor, Span
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward, check_reward
@@ -59,7 +59,7 @@ class Explanation:
     def __str__(self) -> str:
         out = [f"reward {self.reward!r}: {self.result.reward:.4g}", "", repr(self.completion), ""]
         for name, value in self.result.fields.items():
-            at = ", ".join(f"{start}-{end}" for start, end in self.spans.get(name, []))
+            at = self._places(name)
             out.append(f"field {name} = {value!r}" + (f" (characters {at})" if at else ""))
         out += ["", *aligned([HEADER, *(line.cells for line in self.lines)])]
         out += [f"note {name} = {value!r}" for name, value in self.result.notes.items()]
@@ -71,22 +71,30 @@ class Explanation:
         """What models said: component, then level, reason, what the call cost and the raw answer."""
         return [(name, verdict_text(verdict)) for name, verdict in self.result.verdicts.items()]
 
+    @property
+    def taken(self) -> list[tuple[str, str, str]]:
+        """Each field with what it took and at which characters, then the truth, as text."""
+        rows = [
+            (name, "not found" if value is None else repr(value), self._places(name))
+            for name, value in self.result.fields.items()
+        ]
+        truth = [value for name, value in self.columns.items() if name == "ground_truth"]
+        return [*rows, *(("ground_truth", "missing" if one is None else str(one), "") for one in truth)]
+
+    def _places(self, field: str) -> str:
+        return ", ".join(f"{start}-{end}" for start, end in self.spans.get(field, ())[:MARKED])
+
+    @property
+    def bars(self) -> list[float]:
+        """What each component adds, as a share of the most that one does, from -50 to 50."""
+        adds = [0.0 if math.isnan(line.contribution) else line.contribution for line in self.lines]
+        most = max(map(abs, adds), default=0.0) or 1.0
+        return [round(50 * added / most, 1) for added in adds]
+
     def _repr_html_(self) -> str:
-        fields = {
-            name: "not found" if value is None else repr(value) for name, value in self.result.fields.items()
-        }
-        truth = [item for item in self.columns.items() if item[0] == "ground_truth"]
-        return render(
-            "explanation",
-            name=self.reward,
-            reward=self.result.reward,
-            completion=html_of(marked(self.completion, self.spans)),
-            fields=[*fields.items(), *truth],
-            header=HEADER,
-            rows=[line.cells for line in self.lines],
-            verdicts=html_of(cards.verdicts(self.result.verdicts)),
-            notes=list(self.result.notes.items()),
-        )
+        completion = html_of(marked(self.completion, self.spans))
+        verdicts = html_of(cards.verdicts(self.result.verdicts))
+        return markup.part("explanation", "whole", self, completion, verdicts)
 
 
 HEADER = ("component", "status", "score", "weight", "adds", "gate", "why")

@@ -51,7 +51,7 @@ def cards(flawed):
     probes = rk.probe(flawed.scores.reward, rollouts, only="padding", search=0)
     records = (flawed, rollouts, reward, rk.score(reward, rollouts), checked, reward(**CASE), probes)
     shown = "".join(record._repr_html_() for record in records)
-    assert probes.alarms and shown.count("<rect") == 40 and shown.count("<table") > 8
+    assert probes.alarms and shown.count("<rect") > 10 and shown.count("<table") > 8
     return shown
 
 

@@ -17,7 +17,7 @@ from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import made
 from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import arguments_of, as_list, calls_of, content_text, plain_value
-from rewardkit.scoring.explain import Explanation, explained, field_spans
+from rewardkit.scoring.explain import explained, field_spans
 
 __all__ = ["line", "opened_page", "plain", "row_page"]
 
@@ -29,8 +29,6 @@ LINE = 90  # characters of a completion in the list
 STRIP = 16  # siblings in the strip of a line
 SIBLINGS = 48
 """Siblings that are shown as blocks; of larger groups those around the open one."""
-MARK = {"scored": "", "gated": "gated", "abstained": "not judged", "error": "error"}
-NOTHING: dict[str, Any] = {"fields": (), "lines": (), "notes": (), "verdicts": "", "why": ""}
 RIGHT = {1.0: "\u2713 right", 0.0: "\u2717 wrong"}
 
 
@@ -73,36 +71,36 @@ def opened_page(bench: Bench, opened: Opened) -> str:
 
 def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
     """A completion, its turns, fields, scores and siblings; `still`: where nothing can be clicked."""
-    columns, spans = bench.scored.rollouts[row], {}
+    found, why, columns, spans = None, "", bench.scored.rollouts[row], {}
     try:
         found = explained(bench.scores, row)
-    except RewardError as error:  # a route that has no reward for it
-        told = {**NOTHING, "why": str(error)}
-    else:
         columns, spans = found.columns, found.spans
-        told = {**NOTHING, "fields": _fields(found), "lines": _lines(found)}
-        told["total"] = _figure(bench.figures.rewards[row]), bench.variant.aggregation or "reward"
-        told["notes"] = [(name, _text(value)) for name, value in found.result.notes.items()]
-        told["verdicts"] = markup.html_of(cards.verdicts(found.result.verdicts))
+    except RewardError as error:  # a route that has no reward for it
+        why = str(error)
     text = str(bench.scored.table["completion"].iloc[row])
     shown_above = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
     others = [(name, _text(value)) for name, value in columns.items() if name not in shown_above]
-    return made(
-        "read",
-        row,
-        {**_head(bench, row), "still": still},
-        _siblings(bench, row),
-        _said(columns, text, spans),
-        told,
-        others,
-    )
+    told: dict[str, Any] = {
+        "found": found,
+        "why": why,
+        "fields": found.taken if found else (),
+        "notes": (),
+        "verdicts": "",
+    }
+    if found:
+        told["total"] = _figure(bench.figures.rewards[row]), bench.variant.aggregation or "reward"
+        told["notes"] = [(name, _text(value)) for name, value in found.result.notes.items()]
+        told["verdicts"] = markup.html_of(cards.verdicts(found.result.verdicts))
+    head = {**_head(bench, row), "still": still}
+    return made("read", row, head, _siblings(bench, row), _said(columns, text, spans), told, others)
 
 
 def _tried(bench: Bench, opened: Opened) -> str:
     columns = opened.columns
     spans = field_spans(bench.reward, columns)
     fields = [(name, "marked above", "") for name in spans]
-    told = {**NOTHING, "fields": [*fields, ("ground_truth", _text(columns.get("ground_truth")), "")]}
+    fields.append(("ground_truth", _text(columns.get("ground_truth")), ""))
+    told = {"found": None, "why": "", "fields": fields, "notes": (), "verdicts": ""}
     said = _said(columns, str(columns.get("completion", "")), spans)
     return made("read", "", {"about": opened.about}, [], said, told, [])
 
@@ -192,33 +190,6 @@ def plain(text: str, spans: Mapping[str, Sequence[Span]], longest: int = LONGEST
     """A text with its spans marked; of a long one the middle is left out."""
     seen = shown(text, spans, longest=longest)
     return markup.html_of(markup.marked(seen.text, seen.spans, limit=2 * len(seen.text) + 1))
-
-
-def _fields(found: Explanation) -> list[tuple[str, str, str]]:
-    """What each field took, under the name that stands beside its marks, and where."""
-    rows = []
-    for name, value in found.result.fields.items():
-        place = ", ".join(f"{start}-{end}" for start, end in found.spans.get(name, ())[:4])
-        rows.append((name, "not found" if value is None else repr(value), place))
-    if "ground_truth" in found.columns:
-        rows.append(("ground_truth", _text(found.columns["ground_truth"]), ""))
-    return rows
-
-
-def _lines(found: Explanation) -> list[dict[str, Any]]:
-    """Every component's score, weight and what it adds, as a bar too; status, gate and why."""
-    adds = [0.0 if math.isnan(one.contribution) else one.contribution for one in found.lines]
-    most = max(map(abs, adds), default=0.0) or 1.0
-    return [
-        {
-            "cells": one.cells,
-            "bar": round(50 * added / most, 1),
-            "status": MARK[one.status],
-            "gate": one.gate,
-            "why": one.reason or one.why,
-        }
-        for one, added in zip(found.lines, adds, strict=True)
-    ]
 
 
 def _text(value: Any) -> str:
