@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.html.markup import LONGEST_SHOWN, html_of, number, render, table
+from rewardkit.html.markup import html_of, number, render, table
 from rewardkit.html.pictures import histogram_svg
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "check",
     "facts",
     "judged",
-    "misses",
     "reward",
     "rollouts",
     "scores",
@@ -32,7 +31,7 @@ __all__ = [
 Plain = Mapping[str, Any]
 
 TEXT = 200  # characters of a text of the rollouts, of a function, of a reason
-MISSES = 12  # rows of missed expectations that are open
+MISSES = 12  # missed expectations that are open
 FIGURES = ("weight", "mean", "std", "lowest", "highest")
 
 
@@ -141,11 +140,35 @@ def _figures(values: NDArray[Any]) -> list[float]:
         return [known.mean(), known.std(), known.min(), known.max()] if len(known) else [math.nan] * 4
 
 
-def check(name: str, outcome: Plain) -> str:
-    """The `outcome` of a check, as its record has it: how many cases passed, and the first misses."""
+def check(
+    name: str, outcome: Plain, *, text: Callable[[Any], str] = str, reason: Callable[[str], str] = str
+) -> str:
+    """The `outcome` of a check, as its record has it: how many cases passed, and the misses, the first open.
+
+    `text` and `reason` stand for texts, and for reasons of errors, where these are not to be shown.
+    """
+    header = ("case", "what", "expected", "got", "fields", "completion", "why")
+    rows = [
+        (
+            miss["case"],
+            miss["what"],
+            miss["expected"],
+            reason(miss["got"]) if isinstance(miss["got"], str) else miss["got"],
+            text("; ".join(f"{name} = {value!r}" for name, value in miss["fields"].items())),
+            text(f"{miss['turns']}{miss['completion']}"),
+            text(miss["why"]),
+        )
+        for miss in outcome["misses"]
+    ]
     left_out = ", ".join(f"{count} of {component!r}" for component, count in outcome["left_out"].items())
-    missed = misses(outcome["misses"], most=MISSES, limit=TEXT)
-    return render("check", **{**outcome, "name": name, "left_out": left_out, "misses": html_of(missed)})
+    values = {
+        "name": name,
+        "left_out": left_out,
+        "header": header,
+        "first": rows[:MISSES],
+        "rest": rows[MISSES:],
+    }
+    return render("check", **{**outcome, **values})
 
 
 def judged(about: Plain, figures: Sequence[tuple[str, str]]) -> str:
@@ -177,31 +200,3 @@ def verdicts(said: Mapping[str, Plain]) -> str:
         rows.append((name, level, reason, "" if cached else tokens, "cached" if cached else cost))
         raw += [(name, text) for text in verdict.get("raw") or ()]
     return render("verdicts", rows=rows, raw=raw) if rows else ""
-
-
-def misses(
-    missed: Sequence[Plain],
-    *,
-    text: Callable[[Any], str] = str,
-    reason: Callable[[str], str] = str,
-    most: int | None = None,
-    limit: int = LONGEST_SHOWN,
-) -> str:
-    """Missed expectations as a table: what was expected, what came, and why it matters; "" without any.
-
-    `text` and `reason` stand for texts, and for reasons of errors, where these are not to be shown.
-    """
-    header = ("case", "what", "expected", "got", "fields", "completion", "why")
-    rows = [
-        (
-            miss["case"],
-            miss["what"],
-            miss["expected"],
-            reason(miss["got"]) if isinstance(miss["got"], str) else miss["got"],
-            text("; ".join(f"{name} = {value!r}" for name, value in miss["fields"].items())),
-            text(f"{miss['turns']}{miss['completion']}"),
-            text(miss["why"]),
-        )
-        for miss in missed
-    ]
-    return table(header, rows, numeric=("expected",), stacked=True, most=most, limit=limit) if rows else ""

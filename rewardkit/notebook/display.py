@@ -145,17 +145,8 @@ class Show:
             line = '{"completion": "...", "ground_truth": "...", "reward": 1.0, "why": "..."}'
             body = f"<p>Each is one line of a JSONL file: <code>{escaped(line)}</code></p>"
             return _html(body, "no cases were given: write down what the reward must give, and why")
-        many = ", ".join(f"{count} of {name!r}" for name, count in result.left_out.items())
-        left = markup.paragraphs(many and f"left out, as this reward has no such component: {many}")
-        if not result.misses:
-            return _html(left, f"cases missed: none of {len(result.cases)}")
-        missed, reason = result.record()["misses"], redacted_reason if self.redact else str
-        first, others = (
-            cards.misses(some, text=self.text, reason=reason, limit=MISSED)
-            for some in (missed[: cards.MISSES], missed[cards.MISSES :])
-        )
-        more = markup.folded(f"and {len(missed) - cards.MISSES} more", others) if others else ""
-        return _html(left + first + more, f"{result.failed} of {len(result.cases)} cases missed")
+        reason = redacted_reason if self.redact else str
+        return HTML(cards.check(result.reward, result.record(), text=self.text, reason=reason))
 
     def contract(self, result: ProbeResult) -> HTML:
         """What of the contract is broken, with examples and what to do."""
@@ -231,7 +222,7 @@ class Show:
 
 TEXTS = ("completion", "prompt", "ground_truth")
 """Columns that are left out where texts are redacted."""
-READ, MISSED = 1000, 400  # characters of a completion that is shown to be read, and of one in a table
+READ = 1000  # characters of a completion that is shown to be read
 
 
 def _html(body: str, caption: str) -> HTML:

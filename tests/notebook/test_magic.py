@@ -250,7 +250,7 @@ def test_cases_are_checked_and_their_misses_shown(run, tmp_path):
     written = run("%%reward mine.py --cases cases.jsonl", CELL)
     assert "0 of 1 cases passed" in repr(written)
     page = written._repr_html_()
-    assert "1 of 1 cases missed" in page and "<b>it is" not in page
+    assert "0 of 1 cases passed, 1 failed" in page and "<b>it is" not in page
 
 
 def test_a_function_as_a_trainer_takes_it_is_a_reward_cell(run):
