@@ -76,8 +76,7 @@ def _checked(asked: Asked, given: Mapping[str, str]) -> tuple[Sequence[str], dic
     if reward:
         chosen = reward_named(reward, rollouts, asked.log_weights, as_=asked.as_)
         chosen.check_columns(list(map(str, rollouts.table.columns)))
-    if asked.cases:
-        rk.load_cases(asked.cases)
+    cases = rk.load_cases(asked.cases) if asked.cases else []
     if asked.baseline:
         load_baseline(asked.baseline)
     rollouts.check_columns(filter(None, [asked.label, *(asked.by or ())]))
@@ -85,6 +84,9 @@ def _checked(asked: Asked, given: Mapping[str, str]) -> tuple[Sequence[str], dic
     values["read_as"] = values.pop("as_", "")
     if "training" in values:
         values["training"] = asked.training.record()
+    ignored = {name for case in cases for name in case.scores if name not in chosen.names}
+    if ignored:
+        values["ignore"] = sorted(ignored)
     stems = (BUILD,) if not reward else (BUILD, ANALYZE) if logged else ALL
     return stems, {name: _from_folder(name, value, asked.folder) for name, value in values.items()}
 

@@ -5,6 +5,7 @@ Escaped HTML, with prompts and completions left out on request.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -214,7 +215,8 @@ class Show:
             for name, value in row.items():
                 own = str(name).removeprefix("score/")  # the name of a component as it is
                 words = own if own != name else str(name).replace("_", " ")
-                if not pd.isna(value):  # of a route the components of the other parts
+                # a route has no score for the components of its other parts
+                if value is not None and not (isinstance(value, float) and math.isnan(value)):
                     told.append(f"{words} {self.text(value) if name in TEXTS else _figure(value)}")
             items.append(f"{escaped(', '.join(told))}{body}")
         return _html(markup.listed(items, numbered=True), caption)
@@ -231,5 +233,5 @@ def _html(body: str, caption: str) -> HTML:
 
 def _figure(value: Any) -> str:
     if isinstance(value, float):
-        return "-" if pd.isna(value) else "0" if abs(value) < 1e-9 else f"{value:.3g}"
+        return "-" if math.isnan(value) else "0" if abs(value) < 1e-9 else f"{value:.3g}"
     return str(value)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
@@ -29,6 +31,7 @@ __all__ = [
     "Tile",
     "cases_tile",
     "change_tile",
+    "contract_on_log",
     "forecast_tile",
     "probe_tiles",
     "signal_tile",
@@ -116,18 +119,27 @@ def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
     nothing, told = _nothing_probed(result), alarms_in_words(holes)
     if holes or not nothing:
         grade = holes[0].severity if holes else "good"
-        exploits = Tile(EXPLOITS, grade, f"{len(holes)} found", told or f"in {tried(result)}", told)
+        exploits = Tile(EXPLOITS, grade, f"{len(holes)} found", _codes(holes) or f"in {tried(result)}", told)
     else:
         exploits = Tile(EXPLOITS, "info", "-", f"in {tried(result)}", f"the probes say nothing, as {nothing}")
     if broken:
-        told = alarms_in_words(broken)
-        return exploits, Tile(CONTRACT, broken[0].severity, f"{len(broken)} broken", told, told)
+        severity, told = broken[0].severity, alarms_in_words(broken)
+        return exploits, Tile(CONTRACT, severity, f"{len(broken)} broken", _codes(broken), told)
     functions, said = result.reward.functions, f"in {counted(result.calls, 'call')}"
     if any(getattr(item, "asks_model", False) for item in functions):
         said += "; a model may answer differently when it is asked again, so answers are cached"
     elif not any(callable(item) and TimeLimit.needed(item) for item in functions):
         said = "only rewardkit's own code is called"
     return exploits, Tile(CONTRACT, "good", "kept", said)
+
+
+def contract_on_log(tile: Tile, found: Iterable[Any]) -> Tile:
+    """The tile of the contract, not good where components fail on the log; `found` has code and severity."""
+    failing = next((one for one in found if one.code == "errors" and one.severity != "info"), None)
+    if failing is None or tile.grade != "good":
+        return tile
+    told = "components fail on rows of the log"
+    return replace(tile, grade=failing.severity, figure="broken", said=f"{told}: errors", reason=told)
 
 
 def _nothing_probed(result: ProbeResult) -> str:
@@ -158,7 +170,7 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}{few}", ends=ends)
     if curve.change_high[-1] < 0:
         return replace(tile, grade="high", reason=f"the answers it picks are worse in {name!r}")
-    if curve.change_low[-1] <= 0 and tile.grade == "good":
+    if not curve.change_low[-1] > 0 and tile.grade == "good":  # NaN too: nothing is selected
         reason = f"it is not clear that the answers it picks are better in {name!r}"
         return replace(tile, grade="warn", reason=reason)
     return tile
@@ -171,11 +183,19 @@ def _graded(
     for severity, word in (("high", "grave finding"), ("warn", "warning")):
         if graded := [item for item in found if item.severity == severity]:
             told = counted(len(graded), word)
-            codes = most(list(dict.fromkeys(item.code for item in graded)), NAMED)
+            codes = _codes(graded)
             return Tile(
                 question, severity, figure, f"{said}; {told}: {codes}", f"{told} ({question.lower()})", ends
             )
     return Tile(question, "info" if unknown else "good", figure, said, unknown, ends)
+
+
+def _codes(found: Sequence[Finding]) -> str:
+    """The codes of findings, how often where more than once, the first few: "dominant, saturated (2)"."""
+    counts = Counter(item.code for item in found)
+    named = [code if many == 1 else f"{code} ({many})" for code, many in counts.items()]
+    left = sum(list(counts.values())[NAMED:])
+    return ", ".join(named[:NAMED]) + (f" and {left} more" if left else "")
 
 
 def _between(low: str, high: str) -> str:

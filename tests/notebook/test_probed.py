@@ -53,8 +53,8 @@ def failing(said):
 
 def test_contract_and_probes_are_told_apart(flawed):
     contract, probes = (getattr(Show(), name)(flawed).data for name in ("contract", "probes"))
-    assert "1 broken contract (high)" in contract and "<code>raises</code>" in contract
-    assert "1 hole (high)" in probes and "<code>longer</code>" in probes
+    assert "Contract: 1 broken, raises" in contract and "<code>raises</code>" in contract
+    assert "Exploits: 1 found, longer" in probes and "<code>longer</code>" in probes
     assert "<code>longer</code>" not in contract and "<code>raises</code>" not in probes
     minor = [item.code for item in flawed.findings if item.severity == "info"]
     assert minor and all(f"<li>{code}: " in probes and code not in contract for code in minor)

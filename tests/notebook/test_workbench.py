@@ -139,7 +139,7 @@ def test_cases_and_probes_have_their_tiles_and_probes_of_earlier_settings_are_to
     probes.run.click()
     probes.wait(120)
     told = standing(workbench)
-    assert told["Contract"].figure == "kept" and told["Exploits"].said == "1 loss of right answers (warn)"
+    assert told["Contract"].figure == "kept" and told["Exploits"].said == "loses_layout"
     panels(workbench)["Compose"].numbers["brief"].value = 0.1
     told = standing(workbench)
     assert told["Contract"].said == "of earlier settings" and told["Exploits"].grade == "info"

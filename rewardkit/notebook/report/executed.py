@@ -97,7 +97,7 @@ def story_of(notebook: Any, *, redact: bool) -> Story:
     sections = tuple(
         Section(re.sub(r"\W+", "-", heading).strip("-"), heading, page_of(cells), at == 0 or _failed(cells))
         for at, (heading, cells) in enumerate(others)
-        if any(cell.cell_type != "code" or cell.outputs for cell in cells)
+        if any(cell.outputs if cell.cell_type == "code" else cell.source.strip() for cell in cells)
     )
     return Story(page_of([*first[:1], *answers, *first[1:]]), sections, error, pictures)
 

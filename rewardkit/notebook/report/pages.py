@@ -20,7 +20,9 @@ from rewardkit.notebook.tiles import (
     MARKS,
     SELECTS,
     SIGNAL,
+    Tile,
     cases_tile,
+    contract_on_log,
 )
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.reward import Reward
@@ -68,13 +70,17 @@ class Summary:
         """Its verdict, tiles and points, the worst first."""
         shorts = [item.short for item in self.pages if item.short]
         tiles = {tile.question: tile for short in shorts for tile in short.tiles}
-        if is_recorded(self.reward):
+        recorded = is_recorded(self.reward)
+        if recorded:
             tiles[CASES] = cases_tile(None, recorded=True)
+        nothing = "scores of a log" if recorded else "its page failed"
         points = [point for short in shorts for point in short.points]
         points.sort(key=lambda item: SEVERITIES.index(item.severity))
         failed = tuple(item.title for item in self.pages if item.error)
-        asked = tuple(tiles[question] for question in QUESTIONS if question in tiles)
-        return Scorecard(self.name, asked, tuple(points), failed)
+        if CONTRACT in tiles:
+            tiles[CONTRACT] = contract_on_log(tiles[CONTRACT], points)
+        asked = (tiles.get(question, Tile(question, "info", "-", nothing)) for question in QUESTIONS)
+        return Scorecard(self.name, tuple(asked), tuple(points), failed)
 
     @property
     def verdict(self) -> str:

@@ -129,13 +129,13 @@ def report(
     )
     loaded = {name: reward_named(name, logged, log_weights, as_=as_) for name in names}
     timeout = timeout(list(loaded.values())) if callable(timeout) else timeout
-    components = sorted({name for reward in loaded.values() for name in reward.names})
-    written = load_cases(cases) if cases is not None else None
+    written = load_cases(cases) if cases is not None else []
+    ignored = sorted({name for case in written for name in case.scores})  # by a reward that has no such one
     training = Training.of(training)
     for reward in loaded.values():
         first = score(reward, logged.select(range(min(TRIED, len(logged)))), timeout=timeout)
         diagnose(first, training=training, label=label, by=by, seed=seed)
-        cases_for(reward, written or (), components)
+        cases_for(reward, written, ignored)
     slugs = _slugs([reward.name for reward in loaded.values()])
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -155,7 +155,7 @@ def report(
         "read_as": as_ or "",
         "log_weights": dict(log_weights or {}),
         "cases": str(cases or ""),
-        "ignore": components,
+        "ignore": ignored,
         "fail_on_miss": False,
         "budget": budget,
         "leakage": leakage,

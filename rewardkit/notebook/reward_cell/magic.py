@@ -93,7 +93,8 @@ class RewardMagics(Magics):
         became = "is unchanged" if found == data else "is saved" + ", a new file" * (found is None)
         written = Written(of_cell, f"{path} {became}", f"`reward` is {reward.name!r}")
         if rollouts is None:
-            return replace(written, notes=(why,))
+            moved = tuple(changes(before, Saved(data, reward))) if before and before.data != data else ()
+            return replace(written, notes=(why,), changes=moved)
         with _sentences(of_cell, f"{path} is saved and `reward` is new, but "):
             written = _tried(written, reward, rollouts, cases, given.timeout)
         after = Saved(data, reward, written.scores)
@@ -154,6 +155,7 @@ def _tried(
     notes = [reward.origin] if reward.origin else []
     notes += [f"no time limit: {one_line(why)}"] if why else []
     contract = checked = None
+    ignored = {name for case in cases or () for name in case.scores}  # where this reward has no such one
     with caught_prints():
         scores = score(reward, rollouts, timeout=limit, patience=PATIENCE)
         if any(scores.table[f"error/{name}"].str.startswith(LATE).any() for name in reward.names):
@@ -161,7 +163,10 @@ def _tried(
         else:
             options: dict[str, Any] = {"timeout": limit, "budget": CONTRACT_SECONDS}
             contract = probe(reward, first, only="contract", search=0, **options)
-            checked = None if cases is None else check(reward, cases, timeout=limit)
+            try:
+                checked = check(reward, cases, ignore=ignored, timeout=limit) if cases else None
+            except InputError as error:
+                notes.append(f"the cases are not checked: {one_line(error)}")
             if np.isnan(scores.rewards[:ROWS]).all():
                 few = f"none of the first {len(first)} rollouts is judged"
                 notes.append(f"the contract says little, as {few}")

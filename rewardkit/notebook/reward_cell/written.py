@@ -25,6 +25,7 @@ from rewardkit.scoring.scores import Scores
 __all__ = ["Cell", "Saved", "Written", "changes"]
 
 ABOVE = 1  # lines of a cell above those of its file: the one with the magic
+LINE_ENDS = re.compile("\r\n|\r|\n")  # as Python and the notebook count lines; a form feed is none
 LONGEST = 120  # characters of a line of code that are shown
 MOVES = 3  # lines of what a comparison of rewards tells: rewards, advantages, order of siblings
 
@@ -38,7 +39,7 @@ class Cell:
 
     def placed(self, said: str, shown: Callable[[str], str] = str) -> str:
         """What is said, with lines of the file as those of the cell, and the code there as it is `shown`."""
-        lines = self.text.splitlines()
+        lines = LINE_ENDS.split(self.text)
 
         def line(found: re.Match[str]) -> str:
             number = int(found[1])
@@ -59,7 +60,7 @@ class Saved:
 
 def changes(before: Saved, after: Saved) -> list[str]:
     """What changed from one to the other: lines, definition, and rewards where the rollouts are the same."""
-    old, new = (one.data.decode("utf-8", "replace").splitlines() for one in (before, after))
+    old, new = (LINE_ENDS.split(one.data.decode("utf-8", "replace")) for one in (before, after))
     signs = [line[0] for line in list(difflib.unified_diff(old, new, n=0, lineterm=""))[2:]]
     told = definition_changes(before.reward.record(), after.reward.record())
     lines = f"+{signs.count('+')} -{signs.count('-')} lines"

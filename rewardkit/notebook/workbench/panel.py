@@ -116,7 +116,7 @@ class Workbench:
         """The panel where there is a kernel, in a page without one its picture."""
         found = self.panel._repr_mimebundle_(**options)
         data, metadata = found if isinstance(found, tuple) else (found, {})
-        return {**data, "text/html": still(self._standing.html(), live(self._bench))}, metadata
+        return {**data, "text/html": still(live(self._bench))}, metadata
 
     def __repr__(self) -> str:
         return f"Workbench of {self.reward.name!r} on {len(self.scores)} rollouts: {self.line}"

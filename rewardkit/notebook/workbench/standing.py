@@ -131,7 +131,9 @@ class Standing:
         result, of = self.bench.probed
         exploits, contract = tiles.probe_tiles(result)
         if of == self.bench.now:
-            return exploits, contract
+            diagnosis, diagnosed_of = self.bench.diagnosed or (None, None)
+            found = diagnosis.findings if diagnosis and diagnosed_of == of else ()
+            return exploits, tiles.contract_on_log(contract, found)
         earlier = {"grade": "info", "said": "of earlier settings"}
         return replace(exploits, **earlier, reason=AGAIN), replace(contract, **earlier, reason="")
 

@@ -30,6 +30,7 @@ from rewardkit.probes.probe import BUDGET, TIMEOUT, ProbeResult, probe
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.sentences import fix_for
 from rewardkit.probes.results.summary import in_short, kind_of_alarm
+from rewardkit.probes.subjects.cases import with_cases
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
 
@@ -245,8 +246,8 @@ class Probes(_Tried):
             "budget": self.budget.value,
             "seed": bench.seed,
         }
-        reward = bench.reward
-        return lambda progress: probe(reward, bench.scored.rollouts, **options, progress=progress)
+        reward, rollouts = bench.reward, with_cases(bench.scored.rollouts, bench.cases())
+        return lambda progress: probe(reward, rollouts, **options, progress=progress)
 
     def _finished(self, result: ProbeResult) -> None:
         super()._finished(result)
@@ -332,7 +333,7 @@ class Findings(_Tried):
 
     def _try(self, at: str) -> None:
         one = self.changes[int(at)]
-        self.message.attempt(lambda: self.bench.apply(one.change, one.part, one.line), "Not applied: ")
+        self.message.attempt(lambda: self.bench.apply(one.change, one.part, one.named), "Not applied: ")
 
 
 def _owner(one: Suggestion, findings: Sequence[Finding]) -> Finding | None:
