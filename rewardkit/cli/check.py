@@ -7,8 +7,9 @@ import click
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.cli.output import recognised
+from rewardkit.errors import did_you_mean
 from rewardkit.findings import counted
-from rewardkit.html.excerpts import one_line
+from rewardkit.html.excerpts import LINE, one_line
 from rewardkit.html.markup import aligned
 from rewardkit.starting.stubs import TODO
 
@@ -37,6 +38,10 @@ def check(asked: Asked) -> Answer:
         if given is not None and not asked.mutants:
             raise click.UsageError(f"{option} is for --mutants, which is not there; give both, or none")
     cases = rk.load_cases(asked.cases)
+    spoken_of = {name for case in cases for name in case.scores}
+    if unknown := [name for name in asked.ignore if name not in spoken_of]:
+        near = did_you_mean(unknown[0], spoken_of)
+        raise rk.InputError(f"--ignore {unknown[0]}: no case expects a score of such a component{near}")
     reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=[case.columns for case in cases])
     limit = asked.time_limit(reward)
     result = rk.check(reward, cases, ignore=asked.ignore, timeout=limit)
@@ -59,7 +64,8 @@ def _lines(result: rk.CheckResult, verbose: bool) -> list[str]:
     if shown:
         told = [[one_line(getattr(miss, name), most) for name, most in COLUMNS.items()] for miss in shown]
         rows = [tuple(COLUMNS), *told]
-        lines += ["", *(one[:WIDTH] for one in aligned(rows))]
+        width = min(WIDTH, LINE.get())
+        lines += ["", *(one[:width] for one in aligned(rows))]
         first = shown[0]
         fields = ", ".join(f"{name} = {value!r}" for name, value in first.fields.items())
         truth = f"truth {first.ground_truth!r}" + (f", {fields}" if fields else "")

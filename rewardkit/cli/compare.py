@@ -28,17 +28,10 @@ def compare(asked: Asked) -> Answer:
       rewardkit compare old new
     """
     rewards = asked.reward_a, asked.reward_b
-    if asked.cases is None and any(rewards):
-        raise rk.InputError("--reward-a and --reward-b are for cases; give --cases too")
+    if {asked.cases is not None} != {name is not None for name in rewards}:
+        raise rk.InputError("cases are run by both rewards: --cases, --reward-a and --reward-b go together")
     both = zip((asked.a, asked.b), rewards, strict=True)
     sides = [with_reward(rk.load_scores(path), name, path) for path, name in both]
-    run = [side.reward for side, name in zip(sides, rewards, strict=True) if name]
-    limit = asked.time_limit(*run) if run else None
+    limit = asked.time_limit(*(side.reward for side in sides)) if all(rewards) else None
     found = rk.compare(*sides, cases=asked.cases, timeout=limit, **asked.some("training label seed"))
-    status, why = is_met(found.worst_new, asked.fail_on), ""
-    if found.cases and found.cases["reason"]:
-        why = (
-            f"the cases were not compared: {found.cases['reason']}; name both with --reward-a and --reward-b"
-        )
-        status = 2 if asked.fail_on else status
-    return Answer(found.record(), str(found), status, why)
+    return Answer(found.record(), str(found), is_met(found.worst_new, asked.fail_on))

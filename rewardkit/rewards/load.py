@@ -43,11 +43,10 @@ def find_reward(name: str) -> tuple[Any, str]:
     if not hasattr(module, attribute):
         names = (key for key in vars(module) if not key.startswith("_"))
         candidates = [key for key in names if _may_be_one(getattr(module, key), module.__name__)]
-        raise RewardError(
-            f"{place} has no {attribute!r}; it has "
-            + (f"{candidates}; name the one that is meant" if candidates else "no reward and no function")
-            + did_you_mean(attribute, candidates)
-        )
+        has = "no reward and no function"
+        if candidates:
+            has = f"{candidates}; name one, as {place}:{candidates[0]}"
+        raise RewardError(f"{place} has no {attribute!r}; it has {has}{did_you_mean(attribute, candidates)}")
     return getattr(module, attribute), attribute
 
 

@@ -38,15 +38,14 @@ class Printed:
         """As plain data."""
         return {"lines": max(1, self.lines), "text": self.text}
 
-    def show(self, where: str = "") -> None:
-        """Print the first lines to ``sys.stderr``, how many more there were, and `where` these are."""
+    def show(self) -> None:
+        """Print the first lines to ``sys.stderr``, and how many more there were."""
         if not self:
             return
         lines = max(1, self.lines)
         first = _legible(self.text).splitlines()[:SHOWN]
         shown = [line if len(line) <= 120 else f"{line[:117]}..." for line in first]
-        kept = f", the first {KEPT:,} characters {where}" if len(self.text) >= KEPT else f", {where}"
-        more = f"  ... {lines - len(shown):,} more{kept if where else ''}" if lines > len(shown) else ""
+        more = f"  ... {lines - len(shown):,} more" if lines > len(shown) else ""
         head = f"the reward's functions printed {lines:,} line{'s' * (lines != 1)}:"
         print("\n".join([head, *(f"  {line}" for line in shown), *([more] if more else [])]), file=sys.stderr)
 

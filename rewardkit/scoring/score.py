@@ -121,7 +121,7 @@ def _counted(bar: Any) -> Callable[[Mapping[str, Any]], None]:
 def _scores(outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]) -> Scores:
     """Weights and transform over the outcomes, as the scored table."""
     if outcomes.printed:
-        outcomes.printed.show("in the run record")
+        outcomes.printed.show()
         run = {**run, "printed": outcomes.printed.record()}
     raw = outcomes.rewards
     final = outcomes.plan.transform(raw, rollouts.groups)

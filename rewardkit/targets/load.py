@@ -15,6 +15,7 @@ from rewardkit.rewards.recorded import LOGGED_REWARD, recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.targets import TARGETS
+from rewardkit.targets import named as target_named
 from rewardkit.targets.adapter import named, takes_anything
 from rewardkit.targets.recognising import SAMPLED, read
 
@@ -44,6 +45,8 @@ def load_reward(
     >>> load_reward("gallery:arithmetic").name
     'arithmetic-v1'
     """
+    if as_:
+        target_named(as_.partition(":")[0])  # which is said now, whatever is read
     value, attribute = find_reward(name)
     if isinstance(value, Reward):
         return value

@@ -123,7 +123,7 @@ def test_a_cell_that_cannot_be_imported_leaves_the_file_as_it_was_and_names_the_
         ("%%reward mine.py --cases none.jsonl", CELL, "there is no case file 'none.jsonl'"),
         ("%%reward mine.py --name 'a b'", CELL, "is neither a Python file"),
         ("%%reward mine.py", "# nothing yet\n", "no reward and no function"),
-        ("%%reward mine.py", CELL.replace("reward =", "a = b ="), "'a', 'b']; name the one that is meant"),
+        ("%%reward mine.py", CELL.replace("reward =", "a = b ="), "'a', 'b']; name one, as mine.py:right"),
         ("%%reward mine.py", "x = '\ud800'\n", "line 2 of the cell, `x = '⟨U+D800⟩'`: SyntaxError"),
         ("%%reward mine.py", "x = '\0'\n", "null bytes"),
     ],
@@ -193,10 +193,10 @@ def test_a_call_that_hangs_ends_and_the_others_are_not_made(run):
     said = repr(run("%%reward mine.py --timeout 0.5", body))
     assert time.monotonic() - began < 20
     assert "24 error, most often was not tried, as calls before it took longer than 0.5 s" in said
-    assert "contract and cases are not tried" in said and "no broken contract" not in said
+    assert "contract and cases are not tried" in said and "contract: kept" not in said
 
 
-def test_a_column_that_is_not_there_points_to_the_function_that_asks_for_it(run, tmp_path):
+def test_a_column_that_is_not_there_is_named_with_the_component_that_asks_for_it(run, tmp_path):
     said = refused(run, "%%reward mine.py", CELL.replace("short(completion", "short(completoin"))
     assert "mine.py is saved and `reward` is new, but component 'short' asks for 'completoin'" in said
     assert (tmp_path / "mine.py").is_file() and run.shell.user_ns["reward"].name == "mine"
@@ -256,6 +256,6 @@ def test_cases_are_checked_and_their_misses_shown(run, tmp_path):
 def test_a_function_as_a_trainer_takes_it_is_a_reward_cell(run):
     head = "def compute_score(data_source, solution_str, ground_truth, extra_info=None):"
     body = f"{head}\n    return float(ground_truth in solution_str)\n"
-    assert "['compute_score']; name the one that is meant" in refused(run, "%%reward mine.py", body)
+    assert "['compute_score']; name one, as mine.py:compute_score" in refused(run, "%%reward mine.py", body)
     written = repr(run("%%reward mine.py --name compute_score --as verl", body))
     assert "verl" in written and run.shell.user_ns["scores"].rewards.mean() == 0.25

@@ -12,6 +12,7 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.ticker import ScalarFormatter
 from numpy.typing import ArrayLike
 
 from rewardkit.analysis.statistics.groups import Floats
@@ -94,6 +95,10 @@ def finished(ax: Axes, title: str, *, x: str = "", y: str = "", key: bool = Fals
     if key:
         style: dict[str, Any] = {"handletextpad": 0.5, "columnspacing": 1.4, "borderaxespad": 0.3}
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=9, fontsize=LABEL, frameon=False, **style)
+    for axis in (ax.xaxis, ax.yaxis):  # no factor beside an axis, where the key stands
+        if isinstance(formatter := axis.get_major_formatter(), ScalarFormatter):
+            formatter.set_scientific(False)
+            formatter.set_useOffset(False)
     for text in ax.findobj(Text):
         text.set_parse_math(False)
     return ax
