@@ -14,9 +14,10 @@ from typing import Any
 import pandas as pd
 
 from rewardkit.analysis.arguments import check_label, check_seed
-from rewardkit.errors import RewardError, RolloutsError, preview
+from rewardkit.errors import RolloutsError
 from rewardkit.findings import Finding, percent
 from rewardkit.judges.report import warn_of_calls
+from rewardkit.probes.arguments import check_arguments
 from rewardkit.probes.contract.contract import contract
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.baseline import Baseline, load_baseline, under_baseline
@@ -177,7 +178,7 @@ def probe(
     """
     check_reward(reward, "probe")
     warn_of_calls(reward)
-    _check(timeout=timeout, budget=budget, leakage=leakage, search=search, progress=progress)
+    check_arguments(timeout=timeout, budget=budget, leakage=leakage, search=search, progress=progress)
     check_seed(seed)
     check_label(label)
     if not isinstance(rollouts, Rollouts):
@@ -275,7 +276,12 @@ class _Run:
         found = list(against_label(seen))
         graded = _graded(self.trials, calibration, always=partial)
         if seen.noise > WILD:
-            self.notes.append(Inconclusive("probes", _too_wild(seen.noise)))
+            why = (
+                f"the same completion scored twice differs by up to {percent(seen.noise)} of what being "
+                "right adds, so nothing can be told of what is paid; take chance out of the reward, or "
+                "average it"
+            )
+            self.notes.append(Inconclusive("probes", why))
         else:
             tallies = tallied(self.trials, calibration.scales, graded=graded, noise=seen.noise)
             found += told(self.trials, tallies, seen, leakage=leakage)
@@ -342,37 +348,6 @@ class _Run:
         if any(item.code == "depends_on_siblings" for item in broken):  # alone, all are the same
             found = [item for item in found if item.code != "constant"]
         return found + broken
-
-
-def _too_wild(noise: float) -> str:
-    return (
-        f"the same completion scored twice differs by up to {percent(noise)} of what being right adds, so "
-        "nothing can be told of what is paid; take chance out of the reward, or average it"
-    )
-
-
-def _check(**given: Any) -> None:
-    """RewardError where an option is nothing that can be probed with."""
-    for name, value in given.items():
-        fits, wanted = WANTED[name]
-        if isinstance(value, bool) or not fits(value):
-            raise RewardError(f"{name}={preview(value)} cannot be used for probing; give {wanted}")
-
-
-WANTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "timeout": (
-        lambda value: value is None or (isinstance(value, int | float) and value > 0),
-        "seconds above 0, or None",
-    ),
-    "budget": (lambda value: isinstance(value, int | float) and value > 0, "seconds above 0"),
-    "leakage": (lambda value: isinstance(value, int | float) and 0 <= value <= 1, "a share from 0 to 1"),
-    "search": (
-        lambda value: isinstance(value, int) and value >= 0,
-        "a number of completions, such as 400",
-    ),
-    "progress": (lambda value: value is None or callable(value), "a function of the share that is done"),
-}
-"""Option -> whether a value fits, and what does."""
 
 
 CALIBRATED, TRIED, SEARCHED, HUNG = 0.15, 0.6, 0.85, 0.9

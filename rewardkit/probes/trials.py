@@ -10,6 +10,7 @@ from typing import Any
 
 from rewardkit.probes.runner import Outcome, Tries, Variants
 from rewardkit.probes.strategies.attempts import Attempt, Probe
+from rewardkit.probes.subjects.log import in_turn
 from rewardkit.probes.subjects.subject import Subject
 from rewardkit.scoring.deadlines import TimeLimit
 
@@ -123,13 +124,13 @@ Plan = tuple[Probe, Subject, Attempt]
 
 def _planned(subjects: Sequence[Subject], probes: Mapping[str, Sequence[Probe]]) -> list[Plan]:
     """The attempts, the first of each probe before the second of one, so that a budget goes into breadth."""
-    ranked = [
-        (place, probe, subject, attempt)
+    plans = [
+        (probe, subject, attempt)
         for subject in subjects
         for probe in probes[subject.part]
-        for place, attempt in enumerate(probe.attempts(subject))
+        for attempt in probe.attempts(subject)
     ]
-    return [plan for _, *plan in sorted(ranked, key=lambda item: item[0])]  # type: ignore[misc]
+    return in_turn(plans, lambda plan: (plan[0].name, id(plan[1])))
 
 
 def _passes(tries: Tries, plans: Sequence[Plan], variants: Variants) -> list[Trial]:

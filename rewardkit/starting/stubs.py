@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import count
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.tables import highest
@@ -15,7 +15,7 @@ from rewardkit.html.excerpts import one_line
 from rewardkit.primitives import extract
 from rewardkit.primitives.texts import normal_text, words
 from rewardkit.primitives.verify import read_number
-from rewardkit.probes.subjects.log import prompt_text
+from rewardkit.probes.subjects.log import in_turn, prompt_text
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
 from rewardkit.starting.extractions import extracted
@@ -33,7 +33,6 @@ LONG = 20_000  # characters of a completion that nobody reads: shorter ones come
 QUOTED = 60  # characters of a value in a `why`
 CLOSE = 0.25
 """Distance of a length from a limit, as a share of it, up to which it is at it. Our choice."""
-Item = TypeVar("Item")
 
 
 class Stub(NamedTuple):
@@ -59,16 +58,6 @@ def stubs(tasks: Sequence[Task], scores: Scores) -> list[dict[str, Any]]:
         _case(stub, f"{stub.kind} {next(numbers[stub.kind])}", scores.reward)
         for stub in _chosen(in_turn(found, lambda stub: (stub.kind, stub.task)))
     ]
-
-
-def in_turn(items: Sequence[Item], key: Callable[[Item], Hashable]) -> list[Item]:
-    """The items, the first of each key, then the second of each, and so on.
-
-    >>> in_turn(["a1", "a2", "b1"], lambda item: item[0])
-    ['a1', 'b1', 'a2']
-    """
-    turns: defaultdict[Hashable, Iterator[int]] = defaultdict(count)
-    return sorted(items, key=lambda item: next(turns[key(item)]))
 
 
 def _chosen(found: Sequence[Stub]) -> list[Stub]:

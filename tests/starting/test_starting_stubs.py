@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 import rewardkit as rk
-from rewardkit.starting.stubs import in_turn
+from rewardkit.probes.subjects.log import in_turn
 
 HOSTILE = "<script>\x00\u202e</script> \ud83d '''\"\"\" {x} \\ <answer>{}</answer>"
 

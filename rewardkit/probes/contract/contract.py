@@ -16,7 +16,7 @@ from rewardkit.findings import Example, Finding, most
 from rewardkit.probes.contract.watching import CHANGED, NAN, rewritten, varied, watching
 from rewardkit.probes.results.evidence import finding, row_example
 from rewardkit.probes.runner import Row, Tries, evaluated
-from rewardkit.probes.subjects.declared import by_group
+from rewardkit.probes.subjects.log import by_group, in_turn
 from rewardkit.probes.subjects.subject import Calibration
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
@@ -116,11 +116,8 @@ def _one_process(seconds: float | None) -> AbstractContextManager[TimeLimit | No
 def _rows(calibration: Calibration, seed: int) -> list[Row]:
     """Rows that were judged, with as many different rewards as there are."""
     judged = [(got.reward, row) for row, got in calibration.pool if got.judged and not got.failures]
-    by_reward: dict[float, list[Row]] = {}
-    for place in np.random.default_rng(seed).permutation(len(judged)).tolist():
-        by_reward.setdefault(judged[place][0], []).append(judged[place][1])
-    ranked = [(place, row) for rows in by_reward.values() for place, row in enumerate(reversed(rows))]
-    return [row for _, row in sorted(ranked, key=lambda item: item[0])[:ROWS]]
+    drawn = [judged[at] for at in np.random.default_rng(seed).permutation(len(judged)).tolist()]
+    return [row for _, row in in_turn(drawn, lambda item: item[0])[:ROWS]]
 
 
 @dataclass(eq=False)

@@ -16,17 +16,23 @@ from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.targets.adapter import Adapter
 
-__all__ = ["CHANGED", "NAN", "Watched", "Wrapped", "rewritten", "varied", "watching", "wrapping"]
+__all__ = ["CHANGED", "NAN", "Watched", "rewritten", "varied", "watching"]
 
 CHANGED = "changed its argument"
 NAN = "gives NaN"
 
 
 @dataclass(frozen=True, repr=False)
-class Wrapped:
-    """A user's function that is called through another."""
+class Watched:
+    """A user's function that raises where it changes what it is given, nested values included.
+
+    A `lasting` one raises in each call behind that, too. With `nan` it raises where a list has a NaN.
+    """
 
     function: Callable[..., Any]
+    lasting: bool = False
+    nan: bool = False
+    said: list[str] = field(default_factory=list, init=False)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -41,18 +47,6 @@ class Wrapped:
     def together(self) -> str:
         """How it is called as a field."""
         return str(getattr(self.function, "together", ""))
-
-
-@dataclass(frozen=True, repr=False)
-class Watched(Wrapped):
-    """A user's function that raises where it changes what it is given, nested values included.
-
-    A `lasting` one raises in each call behind that, too. With `nan` it raises where a list has a NaN.
-    """
-
-    lasting: bool = False
-    nan: bool = False
-    said: list[str] = field(default_factory=list)
 
     def __call__(self, *positional: Any, **keywords: Any) -> Any:
         """What the function gives; TypeError: it changed an argument, or gave a NaN."""
@@ -97,30 +91,25 @@ def _copied(value: Any) -> Any:
         return UNKNOWN
 
 
-def watching(reward: Reward, *, lasting: bool = False, nan: bool = False) -> Reward:
-    """The reward with each of the user's functions watched, see `Watched`."""
-    return wrapping(reward, lambda function: Watched(function, lasting, nan))
-
-
-def wrapping(reward: Reward, wrap: Callable[[Callable[..., Any]], Wrapped]) -> Reward:
-    """The reward with each of the user's functions wrapped, but for gates."""
+def watching(reward: Reward, **options: bool) -> Reward:
+    """The reward with each of the user's functions watched, see `Watched`, but for gates."""
     if reward.routing:
-        return reward.map(lambda inner: wrapping(inner, wrap))
+        return reward.map(lambda inner: watching(inner, **options))
 
-    def wrapped(function: Any) -> Any:
+    def watched(function: Any) -> Any:
         if not TimeLimit.needed(function):
             return function
         if not isinstance(function, Adapter):
-            return wrap(function)
+            return Watched(function, **options)
         own = function.method or type(function).called is not Adapter.called  # a method, not the object
         if own or not callable(function.function):
             return function
-        return replace(function, function=wrap(function.function))
+        return replace(function, function=Watched(function.function, **options))
 
     return replace(
         reward,
-        fields={name: wrapped(function) for name, function in reward.fields.items()},
-        components=[replace(item, function=wrapped(item.function)) for item in reward.components],
+        fields={name: watched(function) for name, function in reward.fields.items()},
+        components=[replace(item, function=watched(item.function)) for item in reward.components],
     )
 
 

@@ -16,7 +16,7 @@ from rewardkit.probes.results.evidence import Seen, finding, row_example
 from rewardkit.probes.results.sentences import LONGEST
 from rewardkit.probes.runner import ENDED, FOREVER, Outcome, Row, Tries, Variants, same
 from rewardkit.probes.strategies.attempts import Probe
-from rewardkit.probes.subjects.formats import shell
+from rewardkit.probes.subjects.logged import likely_mark
 from rewardkit.probes.subjects.subject import Calibration, Subject
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import HIGH
@@ -191,7 +191,7 @@ def last_calls(
     if subject is None:
         return []
     if not subject.format.opening:
-        subject = replace(subject, format=shell(subject.reference))
+        subject = replace(subject, format=likely_mark(subject.reference).format)
     planned = [(probe, attempt) for probe in probes for attempt in probe.attempts(subject)]
     if PATTERNS in probes:
         planned += [(PATTERNS, item) for item in of_patterns(tries.reward.functions, subject)]

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from rewardkit.probes.runner import Row, Tries, Variants, part_for, same
-from rewardkit.probes.subjects.declared import asks_for_truth, by_group
-from rewardkit.probes.subjects.formats import Format, shell
-from rewardkit.probes.subjects.log import NO_TRUTHS, Log, Part, labels_of, parts
-from rewardkit.probes.subjects.logged import TELLS, logged
+from rewardkit.probes.subjects.formats import Format
+from rewardkit.probes.subjects.log import NO_TRUTHS, Log, Part, by_group, labels_of, parts
+from rewardkit.probes.subjects.logged import TELLS, likely_mark, logged
 from rewardkit.probes.subjects.subject import Calibration, LeftOut, Scale, Subject
 from rewardkit.probes.subjects.written import ENOUGH, Best, best_format, drafts, skeletons, with_format
+from rewardkit.rewards.fingerprint import user_code
+from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
+from rewardkit.targets.adapter import Adapter, uses
 
 __all__ = ["calibrate"]
 
@@ -248,10 +250,19 @@ class _Chooser:
             subject = self.log.plain(place, part, baseline=self.log.text(ranked[-1]))
             scale = Scale(part.high, part.low, part.low, part.low)
             if flat:
-                form, scale = shell(subject.reference), replace(scale, right=self._ceiling(place))
+                form = likely_mark(subject.reference).format
+                scale = replace(scale, right=self._ceiling(place))
                 subject = replace(subject, format=form, told_wrong=self._told(place, form, scale)[1])
             self.subjects.append(subject)
             self.scales[subject.rollout_id] = scale
+
+
+def asks_for_truth(reward: Reward) -> bool:
+    """Whether the reward reads a truth, as far as its parameters and code say."""
+    functions = [function for inner in reward.inner for function in inner.functions]
+    parts = [part for one in functions for part in ([one] if isinstance(one, Adapter) else user_code(one))]
+    adapters = [part for part in parts if isinstance(part, Adapter) and "ground_truth" in part.needs]
+    return "ground_truth" in reward.needs or any(uses(one.called, "ground_truth") for one in adapters)
 
 
 def _best_by_label(log: Log, part: Part) -> Iterator[LeftOut]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import count
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,9 +17,10 @@ from rewardkit.primitives.messages import content_text
 from rewardkit.probes.runner import Outcome, Row, Tries, Variants, same
 from rewardkit.probes.subjects.formats import Format
 from rewardkit.probes.subjects.subject import Subject
+from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.logs.log import numeric
 
-__all__ = ["NO_TRUTHS", "Log", "Part", "labels_of", "parts", "prompt_text"]
+__all__ = ["NO_TRUTHS", "Log", "Part", "by_group", "in_turn", "labels_of", "parts", "prompt_text"]
 
 PARTS = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""
@@ -27,6 +29,9 @@ POOL = 96  # rollouts of a part that are scored to see what the reward gives
 SIBLINGS = 16  # of a prompt, at the most
 BESIDE = 8  # rows of a group, where the reward looks at it
 NO_TRUTHS = {"prompt", "completion", "messages", "data_source", "prompt_id", "rollout_id", "step"}
+
+
+Item = TypeVar("Item")
 
 
 @dataclass(eq=False)
@@ -146,6 +151,23 @@ class Log:
         rewards = [math.nan if outcome is None else outcome.reward for outcome in outcomes]
         part.seen += [reward for reward in rewards if not math.isnan(reward)]
         return rewards
+
+
+def by_group(reward: Reward) -> bool:
+    """Whether a component or field looks at the siblings of a group."""
+    fields = [function for inner in reward.inner for function in inner.fields.values()]
+    grouped = any(item.group for inner in reward.inner for item in inner.components)
+    return grouped or any(getattr(function, "together", "") == "group" for function in fields)
+
+
+def in_turn(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[Item]:
+    """The items, the first of each key, then the second of each, and so on.
+
+    >>> in_turn(["a1", "a2", "b1"], lambda item: item[0])
+    ['a1', 'b1', 'a2']
+    """
+    turns: defaultdict[Hashable, Iterator[int]] = defaultdict(count)
+    return sorted(items, key=lambda item: next(turns[key(item)]))
 
 
 def labels_of(values: Sequence[Any], name: str) -> list[bool | None]:
