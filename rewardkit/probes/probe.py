@@ -191,10 +191,10 @@ def probe(
     reward.check_columns(list(rollouts.as_logged()))
     rollouts.check_columns([label] if label is not None else [])
     truths = frozenset(map(special, rollouts.columns().get("ground_truth", [])))
-    run = _Run(reward, Variants(rollouts.mapping), probes, families, timeout, seed, truths)
+    run = _Run(reward, probes, families, timeout, seed, truths)
     with time_limit(None if run.unsendable else timeout, patience=PATIENCE) as limit:
-        tries = run.tries = Tries(reward, limit, budget, progress=progress)
-        calibration = calibrate(tries, rollouts, run.variants, label=label, seed=seed)
+        tries = run.tries = Tries(reward, limit, budget, Variants(rollouts.mapping), progress=progress)
+        calibration = calibrate(tries, rollouts, label=label, seed=seed)
         tries.reach(CALIBRATED)
         found = list(whole(calibration, tries))
         all_said = bool(found)
@@ -230,7 +230,6 @@ class _Run:
     """
 
     reward: Reward
-    variants: Variants
     probes: Sequence[Probe]
     families: frozenset[str]
     timeout: float | None
@@ -266,12 +265,12 @@ class _Run:
     ) -> tuple[Calibration, list[Finding]]:
         """What subjects gain and lose; with the calibration of those that could be tried."""
         tries = self.tries
-        measured = known(tries, calibration.subjects, self.variants)
+        measured = known(tries, calibration.subjects)
         subjects = tuple(item for item in calibration.subjects if item.rollout_id in measured)
         calibration = replace(calibration, subjects=subjects)
         seen = self._seen(calibration, measured)
         probes = [item for item in self.probes if item.expects != "back"]
-        self.trials = trials(tries, subjects, probes, self.variants, seen.falls)
+        self.trials = trials(tries, subjects, probes, seen.falls)
         tries.reach(TRIED)
         found = list(against_label(seen))
         graded = _graded(self.trials, calibration, always=partial)
@@ -298,13 +297,11 @@ class _Run:
         if why := self.tries.over if self.tries.left <= self.tries.each else cannot_search(calibration):
             self.notes.append(Inconclusive("search", why))
             return []
-        exploits = search_exploits(
-            self.tries, calibration, self.variants, calls=calls, seed=self.seed, skip=tuple(found)
-        )
+        exploits = search_exploits(self.tries, calibration, calls=calls, seed=self.seed, skip=tuple(found))
         return [exploit_finding(item, seen) for item in exploits]
 
     def _seen(self, calibration: Calibration, measured: Mapping[Any, Known] | None = None) -> Seen:
-        return Seen(self.reward, calibration, measured or {}, self.variants, self.truths)
+        return Seen(self.reward, calibration, measured or {}, self.tries.variants, self.truths)
 
     @contextmanager
     def _watched(self, worth: Callable[[Outcome], bool]) -> Iterator[None]:
@@ -335,7 +332,7 @@ class _Run:
         if any(trial.late for trial in self.trials) or any(got.late for _, got in calibration.pool):
             return []
         probes = [item for item in self.probes if item.expects == "back"]
-        self.last = last_calls(self.tries, calibration, self.variants, probes)
+        self.last = last_calls(self.tries, calibration, probes)
         return list(hangs(self.last, self._seen(calibration), max(1.0, self.tries.left)))
 
     def with_contract(self, found: list[Finding], calibration: Calibration) -> list[Finding]:

@@ -111,7 +111,7 @@ def task_of(name: str, rollouts: Rollouts) -> Task:
     asked = [prompt_text(row.get("prompt")) for row in rows]
     truth = truth_of(rows, asked)
     found = extractions(rows, asked, truth)
-    taken = chosen(found, rows, asked, truth)
+    taken = chosen(found, rows, truth)
     form = form_of(taken, rows, asked, truth)
     repeats = measure.repetition()
     looping = sum((repeats(row["completion"]) or 0) > LOOPING for row in rows) / len(rows)

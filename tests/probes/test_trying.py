@@ -6,7 +6,7 @@ from collections import Counter
 
 from planted_probes import made
 
-from rewardkit.probes.runner import Tries, Variants
+from rewardkit.probes.runner import Tries
 from rewardkit.probes.strategies.families import PROBES
 from rewardkit.probes.subjects.formats import Format
 from rewardkit.probes.subjects.subject import Subject
@@ -31,7 +31,7 @@ def test_late_calls_end_a_pass_where_patience_is_over_and_a_reward_that_never_co
 
     with TimeLimit(0.2, patience=2, processes=2) as limit:
         tries = tries_of(sleeps, limit)
-        piece = tries._piece(ROWS, [])
+        piece = tries._piece(ROWS, [()] * len(ROWS))
         hopeless = tries_of(hangs, limit)
         outcomes = hopeless.outcomes(ROWS)
     late = [outcome for outcome in piece if outcome.late]
@@ -40,7 +40,7 @@ def test_late_calls_end_a_pass_where_patience_is_over_and_a_reward_that_never_co
     assert untried and tries.calls == len(ROWS) - len(untried) and tries.late == 2
     assert hopeless.hopeless and sum(outcome is not None for outcome in outcomes) == hopeless.calls <= 6
     with TimeLimit(0.2, processes=2) as limit:
-        piece = tries_of(sleeps, limit)._piece(ROWS[:4], [])
+        piece = tries_of(sleeps, limit)._piece(ROWS[:4], [()] * 4)
     assert [outcome.late for outcome in piece] == [False, True, False, True]
 
 
@@ -48,5 +48,5 @@ def test_right_answers_are_tried_on_all_subjects_and_wrong_ones_that_found_nothi
     given = {"completion": "7"}, "", "7", "number", ("9",), Format("bare"), "7", "9"
     subjects = [Subject(place, *given) for place in range(6)]
     probes = [probe for probe in PROBES if probe.name in ("empty", "full_stop")]
-    tried = trials(tries_of(lambda completion: 1.0), subjects, probes, Variants({}), lambda trial: False)
+    tried = trials(tries_of(lambda completion: 1.0), subjects, probes, lambda trial: False)
     assert Counter(trial.probe.name for trial in tried) == {"empty": 4, "full_stop": 6}

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from rewardkit.findings import Example, Finding, most
-from rewardkit.probes.contract.watching import CHANGED, NAN, rewritten, varied, watching
+from rewardkit.probes.contract.watching import CHANGED, NAN, varied, watching
 from rewardkit.probes.results.evidence import finding, row_example
-from rewardkit.probes.runner import Row, Tries, evaluated
-from rewardkit.probes.subjects.log import by_group, in_turn
+from rewardkit.probes.runner import Row, Tries, by_group, evaluated
+from rewardkit.probes.subjects.log import in_turn
 from rewardkit.probes.subjects.subject import Calibration
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
@@ -172,10 +172,10 @@ class Batches:
     @cached_property
     def varied(self) -> list[dict[str, Any]]:
         """The rows in other forms, without those that no call comes back from: watching has no time limit."""
-        rows = varied(self.rows)
+        rows = varied(self.rows, self.tries.variants)
         if self.limit is None:
             return rows
-        beside = [rows[:2]] * len(rows) if by_group(self.reward) else []
+        beside = [rows[:2]] * len(rows)
         found = self.tries.outcomes(rows, beside, until=lambda outcome: outcome.gone)
         return [row for row, got in zip(rows, found, strict=True) if got is not None and not got.gone]
 
@@ -246,9 +246,9 @@ def ignores_completion(batches: Batches) -> Broken | None:
     texts = [str(row.get("completion")) for row in rows]
     truths = [str(row.get("ground_truth")) for row in rows]
     marked = [rf"<answer>{truth}</answer> \boxed{{{truth}}} #### {truth}" for truth in truths]
-    half = len(rows) // 2
+    half, variants = len(rows) // 2, batches.tries.variants
     for others in (texts[1:] + texts[:1], texts[half:] + texts[:half], [""] * len(rows), truths, marked):
-        got = batches.rewards([rewritten(row, text) for row, text in zip(rows, others, strict=True)])
+        got = batches.rewards([variants.of(row, text) for row, text in zip(rows, others, strict=True)])
         if not _same(first, got):
             return None
     return Broken("", tuple(_example(row, first[at], "") for at, row in enumerate(rows[:3])))

@@ -16,7 +16,7 @@ from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.targets.adapter import Adapter
 
-__all__ = ["CHANGED", "NAN", "Watched", "rewritten", "varied", "watching"]
+__all__ = ["CHANGED", "NAN", "Watched", "varied", "watching"]
 
 CHANGED = "changed its argument"
 NAN = "gives NaN"
@@ -128,23 +128,15 @@ a completion without an answer."""
 TEXTS = ("prompt", "completion", "ground_truth")
 
 
-def varied(rows: Iterable[Row]) -> list[dict[str, Any]]:
+def varied(rows: Iterable[Row], variants: Variants) -> list[dict[str, Any]]:
     """The rows in forms on which code that tidies texts up changes something, one form after the other.
 
     The completion has that form, in a transcript as well, and white space stands around the other texts.
     """
-    return [_in_form(row, FORMS[place % len(FORMS)]) for place, row in enumerate(rows)]
+    return [_in_form(row, FORMS[place % len(FORMS)], variants) for place, row in enumerate(rows)]
 
 
-def rewritten(row: Row, completion: str | None, **texts: str) -> dict[str, Any]:
-    """The row with another completion, and other texts, in all the columns that hold them."""
-    others = [key for key in row if key not in TEXTS]
-    held = {name: [key for key in others if row[key] is row[name]] for name in TEXTS if name in row}
-    names = {name: next(iter(keys), name) for name, keys in held.items()}
-    return Variants(names).of(row, completion, **texts)
-
-
-def _in_form(row: Row, form: Callable[[str], str]) -> dict[str, Any]:
+def _in_form(row: Row, form: Callable[[str], str], variants: Variants) -> dict[str, Any]:
     texts = {name: row[name] for name in TEXTS if isinstance(row.get(name), str)}
     completion = form(texts.pop("completion")) if "completion" in texts else None
-    return rewritten(row, completion, **{name: FORMS[0](text) for name, text in texts.items()})
+    return variants.of(row, completion, **{name: FORMS[0](text) for name, text in texts.items()})

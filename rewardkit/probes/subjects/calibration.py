@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.probes.runner import Row, Tries, Variants, part_for, same
+from rewardkit.probes.runner import Row, Tries, part_for, same
 from rewardkit.probes.subjects.formats import Format
-from rewardkit.probes.subjects.log import NO_TRUTHS, Log, Part, by_group, labels_of, parts
+from rewardkit.probes.subjects.log import NO_TRUTHS, Log, Part, labels_of, parts
 from rewardkit.probes.subjects.logged import TELLS, likely_mark, logged
 from rewardkit.probes.subjects.subject import Calibration, LeftOut, Scale, Subject
 from rewardkit.probes.subjects.written import ENOUGH, Best, best_format, drafts, skeletons, with_format
@@ -35,14 +35,12 @@ MORE = "give rollouts, or cases (cases=...), with right ones"
 Written = Sequence[tuple[int, Subject]]  # with the places of their rows
 
 
-def calibrate(
-    tries: Tries, rollouts: Rollouts, variants: Variants, *, label: str | None = None, seed: int = 0
-) -> Calibration:
+def calibrate(tries: Tries, rollouts: Rollouts, *, label: str | None = None, seed: int = 0) -> Calibration:
     """Subjects and scales for the probes, chosen with a seed from all parts of the rollouts."""
     columns = rollouts.as_logged()
     rows: list[Row] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     labels = labels_of(column_values(rollouts.table[label]), label) if label is not None else ()
-    log = Log(tries, variants, rows, rollouts.groups, by_group(tries.reward), labels)
+    log = Log(tries, rows, rollouts.groups, labels)
     found, draw = parts(tries.reward.split_by, rows), np.random.default_rng(seed)
     for part in found:
         log.score(part, draw, share=0.2 / len(found))
@@ -228,10 +226,10 @@ class _Chooser:
             truth = log.truth(place)
             other = next((found for at in part.places if (found := log.truth(at)) != truth), None)
             if other is not None:
-                rows.append((log.variants.of(log.rows[place], **other), log.siblings(place)))
+                rows.append((log.tries.variants.of(log.rows[place], **other), log.siblings(place)))
                 before.append(log.earned(place))
-        siblings = [beside for _, beside in rows] if log.by_group else []
-        outcomes = log.tries.outcomes([row for row, _ in rows], siblings, share=0.3)
+        beside = [siblings for _, siblings in rows]
+        outcomes = log.tries.outcomes([row for row, _ in rows], beside, share=0.3)
         return any(
             outcome is not None and not math.isclose(outcome.reward, reward, abs_tol=1e-9)
             for outcome, reward in zip(outcomes, before, strict=True)

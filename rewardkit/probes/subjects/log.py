@@ -14,13 +14,12 @@ import numpy as np
 from rewardkit.analysis.context import truths
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.primitives.messages import content_text
-from rewardkit.probes.runner import Outcome, Row, Tries, Variants, same
+from rewardkit.probes.runner import Outcome, Row, Tries, same
 from rewardkit.probes.subjects.formats import Format
 from rewardkit.probes.subjects.subject import Subject
-from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.logs.log import numeric
 
-__all__ = ["NO_TRUTHS", "Log", "Part", "by_group", "in_turn", "labels_of", "parts", "prompt_text"]
+__all__ = ["NO_TRUTHS", "Log", "Part", "in_turn", "labels_of", "parts", "prompt_text"]
 
 PARTS = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""
@@ -61,15 +60,13 @@ def parts(split_by: Sequence[str], rows: Sequence[Row]) -> list[Part]:
 class Log:
     """Rows and their groups, and the reward to try them on; `outcomes` by place of what was scored so far.
 
-    `by_group` says that the reward looks at a whole group, `labels` of each row whether a trusted column
-    calls it right, see `labels_of`; empty where there is none.
+    `labels` says of each row whether a trusted column calls it right, see `labels_of`; empty where there is
+    none.
     """
 
     tries: Tries
-    variants: Variants
     rows: Sequence[Row]
     groups: Any  # (rows,) codes
-    by_group: bool
     labels: Sequence[bool | None] = ()
     outcomes: dict[int, Outcome] = field(default_factory=dict)
 
@@ -81,14 +78,14 @@ class Log:
         prompts = self.by_prompt(part.places)
         order = draw.permutation(sorted(prompts)).tolist()
         places = [place for group in order for place in prompts[group][:SIBLINGS]][:POOL]
-        siblings = [self.siblings(place) for place in places] if self.by_group else []
-        outcomes = self.tries.outcomes([self.rows[place] for place in places], siblings, share=share)
+        rows = [self.rows[place] for place in places]
+        outcomes = self.tries.outcomes(rows, [*map(self.siblings, places)], share=share)
         self.outcomes |= {place: out for place, out in zip(places, outcomes, strict=True) if out is not None}
         judged = [self.earned(place) for place in places if self.earned(place) > -math.inf]
         if judged:
             part.low, part.high = min(judged), max(judged)
         part.seen += judged
-        if judged and same(part.seen) and not self.by_group:
+        if judged and same(part.seen) and not self.tries.by_group:
             firsts = [some[0] for some in self.by_prompt(places).values()]
             part.low = min(part.low, *self._exchanged(part, firsts))
 
@@ -128,7 +125,7 @@ class Log:
 
     def siblings(self, place: int) -> tuple[Row, ...]:
         """The rows beside one in its group, where the reward looks at them."""
-        beside = self.beside(place)[:BESIDE] if self.by_group else []
+        beside = self.beside(place)[:BESIDE] if self.tries.by_group else []
         return tuple(self.rows[other] for other in beside if other != place)
 
     def truth(self, place: int) -> dict[str, Any]:
@@ -145,19 +142,10 @@ class Log:
 
     def rewards(self, part: Part, tried: Sequence[tuple[Subject, str]]) -> list[float]:
         """What completions of subjects earn; NaN where not judged, or not tried."""
-        rows = [self.variants.of(subject.columns, text) for subject, text in tried]
-        siblings = [subject.siblings for subject, _ in tried] if self.by_group else []
-        outcomes = self.tries.outcomes(rows, siblings, share=0.3)
+        outcomes = self.tries.on([(subject, text, {}) for subject, text in tried], share=0.3)
         rewards = [math.nan if outcome is None else outcome.reward for outcome in outcomes]
         part.seen += [reward for reward in rewards if not math.isnan(reward)]
         return rewards
-
-
-def by_group(reward: Reward) -> bool:
-    """Whether a component or field looks at the siblings of a group."""
-    fields = [function for inner in reward.inner for function in inner.fields.values()]
-    grouped = any(item.group for inner in reward.inner for item in inner.components)
-    return grouped or any(getattr(function, "together", "") == "group" for function in fields)
 
 
 def in_turn(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[Item]:
