@@ -3,7 +3,9 @@
 import math
 import time
 from collections import Counter
+from dataclasses import replace
 
+import pytest
 from planted_probes import made
 
 from rewardkit.probes.runner import Tries
@@ -50,3 +52,15 @@ def test_right_answers_are_tried_on_all_subjects_and_wrong_ones_that_found_nothi
     probes = [probe for probe in PROBES if probe.name in ("empty", "full_stop")]
     tried = trials(tries_of(lambda completion: 1.0), subjects, probes, lambda trial: False)
     assert Counter(trial.probe.name for trial in tried) == {"empty": 4, "full_stop": 6}
+
+
+@pytest.mark.parametrize("group", [True, False])
+def test_siblings_stand_beside_a_row_where_the_reward_looks_at_them_and_nowhere_else(group):
+    def score(completion):
+        return [float(len(completion))] * len(completion) if group else 1.0
+
+    subject = Subject(0, ROWS[0], "", "0", "number", ("9",), Format("bare"), "0", "9", "", tuple(ROWS[1:4]))
+    tries = tries_of(score, group=group)
+    (alone, beside) = tries.on([(replace(subject, siblings=()), "7", {}), (subject, "7", {})])
+    assert (alone.reward, beside.reward) == ((1.0, 4.0) if group else (1.0, 1.0))
+    assert tries.calls == (4 if group else 2)
