@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +20,7 @@ from rewardkit.probes.subjects.subject import Calibration
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
-from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.targets import TARGETS, trl
 from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter
@@ -90,7 +89,7 @@ def contract(
     rows = _rows(calibration, seed)[: max(0, fits)]
     own = any(map(TimeLimit.needed, filter(callable, reward.functions)))  # rewardkit's functions keep it
     seconds = None if unsendable else timeout
-    with _one_process(seconds) as limit:
+    with time_limit(seconds, processes=1) as limit:
         batches = Batches(reward, rows, calibration, tries, limit, seconds, unsendable)
         for item in RULES:
             if not item.rowless and (len(rows) < 2 or not own or (item.steady and batches.unsteady)):
@@ -107,10 +106,6 @@ def contract(
                     kind="contract",
                     says=item.sentence.format(what=broken.what),
                 )
-
-
-def _one_process(seconds: float | None) -> AbstractContextManager[TimeLimit | None]:
-    return nullcontext() if seconds is None else TimeLimit(seconds, processes=1)
 
 
 def _rows(calibration: Calibration, seed: int) -> list[Row]:
@@ -161,7 +156,7 @@ class Batches:
     @cached_property
     def elsewhere(self) -> list[float]:
         """The same in another process."""
-        with _one_process(self.seconds) as fresh:
+        with time_limit(self.seconds, processes=1) as fresh:
             return self.rewards(self.rows, limit=fresh)
 
     @cached_property
