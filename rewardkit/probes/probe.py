@@ -14,9 +14,10 @@ from typing import Any
 import pandas as pd
 
 from rewardkit.analysis.arguments import check_label, check_seed
-from rewardkit.errors import RewardError, RolloutsError, preview
+from rewardkit.errors import RolloutsError
 from rewardkit.findings import Finding, percent
 from rewardkit.judges.report import warn_of_calls
+from rewardkit.probes.arguments import check_arguments
 from rewardkit.probes.contract.contract import contract
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.baseline import Baseline, load_baseline, under_baseline
@@ -177,7 +178,7 @@ def probe(
     """
     check_reward(reward, "probe")
     warn_of_calls(reward)
-    _check(timeout=timeout, budget=budget, leakage=leakage, search=search, progress=progress)
+    check_arguments(timeout=timeout, budget=budget, leakage=leakage, search=search, progress=progress)
     check_seed(seed)
     check_label(label)
     if not isinstance(rollouts, Rollouts):
@@ -190,10 +191,10 @@ def probe(
     reward.check_columns(list(rollouts.as_logged()))
     rollouts.check_columns([label] if label is not None else [])
     truths = frozenset(map(special, rollouts.columns().get("ground_truth", [])))
-    run = _Run(reward, Variants(rollouts.mapping), probes, families, timeout, seed, truths)
+    run = _Run(reward, probes, families, timeout, seed, truths)
     with time_limit(None if run.unsendable else timeout, patience=PATIENCE) as limit:
-        tries = run.tries = Tries(reward, limit, budget, progress=progress)
-        calibration = calibrate(tries, rollouts, run.variants, label=label, seed=seed)
+        tries = run.tries = Tries(reward, limit, budget, Variants(rollouts.mapping), progress=progress)
+        calibration = calibrate(tries, rollouts, label=label, seed=seed)
         tries.reach(CALIBRATED)
         found = list(whole(calibration, tries))
         all_said = bool(found)
@@ -229,7 +230,6 @@ class _Run:
     """
 
     reward: Reward
-    variants: Variants
     probes: Sequence[Probe]
     families: frozenset[str]
     timeout: float | None
@@ -265,17 +265,22 @@ class _Run:
     ) -> tuple[Calibration, list[Finding]]:
         """What subjects gain and lose; with the calibration of those that could be tried."""
         tries = self.tries
-        measured = known(tries, calibration.subjects, self.variants)
+        measured = known(tries, calibration.subjects)
         subjects = tuple(item for item in calibration.subjects if item.rollout_id in measured)
         calibration = replace(calibration, subjects=subjects)
         seen = self._seen(calibration, measured)
         probes = [item for item in self.probes if item.expects != "back"]
-        self.trials = trials(tries, subjects, probes, self.variants, seen.falls)
+        self.trials = trials(tries, subjects, probes, seen.falls)
         tries.reach(TRIED)
         found = list(against_label(seen))
         graded = _graded(self.trials, calibration, always=partial)
         if seen.noise > WILD:
-            self.notes.append(Inconclusive("probes", _too_wild(seen.noise)))
+            why = (
+                f"the same completion scored twice differs by up to {percent(seen.noise)} of what being "
+                "right adds, so nothing can be told of what is paid; take chance out of the reward, or "
+                "average it"
+            )
+            self.notes.append(Inconclusive("probes", why))
         else:
             tallies = tallied(self.trials, calibration.scales, graded=graded, noise=seen.noise)
             found += told(self.trials, tallies, seen, leakage=leakage)
@@ -292,13 +297,11 @@ class _Run:
         if why := self.tries.over if self.tries.left <= self.tries.each else cannot_search(calibration):
             self.notes.append(Inconclusive("search", why))
             return []
-        exploits = search_exploits(
-            self.tries, calibration, self.variants, calls=calls, seed=self.seed, skip=tuple(found)
-        )
+        exploits = search_exploits(self.tries, calibration, calls=calls, seed=self.seed, skip=tuple(found))
         return [exploit_finding(item, seen) for item in exploits]
 
     def _seen(self, calibration: Calibration, measured: Mapping[Any, Known] | None = None) -> Seen:
-        return Seen(self.reward, calibration, measured or {}, self.variants, self.truths)
+        return Seen(self.reward, calibration, measured or {}, self.tries.variants, self.truths)
 
     @contextmanager
     def _watched(self, worth: Callable[[Outcome], bool]) -> Iterator[None]:
@@ -329,7 +332,7 @@ class _Run:
         if any(trial.late for trial in self.trials) or any(got.late for _, got in calibration.pool):
             return []
         probes = [item for item in self.probes if item.expects == "back"]
-        self.last = last_calls(self.tries, calibration, self.variants, probes)
+        self.last = last_calls(self.tries, calibration, probes)
         return list(hangs(self.last, self._seen(calibration), max(1.0, self.tries.left)))
 
     def with_contract(self, found: list[Finding], calibration: Calibration) -> list[Finding]:
@@ -342,37 +345,6 @@ class _Run:
         if any(item.code == "depends_on_siblings" for item in broken):  # alone, all are the same
             found = [item for item in found if item.code != "constant"]
         return found + broken
-
-
-def _too_wild(noise: float) -> str:
-    return (
-        f"the same completion scored twice differs by up to {percent(noise)} of what being right adds, so "
-        "nothing can be told of what is paid; take chance out of the reward, or average it"
-    )
-
-
-def _check(**given: Any) -> None:
-    """RewardError where an option is nothing that can be probed with."""
-    for name, value in given.items():
-        fits, wanted = WANTED[name]
-        if isinstance(value, bool) or not fits(value):
-            raise RewardError(f"{name}={preview(value)} cannot be used for probing; give {wanted}")
-
-
-WANTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "timeout": (
-        lambda value: value is None or (isinstance(value, int | float) and value > 0),
-        "seconds above 0, or None",
-    ),
-    "budget": (lambda value: isinstance(value, int | float) and value > 0, "seconds above 0"),
-    "leakage": (lambda value: isinstance(value, int | float) and 0 <= value <= 1, "a share from 0 to 1"),
-    "search": (
-        lambda value: isinstance(value, int) and value >= 0,
-        "a number of completions, such as 400",
-    ),
-    "progress": (lambda value: value is None or callable(value), "a function of the share that is done"),
-}
-"""Option -> whether a value fits, and what does."""
 
 
 CALIBRATED, TRIED, SEARCHED, HUNG = 0.15, 0.6, 0.85, 0.9

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +17,10 @@ from rewardkit.scoring.deadlines import UNTRIED, TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
 
-__all__ = ["ENDED", "Outcome", "Row", "Tries", "Variants", "evaluated", "part_for", "same"]
+if TYPE_CHECKING:
+    from rewardkit.probes.subjects.subject import Subject
+
+__all__ = ["ENDED", "Outcome", "Row", "Tries", "Variants", "by_group", "evaluated", "part_for", "same"]
 
 Row = Mapping[str, Any]
 
@@ -105,6 +109,13 @@ def _said(turn: Any, completion: str) -> dict[str, Any]:
     return {**(turn if isinstance(turn, dict) else {"role": "assistant"}), "content": completion}
 
 
+def by_group(reward: Reward) -> bool:
+    """Whether a component or field looks at the siblings of a group."""
+    fields = [function for inner in reward.inner for function in inner.fields.values()]
+    grouped = any(item.group for inner in reward.inner for item in inner.components)
+    return grouped or any(getattr(function, "together", "") == "group" for function in fields)
+
+
 def same(rewards: Sequence[float]) -> bool:
     """Whether there are none, or all are the same."""
     return max(rewards, default=0.0) - min(rewards, default=0.0) <= 1e-9
@@ -114,15 +125,16 @@ def same(rewards: Sequence[float]) -> bool:
 class Tries:
     """A reward to be tried: `calls` so far, and whether there is time `left` of `budget` seconds.
 
-    `late` of them did not come back, `failed` are rows of which a component failed, with what they got;
-    `rewards` is what all others got. `progress` is told the `share`
-    of all the work that is done, now and then, and says whether to go on: if not, no time is left. The budget
+    `variants` puts completions into rows. `late` calls did not come back, `failed` are rows of which a
+    component failed, with what they got; `rewards` is what all others got. `progress` is told the `share` of
+    all the work that is done, now and then, and says whether to go on: if not, no time is left. The budget
     counts from behind the first rows on, with which processes start.
     """
 
     reward: Reward
     limit: TimeLimit | None
     budget: float
+    variants: Variants = field(default_factory=lambda: Variants({}))
     calls: int = 0
     late: int = 0
     failed: list[tuple[Row, Outcome]] = field(default_factory=list)
@@ -134,6 +146,11 @@ class Tries:
     _began: float = field(default_factory=time.monotonic)
     _first_calls: int = 0
     _first_seconds: float = 0.0
+
+    @cached_property
+    def by_group(self) -> bool:
+        """Whether a component or field looks at the siblings of a group."""
+        return by_group(self.reward)
 
     @property
     def left(self) -> float:
@@ -164,6 +181,14 @@ class Tries:
         """Whether no call came back."""
         return self.late == self.calls >= HOPELESS
 
+    def on(
+        self, asked: Iterable[tuple[Subject, str, Mapping[str, Any]]], *, share: float = 1.0
+    ) -> list[Outcome | None]:
+        """What completions of subjects get, each with other values for columns; see `outcomes`."""
+        asked = list(asked)
+        rows = [self.variants.of(subject.columns, text, **columns) for subject, text, columns in asked]
+        return self.outcomes(rows, [subject.siblings for subject, *_ in asked], share=share)
+
     def outcomes(
         self,
         rows: Sequence[Row],
@@ -174,9 +199,11 @@ class Tries:
     ) -> list[Outcome | None]:
         """What each row gets; ``None`` for those that were not tried when the time was over.
 
-        `siblings` are the rows that each stands beside in a group of its own. At most a `share` of what is
-        left of the budget is used. Nothing more is tried when there is an outcome of which `until` is true.
+        `siblings` are the rows that each stands beside in a group of its own, where the reward looks at it.
+        At most a `share` of what is left of the budget is used. Nothing more is tried when there is an
+        outcome of which `until` is true.
         """
+        siblings = siblings if self.by_group and siblings else [()] * len(rows)
         found: list[Outcome | None] = []
         stop = self.left * (1 - share)
         while len(found) < len(rows) and self.left - stop > self.each and not self.hopeless:
@@ -191,10 +218,10 @@ class Tries:
 
     def _piece(self, rows: Sequence[Row], siblings: Sequence[Sequence[Row]]) -> list[Outcome]:
         """The rows, each first in a group with its siblings where there are any."""
-        groups = [[row, *beside] for row, beside in zip(rows, siblings, strict=True)] if siblings else None
-        every = [row for group in groups for row in group] if groups else list(rows)
-        firsts = np.cumsum([0, *(len(group) for group in groups[:-1])]) if groups else np.arange(len(rows))
-        codes = np.repeat(np.arange(len(groups)), [len(group) for group in groups]) if groups else None
+        groups = [[row, *beside] for row, beside in zip(rows, siblings, strict=True)]
+        every, sizes = [row for group in groups for row in group], [len(group) for group in groups]
+        firsts = np.cumsum([0, *sizes[:-1]])
+        codes = np.repeat(np.arange(len(groups)), sizes) if self.by_group else None
         began = time.monotonic()
         self.reach(self.share)
         found = evaluated(self.reward, every, self.limit, codes)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.probes.runner import Outcome, Tries, Variants
+from rewardkit.probes.runner import Outcome, Tries
 from rewardkit.probes.strategies.attempts import Attempt, Probe
+from rewardkit.probes.subjects.log import in_turn
 from rewardkit.probes.subjects.subject import Subject
 from rewardkit.scoring.deadlines import TimeLimit
 
@@ -70,13 +71,11 @@ class Known:
         return max((max(values) - min(values) for values in every if values), default=0.0)
 
 
-def known(tries: Tries, subjects: Sequence[Subject], variants: Variants) -> dict[Any, Known]:
+def known(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Known]:
     """What the reference and the baseline of each subject got; again, where code of the user's own runs."""
-    pairs = [(one, text) for one in subjects for text in (one.reference, one.baseline)]
-    rows = [variants.of(one.columns, text) for one, text in pairs]
-    siblings = [one.siblings for one, _ in pairs] if any(one.siblings for one in subjects) else []
+    pairs: list[Any] = [(one, text, {}) for one in subjects for text in (one.reference, one.baseline)]
     own = any(map(TimeLimit.needed, filter(callable, tries.reward.functions)))
-    rounds = [iter(tries.outcomes(rows, siblings)) for _ in range(AGAIN if own else 1)]
+    rounds = [iter(tries.on(pairs)) for _ in range(AGAIN if own else 1)]
     found = {}
     for subject in subjects:
         both = [(next(one), next(one)) for one in rounds]
@@ -90,7 +89,6 @@ def trials(
     tries: Tries,
     subjects: Sequence[Subject],
     probes: Sequence[Probe],
-    variants: Variants,
     falls: Callable[[Trial], bool],
 ) -> list[Trial]:
     """All attempts on the first subjects of each part, then on the others.
@@ -104,7 +102,7 @@ def trials(
         of_part[subject.part].append(subject)
     first = [subject for some in of_part.values() for subject in some[:PILOT]]
     others = [subject for some in of_part.values() for subject in some[PILOT:]]
-    made = _passes(tries, _planned(first, {part: probes for part in of_part}), variants)
+    made = _passes(tries, _planned(first, {part: probes for part in of_part}))
     late = {trial.probe.name for trial in made if trial.late}
     found = {(trial.probe.name, trial.subject.part) for trial in made if trial.tried and falls(trial)}
     worth = {
@@ -115,7 +113,7 @@ def trials(
         ]
         for part in of_part
     }
-    return made + _passes(tries, _planned(others, worth), variants)
+    return made + _passes(tries, _planned(others, worth))
 
 
 Plan = tuple[Probe, Subject, Attempt]
@@ -123,21 +121,21 @@ Plan = tuple[Probe, Subject, Attempt]
 
 def _planned(subjects: Sequence[Subject], probes: Mapping[str, Sequence[Probe]]) -> list[Plan]:
     """The attempts, the first of each probe before the second of one, so that a budget goes into breadth."""
-    ranked = [
-        (place, probe, subject, attempt)
+    plans = [
+        (probe, subject, attempt)
         for subject in subjects
         for probe in probes[subject.part]
-        for place, attempt in enumerate(probe.attempts(subject))
+        for attempt in probe.attempts(subject)
     ]
-    return [plan for _, *plan in sorted(ranked, key=lambda item: item[0])]  # type: ignore[misc]
+    return in_turn(plans, lambda plan: (plan[0].name, id(plan[1])))
 
 
-def _passes(tries: Tries, plans: Sequence[Plan], variants: Variants) -> list[Trial]:
+def _passes(tries: Tries, plans: Sequence[Plan]) -> list[Trial]:
     """The trials of attempts; where a call was late, what is left is tried without its probe."""
     done: list[Trial] = []
     late: set[str] = set()
     while plans and tries.left > tries.each:
-        made = _made(tries, plans, variants)
+        made = _made(tries, plans)
         done += [trial for trial in made if trial.tried or trial.late]
         late |= {trial.probe.name for trial in made if trial.late}
         left = [
@@ -152,11 +150,8 @@ def _passes(tries: Tries, plans: Sequence[Plan], variants: Variants) -> list[Tri
     return done + [Trial(*plan, (None,) * len(plan[2].completions)) for plan in plans]
 
 
-def _made(tries: Tries, plans: Sequence[Plan], variants: Variants) -> list[Trial]:
-    each = [(subject, *row) for _, subject, attempt in plans for row in attempt.rows]
-    rows = [variants.of(subject.columns, text, **columns) for subject, text, columns in each]
-    siblings = [subject.siblings for subject, *_ in each]
-    outcomes = iter(tries.outcomes(rows, siblings if any(siblings) else []))
+def _made(tries: Tries, plans: Sequence[Plan]) -> list[Trial]:
+    outcomes = iter(tries.on((subject, *row) for _, subject, attempt in plans for row in attempt.rows))
     return [Trial(*plan, tuple(next(outcomes) for _ in plan[2].completions)) for plan in plans]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rewardkit.primitives import extract
 from rewardkit.primitives.extract import Extractor
@@ -70,13 +69,13 @@ class Extraction:
 
 
 def extractions(rows: Sequence[Row], prompts: Sequence[str], truth: Truth) -> list[Extraction]:
-    """Those that find something in these rows, the strictest first."""
+    """Those that find something in these rows, the strictest first; where none does, the last for a truth."""
     found: list[Extraction] = []
     for extractor in dict.fromkeys(_candidates(rows, prompts, truth)):
         one = extracted(extractor, rows, truth)
         if one.found >= RARE and not any(_says_as_much(other, one) for other in found):
             found.append(one)
-    return found
+    return found or ([one] if truth.verified else [])
 
 
 def _says_as_much(outer: Extraction, one: Extraction) -> bool:
@@ -89,14 +88,11 @@ def extracted(extractor: Extractor | None, rows: Sequence[Row], truth: Truth) ->
     """What an extractor takes from these rows, held against the truth."""
     read: Callable[[str], str | None] = str if extractor is None else extractor
     values = tuple(read(row["completion"]) for row in rows)
-    known: dict[Any, float | None] = {}  # siblings often say the same, and some comparisons take their time
-    scores = []
-    for value, row in zip(values, rows, strict=True):
-        key = (value, repr(row.get("ground_truth")))
-        if key not in known:
-            known[key] = truth.judge(value, row.get("ground_truth"))
-        scores.append(known[key])
-    return Extraction(extractor, values, tuple(scores))
+    truths = [row.get("ground_truth") for row in rows]
+    keys = [*zip(values, map(repr, truths), strict=True)]
+    asked = dict(zip(keys, truths, strict=True))  # siblings often say the same, and some comparisons are slow
+    known = {key: truth.judge(key[0], asked[key]) for key in asked}
+    return Extraction(extractor, values, tuple(known[key] for key in keys))
 
 
 def _candidates(rows: Sequence[Row], prompts: Sequence[str], truth: Truth) -> list[Extractor | None]:
@@ -124,23 +120,19 @@ def _candidates(rows: Sequence[Row], prompts: Sequence[str], truth: Truth) -> li
     return [*marks, *keys, *([None] if is_short else [])]
 
 
-def chosen(
-    found: Sequence[Extraction], rows: Sequence[Row], prompts: Sequence[str], truth: Truth
-) -> Extraction | None:
+def chosen(found: Sequence[Extraction], rows: Sequence[Row], truth: Truth) -> Extraction | None:
     """The one that a first reward should read answers by; ``None`` where there is nothing to go by.
 
     The strictest of the common ones whose answers are nearly as often right as the best's; where many
     completions have none there, the next one that finds right ones in these stands behind it. Where there is
-    a truth, answers are always read: of rare ways by that which is most often right, and where none finds
-    anything, by the loosest that fits the truth.
+    a truth, answers are always read: of rare ways by that which is most often right.
     """
     common = [one for one in found if one.found >= (COMMON if truth.verified else USED)]
     best = max((one.sure for one in common), default=0.0)
     sure = [one for one in common if one.sure >= NEAR * best - SLIGHT and (one.marked or truth.verified)]
     first = next(iter(sure), None)
     if first is None and truth.verified:
-        loosest = _candidates(rows, prompts, truth)[-1]
-        return max(found, key=lambda one: one.right) if found else extracted(loosest, rows, truth)
+        return max(found, key=lambda one: one.right)
     if first is None or not first.marked or not truth.verified:
         return first
     second = next((one for one in found if _is_second(one, first)), None)

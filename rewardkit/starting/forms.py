@@ -19,7 +19,7 @@ from rewardkit.starting.truths import Row, Truth
 
 __all__ = ["Form", "form_of", "schema_of"]
 
-KEYS, LONGEST_KEY = 12, 40  # of an object whose form is written down: our choice
+KEYS = 12  # of an object whose form is written down: our choice
 TYPES = {bool: "boolean", Decimal: "number", str: "string", list: "array", dict: "object"}
 
 
@@ -75,11 +75,8 @@ def _share(found: Iterable[Any]) -> float:
 
 def _tags(answer: str, texts: Sequence[str], prompts: Sequence[str]) -> Form:
     """The tags that most prompts or completions have, in order; the answer's alone where few keep that."""
-    inside = [  # tags that the prompt has opened
-        name
-        for name in THINKING
-        if _share(f"</{name}>" in text and f"<{name}>" not in text for text in texts) >= USED
-    ]
+    closed = {name: [f"</{name}>" in text and f"<{name}>" not in text for text in texts] for name in THINKING}
+    inside = [name for name in THINKING if _share(closed[name]) >= USED]  # tags that the prompt has opened
     names = {
         name
         for some in (texts, prompts)
@@ -112,7 +109,7 @@ def schema_of(truths: Sequence[Any]) -> dict[str, Any] | None:
     if not objects or len(objects) < len(read):
         return None
     common = [key for key in objects[0] if all(key in value for value in objects)]
-    if not 0 < len(common) <= KEYS or max(map(len, common)) > LONGEST_KEY:
+    if not 0 < len(common) <= KEYS:
         return None
     types = {key: {_type(value[key]) for value in objects} for key in common}
     properties = {key: {"type": kinds.pop()} if len(kinds) == 1 else {} for key, kinds in types.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from rewardkit.starting.code import code_of
 from rewardkit.starting.reward_functions import FUNCTIONS
 from rewardkit.starting.task import Task
 from rewardkit.targets.exported import identifier
+from rewardkit.targets.writing import templates
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -35,18 +35,9 @@ def reward_text(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
     )
 
 
-@functools.cache
 def template(name: str) -> Template:
     """A template of texts in which nothing is escaped: `code_of` writes what comes from the log."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    made = templates("rewardkit.starting")
     made.filters |= {"code": code_of, "comment": comment, "filled": _filled, "percent": percent}
     made.globals["counted"] = counted
     return made.get_template(f"{name}.jinja")
@@ -54,15 +45,13 @@ def template(name: str) -> Template:
 
 def _variables(tasks: Sequence[Task]) -> list[str]:
     """The name of each task's reward in the file."""
-    if len(tasks) == 1:
-        return ["reward"]
     names: list[str] = []
     for task in tasks:
         name = identifier(task.name)
         while name in (*TAKEN, *names):
             name = f"{name}_"
         names.append(name)
-    return names
+    return names if len(tasks) > 1 else ["reward"]
 
 
 def comment(text: str, indent: int = 0) -> str:

@@ -91,9 +91,8 @@ def start(
     _check_name(name, paths)
     names = [group] if isinstance(group, str) else group
     reading: dict[str, Any] = {"columns": columns, "group": names, "join": join, "on": on, "fill": fill}
-    rollouts = load_rollouts(log, **reading)
+    rollouts, source = load_rollouts(log, **reading), seen_from(folder, log)
     sample = _sample(rollouts, seed)
-    source = seen_from(folder, log)
     tasks = tasks_of(sample)
     text = reward_text(name, tasks, source, len(rollouts))
     with tempfile.TemporaryDirectory() as place:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import count
+from typing import Any, NamedTuple
 
 from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.tables import highest
@@ -14,7 +15,7 @@ from rewardkit.html.excerpts import one_line
 from rewardkit.primitives import extract
 from rewardkit.primitives.texts import normal_text, words
 from rewardkit.primitives.verify import read_number
-from rewardkit.probes.subjects.log import prompt_text
+from rewardkit.probes.subjects.log import in_turn, prompt_text
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
 from rewardkit.starting.extractions import extracted
@@ -32,96 +33,79 @@ LONG = 20_000  # characters of a completion that nobody reads: shorter ones come
 QUOTED = 60  # characters of a value in a `why`
 CLOSE = 0.25
 """Distance of a length from a limit, as a share of it, up to which it is at it. Our choice."""
-Item = TypeVar("Item")
 
 
 class Stub(NamedTuple):
     """A row that is worth a case, of which kind, why, and of which task."""
 
-    row: Row
     kind: str
+    row: Row
     why: str
     task: int
-
-    @property
-    def key(self) -> Hashable:
-        """What no two cases have in common."""
-        return self.row["completion"], repr(self.row.get("ground_truth")), repr(self.row.get("data_source"))
-
-    @property
-    def prompt(self) -> str:
-        """The prompt of it."""
-        return repr(self.row.get("prompt_id", self.row.get("prompt")))
 
 
 def stubs(tasks: Sequence[Task], scores: Scores) -> list[dict[str, Any]]:
     """The cases, as a case file has them: at most twenty, of different completions and many prompts."""
     places = {row: place for place, row in enumerate(scores.rollouts.table["rollout_id"].tolist())}
     found = [
-        Stub(row, kind, why, number)
+        Stub(*worth, number)
         for number, task in enumerate(tasks)
-        for kind, row, why in _of_task(task, scores, [places[row["rollout_id"]] for row in task.rows])
+        for worth in _of_task(task, scores, [places[row["rollout_id"]] for row in task.rows])
     ]
     found.sort(key=lambda stub: len(stub.row["completion"]) > LONG)
-    counts: Counter[str] = Counter()
-    cases = []
-    for stub in _chosen(in_turn(found, lambda stub: (stub.kind, stub.task))):
-        counts[stub.kind] += 1
-        names = scores.reward.inner[stub.task].names
-        cases.append(_case(stub, f"{stub.kind} {counts[stub.kind]}", scores.reward, names))
-    return cases
-
-
-def in_turn(items: Sequence[Item], key: Callable[[Item], Hashable]) -> list[Item]:
-    """The items, the first of each key, then the second of each, and so on.
-
-    >>> in_turn(["a1", "a2", "b1"], lambda item: item[0])
-    ['a1', 'b1', 'a2']
-    """
-    turns: Counter[Hashable] = Counter()
-
-    def turn(item: Item) -> int:
-        turns[key(item)] += 1
-        return turns[key(item)]
-
-    return sorted(items, key=turn)
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+    return [
+        _case(stub, f"{stub.kind} {next(numbers[stub.kind])}", scores.reward)
+        for stub in _chosen(in_turn(found, lambda stub: (stub.kind, stub.task)))
+    ]
 
 
 def _chosen(found: Sequence[Stub]) -> list[Stub]:
     """Stubs of each kind by its quota, then of those that have more; no completion twice."""
-    total, kinds = sum(QUOTA.values()), [*QUOTA, "another"]
-    by_quota = [kind for kind, count in QUOTA.items() for _ in range(count)]
+    by_quota, kinds = list(Counter(QUOTA).elements()), [*QUOTA, "another"]
     taken: list[Stub] = []
-    for kind in [*by_quota, *kinds * total]:
-        done, prompts = {stub.key for stub in taken}, Counter(stub.prompt for stub in taken)
-        left = [stub for stub in found if stub.kind == kind and stub.key not in done]
+    for kind in [*by_quota, *kinds * len(by_quota)]:
+        done, prompts = {_asked(stub) for stub in taken}, Counter(map(_prompt, taken))
+        left = [stub for stub in found if stub.kind == kind and _asked(stub) not in done]
         if left:
-            taken.append(min(left, key=lambda stub: prompts[stub.prompt]))  # of several the first
-        if len(taken) == total:
+            taken.append(min(left, key=lambda stub: prompts[_prompt(stub)]))  # of several the first
+        if len(taken) == len(by_quota):
             break
     return sorted(taken, key=lambda stub: kinds.index(stub.kind))
 
 
-# --- what a task has that is worth a case: its kind, the row, why
+def _asked(stub: Stub) -> Hashable:
+    """What no two cases have in common."""
+    return stub.row["completion"], repr(stub.row.get("ground_truth")), repr(stub.row.get("data_source"))
 
 
-def _of_task(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[tuple[str, Row, str]]:
+def _prompt(stub: Stub) -> str:
+    return repr(stub.row.get("prompt_id", stub.row.get("prompt")))
+
+
+# --- what a task has that is worth a case
+
+Worth = tuple[str, Row, str]
+"""The kind of a case, its row, and why."""
+
+
+def _of_task(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[Worth]:
     """What is worth a case; `at` are the places of the task's rows in the scores."""
     rewards = scores.rewards[at].tolist()
-    yield from (("readings differ", *found) for found in _differing(task))
-    yield from (("at a threshold", *found) for found in _near(task, scores, at))
+    yield from _differing(task)
+    yield from _near(task, scores, at)
     tops = [highest(scores, view, 2 * QUOTA["highest reward"]) for view in make_views(scores)]
     ids = {row for table in tops for row in table["rollout_id"]}
     for row, reward in zip(task.rows, rewards, strict=True):
+        why = f"read it to the end: is this worth one of the highest rewards, {reward:.3g}?"
         if row["rollout_id"] in ids:
-            why = f"read it to the end: is this worth one of the highest rewards, {reward:.3g}?"
             yield "highest reward", row, why
     yield from _plain(task)
     for place in in_turn(range(len(at)), lambda place: round(rewards[place], 2)):
         yield "another", task.rows[place], "confirm what it earns, and say why"
 
 
-def _differing(task: Task) -> Iterator[tuple[Row, str]]:
+def _differing(task: Task) -> Iterator[Worth]:
     """Rows in which answers are read differently: first where one reading is right and another is not.
 
     Where the last number is taken for the answer, marked or not, the first one is a reading, too.
@@ -140,7 +124,7 @@ def _differing(task: Task) -> Iterator[tuple[Row, str]]:
         row = task.rows[place]
         takes = ", ".join(f"{one.short} takes {_quoted(one.values[place])}" for one in readings)
         truth = f"; the truth is {_quoted(row.get('ground_truth'))}" if task.truth.verified else ""
-        yield row, f"say which is the answer: {takes}{truth}"
+        yield "readings differ", row, f"say which is the answer: {takes}{truth}"
 
 
 def _normal(value: str) -> str:
@@ -148,7 +132,7 @@ def _normal(value: str) -> str:
     return normal_text(value) if number is None else str(number)
 
 
-def _near(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[tuple[Row, str]]:
+def _near(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[Worth]:
     """Rows whose score is nearest to where it begins to fall, or to count."""
     found, limits = [], task.limits
     for name, weight in scores.reward.weights.items():
@@ -164,10 +148,10 @@ def _near(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[tuple[Row, 
             if is_near and not math.isnan(value):
                 found.append((distance, place, name, f"confirm that {name!r} gives {value:.3g}: {said}"))
     for _, place, _, why in in_turn(sorted(found), lambda item: item[2:]):
-        yield task.rows[place], why
+        yield "at a threshold", task.rows[place], why
 
 
-def _plain(task: Task) -> Iterator[tuple[str, Row, str]]:
+def _plain(task: Task) -> Iterator[Worth]:
     """Rows whose verdict is plain: right or wrong however they are read; and those without an answer."""
     if task.chosen is None or not task.truth.verified:
         return
@@ -187,20 +171,16 @@ def _quoted(value: Any) -> str:
     return "nothing" if value is None else repr(one_line(str(value), QUOTED))
 
 
-def _case(stub: Stub, name: str, reward: Reward, components: Sequence[str]) -> dict[str, Any]:
+def _case(stub: Stub, name: str, reward: Reward) -> dict[str, Any]:
     """A case as a case file has it, with what the reward gives now."""
     row = json.loads(json.dumps(stub.row, default=str))
     columns = {name: row[name] for name in ("completion", "ground_truth", *reward.needs) if name in row}
     result = reward(**columns)
     given = {
         name: round(result.scores[name], 4) if result.status[name] == "scored" else result.status[name]
-        for name in components
+        for name in reward.inner[stub.task].names
     }
-    return {
-        "name": name,
-        **({"prompt": prompt_text(row["prompt"])} if row.get("prompt") is not None else {}),
-        **columns,
-        "reward": "unscored" if math.isnan(result.reward) else round(result.reward, 4),
-        "scores": given,
-        "why": f"{TODO}{stub.why} (rollout {one_line(str(row['rollout_id']), QUOTED)})",
-    }
+    prompt = {"prompt": prompt_text(row["prompt"])} if row.get("prompt") is not None else {}
+    paid = "unscored" if math.isnan(result.reward) else round(result.reward, 4)
+    why = f"{TODO}{stub.why} (rollout {one_line(str(row['rollout_id']), QUOTED)})"
+    return {"name": name, **prompt, **columns, "reward": paid, "scores": given, "why": why}

@@ -20,7 +20,6 @@ from rewardkit.starting.truths import Row, Truth, truth_of
 
 __all__ = ["Limits", "Task", "tasks_of"]
 
-SHOWN = 6  # ways to read the answer in a table of them
 FEW = 20  # completions of a kind, under which nothing is set by them: our choice
 LOOPING, LOOPS = 0.1, 0.005  # share of a text that repeats, and of such texts, from which on it is a fault
 SOURCES = 8  # data sources that get a reward each: our choice
@@ -74,10 +73,8 @@ class Task:
 
     @property
     def shown(self) -> list[Extraction]:
-        """Those that answer best, and the chosen one, for a table of them."""
-        best = sorted(self.extractions, key=lambda one: (-one.right, -one.found))[:SHOWN]
-        also = [] if self.chosen is None or self.chosen.code in {one.code for one in best} else [self.chosen]
-        return [*(one for one in self.extractions if one in best), *also]
+        """All of them, and the chosen one, for a table."""
+        return list({one.code: one for one in (*self.extractions, self.chosen) if one}.values())
 
     @cached_property
     def limits(self) -> Limits | None:
@@ -114,7 +111,7 @@ def task_of(name: str, rollouts: Rollouts) -> Task:
     asked = [prompt_text(row.get("prompt")) for row in rows]
     truth = truth_of(rows, asked)
     found = extractions(rows, asked, truth)
-    taken = chosen(found, rows, asked, truth)
+    taken = chosen(found, rows, truth)
     form = form_of(taken, rows, asked, truth)
     repeats = measure.repetition()
     looping = sum((repeats(row["completion"]) or 0) > LOOPING for row in rows) / len(rows)

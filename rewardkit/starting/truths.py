@@ -82,13 +82,11 @@ class Truth:
     def judge(self, prediction: str | None, ground_truth: Any) -> float | None:
         """The score of an answer; ``None`` where the truth is none of this kind, or cannot be compared."""
         compare, _ = KINDS[self.kind]
-        truth = ground_truth
-        if self.reader is not None:
-            truth = self.reader(ground_truth)
-        elif self.key:
-            truth = ground_truth.get(self.key) if isinstance(ground_truth, dict) else None
+        read = self.reader or (lambda truth: truth)
+        if self.key:
+            ground_truth = ground_truth.get(self.key) if isinstance(ground_truth, dict) else None
         options = {"options": self.options} if self.options else {}
-        score = compare(prediction, truth, **options) if compare else None
+        score = compare(prediction, read(ground_truth), **options) if compare else None
         return None if score is None else float(score)
 
 

@@ -14,15 +14,16 @@ from rewardkit.targets.target import Export, Target, Written
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["rendered", "written"]
+__all__ = ["rendered", "templates", "written"]
 
 
 @functools.cache
-def _templates() -> Environment:
+def templates(package: str = "rewardkit.targets") -> Environment:
+    """The templates of a package, of which files of Python are made."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
-        loader=PackageLoader("rewardkit.targets"),
+        loader=PackageLoader(package),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -37,7 +38,7 @@ IMPORTS = {"asyncio.": "import asyncio", "partial(": "from functools import part
 
 def rendered(template: str, **told: Any) -> str:
     """The text of a template."""
-    return _templates().get_template(f"{template}.py.jinja").render(told)
+    return templates().get_template(f"{template}.py.jinja").render(told)
 
 
 def written(target: Target, export: Export, path: Path) -> Written:
@@ -68,7 +69,7 @@ def written(target: Target, export: Export, path: Path) -> Written:
         "path": path,
         "module": path.stem,
     }
-    made: Any = _templates().get_template(f"{target.name}.py.jinja").make_module(told)
+    made: Any = templates().get_template(f"{target.name}.py.jinja").make_module(told)
     code = str(made).strip()
     return Written(
         code,

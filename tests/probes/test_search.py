@@ -63,15 +63,15 @@ def reward_of(*components, **options):
 
 
 def calibrated(reward, rollouts, budget=60.0):
-    tries, variants = Tries(reward, None, budget), Variants(rollouts.mapping)
-    return tries, calibrate(tries, rollouts, variants, seed=0), variants
+    tries = Tries(reward, None, budget, Variants(rollouts.mapping))
+    return tries, calibrate(tries, rollouts, seed=0)
 
 
 def searched(reward, rollouts=None, **options):
     """The exploits that are found, after how many calls."""
-    tries, calibration, variants = calibrated(reward, rollouts or sums())
+    tries, calibration = calibrated(reward, rollouts or sums())
     before = tries.calls
-    return search(tries, calibration, variants, **options), tries.calls - before
+    return search(tries, calibration, **options), tries.calls - before
 
 
 def exploits(*components, **options):
@@ -256,9 +256,9 @@ def test_no_more_calls_are_made_than_are_allowed_and_an_exploit_of_full_marks_en
 
 
 def test_when_the_time_is_over_nothing_more_is_tried_and_where_calls_do_not_come_back_it_ends_soon():
-    tries, calibration, variants = calibrated(reward_of(three_of_a_tag), sums())
+    tries, calibration = calibrated(reward_of(three_of_a_tag), sums())
     tries.budget, before = 0.0, tries.calls
-    assert search(tries, calibration, variants) == [] and tries.calls == before
+    assert search(tries, calibration) == [] and tries.calls == before
     asked = []
 
     class Hanging(Tries):
@@ -268,22 +268,22 @@ def test_when_the_time_is_over_nothing_more_is_tried_and_where_calls_do_not_come
             late = Outcome(math.nan, {"right": math.nan}, {"right": "error"}, {"right": f"{LATE} 1 s"})
             return [late if "```" in row["completion"] else out for row, out in zip(rows, got, strict=True)]
 
-    assert search(Hanging(reward_of(right), None, 60.0), calibration, variants) == []
+    assert search(Hanging(reward_of(right), None, 60.0), calibration) == []
     assert len(asked) < 150
 
 
 def test_what_cannot_be_searched_is_said():
     table = sums().table
     assert cannot_search(calibrated(reward_of(right), sums())[1]) is None
-    tries, calibration, variants = calibrated(reward_of(three_of_a_tag), rk.load_rollouts(table[:8]))
-    assert len(calibration.subjects) == OTHERS and search(tries, calibration, variants) == []
+    tries, calibration = calibrated(reward_of(three_of_a_tag), rk.load_rollouts(table[:8]))
+    assert len(calibration.subjects) == OTHERS and search(tries, calibration) == []
     assert "fewer than 3 prompts" in cannot_search(calibration)
     untold, length = (
         table.drop(columns="ground_truth"),
         made(lambda completion: len(completion) / 900, range=None),
     )
-    tries, calibration, variants = calibrated(length, rk.load_rollouts(untold))
-    assert search(tries, calibration, variants) == []
+    tries, calibration = calibrated(length, rk.load_rollouts(untold))
+    assert search(tries, calibration) == []
     assert "no right answer is known" in cannot_search(calibration)
 
 
@@ -327,9 +327,9 @@ def test_an_exploit_names_its_component_and_is_explained_by_a_finding_of_it_and_
 
 def test_a_finding_says_what_the_completion_is_made_of_how_sure_it_is_and_shows_it():
     reward = reward_of(words_and_no_answer)
-    tries, calibration, variants = calibrated(reward, sums())
-    (exploit,) = search(tries, calibration, variants)
-    seen = Seen(reward, calibration, {}, variants, frozenset())
+    tries, calibration = calibrated(reward, sums())
+    (exploit,) = search(tries, calibration)
+    seen = Seen(reward, calibration, {}, tries.variants, frozenset())
     item, rarer = (exploit_finding(replace(exploit, tried=tried), seen) for tried in (7, 28))
     assert (item.code, item.family, item.severity, item.component) == ("exploit", "search", "high", None)
     assert {"kind": "exploit", "says": exploit.says, "found": 7, "tried": 7}.items() <= item.evidence.items()

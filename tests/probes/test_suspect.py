@@ -346,7 +346,7 @@ BAD = [
     ({"pattern": None, "predicate": no_bool}, "failed on rollout '0-0': returned 'yes'; it must answer"),
     ({"pattern": None, "predicate": lambda texts: True}, "the predicate asks for 'texts'; these scores have"),
     ({"alike": 0.5}, "alike=0.5 goes with like=, and"),
-    ({"budget": 0}, "budget=0 is not a time"),
+    ({"budget": 0}, "budget=0 cannot be used; give seconds above 0"),
     ({"label": "right"}, "the rollouts have no column 'right'"),
     ({"by": "tusk"}, "did you mean 'task'?"),
     ({"seed": -1}, "seed=-1 is not a whole number"),

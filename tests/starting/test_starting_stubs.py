@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 import rewardkit as rk
-from rewardkit.starting.stubs import in_turn
+from rewardkit.probes.subjects.log import in_turn
 
 HOSTILE = "<script>\x00\u202e</script> \ud83d '''\"\"\" {x} \\ <answer>{}</answer>"
 
@@ -156,4 +156,8 @@ def test_a_log_in_which_hardly_an_answer_is_read_gives_a_reward_that_runs(writte
         }
         for at in range(40)
     ]
-    assert len(cases(written(rows))) >= 1
+    made = written(rows)
+    assert len(cases(made)) >= 1
+    (taken,) = [line for line in made.reward.read_text().splitlines() if line.endswith("  taken")]
+    told = 'tag("answer") 7.5 % 7.5 %' if rare else "number() 0 % 0 %"
+    assert " ".join(taken.split()) == f"# {told} taken"

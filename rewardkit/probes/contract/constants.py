@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import regex
 
 from rewardkit.primitives.primitive import Made
+from rewardkit.probes.mutants.code import codes_in, names_in
 from rewardkit.rewards.fingerprint import HOLDERS, user_code
 from rewardkit.targets.adapter import Adapter
 
@@ -171,8 +172,7 @@ class _Search:
                     yield from (item for name, item in vars(base).items() if name not in OF_CLASSES)
 
     def function(self, function: types.FunctionType, home: _Home) -> None:
-        codes, known = list(_codes(function.__code__)), function.__globals__
-        names = dict.fromkeys(name for code in codes for name in code.co_names)
+        names, known = dict.fromkeys(names_in(function)), function.__globals__
         held = [known[name] for name in names if name in known]
         for module in [value for value in held if isinstance(value, types.ModuleType)]:
             file = getattr(module, "__file__", None) or ""
@@ -181,7 +181,7 @@ class _Search:
         flags = None
         if {*names, *map(_engine, held)} & {*ENGINES}:
             flags = functools.reduce(int.__or__, (FLAGS[name] for name in names if name in FLAGS), 0)
-        for code in codes:
+        for code in codes_in(function.__code__):
             loads = (item for item in dis.get_instructions(code) if "CONST" in item.opname)
             self.all((item.argval for item in loads), home, flags)
         self.all([*held, *map(_content, function.__closure__ or ())], home, flags)
@@ -211,14 +211,6 @@ def _inside(value: Any) -> Iterable[Any] | None:
         case Made() if not isinstance(value, Adapter):  # what an adapter holds is code
             return [getattr(value, item.name) for item in fields(value)]  # type: ignore[arg-type]
     return None
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A function's code and that of the functions in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
 
 
 def _engine(value: Any) -> str:

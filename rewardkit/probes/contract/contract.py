@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from rewardkit.findings import Example, Finding, most
-from rewardkit.probes.contract.watching import CHANGED, NAN, rewritten, varied, watching
+from rewardkit.probes.contract.watching import CHANGED, NAN, varied, watching
 from rewardkit.probes.results.evidence import finding, row_example
-from rewardkit.probes.runner import Row, Tries, evaluated
-from rewardkit.probes.subjects.declared import by_group
+from rewardkit.probes.runner import Row, Tries, by_group, evaluated
+from rewardkit.probes.subjects.log import in_turn
 from rewardkit.probes.subjects.subject import Calibration
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
-from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.targets import TARGETS, trl
 from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter
@@ -90,7 +89,7 @@ def contract(
     rows = _rows(calibration, seed)[: max(0, fits)]
     own = any(map(TimeLimit.needed, filter(callable, reward.functions)))  # rewardkit's functions keep it
     seconds = None if unsendable else timeout
-    with _one_process(seconds) as limit:
+    with time_limit(seconds, processes=1) as limit:
         batches = Batches(reward, rows, calibration, tries, limit, seconds, unsendable)
         for item in RULES:
             if not item.rowless and (len(rows) < 2 or not own or (item.steady and batches.unsteady)):
@@ -109,18 +108,11 @@ def contract(
                 )
 
 
-def _one_process(seconds: float | None) -> AbstractContextManager[TimeLimit | None]:
-    return nullcontext() if seconds is None else TimeLimit(seconds, processes=1)
-
-
 def _rows(calibration: Calibration, seed: int) -> list[Row]:
     """Rows that were judged, with as many different rewards as there are."""
     judged = [(got.reward, row) for row, got in calibration.pool if got.judged and not got.failures]
-    by_reward: dict[float, list[Row]] = {}
-    for place in np.random.default_rng(seed).permutation(len(judged)).tolist():
-        by_reward.setdefault(judged[place][0], []).append(judged[place][1])
-    ranked = [(place, row) for rows in by_reward.values() for place, row in enumerate(reversed(rows))]
-    return [row for _, row in sorted(ranked, key=lambda item: item[0])[:ROWS]]
+    drawn = [judged[at] for at in np.random.default_rng(seed).permutation(len(judged)).tolist()]
+    return [row for _, row in in_turn(drawn, lambda item: item[0])[:ROWS]]
 
 
 @dataclass(eq=False)
@@ -164,7 +156,7 @@ class Batches:
     @cached_property
     def elsewhere(self) -> list[float]:
         """The same in another process."""
-        with _one_process(self.seconds) as fresh:
+        with time_limit(self.seconds, processes=1) as fresh:
             return self.rewards(self.rows, limit=fresh)
 
     @cached_property
@@ -175,10 +167,10 @@ class Batches:
     @cached_property
     def varied(self) -> list[dict[str, Any]]:
         """The rows in other forms, without those that no call comes back from: watching has no time limit."""
-        rows = varied(self.rows)
+        rows = varied(self.rows, self.tries.variants)
         if self.limit is None:
             return rows
-        beside = [rows[:2]] * len(rows) if by_group(self.reward) else []
+        beside = [rows[:2]] * len(rows)
         found = self.tries.outcomes(rows, beside, until=lambda outcome: outcome.gone)
         return [row for row, got in zip(rows, found, strict=True) if got is not None and not got.gone]
 
@@ -249,9 +241,9 @@ def ignores_completion(batches: Batches) -> Broken | None:
     texts = [str(row.get("completion")) for row in rows]
     truths = [str(row.get("ground_truth")) for row in rows]
     marked = [rf"<answer>{truth}</answer> \boxed{{{truth}}} #### {truth}" for truth in truths]
-    half = len(rows) // 2
+    half, variants = len(rows) // 2, batches.tries.variants
     for others in (texts[1:] + texts[:1], texts[half:] + texts[:half], [""] * len(rows), truths, marked):
-        got = batches.rewards([rewritten(row, text) for row, text in zip(rows, others, strict=True)])
+        got = batches.rewards([variants.of(row, text) for row, text in zip(rows, others, strict=True)])
         if not _same(first, got):
             return None
     return Broken("", tuple(_example(row, first[at], "") for at, row in enumerate(rows[:3])))

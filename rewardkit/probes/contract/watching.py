@@ -16,17 +16,23 @@ from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.targets.adapter import Adapter
 
-__all__ = ["CHANGED", "NAN", "Watched", "Wrapped", "rewritten", "varied", "watching", "wrapping"]
+__all__ = ["CHANGED", "NAN", "Watched", "varied", "watching"]
 
 CHANGED = "changed its argument"
 NAN = "gives NaN"
 
 
 @dataclass(frozen=True, repr=False)
-class Wrapped:
-    """A user's function that is called through another."""
+class Watched:
+    """A user's function that raises where it changes what it is given, nested values included.
+
+    A `lasting` one raises in each call behind that, too. With `nan` it raises where a list has a NaN.
+    """
 
     function: Callable[..., Any]
+    lasting: bool = False
+    nan: bool = False
+    said: list[str] = field(default_factory=list, init=False)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -41,18 +47,6 @@ class Wrapped:
     def together(self) -> str:
         """How it is called as a field."""
         return str(getattr(self.function, "together", ""))
-
-
-@dataclass(frozen=True, repr=False)
-class Watched(Wrapped):
-    """A user's function that raises where it changes what it is given, nested values included.
-
-    A `lasting` one raises in each call behind that, too. With `nan` it raises where a list has a NaN.
-    """
-
-    lasting: bool = False
-    nan: bool = False
-    said: list[str] = field(default_factory=list)
 
     def __call__(self, *positional: Any, **keywords: Any) -> Any:
         """What the function gives; TypeError: it changed an argument, or gave a NaN."""
@@ -97,30 +91,25 @@ def _copied(value: Any) -> Any:
         return UNKNOWN
 
 
-def watching(reward: Reward, *, lasting: bool = False, nan: bool = False) -> Reward:
-    """The reward with each of the user's functions watched, see `Watched`."""
-    return wrapping(reward, lambda function: Watched(function, lasting, nan))
-
-
-def wrapping(reward: Reward, wrap: Callable[[Callable[..., Any]], Wrapped]) -> Reward:
-    """The reward with each of the user's functions wrapped, but for gates."""
+def watching(reward: Reward, **options: bool) -> Reward:
+    """The reward with each of the user's functions watched, see `Watched`, but for gates."""
     if reward.routing:
-        return reward.map(lambda inner: wrapping(inner, wrap))
+        return reward.map(lambda inner: watching(inner, **options))
 
-    def wrapped(function: Any) -> Any:
+    def watched(function: Any) -> Any:
         if not TimeLimit.needed(function):
             return function
         if not isinstance(function, Adapter):
-            return wrap(function)
+            return Watched(function, **options)
         own = function.method or type(function).called is not Adapter.called  # a method, not the object
         if own or not callable(function.function):
             return function
-        return replace(function, function=wrap(function.function))
+        return replace(function, function=Watched(function.function, **options))
 
     return replace(
         reward,
-        fields={name: wrapped(function) for name, function in reward.fields.items()},
-        components=[replace(item, function=wrapped(item.function)) for item in reward.components],
+        fields={name: watched(function) for name, function in reward.fields.items()},
+        components=[replace(item, function=watched(item.function)) for item in reward.components],
     )
 
 
@@ -139,23 +128,15 @@ a completion without an answer."""
 TEXTS = ("prompt", "completion", "ground_truth")
 
 
-def varied(rows: Iterable[Row]) -> list[dict[str, Any]]:
+def varied(rows: Iterable[Row], variants: Variants) -> list[dict[str, Any]]:
     """The rows in forms on which code that tidies texts up changes something, one form after the other.
 
     The completion has that form, in a transcript as well, and white space stands around the other texts.
     """
-    return [_in_form(row, FORMS[place % len(FORMS)]) for place, row in enumerate(rows)]
+    return [_in_form(row, FORMS[place % len(FORMS)], variants) for place, row in enumerate(rows)]
 
 
-def rewritten(row: Row, completion: str | None, **texts: str) -> dict[str, Any]:
-    """The row with another completion, and other texts, in all the columns that hold them."""
-    others = [key for key in row if key not in TEXTS]
-    held = {name: [key for key in others if row[key] is row[name]] for name in TEXTS if name in row}
-    names = {name: next(iter(keys), name) for name, keys in held.items()}
-    return Variants(names).of(row, completion, **texts)
-
-
-def _in_form(row: Row, form: Callable[[str], str]) -> dict[str, Any]:
+def _in_form(row: Row, form: Callable[[str], str], variants: Variants) -> dict[str, Any]:
     texts = {name: row[name] for name in TEXTS if isinstance(row.get(name), str)}
     completion = form(texts.pop("completion")) if "completion" in texts else None
-    return rewritten(row, completion, **{name: FORMS[0](text) for name, text in texts.items()})
+    return variants.of(row, completion, **{name: FORMS[0](text) for name, text in texts.items()})

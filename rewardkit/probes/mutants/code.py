@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
-__all__ = ["Changed", "CodeChange", "code_changes", "helpers", "names_in"]
+__all__ = ["Changed", "CodeChange", "code_changes", "codes_in", "helpers", "names_in"]
 
 OPPOSITES = (
     (ast.Eq, ast.NotEq),
@@ -130,10 +130,10 @@ def helpers(function: FunctionType) -> list[FunctionType]:
 
 def names_in(function: FunctionType) -> list[str]:
     """The names that a function, and those in it, may take from around it."""
-    return [name for code in _inside(function.__code__) for name in code.co_names]
+    return [name for code in codes_in(function.__code__) for name in code.co_names]
 
 
-def _inside(code: CodeType) -> list[CodeType]:
+def codes_in(code: CodeType) -> list[CodeType]:
     """A piece of code, and those in it."""
     found = [code]
     for item in found:
@@ -144,7 +144,7 @@ def _inside(code: CodeType) -> list[CodeType]:
 def _codes(tree: ast.Module, like: CodeType) -> list[CodeType]:
     """All pieces of code that a tree compiles to, in a fixed order; none where it does not compile."""
     try:
-        return _inside(compile(tree, like.co_filename, "exec", dont_inherit=True))
+        return codes_in(compile(tree, like.co_filename, "exec", dont_inherit=True))
     except (SyntaxError, ValueError, RecursionError):
         return []
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.errors import CasesError, InputError, RewardError
+from rewardkit.errors import CasesError
 from rewardkit.primitives.gates import Gate
+from rewardkit.probes.arguments import check_arguments
 from rewardkit.probes.mutants.results import MutantResult
 from rewardkit.probes.mutants.scoring import Memory
 from rewardkit.probes.mutants.trial import Trial
 from rewardkit.probes.probe import BUDGET
-from rewardkit.probes.suspects.budgeted import check_budget
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import CaseSource, cases_for
@@ -58,8 +58,8 @@ def mutants(
     Functions are taken to give the same for the same arguments and are called once for them; `ignore` and
     `timeout` are as in `check`, and changed code always runs in worker processes: a call may take the
     timeout, or without one 2 s and three times what the reward's slowest call took. The budget is kept but
-    for a call of the reward itself that has no timeout. RewardError and CasesError as in `check`;
-    RolloutsError as in `load_rollouts`; InputError: `most` or `budget` is none.
+    for a call of the reward itself that has no timeout. RewardError and CasesError as in `check`, and
+    where `most` or `budget` is none; RolloutsError as in `load_rollouts`.
 
     >>> import rewardkit as rk
     >>> right = rk.Component("right", rk.verify.matches, columns={"prediction": "completion"})
@@ -73,9 +73,7 @@ def mutants(
     ('Rome', 0.0)
     """
     check_reward(reward, "mutants")
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise InputError(f"most={most!r} is not a number of rollouts; give a whole number from 1")
-    check_budget(budget)
+    check_arguments(most=most, budget=budget, timeout=timeout)
     known, _ = cases_for(reward, cases, ignore)
     if not known:
         raise CasesError("there are no cases; give one or more, or the path of a case file")
@@ -85,9 +83,6 @@ def mutants(
         reward.check_columns([str(name) for name in rollouts.table.columns])
         order = np.random.default_rng(seed).permutation(len(rollouts))[:most].tolist()
     functions = [item.on if isinstance(item, Gate) else item for item in reward.functions]
-    try:
-        memory = Memory(timeout, functions, budget)
-    except (ValueError, TypeError):
-        raise RewardError(f"timeout={timeout!r} is not a time; give seconds above 0, or None") from None
+    memory = Memory(timeout, functions, budget)
     with memory:
         return Trial(reward, known, rollouts, order, memory).result()

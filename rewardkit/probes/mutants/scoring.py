@@ -1,9 +1,10 @@
-"""What a reward and its mutants give for the same rows: only what may differ is scored, each call once."""
+"""What a reward and its mutants give for the same rows, each call made once."""
 
 from __future__ import annotations
 
+import marshal
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -11,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.probes.mutants.code import Changed
-from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import Columns, Floats
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.calls import LATE, Calls, Failure, answered, concurrency
@@ -112,47 +112,18 @@ class Memory(TimeLimit):
 
 def _key(value: Any) -> Any:
     """What tells arguments apart: what texts, numbers, lists and dicts hold, of others where they lie."""
-    kind = type(value)
-    if kind is str:
-        return value
-    if kind in (int, float, bool, type(None)):
-        return kind, value
-    items = value.items() if kind is dict else value if kind in (list, tuple) else None
-    return (object, id(value)) if items is None else (kind, *map(_key, items))
+    try:
+        return value if type(value) is str else marshal.dumps(value, 2)  # of this version alike for the alike
+    except ValueError:
+        return id(value)
 
 
-def outcomes_of(
-    reward: Reward, columns: Columns, memory: Memory, original: Outcomes | None = None
-) -> Outcomes:
+def outcomes_of(reward: Reward, columns: Columns, memory: Memory) -> Outcomes:
     """What a reward gives for each row of these columns, as `check` sees it: before any transform.
 
-    Of a mutant of an `original` on the same rows only what may differ is evaluated. Hangs, BudgetOver: see
-    `Memory`; CannotLimit.
+    Hangs, BudgetOver: see `Memory`; CannotLimit.
     """
-    plan = reward.bind(columns)
-    if original is None or reward.routing or reward.gate is not original.plan.reward.gate:
-        return evaluate(plan, columns, limit=memory)
-    anew = _anew(reward, original.plan.reward)
-    known = dict(original.components)
-    gate = original.gate
-    if anew:
-        part = replace(reward, components=anew, aggregation="weighted_sum", on_missing="nan")
-        found = evaluate(part.bind(columns), columns, limit=memory)
-        known, gate = {**known, **found.components}, found.gate
-    return Outcomes(plan, {}, known, gate)
-
-
-def _anew(reward: Reward, original: Reward) -> Sequence[Component]:
-    """The components of a mutant that may score otherwise than the original's, with those they ask for."""
-    changed = {name for name, function in reward.fields.items() if original.fields[name] is not function}
-    for new, old in zip(reward.components, original.components, strict=True):
-        changed |= set() if new.function is old.function and new.gate is old.gate else {new.name}
-    for name, call in reward.calls:  # in the order in which they may ask for one another; "" is the gate
-        changed |= set() if changed.isdisjoint(call.asks_for) else {name}
-    needed = set(reward.names) if "" in changed else set(changed)
-    for name, call in reversed(reward.calls):
-        needed |= set(call.asks_for) if needed and name in {"", *needed} else set()
-    return [item for item in reward.components if item.name in needed]
+    return evaluate(reward.bind(columns), columns, limit=memory)
 
 
 def late(outcomes: Outcomes) -> NDArray[np.bool_]:

@@ -95,18 +95,12 @@ class Trial:
         result = replace(result, judged=tuple(judged), proposed_cases=tuple(cases))
         return replace(result, left_out=tuple(left_out), missed=len(self.failing))
 
-    def _missed(
-        self, found: Outcomes, expected: Expectations, original: Outcomes | None = None
-    ) -> Expectations:
-        """The expectations that are not met.
-
-        What is expected of a component that is gone, or as in the `original`, does not count.
-        """
+    def _missed(self, found: Outcomes, expected: Expectations) -> Expectations:
+        """The expectations that are not met; what is expected of a component that is gone does not count."""
         judged = np.where(np.isnan(found.rewards), "unscored", "scored")
         given = {"": (found.rewards.tolist(), judged.tolist())}
         for name, outcome in found.components.items():
-            if original is None or outcome is not original.components.get(name):
-                given[name] = outcome.scores.tolist(), np.array(STATUSES)[outcome.status].tolist()
+            given[name] = outcome.scores.tolist(), np.array(STATUSES)[outcome.status].tolist()
         return [
             (row, name, item)
             for row, name, item in expected
@@ -117,11 +111,11 @@ class Trial:
         """What became of a mutant, and what it gives in the pool where that differs from the reward."""
         where = ""
         try:
-            found = outcomes_of(mutant.reward, self.columns, self.memory, self.original)
-            if rows := {row: None for row, *_ in self._missed(found, held, self.original)}:
+            found = outcomes_of(mutant.reward, self.columns, self.memory)
+            if rows := {row: None for row, *_ in self._missed(found, held)}:
                 return Judged(mutant, "noticed", tuple(self.cases[row].name for row in sorted(rows))), None
             where, pool = ", on a rollout", self.pool
-            found = outcomes_of(mutant.reward, pool.columns, self.memory, pool.original)
+            found = outcomes_of(mutant.reward, pool.columns, self.memory)
         except Hangs as error:
             return Judged(mutant, "survived" if where else "noticed", reason=f"{error}{where}"), None
         except (BudgetOver, CannotLimit) as error:

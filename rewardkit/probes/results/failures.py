@@ -14,9 +14,9 @@ from rewardkit.findings import Example, Finding
 from rewardkit.probes.contract.hang import PATTERNS, of_patterns
 from rewardkit.probes.results.evidence import Seen, finding, row_example
 from rewardkit.probes.results.sentences import LONGEST
-from rewardkit.probes.runner import ENDED, FOREVER, Outcome, Row, Tries, Variants, same
+from rewardkit.probes.runner import ENDED, FOREVER, Outcome, Row, Tries, same
 from rewardkit.probes.strategies.attempts import Probe
-from rewardkit.probes.subjects.formats import shell
+from rewardkit.probes.subjects.logged import likely_mark
 from rewardkit.probes.subjects.subject import Calibration, Subject
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import HIGH
@@ -183,22 +183,19 @@ def _reasons(items: Sequence[Failure]) -> str:
 # --- on what never ends
 
 
-def last_calls(
-    tries: Tries, calibration: Calibration, variants: Variants, probes: Sequence[Probe]
-) -> list[Trial]:
+def last_calls(tries: Tries, calibration: Calibration, probes: Sequence[Probe]) -> list[Trial]:
     """The trials of what may not come back, the shortest first, until one does not."""
     subject = calibration.stand_in
     if subject is None:
         return []
     if not subject.format.opening:
-        subject = replace(subject, format=shell(subject.reference))
+        subject = replace(subject, format=likely_mark(subject.reference).format)
     planned = [(probe, attempt) for probe in probes for attempt in probe.attempts(subject)]
     if PATTERNS in probes:
         planned += [(PATTERNS, item) for item in of_patterns(tries.reward.functions, subject)]
     planned.sort(key=lambda item: len(item[1].completions[0]))
-    rows = [variants.of(subject.columns, attempt.completions[0]) for _, attempt in planned]
-    siblings = [subject.siblings] * len(rows) if subject.siblings else []
-    outcomes = tries.outcomes(rows, siblings, until=lambda outcome: outcome.gone)
+    rows = [tries.variants.of(subject.columns, attempt.completions[0]) for _, attempt in planned]
+    outcomes = tries.outcomes(rows, [subject.siblings] * len(rows), until=lambda outcome: outcome.gone)
     return [
         Trial(probe, subject, attempt, (out,))
         for (probe, attempt), out in zip(planned, outcomes, strict=True)
@@ -235,7 +232,7 @@ def hangs(trials: Sequence[Trial], seen: Seen, left: float) -> Iterator[Finding]
 def _seconds(reward: Reward, row: Row, subject: Subject, most: float) -> float:
     """How long a call takes, once its process has made another; infinite from `most` on."""
     with TimeLimit(most, processes=1) as limit:
-        tries, beside = Tries(reward, limit, FOREVER), [subject.siblings] if subject.siblings else []
+        tries, beside = Tries(reward, limit, FOREVER), [subject.siblings]
         tries.outcomes([subject.columns], beside)
         began = time.monotonic()
         (outcome,) = tries.outcomes([row], beside)

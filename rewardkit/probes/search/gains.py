@@ -9,7 +9,7 @@ from typing import Any
 
 from rewardkit.findings import Finding
 from rewardkit.probes.results.sentences import components_at_fault
-from rewardkit.probes.runner import Outcome, Tries, Variants, part_for
+from rewardkit.probes.runner import Outcome, Tries, part_for
 from rewardkit.probes.search.completions import WRONG, Record, filled, mentions, plain, written
 from rewardkit.probes.search.exploits import GAIN, KEPT, Exploit, Paid, known_holes
 from rewardkit.probes.subjects.subject import Scale, Subject
@@ -36,7 +36,6 @@ class Gains:
     """
 
     tries: Tries
-    variants: Variants
     skip: Sequence[Finding] = ()
     calls: int = 0
     late: int = 0
@@ -91,9 +90,7 @@ class Gains:
         return [self.known.get((one.rollout_id, text)) for one, text in texts]
 
     def _called(self, texts: Sequence[tuple[Subject, str]]) -> list[Outcome | None]:
-        rows = [self.variants.of(one.columns, text) for one, text in texts]
-        siblings = [one.siblings for one, _ in texts]
-        got = self.tries.outcomes(rows, siblings if any(siblings) else [])
+        got = self.tries.on((one, text, {}) for one, text in texts)
         self.calls += sum(outcome is not None for outcome in got)
         self.late += sum(outcome is not None and outcome.gone for outcome in got)
         return got

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from rewardkit.findings import Finding
-from rewardkit.probes.runner import Outcome, Tries, Variants
+from rewardkit.probes.runner import Outcome, Tries
 from rewardkit.probes.search.completions import Record, plain, written
 from rewardkit.probes.search.edits import edited, openers
 from rewardkit.probes.search.exploits import KEPT, Exploit, explained
@@ -36,7 +36,6 @@ ELITE = 8  # records that others are made from
 def search(
     tries: Tries,
     calibration: Calibration,
-    variants: Variants,
     *,
     calls: int = CALLS,
     seed: int = 0,
@@ -52,7 +51,7 @@ def search(
     found: list[Exploit] = []
     parts = _parts(calibration)
     for part, subjects in parts.items():
-        gains = Gains(tries, variants, [item for item in skip if item.part == part])
+        gains = Gains(tries, [item for item in skip if item.part == part])
         gains.take(subjects, calibration.scales)
         if not gains.hopeless():
             draw = np.random.default_rng([seed, *part.encode()])

@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.probes.runner import Row, Tries, Variants, part_for, same
-from rewardkit.probes.subjects.declared import asks_for_truth, by_group
-from rewardkit.probes.subjects.formats import Format, shell
+from rewardkit.probes.runner import Row, Tries, part_for, same
+from rewardkit.probes.subjects.formats import Format
 from rewardkit.probes.subjects.log import NO_TRUTHS, Log, Part, labels_of, parts
-from rewardkit.probes.subjects.logged import TELLS, logged
+from rewardkit.probes.subjects.logged import TELLS, likely_mark, logged
 from rewardkit.probes.subjects.subject import Calibration, LeftOut, Scale, Subject
 from rewardkit.probes.subjects.written import ENOUGH, Best, best_format, drafts, skeletons, with_format
+from rewardkit.rewards.fingerprint import user_code
+from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
+from rewardkit.targets.adapter import Adapter, uses
 
 __all__ = ["calibrate"]
 
@@ -33,14 +35,12 @@ MORE = "give rollouts, or cases (cases=...), with right ones"
 Written = Sequence[tuple[int, Subject]]  # with the places of their rows
 
 
-def calibrate(
-    tries: Tries, rollouts: Rollouts, variants: Variants, *, label: str | None = None, seed: int = 0
-) -> Calibration:
+def calibrate(tries: Tries, rollouts: Rollouts, *, label: str | None = None, seed: int = 0) -> Calibration:
     """Subjects and scales for the probes, chosen with a seed from all parts of the rollouts."""
     columns = rollouts.as_logged()
     rows: list[Row] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     labels = labels_of(column_values(rollouts.table[label]), label) if label is not None else ()
-    log = Log(tries, variants, rows, rollouts.groups, by_group(tries.reward), labels)
+    log = Log(tries, rows, rollouts.groups, labels)
     found, draw = parts(tries.reward.split_by, rows), np.random.default_rng(seed)
     for part in found:
         log.score(part, draw, share=0.2 / len(found))
@@ -226,10 +226,10 @@ class _Chooser:
             truth = log.truth(place)
             other = next((found for at in part.places if (found := log.truth(at)) != truth), None)
             if other is not None:
-                rows.append((log.variants.of(log.rows[place], **other), log.siblings(place)))
+                rows.append((log.tries.variants.of(log.rows[place], **other), log.siblings(place)))
                 before.append(log.earned(place))
-        siblings = [beside for _, beside in rows] if log.by_group else []
-        outcomes = log.tries.outcomes([row for row, _ in rows], siblings, share=0.3)
+        beside = [siblings for _, siblings in rows]
+        outcomes = log.tries.outcomes([row for row, _ in rows], beside, share=0.3)
         return any(
             outcome is not None and not math.isclose(outcome.reward, reward, abs_tol=1e-9)
             for outcome, reward in zip(outcomes, before, strict=True)
@@ -248,10 +248,19 @@ class _Chooser:
             subject = self.log.plain(place, part, baseline=self.log.text(ranked[-1]))
             scale = Scale(part.high, part.low, part.low, part.low)
             if flat:
-                form, scale = shell(subject.reference), replace(scale, right=self._ceiling(place))
+                form = likely_mark(subject.reference).format
+                scale = replace(scale, right=self._ceiling(place))
                 subject = replace(subject, format=form, told_wrong=self._told(place, form, scale)[1])
             self.subjects.append(subject)
             self.scales[subject.rollout_id] = scale
+
+
+def asks_for_truth(reward: Reward) -> bool:
+    """Whether the reward reads a truth, as far as its parameters and code say."""
+    functions = [function for inner in reward.inner for function in inner.functions]
+    parts = [part for one in functions for part in ([one] if isinstance(one, Adapter) else user_code(one))]
+    adapters = [part for part in parts if isinstance(part, Adapter) and "ground_truth" in part.needs]
+    return "ground_truth" in reward.needs or any(uses(one.called, "ground_truth") for one in adapters)
 
 
 def _best_by_label(log: Log, part: Part) -> Iterator[LeftOut]:

@@ -10,7 +10,7 @@ import pandas as pd
 from rewardkit.errors import CasesError
 from rewardkit.findings import BY_PROBING
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.rollouts.values import as_column
 from rewardkit.scoring.cases import Case
 
 __all__ = ["rollouts_of", "with_cases"]
@@ -39,17 +39,9 @@ def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
     {'rollout_id': 'case half a letter', 'completion': '\ud83d'}
     """
     rows = [{**case.columns, "rollout_id": f"case {case.name}"} for case in _to_probe_from(cases)]
-    known = [str(name) for name in rollouts.table.columns]
-    names = dict.fromkeys([*known, *(name for row in rows for name in row)])
-    columns = {
-        name: as_column(
-            [
-                *(column_values(rollouts.table[name]) if name in known else [None] * len(rollouts)),
-                *(row.get(name) for row in rows),
-            ]
-        )
-        for name in names
-    }
+    every = [*rollouts, *rows]
+    names = dict.fromkeys(name for row in every for name in row)
+    columns = {name: as_column([row.get(name) for row in every]) for name in names}
     return replace(rollouts, table=pd.DataFrame(columns))
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-__all__ = ["REASONING", "Format", "formats", "shell", "skeleton", "tags_in"]
+__all__ = ["REASONING", "Format", "formats", "skeleton", "tags_in"]
 
 REASONING = "Reading the question again and taking it step by step leads to this."
 """What stands for reasoning: no number, no letter by itself and nothing that an answer could be."""
@@ -172,25 +172,6 @@ def skeleton(completion: str, answer: str, *, last: bool = False) -> Format | No
     closing = _mark_after(completion[end:], opening)
     lead, tail = completion[: start - len(opening)], completion[end + len(closing) :]
     return Format("a rollout's", lead, opening, closing, tail)
-
-
-def shell(completion: str) -> Format:
-    r"""The format of a completion whose answer is not known: its last tag, box, or line with a colon.
-
-    >>> shell("<think>so</think>\n<answer>3 + 4</answer>").write("9"), shell("Six.\nAnswer: 6").write("9")
-    ('<think>so</think>\n<answer>9</answer>', 'Six.\nAnswer: 9')
-    """
-    for mark in (
-        r"<([A-Za-z_][\w.:-]{0,30})>([^<>]*)</\1>",
-        r"(\\boxed)\{([^{}]*)\}",
-        r"(\w+):[ \t]*(\S[^\n]*)",
-    ):
-        found = [item for item in re.finditer(mark, completion) if item[1] not in THINKING]
-        if found:
-            (start, end), (begin, finish) = found[-1].span(2), found[-1].span()
-            opening, closing = completion[begin:start], completion[end:finish]
-            return Format("a rollout's", completion[:begin], opening, closing, completion[finish:])
-    return Format("bare")
 
 
 def _mark_before(text: str) -> str:

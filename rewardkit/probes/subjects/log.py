@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import count
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rewardkit.analysis.context import truths
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.primitives.messages import content_text
-from rewardkit.probes.runner import Outcome, Row, Tries, Variants, same
+from rewardkit.probes.runner import Outcome, Row, Tries, same
 from rewardkit.probes.subjects.formats import Format
 from rewardkit.probes.subjects.subject import Subject
 from rewardkit.rollouts.logs.log import numeric
 
-__all__ = ["NO_TRUTHS", "Log", "Part", "labels_of", "parts", "prompt_text"]
+__all__ = ["NO_TRUTHS", "Log", "Part", "in_turn", "labels_of", "parts", "prompt_text"]
 
 PARTS = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""
@@ -27,6 +28,9 @@ POOL = 96  # rollouts of a part that are scored to see what the reward gives
 SIBLINGS = 16  # of a prompt, at the most
 BESIDE = 8  # rows of a group, where the reward looks at it
 NO_TRUTHS = {"prompt", "completion", "messages", "data_source", "prompt_id", "rollout_id", "step"}
+
+
+Item = TypeVar("Item")
 
 
 @dataclass(eq=False)
@@ -56,15 +60,13 @@ def parts(split_by: Sequence[str], rows: Sequence[Row]) -> list[Part]:
 class Log:
     """Rows and their groups, and the reward to try them on; `outcomes` by place of what was scored so far.
 
-    `by_group` says that the reward looks at a whole group, `labels` of each row whether a trusted column
-    calls it right, see `labels_of`; empty where there is none.
+    `labels` says of each row whether a trusted column calls it right, see `labels_of`; empty where there is
+    none.
     """
 
     tries: Tries
-    variants: Variants
     rows: Sequence[Row]
     groups: Any  # (rows,) codes
-    by_group: bool
     labels: Sequence[bool | None] = ()
     outcomes: dict[int, Outcome] = field(default_factory=dict)
 
@@ -76,14 +78,14 @@ class Log:
         prompts = self.by_prompt(part.places)
         order = draw.permutation(sorted(prompts)).tolist()
         places = [place for group in order for place in prompts[group][:SIBLINGS]][:POOL]
-        siblings = [self.siblings(place) for place in places] if self.by_group else []
-        outcomes = self.tries.outcomes([self.rows[place] for place in places], siblings, share=share)
+        rows = [self.rows[place] for place in places]
+        outcomes = self.tries.outcomes(rows, [*map(self.siblings, places)], share=share)
         self.outcomes |= {place: out for place, out in zip(places, outcomes, strict=True) if out is not None}
         judged = [self.earned(place) for place in places if self.earned(place) > -math.inf]
         if judged:
             part.low, part.high = min(judged), max(judged)
         part.seen += judged
-        if judged and same(part.seen) and not self.by_group:
+        if judged and same(part.seen) and not self.tries.by_group:
             firsts = [some[0] for some in self.by_prompt(places).values()]
             part.low = min(part.low, *self._exchanged(part, firsts))
 
@@ -123,7 +125,7 @@ class Log:
 
     def siblings(self, place: int) -> tuple[Row, ...]:
         """The rows beside one in its group, where the reward looks at them."""
-        beside = self.beside(place)[:BESIDE] if self.by_group else []
+        beside = self.beside(place)[:BESIDE] if self.tries.by_group else []
         return tuple(self.rows[other] for other in beside if other != place)
 
     def truth(self, place: int) -> dict[str, Any]:
@@ -140,12 +142,20 @@ class Log:
 
     def rewards(self, part: Part, tried: Sequence[tuple[Subject, str]]) -> list[float]:
         """What completions of subjects earn; NaN where not judged, or not tried."""
-        rows = [self.variants.of(subject.columns, text) for subject, text in tried]
-        siblings = [subject.siblings for subject, _ in tried] if self.by_group else []
-        outcomes = self.tries.outcomes(rows, siblings, share=0.3)
+        outcomes = self.tries.on([(subject, text, {}) for subject, text in tried], share=0.3)
         rewards = [math.nan if outcome is None else outcome.reward for outcome in outcomes]
         part.seen += [reward for reward in rewards if not math.isnan(reward)]
         return rewards
+
+
+def in_turn(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[Item]:
+    """The items, the first of each key, then the second of each, and so on.
+
+    >>> in_turn(["a1", "a2", "b1"], lambda item: item[0])
+    ['a1', 'b1', 'a2']
+    """
+    turns: defaultdict[Hashable, Iterator[int]] = defaultdict(count)
+    return sorted(items, key=lambda item: next(turns[key(item)]))
 
 
 def labels_of(values: Sequence[Any], name: str) -> list[bool | None]:

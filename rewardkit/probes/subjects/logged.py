@@ -19,7 +19,7 @@ from rewardkit.probes.subjects.log import Log, Part
 from rewardkit.probes.subjects.subject import Subject
 from rewardkit.probes.subjects.written import ENOUGH, drafted, with_format
 
-__all__ = ["TELLS", "answers_kind", "logged", "marks_in", "split"]
+__all__ = ["TELLS", "answers_kind", "likely_mark", "logged", "marks_in", "split"]
 
 TRIED_ON = 4  # right completions on which marks are tried
 TELLS = 0.02
@@ -70,18 +70,29 @@ def marks_in(completion: str) -> Iterator[Marked]:
     >>> [item.format.name for item in marks_in("So:\n<answer>1, 2</answer>")]
     ['tag <answer>', 'outer tag <answer>', 'number', 'line', 'whole']
     """
-    found: list[Marked] = []
-    for name, expression in MARKS.items():
-        every = re.finditer(expression, completion)
-        places = [item for item in every if item.groupdict().get("tag") not in THINKING]
-        if places:
-            last = places[-1]
-            shown = f"{name} <{last['tag']}>" if "tag" in last.re.groupindex else name
-            found.append(_marked(shown, completion, last.span(), last.span("answer")))
+    found = [item for name in MARKS for item in _last(name, completion)]
     start, end = completion.find("{"), completion.rfind("}") + 1
     if 0 <= start < end and read_json(completion[start:end]) is not None:
         found.append(_marked("object", completion, (start, end), (start, end)))
     return iter(sorted(found, key=_rank))
+
+
+def likely_mark(completion: str) -> Marked:
+    r"""What a completion whose answer is not known may have it in: its last tag, box, or line with a colon.
+
+    >>> likely_mark("<think>so</think>\n<answer>3 + 4</answer>").answer, likely_mark("Six.\nAnswer: 6").answer
+    ('3 + 4', '6')
+    """
+    found = (item for name in ("tag", "box", "colon") for item in _last(name, completion))
+    return next(found, Marked(Format("bare"), completion))
+
+
+def _last(name: str, completion: str) -> Iterator[Marked]:
+    """The last mark of a name, if there is one."""
+    every = re.finditer(MARKS[name], completion)
+    for last in [item for item in every if item.groupdict().get("tag") not in THINKING][-1:]:
+        shown = f"{name} <{last['tag']}>" if "tag" in last.re.groupindex else name
+        yield _marked(shown, completion, last.span(), last.span("answer"))
 
 
 def _rank(item: Marked) -> tuple[int, int]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from operator import itemgetter
 
 import numpy as np
 
@@ -17,7 +15,7 @@ from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.runner import Row
 from rewardkit.probes.subjects.answers import WRONG, answer_in, kind_of, states_list, wrong_answers
 from rewardkit.probes.subjects.formats import Format, formats, skeleton
-from rewardkit.probes.subjects.log import Log, Part
+from rewardkit.probes.subjects.log import Log, Part, in_turn
 from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["Best", "best_format", "drafted", "drafts", "skeletons", "with_format"]
@@ -72,7 +70,7 @@ def drafts(log: Log, part: Part) -> Iterator[tuple[int, Subject]]:
     objects = any(mark in log.text(place) for place in scored for mark in "{[")
     # a record is no answer where no completion writes one
     stated = [place for place in answers if objects or kind_of(answers[place]) != "json"]
-    for place in _in_turn([some[0] for some in log.by_prompt(stated).values()], answers):
+    for place in in_turn([some[0] for some in log.by_prompt(stated).values()], answers.__getitem__):
         if draft := drafted(log, part, place, answers[place], kind_of(answers[place]), others):
             yield place, draft
 
@@ -105,16 +103,6 @@ def _answers(rows: Mapping[int, Row]) -> dict[int, str]:
     stated = {place: answer_in(truth) for place, truth in truths.items()}
     # "$7$" is 7, in mathematics
     return {at: re.sub(r"^\$([^$]+)\$$", r"\1", text) for at, text in stated.items() if text is not None}
-
-
-def _in_turn(places: Iterable[int], answers: Mapping[int, str]) -> list[int]:
-    """The places: the first of each answer, then the second of each, and so on."""
-    turns: Counter[str] = Counter()
-    order: list[tuple[int, int]] = []
-    for place in places:
-        order.append((turns[answers[place]], place))
-        turns[answers[place]] += 1
-    return [place for _, place in sorted(order, key=itemgetter(0))]
 
 
 def with_format(draft: Subject, option: Format) -> Subject:

@@ -9,23 +9,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.errors import InputError, preview
+from rewardkit.probes.subjects.log import in_turn
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["check_budget", "scored_within"]
+__all__ = ["scored_within"]
 
 GROWTH = 4
 """How many times the rows of one pass those of the next may be, while their time is learned. Our choice."""
-
-
-def check_budget(budget: float) -> None:
-    """InputError: it is no number of seconds above 0."""
-    if isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0:
-        raise InputError(f"budget={preview(budget)} is not a time; give seconds above 0")
 
 
 def scored_within(
@@ -66,9 +60,8 @@ def _groups(codes: NDArray[np.intp], first: NDArray[np.bool_], seed: int) -> lis
     """The rows of each group by chance, those with `first` ones in turn with the others."""
     rows = pd.Series(range(len(codes))).groupby(codes).agg(list).tolist()
     np.random.default_rng(seed).shuffle(rows)
-    has = np.array([first[group].any() for group in rows], dtype=bool)
-    rank = pd.Series(has).groupby(has).cumcount()
-    return [rows[place] for place in np.lexsort((~has, rank))]
+    rows.sort(key=lambda group: not first[group].any())
+    return in_turn(rows, lambda group: first[group].any())
 
 
 def _all_late(scores: Scores) -> bool:

@@ -17,7 +17,7 @@ from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import read_number
 from rewardkit.probes.subjects.answers import answer_in, kind_of
-from rewardkit.probes.subjects.formats import shell
+from rewardkit.probes.subjects.logged import likely_mark
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
@@ -141,6 +141,5 @@ def _answer(completion: str) -> tuple[str, bool]:
     """
     if "####" in completion or r"\boxed" in completion:
         return (answer_in(completion) or "").strip(), True
-    form = shell(completion)
-    before, after = len(form.lead + form.opening), len(form.closing + form.tail)
-    return completion[before : len(completion) - after].strip(), form.tag is not None
+    found = likely_mark(completion)
+    return found.answer.strip(), found.format.tag is not None

@@ -20,9 +20,10 @@ from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.groups import Floats, within
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
+from rewardkit.probes.arguments import check_arguments
 from rewardkit.probes.probe import BUDGET
 from rewardkit.probes.suspects import filters
-from rewardkit.probes.suspects.budgeted import check_budget, scored_within
+from rewardkit.probes.suspects.budgeted import scored_within
 from rewardkit.probes.suspects.patched import held_against, rows_to_read
 from rewardkit.probes.suspects.rightness import Rightness, label_of, rightness
 from rewardkit.probes.suspects.suspicion import Contrast, Payment, Slice, Suspicion
@@ -87,7 +88,7 @@ def suspect(
         raise InputError(f"patched={preview(patched)} is no Reward and no Scores; load or score one first")
     check_label(label)
     check_seed(seed)
-    check_budget(budget)
+    check_arguments(budget=budget)
     training, scores = Training.of(training), only_finite(scores)
     columns = _columns(scores, by, label)
     views = make_views(scores, training=training, label=label, seed=seed)
