@@ -66,8 +66,6 @@ TIMED = """async ([from, to, act, value]) => {
     const began = performance.now();
     if (act === 'key') {
         source.dispatchEvent(new KeyboardEvent('keydown', {key: value, bubbles: true}));
-    } else if (act === 'click') {
-        source.click();
     } else {
         source.value = value;
         source.dispatchEvent(new Event('change', {bubbles: true}));

@@ -1,4 +1,4 @@
-"""The bundled data: what the cards state is what the files hold; the cases are in test_gallery.py."""
+"""The bundled data: the rows that its cards were counted in, and the scripts that wrote them."""
 
 import hashlib
 import json
