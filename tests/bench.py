@@ -88,93 +88,6 @@ def scoring() -> None:
     print(f"  largest difference of a reward: {difference:.1e}")
 
 
-def words(completion: str) -> float:
-    """A light component: about 0.3 microseconds, as the next four."""
-    return min(1.0, completion.count(" ") / 40)
-
-
-def ends(completion: str, ground_truth: str) -> bool:
-    """Whether it ends with the answer."""
-    return completion.endswith(ground_truth)
-
-
-def tagged(completion: str) -> float:
-    """1 where it has the tag."""
-    return 1.0 if "<answer>" in completion and completion.count("<answer>") == 1 else 0.0
-
-
-def short(completion: str) -> float:
-    """Less the longer it is."""
-    return max(0.0, 1.0 - len(completion) / 2000)
-
-
-def polite(completion: str) -> float:
-    """A keyword."""
-    return 0.5 if completion.startswith(("Please", "Sure")) else 0.0
-
-
-LIGHT = {words: 0.2, ends: 1.0, tagged: 0.3, short: 0.1, polite: -0.1}
-
-
-def light() -> None:
-    """rk.score against the loop over five light components, with and without a check of each score."""
-    rollouts = repeated(ROWS)
-    rows = list(rollouts)
-    reward = rk.Reward("light", components=[rk.Component(f.__name__, f, weight=w) for f, w in LIGHT.items()])
-
-    def loop() -> list[float]:
-        rewards = []
-        for row in rows:
-            text, total = row["completion"], 0.0
-            for function, weight in LIGHT.items():
-                score = function(text, row["ground_truth"]) if function is ends else function(text)
-                if not 0.0 <= score <= 1.0:
-                    raise ValueError(score)
-                total += weight * score
-            rewards.append(total)
-        return rewards
-
-    def bare() -> list[float]:
-        return [
-            0.2 * words(text)
-            + 1.0 * ends(text, row["ground_truth"])
-            + 0.3 * tagged(text)
-            + 0.1 * short(text)
-            - 0.1 * polite(text)
-            for row in rows
-            for text in (row["completion"],)
-        ]
-
-    started = time.perf_counter()
-    bare()
-    each = (time.perf_counter() - started) / ROWS / len(LIGHT) * 1e6
-    title = f"scoring {ROWS:,} rollouts x 5 light components ({each:.2f} microseconds a call)"
-    compare(title, lambda: rk.score(reward, rollouts), "loop over functions", loop)
-    compare("the same", lambda: rk.score(reward, rollouts), "one expression", bare)
-
-
-def fifty_microseconds(completion: str) -> float:
-    """A component of about 50 microseconds."""
-    total = 0
-    for at in range(1800):
-        total += at
-    return float(total > 0)
-
-
-def two_workers() -> None:
-    """Two worker processes against one process, on components of about 50 microseconds."""
-    reward = rk.Reward("heavy", components=[rk.Component(f"c{at}", fifty_microseconds) for at in range(5)])
-    rollouts = repeated(20_000)
-    one, two = rk.score(reward, rollouts), rk.score(reward, rollouts, workers=2)
-    assert (one.rewards == two.rewards).all()
-    compare(
-        "scoring 20,000 rollouts x 5 components of 50 microseconds with workers=2",
-        lambda: rk.score(reward, rollouts, workers=2),
-        "one process",
-        lambda: rk.score(reward, rollouts),
-    )
-
-
 def starting() -> None:
     """Seconds until rewardkit is imported, and until a first score, against `import pandas`."""
     first = (
@@ -196,6 +109,4 @@ def starting() -> None:
 
 if __name__ == "__main__":
     scoring()
-    light()
-    two_workers()
     starting()

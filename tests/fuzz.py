@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +39,6 @@ class Longest:
     calls: int = 0
     seconds: float = 0.0
     length: int = 0
-    total: float = 0.0
     faults: list[str] = field(default_factory=list)
 
     def add(self, other: Longest) -> None:
@@ -47,7 +46,6 @@ class Longest:
         if other.seconds > self.seconds:
             self.seconds, self.length = other.seconds, other.length
         self.calls += other.calls
-        self.total += other.total
         self.faults += other.faults
 
 
@@ -83,22 +81,10 @@ def one(
     if seconds > deadline:
         fault = f"took {seconds:.1f} s"
     longest.calls += 1
-    longest.total += seconds
     if seconds > longest.seconds:
         longest.seconds, longest.length = seconds, len(text)
     if fault:
         longest.faults.append(f"{where}, {len(text)} characters: {fault}")
-
-
-def summary(found: dict[str, Longest]) -> Iterable[str]:
-    """A line a primitive, the slowest first."""
-    yield f"{'primitive':<50} {'calls':>9} {'mean us':>8} {'longest ms':>10} {'characters':>10} {'faults':>6}"
-    for name, item in sorted(found.items(), key=lambda pair: -pair[1].seconds):
-        mean = 1e6 * item.total / max(1, item.calls)
-        yield (
-            f"{name:<50.50} {item.calls:>9,} {mean:>8.1f} {1e3 * item.seconds:>10.1f} {item.length:>10,} "
-            f"{len(item.faults):>6}"
-        )
 
 
 def main() -> None:
@@ -117,23 +103,16 @@ def main() -> None:
     ]
     total = {name: Longest() for name in inventory.CALLS}
     with ProcessPoolExecutor(options.processes) as pool:
-        for done, found in enumerate(pool.map(run, *zip(*shares, strict=True)), 1):
+        for found in pool.map(run, *zip(*shares, strict=True)):
             for name, item in found.items():
                 total[name].add(item)
-            if done % 10 == 0:
-                faults = sum(len(item.faults) for item in total.values())
-                seconds = time.perf_counter() - started
-                print(f"  {done * SEEDED_BY:,} texts, {faults} faults, {seconds:.0f} s", flush=True)
-    print("\n".join(summary(total)))
-    longest = max(total.values(), key=lambda item: item.seconds)
-    faults = [fault for item in total.values() for fault in item.faults]
-    print(
-        f"{options.texts:,} texts, {sum(item.calls for item in total.values()):,} calls in "
-        f"{time.perf_counter() - started:.0f} s; longest call {1e3 * longest.seconds:.0f} ms "
-        f"({longest.length:,} characters); {len(faults)} faults"
-    )
-    for name, item in total.items():
-        print("".join(f"  {name}: {fault}\n" for fault in item.faults[:3]), end="")
+    faults = 0
+    for name, item in sorted(total.items(), key=lambda pair: -pair[1].seconds):
+        faults += len(item.faults)
+        longest = f"{1e3 * item.seconds:.1f} ms of {item.length:,} characters"
+        print(f"{name:<50.50} {item.calls:>9,} calls, longest {longest}, {len(item.faults)} faults")
+        print("".join(f"  {fault}\n" for fault in item.faults[:3]), end="")
+    print(f"{options.texts:,} texts in {time.perf_counter() - started:.0f} s, {faults} faults")
     sys.exit(1 if faults else 0)
 
 

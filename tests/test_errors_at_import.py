@@ -45,9 +45,3 @@ def test_importing_beside_another_distribution_has_no_side_effects_and_leaves_ju
     done = run(code, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list(tmp_path.iterdir()) == before
-
-
-def test_the_public_errors_are_value_errors_with_one_base():
-    for error in (rk.RolloutsError, rk.RewardError, rk.CasesError):
-        assert issubclass(error, rk.InputError)
-    assert issubclass(rk.InputError, ValueError)

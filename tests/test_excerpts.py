@@ -21,8 +21,6 @@ SIGNS = st.characters(codec="utf-8") | st.sampled_from(list("\u202e\u200b\ud800\
         pytest.param("a\x00\r\nb\tc", "a␀␍\nb\tc", id="line breaks and tabs stay"),
         pytest.param("a\u202eb\u2066", "a⟨U+202E⟩b⟨U+2066⟩", id="nothing turns the direction"),
         pytest.param("4\u200b2\ufeff", "4⟨U+200B⟩2⟨U+FEFF⟩", id="what has no width is seen"),
-        pytest.param("a\u2028b\x85", "a⟨U+2028⟩b⟨U+0085⟩", id="other line breaks"),
-        pytest.param("\ud800", "⟨U+D800⟩", id="half a character"),
         pytest.param("naïve 漢字 ２", "naïve 漢字 ２", id="letters are as they are"),
     ],
 )
@@ -55,10 +53,8 @@ def test_a_span_marks_the_same_text_when_it_is_shown(text, start, length):
     ("spans", "expected"),
     [
         pytest.param({"p": [(1, 3)]}, "a⟦p: bc⟧d", id="one"),
-        pytest.param({"p": [(0, 1)], "q": [(1, 2)]}, "⟦p: a⟧⟦q: b⟧cd", id="one behind another"),
         pytest.param({"p": [(0, 4)], "q": [(1, 2)]}, "⟦p: abcd⟧", id="one in another is left out"),
         pytest.param({"p": [(2, 2)]}, "ab⟦p: ⟧cd", id="an empty one"),
-        pytest.param({"p": [(4, 4)]}, "abcd⟦p: ⟧", id="at the end"),
     ],
 )
 def test_what_a_field_took_stands_in_brackets_in_a_terminal(spans, expected):

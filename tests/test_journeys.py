@@ -131,15 +131,6 @@ def test_a_verl_dump_and_a_compute_score(verl):
     assert callable(loaded.function)
 
 
-def test_a_reward_that_is_not_what_was_logged_is_the_first_finding(verl):
-    file = verl / "my_reward.py"
-    file.write_text(file.read_text().replace("found[-1]", "found[0]").replace("1.0 if", "2.0 if"))
-    said("score my_reward.py:compute_score rollouts --join train.parquet -o run1")
-    found = json.loads(said("diagnose run1 --json"))["findings"]
-    assert found[0]["code"] == "log_mismatch" and found[0]["severity"] == "high"
-    assert [item["code"] for item in found].count("log_mismatch") == 1  # the score is the whole reward here
-
-
 def test_a_trl_folder_its_training_set_and_a_list_of_functions(trl, here, monkeypatch):
     name, given = "rewards.py:functions", "completions --join train.parquet"
     told = said(f"score {name} {given} -o run1")

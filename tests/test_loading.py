@@ -24,7 +24,6 @@ async def awaited(completion: str):
 
 reward = rk.Reward("mine", components=[rk.Component("c", lambda completion: True)])
 held = rk.Route("data_source", {"x": reward})
-number = 3
 
 def made():
     return reward
@@ -32,19 +31,17 @@ def made():
 def made_with_default(name="x"):
     return reward
 
+class Thing:
+    pass
+
+several = [paid, awaited]
+
 def makes_nothing():
     return 7
 
 def raises():
     raise KeyError("inside")
 
-def leaves():
-    raise SystemExit(3)
-
-class Thing:
-    pass
-
-several = [paid, awaited]
 '''
 INSIDE = SOURCE.splitlines().index('    raise KeyError("inside")') + 1
 
@@ -80,33 +77,18 @@ def test_a_plain_function_becomes_the_one_unbounded_component_and_can_be_pickled
     assert pickle.loads(pickle.dumps(component.function)) is component.function
 
 
-def test_modules_and_the_gallery_have_names_too():
-    for module in ("gallery:arithmetic", "rewardkit.gallery.arithmetic"):
-        assert rk.load_reward(module).name == "arithmetic-v1"
-    for module in ("gallery:arithmetic.flawed", "rewardkit.gallery.arithmetic:flawed"):
-        assert rk.load_reward(module).name == "arithmetic-flawed"
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [
         ("{file}:rewrad", ["my_reward.py has no 'rewrad'", "did you mean 'reward'?"]),
-        ("{file}:zzz", ["my_reward.py has no 'zzz'", "'paid'", "'reward'", "'made'", "'several'"]),
-        ("{file}:number", ["number is not a reward: it is 3"]),
         ("{file}:Thing", ["not a reward"]),
         ("{file}:makes_nothing", ["returned 7, not a Reward"]),
         ("{file}:raises", [f"my_reward.py:{INSIDE}: KeyError: 'inside'"]),
-        ("{file}:leaves", ["SystemExit: 3"]),
         ("{file}:a b", ["neither a Python file"]),
         ("nowhere.py", ["there is no reward file 'nowhere.py'"]),
-        ("nowhere.py:f", ["there is no reward file 'nowhere.py'"]),
         ("no_such_module_of_anyone:f", ["there is no module 'no_such_module_of_anyone'"]),
-        ("json.no_such_part:f", ["there is no module 'json.no_such_part'"]),
         ("gallery:arithmetik", ["did you mean 'arithmetic'?"]),
         ("gallery:arithmetic.flawd", ["did you mean 'flawed'?"]),
-        ("gallery:", ["neither"]),
-        ("a/b:reward", ["neither a Python file"]),
-        ("math:pi", ["is 3.14"]),
     ],
 )
 def test_a_name_that_gives_no_reward_is_an_error_in_one_sentence(file, name, said):
@@ -123,15 +105,12 @@ UNPRINTABLE = "class E(Exception):\n    def __str__(self):\n        raise Runtim
     ("source", "line", "said"),
     [
         ("import os\ndef f(:\n    pass\n", 2, "SyntaxError"),
-        ("x = 1\n\ny = 1 / 0\n", 3, "ZeroDivisionError: division by zero"),
-        ("import nobody_has_this\n", 1, "ModuleNotFoundError: No module named 'nobody_has_this'"),
         ("import sys\nsys.exit(3)\n", 2, "SystemExit: 3"),
         ("import rewardkit as rk\nreward = rk.Reward('r')\n", 2, "reward 'r' has no components"),
-        ("def f():\n    return f()\n\nf()\n", 2, "RecursionError"),
         ("raise ValueError('two\\nlines')\n", 1, "ValueError: two lines"),
         (UNPRINTABLE, 5, "E"),
     ],
-    ids="syntax exception import exit no_components recursion two_lines unprintable".split(),
+    ids="syntax exit no_components two_lines unprintable".split(),
 )
 def test_an_error_while_a_file_or_module_runs_names_file_and_line(
     source, line, said, tmp_path, monkeypatch, request

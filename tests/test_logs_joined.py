@@ -65,15 +65,6 @@ def test_a_column_that_both_have_is_kept_from_the_log_and_differences_are_counte
     assert "filled 1 missing values of ground_truth" in rollouts.notes[0]
 
 
-def test_rows_of_the_set_with_one_prompt_bring_what_they_agree_on():
-    rollouts = rk.load_rollouts(LOG, join=[{"prompt": "a", "answer": "4", "index": at} for at in (1, 2)])
-    assert values(rollouts, "ground_truth") == ["4"]
-    assert "index" not in rollouts.table or values(rollouts, "index") == [None]
-    assert any(
-        "1 of 1 rows match several rows" in text and "differ in index" in text for text in rollouts.warnings
-    )
-
-
 def test_what_only_a_run_has_is_not_brought_from_a_data_set():
     data = [{"prompt": "a", "messages": [{"role": "assistant", "content": "gold"}], "answer": "4",
              "reward": 1.0, "completion": "gold", "step": 3, "model": "m", "score/x": 1}]  # fmt: skip
@@ -135,7 +126,6 @@ def test_fill_sets_what_the_log_lacks_and_comes_before_the_join_and_nothing_give
         ({"join": QUESTIONS, "on": "promt"}, ["'promt'", "did you mean 'prompt'?"]),
         ({"join": QUESTIONS, "on": "completion"}, ["'completion'", "has ['prompt', 'ground_truth']"]),
         ({"join": [1]}, ["'the joined table' has no rows to join (1 cannot be read)"]),
-        ({"join": pd.DataFrame({"prompt": []})}, ["has no rows to join (0 cannot be read)"]),
     ],
 )
 def test_what_cannot_be_joined_is_an_error_with_what_there_is(options, said):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from commands import record, refused, run
+from commands import refused, run
 
 import rewardkit as rk
 from rewardkit.notebook.report.report import report
@@ -148,31 +148,6 @@ def test_a_reward_that_gives_something_else_is_the_first_finding_with_rows_and_n
     assert codes(rk.diagnose(rk.load_scores(scores.save(tmp_path / "run"))))[0] == "log_mismatch"
 
 
-def test_it_comes_first_where_few_rows_differ_and_others_are_more_severe(joined):
-    table = joined.table.copy()
-    table.loc[0, "logged/score"] = 0.25
-    changed = rk.load_rollouts(pd.concat([table] * 4).drop(columns="rollout_id"))
-    parts = [*mine().components, rk.Component("none", lambda completion: 1 / 0)]
-    everywhere = rk.Reward("r", mine().fields, parts, on_missing="skip")
-    diagnosis = rk.diagnose(rk.score(everywhere, changed))
-    assert [item.severity for item in diagnosis.findings][:2] == ["high", "high"]
-    assert codes(diagnosis)[0] == "log_mismatch"
-
-
-def test_a_difference_beyond_float32_and_a_reward_that_the_log_alone_has_are_told():
-    rows = [{**row, "score": row["score"] + 2e-5} for row in dump()]
-    rollouts = rk.load_rollouts(rows, join=made.training_rows())
-    (finding,) = rk.diagnose(rk.score(mine(), rollouts))["log_mismatch"]
-    assert finding.component is None and finding.evidence["rows"] == 80
-    assert finding.evidence["largest"] == pytest.approx(2e-5)
-    rollouts = rk.load_rollouts(dump(), join=made.training_rows(("2+2?",)))
-    finding = rk.diagnose(rk.score(mine(), rollouts))["log_mismatch"][0]
-    assert (finding.evidence["rows"], finding.evidence["missing"]) == (0, 40)
-    assert "40 rows have a value only in the log" in finding.sentence
-    missing = set(rollouts.table.loc[rollouts.table["ground_truth"].isna(), "rollout_id"])
-    assert set(finding.rollout_ids) <= missing
-
-
 def test_a_log_of_several_functions_without_a_total_is_compared_by_name():
     rollouts = rk.load_rollouts([row for step in range(20) for row in made.trl_rows(step)])
 
@@ -211,25 +186,14 @@ def test_score_joins_on_a_column_and_sets_one_and_what_is_scored_is_not_read_aga
         refused(f"diagnose run {reading}", "is scored already")
 
 
-def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(folder):
-    assert "\nlogged: " in run("diagnose trl/completions").stdout
-    told = record("diagnose dump --join train.parquet --set data_source=x")["rollouts"]
-    assert told["kind"] == "verl rollout dump"
-    assert told["group_key"] == ["prompt", "step", "data_source"]
-    paid = run("diagnose trl --log-weight right=0 --log-weight brief=0 --log-weight n_chars=1")
-    assert "\nlogged: " in paid.stdout and "n_chars" in paid.stdout
-
-
 @pytest.mark.parametrize(
     ("line", "said"),
     [
         ("diagnose plain.jsonl", "['n']: name those to take (--log-weight NAME=NUMBER), or"),
-        ("diagnose dump --log-weight score=high", "score='high' is not a number"),
         ("diagnose dump --on uid", "give --join too"),
         ("score mine.py dump --set data_source", "is not column=value"),
         ("score mine.py train.parquet", "siiRL has no completions"),
         ("report --rollouts dump --cases gallery:arithmetic", "cannot be checked against cases"),
-        ("report --rollouts dump --reward mine.py --log-weight acc=1", "not among the rewards"),
     ],
 )
 def test_input_that_cannot_be_used_is_one_line_and_exit_2(folder, line, said):

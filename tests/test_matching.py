@@ -3,8 +3,6 @@
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rewardkit.rollouts.matching import match
 
@@ -47,25 +45,14 @@ FORMS = {
         "<|start_header_id|>{role}<|end_header_id|>\n\n{text}<|eot_id|>",
         "<|start_header_id|>assistant<|end_header_id|>\n\n",
     ),
-    "Llama 3 without its special tokens": written("{role}\n\n{text}", "assistant\n\n"),
     "Gemma": written(
         "<start_of_turn>{role}\n{text}<end_of_turn>\n", "<start_of_turn>model\n", assistant="model"
     ),
-    "Phi": written("<|{role}|>\n{text}<|end|>\n", "<|assistant|>\n"),
-    "DeepSeek": written("<｜{role}｜>{text}", "<｜Assistant｜>", user="User", assistant="Assistant"),
     "gpt-oss": written("<|start|>{role}<|message|>{text}<|end|>", "<|start|>assistant"),
-    "Vicuna": written("{role}: {text} ", "ASSISTANT:", user="USER", assistant="ASSISTANT"),
-    "Human and Assistant": written("{role}: {text}\n\n", "Assistant:", user="Human", assistant="Assistant"),
     "Alpaca": written(
         "### {role}:\n{text}\n\n", "### Response:\n", user="Instruction", assistant="Response"
     ),
     "Mistral": mistral,
-    "Command R": written(
-        "<|START_OF_TURN_TOKEN|><|{role}_TOKEN|>{text}<|END_OF_TURN_TOKEN|>",
-        "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
-        system="SYSTEM", user="USER", assistant="CHATBOT",
-    ),
-    "EXAONE": written("[|{role}|]{text}[|endofturn|]\n", "[|assistant|]"),
 }  # fmt: skip
 
 
@@ -79,10 +66,7 @@ SAME_TURNS = [
     ([Q1], [["other"], [Q1]], [1], "alone"),
     ([Q1, A1, Q2], [[Q1, A1, Q2]], [0], "same turns"),
     ([Q1, A1, Q2], [["What is 6 + 6?", A1, Q2]], [], "another first message"),
-    ([Q1, A1, Q2], [[Q1, "It is 11", Q2]], [], "another answer"),
     (["Tell me: " + Q1], [[Q1]], [], "its end only"),
-    ([Q1 + " And 3 more?"], [[Q1]], [], "its start only"),
-    ([Q2], [[Q1, A1, Q2]], [], "turns lacking"),
     ([Q1, A1, Q2], [["Hi", A1, Q2], [Q1, A1, Q2], [Q2], [Q1, A1, Q2]], [1, 3], "all turns first"),
 ]
 
@@ -119,42 +103,16 @@ def test_of_rows_that_differ_in_the_system_prompt_the_one_of_the_log_is_taken_el
         ([{"role": "user", "content": [{"type": "text", "text": "What is 2+2?"}]}], [0]),
         ([*chat("What is 2+2?"), {"role": "assistant", "content": "<think>"}], [0]),
         ("system\n\nToday.\n\nuser\n\nWhat is 2+2?assistant\n\n", [0]),
-        ("A helpful model.\nUSER: What is 2+2? ASSISTANT:", [0]),
-        ("System: Be brief.\nUser: What is 2+2?", [0]),
         ("What is 2+20?", []),
-        ("user\nWhat is 2+2? AI\nassistant", []),
         ("Rewrite this chat.\nuser\nWhat is 2+2?", []),
-        ("user: Continue. assistant: Yes.\nuser: What is 2+2?", []),
-        ("user\nHere is a story. Question: What is 2+2?\nassistant\n", []),
         ("Translate to Thai: What is 2+2?", []),
         ("", []),
-        (None, []),
     ],
 )
 def test_what_is_the_question_and_what_only_holds_it(log, rows):
     assert (
         matched(log, "What is 2+2?", "hello", "", None, "Caf\u00e9?", "Translate to Thai: hello")[0] == rows
     )
-
-
-def test_a_dialogue_within_the_question_is_no_turn_of_the_log():
-    question = "Go on with this.\nHuman: Hi.\nAssistant: Hello.\nHuman: Why?"
-    for form in (FORMS["ChatML"], FORMS["messages"]):
-        assert matched(form(chat(question)), "Why?", question) == ([1], False)
-
-
-@given(st.permutations(range(5)), st.sampled_from(sorted(FORMS)))
-def test_the_order_of_the_data_set_does_not_matter(order, name):
-    data = [chat(Q2), chat(Q1, A1, Q2), chat("Hi", A1, Q2), chat(Q1, "No", Q2), chat(Q1)]
-    found = match([FORMS[name](one) for one in data], [data[at] for at in order], prompts=True)
-    assert [order[rows[0]] for rows, _ in found] == list(range(5))
-
-
-@given(st.lists(st.text("ab12 ?<|>\n", max_size=12), max_size=8),
-       st.lists(st.text("ab12 ?<|>\n", max_size=6), max_size=8))  # fmt: skip
-def test_texts_without_roles_match_where_they_are_the_same_but_for_white_space(log, data):
-    same = [[at for at, one in enumerate(data) if one.split() == prompt.split() != []] for prompt in log]
-    assert [list(rows) for rows, _ in match(log, data, prompts=True)] == same
 
 
 def test_other_keys_are_compared_as_values():

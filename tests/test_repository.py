@@ -78,8 +78,3 @@ def test_a_notebook_is_committed_without_outputs_and_with_parameters(path):
     assert len(parameters) == 1
     lines = [line.strip() for line in parameters[0]["source"]]
     assert all(re.match(r"\w+: [\w\[\] |]+ = .+  # \w", line) for line in lines), lines
-
-
-def test_the_notebooks_readme_names_every_notebook():
-    text = (ROOT / "notebooks/README.md").read_text()
-    assert [path.name for path in (ROOT / "notebooks").glob("*.ipynb") if path.name not in text] == []

@@ -4,7 +4,6 @@ import linecache
 import re
 import subprocess
 import sys
-from decimal import Decimal
 from functools import partial
 
 import numpy as np
@@ -40,10 +39,6 @@ def length(**options):
     return rk.Component("length", rk.measure.length(full_until=3, zero_from=9), **options)
 
 
-def near(**bound):
-    return rk.Component("c", partial(rk.verify.numbers_equal, **bound), columns={"prediction": "completion"})
-
-
 within = rk.extract.within(
     rk.extract.tag("answer", unclosed=True), rk.extract.first_of(rk.extract.boxed(), rk.extract.number())
 )
@@ -57,23 +52,18 @@ GATES = {"gate": rk.gate("ground_truth", equals='it\'s "4"')}
 QUOTED = correct(weight=-0.25, range=(-1.0, 2.0), why='"""it\'s\\\nöne', primary=True)
 NUMPY = correct(weight=np.float64(0.75), range=(-np.inf, np.inf))
 SAVED = {
-    "gallery": lambda: rk.load_reward("gallery:arithmetic"),
     "gallery with functions": lambda: rk.load_reward("gallery:arithmetic.flawed"),
     "route": lambda: rk.load_reward("gallery:mixed"),
-    "route with default": lambda: rk.Route("x", {"x": reward(correct())}, reward(correct(weight=2.0))),
-    "partial": lambda: reward(near(absolute=0.25)),
     "numbers of numpy": lambda: reward(NUMPY),
     "gates": lambda: reward(BOUND, length(gate=rk.gate("correct", at_least=1.0)), **GATES),
     "transform": lambda: reward(correct(), transform=rk.weigh.standardise(clip=2.5, within="batch")),
     "aggregation": lambda: reward(correct(), aggregation="weighted_mean", on_missing="skip"),
-    "paid for a share on purpose": lambda: reward(correct(expects_partial=True)),
     "penalty, range and why": lambda: reward(QUOTED, length(range=None, weight=0)),
     "extractors in each other": lambda: reward(correct(), fields=NESTED),
     **{
         f"the name {name!r}": lambda name=name: rk.Reward(name, PREDICTION, [correct()])
         for name in ('say """hi"""', "ends with a \\", "ends with a 'quote'", "two\nlines")
     },
-    "no fields": lambda: reward(rk.Component("c", rk.measure.keywords("a", "b", mode="any")), fields={}),
 }
 
 
@@ -125,27 +115,16 @@ def test_functions_of_a_file_are_copied_once_and_do_the_same_without_it(tmp_path
         assert repr(again(**row)) == repr(original(**row))
 
 
-def test_a_function_of_an_importable_module_is_imported(tmp_path):
-    text = rk.save_reward(SAVED["gallery with functions"](), tmp_path / "saved.py").read_text()
-    assert "import rewardkit.gallery.arithmetic as arithmetic" in text and "arithmetic.float_equal" in text
-
-
 FILE = "import rewardkit as rk\nimport math\n{}\nreward = rk.Reward('r', components=[rk.Component('f', f)])\n"
 
 WITH_WHAT_IT_USES = {
-    "its module": "def f(completion):\n    return math.cos(0)",
-    "decorator": "import functools\ndef deco(g):\n"
-    "    return functools.wraps(g)(lambda completion: g(completion))\n"
-    "@deco\n@deco\ndef f(completion):\n    return 1.0",
     "class": "class Base:\n    worth = 1.0\nclass F(Base):\n    def __call__(self, completion):\n"
     "        return self.worth\nf = F()",
     "tokenizer": "class T:\n    def encode(self, text):\n        return text.split()\n"
     "f = rk.measure.length(full_until=3, zero_from=6, unit='tokens', tokenizer=T())",
-    "lambda": "f = lambda completion: math.cos(0)",
     "object with state": "class F:\n    def __init__(self, k):\n        self.k = k\n"
     "    def __call__(self, completion):\n        return self.k\nf = F(1.0)",
     "closure": "def made(k):\n    def f(completion):\n        return k\n    return f\nf = made(1.0)",
-    "typed": "from typing import Any\ndef f(completion: Any) -> float:\n    return 1.0",
     "a name bound again later": "def helper():\n    return 1.0\ndef f(completion):\n    return helper()\n"
     "first = f\ndef f(completion):\n    return 0.0\nfirst, f = f, first",
 }
@@ -177,7 +156,6 @@ AWKWARD = {  # a file, of which a second one has every name, too
     "names of the new file": "reward = WORTH\ndef f(completion):\n    return reward",
     "a value that is made when it is first asked for": "FOUND = None\ndef f(completion):\n    global FOUND\n"
     "    if FOUND is None:\n        FOUND = WORTH\n    return FOUND",
-    "a name in a string": "worth = WORTH\ndef f(completion):\n    return globals()['worth']",
     "quotes of all kinds": 'a = """it\'s \'\'\' \\\\ \u2028"""\n'
     "def f(completion):\n    return WORTH * (a.count(\"'\") == 4 and '\u2028' in a)",
     "future imports": "from __future__ import (\n    annotations,\n)\n"
@@ -226,20 +204,12 @@ STATEFUL = """class T:
 f = rk.measure.length(full_until=3, zero_from=6, unit='tokens', tokenizer=T())"""
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        (STATEFUL, "uses <"),
-        ("g = [lambda completion: 1.0]\n\ndef made():\n    return g[0]\n\nf = None", "no name to write"),
-    ],
-    ids=["tokenizer with state", "lambda in a list"],
-)
-def test_a_function_that_cannot_be_written_is_refused_and_no_file_is_left(source, said, tmp_path):
-    original = written(tmp_path, FILE.format(source).replace("'f', f)", "'f', f or made())"))
+def test_a_function_that_cannot_be_written_is_refused_and_no_file_is_left(tmp_path):
+    original = written(tmp_path, FILE.format(STATEFUL))
     folder = tmp_path / "out"
     with pytest.raises(rk.RewardError) as raised:
         rk.save_reward(original, folder / "saved.py")
-    assert said in str(raised.value)
+    assert "uses <" in str(raised.value)
     assert "\n" not in str(raised.value) and "_trial" not in str(raised.value)
     assert not folder.exists() or list(folder.iterdir()) == []
 
@@ -263,8 +233,6 @@ REFUSED = {
     "a lambda": (reward(rk.Component("c", lambda completion: 1.0)), "lambda"),
     "a transform": (reward(correct(), transform=lambda rewards, groups: rewards), "transform"),
     "a pattern": (bound_to(re.compile("x")), NO_NAME),
-    "an array": (bound_to(np.zeros(2)), NO_NAME),
-    "a Decimal": (bound_to(Decimal(1)), NO_NAME),
 }
 
 

@@ -7,20 +7,6 @@ import pytest
 from rewardkit.rollouts.write import write_whole
 
 
-def test_files_get_the_permissions_of_the_process_which_keeps_its_umask(tmp_path, monkeypatch):
-    def stop(mask):
-        raise AssertionError(mask)  # it is of all threads
-
-    old = os.umask(0o027)
-    try:
-        monkeypatch.setattr("os.umask", stop)
-        write_whole(tmp_path / "a.txt", lambda path: path.write_text("x"))
-    finally:
-        monkeypatch.undo()
-        os.umask(old)
-    assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o640
-
-
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("old")

@@ -9,13 +9,13 @@ stand tables that have it only inconclusively (?). No threshold is read here.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 SIZES = {30: 1.0, 200: 1.0, 2000: 0.2}
@@ -30,22 +30,21 @@ Found = dict[str, dict[str, list[str]]]
 
 def outcomes(names: Iterable[str], seeds: Sequence[int]) -> Found:
     """What is found on faults and said of controls, with as many prompts as the environment says."""
-    from planted import CONTROLS, FAULTS, false_findings, outcome
+    from planted import FAULTS, false_findings, outcome
 
     def of_fault(name: str, seed: int, strength: str) -> str:
         seen = outcome(name, seed, hard=strength == "hard")
         return "found" if seen.found else "unsure" if seen.unsure else "missed"
 
-    found: Found = {}
-    for name in names:
-        if name in FAULTS:
-            found[name] = {each: [of_fault(name, seed, each) for seed in seeds] for each in STRENGTHS}
-        elif name in CONTROLS:
-            told = [false_findings(name, seed) for seed in seeds]
-            found[name] = {
-                "": [", ".join(sorted({f"{code} ({level})" for level, code in each})) for each in told]
-            }
-    return found
+    def of_control(name: str, seed: int) -> str:
+        return ", ".join(sorted({f"{code} ({level})" for level, code in false_findings(name, seed)}))
+
+    return {
+        name: {each: [of_fault(name, seed, each) for seed in seeds] for each in STRENGTHS}
+        if name in FAULTS
+        else {"": [of_control(name, seed) for seed in seeds]}
+        for name in names
+    }
 
 
 def at(prompts: int, names: Sequence[str], seeds: Sequence[int]) -> Found:
@@ -57,49 +56,33 @@ def at(prompts: int, names: Sequence[str], seeds: Sequence[int]) -> Found:
     return found
 
 
-def wilson(hits: int, total: int) -> str:
-    """A share with its 95 % interval (Wilson 1927)."""
-    z, share = 1.96, hits / total
-    middle, half = (
-        share + z * z / (2 * total),
-        z * math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2),
-    )
-    low, high = ((middle + sign * half) / (1 + z * z / total) for sign in (-1, 1))
-    return f"{share:.0%} ({low:.0%} to {high:.0%})"
-
-
 def print_faults(codes: Mapping[str, str], found: Mapping[int, Found]) -> None:
-    """A line a fault: found of the seeds, by size and strength; then the shares, with intervals."""
+    """A line a fault: found of the seeds, by size and strength; then the shares."""
     heads = "".join(f"{f'{size:,} {strength}':>14}" for size in found for strength in STRENGTHS)
     print(f"{'fault':<{WIDTH}}{'code':<18}{heads}")
+    total: Counter[tuple[int, str]] = Counter()
     for name, code in codes.items():
-        cells = []
-        for size in found:
-            for strength in STRENGTHS:
-                counts = Counter(found[size][name][strength])
-                unsure = f" {counts['unsure']}?" if counts["unsure"] else ""
-                cells.append(f"{counts['found']}/{counts.total()}{unsure}")
-        print(f"{name:<{WIDTH}}{code:<18}{''.join(f'{cell:>14}' for cell in cells)}")
+        line = f"{name:<{WIDTH}}{code:<18}"
+        for size, strength in product(found, STRENGTHS):
+            counts = Counter(found[size][name][strength])
+            unsure = f" {counts['unsure']}?" if counts["unsure"] else ""
+            line += f"{counts['found']}/{counts.total()}{unsure}".rjust(14)
+            total[size, strength] += counts["found"]
+        print(line)
     print()
-    for size, tables in found.items():
-        for strength in STRENGTHS:
-            seen = [Counter(tables[name][strength]) for name in codes]
-            mostly = sum(counts["found"] > counts.total() / 2 for counts in seen)
-            share = wilson(sum(counts["found"] for counts in seen), sum(counts.total() for counts in seen))
-            head = f"{size:>6,} prompts, {strength}: {mostly} of {len(seen)} faults in most tables"
-            print(f"{head}; {share} of all tables")
+    for (size, strength), hits in total.items():
+        tables = sum(len(found[size][name][strength]) for name in codes)
+        print(f"{size:>6,} prompts, {strength}: {hits} of {tables} tables ({hits / tables:.0%})")
 
 
 def print_controls(names: Sequence[str], found: Mapping[int, Found]) -> None:
     """The controls of which something is said, and how many are silent, by size."""
     for size, tables in found.items():
-        loud = {name: [told for told in tables[name][""] if told] for name in names}
-        silent = [name for name, told in loud.items() if not told]
-        print(f"{size:>6,} prompts: {len(silent)} of {len(names)} controls silent in all tables")
+        loud = {name: told for name in names if (told := list(filter(None, tables[name][""])))}
+        silent = f"{len(names) - len(loud)} of {len(names)}"
+        print(f"{size:>6,} prompts: {silent} controls silent in all tables")
         for name, told in loud.items():
-            if told:
-                total = len(tables[name][""])
-                print(f"        {name}: {'; '.join(sorted(set(told)))} in {len(told)} of {total} tables")
+            print(f"        {name}: {'; '.join(sorted(set(told)))} in {len(told)} tables")
 
 
 def main(arguments: Sequence[str]) -> None:

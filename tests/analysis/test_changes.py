@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.analysis.suggestions.change import Change, applied
 
 
 def rows_of(seed=0, prompts=40, siblings=8, **more):
@@ -94,13 +93,6 @@ def test_scoring_the_changed_reward_gives_what_was_measured_and_so_does_the_line
     assert [component.gate for component in scores.reward.components] == [None] * len(names)
 
 
-def test_between_them_these_rewards_are_given_every_change():
-    codes = (
-        "graduate looser_reading pay_component declared_weights gate_component soften_length remove_component"
-    )
-    assert {change.code for what in MAKES for change in diagnosed(what)[1].changes} == set(codes.split())
-
-
 def test_in_a_route_only_the_part_is_changed_that_the_suggestion_is_for():
     parts = [rk.Component("detail", half), rk.Component("b", half)]
     two = rk.Reward("two", {"found": rk.extract.number()}, parts)
@@ -145,30 +137,3 @@ def test_applied_to_something_else_a_suggestion_says_what_it_is_for():
     ):
         with pytest.raises(rk.InputError, match=sentence):
             by_code[code].apply(to)
-
-
-def test_what_is_awaited_is_not_run_again_to_try_another_extractor():
-    async def judge(prediction, ground_truth):
-        return prediction == ground_truth
-
-    reward = rk.Reward("made", FIELDS, [rk.Component("correct", judge)])
-    advice = rk.suggest(rk.diagnose(rk.score(reward, list(rows_of()))))
-    assert not [item for item in advice.changes if item.code == "looser_reading"]
-    assert any("which is awaited" in note for note in advice.notes)
-
-
-def test_a_failed_field_is_an_error_of_what_is_added_too_even_where_a_gate_is_closed(tmp_path):
-    def fragile(completion):
-        return completion.split("<answer>")[1].split("<")[0]
-
-    opening = rk.Component("open", lambda completion: 0.0)
-    gated = rk.Component("gated", lambda prediction: 1.0, gate=rk.gate("open", at_least=1.0))
-    reward = rk.Reward("made", {"prediction": fragile}, [CORRECT, opening, gated])
-    scores = rk.score(reward, list(rows_of()))
-    added = Change(added=(rk.Component("new", lambda prediction: 0.5),))
-    for change in [added, *[item.change for item in rk.suggest(rk.diagnose(scores)).changes]]:
-        same(applied(change, scores), rk.score(change.of_reward(reward), scores.rollouts))
-    changed = applied(added, rk.load_scores(scores.save(tmp_path)))  # which cannot extract the field anew
-    same(changed, applied(added, scores))
-    assert set(changed.table["status/new"]) == {"error", "scored"}
-    assert "list index out of range" in next(filter(None, changed.table["error/new"]))

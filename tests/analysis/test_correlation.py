@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from score_tables import scores_of
 
-import rewardkit as rk
 from rewardkit.analysis.diagnosis import make_views
 
 NAN = np.nan
@@ -35,10 +34,7 @@ SAME, SIX, TEN = "'b' is the same among siblings in all {} rows", np.arange(6) /
     ("a", "b", "why"),
     [
         pytest.param(SIX, [0.5] * 6, SAME.format(6), id="constant"),
-        pytest.param(SIX, [0.5] * 4 + [0.7] * 2, SAME.format(6), id="by prompt"),
         pytest.param(SIX, [0.1 + 0.2, 0.3] * 3, SAME.format(6), id="rounding"),
-        pytest.param([NAN] * 2 + TEN.tolist(), [0.9] * 2 + [0.3] * 10, SAME.format(10), id="varies alone"),
-        pytest.param(SIX, [NAN] * 6, "both are scored in 0 rows only", id="nothing in common"),
         pytest.param(SIX, [NAN] * 5 + [1.0], "both are scored in 1 row only", id="one row"),
         pytest.param(SIX, [NAN] * 4 + [0, 1], "both are scored in 2 rows only", id="two rows make a line"),
     ],
@@ -46,16 +42,3 @@ SAME, SIX, TEN = "'b' is the same among siblings in all {} rows", np.arange(6) /
 def test_where_there_is_none_the_record_says_why(a, b, why):
     found = of(a=a, b=b)
     assert np.isnan(found.matrix[0, 1]) and found.why_not == {("a", "b"): why}
-
-
-def test_redundant_says_the_number_that_stands_in_the_matrix():
-    diagnosis = rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic"))
-    (item,) = diagnosis["redundant"]
-    found = diagnosis.views[0].correlations
-    at = found.names.index(item.component), found.names.index(item.evidence["other"])
-    assert found.matrix[at] == pytest.approx(item.evidence["value"])
-
-
-def test_one_component_has_nothing_to_agree_with():
-    found = of(a=[0.0, 1.0, 0.0, 1.0])
-    assert (found.matrix.tolist(), found.record()) == ([[1.0]], [])

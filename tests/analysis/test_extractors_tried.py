@@ -26,10 +26,8 @@ LOOSER = {
     "tag never closed": ("<answer>42", "unclosed=True", None),
     "number in a sentence": ("<answer>it is 42 apples</answer>", "rk.extract.within(", "it is 42 apples"),
     "phrase in place of a tag": ("The answer is 42.", "rk.extract.answer_phrase()", None),
-    "box in place of a tag": (r"so \boxed{42}", "rk.extract.boxed()", None),
     "bare number": ("at last 42", "rk.extract.number()", None),
     "rounded": ("<answer>41.9</answer>", "relative=0.01", "41.9"),
-    "root": (r"<answer>\sqrt{1764}</answer>", "rk.verify.math_equal", r"\sqrt{1764}"),
 }
 
 
@@ -73,9 +71,7 @@ UNCLOSED, WIDE = rk.extract.tag("answer", unclosed=True), partial(EQUAL, relativ
 STRICTER = {
     "the first": ("or 42", rk.extract.first_of(SURE, NUMBER), EQUAL, '"prediction": rk.extract.tag('),
     "in a phrase": ("or 42", NUMBER, EQUAL, "answer_phrase()"),
-    "closed": ("<answer>42", UNCLOSED, EQUAL, "\"prediction\": rk.extract.tag('answer')}"),
     "no tolerance": ("<answer>41</answer>", SURE, WIDE, "function=rk.verify.numbers_equal)"),
-    "equal": ("<answer>42 or 43</answer>", SURE, rk.verify.contains, "function=rk.verify.numbers_equal)"),
     "to the letter": ("<answer>42.0</answer>", SURE, EQUAL, "exact=True"),
 }
 
@@ -89,19 +85,3 @@ def test_a_task_that_is_always_earned_is_offered_the_stricter_way_that_tells_apa
     assert change.code == "stricter_reading"
     assert change.after["rows_down"] >= 12
     assert change.examples[0]["score_after"] < change.examples[0]["score_before"]
-
-
-def test_a_component_that_compares_no_column_says_why_nothing_is_tried():
-    advice, found = suggested("x", verify=lambda completion: 0.0)
-    assert not found
-    assert any("does not compare one column with 'ground_truth'" in note for note in advice.notes)
-
-
-def test_a_task_that_is_neither_rare_nor_nearly_sure_is_left_alone():
-    rows = [
-        {"prompt_id": str(n // 4), "completion": f"<answer>{n % 2}</answer>", "ground_truth": "1"}
-        for n in range(80)
-    ]
-    reward = rk.Reward("made", {"prediction": SURE}, [rk.Component("correct", EQUAL)])
-    advice = rk.suggest(rk.diagnose(rk.score(reward, rows)))
-    assert not [item for item in advice.changes if item.code.endswith("_reading")]

@@ -7,7 +7,6 @@ import pytest
 from score_tables import rewarded
 
 from rewardkit.analysis.forecast import forecast
-from rewardkit.analysis.statistics import selection
 from rewardkit.analysis.statistics.selection import numbers_drawn
 
 LEVELS = np.array([0.0, 0.25, 0.5, 1.0])
@@ -33,7 +32,7 @@ def best_by_hand(rewards, n):
     return picked
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_best_of_n_is_the_mean_over_all_subsets(seed):
     rewards, groups, figure = ragged(seed)
     found = forecast(rewarded(rewards, groups, figure=figure), columns=["figure"]).best_of
@@ -117,15 +116,3 @@ def test_very_large_groups_have_fewer_n_and_never_miss_the_largest(largest, show
     found = numbers_drawn(largest).tolist()
     assert found[:64] == list(range(1, min(largest, 64) + 1)) and found[-1:] == [largest][: len(found)]
     assert len(found) == shown
-
-
-def test_blocks_of_any_size_give_the_same_sums(monkeypatch):
-    rewards, groups, figure = ragged(2)
-    scores = rewarded(rewards, groups, figure=figure.tolist())
-    whole = forecast(scores, columns=["figure"])
-    monkeypatch.setattr(selection, "CELLS", 7)
-    pieces = forecast(scores, columns=["figure"])
-    for one, other in ((whole.best_of, pieces.best_of), (whole.tilted, pieces.tilted)):
-        np.testing.assert_allclose(one.curves["figure"].value, other.curves["figure"].value)
-        np.testing.assert_allclose(one.curves["figure"].low, other.curves["figure"].low)
-        np.testing.assert_allclose(one.sample_size, other.sample_size)

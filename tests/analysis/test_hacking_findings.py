@@ -6,7 +6,6 @@ from planted.tables import outcomes
 from score_tables import scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.findings import shortcuts
 
 PROMPTS, SIBLINGS = 60, 8
 ROWS = PROMPTS * SIBLINGS
@@ -42,7 +41,7 @@ def codes(scores, **options):
     return {item.code: item for item in rk.diagnose(scores, **options).findings}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_what_pays_for_length_is_found_and_said_and_noise_is_no_bias(seed):
     drawn = Drawn(seed)
     assert not set(codes(drawn.scores(drawn.noise))) & HACKS
@@ -51,20 +50,6 @@ def test_what_pays_for_length_is_found_and_said_and_noise_is_no_bias(seed):
     assert "with equal 'task', the longer one (in characters) gets the higher advantage" in found.sentence
     shorter = codes(drawn.scores(1 - drawn.longer))["length_bias"]
     assert "the shorter one (in characters) gets" in shorter.sentence and shorter.evidence["value"] < 0.25
-
-
-def test_of_very_many_rows_pairs_are_counted_in_some_whole_groups_drawn_by_the_seed(monkeypatch):
-    scores = Drawn(0).scores(Drawn(0).longer)
-    whole = codes(scores)["length_bias"]
-    monkeypatch.setattr("rewardkit.analysis.view.MOST_ROWS", ROWS // 2)
-    (view,) = rk.diagnose(scores).views
-    groups, counts = np.unique(view.groups[view.few], return_counts=True)
-    assert 15 < len(groups) < 45 and set(counts) == {SIBLINGS}
-    some = codes(scores)["length_bias"]
-    assert some.n == pytest.approx(whole.n * len(groups) / PROMPTS, rel=0.3) and some.n < whole.n
-    assert some.evidence["value"] == pytest.approx(whole.evidence["value"], abs=0.05)
-    assert np.ptp(some.evidence["interval"]) > np.ptp(whole.evidence["interval"])
-    assert codes(scores, seed=0)["length_bias"].evidence == some.evidence
 
 
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "with a format"])
@@ -94,30 +79,6 @@ def test_another_column_that_is_paid_for_is_named_once():
     assert not set(codes(drawn.scores(None, **alone))) & {"length_bias", "column_bias"}
 
 
-def test_cut_answers_that_are_paid_without_the_task_are_found():
-    drawn = Drawn(5)
-    ended = np.where(drawn.length > 150, "length", "stop")
-    found = codes(drawn.scores(drawn.length > 150, 1.0, finish_reason=ended))["truncated_paid"]
-    assert found.severity == "warn" and found.evidence["value"] > 0.25
-    assert "truncated_paid" not in codes(drawn.scores(drawn.noise, 0.01, finish_reason=ended))
-
-
-def test_columns_are_decided_at_a_level_that_holds_for_all_of_them(monkeypatch):
-    """A column counts as one of so many tests, the length as one."""
-    made, seen = shortcuts.finding, {}
-
-    def spy(view, code, *given, tests=1, **options):
-        seen[code] = tests
-        return made(view, code, *given, tests=tests, **options)
-
-    monkeypatch.setattr(shortcuts, "finding", spy)
-    drawn = Drawn(3)
-    columns = {"emojis": drawn.length % 7, **{f"c{at}": drawn.generator.random(ROWS) for at in range(5)}}
-    scores = drawn.scores(np.clip(drawn.length % 7 / 7 + drawn.length / 400, 0, 1), **columns)
-    assert {"length_bias", "column_bias"} <= set(codes(scores, columns=list(columns)))
-    assert (seen["length_bias"], seen["column_bias"]) == (1, 6)
-
-
 # the label
 
 
@@ -143,29 +104,3 @@ def test_a_label_that_the_reward_does_not_follow_is_found_with_the_share_of_pair
     rows = scores.rollouts.table
     as_text = rk.score(scores.reward, rows.assign(ok=rows["ok"].map(str)))  # texts of true and false
     assert codes(as_text, label="ok")["label_disagrees"].evidence == found.evidence
-
-
-def test_a_label_is_disagreed_with_gravely_where_the_whole_interval_is_under_the_limit():
-    severities = []
-    for flip in (0.15, 0.2, 0.25, 0.3, 0.5):
-        _, found = disagreeing(flip)
-        severities.append(found.severity)
-        assert (found.severity == "high") == (found.evidence["interval"][1] < 0.7)
-    assert severities[0] == "warn" and severities[-1] == "high"
-    assert disagreeing(0.01)[1] is None  # one that is followed is silent
-
-
-def test_a_component_that_says_what_a_part_of_the_label_does_leaves_it_usable():
-    """Behind a gate it is 1 wherever it is scored, and so is the label there."""
-    drawn = Drawn(9)
-    scores = drawn.scores(drawn.noise, ok=np.where(drawn.generator.random(ROWS) < 0.2, 1.0, drawn.right))
-    bonus = rk.Component("bonus", lambda ok: 1.0, weight=0.1, gate=rk.gate("task", at_least=1.0))
-    reward = rk.Reward("gated", components=[*scores.reward.components, bonus])
-    found = codes(rk.score(reward, scores.rollouts), label="ok")
-    assert "label_unusable" not in found and "label_disagrees" in found
-
-
-def test_a_label_is_what_length_is_judged_beside():
-    drawn = Drawn(9)
-    found = codes(drawn.scores(drawn.longer, ok=drawn.truth(0.02)), label="ok")["length_bias"]
-    assert "completions of a prompt with equal 'ok', the longer one" in found.sentence

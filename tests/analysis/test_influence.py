@@ -4,7 +4,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from planted.tables import outcomes
 from score_tables import scores_of
 
 import rewardkit as rk
@@ -70,15 +69,6 @@ def test_effective_weights_of_a_product_add_up_and_leave_out_what_is_not_paid():
     assert view_of(parts, GROUPS, aggregation="product").effective_weights == {}
 
 
-def test_gdpo_gives_each_component_what_its_weight_declares_where_both_vary_alike():
-    (a, groups), (b, _) = (outcomes(np.random.default_rng(seed), 200, 8, 0.5) for seed in (1, 2))
-    parts = {"a": a, "b": b / 4}  # as often, a quarter as large
-    summed = view_of(parts, groups).effective_weights
-    apart = view_of(parts, groups, {"multi_objective_aggregation": "normalize_then_sum"}).effective_weights
-    assert summed["a"] > 0.85 and abs(apart["a"] - 0.5) < 0.05
-    assert sum(apart.values()) == pytest.approx(1)
-
-
 @pytest.mark.parametrize(
     "estimator", [{"scale_rewards": "none"}, {"scale_rewards": "batch"}, {"estimator": "rloo"}], ids=str
 )
@@ -94,15 +84,6 @@ def test_without_group_scaling_a_group_counts_by_its_spread(estimator):
     assert view.effective_weights["a"] == pytest.approx(pooled)
 
 
-def test_under_a_transform_shares_are_of_what_it_makes():
-    options = {"weights": {"a": 2.0}}
-    same = view_of({"a": A, "b": B}, GROUPS, **options).effective_weights
-    affine = view_of({"a": A, "b": B}, GROUPS, **options, transform=rk.weigh.min_max()).effective_weights
-    ranked = view_of({"a": A, "b": B}, GROUPS, **options, transform=rk.weigh.rank()).effective_weights
-    assert affine == pytest.approx(same) and sum(ranked.values()) == pytest.approx(1)
-    assert abs(ranked["a"] - same["a"]) > 0.001
-
-
 def test_the_influence_on_the_sign_is_the_share_of_advantages_that_turn_without_it():
     a, b = [1.0, 0, 0, 0], [0.0, 0.5, 0.1, 0.1]
     view = view_of({"a": a, "b": b}, [0] * 4)
@@ -110,20 +91,3 @@ def test_the_influence_on_the_sign_is_the_share_of_advantages_that_turn_without_
     assert view.sign_influence == {"a": 1 / 4, "b": 1 / 4}
     assert np.isnan(view_of({"a": a}, [0] * 4).sign_influence["a"])
     assert view_of({"a": a, "b": b}, [0] * 4, weights={"b": 0.0}).sign_influence["b"] == 0.0
-
-
-def test_dropped_groups_have_no_advantage():
-    view = view_of({"a": A, "b": B}, GROUPS, {"filter_metric": "a"})
-    assert np.isnan(view.advantages).tolist() == [False] * 7 + [True] * 2  # where a does not vary
-    assert view.effective_weights["a"] + view.effective_weights["b"] == pytest.approx(1)
-    assert not np.isnan(view_of({"a": A, "b": B}, GROUPS, {"filter_metric": "reward"}).advantages).any()
-
-
-def test_where_the_gate_on_the_whole_reward_is_closed_nothing_is_paid():
-    """A component that the gate is on has a score there all the same."""
-    rows = [{"prompt_id": "p", "completion": str(given), "given": given} for given in (0.7, 0.3)]
-    component = rk.Component("c", lambda given: given, weight=2.0)
-    scores = rk.score(rk.Reward("r", components=[component], gate=rk.gate("c", at_least=0.5)), rows)
-    (view,) = rk.diagnose(scores).views
-    assert scores.score("c").tolist() == [0.7, 0.3]
-    assert view.paid["c"].tolist() == view.rewards.tolist() == [1.4, 0.0]

@@ -53,16 +53,9 @@ NEARLY_ALL = np.where(noise() < 0.04, noise(3).round(1), 0.7)
 TWO_FAULTS = np.where(GROUPS < 60, grades(8), np.where(noise() < 0.02, noise(3).round(1), 0.7))
 OPPOSED, DEAD = ("opposed", "high", None), ("zero_std_groups", "high", None)
 CLUSTERED, OPPOSED_IN_SOME = ("clustered", "high", None), ("opposed", "warn", None)
-HARDLY = {
-    "never right": (np.zeros(ROWS), {("constant", "high", "correct")}),
-    "right in one of twenty": (task(rate=0.05), {("sparse", "high", "correct")}),
-}
 ONE_CAUSE = {
     "two that make it constant, of 0 and 1": ({"said": task(), "unsaid": 1 - task()}, None, {OPPOSED}),
-    "two whose sums differ in a digit": ({"said": noise(), "unsaid": 1 - noise()}, None, {OPPOSED}),
     "most groups cancel: as bad as any other silence": (cancelling(70), None, {OPPOSED}),
-    "some groups cancel": (cancelling(40), None, {OPPOSED_IN_SOME}),
-    "few are silent for another reason": (cancelling(40, 15), None, {OPPOSED_IN_SOME}),
     "more are": (cancelling(20, 50), None, {OPPOSED_IN_SOME, DEAD}),
     "tied at the grade that nearly all get": ({"grade": NEARLY_ALL}, None, {CLUSTERED}),
     "tied at grades of their own": (
@@ -81,32 +74,6 @@ def test_what_follows_from_a_fault_is_told_with_it_and_a_second_fault_is_told(pa
     assert loud(scores_of(parts, GROUPS), training) == expected
 
 
-@pytest.mark.parametrize(("correct", "expected"), HARDLY.values(), ids=list(HARDLY))
-def test_what_holds_all_as_the_task_hardly_varies_is_not_dominant(correct, expected):
-    scores = scores_of({"correct": correct, "tidy": noise()}, GROUPS, weights={"tidy": 0.3})
-    assert scores.reward.primary == "correct"
-    assert rk.diagnose(scores).views[0].effective_weights["tidy"] > 0.6  # it holds more than half
-    assert loud(scores) == expected
-
-
-def test_what_holds_most_where_a_sparse_task_varies_is_dominant_by_itself():
-    parts = {"correct": task(rate=0.05), "words": 10 * noise()}
-    found = loud(scores_of(parts, GROUPS, weights={"words": 0.3}))
-    assert {code for code, _, _ in found} == {"sparse", "dominant"}
-
-
-@pytest.mark.parametrize(("siblings", "codes"), [(8, {"sparse", "zero_std_groups"}), (40, {"sparse"})])
-def test_a_reward_that_is_nearly_always_0_as_the_task_is_missed_is_sparse_and_not_clustered(siblings, codes):
-    grade = np.where(noise() < 0.06, noise(3).round(1), 0.0)
-    assert {code for code, _, _ in loud(scores_of({"grade": grade}, AT // siblings))} == codes
-
-
-def test_the_share_of_groups_that_are_tied_at_the_grade_that_nearly_all_get_is_a_count():
-    (found,) = rk.diagnose(scores_of({"grade": NEARLY_ALL}, GROUPS))["clustered"]
-    tied = (NEARLY_ALL.reshape(PROMPTS, SIBLINGS) == 0.7).all(axis=1).mean()
-    assert found.evidence["tied_groups"] == pytest.approx(tied) and tied > 0.6
-
-
 # dominant
 
 
@@ -114,7 +81,6 @@ def test_the_share_of_groups_that_are_tied_at_the_grade_that_nearly_all_get_is_a
     ("weight", "why", "ends", "severity"),
     [
         pytest.param(3.0, "this stage teaches layout", (0, 2), "info", id="heavier, and says why"),
-        pytest.param(1.0, "as heavy, to start with", (0, 2), "info", id="as heavy, and says why"),
         pytest.param(3.0, "", (0, 2), "warn", id="heavier, without a reason"),
         pytest.param(0.9, "a nudge", (0, 2), "warn", id="declared lighter than the task that it outweighs"),
         pytest.param(1.0, "the docstring of a function", None, "warn", id="how heavy it is was not declared"),
@@ -132,14 +98,6 @@ def test_what_is_declared_as_heavy_as_the_task_and_says_why_is_dominant_by_desig
     assert bool(found.suggestions) == (severity == "warn")
 
 
-@pytest.mark.parametrize("also", [True, False])
-def test_that_nothing_else_teaches_the_task_is_said_where_one_component_is_all_of_it(also):
-    parts = {"exact": [0.5] * ROWS, "unit": task()}
-    given = {"exact": {"primary": True}, "unit": {"primary": also}}
-    (found,) = rk.diagnose(scores_of(parts, GROUPS, components=given))["constant"]
-    assert ("nothing else teaches the task" in found.sentence) != also
-
-
 def dominant_at(scores, name, weight):
     """Severity of the finding about a component that has this weight; "none" without one."""
     weighed = scores.reweigh({name: weight})
@@ -149,25 +107,10 @@ def dominant_at(scores, name, weight):
 
 def test_a_heavier_weight_is_never_judged_more_mildly():
     scores = rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
-    weights = (0.005, 0.02, 0.05, 0.15, 0.2, 0.5, 0.99, 20)
+    weights = (0.005, 0.05, 0.2, 0.99, 20)
     judged = [dominant_at(scores, "detail", weight) for weight in weights]
     assert judged == sorted(judged, key=("none", "warn").index)  # nothing at first, then always a warning
-    assert judged[0] == "none" and set(judged[2:]) == {"warn"}
-
-
-def test_a_penalty_that_rarely_fires_is_no_measure_of_what_others_hold():
-    scores = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
-    assert scores.reward.names[-1] == "repetition"
-    assert "warn" not in {dominant_at(scores, "format", weight) for weight in (0.02, 0.15)}
-
-
-def test_a_lighter_one_that_varies_as_often_is_still_a_measure():
-    tags = (noise(4) < 0.6).astype(float)
-    often = 0.5 + 0.02 * noise(5)
-    for style, expected in ((often, "warn"), (np.where(GROUPS < 15, often, 0.5), "none")):
-        parts = {"correct": task(), "style": style, "tags": tags}
-        scores = scores_of(parts, GROUPS, weights={"style": 0.5, "tags": 0.49})
-        assert dominant_at(scores, "tags", 0.49) == expected
+    assert judged[0] == "none" and set(judged[1:]) == {"warn"}
 
 
 # redundant and opposed
@@ -175,7 +118,6 @@ def test_a_lighter_one_that_varies_as_often_is_still_a_measure():
 
 LEVEL = noise(1)[GROUPS]
 SHARED = {"a": 0.9 * LEVEL + 0.1 * task(), "b": 0.9 * LEVEL + 0.1 * noise()}
-AMONG_SIBLINGS = {"a": 0.1 * noise(), "b": 0.9 * LEVEL + 0.1 * noise()}
 COPIES = {"b": "a", "c": "a"}
 
 
@@ -183,7 +125,6 @@ COPIES = {"b": "a", "c": "a"}
     ("parts", "others"),
     [
         pytest.param(SHARED, {}, id="between prompts only"),
-        pytest.param(AMONG_SIBLINGS, {"b": "a"}, id="among siblings only"),
         pytest.param(dict.fromkeys("abc", task()), COPIES, id="of three copies each once"),
         pytest.param({"a": task(), "b": 1 - task(), "c": np.zeros(ROWS)}, {}, id="cancelled"),
     ],
@@ -205,13 +146,6 @@ def test_what_takes_back_what_another_pays_is_not_said_to_pay_for_the_same(other
     assert (found.severity, found.evidence["components"]) == ("warn", "bonus, other")
     assert "bonus, other cancel: within groups what they pay has a correlation of -1.00" in found.sentence
     assert not diagnosis["redundant"]
-
-
-def test_components_that_cancel_are_told_of_once_and_only_where_they_are_paid():
-    parts = {"a": task(), "b": 1 - task(), "c": 0.5 * task()}
-    found = rk.diagnose(scores_of(parts, GROUPS, weights={"c": 0.01}))["opposed"]
-    assert [item.evidence["components"] for item in found] == ["a, b"]
-    assert rk.diagnose(scores_of(parts, GROUPS, weights={"b": 0.0, "c": 0.0}))["opposed"] == []
 
 
 def test_the_task_is_never_the_one_too_many_whatever_is_declared_first():
@@ -244,29 +178,6 @@ def test_every_suggestion_that_a_finding_names_is_one_that_there_is():
             named |= set(item.suggestions)
     assert {"looser_reading", "stricter_reading", "gate_component", "pay_component", "no_std"} <= named
     assert {code for code in named if f'"{code}"' not in sources} - normalizations == set()
-
-
-def test_a_score_of_the_log_is_not_dominant_by_design_and_its_advantages_are_no_bias():
-    columns = {"correct": task(), "quality": 30 * noise(), "advantage": task() + 30 * noise()}
-    rows = [
-        {
-            "prompt": f"p{at // 8}",
-            "completion": str(at),
-            **{name: values[at] for name, values in columns.items()},
-        }
-        for at in range(ROWS)
-    ]
-    log = rk.load_rollouts(rows)
-    diagnosis = rk.diagnose(rk.score(rk.recorded(log, weights={"correct": 1.0, "quality": 1.0}), log))
-    assert [(item.component, item.severity) for item in diagnosis["dominant"]] == [("logged_quality", "warn")]
-    assert not diagnosis["column_bias"]
-
-
-def test_a_finding_that_a_setting_answers_says_so_in_place_of_nothing():
-    tiny = np.where(GROUPS % 3 > 0, 0.5 + 0.0003 * noise(), noise())
-    notes = " ".join(rk.suggest(rk.diagnose(scores_of({"a": tiny}, GROUPS))).notes)
-    assert "amplified_noise is answered by: advantage with no std (GRPOConfig" in notes
-    assert "no fix is known" not in notes
 
 
 @pytest.mark.parametrize("taken", ['kwargs["answer"]', 'kwargs.get("answer")'])

@@ -18,7 +18,7 @@ def counted(values, order, groups, alike):
     return agree, pairs
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("alike", [False, True])
 def test_pairs_are_those_of_a_count_one_by_one(seed, alike):
     generator = np.random.default_rng(seed)
@@ -37,8 +37,3 @@ def test_of_very_large_groups_some_pairs_of_each_row_stand_for_all():
     rows = generator.choice(3000, 400, replace=False)
     few = counted(values[rows], order[rows], np.zeros(400, dtype=int), np.zeros(400))
     assert pairs[0] < 3000 * ALL_PAIRS and abs(agree[0] / pairs[0] - few[0][0] / few[1][0]) < 0.02
-
-
-def test_without_a_row_there_is_no_pair():
-    nothing = np.full(3, np.nan)
-    assert np.array(concordance(nothing, nothing, np.array([0, 0, 1]))).tolist() == [[0, 0], [0, 0]]

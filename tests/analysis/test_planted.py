@@ -7,7 +7,6 @@ import pytest
 from planted import CONTROLS, FAULTS, false_findings, outcome
 from planted_report import main
 
-import rewardkit as rk
 from rewardkit.findings import SENTENCES
 
 SEEDS = range(2)
@@ -65,27 +64,3 @@ def test_every_finding_is_planted():
     assert {fault.code for fault in FAULTS.values()} == {
         code for code in SENTENCES if not code.startswith("probe:")
     }
-
-
-def test_there_are_as_many_kinds_and_controls_as_promised():
-    assert len(FAULTS) >= 40 and len(CONTROLS) >= 20
-
-
-def test_a_seed_gives_the_same_table_and_another_seed_another():
-    fault = FAULTS["starved"]
-    first, again, other = (fault.made("starved", seed, hard=True)[0].table for seed in (0, 0, 1))
-    assert first.equals(again) and not first.equals(other)
-
-
-def test_the_lists_of_what_is_known_name_faults():
-    assert {name for name, _ in MISSED} | set(BESIDE) <= set(FAULTS)
-
-
-def test_only_what_compares_siblings_is_said_to_depend_on_them():
-    texts = ["one two three four", "one two", "three", "four five six seven eight"] * 3
-    rows = [{"prompt_id": str(at // 4), "completion": text} for at, text in enumerate(texts)]
-    for made, found in ((rk.siblings.length(), 1), (rk.measure.length(full_from=3), 0)):
-        reward = rk.Reward("r", components=[rk.Component("made", made)])
-        said = [item for item in rk.diagnose(rk.score(reward, rows)).findings if item.code == "of_siblings"]
-        assert len(said) == found and all(item.severity == "info" for item in said)
-        assert all("'made' compares the completions of a group (4 each" in item.sentence for item in said)

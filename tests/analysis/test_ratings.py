@@ -67,16 +67,6 @@ def test_rows_without_a_score_or_a_label_are_in_no_figure():
     assert nothing.mean(np.array([NAN])) is None
 
 
-def test_length_bias_is_found_where_it_is_and_not_where_it_is_not():
-    draw = np.random.default_rng(5)
-    labels, lengths = draw.integers(0, 2, 200) * 1.0, draw.permutation(200)
-    fair = np.where(draw.random(200) < 0.2, 1 - labels, labels)
-    biased = np.where(lengths > 140, 1.0, labels)
-    quiet, found = (ratings(scores, labels, lengths=lengths).length_bias for scores in (fair, biased))
-    assert quiet.low < 0 < quiet.high
-    assert found.low > 0.2
-
-
 def test_prompts_are_drawn_and_not_rows():
     values = np.repeat([0.0, 1.0], 50)
     few = estimate(lambda at: float(values[at].mean()), np.repeat(np.arange(4), 25), 0)

@@ -13,16 +13,12 @@ from rewardkit.analysis.statistics.shape import outlying, two_piles
         pytest.param([0] * 79 + [1] * 20 + [-1000], [-1000], id="of a task that is mostly missed"),
         pytest.param([0] * 97 + [1] * 3, [], id="rare successes are not far out"),
         pytest.param([0] * 79 + [1] * 20 + [4], [], id="at the fence of four spans"),
-        pytest.param([1, 2, 3, 4, 5, 6, 7, 16], [], id="within the fence"),
-        pytest.param([-22, 1, 2, 3, 4, 5, 6, 7], [-22], id="on the other side"),
         pytest.param([1, 2, 3, 4, 5, 6, 7, 30, 31, 60], [], id="so many that they widen the fence"),
         pytest.param([*range(40), 90, 110], [], id="90, within the fence of 92, reaches half way to 110"),
-        pytest.param([*range(40), 110], [110], id="without it nothing does"),
         pytest.param([*range(40), 150, 170, np.nan], [150, 170], id="two together; NaN is nothing"),
         pytest.param(list(1.17 ** np.arange(60)), [], id="a long tail without a gap"),
         pytest.param([0] * 30 + [5000], [], id="a middle half that does not vary has no fences"),
         pytest.param([np.nan, np.nan], [], id="no values"),
-        pytest.param([], [], id="no rows"),
     ],
 )
 def test_values_lie_far_out_where_they_are_beyond_the_outer_fence_and_apart(values, far):

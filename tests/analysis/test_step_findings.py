@@ -30,23 +30,6 @@ def test_a_label_that_falls_while_the_reward_rises_is_of_high_severity(seed):
     assert (found.evidence["value"], found.evidence["reward_change"]) == pytest.approx(slopes)
 
 
-@pytest.mark.parametrize(("growth", "word"), [(1.0, "rises"), (-0.7, "falls")])
-def test_answers_that_grow_or_shrink_with_the_reward_are_found(growth, word):
-    (found,) = drifts(made(2, growth=growth))
-    assert found.severity == "warn" and f"length in characters {word}" in found.sentence
-    assert drifts(made(2, growth=growth, reward=0.0)) == []  # unpaid
-
-
-def test_siblings_that_come_to_say_the_same_are_found():
-    (found,) = drifts(made(3, repeats=0.9))
-    assert "share of siblings with the same text rises" in found.sentence
-    assert found.evidence["value"] > 0.3
-
-
-def test_two_steps_are_no_trend():
-    assert drifts(made(4, label=-0.9, steps=2, prompts=60), label="is_good") == []
-
-
 def test_the_share_of_equal_siblings_is_counted_by_hand():
     texts, groups = ["a", "a", "b", "a", "c", "c"], np.array([0, 0, 0, 1, 2, 2])
     np.testing.assert_allclose(alike(texts, groups), [0.5, 0.5, 0, np.nan, 1, 1])

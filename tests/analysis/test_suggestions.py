@@ -11,7 +11,6 @@ from score_tables import scores_of
 import rewardkit as rk
 from rewardkit.analysis.statistics.advantages import grpo
 from rewardkit.analysis.suggestions.measure import halves
-from rewardkit.analysis.suggestions.normalization import Normalization
 
 
 def bundled(name):
@@ -83,17 +82,6 @@ def test_removing_what_is_constant_or_redundant_moves_no_advantage_and_is_a_note
     np.testing.assert_allclose(again.rewards, change.scores.rewards)
 
 
-def test_what_is_removed_moves_no_more_than_all_of_the_advantage():
-    draw = np.random.default_rng(0)
-    correct = (draw.random(640) < 0.5).astype(float)
-    parts = {"correct": correct, "loud": 50 * (1 - correct) + draw.random(640)}
-    _, unknown = given(parts)  # nothing says which of the two is the task
-    assert not only(unknown, "remove_component") + only(unknown, "declared_weights")
-    (change,) = only(given(parts, weights={"correct": 1.1})[1], "remove_component")
-    assert change.component == "loud" and change.after["advantage_moved"] <= 1
-    assert change.after["advantage_moved"] == pytest.approx(1.0)
-
-
 # weights
 
 
@@ -129,10 +117,8 @@ def task_and(**heights):
     ("weights", "parts", "primary", "count"),
     [
         pytest.param({"narrow": 1.0}, wide_and_narrow(), "wide", 0, id="the task holds more"),
-        pytest.param({"narrow": 2.0}, wide_and_narrow(), "wide", 0, id="it declares less"),
         pytest.param({}, task_and(even=1), "task", 0, id="they hold what they declare"),
         pytest.param({}, task_and(loud=12), "task", 1, id=".5 too much, none thereafter"),
-        pytest.param({}, task_and(loud=6), "task", 1, id=".47 too much, none thereafter"),
     ],
 )
 def test_weights_are_suggested_where_they_are_at_fault_and_come_much_nearer(weights, parts, primary, count):
@@ -188,14 +174,14 @@ def test_a_weight_is_raised_only_where_its_component_varies_often_and_the_others
     assert set(change.change.weights) == {"loud"} and "read what" not in change.why
 
 
+# normalizations
+
+
 def test_too_few_prompts_to_fit_and_to_measure_are_said_to_be_so():
     parts = {"wide": np.tile([0.0, 1.0], 30), "narrow": np.tile([0.5, 0.51, 0.52, 0.49], 15)}
     _, advice = given(parts, 4, weights={"narrow": 1.1})
     assert not only(advice, "declared_weights")
     assert any("15 prompts cannot be fitted" in note for note in advice.notes)
-
-
-# normalizations
 
 
 def test_what_does_change_the_advantages_says_how_much(good):
@@ -246,32 +232,6 @@ def test_what_a_clip_cuts_of_rare_successes_is_said_by_component():
     assert "cuts" not in often  # a success lies 2.6 deviations up
 
 
-def test_without_scaling_a_rescaling_is_no_effect_but_group_std_is():
-    parts = {"a": np.random.default_rng(1).random(640) * np.repeat(np.linspace(0.1, 1, 80), 8)}
-    rows = by_code(given(parts, training={"scale_rewards": "none"})[1])
-    assert rows["min_max"].effect == "no effect: it only rescales all advantages alike"
-    assert rows["group_std"].changed > 0.1
-
-
-def test_a_clip_that_turns_signs_and_a_move_of_half_a_percent_are_an_effect():
-    values = np.random.default_rng(0).random((1000, 8)) * 0.1
-    values[::100] = [1.0, 0.1, 0, 0, 0, 0, 0, 0]  # 0.1 is under the mean until the 1 is cut
-    rows = by_code(given({"c": values.ravel()})[1])
-    assert not [row for row in rows.values() if row.sign_changes > 0 and "no effect" in row.effect]
-    row = rows["standardise"]
-    assert (row.sign_changes, row.changed < 0.005) == (10 / 8000, True)
-    told = "the sign of 0.1 % of the rows; the clip cuts 10 rare high values of the reward"
-    assert row.effect.endswith(f"of the advantage, and {told}")
-    for moved, works in ((0.004, False), (0.006, True)):
-        assert Normalization("standardise", "", "", "", moved, 0.0, 0.1, 0.0, 1.0, 0.0).works is works
-
-
-def test_rows_that_the_whole_gate_closes_earn_nothing_after_a_normalization_either():
-    parts = {"a": np.random.default_rng(0).integers(0, 5, 640) / 4}
-    row = by_code(given(parts, gate=rk.gate("a", at_least=0.5))[1])["min_max_components"]
-    assert row.changed == pytest.approx(0, abs=1e-9)  # from 0 to 1 it is stretched already
-
-
 VERL = {"trainer": "verl"}
 GRPO, GDPO = "algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo=", "algorithm.adv_estimator=gdpo"
 KEYS, WEIGHTS = "+algorithm.gdpo_reward_keys=[a,b]", "+algorithm.gdpo_reward_weights=[1,0.5]"
@@ -282,7 +242,6 @@ LINES = [
     ({**VERL, "scale_rewards": "none"}, "group_std", f"{GRPO}True"),
     (VERL, "batch_std", ""),  # it has none
     (VERL, "normalize_then_sum", f"{GDPO} {KEYS} {WEIGHTS}"),
-    ({"trainer": "own"}, "no_std", 'rk.Training(scale_rewards="none")'),
     ({"multi_objective_aggregation": "normalize_then_sum"}, "group_std", SUMMED),
 ]
 
@@ -299,7 +258,7 @@ def test_the_line_of_a_scaling_is_of_the_trainer_that_the_diagnosis_is_for(train
 # a label
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_with_a_label_what_orders_siblings_more_like_it_comes_first_and_noise_never(seed):
     draw = np.random.default_rng(seed)
     right = draw.random(640) < 0.4
@@ -320,16 +279,6 @@ def test_with_a_label_what_orders_siblings_more_like_it_comes_first_and_noise_ne
         assert (item.rank, item.verdict) == (None, "")
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_noise_that_is_the_only_change_that_is_offered_is_not_ranked(seed):
-    draw = np.random.default_rng(seed)
-    right = (draw.random(800) < 0.1).astype(float)
-    parts = {"correct": right * (draw.random(800) < 0.8), "noise": draw.random(800)}
-    _, advice = given(parts, label=right, weights={"noise": 0.0})
-    assert {item.component: item.rank for item in advice.changes}["noise"] is None
-    assert any(note.startswith("no change measurably") for note in advice.notes)
-
-
 def test_with_a_label_what_certainly_harms_is_flagged_and_last():
     draw = np.random.default_rng(0)
     right = draw.random(800) < 0.2
@@ -345,32 +294,6 @@ def test_with_a_label_what_certainly_harms_is_flagged_and_last():
     assert "it makes the reward worse" in last.why
     assert "Makes it worse: a weight for" in advice.text(verbose=True)
     assert repr(advice).startswith("No change of the reward to suggest.")
-
-
-def test_changes_that_judge_missing_rows_say_how_many_and_that_the_label_does_not_weigh_them():
-    draw = np.random.default_rng(0)
-    right, read = draw.random(640) < 0.5, draw.random(640) < 0.3
-    rows = [
-        {
-            "prompt_id": f"p{row // 8}",
-            "completion": ("<answer>{}</answer>" if read[row] else "it is {}").format(6 - right[row]),
-            "ground_truth": "5",
-            "good": float(right[row] ^ (draw.random() < 0.1)),
-        }
-        for row in range(640)
-    ]
-
-    def equal(prediction, ground_truth):
-        return None if prediction is None else float(prediction == ground_truth) * 0.04
-
-    reward = rk.Reward("r", {"prediction": rk.extract.tag("answer")}, [rk.Component("correct", equal)])
-    advice = rk.suggest(rk.diagnose(rk.score(reward, rows), label="good"))
-    judging = [item for item in advice.changes if item.after.get("rows_judged")]
-    assert judging
-    for item in judging:
-        gained = int((~np.isnan(item.scores.rewards)).sum() - read.sum())
-        assert f"{gained} rows more have a reward, but what 'good' says is of those" in item.why
-    assert any(note.startswith("no change measurably improves") for note in advice.notes)
 
 
 # figures of a change
@@ -395,20 +318,6 @@ def test_figures_come_with_intervals_that_hold_them_and_all_that_adds_spread_say
         assert item.after["effective_weights"] == pytest.approx(weights, abs=1e-3)
 
 
-def test_on_other_prompts_the_top_suggestion_gives_what_was_predicted_within_the_interval():
-    rollouts = rk.load_rollouts("gallery:arithmetic")
-    reward = rk.load_reward("gallery:arithmetic.flawed")
-    odd = rollouts.prompts % 2 == 1
-    here, there = (rollouts.select(np.flatnonzero(rows).tolist()) for rows in (odd, ~odd))
-    change = rk.suggest(rk.diagnose(rk.score(reward, here))).changes[0]
-    (effect,) = [item for item in change.effects if item.figure == "zero_std"]
-    before, after = (
-        rk.diagnose(rk.score(made, there)).views[0].stats.dead.mean()
-        for made in (reward, change.apply(reward))
-    )
-    assert effect.interval[0] <= after - before <= effect.interval[1]
-
-
 def test_changes_are_measured_under_the_settings_of_the_diagnosis(flawed):
     training = {"scale_rewards": "none", "filter_metric": "correct"}
     for item in rk.suggest(rk.diagnose(flawed[0].scores, training=training)).changes:
@@ -425,28 +334,8 @@ def test_changes_are_measured_under_the_settings_of_the_diagnosis(flawed):
 # what is left out, and what is said of it
 
 
-ONE_JUDGED = {"a": [0.5] + [np.nan] * 39, "b": [0.5] * 40}
-HARDLY = {
-    "one group": ({"a": [0.0, 1.0], "b": [1.0, 1.0]}, [0, 0]),
-    "groups of one": ({"a": [0.0, 1.0, 1.0], "b": [1.0, 0.0, 1.0]}, [0, 1, 2]),
-    "one row": ({"a": [1.0], "b": [1.0]}, [0]),
-    "all constant": ({"a": [1.0] * 12, "b": [0.5] * 12}, [0, 0, 0, 1, 1, 1] * 2),
-    "one judged": (ONE_JUDGED, np.repeat(np.arange(20), 2)),
-    "gaps": ({"a": [np.nan, 1, 0] * 20, "b": [1, 0, 0] * 20}, np.repeat(np.arange(15), 4)),
-}
-
-
-@pytest.mark.parametrize(("parts", "groups"), HARDLY.values(), ids=HARDLY)
-def test_scores_that_can_hardly_be_measured_make_suggestions_without_a_traceback(parts, groups):
-    for scaling in ("group", "batch", "none"):
-        advice = rk.suggest(rk.diagnose(scores_of(parts, groups), training={"scale_rewards": scaling}))
-        assert " nan" not in repr(advice)
-        assert advice.changes or advice.notes
-
-
 NOTHING = {
     "noise": {"a": np.random.default_rng(0).random(400)},
-    "right or constant": {"correct": np.tile([0.0, 1.0], 80), "never": np.zeros(160)},
     "unjudged": {"none": np.full(80, np.nan)},
 }
 
@@ -496,13 +385,6 @@ def test_of_a_product_nothing_is_suggested_that_moves_no_advantage(aggregation):
     assert gdpo.effect.endswith(f"; it is a sum, where the reward is a {aggregation}")
 
 
-def test_of_a_sum_the_same_is_suggested_and_each_component_normalised(summed):
-    advice = rk.suggest(rk.diagnose(summed))
-    assert {"graduate", "gate_component"} <= {item.code for item in advice.changes}
-    assert {"standardise_components", "min_max_components", "rank_components"} <= set(by_code(advice))
-    assert "it is a sum" not in by_code(advice)["normalize_then_sum"].effect
-
-
 def test_what_was_found_inconclusively_is_answered_by_no_change_and_that_is_said():
     diagnosis, advice = given(
         {"correct": [1.0, 0.0, 1.0], "format": [1.0, 0.0, 1.0]}, weights={"format": 0.5}
@@ -537,15 +419,3 @@ def test_a_gate_is_given_or_left_out_and_said_why(summed, attributes, more, igno
     assert ("gate_component" in {item.code for item in advice.changes}) == (not why)
     notes = [note for note in advice.notes if "a gate for" in note]
     assert notes == [f"a gate for 'wordy' is left out: {why}"] * bool(why)
-
-
-def test_a_route_says_of_which_part_each_line_is():
-    advice = rk.suggest(rk.diagnose(rk.score(rk.load_reward("gallery:mixed"), "gallery:mixed")))
-    assert not only(advice, "graduate")  # the truth is no number
-    lines = advice.text(verbose=True).splitlines()
-    parts = {item.part for item in advice.normalization}
-    assert len(parts) == 2
-    for part in parts:
-        assert any(line.startswith(f"  Normalization: [{part}] ") for line in lines)
-    for item in advice.changes:
-        assert any(line.startswith(f"  [{item.part}] {item.code.replace('_', ' ')} of ") for line in lines)

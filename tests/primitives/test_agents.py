@@ -8,10 +8,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tabled import columns, noted, table
+from tabled import columns, table
 
 from rewardkit.primitives.agents.transcripts import final_answer, read_turns, says_error
-from rewardkit.primitives.extract import assistant_text, every, tool_call
+from rewardkit.primitives.extract import assistant_text
 from rewardkit.primitives.measure import (
     call_efficiency,
     calls_within,
@@ -63,10 +63,8 @@ def brief(calls):
 
 SEARCH = hermes("search", {"q": "Oslo"})
 OSLO = {"q": "Oslo"}
-COLD = "<tool_response>\ncold\n</tool_response>"
 CUT = '<tool_call>\n{"name": "search", "arguments": {"q": "Os'
 INSIDE = CUT.removeprefix("<tool_call>\n")
-BAD = "<tool_call>{</tool_call>"
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
 WRITTEN = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
 USER, SAID = user("2+2?"), said("3")
@@ -76,11 +74,8 @@ USER, SAID = user("2+2?"), said("3")
     ("messages", "expected"),
     table(
         ([SAID, USER, {"role": "assistant", "content": "4"}], "4", "of several the last"),
-        ([USER], None, "no assistant speaks"),
-        ("as it is ", "as it is ", "a string is returned as it is"),
         (None, None, "nothing"),
         ([{"role": "assistant", "tool_calls": [CALL]}], "", "calls are left out"),
-        ([{"role": "assistant", "content": {"a": 1.0}}], '{"a": 1}', "content that is an object"),
         ([{"role": "assistant", "content": {1: 2}}], "", "content that JSON has not"),
     ),
 )
@@ -98,8 +93,6 @@ def test_assistant_text_gives_the_last_assistant_message_or_all(messages, expect
         (said(function_call=CALL["function"]), WRITTEN, "the form of 2023"),
         (said(tool_calls=[{"name": "f"}]), '<tool_call>{"name": "f", "arguments": {}}</tool_call>',
          "no arguments"),
-        (said(tool_calls=[{"name": "f", "arguments": "x"}]),
-         '<tool_call>{"name": "f", "arguments": "x"}</tool_call>', "arguments that are no JSON stay text"),
         (said("4", tool_calls=[{"name": 3}, None, "f", {}, {"function": None}]), "4",
          "calls that are none"),
     ),
@@ -108,21 +101,7 @@ def test_tool_calls_are_written_behind_the_text_where_asked(message, expected):
     assert assistant_text([USER, message], tool_calls=True) == expected
 
 
-PLAIN = st.dictionaries(st.text(), st.text() | st.integers() | st.booleans())
-
-
-@given(name=st.text(min_size=1), arguments=PLAIN)
-def test_tool_calls_that_are_written_are_found_again(name, arguments):
-    message = said("</tool_call> so <tool_call>", tool_calls=[{"name": name, "arguments": arguments}] * 2)
-    text = assistant_text([message], tool_calls=True)
-    assert every(tool_call(path="name"))(text) == [name, name]
-    for key, value in arguments.items():
-        found = tool_call(name, ("arguments", key))(text) if key else None
-        assert not key or found == (value if isinstance(value, str) else str(value).lower())
-
-
 COLDLY, SEARCHED = ("search", OSLO, "cold", False, 0), ("search", OSLO, None, None, 0)
-IDS = (call("f", id="x"), call("g", id="y"))
 BOTH = [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)]
 STRUCTURED = table(
     ([calling(("f", '{"a": 1'))], [("f", '{"a": 1', None, True, 0)], "arguments that are cut off"),
@@ -131,8 +110,6 @@ STRUCTURED = table(
      "a result of another id is not taken"),
     ([said(None, function_call=CALL["function"]), {"role": "function", "name": "f", "content": "ok"}],
      [("f", {"a": 1}, "ok", False, 0)], "the old function_call"),
-    ([calling(call("f", ""), call("f", None), call("f", " ")), calling({"function": {"name": "f"}})],
-     [*[("f", {}, None, None, 0)] * 3, ("f", {}, None, None, 1)], "no arguments are none"),
 )  # fmt: skip
 IN_TEXT = table(
     ([said(SEARCH + "<tool_response>cold</tool_response>")], [SEARCHED],
@@ -143,7 +120,6 @@ IN_TEXT = table(
      "what is only thought of is no call"),
     ("<tool_call><function=f>\n<parameter=a>\nso\n it is\n</parameter><parameter=b>3</parameter></function>",
      [("f", {"a": "so\n it is", "b": "3"}, None, None, 0)], "Qwen3-Coder's"),
-    (f"I could {SEARCH}</think>{named('f')}", [("f", {}, None, None, 0)], "thought that the template began"),
 )  # fmt: skip
 
 
@@ -190,7 +166,6 @@ def test_any_run_is_the_same_in_both_forms(turns, as_text, in_user):
     ("a", "b", "same"),
     table(
         ('{"a": 1.0}', '{"a": 1}', True, "whole floats are whole numbers"),
-        ('{"a": 1, "b": {"c": 1, "d": 2}}', '{"b": {"d": 2, "c": 1}, "a": 1}', True, "the order of keys"),
         ('{"a": 1}', '{"a": "1"}', False, "a number is no text"),
         ('{"a": null}', "{}", False, "null is a value"),
     ),
@@ -205,10 +180,7 @@ def test_calls_that_ask_for_the_same_have_one_key(a, b, same):
     ("text", "expected"),
     table(
         ("  \n[ERROR] disk full", True, "in capitals and brackets"),
-        ("Traceback (most recent call last):\n  File", True, "a traceback"),
         ('{"isError": true, "content": []}', True, "isError"),
-        ("The error: none", False, "not at its beginning"),
-        ('{"error": null, "data": 1}', False, "an error that is null"),
         ('{"data": {"error": "x"}}', False, "deeper inside"),
     ),
 )
@@ -226,20 +198,11 @@ def test_a_tool_message_itself_can_say_that_the_call_failed():
         assert read.failed is False
 
 
-def test_a_predicate_of_the_users_decides_for_all_but_malformed_calls():
-    messages = [calling("f", "g", ("h", "{"), "i"), result("0 hits", status="error")]
-    messages += [result("Error: x"), result("fine")]
-    calls = read_calls(messages, failed=lambda text: "0 hits" in text)
-    assert [item.failed for item in calls] == [True, False, True, False]
-
-
 @pytest.mark.parametrize(
     ("messages", "expected"),
     table(
         ([said("4"), user("Sure?"), said(" 5\n")], "5", "the last turn, without white space around it"),
-        ([said("4"), said(None)], "", "who says nothing at last"),
         ([said(f"I look. {SEARCH} Soon.")], "I look. \n Soon.", "without calls in its text"),
-        ([said("<think>5?</think>4<think>sure</think>")], "4", "without thought"),
     ),
 )
 def test_the_final_answer(messages, expected):
@@ -305,34 +268,19 @@ FAILS, OK = result("Error: timeout"), result("ok")
 A1, A2 = ("a", {"x": 1, "y": [1]}), ("a", {"x": 2})
 
 
-def no_hits(text):
-    return text == "0 hits"
-
-
 TURNS = columns(
     (turns(full_until=2, zero_from=6),),
-    ([said("Hi.")] * 5, 0.25, "one before the end"),
-    ([said("Hi.")] * 6, 0.0, "at the end"),
     ([calling("f", "g"), result("ok"), result("ok")] * 3, 0.75, "nor results, nor how many calls"),
 )
 BY_NAME = columns(
     [tool_calls("search", "read", mode=mode) for mode in ("share", "all", "any")],
     ([calling("search")], 0.5, 0.0, 1.0, "one of two"),
-    ([calling("search"), result("Error: no")], 0.5, 0.0, 1.0, "a call that failed was made"),
 )
 BUDGETS = columns(
     (calls_within(2), calls_within(2, zero_from=6), calls_within(2, name="search")),
     ([calling("f", "f")], 1.0, 1.0, 1.0, "at the budget"),
     ([calling("f", "search", "f")], 0.0, 0.75, 1.0, "one over, in one turn"),
     ([calling("f"), result("Error: no")] * 3, 0.0, 0.75, 1.0, "failed calls use it up"),
-)
-EFFICIENCY = (
-    (1, 1 / 3, "a third of the least"),
-    (10, 0.5, "twice the most"),
-)
-EDGES = (
-    (tool_calls(), [calling("f")], 1.0, "any call at all"),
-    (calls_within(0), [calling("f")], 0.0, "a budget of nothing forbids calls"),
 )
 FAILED = columns(
     (failed_calls(),),
@@ -350,31 +298,20 @@ RETRIED = columns(
 )
 HITS = [calling("f", "f"), result("0 hits"), result("Error: no")]
 BY_THE_USER = (
-    (failed_calls(failed=no_hits), HITS, 0.5, "what failed by the user's word"),
-    (failed_calls(failed=no_hits), BAD, 1.0, "and a malformed call in any case"),
-    (repeated_calls(failed=no_hits), HITS, 0.0, "a retry of what failed by it"),
+    (failed_calls(failed=lambda text: text == "0 hits"), HITS, 0.5, "what failed by the user's word"),
+    (repeated_calls(failed=lambda text: text == "0 hits"), HITS, 0.0, "a retry of what failed by it"),
 )
 CONDUCT = (
-    *(*TURNS, *BY_NAME, *BUDGETS, *EDGES, *FAILED, *REPEATED, *RETRIED, *BY_THE_USER),
-    *((call_efficiency(3, 5), [calling(*["f"] * count)], *row) for count, *row in EFFICIENCY),
-    *((call_efficiency(3, 5, name="f"), named(*["f"] * count, "g"), *row) for count, *row in EFFICIENCY),
-)  # fmt: skip
+    *(*TURNS, *BY_NAME, *BUDGETS, *FAILED, *REPEATED, *RETRIED, *BY_THE_USER),
+    (calls_within(0), [calling("f")], 0.0, "a budget of nothing forbids calls"),
+    (call_efficiency(3, 5), [calling(*["f"] * 10)], 0.5, "twice the most"),
+    (call_efficiency(3, 5, name="f"), named(*["f"] * 10, "g"), 0.5, "twice the most of one tool"),
+)
 
 
 @pytest.mark.parametrize(("measure", "messages", "expected"), table(*CONDUCT))
 def test_conduct_is_scored(measure, messages, expected):
     assert measure(messages) == expected
-
-
-RUN = [calling("search", ("search", "{")), OK, FAILS, calling("search", "read"), said("Done.")]
-
-
-def test_measures_note_their_counts():
-    assert noted(turns(full_until=1, zero_from=5), RUN) == {"turns": 3}
-    assert noted(call_efficiency(1, 2), RUN) == {"calls": 4}
-    assert noted(failed_calls(), RUN) == {"failed_calls": 1}
-    assert noted(repeated_calls(), RUN) == {"repeated_calls": 1}
-    assert noted(repeated_calls(), None) == {}
 
 
 KNOWN = ["a1", "a2", "b3", "b4"]
@@ -387,7 +324,6 @@ FOUND = [said("I look."), result("The tower in Paris is 330 metres high.")]
     table(
         (TWO, KNOWN, 1.0, 0.5, 2 / 3, "two of four, both right"),
         ("[Source: a1] " * 50, KNOWN, 1.0, 0.25, 0.4, "one source fifty times is one"),
-        ("见[Source：a1，a2、b3]。", KNOWN, 1.0, 0.75, 6 / 7, "full-width signs"),
         ("It is 4.", KNOWN, 0.0, 0.0, 0.0, "nothing cited earns nothing"),
         ("[Sources: a1] (Source: a1) [a1] Source: a1]", KNOWN, 0.0, 0.0, 0.0, "other forms are none"),
         ("[Source: a1\n] [Source: a1", KNOWN, 0.0, 0.0, 0.0,
@@ -395,8 +331,6 @@ FOUND = [said("I look."), result("The tower in Paris is 330 metres high.")]
         ([said("[Source: x]"), result("[Source: a2]"), said("[Source: a1]")], KNOWN, 1.0, 0.25, 0.4,
          "of messages the final answer"),
         (TWO, "a1, a2, b3, b4", 1.0, 0.5, 2 / 3, "ids as text with commas"),
-        ("[Source: Portland, Oregon; Rome]", ["Portland, Oregon", "Rome"], 1.0, 1.0, 1.0,
-         "a comma in an id"),
         (TWO, None, None, None, None, "missing ids"),
         (TWO, True, None, None, None, "nor can a bool"),
         ("[Source: 1] [Source: 3]", [1.0, 2.0], 0.5, 0.5, 0.5, "numbers of a column with gaps"),
@@ -409,21 +343,14 @@ def test_citations_are_compared_with_the_known_ids(completion, known_ids, precis
 
 
 AGAIN = [*FOUND, said("330 metres high " * 20)]
-SPLIT = [said("a"), result("330"), result("metres"), said("330 metres")]
-CHINESE = [said("a"), result("巴黎的铁塔高330米。"), said("铁塔高330米")]
 
 
 @pytest.mark.parametrize(
     ("ngram", "messages", "expected"),
     table(
         (1, AGAIN, 1.0, "words that are said again count once"),
-        (3, AGAIN, 1 / 3, "and so do runs of them"),
-        (1, [*FOUND, said("")], 0.0, "no answer is not grounded"),
         (3, [said("330 metres")], 0.0, "without results nothing is grounded"),
         (3, [said("330 metres"), result("330 metres")], 0.0, "a result that came later"),
-        (3, SPLIT, 0.0, "a run across two results"),
-        (3, CHINESE, 1.0, "Chinese"),
-        (3, [result("330 metres")], None, "no assistant is not judged"),
     ),
 )
 def test_grounding_is_the_share_of_the_answers_runs(ngram, messages, expected):

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tabled import noted, table
+from tabled import table
 
 from rewardkit.primitives.extract import (
     after,
     answer_phrase,
     boxed,
-    choice,
-    citation,
     code_block,
     every,
     first_of,
@@ -56,7 +51,6 @@ TAGS = (
     ('<answer note="a>b"/> 42', "", "a tag with it that closes itself"),
 )
 BOXES = (
-    (r"\boxed{4}", "4", "one box"),
     (r"so \boxed{\frac{1}{2}}.", r"\frac{1}{2}", "inner braces belong to it"),
     (r"\boxed{4", None, "a box that is never closed"),
     (r"\boxed4", "4", "without a space"),
@@ -65,24 +59,12 @@ BOXES = (
 MARKERS = (
     (after("####"), "#### 42\nbye", "42", "to the end of the line"),
     (after("####", until="end"), "#### 42\nbye ", "42\nbye", "to the end of the completion"),
-    (after("Answer:", case=False), "ANSWER: 42", "42", "case does not count where asked"),
-    (after("(.*)"), "xyz", None, "the marker is no pattern"),
     (after("</think>", until="end"), "<think>2+2</think>\nIt is\n4.", "It is\n4.", "behind the thinking"),
 )
-PATTERNS = (
-    (pattern(r"\d+"), "a 12 b", "12", "without groups the whole match"),
-    (pattern(r"(\d+) (kg)"), "12 kg", "12", "of two groups the first"),
-    (pattern(r"\d+"), "none", None, "no match"),
-)
 CODE_BLOCKS = (
-    (code_block(), "```\nx = 1\n```", "x = 1", "a block without a language"),
     (code_block("python"), "```python\na\n```\n```json\n{}\n```", "a", "of the language asked for"),
     (code_block(), "````\n```\na\n```\n````", "```\na\n```", "a shorter fence does not close"),
-    (code_block(), "- x\n    ```python\n    if a:\n        b\n    ```", "if a:\n    b", "in a list"),
     (code_block("python"), "> ```python\n> if a:\n>     b\n>\n> c\n> ```", "if a:\n    b\n\nc", "quoted"),
-    (code_block(), "```x``` inline", None, "inline code is no block"),
-    (code_block(), "```python\na", None, "a block that is never closed"),
-    (code_block(unclosed=True), "```\na\n```\n```\nb", "b", "cut off in the second"),
 )
 PHRASES = (
     *found(
@@ -106,57 +88,37 @@ PHRASES = (
         marks="The answer is 5</think>|Answer: 5.</s>",
     ),
     ("The answer is **42** apples.", "**42** apples", "bold that ends in the sentence"),
-    ("The final answer is:\n\n$$42$$\n", "$$42$$", "on the next line where nothing follows"),
     ("Answer:", "", "nothing behind it is found and empty"),
-    ("The answer is 10 a.m. today. So go.", "10 a.m. today", "a time"),
     ("The answer is $$\nx = 1\n+ 2\n$$.", "x = 1\n+ 2", "found by a stranger: a formula of two lines"),
     ("The answer is $$5$$", "$$5$$", "found by a stranger: a formula on the same line"),
     ("The answer to 2+2 is 4", "4", "found by a stranger: a sum in the question"),
     ("The answer is 5<|im_end|>", "5", "found by a stranger: a mark of a turn"),
     ("The answer is \\[ 5", "\\[ 5", "found by a stranger: a formula that is not closed on its line"),
     ("The answer is 15, not 20.", "15", "found by a stranger: what it is not"),
-    ("答案是15，而不是20。", "15", "in Chinese"),
     ("answer: 15 (fifteen)", "15", "found by a stranger: a remark in brackets"),
     ("The answer is 3 (mod n)", "3 (mod n)", "what belongs to the number"),
     ("If so, the answer is 20.", "20", "a condition of something else"),
 )
 LANGUAGES = "Answer: 4\n\u7b54\u6848\uff1a5\nanswer is 6"
-PHRASES_OF_A_LANGUAGE = (
-    (answer_phrase(language="en"), LANGUAGES, "6", "English"),
-    (answer_phrase(language="zh"), LANGUAGES, "5", "Chinese"),
-    (answer_phrase(language="zh"), "Answer: 4", None, "no Chinese"),
-)
 JSON = (
     (None, 'Here: {"a": 1}.', '{"a": 1}', "an object in prose, as it is written"),
     (None, 'x [1,  "]"] y', '[1,  "]"]', "an array, with a bracket in a string"),
-    (None, "{'a': 1}", None, "single quotes are not JSON"),
     (None, '{"a": NaN}', None, "NaN is not JSON"),
-    ("a", '{"a": null}', "null", "null is a value"),
     ("a.b", '{"a": 1}', None, "a path through a number"),
-    ("b", '{"a": 1}', None, "a key that is not there"),
-    ("a", '{"a": 0.10}', "0.10", "a number as it was written"),
 )
 REPAIRED = (
     (None, '{"a": [1, 2', '{"a": [1, 2]}', "cut off"),
-    (None, "{a: 1}", '{"a": 1}', "a key without quotes"),
-    (None, "{'a': 1} {'a': 2}", '{"a": 2}', "of several the last"),
     (None, "{\"a\": 1} {'a': 2}", '{"a": 1}', "strict comes before repaired"),
     (None, '{"a": 1, "b": ["x"],}', '{"a": 1, "b": ["x"]}', "a strict part of what is broken is a part"),
     (None, r"\frac{1}{2}", None, "LaTeX"),
-    (None, "{'a': '" + "x" * 5000 + "'}", None, "more than the library is given"),
 )
 LITERALS = (
-    (None, "It is ['a', 1].", "['a', 1]", "a list in prose, as it is written"),
     (None, r"\frac{1}{2} x^{2} \{1\}", None, "LaTeX"),
-    (None, "[1-2]", None, "a difference"),
-    (None, "[__import__('os')]", None, "code"),
     (None, "[1, 2", None, "never closed"),
     ("a.1", "{'a': (1, {2})}", "{2}", "a position"),
     ("a.b", "{'a': 1}", None, "a path through a number"),
 )
 CALLS = (
-    (tool_call("h"), call('{"name": "f"}'), None, "of a tool that is not called"),
-    (tool_call(path="arguments.wind"), call(WEATHER), None, "an argument that is not there"),
     (tool_call(), call(CODER), CODER, "a call as Qwen3-Coder writes it"),
     (tool_call("f", "arguments.a"), call(CODER), "so\n it is", "an argument of it"),
     (tool_call(), call("x") + call(WEATHER) + call("y"), WEATHER, "calls that are none are passed over"),
@@ -182,23 +144,12 @@ NUMBERS = (
         decimals_that_go_on=r".5…|0.333...|0.12\ldots",
     ),
     ("3 and then 4", "4", "of several the last"),
-    ("It costs $1,234.50.", "1,234.50", "thousands separator and decimals"),
     ("in 2020 300 people", "300", "a space separates two numbers"),
-    ("42个", "42", "a measure word"),
-    ("9-6", "6", "a subtraction is no sign"),
     ("pages 3\u20135", "5", "a range is no sign"),
-    ("一共有42个苹果", "42", "Chinese has no spaces around a number"),
     ("5 or 3/0", "5", "a division by zero is no number"),
-)
-FIRST_OF = (
-    ((ANSWER, number()), "<answer>x</answer> 4", "x", "the first where it finds something"),
-    ((ANSWER, number()), "none", None, "none finds anything"),
-    ((json_value("b"), number()), '{"a": 4}', "4", "a path that leads nowhere is not found"),
 )
 WITHIN = (
     (within(ANSWER, number()), "3 <answer>so 4 apples</answer> 5", "4", "a number in a tag"),
-    (within(ANSWER, number()), "3", None, "no tag"),
-    (first_of(within(ANSWER, number()), ANSWER), "<answer>x</answer>", "x", "back to the outer"),
     (within(json_value("a"), number()), '{"a": "it is 4 kg"}', "4", "in a text of JSON"),
 )
 FOUND = (
@@ -209,11 +160,9 @@ FOUND = (
     *((json_value(path, repair=True), *row) for path, *row in REPAIRED),
     *((python_literal(path), *row) for path, *row in LITERALS),
     *((number(), *row) for row in NUMBERS),
-    (number(percent=True), r"50\%", r"50\%", "LaTeX's sign"),
-    (citation(), "[Source: https://a.b/c?d=1]", "https://a.b/c?d=1", "an address"),
-    (citation("Sources"), "[Sources: a]", "a", "another label"),
-    *((first_of(*made), *row) for made, *row in FIRST_OF),
-    *(*MARKERS, *PATTERNS, *CODE_BLOCKS, *PHRASES_OF_A_LANGUAGE, *CALLS, *WITHIN),
+    (pattern(r"\d+"), "a 12 b", "12", "without groups the whole match"),
+    (answer_phrase(language="zh"), LANGUAGES, "5", "Chinese"),
+    *(*MARKERS, *CODE_BLOCKS, *CALLS, *WITHIN),
 )
 
 
@@ -241,15 +190,9 @@ def test_tags_that_are_cut_off_or_opened_in_the_prompt(completion, closed, unclo
 @pytest.mark.parametrize(
     ("completion", "strict", "flexible"),
     table(
-        ("6 * 7 = 42\n#### 42", "42", "42", "as the data set has it"),
-        ("#### $1,234.50.", "1,234.50", "1,234.50", "a currency sign"),
-        ("#### -3", "-3", "-3", "a sign"),
         ("#### 1\n#### 2", "2", "2", "of several the last"),
-        ("7\n#### 42 or 43", "42", "42", "numbers around it"),
         ("5\n#### none", "", "5", "no number behind it"),
         ("5\n####\n42", "", "42", "the number on the next line"),
-        ("### 42", None, "42", "a shorter mark"),
-        ("The answer is 42.", None, "42", "no mark"),
     ),
 )
 def test_gsm8k_gives_the_number_behind_the_last_mark(completion, strict, flexible):
@@ -260,8 +203,6 @@ def test_gsm8k_gives_the_number_behind_the_last_mark(completion, strict, flexibl
 @pytest.mark.parametrize(
     ("extractor", "completion", "expected"),
     table(
-        (citation(), "[Source: a] x [Source: b; c]", ["a", "b", "c"], "all citations"),
-        (choice(), "(A) or (B)", [], "a hedge"),
         (first_of(tag("a"), number()), "1 <a>2</a> <a>3</a>", ["2", "3"], "all of the first"),
         (boxed(), r"\boxed{1 \boxed{2}} \boxed{3}", [r"1 \boxed{2}", "2", "3"], "a box in a box"),
         (within(tag("a"), number()), "1 <a>2 3</a>", ["2", "3"], "all in the last pair"),
@@ -270,55 +211,6 @@ def test_gsm8k_gives_the_number_behind_the_last_mark(completion, strict, flexibl
 def test_every_gives_the_list_of_all_occurrences(extractor, completion, expected):
     assert every(extractor)(completion) == expected
     assert len(every(extractor).spans(completion)) == len(expected or [])
-
-
-def test_spans_of_combinations_are_those_in_the_completion():
-    text = "4 <answer>so 4</answer> [Source: a, b]"
-    assert [text[slice(*span)] for span in every(citation()).spans(text)] == ["a", "b"]
-    assert within(ANSWER, number()).spans(text) == every(within(ANSWER, number())).spans(text) == [(13, 14)]
-    text = 'x {"a": "1 or 2"}'
-    assert within(json_value("a"), number()).spans(text) == [(2, len(text))]
-    assert every(within(json_value("a"), number())).spans(text) == [(2, len(text))] * 2
-
-
-def test_how_json_was_read_is_noted():
-    strict, repaired = ['{"a": 1}'], ["{'a': 1}", "{\"b\": 1} {'a': 2}"]
-    for reading, completions in (("strict", strict), ("repaired", repaired), (None, ['{"b": 1}', "x", None])):
-        for completion in completions:
-            expected = {} if reading is None else {"json": reading}
-            assert noted(json_value("a", repair=True), completion) == expected
-            assert noted(json_value("a"), completion) == {}, "without repair there is nothing to tell apart"
-
-
-def test_of_what_is_repaired_there_is_one_value_and_its_span_is_the_region_it_was_made_of():
-    text = "{'a': 1} {'a': 2}"
-    assert every(json_value("a", repair=True))(text) == ["2"]
-    assert every(json_value("a", repair=True, which="first"))(text) == ["1"]
-    assert every(json_value("a", repair=True))('{"a": 1} {"a": 2}') == ["1", "2"], "of strict JSON all"
-    text = "So: {'a': 1}, {'b': [2, 3  \n"
-    assert [text[slice(*span)] for span in json_value(repair=True).spans(text)] == ["{'b': [2, 3"]
-    assert [text[slice(*span)] for span in json_value(repair=True, which="first").spans(text)] == ["{'a': 1}"]
-
-
-VALUES = st.recursive(
-    st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | st.none()
-    | st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8),
-    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text("a"), inner),
-    max_leaves=8,
-).filter(lambda value: isinstance(value, list | tuple | dict))  # fmt: skip
-
-
-@given(value=VALUES)
-def test_a_literal_that_was_written_is_found_again_also_at_a_path(value):
-    assert python_literal()(f"Here (it) is: {value!r} [sic].") == repr(value)
-    assert ast.literal_eval(python_literal("a.1")(repr({"a": (0, value)}))) == value
-
-
-@given(name=st.text(min_size=1), value=st.text())
-def test_a_call_that_was_written_is_found_again(name, value):
-    text = json.dumps({"name": name, "arguments": {"a": value}})
-    assert tool_call(name)(f"so <tool_call>{text}</tool_call>") == text
-    assert tool_call(name, "arguments.a")(f"so <tool_call>{text}</tool_call>") == value
 
 
 @given(value=st.integers(-(10**9), 10**9) | st.decimals(-(10**6), 10**6, places=3))

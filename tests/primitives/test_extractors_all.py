@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from dataclasses import fields, replace
 
@@ -88,17 +87,6 @@ def test_a_value_has_a_span_which_is_its_text_and_neutral_padding_changes_neithe
     assert (extractor(before + completion), extractor.spans(before + completion)) == (value, shifted)
     if extractor in LAST + OTHERS:
         assert (extractor(completion + behind), extractor.spans(completion + behind)) == (value, spans)
-
-
-@given(value=st.text(alphabet=st.characters(exclude_characters="<>"), max_size=40))
-def test_what_was_put_between_tags_is_found_again(value):
-    assert extract.tag("answer")(f"1 <answer>{value}</answer> 2") == value.strip()
-
-
-@given(value=st.recursive(st.integers() | st.text(max_size=8), lambda inner: st.lists(inner, max_size=3)))
-def test_a_value_that_was_written_as_json_is_found_again(value):
-    found = extract.json_value("a")(f"Here {{it}} is: {json.dumps({'a': value})} [sic].")
-    assert found == (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 @pytest.mark.parametrize("extractor", ALL, ids=repr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import socket
@@ -22,22 +21,17 @@ STEPS = "<plan><step>a</step><step>b</step></plan>"
 SIDE_BY_SIDE = (
     ("<think>2+2</think><answer>4</answer>", 1.0, 1.0, "as asked for"),
     ("Hm. <think>2+2</think>\nso\n<answer>4</answer> bye", 1.0, 1.0, "text outside is allowed"),
-    ("<answer>4</answer>", 0.0, 0.5, "one is missing"),
-    ("<think>2+2 <answer>4</answer>", 0.0, 0.5, "one is never closed"),
     ("<answer>4</answer><think>2+2</think>", 0.0, 0.5, "the wrong order"),
     ("<think>2+2<answer></think>4</answer>", 0.0, 0.5, "crossed"),
     (None, None, None, "no completion is not judged"),
 )
 GRAMMARS = (
-    (tags("step+"), "<step>a</step>", 1.0, 1.0, "one or more: one"),
     (tags("step+"), "", 0.0, 0.0, "one or more: none"),
     (tags("note?", "answer"), "<note/><note/><answer/>", 0.0, 0.5, "at most one: two"),
     (tags("call*"), "", 1.0, 1.0, "any number: none"),
     (tags("step{1,2}"), "<step/><step/><step/>", 0.0, 0.0, "three of at most two"),
     (tags("plan(step+)", "answer"), f"{STEPS}<answer/>", 1.0, 1.0, "nested as asked for"),
     (tags("plan(step+)", "answer"), "<plan/><step/><answer/>", 0.0, 2 / 3, "beside, not inside"),
-    (tags("plan(step+)?", "answer"), "<answer/>", 1.0, 1.0, "all of it missing, as it may"),
-    (NOTHING_ELSE, "Hm. <a>x</a><b/>", 0.0, 2 / 3, "text before"),
     (tags("a", "b", outside="before"), "Hm. <a>x</a><b/>", 1.0, 1.0, "text before, as it may"),
     (OPENED, "</think><answer>4</answer>", 1.0, 1.0, "opened in the prompt, and nothing was thought"),
 )
@@ -73,12 +67,9 @@ PERSON = {
     },
     "additionalProperties": False,
 }
-INTEGERS = {"type": "array", "items": {"type": "integer"}}
 A_AND_B = {"required": ["a"], "properties": {"b": {"type": "integer"}}}
-DRAFT_4, DRAFT_7 = (f"http://json-schema.org/draft-0{number}/schema#" for number in (4, 7))
-NAMED = {"unevaluatedProperties": False, "allOf": [{"properties": {"a": {}}}]}
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 TREE = {"$defs": {"n": {"items": {"$ref": "#/$defs/n"}, "maxItems": 2}}, "$ref": "#/$defs/n"}
-INNER = {"$id": "http://example.org/r", "$defs": {"n": {"$id": "n", "type": "array"}}, "$ref": "n"}
 EXCLUSIVE = {"minimum": 1, "exclusiveMinimum": True}
 PEOPLE = '{"person": {"name": "Uma", "age": 1}, "people": [{"name": "Uma", "age": 1}, {"name": "uma"}]}'
 FIRST = '{"name": "Uma", "age": 59} and {"name": "Zoe"}'
@@ -86,28 +77,16 @@ PERSONS = (
     ('{"name": "Uma", "age": 59}', 1.0, 1.0, "as asked for"),
     ('Here: {"name": "Uma", "age": 59}.', 1.0, 1.0, "with text around it"),
     ('{"name": "Uma", "age": 59, "email": "no"}', 1.0, 1.0, "a format says nothing: documented"),
-    ('{"name": "uma", "age": 59}', 0.0, 0.5, "a pattern that is not met"),
-    ('{"name": "Uma", "age": "59"}', 0.0, 0.5, "a number in quotes"),
     ('{"name": "Uma", "age": 59, "x": 1}', 0.0, 2 / 3, "a forbidden key"),
     ("Uma is 59.", 0.0, 0.0, "no JSON"),
-    ('{"name": "Uma", "age": 59, "\\ud800": 1}', 0.0, 0.0, "half a character in a key"),
     (None, None, None, "no completion is not judged"),
 )
 KEYWORDS = (
     ({"items": {"multipleOf": 0.01}}, "[0.07, 19.99, 1e300]", 1.0, "multiples are exact"),
-    ({"uniqueItems": True}, '[1, true, "1", [1], {"a": 1}]', 1.0, "all different"),
-    ({"patternProperties": {"^x": {"type": "integer"}}}, '{"x1": 1, "y": "a"}', 1.0, "keys by pattern"),
-    ({"items": {"pattern": r"^(?!-)\d+$"}}, '["12", "-1"]', 0.0, "a pattern that looks ahead"),
-    (NAMED, '{"b": 1}', 0.0, "not named"),
     (TREE, "[[[]], [[], [], []]]", 0.0, "a reference to itself, three deep"),
     ({"$schema": DRAFT_4, "items": EXCLUSIVE}, "[1]", 0.0, "draft 4, where exclusiveMinimum is a bool"),
 )
-PATHS = (
-    (("people", 0), 1.0, "a key and a position"),
-    ("people.1", 0.0, "a value that does not fit"),
-)
 IN_PART = (
-    ({"required": ["a", "b", "c", "d"]}, '{"a": 1}', 0.25, "one of four required"),
     (A_AND_B, '{"b": 2}', 0.5, "the one required is not there"),
     ({"maxProperties": 1, "required": ["a"]}, '{"a": 1, "b": 2}', 0.0, "a fault of the whole"),
 )
@@ -115,7 +94,7 @@ FITTING = (
     *((json_schema(PERSON), text, whole, why) for text, whole, _, why in PERSONS),
     *((json_schema(PERSON, partial=True), text, share, why) for text, _, share, why in PERSONS),
     *((json_schema(schema), *row) for schema, *row in KEYWORDS),
-    *((json_schema(PERSON, path=path), PEOPLE, *row) for path, *row in PATHS),
+    (json_schema(PERSON, path=("people", 0)), PEOPLE, 1.0, "a key and a position"),
     *((json_schema(schema, partial=True), *row) for schema, *row in IN_PART),
     (json_schema(PERSON, which="first"), FIRST, 1.0, "the first"),
     (json_schema(PERSON), FIRST, 0.0, "the last"),
@@ -142,11 +121,8 @@ UNFIT = '\'age\' is "x", which does not fit {"type": "integer", "minimum": 0}'
 TURNED, PLAN = "<answer>4</answer><think>a</think>", tags("plan(step+)", outside="before")
 NOTED = (
     (TWO, "<think>a</think><answer>4</answer>", "as asked for", "nothing is wrong"),
-    (TWO, TURNED, ["<answer> does not follow the tag before it"], "order"),
     (PLAN, f"<step/>{STEPS}", ["<step> stands outside of <plan>"], "one before and two inside"),
-    (json_schema(PERSON), '{"name": "Uma", "age": 59}', "fits", "it fits"),
     (json_schema(PERSON), '{"name": "Uma", "age": "x"}', [UNFIT], "a wrong value"),
-    (json_schema(PERSON), "no", ["no JSON"], "nothing to judge"),
     (
         json_schema(PERSON),
         '{"name": "Uma", "x": 1}',
@@ -169,11 +145,3 @@ def test_nothing_is_fetched(monkeypatch):
     monkeypatch.setattr(socket, "socket", refuse)
     with pytest.raises(ValueError, match="nothing is fetched"):
         json_schema({"$ref": "http://127.0.0.1:9/schema.json"})
-
-
-def test_a_schema_is_kept_as_it_was_given():
-    schema = copy.deepcopy(PERSON)
-    measure = json_schema(schema, path="a", partial=True)
-    assert repr(measure) == f"json_schema({schema!r}, path='a', partial=True)"
-    schema["required"].append("zip")
-    assert measure.schema == PERSON

@@ -10,7 +10,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,53 +26,32 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import data_latex_pairs
 
 WRITTEN = [  # numbers, fractions, wrapping, currency, e-notation, unicode, and what calculators write
-    ("5", r"\text{5}", True, "a number set as text"),
-    ("The answer is 42.", "42", True, "an announced number"),
-    ("= 42", "42", True, "an equals sign in front"),
-    (r"\dfrac{9}{7}", r"\boxed{\frac{9}{7}}", True, "a bare dfrac and a boxed frac"),
-    (r"$pi/2$", r"$$pi/2$$", True, "in dollars"),
-    (r"\(pi/2\)", r"\[pi/2\]", True, "in LaTeX's brackets"),
     (r"The result is $\frac{9}{7}$.", r"\frac97", True, "LaTeX in a sentence"),
-    (r"1\frac{2}{7}", r"\dfrac{9}{7}", True, "a mixed number"),
-    (r"0.1\overline{6}", r"\frac{1}{6}", True, "one that recurs later"),
     (r"0.\overline{3}", "0.3", False, "a decimal that does not recur"),
-    (r"10,\!000", "10000", True, "a comma with a negative space"),
     (r"2\pi \times 10^{-7}", r"2e-7\pi", True, "e-notation in an expression"),
-    ("\uff08\uff11\uff0c\uff12\uff09", "(1,2)", True, "a full-width pair"),
-    ("\u221a(x+1)", r"\sqrt{x+1}", True, "a root sign before parentheses"),
     ("x\u2208(1,2)", r"x\in(1,2)", True, "an element sign"),
     ("x\u00b9\u00b2", "x^2", False, "raised digits are exponents"),
-    ("(\u2212\u221e, 2]", r"(-\infty,2]", True, "infinity"),
-    ("3pi/4", r"\frac{3\pi}{4}", True, "a multiple of pi"),
-    ("sqrt12", r"2\sqrt{3}", True, "a root without parentheses"),
     ("2^-x", r"\frac{1}{2^x}", True, "a negative exponent without braces"),
 ]
 
 TINY = [
-    ("1/2^{99}", "1/2^{98}", False, "powers in the denominator"),
-    ("1+1/2^{99}", "1", False, "nearly one"),
     (r"(1/2^{99}, 1)", r"(1/2^{98}, 1)", False, "a small element of a pair"),
-    (r"x<1/2^{99}", r"x<1/2^{98}", False, "a small bound"),
     (r"e^{\pi\sqrt{163}}", "262537412640768744", False, "Ramanujan's constant is no integer"),
     (r"\sqrt{2}+\sqrt{3}", r"\sqrt{5+2\sqrt{6}}", True, "roots that are equal"),
     (r"\cos\frac{2\pi}{7}+\cos\frac{4\pi}{7}+\cos\frac{6\pi}{7}", r"-\frac12", True, "a sum of cosines"),
 ]
 
 CUT_OFF = [  # rounded, cut off, or going on
-    ("(0.333333, 2)", r"(\frac13, 2)", False, "rounded in a pair"),
     (r"0.333\ldots", "0.333", False, "threes that go on"),
     (r"0.333\ldots", r"\frac13", True, "threes for ever are a third"),
-    (r"0.999\ldots", "1", True, "nines for ever"),
     ("x+0.1234567890123456789012345", "x+0.1234567890123456789012346", False, "the 25th digit"),
     (r"4\sqrt\left(2\right)", r"4\sqrt{2}", True, "a root in large parentheses"),
     (r"x\equiv 3\pmod{7}", r"x \equiv 3 \pmod 7", True, "what cannot be read is compared as text"),
-    (r"1-1/\mathrm{e}", r"1-\frac{1}{e}", True, "an upright e is e"),
     (r"\pi r^2 h", r"\pi r^2", False, "a letter that is no unit"),
     (r"1+2+\cdots+n", "1", False, "a sum is not its first term"),
 ]
 
 EQUATIONS = [
-    ("y=2x+1", "2x-y+1=0", True, "solved for y"),
     ("xy=1", "y=1/x", True, "the same solutions"),
     (r"2^{3} \cdot 2 = 16", "16", True, "a computation and its result"),
     ("1<x<2", "2>x>1", True, "a chain from behind"),
@@ -81,16 +59,8 @@ EQUATIONS = [
 ]
 
 CONTROLS = [  # beside those of the training log
-    (r"50\%", "0.5", True, "percent as a share"),
-    (r"5^{\text{th}}", "5", True, "an ordinal"),
     (r"x=\pm 2", r"\{-2,2\}", True, "a letter with two values"),
-    (r"x=1 \text{ or } x=2", "1,2", True, "or"),
-    ("x^2+2x+1", "(x+1)^2", True, "a square"),
-    (r"\frac{x^2-1}{x-1}", "x+1", True, "a reduced fraction"),
     (r"\sin 2x", r"2\sin x\cos x", True, "a double angle"),
-    (r"\sqrt{x^2}", "x", False, "a root of a square"),
-    (r"\sqrt{50}", r"5\sqrt{2}", True, "a root without squares"),
-    (r"1,2", r"(1,2)", True, "a pair without brackets"),
     (r"\frac{n(n+1)}{2}", r"\sum_{k=1}^{n} k", True, "a sum with its formula"),
 ]
 
@@ -98,55 +68,28 @@ NAMED = [  # letters, words, functions
     ("2a", "a+A", False, "a sum of two letters"),
     ("no", "on", False, "two words of the same letters"),
     ("yes or no", "yes", False, "two answers"),
-    ("Alice, Bob", "Bob and Alice", True, "a list of names"),
-    (r"\boxed{ab}", "ba", True, "two letters are a product"),
-    ("(x, y) = (1, 2)", "(1, 2)", True, "a pair with the names of its values"),
     (r"x \in [1, 2)", "[1, 2)", True, "the set that a letter is in"),
     ("\u5317\u4eac", "\u4e0a\u6d77", False, "Chinese words"),
     ("f(x)=2x", "f(t)=2t", False, "two arguments"),
     ("P(X=1)=0.5", "0.5", True, "a probability"),
-    ("x:=5", "5", True, "a definition"),
 ]
 
 UNITS = [
     ("5 permille", "5", False, "a word that says another value: thousandths"),
-    ("5 square units", "5", True, "squares are a unit"),
-    ("5 ripe apples", "5", True, "words behind a number"),
-    ("101_2", "101", False, "a base"),
     ("A^T", "A", False, "a transpose"),
     ("2t", "2", False, "a letter behind a number"),
-    ("5cm", "5", True, "a unit without a space"),
-    ("5 cm^2", "5", True, "a square"),
-    ("5 million", "5", False, "a million"),
     ("5 dozen eggs", "60", True, "a dozen of something"),
     ("5 or more", "5", False, "a bound"),
-    (r"{5 \choose 2}", "10", True, "a binomial of old"),
-    (r"\binom{n}{k}", r"\binom{n}{n-k}", True, "a mirrored binomial"),
     (r"\binom{n}{k}+\binom{n}{k+1}", r"\binom{n+1}{k+1}", True, "Pascal's rule"),
-    (r"\boxed{5} or \boxed{7}", "5", False, "two boxes"),
-    (r"\boxed{5}. So \boxed{7}", "7", True, "the last box"),
 ]
 
 IN_THE_WILD = [  # what a stranger wrote, and what each rule for it must leave wrong
-    ("**Answer:** 7", "7", True, "a bold label"),
     ("1.250,50 euros", "1250.50", True, "a decimal comma before a unit"),
-    ("1/3 of the cake", "1/3", True, "a part of something"),
-    (r"35\% of the total", r"35\%", True, "percent of something"),
-    ("3:4", "6:8", True, "a ratio of two"),
     ("10:50", "2:10", False, "two times of day"),
     ("x>3, x<-1", r"(-\infty,-1)\cup(3,\infty)", True, "bounds and a union"),
-    (r"x < -1 \text{ or } x \ge 3", r"(-\infty,-1)\cup[3,\infty)", True, "bounds with or"),
-    (r"1<x<2 \text{ or } x>5", r"(1,2)\cup(5,\infty)", True, "a chain and a bound"),
-    (r"60^\circ", r"\frac{\pi}{3}", True, "degrees and radians"),
-    (r"\sin 60^\circ", r"\frac{\sqrt{3}}{2}", True, "the sine of degrees"),
     ("60", r"\frac{\pi}{3}", False, "radians need a sign of degrees"),
-    (r"\text{(C)}\ 12", "12", True, "the value of an option"),
-    (r"\textbf{(C) }12", "C", True, "the letter of an option"),
     (r"\text{(C)}\ 12", r"\textbf{(C)}\ 12", True, "an option in two ways"),
-    ("none", r"\emptyset", True, "no solution in a word"),
-    (r"\text{no real solutions}", r"\{\}", True, "no solution in words"),
     ("\u4e8c\u5206\u4e4b\u4e00", "1/2", True, "a Chinese fraction"),
-    (r"\sqrt{2},\sqrt{3},\sqrt{5},\sqrt{7}", r"\sqrt{7},\sqrt{5},\sqrt{3},\sqrt{2}", True, "four roots"),
 ]
 
 ROWS = [*WRITTEN, *TINY, *CUT_OFF, *EQUATIONS, *CONTROLS, *NAMED, *UNITS, *IN_THE_WILD]
@@ -194,13 +137,9 @@ def test_the_verdicts_on_a_training_log_are_what_it_was_made_to_be():
     table(
         ("5", None, None, "no truth"),
         ("5", math.nan, None, "a truth of NaN, which is how tables write a missing one"),
-        (None, "5", False, "no prediction beside a number"),
-        ("x" * (LONGEST + 1), "x", False, "a prediction that is too long"),
         ("x", "x" * (LONGEST + 1), None, "a truth that is too long"),
         ("x" * (LONGEST + 1), "x" * (LONGEST + 1), True, "a truth that is too long, and the same text"),
-        ("1" * 5000, "1" * 4999 + "2", None, "two long numbers"),
         ("x", 10**5000, None, "a truth of thousands of digits"),
-        ("1/2", np.float64(0.5), True, "a numpy float"),
     ),
 )
 def test_what_is_missing_empty_too_long_or_no_text(prediction, ground_truth, expected):
@@ -212,8 +151,6 @@ def test_what_is_missing_empty_too_long_or_no_text(prediction, ground_truth, exp
     table(
         (r"\frac{1}{", ["x", "1", "yes"], "half a fraction"),
         (r"4\unknown(2)", ["4", "8"], "an unknown command"),
-        ("4)(", ["4"], "unmatched parentheses"),
-        (r"x \equiv 3 \pmod 7", ["7", "3", r"x\equiv 4\pmod{7}"], "a congruence"),
         ("P(X=1)", ["P(X=2)", "1"], "a probability without its value"),
     ),
 )
@@ -229,13 +166,9 @@ def test_what_cannot_be_read_is_wrong_as_a_prediction_and_not_judged_as_a_truth(
 @pytest.mark.parametrize(
     ("prediction", "truth", "options", "expected"),
     table(
-        ("4.1000001", "4", {"absolute": 0.1}, False, "just past it"),
         ("90", "100", {"relative": 0.1}, True, "at the relative limit, of the larger"),
         ("3.14", r"\pi", {"absolute": 0.005}, True, "three digits of pi"),
-        (r"-\pi", r"\pi", {"relative": 0.9}, False, "the wrong sign"),
-        ("(0.33, 2)", r"(\frac13, 3)", {"absolute": 0.01}, False, "a pair that is not near"),
         (r"(3.14, x)", r"(\pi, x)", {"absolute": 0.01}, True, "a pair with a letter"),
-        ("1.01,2", "2,1", {"absolute": 0.1}, True, "a list in another order"),
         ("x+0.33", r"x+\frac13", {"absolute": 0.1}, False, "letters are compared exactly"),
     ),
 )
@@ -290,14 +223,6 @@ def test_an_undecided_pair_is_wrong_noted_each_time_and_asked_about_once(impatie
     with listen() as notes:
         assert math_equal("2x", r"\frac{4x}{2}") is True  # by the worker that took its place
     assert notes == {}
-
-
-def test_a_truth_that_cannot_be_read_in_time_is_not_judged(impatient):
-    truth = "(" * 900 + "x" + ")" * 900
-    with listen() as notes:
-        assert math_equal("x^2", truth) is None
-    assert "not decided" in notes["math_equal"]
-    assert math_equal(truth, "x^2") is False
 
 
 def test_the_worker_is_asked_once_for_each_distinct_pair_that_needs_it(asked):

@@ -44,85 +44,50 @@ ENCODED = base64.b64encode(random.Random(20261203).randbytes(3000)).decode()
 THREE = ("first", "then", "so")
 KEYWORDS = columns(
     (keywords(*THREE), keywords(*THREE, mode="all"), keywords(*THREE, mode="any")),
-    ("First this, then that, so there", 1.0, 1.0, 1.0, "all, in any case, before a comma"),
-    ("first this and then that", 2 / 3, 0.0, 1.0, "two of three"),
     ("also authentic firstly", 0.0, 0.0, 0.0, "inside other words they do not count"),
 )
 PLAIN = (
     (keywords("\u6b63\u786e"), "\u4e0d\u6b63\u786e", 1.0, "also behind a not: documented"),
     (keywords("5"), "15, 5.2, 1,500", 0.0, "fault in the wild: digits inside other numbers"),
-    (keywords("5"), "15 or 5", 1.0, "a number by itself"),
-    (keywords("so", mode="count", full_at=2), "so, so, so", 1.0, "more occurrences than are paid"),
-)
-REGEX = (
-    (r"\d+", "42", 1.0, 1.0, "all of the text"),
-    (r"\d+", "it is 42", 1.0, 0.0, "a part of it"),
-    (r"\d+", "four", 0.0, 0.0, "nowhere"),
-)
-LENGTHS = (
-    ("", "words", 1.0, "an empty text is short"),
-    ("one two", "words", 1.0, "at the full limit"),
-    ("one two three", "words", 0.75, "one word over"),
 )
 LOWER_LIMITS = (
-    (20, {}, 1.0, "enough"),
     (4, {"full_until": 30, "zero_from": 40}, 0.2, "short texts lose where only the top is given"),
 )
 TOP = partial(length, zero_until=10, full_from=20, full_until=30, zero_from=50)
-FALLS = (
-    (12, 0.2, 0.5 - math.cos(math.pi * 0.2) / 2, math.expm1(0.8) / math.expm1(4), "a fifth up"),
-    (30, 1.0, 1.0, 1.0, "at the last full length"),
-)
 RUNS = (
     (ORDINARY, 4, 0.0, "an ordinarily repeated word is no repetition"),
     ("no " * 1001, 4, 1 - 1 / 998, "a long loop comes near 1"),
-    ("我再试一次" * 40, 4, 1 - 5 / 197, "a loop of Chinese"),
     (ENCODED, 4, 0.0, "what is encoded has no spaces by nature"),
 )
 ROUND = "I will try again. "
 LOOPS = (
     (ROUND * 3, 1.0, "three rounds, and nothing else"),
-    (ROUND * 3 + "I wil", 1.0, "cut off in the middle of a round"),
     (ROUND * 3 + "Done.", 0.0, "a loop that ended is none at the end"),
-    ("| --- | --- | --- |", 0.0, "the rule of a table"),
     ("等一下。" * 6, 1.0, "Chinese"),
 )
 AGAIN = columns(
     (repetition(kind="sentences"), repetition(kind="lines")),
-    ("I will try this again. " * 4, 0.75, 0.0, "one sentence four times in one line"),
     ("I will try this again.\n" * 4, 0.75, 0.75, "and in four lines"),
     ("I will try this again! i WILL try  this again!", 0.5, 0.0, "in any case and white space"),
-    ("我们再试一次。我们再试一次！好。", 0.5, 0.0, "Chinese sentences"),
 )
 CYCLE = " ".join(f"w{at}" for at in range(200)) + " "  # the share of different words in the whole falls
-DIFFERENT = (
-    (CYCLE * 5, 50, 1.0, "it does not fall with length by itself"),
-    ("yes", 50, 1.0, "one word is all different: documented"),
-)
-SECTIONS = (
-    ("# One\ntext\n# Two\nmore", 1.0, "two sections"),
-    ("# One\n# Two\ntext\n# Two\nmore", 0.5, "a heading that another one parts from its text"),
-)
-OF_DAPO = (  # the negative of equation 13 of the paper
-    (16_384, 0.0, "the last length without punishment"),
-    (18_432, 0.5, "half way: the paper has ((20480 - 4096) - 18432) / 4096 = -0.5"),
-)
 SCORES = (
     *KEYWORDS,
     *PLAIN,
-    *((regex(made), text, value, why) for made, text, value, _, why in REGEX),
-    *((regex(made, mode="fullmatch"), text, value, why) for made, text, _, value, why in REGEX),
-    *((length(full_until=2, zero_from=6, unit=unit), text, *row) for text, unit, *row in LENGTHS),
+    (regex(r"\d+"), "it is 42", 1.0, "a part of the text"),
+    (regex(r"\d+", mode="fullmatch"), "it is 42", 0.0, "not all of it"),
+    (length(full_until=2, zero_from=6), "one two three", 0.75, "one word over"),
     *((length(full_from=20, **options), "w " * size, *row) for size, options, *row in LOWER_LIMITS),
-    *((TOP(fall="linear"), "w " * size, value, why) for size, value, _, _, why in FALLS),
-    *((TOP(fall="cosine"), "w " * size, value, why) for size, _, value, _, why in FALLS),
-    *((TOP(fall="exponential"), "w " * size, value, why) for size, _, _, value, why in FALLS),
+    (TOP(fall="linear"), "w " * 12, 0.2, "a fifth up"),
+    (TOP(fall="cosine"), "w " * 12, 0.5 - math.cos(math.pi * 0.2) / 2, "by the cosine"),
+    (TOP(fall="exponential"), "w " * 12, math.expm1(0.8) / math.expm1(4), "by the exponential"),
     *((repetition(ngram=ngram), text, *row) for text, ngram, *row in RUNS),
     *((repetition(kind="loop"), *row) for row in LOOPS),
     *AGAIN,
-    *((diversity(window=window), text, *row) for text, window, *row in DIFFERENT),
-    *((steps(2, kind="sections"), *row) for row in SECTIONS),
-    *((overlong(limit=20_480, buffer=4_096, unit="characters"), "x" * size, *row) for size, *row in OF_DAPO),
+    (diversity(window=50), CYCLE * 5, 1.0, "it does not fall with length by itself"),
+    (steps(2, kind="sections"), "# One\n# Two\ntext\n# Two\nmore", 0.5, "a heading before another one"),
+    # the negative of equation 13 of the paper of DAPO: ((20480 - 4096) - 18432) / 4096
+    (overlong(limit=20_480, buffer=4_096, unit="characters"), "x" * 18_432, 0.5, "half way"),
 )
 
 
@@ -134,7 +99,6 @@ def test_a_measure_scores_a_text(made, text, expected):
 @pytest.mark.parametrize(
     ("method", "prediction", "ground_truth", "expected"),
     table(
-        ("token_sort", "b a", "a b", 1.0, "words in another order"),
         ("token_set", "it is Paris or London", "Paris", 1.0, "the documented hole: words around the truth"),
         ("ratio", None, "Paris", 0.0, "no prediction"),
         ("ratio", "Paris", float("nan"), None, "a truth of NaN, which is how tables write a missing one"),
@@ -148,29 +112,15 @@ def test_similarity_by_method(method, prediction, ground_truth, expected):
 @pytest.mark.parametrize(
     ("text", "numbered", "lines", "sections"),
     table(
-        ("1. Add.\n2. Double.\n3. Halve.", 3, 3, 0, "numbers with full stops"),
-        ("- Add.\n* Double.\n\u2022 Halve.", 3, 3, 0, "bullets"),
         ("### Step 1: Add\nWe add.\n### Step 2: Double\nWe double.", 2, 4, 2, "steps as headings"),
         ("第一步：相加。\n第二步：加倍。", 2, 2, 0, "Chinese"),
         ("1. Add.\n2. Add.\n3. add!", 1, 1, 0, "the same step again, however it is numbered"),
-        ("**One**\ntext\n__Two:__\nmore", 0, 4, 2, "bold lines as headings"),
     ),
 )  # fmt: skip
 def test_steps_lines_and_sections_are_counted_once_each(text, numbered, lines, sections):
     for kind, count in (("steps", numbered), ("lines", lines), ("sections", sections)):
         assert steps(10, kind=kind)(text) == count / 10
         assert noted(steps(10, kind=kind), text) == {kind: count}
-
-
-def pairs_of_letters(text):
-    return [text[at : at + 2] for at in range(0, len(text), 2)]
-
-
-def test_tokens_are_what_the_tokenizer_gives():
-    tokens = {"unit": "tokens", "tokenizer": pairs_of_letters}
-    assert length(full_until=2, zero_from=10, **tokens)("one four") == (10 - 4) / 8
-    assert noted(length(full_until=2, zero_from=10, **tokens), "one four") == {"length": 4}
-    assert overlong(limit=9, buffer=8, **tokens)("one four") == (4 - 1) / 8
 
 
 def test_ordinary_text_is_not_repetition_of_any_kind():
@@ -184,8 +134,6 @@ def test_ordinary_text_is_not_repetition_of_any_kind():
 @pytest.mark.parametrize(
     ("measure", "text", "expected"),
     table(
-        (keywords("first", "so"), "so what", {"keywords": ["so"]}, "those found"),
-        (keywords("a", "so", mode="count", full_at=3), "so so", {"keywords": {"a": 0, "so": 2}}, "how often"),
         (repetition(kind="loop"), "no! " * 9, {"loop": {"characters": 35, "unit": " no!"}}, "a loop"),
         (length(full_until=1, zero_from=100), "我有三个苹果", {"length": 6}, "Chinese characters are words"),
     ),

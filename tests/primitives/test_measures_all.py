@@ -103,13 +103,6 @@ def test_a_measure_of_text_is_a_score_that_white_space_around_it_leaves_alone(ma
     assert made(completion) == score
 
 
-@pytest.mark.parametrize("made", BESIDE_A_TRUTH, ids=repr)
-@given(completion=TEXTS, truth=TEXTS)
-def test_a_measure_beside_a_truth_is_a_score_or_not_judged(made, completion, truth):
-    assert name_of(made) == "citations" or made(completion, truth) is not None
-    assert 0.0 <= (made(completion, truth) or 0.0) <= 1.0
-
-
 @pytest.mark.parametrize("made", [*OF_TEXT, *OF_MESSAGES], ids=repr)
 def test_what_is_no_text_or_no_list_of_messages_is_not_judged(made):
     others = (["so"],) if made in OF_TEXT else ({"role": "assistant"}, b"")

@@ -1,7 +1,5 @@
 """Notes: heard by the innermost listener only, and free when nobody listens."""
 
-import threading
-
 import pytest
 
 import rewardkit as rk
@@ -18,11 +16,3 @@ def test_the_innermost_listener_hears_the_last_value_of_each_name_until_its_bloc
         rk.note("c", None)
     rk.note("late", 1)
     assert (outer, inner) == ({"a": 1, "c": None}, {"b": 2})
-
-
-def test_another_threads_notes_are_not_heard():
-    with listen() as notes:
-        other = threading.Thread(target=rk.note, args=("x", 1))
-        other.start()
-        other.join()
-    assert notes == {}

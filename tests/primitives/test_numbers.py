@@ -5,38 +5,30 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tabled import table
 
-from rewardkit.primitives.verify.numbers import LONGEST, as_decimal, distance, read_number
+from rewardkit.primitives.verify.numbers import LONGEST, read_number
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     table(
         ("\u22124", Decimal(-4), "a typographic minus"),
-        ("1,00,000", Decimal(100000), "India's separators"),
-        (r"12,\!345", Decimal(12345), "LaTeX's comma without its space"),
         ("1E-5", Decimal("1e-5"), "a negative exponent in upper case"),
-        ("-2\u00bd", Fraction(-5, 2), "two and a half"),
         ("\uff11\uff0c\uff12\uff13\uff14\uff0e\uff15", Decimal("1234.5"), "full-width digits and separators"),
         (r"\[42.\].", Decimal(42), "in LaTeX's brackets, with stops"),
         (0.1, Decimal("0.1"), "a float reads as it prints"),
-        (np.float64(0.1), Decimal("0.1"), "a numpy float too"),
         (Fraction(1, 3), Fraction(1, 3), "a Fraction is exact"),
         ("1,23", None, "a comma in the wrong place"),
         ("0.333...", None, "decimals that go on"),
-        ("128 256 512", None, "three numbers"),
         ("1.234,56", None, "a decimal comma behind a point for the thousands"),
         ("1 3/2", None, "a mixed number with more than one in its fraction"),
         ("10^{10^{10}}", None, "a tower of powers"),
-        ("nan", None, "text that Python reads as NaN"),
         ("1" * (LONGEST + 1), None, "over 1,000 characters"),
         (True, None, "a bool"),
-        (None, None, "nothing"),
     ),
 )
 def test_read_number_reads_a_number_exactly_and_nothing_else(text, expected):
@@ -87,8 +79,3 @@ def test_any_text_is_a_finite_number_or_none_and_white_space_does_not_matter(tex
     number = read_number(text)
     assert number is None or (isinstance(number, Fraction) or number.is_finite())
     assert read_number(f" \n{text}\t") == number
-
-
-def test_distance_and_as_decimal_have_60_digits():
-    assert as_decimal(Fraction(1, 3)) == Decimal("0." + "3" * 60)
-    assert distance(Fraction(1, 3), Decimal("0.5")) == Decimal("0.1" + "6" * 58 + "7")

@@ -19,79 +19,52 @@ def refused(*rows):
 
 
 EXTRACTORS = refused(
-    (lambda: extract.tag("<answer>"), "'<answer>' is not the name of a tag"),
-    (lambda: extract.tag("a", unclosed=1), "unclosed=1", "True or False"),
     (lambda: extract.after(" \n"), "marker=' \\n'", "empty"),
     (lambda: extract.after("#", until="word"), "until='word'", "'line'"),
     (lambda: extract.pattern("("), "pattern '(' does not compile"),
     (lambda: extract.pattern("a", group=1), "no group 1", "[0]"),
     (lambda: extract.pattern("a", timeout=0), "timeout=0", "above 0"),
     (lambda: extract.json_value("a..b"), "path='a..b'", "empty key"),
-    (lambda: extract.json_value(-1), "path=-1", "no path"),
-    (lambda: extract.json_value(("a", -1)), "positions from 0"),
     (lambda: extract.tool_call(""), "name=''", "name of a tool"),
     (lambda: extract.choice("AA"), "options='AA'", "different"),
-    (lambda: extract.choice("A-D"), "options='A-D'", "letters or digits"),
-    (lambda: extract.code_block("a b"), "language='a b'"),
     (lambda: extract.gsm8k("loose"), "mode='loose'", "'strict'", "'flexible'"),
     (lambda: extract.answer_phrase(language="de"), "language='de'", "'any'"),
-    (lambda: extract.citation("[Source:"), "label='[Source:'"),
     (lambda: extract.within(TAG), "within takes extractors", "none"),
     (lambda: extract.within(extract.every(TAG), TAG), "every(within("),
-    (lambda: extract.first_of(), "first_of takes extractors", "none"),
-    (lambda: extract.first_of(extract.every(TAG)), "first_of takes no list"),
-    (lambda: extract.every(extract.every(TAG)), "every takes no list"),
     *(
         (lambda made=made: made(which="middle"), "which='middle' is not known; use one of 'first', 'last'")
         for made in (extract.boxed, extract.number, extract.code_block, extract.json_value, extract.choice)
     ),
-    (lambda: extract.assistant_text("as it is", tool_calls=1), "tool_calls=1", "True or False"),
 )
 MEASURES = refused(
-    (lambda: rk.siblings.diversity(ngram=0), "ngram=0", "from 1"),
     (lambda: rk.siblings.novelty("cosine"), "method='cosine'", "'ratio'"),
     (lambda: rk.siblings.majority(same="math_equal"), "same='math_equal'", "give a function"),
     (lambda: rk.siblings.rank(of="a b"), "of='a b'", "name of an earlier component"),
     (lambda: rk.siblings.length(zero_from=1), "zero_from=1", "above 1"),
     (lambda: measure.tags(), "tags('think', 'answer')"),
-    (lambda: measure.tags("<a>"), "'<a>' is not the name of a tag"),
     (lambda: measure.tags("a b"), "'a b' cannot be read"),
-    (lambda: measure.tags("plan("), "'plan(' cannot be read"),
-    (lambda: measure.tags("a{2,1}"), "'a{2,1}' cannot be read"),
     (lambda: measure.tags("a", "A+"), "each name once", "('a', 'A+')"),
     (lambda: measure.keywords(), "one or more words"),
-    (lambda: measure.keywords("a", "a"), "words=('a', 'a')", "different texts"),
     (lambda: measure.keywords("a", mode="count"), "full_at=None do not go together"),
-    (lambda: measure.regex("("), "pattern '(' does not compile"),
     (lambda: measure.regex("(" * 5000 + ")" * 5000), "does not compile", "recursion"),
     (lambda: measure.repetition(kind="loop", ngram=3), "ngram=3", "kind='loop'"),
-    (lambda: measure.diversity(window=0), "window=0"),
     (lambda: measure.length(), "full_until=None, zero_from=None, full_from=0"),
     (lambda: measure.length(full_until=5, zero_from=5), "length", "full_until=5, zero_from=5"),
-    (lambda: measure.length(full_until=5, zero_from=9, full_from=6), "full_from=6"),
     (lambda: measure.length(full_until=5, zero_from=9, full_from=3, zero_until=3), "zero_until=3"),
-    (lambda: measure.length(zero_until=5), "zero_until=5"),
-    (lambda: measure.length(full_until=1, zero_from=5, unit="tokens"), "and a tokenizer"),
-    (lambda: measure.length(full_until=1, zero_from=5, tokenizer=str.split), "unit='words'"),
     (lambda: measure.overlong(limit=5, buffer=6), "buffer=6 is more than limit=5"),
 )
 AGENTS = refused(
     (lambda: measure.turns(full_until=5, zero_from=5), "turns", "full_until=5, zero_from=5"),
-    (lambda: measure.tool_calls("a", "a"), "names=('a', 'a')", "different texts"),
     (lambda: measure.tool_calls(mode="all"), "mode='all'", "names of tools"),
     (lambda: measure.calls_within(2, zero_from=2), "zero_from=2", "whole number from 3"),
-    (lambda: measure.call_efficiency(3, 2), "high=2", "whole number from 3"),
-    (lambda: measure.citations(label="[Source"), "label='[Source'"),
 )
 SCHEMAS = refused(
     *(
         (lambda schema=schema: measure.json_schema(schema), *words)
         for schema, *words in (
             ({"type": "strin"}, '"strin"', "at $.type"),
-            ({"properties": {"a": {"minimum": "0"}}}, "$.properties.a.minimum"),
             ({"$ref": "http://example.org/a"}, "'http://example.org/a'", "not in it", "nothing is fetched"),
             ({"$ref": "#/$defs/x"}, "'/$defs/x' does not exist"),
-            ({"patternProperties": {"[": {}}}, '"[" is not a "regex"'),
             ({"$schema": "http://example.org"}, "Unknown meta-schema: 'http://example.org'"),
             ({"enum": {1, 2}}, "what JSON cannot"),
             ("person.json", "schema='person.json'", "dict"),
@@ -100,33 +73,19 @@ SCHEMAS = refused(
 )
 VERIFIERS = refused(
     (lambda: verify.numbers_equal("1", "1", absolute=INF), "absolute=inf"),
-    (lambda: verify.numbers_equal("1", None, relative=-0.1), "relative=-0.1", "0 or above"),
-    (lambda: verify.math_equal("1", None, absolute=-0.1), "absolute=-0.1", "0 or above"),
     (lambda: verify.closeness("1", None, zero_at=0), "zero_at=0", "above 0"),
-    (lambda: verify.closeness("1", "1", scale="log"), "scale='log'", "'relative'"),
     (lambda: verify.closeness("1", None, steps=(0.1, 0.5)), "pairs of (error, credit)"),
     (lambda: verify.closeness("1", "1", steps=((0.1, 0.5), (0.1, 0.4))), "errors that rise"),
-    (lambda: verify.closeness("1", "1", steps=((0, 0.5), (0.1, 0.5))), "credits that fall"),
-    (lambda: verify.closeness("1", "1", steps=((0, 2), (0.1, 0.5))), "within [0, 1]"),
     (lambda: verify.closeness("1", "1", steps=((0, 1),), zero_at=2), "exclude each other"),
     (lambda: verify.matches("a", "a", exact=True, unicode_form="NFKC"), "exclude each other"),
-    (lambda: verify.matches("a", "a", unicode_form="NFX"), "unicode_form='NFX'"),
-    (lambda: verify.matches("a", None, exact="yes"), "exact='yes'", "True or False"),
-    (lambda: verify.contains("a", None, case=1), "case=1", "True or False"),
     (lambda: verify.choice_equal("A", "A", options="Aa"), "options='Aa'", "two or more"),
     (lambda: verify.json_equal("1", "1", text="loose"), "text='loose'", "'exact', 'matches'"),
-    (lambda: verify.json_equal("1", None, partial=1), "partial=1", "True or False"),
 )
 GATES_AND_TRANSFORMS = refused(
     (lambda: gate("c"), "gate('c') has no condition", "at_least="),
     (lambda: gate("", at_least=1), "'' is not the name of a column"),
-    (lambda: gate(3, at_least=1), "not on 3"),
-    (lambda: gate(len, at_least=1), "takes no limits"),
     (lambda: gate("c", at_least=2, at_most=1), "never open", "at_least=2"),
-    (lambda: gate("c", at_least=NAN), "can never open"),
-    (lambda: gate("c", equals=0.0, at_least=1), "can never open"),
     (lambda: weigh.standardise(clip=0), "clip=0"),
-    (lambda: weigh.standardise(within="step"), "within='step'", "'group'"),
 )
 ALL = (*EXTRACTORS, *MEASURES, *AGENTS, *SCHEMAS, *VERIFIERS, *GATES_AND_TRANSFORMS)
 

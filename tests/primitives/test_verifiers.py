@@ -27,118 +27,72 @@ from rewardkit.primitives.verify import (
 )
 
 NAN = float("nan")
-PERSON = {"name": "Uma", "age": 59, "cities": ["Rome", "Oslo"], "address": {"zip": "0150", "no": 4}}
 STEPS_DOWN = ((0, 1), (0.01, 0.8), (0.1, 0.5))
 EXACT_NUMBERS = (
-    ("4.0", "4", True, "the same number"),
-    ("1,234.50", 1234.5, True, "text and float"),
     ("15", "5", False, "the truth's digits inside another number earn nothing"),
     ("-5", "5", False, "the wrong sign"),
     ("0.333333", "1/3", False, "a rounded fraction"),
     ("4", "four", None, "a truth that is no number"),
 )
 TOLERANT_NUMBERS = (
-    ("90", "100", {"relative": 0.1}, True, "at the relative limit"),
-    ("89.9", "100", {"relative": 0.1}, False, "just past the relative limit"),
     ("-100", "100", {"relative": 0.5}, False, "the wrong sign"),
     ("1e999999", "1e999999", {}, None, "more digits than a person would grade"),
 )
-CLOSE = (
-    ("9", "12", 0.75, "three of twelve too small"),
-    ("four", "4", 0.0, "a prediction that is no number"),
-    ("4", "four", None, "a truth that is no number"),
-)
-CLOSE_WITH_OPTIONS = (
-    ("9", "12", {"zero_at": 0.5}, 0.5, "relative error of a quarter, nothing from a half"),
-    ("0.3", "1/3", {"zero_at": 0.2}, 0.5, "a fraction that has no end in decimals"),
-)
 CLOSE_IN_STEPS = (
-    ("100.0", 100, {}, 1.0, "equal, written otherwise"),
-    ("98.9", "100", {}, 0.5, "just past the first limit"),
     ("100", "-100", {}, 0.0, "the wrong sign"),
     ("0.001", "0", {}, 0.0, "a truth of 0, missed: no division by zero, no credit"),
 )
 MATCHING = (
     ("e\u0301t\u00e9", "\u00e9te\u0301", {}, True, "composed and decomposed letters"),
     ("STRASSE", "stra\u00dfe", {}, True, "case folding, not lower case"),
-    ("London", "Paris", {}, False, "a wrong answer earns nothing"),
-    ("in Paris", "Paris", {}, False, "the truth among other words earns nothing"),
     ("-5", "5", {}, False, "a sign is no punctuation"),
     (" Paris", "Paris", {"white_space": True}, False, "white space at the ends counts where asked"),
-    ("\u20135", "5", {}, False, "a dash before a digit is a sign"),
     ("C#.", "c#", {}, True, "with a stop behind it"),
-    ("\u22125", "-5", {}, True, "a typographic minus before digits"),
     ("5!", "5", {}, False, "a factorial"),
     ("5!.", "5!", {}, True, "with a stop behind it"),
-    ("Paris!", "Paris", {}, True, "an exclamation"),
     ("[1, 2].", "[1, 2]", {}, True, "with a stop behind it"),
-    ("{a,b}", "(a,b)", {}, False, "a set and a pair"),
-    ("(B).", "B", {}, True, "around one letter"),
-    ("don’t", "don't", {}, True, "a typographic apostrophe"),
     ("Paris ", "Paris", {"exact": True}, False, "exact: white space counts"),
 )
 CONTAINING = (
     ("it is PARIS", "paris", True, "case does not count"),
     ("15", "5", False, "fault in the wild: the truth's digits inside another number earn"),
-    ("\u22125", "5", False, "a typographic minus"),
     ("3-5", "5", True, "a range has no sign"),
-    ("It is 5.", "5", True, "before a full stop"),
-    ("答案是巴黎。", "巴黎", True, "Chinese has no borders of words"),
     ("不正确", "正确", True, "so a word behind a not counts: the documented hole"),
     ("Rome or Paris or Oslo", "Paris", True, "the documented hole: every candidate listed"),
     ("Paris", "", None, "an empty truth is in everything: not judged"),
 )
-CASED = (("it is paris", "Paris", False, "case counts where asked"),)
 WORDS_IN_COMMON = (
-    ("Paris", "Paris", 1.0, "the same"),
     ("-5", "5", 0.0, "fault in the wild: a sign that is deleted"),
     ("1.5", "15", 0.0, "fault in the wild: a point that is deleted"),
-    ("3-5", "35", 0.0, "a range"),
     ("C#", "C", 0.0, "a sign that is a part of a name"),
     ("巴黎", "巴黎市", 0.8, "Chinese by characters: two of three, two of two"),
-)
-CHOICES = (
-    ("E", "B", False, "a letter that is no option"),
-    ("B", "E", None, "a truth that is no option"),
 )
 JSON = (
     ('{"a": 1}', {"a": 1}, 1.0, "text and object"),
     ({"a": np.array([1, 2])}, {"a": [1, 2]}, 1.0, "an array is a list"),
     ("false", "0", 0.0, "false is not 0"),
-    ('"Paris"', '"paris"', 0.0, "texts are the same characters"),
     ("[1, 2]", "[2, 1]", 0.0, "the order of a list counts"),
-    ("[1, 2]", "[1, 2, 2]", 0.0, "and so does its length"),
-    ("1", "Paris", None, "a truth that is no JSON"),
     ("1", b"1", None, "a truth in bytes"),
     ("1e99999999999999999999", "1", 0.0, "an exponent that no number has"),
 )
 JSON_IN_PART = (
     ('{"a": 1, "b": 3}', '{"a": 1, "b": 2}', 0.5, "one of two"),
     ('{"a": {"x": 1, "y": 2}}', '{"a": {"x": 1, "y": 3}}', 0.5, "a key earns what its value earns"),
-    ("no JSON", '{"a": 1}', 0.0, "no JSON"),
-)
-CITIES = (
-    ('{"city": " oslo. "}', 1.0, "case, white space and a full stop do not count"),
-    ('{"city": ["oslo"]}', 0.0, "and so does another kind"),
 )
 VERDICTS = (
     *((numbers_equal, prediction, truth, {}, *row) for prediction, truth, *row in EXACT_NUMBERS),
     *((numbers_equal, *row) for row in TOLERANT_NUMBERS),
-    *((closeness, prediction, truth, {}, *row) for prediction, truth, *row in CLOSE),
-    *((closeness, *row) for row in CLOSE_WITH_OPTIONS),
+    (closeness, "4", "four", {}, None, "a truth that is no number"),
+    (closeness, "9", "12", {"zero_at": 0.5}, 0.5, "an error of a quarter, nothing from a half"),
     *((closeness, a, b, {"steps": STEPS_DOWN, **options}, *row) for a, b, options, *row in CLOSE_IN_STEPS),
     *((matches, *row) for row in MATCHING),
     *((contains, prediction, truth, {}, *row) for prediction, truth, *row in CONTAINING),
-    *((contains, prediction, truth, {"case": True}, *row) for prediction, truth, *row in CASED),
+    (contains, "it is paris", "Paris", {"case": True}, False, "case counts where asked"),
     *((f1, prediction, truth, {}, *row) for prediction, truth, *row in WORDS_IN_COMMON),
-    *((choice_equal, prediction, truth, {}, *row) for prediction, truth, *row in CHOICES),
+    (choice_equal, "B", "E", {}, None, "a truth that is no option"),
     *((json_equal, prediction, truth, {}, *row) for prediction, truth, *row in JSON),
     *((json_equal, prediction, truth, {"partial": True}, *row) for prediction, truth, *row in JSON_IN_PART),
-    *((json_equal, found, {"city": "Oslo"}, {"text": "matches"}, *row) for found, *row in CITIES),
-    *(
-        (json_equal, found, {"city": "Oslo"}, {"text": "matches", "partial": True}, *row)
-        for found, *row in CITIES
-    ),
+    (json_equal, '{"city": " oslo. "}', {"city": "Oslo"}, {"text": "matches"}, 1.0, "case and a full stop"),
 )
 
 
@@ -165,12 +119,8 @@ def test_no_prediction_is_wrong_and_without_a_truth_nothing_is_judged(verify):
 @pytest.mark.parametrize(
     "written",
     table(
-        ("[1, 2, 3]", "JSON"),
         ("{1, 2, 3}", "a set"),
-        (r"$\{1,2,3\}$", "in dollars"),
         ("1, 2, 3", "by commas"),
-        ("1、2、3", "by Chinese commas"),
-        ("[1, 2, 3,]", "with a comma behind the last"),
         (np.array([1, 2, 3]), "an array"),
     ),
 )
@@ -185,25 +135,18 @@ def test_however_it_is_written_it_is_the_same_list(written):
     table(
         ("3, 1, 2", "1, 2, 3", 1.0, 0.0, 1.0, 0.0, "another order"),
         ("1, 2, 2", "1, 2", 1.0, 0.0, 1.0, 2 / 3, "a duplicate"),
-        ("2, 3", "1, 2, 3", 0.0, 0.0, 2 / 3, 0.0, "one missing at the beginning moves the others"),
         ("1, 5, 3", "1, 2, 3", 0.0, 0.0, 2 / 4, 2 / 3, "one wrong"),
         ("15", "5", 0.0, 0.0, 0.0, 0.0, "the truth's digits inside another number"),
         ("Paris, ROME", "paris, 'Rome'", 1.0, 1.0, 1.0, 1.0, "texts as matches compares them"),
         ("'a, b', c", '["a, b", "c"]', 1.0, 1.0, 1.0, 1.0, "a comma in quotes"),
-        ("f(x, y), g(x)", ["f(x, y)", "g(x)"], 1.0, 1.0, 1.0, 1.0, "commas in brackets do not separate"),
-        ("(1, 2), (3, 4)", "[[1, 2], [3, 4]]", 1.0, 1.0, 1.0, 1.0, "pairs"),
         ("1,234", "[1, 234]", 1.0, 1.0, 1.0, 1.0, "without them a comma separates: documented"),
         ('[{"a": 1, "b": 2}]', [{"b": 2.0, "a": 1}], 1.0, 1.0, 1.0, 1.0, "objects, their keys in any order"),
         ("{2, 1}, {3}", [{1, 2}, {3}], 1.0, 1.0, 1.0, 1.0, "the order in inner sets does not"),
-        ("1", {"a": 1}, None, None, None, None, "a truth that is a dict"),
-        ("∅", r"\emptyset", 1.0, 1.0, 1.0, 1.0, "the empty set in signs"),
-        ("[]", "1", 0.0, 0.0, 0.0, 0.0, "nothing for something"),
         ("(0, 1]", "0, 1", 0.0, 0.0, 0.0, 0.0, "brackets that do not match"),
         ("1, " * 40_000, "1", 0.0, 0.0, 0.0, 0.0, "over 100,000 characters"),
-        (None, "1", 0.0, 0.0, 0.0, 0.0, "no prediction is wrong"),
-        ("1", float("nan"), None, None, None, None, "a truth of NaN"),
+        ("1", {"a": 1}, None, None, None, None, "a truth that is a dict"),
     ),
-)  # fmt: skip
+)
 def test_sets_and_lists_and_their_partial_credit(prediction, ground_truth, sets, lists, jaccard, places):
     assert sets_equal(prediction, ground_truth) == sets
     assert lists_equal(prediction, ground_truth) == lists
@@ -237,7 +180,6 @@ WRITERS = st.sampled_from([json.dumps, str, lambda items: "; ".join(map(str, ite
 WRITTEN_LISTS = st.builds(lambda write, items: write(items), WRITERS, LISTS)
 JUDGED = {
     "numbers_equal": (numbers_equal, WRITTEN),
-    "within tolerances": (partial(numbers_equal, absolute=0.5, relative=0.1), WRITTEN),
     "closeness": (closeness, WRITTEN),
     "closeness, absolute": (partial(closeness, zero_at=100, scale="absolute"), WRITTEN),
     "closeness in steps": (partial(closeness, steps=STEPS_DOWN), WRITTEN),
@@ -250,7 +192,6 @@ JUDGED = {
     "sets_equal in part": (partial(sets_equal, partial=True), WRITTEN_LISTS),
     "lists_equal": (lists_equal, WRITTEN_LISTS),
     "lists_equal in part": (partial(lists_equal, partial=True), WRITTEN_LISTS),
-    "lists of any text": (lists_equal, st.text("()[]{},;'\"\\$ and1.x", max_size=40)),
 }
 
 
@@ -272,22 +213,6 @@ def test_a_relative_tolerance_is_a_share_of_the_larger_magnitude(a, b, tolerance
     assert numbers_equal(a, b, relative=float(tolerance)) is expected
 
 
-STEPS = st.decimals(0, 10_000, places=3)
-
-
-@given(truth=NUMBERS, near=STEPS, more=STEPS, sign=st.sampled_from([-1, 1]), other=st.sampled_from([-1, 1]))
-def test_closeness_falls_with_the_error(truth, near, more, sign, other):
-    for options in (
-        {"zero_at": 0.7},
-        {"steps": ((0.001, 1), (0.3, 0.7), (40, 0.1))},
-        {"steps": ((0.001, 1), (0.3, 0.7), (40, 0.1)), "scale": "absolute"},
-    ):
-        close = partial(closeness, **options)
-        assert close(truth + sign * near, truth) >= close(truth + sign * (near + more), truth)
-    absolute = partial(closeness, zero_at=5000, scale="absolute")
-    assert absolute(truth + sign * near, truth) >= absolute(truth + other * (near + more), truth)
-
-
 LARGER = "{1}{0} {0}{1} {1}.{0} {0}.{1} {0},{1}00 {1},{0} -{0} {0}% {1}/{0}".split()
 
 
@@ -296,12 +221,6 @@ def test_contains_never_finds_a_number_inside_another(number, digit, larger):
     text = larger.format(number, digit)
     assert contains(f"It is {text}.", str(number)) is (text == str(number))
     assert contains(f"It is {text}, or {number}.", str(number)) is True
-
-
-@given(number=st.decimals(-9999, 9999, places=2), other=st.decimals(-9999, 9999, places=2))
-def test_f1_holds_numbers_equal_by_their_values(number, other):
-    assert f1(f"It is {number}.", f"it is {number:,}") == 1.0
-    assert (f1(str(number), str(other)) == 1.0) is (number == other)
 
 
 BAGS = st.lists(st.sampled_from("bcde"), min_size=1, max_size=8)
@@ -343,19 +262,3 @@ def test_json_is_equal_as_its_values_are(a, b):
 def test_sets_and_lists_are_equal_as_python_says_of_their_elements(a, b, one, other):
     assert sets_equal(one(a), other(b)) == float(set(a) == set(b))
     assert lists_equal(one(a), other(b)) == float(a == b)
-
-
-@given(a=VALUES, b=VALUES, items=LISTS, others=LISTS)
-def test_credit_in_part_is_full_only_for_what_is_equal(a, b, items, others):
-    for equal, one, other in (
-        (json_equal, json.dumps(a), json.dumps(b)), (sets_equal, items, others), (lists_equal, items, others)
-    ):  # fmt: skip
-        assert (equal(one, other, partial=True) == 1.0) == (equal(one, other) == 1.0)
-
-
-@given(items=st.lists(st.integers(0, 9), min_size=1, max_size=6, unique=True), more=st.integers(10, 99))
-def test_what_is_added_never_pays(items, more):
-    for equal in (sets_equal, lists_equal):
-        assert equal([*items, more], items, partial=True) < equal(items, items, partial=True)
-    keyed = {str(item): item for item in items}
-    assert json_equal({**keyed, "z": more}, keyed, partial=True) < 1.0

@@ -13,7 +13,6 @@ from tabled import table
 
 import rewardkit as rk
 from rewardkit.primitives.weights import (
-    AGGREGATIONS,
     aggregate,
     min_max,
     rank,
@@ -38,14 +37,12 @@ def same(found, expected):
 # Weights 3 and 1, a penalty of 0.5, and a component that is only recorded: missing in every row.
 SUMS_AND_MEANS = (
     # row, then (sum, mean) for on_missing nan, zero, skip
-    ((0.5, 1.0, 0.5), (2.25, 0.5625), (2.25, 0.5625), (2.25, 0.5625), "all scored"),
     ((0.5, G, 0.5), (1.25, 0.3125), (1.25, 0.3125), (1.25, 0.3125), "gated: 0, its weight kept"),
     ((M, 1.0, 0.5), (NAN, NAN), (0.75, 0.1875), (0.75, 0.75), "missing"),
     ((M, M, 0.5), (NAN, NAN), (-0.25, -0.0625), (-0.25, NAN), "only the penalty is left: a mean of nothing"),
 )
 # Weights 2 and 1, and a component that is only recorded, with a score of 0.
 PRODUCTS_AND_MINIMA = (
-    ((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), "one 0 takes all"),
     ((0.5, G), (0.25, 0.5), (0.25, 0.5), (0.25, 0.5), "gated: left out"),
     ((0.5, M), (NAN, NAN), (0.0, 0.0), (0.25, 0.5), "missing"),
     ((G, G), (NAN, NAN), (NAN, NAN), (NAN, NAN), "all gated: nothing is left"),
@@ -63,40 +60,6 @@ def test_aggregations_agree_with_hand_arithmetic(how, row, nan, zero, skip):
         options = {"weights": how["weights"], "on_missing": on_missing}
         for aggregation, reward in zip(how["aggregations"], expected, strict=True):
             assert same(rewards_of((*row, how["recorded"]), aggregation=aggregation, **options), [reward])
-
-
-@pytest.mark.parametrize("aggregation", AGGREGATIONS)
-def test_rows_do_not_touch_each_other_nor_is_anything_of_the_caller_changed(aggregation):
-    rows = [(0.5, 1.0), (G, 0.25), (M, 0.5), (1.0, 0.0), (G, M), (M, M)]
-    options = {"weights": (2, 0.5), "aggregation": aggregation, "on_missing": "skip"}
-    one_by_one = [rewards_of(row, **options)[0] for row in rows]
-    assert same(rewards_of(*rows[::-1], **options), one_by_one[::-1])
-    scores, gated = np.array([[0.5, NAN], [NAN, 0.5]]), np.array([[False, True], [False, False]])
-    given = scores, gated, np.array([1.0, 0.5])
-    before = [array.copy() for array in given]
-    aggregate(*given, aggregation=aggregation, on_missing="zero")
-    assert all(same(array, copy) for array, copy in zip(given, before, strict=True))
-    assert aggregate(scores[:0], gated[:0], given[2], aggregation=aggregation).shape == (0,)
-
-
-CELLS = st.sampled_from([0.0, 0.25, 0.5, 1.0, G, M])
-WEIGHTS = st.sampled_from([0.25, 0.5, 1.0, 2.0])
-
-
-@given(
-    row=st.lists(st.tuples(CELLS, WEIGHTS), min_size=1, max_size=5),
-    aggregation=st.sampled_from(AGGREGATIONS),
-    on_missing=st.sampled_from(ON_MISSING),
-    seed=st.randoms(use_true_random=False),
-)
-def test_the_order_of_components_and_unpaid_ones_do_not_matter(row, aggregation, on_missing, seed):
-    def reward(pairs):
-        cells, weights = zip(*pairs, strict=True)
-        return rewards_of(cells, weights=weights, aggregation=aggregation, on_missing=on_missing)
-
-    other = [*row, (seed.choice([0.0, 1.0, G, M]), 0.0)]
-    seed.shuffle(other)
-    np.testing.assert_allclose(reward(other), reward(row), rtol=1e-12)
 
 
 REFUSED = [
@@ -122,8 +85,6 @@ HALF = 1 / math.sqrt(2)
     ("transform", "rewards", "expected"),
     table(
         (standardise(), [0, 1, NAN, NAN], [-HALF, HALF, NAN, NAN], "NaN takes no part"),
-        (standardise(), [0.1, 0.1, 0.1, 0.1], [0, 0, 0, 0], "nothing varies"),
-        (min_max(), [1, 2, 3, 5], [0, 0.25, 0.5, 1], "from 0 to 1"),
         (rank(), [2, NAN, 1, NAN], [1, NAN, 0, NAN], "NaN takes no part in ranks"),
     ),
 )
@@ -185,13 +146,9 @@ def test_the_order_of_rows_does_not_matter_nan_stays_and_the_caller_keeps_his_ar
 @pytest.mark.parametrize(
     ("limits", "value", "expected"),
     table(
-        ({"at_least": 0.0}, 0.0, True, "a lower limit of 0 is a limit"),
         ({"at_most": 0.5}, 0.51, False, "above the upper limit"),
-        ({"at_least": 0.2, "at_most": 0.5}, 0.6, False, "above both"),
-        ({"equals": "json"}, "json", True, "equal text"),
         ({"equals": False}, True, False, "equal to False"),
         ({"equals": 0.5, "at_least": 0.2}, 0.3, False, "every condition counts"),
-        ({"at_least": 1.0}, np.float64(1.0), True, "a numpy score"),
         ({"at_least": 1.0}, None, None, "a missing value"),
         ({"at_least": 1.0}, math.nan, None, "NaN is missing"),
     ),

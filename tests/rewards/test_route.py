@@ -1,7 +1,6 @@
 """Route: every row gets the reward of its source, and nothing else does."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,24 +53,10 @@ def test_an_unmatched_source_is_not_judged_or_goes_to_the_default(source):
     assert rk.score(route(default=REST), rows("x", source)).rewards.tolist() == [2.0, 7.0]
 
 
-def test_a_reward_for_rows_without_a_source_is_not_for_those_of_an_unknown_one():
-    made = rk.Route("data_source", {None: ONE, "x": reward("x", ("c", 0.0, 1.0))})
-    assert np.isnan(rk.score(made, rows("x", None, "z")).rewards).tolist() == [False, False, True]
-
-
 def test_one_completion_is_routed_too():
     assert route()(completion="a", data_source="y").reward == 2.0
     result = route()(completion="a", data_source="z")
     assert math.isnan(result.reward) and result.errors["both"] == "no reward for data_source='z'"
-
-
-def test_groups_stay_groups_within_a_part():
-    def share(completion):
-        return [1 / len(completion)] * len(completion)
-
-    shared = rk.Reward("x", components=[rk.Component("c", share, group=True)])
-    scores = rk.score(rk.Route("data_source", {"x": shared}, ONE), rows("x", "y", "x", "x", "y"))
-    assert scores.score("c").tolist() == [1 / 3, 1.0, 1 / 3, 1 / 3, 1.0]
 
 
 def test_each_part_keeps_its_own_aggregation_gate_and_transform():
@@ -138,12 +123,3 @@ def test_scores_of_a_route_can_be_saved_reweighed_and_diagnosed(tmp_path):
     scores = rk.score(by_number, [{"prompt": "p", "completion": "a", "step": step} for step in (1, 2, 3)])
     loaded = rk.load_scores(scores.save(tmp_path / "numbers"))
     np.testing.assert_array_equal(loaded.reweigh({"c": 2.0}).rewards, [2.0, 1.0, math.nan])
-
-
-def test_a_route_tells_weights_that_differ_as_not_one_and_can_be_replaced():
-    heavy, light = reward("a", ("c", 0.5, 2.0)), reward("b", ("c", 0.5, 0.5), ("d", 0.5, 1.0))
-    two = rk.Route("data_source", {"x": heavy, "y": light})
-    assert math.isnan(two.weights["c"]) and two.weights["d"] == 1.0
-    renamed = replace(two, name="other")
-    assert renamed.name == "other" and renamed.record()["route"] == two.record()["route"]
-    np.testing.assert_array_equal(rk.score(renamed, rows("x", "y", "z")).rewards, [1.0, 0.75, math.nan])

@@ -22,7 +22,6 @@ OPTIONS = {
     "gates": {"gate": rk.gate("a", at_least=0.5, at_most=1)},
     "a gate on a predicate": {"gate": rk.gate(is_long)},
     "columns and range": {"columns": {"completion": "prompt"}, "range": (0.0, float("inf"))},
-    "a batch": {"batch": True},
     "a group": {"group": True},
     "paid in part": {"expects_partial": True, "primary": True, "weight": -0.5, "why": "so"},
 }

@@ -32,15 +32,10 @@ def test_it_works_under_a_running_event_loop_and_from_a_table_which_it_does_not_
     ("options", "expected"),
     [
         ({"n": 0}, "n is 0; it is a whole number from 1"),
-        ({"n": 2.0}, "n is 2.0; it is a whole number from 1"),
-        ({"concurrency": 0}, "concurrency is 0"),
         ({"retries": -1}, "retries is -1; it is a whole number from 0"),
-        ({"seed": "a"}, "seed is 'a'"),
-        ({"max_tokens": 0}, "max_tokens is 0"),
         ({"timeout": 0}, "timeout is 0; it is a number of seconds above 0"),
         ({"extra_body": {"n": 8}}, "extra_body has 'n', which sample sets itself"),
         ({"base_url": "localhost:8000/v1"}, "base_url is 'localhost:8000/v1'; give one such as 'http://"),
-        ({"base_url": None}, "base_url is None"),
         ({"output": "log.csv"}, "the log is JSONL: 'log.csv' should end in .jsonl"),
         ({"columns": {"prompt": "promt"}}, "columns= asks for 'promt'.*did you mean 'prompt'"),
     ],
@@ -84,7 +79,6 @@ def test_the_command_prints_one_object_and_exits_1_when_completions_are_missing(
     ("arguments", "expected"),
     [
         (("--extra-body", "{"), "is not JSON"),
-        (("--extra-body", "[1]"), "is no JSON object"),
         (("--temperature", "hot"), "is not a valid float"),
         (("--prompt", "text"), "columns= asks for 'text'"),
     ],

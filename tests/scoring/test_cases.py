@@ -43,23 +43,15 @@ def path(tmp_path):
     ("completion", "expected", "met"),
     [
         ("0.5", {"reward": 0.5}, True),
-        ("0.51", {"reward": 0.5}, True),
         ("0.511", {"reward": 0.5}, False),
         ("0.55", {"reward": 0.5, "tolerance": 0.1}, True),
-        ("0.501", {"reward": 0.5, "tolerance": 0}, False),
-        ("0.30000000000000004", {"reward": 0.3, "tolerance": 0}, True),
         ("0.5", {"reward": [0.4, 0.5]}, True),
-        ("0.505", {"reward": [0.4, 0.5]}, False),
         ("skip", {"reward": "unscored"}, True),
         ("bad", {"reward": "unscored"}, True),
-        ("skip", {"reward": [0.0, 1.0]}, False),
-        ("1", {"scores": {"value": 1, "bonus": 1}}, True),
         ("0.5", {"scores": {"bonus": "gated"}}, True),
-        ("0.5", {"scores": {"bonus": "abstained"}}, False),
         ("0.5", {"scores": {"bonus": 0.0}}, False),
         ("skip", {"scores": {"value": "abstained", "bonus": "abstained"}}, True),
         ("bad", {"scores": {"value": "error"}}, True),
-        ("bad", {"scores": {"value": "abstained"}}, False),
         ("0.5", {"reward": 0.5, "scores": {"value": 0.9}}, False),
     ],
 )
@@ -117,12 +109,9 @@ TRUTH = made(lambda truth: truth is not None)
     [
         (3, [], (), "check takes a Reward, not 3"),
         (REWARD, 3, (), "cases=3 are no cases; give a list of them, or the path of a case file"),
-        (REWARD, FINE, (), "are no cases"),
         (REWARD, [FINE, 3], (), "case 2 is 3; a case is an object"),
         (REWARD, [FINE], "value", "ignore='value' is not a list of names of components"),
-        (REWARD, [FINE], 3, "ignore=3 is not a list"),
         (REWARD, [case("1", scores={"valeu": 1})], (), "did you mean 'value'?"),
-        (TRUTH, [FINE], (), "asks for 'truth'"),
         (TRUTH, [FINE, {**FINE, "truth": "1"}], (), "asks for 'truth'"),
         (ROUTE, [FINE], (), "the route asks for 'data_source'"),
     ],
@@ -131,11 +120,6 @@ def test_what_cannot_be_checked_is_said_in_a_sentence(reward, cases, ignore, sai
     with pytest.raises(rk.InputError) as raised:
         rk.check(reward, cases, ignore=ignore)
     assert said in str(raised.value)
-
-
-def test_cases_of_a_route_go_to_their_part():
-    raws = [{**FINE, "data_source": "x"}, case("1", data_source="y", reward="unscored")]
-    assert misses(*raws, reward=ROUTE) == ()
 
 
 def test_a_case_may_have_the_names_of_a_log_and_keeps_them():
@@ -150,18 +134,14 @@ def test_a_case_may_have_the_names_of_a_log_and_keeps_them():
     ("raw", "said"),
     [
         ({"reward": 1}, "needs a completion"),
+        ({"completion": "x", "scores": [1]}, "is not an object of component: expected"),
         ({"completion": "x"}, "needs an expectation"),
         (
             {"completion": "x", "scroes": {"value": 1}},
             "'scroes' is not a key of a case; did you mean 'scores'?",
         ),
-        ({"completion": "x", "scores": [1]}, "is not an object of component: expected"),
         ({"completion": "x", "reward": "scored"}, "expects 'scored'; write a number, a range"),
-        ({"completion": "x", "reward": None}, "expects None"),
-        ({"completion": "x", "reward": True}, "expects True"),
-        ({"completion": "x", "reward": float("nan")}, "expects nan"),
         ({"completion": "x", "reward": [1, 0]}, "expects [1, 0]"),
-        ({"completion": "x", "scores": {"value": {}}}, "value expects {}"),
         ({"completion": "x", "reward": 1, "tolerance": -1}, "tolerance=-1 is not a number from 0"),
     ],
 )
@@ -187,8 +167,6 @@ def test_a_case_file_that_cannot_be_read_is_an_error_with_its_line(content, said
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ([], "has no cases"),
-        (iter(()), "has no cases"),
         (None, "cases=None are no cases"),
         ("no.jsonl", "there is no case file"),
         ([{**FINE, "name": "twin"}, {**FINE, "name": "twin"}], "two cases are called 'twin'"),
@@ -214,11 +192,3 @@ def test_assert_cases_raises_with_every_miss_and_takes_a_file(path):
     assert str(raised.value).splitlines()[0] == "1 of 3 cases passed for 'r'"
     assert len(str(raised.value).splitlines()) == 3
     assert rk.assert_cases(REWARD, rk.load_cases([FINE])) is None
-
-
-def test_a_case_of_messages_is_of_the_last_assistant_turn():
-    messages = [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}]
-    (case,) = rk.load_cases([{"messages": messages, "reward": 1}])
-    assert case.columns["completion"] == "4"
-    result = rk.check(REWARD, [case])
-    assert "; after user: completion '4')" in repr(result) and "after user: 4<" in result._repr_html_()

@@ -6,7 +6,6 @@ import asyncio
 import functools
 import os
 import re
-import signal
 import threading
 import time
 
@@ -89,26 +88,6 @@ def test_whatever_a_function_raises_is_an_error_of_its_row_and_nothing_is_printe
     assert outcome(scores) == outcome(scores, "later") == [FINE, *failed, FINE]
     assert outcome(score(awaits, rows=rows(*ERRORS))) == [FINE, *failed, FINE]
     assert capfd.readouterr() == ("", "")
-
-
-def test_coroutines_wait_together():
-    async def waits(completion):
-        await asyncio.sleep(0.8 * SECONDS)
-        return 0.5
-
-    started = time.monotonic()
-    assert outcome(score(waits, rows=rows(*["wait"] * 46), timeout=SECONDS)) == [FINE] * 48
-    assert time.monotonic() - started < 8  # one after the other four processes would need 10 s
-
-
-def test_a_batch_or_group_is_one_call():
-    def each(completion):
-        return [sleeps(text) for text in completion]
-
-    table = [{"prompt": text[0], "completion": text} for text in ("sleep", "same prompt", "fine")]
-    parts = [rk.Component("c", each, batch=True), rk.Component("group", each, group=True)]
-    scores = score(*parts, rows=table, timeout=SECONDS)
-    assert (outcome(scores), outcome(scores, "group")) == ([LATE] * 3, [LATE, LATE, FINE])
 
 
 class Slow(float):
@@ -198,20 +177,6 @@ def test_a_function_that_cannot_be_sent_is_one_clear_error_that_is_known_beforeh
     assert outcome(score(locked)) == [FINE] * 3
     shut = rk.Component("c", locked, gate=rk.gate("completion", equals="none"))
     assert statuses(score(shut, timeout=SECONDS)) == ["gated"] * 3  # as it is not called
-
-
-class KilledWhileItLoads:
-    def __call__(self, completion):
-        return 0.5
-
-    def __reduce__(self):
-        return os.kill, (0, signal.SIGKILL)  # the group of the worker
-
-
-def test_workers_that_are_killed_while_they_start_are_told_as_that_and_not_as_what_is_held_open():
-    with pytest.raises(rk.RewardError, match=r"are killed while they start .* use fewer workers$") as told:
-        score(KilledWhileItLoads(), timeout=SECONDS, workers=1)
-    assert "open" not in str(told.value)
 
 
 def test_quick_calls_are_made_together_and_each_that_does_not_come_back_is_lost_alone(monkeypatch):

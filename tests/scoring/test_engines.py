@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from scored import Seen, reasons, score, statuses
+from scored import reasons, score, statuses
 
 import rewardkit as rk
 
@@ -59,16 +59,6 @@ def test_wherever_it_is_scored_the_table_is_the_same_to_the_last_bit(options):
     here, there = score(*parts, **how), score(*parts, **how, **options)
     assert here.table.equals(there.table)
     assert there.table["n"].tolist() == list(range(400)) and there.status("noted")[13] == 3
-
-
-def test_a_group_is_never_cut_and_a_batch_of_all_rows_is_one_call_in_their_order():
-    seen, whole = Seen(), Seen()
-    parts = [rk.Component("c", lambda n: [seen(n)] * len(n), group=True),
-             rk.Component("d", lambda n: [whole(n)] * len(n), batch=True)]  # fmt: skip
-    score(parts[0], rows=ROWS)
-    assert sorted(seen.calls) == [list(range(at, 400, 40)) for at in range(40)]
-    score(*parts, rows=ROWS)
-    assert whole.calls == [list(range(400))]
 
 
 @pytest.mark.parametrize("options", [{"workers": 2}, {"timeout": 30.0}], ids=str)
@@ -143,21 +133,6 @@ def test_an_interrupt_keeps_the_rows_whose_coroutines_were_done(timeout, after, 
     assert set(statuses(kept, "next")) == {"scored", "abstained"}
 
 
-def test_a_slow_coroutine_does_not_make_shards_of_a_row():
-    together = []
-
-    async def slow(n):
-        together.append(n)
-        await asyncio.sleep(0.3)
-        most.append(len(together))
-        together.remove(n)
-        return 0.5
-
-    most = []
-    score(slow, rows=ROWS[:48])
-    assert max(most) == 16 and len(most) == 48
-
-
 COMMAND = """
     import sys, threading, time
     from pathlib import Path
@@ -210,28 +185,6 @@ START = """
 """
 
 
-def test_scores_that_are_being_written_are_written_though_signals_come(tmp_path):
-    (tmp_path / "mine.py").write_text("def reward(completion): return 0.5")
-    (tmp_path / "log.jsonl").write_text('{"prompt": "p", "completion": "c"}\n' * 4)
-    command = [sys.executable, "-c", textwrap.dedent(START), "score", "mine.py", "log.jsonl", "-o", "out"]
-    done = subprocess.run([*command, "--timeout", "0"], cwd=tmp_path, capture_output=True, text=True)
-    said = "rewardkit: interrupted; 4 of 4 rollouts were scored, written to out"
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (130, said)
-    assert len(rk.load_scores(tmp_path / "out")) == 4 and (tmp_path / "out" / "run.json").exists()
-
-
-@pytest.mark.parametrize("end", ["raise KeyboardInterrupt", "signal.raise_signal(signal.SIGTERM)"])
-def test_an_interrupt_while_the_command_still_imports_is_one_line(tmp_path, end):
-    (tmp_path / "sitecustomize.py").write_text(
-        "import signal, sys\nclass Find:\n    def find_spec(self, name, *_):\n"
-        f"        if name == 'rewardkit.cli': {end}\nsys.meta_path.insert(0, Find())\n"
-    )
-    command = [sys.executable, "-m", "rewardkit", "score"]
-    paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **paths})
-    assert (done.returncode, done.stderr) == (130, "rewardkit: interrupted\n")
-
-
 @pytest.mark.parametrize(
     ("option", "values", "said"),
     [
@@ -243,9 +196,3 @@ def test_a_number_of_processes_or_a_time_that_is_none_is_refused(option, values,
     for value in values:
         with pytest.raises(rk.RewardError, match=said):
             score(length, **{option: value})
-
-
-def test_no_rows_are_scored_to_an_empty_table():
-    empty = rk.load_rollouts(ROWS).select(np.zeros(400, dtype=bool))
-    for options in ({}, {"workers": 2}, {"timeout": 30.0}):
-        assert len(rk.score(rk.Reward("r", components=PARTS[:-1]), empty, **options)) == 0

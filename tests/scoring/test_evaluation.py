@@ -21,11 +21,6 @@ def raising(error):
     return f
 
 
-class Unprintable(Exception):
-    def __str__(self):
-        raise RuntimeError("no text either")
-
-
 class ExitsOnPrint(Exception):
     def __str__(self):
         raise SystemExit(3)
@@ -45,28 +40,19 @@ ABSTAINED = (None, "abstained", "returned None")
     ("answer", "becomes"),
     [
         (0.5, 0.5),
-        (1, 1.0),
         (True, 1.0),
-        (-0.0, 0.0),
         (np.float32(0.5), 0.5),
-        (np.bool_(True), 1.0),
         (None, ABSTAINED),
         (math.nan, f"returned nan; {FINITE}"),
-        (math.inf, f"returned inf; {FINITE}"),
         (10**400, f"returned inf; {FINITE}"),
         (1.5, "out of range: returned 1.5; its range is (0.0, 1.0)"),
-        (-0.1, "out of range: returned -0.1; its range is (0.0, 1.0)"),
         ("1.0", f"returned '1.0' of type str; {NUMBER}"),
-        ([1.0], f"returned [1.0] of type list; {NUMBER}"),
         ("x" * 1000, f"returned '{'x' * 76}... of type str; {NUMBER}"),
-        (1j, f"returned 1j of type complex; {NUMBER}"),
         (NoRepr(), f"returned an object of type NoRepr of type NoRepr; {NUMBER}"),
         (object(), f"returned <object object> of type object; {NUMBER}"),  # no memory address
         (raising(KeyError("x")), "KeyError: 'x'"),
         (raising(StopIteration()), "StopIteration"),
-        (raising(SystemExit(1)), "SystemExit: 1"),
         (raising(asyncio.CancelledError()), "CancelledError"),
-        (raising(Unprintable()), "Unprintable"),
         (raising(ExitsOnPrint()), "ExitsOnPrint"),
     ],
 )
@@ -74,12 +60,6 @@ def test_a_finite_number_in_range_or_a_bool_is_a_score_and_what_goes_wrong_an_er
     function = answer if callable(answer) else lambda completion: answer
     kinds = {float: (becomes, "scored", None), str: (None, "error", becomes), tuple: becomes}
     assert outcome(score(function, rows="a")) == [kinds[type(becomes)]]
-
-
-def test_a_range_of_its_own_or_none_bounds_a_score():
-    for answer, allowed in ((99.0, None), (-1.0, (-1.0, 2.0))):
-        part = rk.Component("c", lambda completion, answer=answer: answer, range=allowed)
-        assert score(part, rows="a").score("c").tolist() == [answer]
 
 
 def test_a_truth_that_is_an_object_is_not_judged_and_the_reason_names_the_key_to_take():
@@ -95,22 +75,6 @@ def test_a_truth_that_is_an_object_is_not_judged_and_the_reason_names_the_key_to
     ]
 
 
-def test_a_failure_of_one_row_leaves_the_rows_around_it_alone():
-    answers = {"a": 1.0, "b": None, "c": math.nan, "d": 0.5, "h": 10**400}
-
-    def f(completion):
-        if completion == "e":
-            raise StopIteration
-        return answers[completion]
-
-    scores = score(f, rows="eabcexhd")
-    assert statuses(scores) == "error scored abstained error error error error scored".split()
-    assert outcome(scores)[1] == ONE and outcome(scores)[-1] == (0.5, "scored", None)
-    integer = rk.Component("c", lambda completion: int(completion), range=None)
-    whole = score(integer, rows=("3", "1" + "0" * 400))
-    assert outcome(whole)[0] == (3.0, "scored", None) and statuses(whole)[1] == "error"
-
-
 @pytest.mark.parametrize("timeout", [None, 5.0])
 def test_an_error_names_the_innermost_line_of_a_users_file_and_none_of_a_library(tmp_path, timeout):
     (tmp_path / "mine.py").write_text(
@@ -122,14 +86,6 @@ def test_an_error_names_the_innermost_line_of_a_users_file_and_none_of_a_library
     )
     places = [why.rpartition(" ")[2] for why in scores.table[f"error/{scores.reward.names[0]}"]]
     assert places == ["(mine.py:4)", "(mine.py:7)"]
-
-
-def test_a_component_may_ask_for_nothing_and_a_whole_number_stays_one():
-    table = [{"completion": "a", "n": n} for n in (1, None, 3)]
-    whole = rk.Component("whole", lambda n: n and isinstance(n, int))
-    scores = score(rk.Component("c", lambda: 0.5), whole, rows=table)
-    assert scores.score("c").tolist() == [0.5] * 3
-    assert outcome(scores, "whole") == [ONE, ABSTAINED, ONE]
 
 
 def test_fields_are_computed_once_per_rollout_and_may_ask_for_earlier_fields():

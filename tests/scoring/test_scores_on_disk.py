@@ -51,15 +51,12 @@ def same(scores, loaded):
         *(
             ("own", values)
             for values in (
-                [1, "text"], [1, 2.5], [1, None], [True, None], [2**70, 1], [None, None], ["", None],
-                [[1, [2, None]], None], [{"a": {"b": [1]}}, {"a": None}], [[], {}], [math.inf, -math.inf],
-                [math.inf, "x"], ["\ud800", "x"], ["a\0b", "\u2028"], [["\udfff\0"], "x"], [1.0, 2.0],
-                ["012", "1e5"], ["nan", "None"],
+                [1, "text"], [1, None], [True, None], [2**70, 1], [None, None], [[], {}], ["nan", "012"],
+                [{"a": {"b": [1, None]}}, {"a": None}], [math.inf, "x"], [["\udfff\0"], "x"], [1.0, 2.0],
             )
         ),
         ("completion", ["\ud800x", "\0", "🤖é", "\r\n", "nan", "", '{"a": 1}']),
         ("reward_model", [{"ground_truth": "4"}, None]),
-        ("rewarded_by", ["me", "you"]),
         ("reward_count", [1, 2]),
     ],
     ids=repr,
@@ -167,14 +164,6 @@ def test_the_reward_of_loaded_scores_cannot_be_run_and_says_so(gate, tmp_path):
     ):
         with pytest.raises(rk.RewardError, match=r"run record.*cannot be run"):
             use()
-
-
-def test_scores_under_a_transform_of_ones_own_load_but_cannot_be_reweighed(tmp_path):
-    reward = make(transform=lambda rewards, groups: rewards * 2)
-    scores, loaded = round_trip(ROWS, tmp_path, reward)
-    same(scores, loaded)
-    with pytest.raises(rk.RewardError, match="transform"):
-        loaded.reweigh({"length": 2.0})
 
 
 @pytest.mark.parametrize(

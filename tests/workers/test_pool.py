@@ -97,10 +97,6 @@ def test_each_call_is_made_once_and_answered_in_its_own_place(module_off_the_pat
     assert len({process for _, process in found.values()}) == 2
 
 
-def test_the_deadline_is_one_call_s_and_not_the_pass_s(workers):
-    assert all(value is None for _, value in workers.map(time.sleep, [(0.6,)] * 2))  # 1.2 s together
-
-
 def test_processor_time_is_bounded_by_the_kernel_whatever_the_clock_says():
     with Workers(seconds=60.0, cpu_seconds=0.3) as bounded:
         assert call(bounded, awkward, "warm") == "warm"
@@ -197,33 +193,6 @@ def test_it_works_from_many_threads_at_once_and_under_a_running_event_loop(worke
         assert pool.submit(asyncio.run, inside()).result() == "inside"
 
 
-def test_a_pass_that_is_left_early_leaves_nothing_running():
-    with Workers(seconds=60.0) as patient:
-        for _ in patient.map(awkward, [("a",), ("sleep",)]):
-            break
-        started = time.monotonic()
-        assert call(patient, awkward, "next") == "next"
-        assert time.monotonic() - started < 30
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_fork_of_the_process_has_workers_of_its_own(workers):
-    before = call(workers, os.getpid)
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.write(writing, str(call(workers, os.getpid)).encode())
-            workers.close()
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-    os.close(writing)
-    with os.fdopen(reading) as told:
-        assert int(told.read()) != before == call(workers, os.getpid)
-
-
 # What is left when a call, its worker or the process that asks is killed
 
 
@@ -243,13 +212,7 @@ def ends(process):
 
 def leaves_behind(how, path):
     """Start a process that outlives the call, and note its number."""
-    if how == "fork":
-        child = os.fork()
-        if child == 0:
-            time.sleep(1000)
-            os._exit(0)
-    else:
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"]).pid
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"]).pid
     with open(path, "w") as file:
         file.write(str(child))
     if how == "hang":
@@ -257,7 +220,7 @@ def leaves_behind(how, path):
     os._exit(0)
 
 
-@pytest.mark.parametrize("how", ["hang", "exit", "fork"])
+@pytest.mark.parametrize("how", ["hang", "exit"])
 def test_what_a_call_has_started_ends_with_its_worker(tmp_path, how):
     seconds, error = (SECONDS, DeadlinePassed) if how == "hang" else (20.0, WorkerEnded)
     with Workers(seconds=seconds) as workers, pytest.raises(error):
@@ -291,25 +254,11 @@ def test_a_process_that_is_killed_takes_its_workers_along(tmp_path, how, seconds
     assert ends(worker) and ends(child)
 
 
-def test_a_script_without_a_main_guard_can_use_workers(tmp_path):
-    command = script(tmp_path, "print(list(Workers(seconds=5).map(lambda number: number * 2, [(21,)])))")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout.strip()) == (0, "[(0, 42)]"), done.stderr
-
-
 def test_workers_that_are_killed_while_they_start_are_replaced_and_no_call_is_lost(tmp_path):
     """The first ones have five lives together; found in the wild, where the kernel was out of memory."""
     with Workers(seconds=60.0, count=2) as workers:
         found = dict(workers.map(Killed(tmp_path, 5), [(n,) for n in range(100)]))
     assert found == {n: n for n in range(100)} and len(list(tmp_path.iterdir())) == 5
-
-
-def test_a_worker_that_is_killed_while_it_loads_a_second_function_is_replaced(tmp_path):
-    with Workers(seconds=60.0) as workers:
-        assert call(workers, awkward, "first") == "first"
-        for part in ("a", "b"):  # each pass has its own starts
-            (tmp_path / part).mkdir()
-            assert call(workers, Killed(tmp_path / part, 2), 7) == 7
 
 
 class Killed:

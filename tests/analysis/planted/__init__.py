@@ -7,7 +7,7 @@ deserves a word where it is read from about a hundred prompts. What comes of it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import rewardkit as rk
 from planted import beside, components, groups, logs
@@ -19,19 +19,15 @@ __all__ = ["CONTROLS", "FAULTS", "Outcome", "false_findings", "outcome"]
 FAULTS: dict[str, Fault] = {**components.FAULTS, **groups.FAULTS, **beside.FAULTS, **logs.FAULTS}
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a diagnosis said of a planted fault: found, or only "inconclusive"; and what else it warned of.
 
-    `beside` are the codes of further findings of severity warn or high about the same component, `elsewhere`
-    of those about others.
+    `beside` are the codes of further findings of severity warn or high about the same component.
     """
 
     found: bool
     unsure: bool
-    severity: str
     beside: tuple[str, ...]
-    elsewhere: tuple[str, ...]
 
 
 def outcome(name: str, seed: int, *, hard: bool) -> Outcome:
@@ -39,19 +35,12 @@ def outcome(name: str, seed: int, *, hard: bool) -> Outcome:
     fault = FAULTS[name]
     scores, options = fault.made(name, seed, hard=hard)
     findings = rk.diagnose(scores, **options).findings
-    own = [
-        item
-        for item in findings
-        if (item.code, item.component, item.part) == (fault.code, fault.component, fault.part)
-    ]
-    sure = [item for item in own if not item.evidence.get("inconclusive")]
+    meant = fault.code, fault.component, fault.part
+    own = [item for item in findings if (item.code, item.component, item.part) == meant]
+    sure = any(not item.evidence.get("inconclusive") for item in own)
     loud = [item for item in findings if item.severity != "info" and item not in own]
     return Outcome(
-        bool(sure),
-        bool(own) and not sure,
-        sure[0].severity if sure else "",
-        tuple(item.code for item in loud if item.component == fault.component),
-        tuple(item.code for item in loud if item.component != fault.component),
+        sure, bool(own) and not sure, tuple(x.code for x in loud if x.component == fault.component)
     )
 
 

@@ -5,17 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 import rewardkit as rk
-from planted.tables import FAILS, OUTSIDE, PROMPTS, SIBLINGS, Fault, base, outcomes, scored, some
+from planted.tables import (
+    FAILS,
+    OUTSIDE,
+    PROMPTS,
+    ROWS,
+    SIBLINGS,
+    Fault,
+    base,
+    beside,
+    outcomes,
+    scored,
+    some,
+)
 
 
-def constant_component(generator, size):
-    parts, groups = base(generator, *size)
-    return scored({**parts, "tidy": np.full(len(groups), 0.7)}, groups), {}
+def constant(name, value):
+    def build(generator, size):
+        parts, groups = base(generator, *size)
+        return scored({**parts, name: np.full(len(groups), value)}, groups), {}
 
-
-def constant_task(generator, size):
-    parts, groups = base(generator, *size)
-    return scored({**parts, "correct": np.zeros(len(groups))}, groups), {}
+    return build
 
 
 def sparse_task(generator, rate, **options):
@@ -26,27 +36,6 @@ def sparse_task(generator, rate, **options):
 
 def sparse_open(generator, rate):
     return sparse_task(generator, rate, ranges={"correct": None, "tidy": None})
-
-
-def sparse_bonus(generator, rate):
-    parts, groups = base(generator)
-    bonus, _ = outcomes(generator, PROMPTS, SIBLINGS, rate)
-    return scored({**parts, "bonus": bonus}, groups), {}
-
-
-def starved(generator, mean):
-    parts, groups = base(generator)
-    return scored({**parts, "tidy": generator.beta(1, 1 / mean - 1, len(groups))}, groups), {}
-
-
-def saturated(generator, mean):
-    parts, groups = base(generator)
-    return scored({**parts, "tidy": 1 - generator.beta(1, 1 / (1 - mean) - 1, len(groups))}, groups), {}
-
-
-def saturated_format(generator, rate):
-    parts, groups = base(generator)
-    return scored({**parts, "tagged": outcomes(generator, PROMPTS, SIBLINGS, rate)[0]}, groups), {}
 
 
 def binary(generator, range_):
@@ -85,18 +74,6 @@ def outweighs(generator, spread):
     return scored(parts, groups, weights={"tags": 0.3}), {}
 
 
-def redundant(generator, noise):
-    parts, groups = base(generator)
-    again = np.clip(parts["tidy"] + noise * generator.standard_normal(len(groups)), 0, 1)
-    return scored({**parts, "again": again}, groups, weights={"again": 0.3}), {}
-
-
-def redundant_penalty(generator, noise):
-    parts, groups = base(generator)
-    untidy = np.clip(1 - parts["tidy"] + noise * generator.standard_normal(len(groups)), 0, 1)
-    return scored({**parts, "untidy": untidy}, groups, weights={"untidy": -0.3}), {}
-
-
 def shut_gate(generator, share):
     parts, groups = base(generator)
     lucky = some(generator, len(groups), share).astype(float)
@@ -106,12 +83,27 @@ def shut_gate(generator, share):
 
 
 def instead(value):
-    def build(generator, share):
-        parts, groups = base(generator)
-        tidy = np.where(some(generator, len(groups), share), value, parts["tidy"])
-        return scored({**parts, "tidy": tidy}, groups), {}
+    """The second part with this value in a share of the rows."""
+    return beside(lambda g, parts, share: {"tidy": np.where(some(g, ROWS, share), value, parts["tidy"])})
 
-    return build
+
+def rated(name):
+    """A further part of 0 and 1 with such a pass rate."""
+    return beside(lambda g, parts, rate: {name: outcomes(g, PROMPTS, SIBLINGS, rate)[0]})
+
+
+def blurred(values, generator, noise):
+    return np.clip(values + noise * generator.standard_normal(ROWS), 0, 1)
+
+
+starved = beside(lambda g, parts, mean: {"tidy": g.beta(1, 1 / mean - 1, ROWS)})
+saturated = beside(lambda g, parts, mean: {"tidy": 1 - g.beta(1, 1 / (1 - mean) - 1, ROWS)})
+redundant = beside(
+    lambda g, parts, noise: {"again": blurred(parts["tidy"], g, noise)}, weights={"again": 0.3}
+)
+redundant_penalty = beside(
+    lambda g, parts, noise: {"untidy": blurred(1 - parts["tidy"], g, noise)}, weights={"untidy": -0.3}
+)
 
 
 def of_siblings(generator, weight):
@@ -128,16 +120,16 @@ def unrouted(generator, share):
 
 FAULTS: dict[str, Fault] = {
     # Prompts and siblings: a batch; a first look of 48 answers. One value on all of them is no accident.
-    "constant component": Fault(constant_component, (100, 8), (12, 4), "constant", "tidy"),
-    "constant task": Fault(constant_task, (100, 8), (12, 4), "constant", "correct"),
+    "constant component": Fault(constant("tidy", 0.7), (100, 8), (12, 4), "constant", "tidy"),
+    "constant task": Fault(constant("correct", 0.0), (100, 8), (12, 4), "constant", "correct"),
     # One completion in thirty is paid; one in seven, where most groups of eight hold none or one.
     "sparse task": Fault(sparse_task, 1 / 30, 1 / 7, "sparse", "correct"),
     "sparse task, range not declared": Fault(sparse_open, 1 / 30, 1 / 7, "sparse", "correct"),
-    "sparse bonus": Fault(sparse_bonus, 1 / 30, 1 / 7, "sparse", "bonus"),
+    "sparse bonus": Fault(rated("bonus"), 1 / 30, 1 / 7, "sparse", "bonus"),
     # Of the range a hundredth is earned; a thirtieth: next to nothing to tell anyone apart by.
     "starved": Fault(starved, 0.01, 1 / 30, "starved", "tidy"),
     "saturated": Fault(saturated, 0.99, 1 - 1 / 30, "saturated", "tidy"),
-    "saturated tags": Fault(saturated_format, 0.99, 1 - 1 / 30, "saturated", "tagged"),
+    "saturated tags": Fault(rated("tagged"), 0.99, 1 - 1 / 30, "saturated", "tagged"),
     # 0 or 1 in a declared range; as a trainer's function gives it, whose range nobody declared.
     "binary": Fault(binary, (0.0, 1.0), None, "binary", "correct"),
     # A level of the prompt; with the noise of a sum in other order.

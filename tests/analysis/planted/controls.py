@@ -10,27 +10,27 @@ import numpy as np
 import rewardkit as rk
 from planted.beside import run, wrong_label
 from planted.components import instead
-from planted.tables import FAILS, PROMPTS, SIBLINGS, Made, base, outcomes, scored, some
+from planted.tables import FAILS, PROMPTS, ROWS, SIBLINGS, Made, base, beside, outcomes, scored, some
+
+
+def drawn(draw, *, siblings=SIBLINGS, prompts=PROMPTS, ranges=(0.0, 1.0)):
+    """One component, of which `draw(generator, groups)` gives the scores."""
+
+    def build(generator):
+        groups = np.repeat(np.arange(prompts), siblings)
+        return scored({"correct": draw(generator, groups)}, groups, ranges={"correct": ranges}), {}
+
+    return build
 
 
 def healthy(rate, siblings):
     """A task that is right or wrong, alone; prompts are of somewhat different difficulty."""
-
-    def build(generator):
-        correct, groups = outcomes(generator, PROMPTS, siblings, rate)
-        return scored({"correct": correct}, groups), {}
-
-    return build
+    return drawn(lambda g, groups: outcomes(g, PROMPTS, siblings, rate)[0], siblings=siblings)
 
 
 def two(**options):
     """The healthy task and its second part, with these options of `scored`."""
-
-    def build(generator):
-        parts, groups = base(generator)
-        return scored(parts, groups, **options), {}
-
-    return build
+    return beside(lambda *_: {}, **options)
 
 
 def under(**training):
@@ -38,15 +38,9 @@ def under(**training):
     return lambda generator: (two()(generator)[0], {"training": training})
 
 
-def graded(generator):
-    groups = np.repeat(np.arange(PROMPTS), SIBLINGS)
+def graded(generator, groups):
     middle = generator.beta(4, 4, PROMPTS)[groups]
-    return scored({"grade": generator.beta(6 * middle, 6 * (1 - middle))}, groups), {}
-
-
-def levels(generator):
-    groups = np.repeat(np.arange(PROMPTS), SIBLINGS)
-    return scored({"grade": generator.binomial(4, generator.beta(4, 4, PROMPTS)[groups]) / 4}, groups), {}
+    return generator.beta(6 * middle, 6 * (1 - middle))
 
 
 def shaped(generator):
@@ -71,18 +65,6 @@ def five_functions(generator):
     return rk.score(reward, made.rollouts), {}
 
 
-def small_format(generator):
-    parts, groups = base(generator)
-    tagged = (generator.random(len(groups)) < 0.8).astype(float)
-    return scored({"correct": parts["correct"], "tagged": tagged}, groups, weights={"tagged": 0.1}), {}
-
-
-def by_design(generator):
-    parts, groups = base(generator)
-    heavy = {"tidy": {"weight": 3.0, "why": "this stage teaches layout"}, "correct": {"primary": True}}
-    return scored(parts, groups, components=heavy), {}
-
-
 def sized(prompts, siblings):
     return lambda generator: (scored(*base(generator, prompts, siblings)), {})
 
@@ -96,28 +78,6 @@ def ragged(smallest):
         return scored({name: values[keep] for name, values in parts.items()}, groups[keep]), {}
 
     return build
-
-
-def noise(weight):
-    """A component that is noise: useless, but no fault of a score table that one could see there."""
-
-    def build(generator):
-        parts, groups = base(generator)
-        random = generator.random(len(groups))
-        return scored({**parts, "random": random}, groups, weights={"random": weight}), {}
-
-    return build
-
-
-def rare_penalty(generator):
-    parts, groups = base(generator)
-    loops = some(generator, len(groups), 0.02).astype(float)
-    return scored({**parts, "loops": loops}, groups, weights={"loops": -0.5}), {}
-
-
-def silent_penalty(generator):
-    parts, groups = base(generator)
-    return scored({**parts, "unsafe": np.zeros(len(groups))}, groups, weights={"unsafe": -1.0}), {}
 
 
 def _sources(generator):
@@ -205,79 +165,6 @@ def cut_unpaid(generator):
     return scored(parts, groups, columns={"finish_reason": np.where(cut, "length", "stop")}), {}
 
 
-def points(generator):
-    groups = np.repeat(np.arange(PROMPTS), SIBLINGS)
-    made = generator.normal(generator.normal(0, 1, PROMPTS)[groups], 1)
-    return scored({"points": made}, groups, ranges={"points": None}), {}
-
-
-def skewed_points(generator):
-    """Points with a long tail, as word counts or speed-ups have: lognormal, of sigma one half."""
-    groups = np.repeat(np.arange(PROMPTS), SIBLINGS)
-    return scored({"points": generator.lognormal(0, 0.5, len(groups))}, groups, ranges={"points": None}), {}
-
-
-def two_tailed_points(generator):
-    """Points that mostly lie close and now and then far out, with no gap: Laplace."""
-    groups = np.repeat(np.arange(PROMPTS), SIBLINGS)
-    return scored({"points": generator.laplace(0, 1, len(groups))}, groups, ranges={"points": None}), {}
-
-
-def large_points(generator):
-    """Points as large as a trainer's float32 holds, whose squares it does not."""
-    parts, groups = base(generator)
-    large = {name: 1e38 * values for name, values in parts.items()}
-    return scored(large, groups, ranges=dict.fromkeys(large), weights={"correct": 0.5, "tidy": 0.25}), {}
-
-
-def outliers_recorded(generator):
-    """Word counts of which a few are thousands, recorded and not paid."""
-    parts, groups = base(generator)
-    words = np.where(some(generator, len(groups), 0.01), 5000, generator.normal(100, 10, len(groups)))
-    return scored({**parts, "words": words}, groups, weights={"words": 0.0}, ranges={"words": None}), {}
-
-
-def graded_pairs(generator):
-    """Two siblings a prompt, whose grades come close now and then."""
-    groups = np.repeat(np.arange(2 * PROMPTS), 2)
-    return scored({"grade": generator.beta(2, 2, len(groups))}, groups), {}
-
-
-def as_heavy(generator):
-    """A second part that is as heavy as the task, by design, and varies more."""
-    parts, groups = base(generator)
-    parts["effort"] = (generator.random(len(groups)) < 0.5).astype(float)
-    why = {"effort": {"weight": 1.0, "why": "this stage teaches to show the work"}}
-    return scored(parts, groups, components=why, weights={"tidy": 0.1}), {}
-
-
-def plus_minus(generator):
-    correct, groups = outcomes(generator, PROMPTS, SIBLINGS, 0.5)
-    return scored({"correct": 2 * correct - 1}, groups, ranges={"correct": (-1.0, 1.0)}), {}
-
-
-def gated_bonus(generator):
-    parts, groups = base(generator)
-    gates = {"tidy": {"gate": rk.gate("correct", at_least=1.0)}}
-    return scored(parts, groups, components=gates), {}
-
-
-def few_unjudged(generator):
-    return instead(np.nan)(generator, 0.005)
-
-
-def recorded_only(generator):
-    """Components of weight 0: a constant one, one that often fails, one that is nearly always 0."""
-    parts, groups = base(generator)
-    rows = len(groups)
-    more = {
-        "version": np.ones(rows),
-        "probe": np.where(some(generator, rows, 0.3), FAILS, 0.5),
-        "rare": some(generator, rows, 0.02).astype(float),
-    }
-    return scored({**parts, **more}, groups, weights=dict.fromkeys(more, 0.0)), {}
-
-
 def longer_when_right(generator):
     """Right answers are longer, as they show their work; nothing else is paid for it."""
     parts, groups = base(generator)
@@ -290,12 +177,6 @@ def many_columns(generator):
     """Ten columns of numbers that have nothing to do with anything."""
     parts, groups = base(generator)
     return scored(parts, groups, columns={f"c{at}": generator.random(len(groups)) for at in range(10)}), {}
-
-
-def some_unsolvable(generator):
-    """Fifteen prompts of a hundred that no answer solves, as real sets of problems have."""
-    correct, groups = outcomes(generator, PROMPTS, SIBLINGS, 0.5)
-    return scored({"correct": np.where(groups < 15, 0.0, correct)}, groups), {}
 
 
 def short_answers(generator):
@@ -312,26 +193,42 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
         for siblings, rates in ((4, (0.5,)), (8, (0.3, 0.4, 0.5, 0.6, 0.7)), (16, (0.25, 0.5, 0.75)))
         for rate in rates
     },
-    "graded": graded,
-    "five levels": levels,
+    "graded": drawn(graded),
+    "five levels": drawn(lambda g, groups: g.binomial(4, g.beta(4, 4, PROMPTS)[groups]) / 4),
     "correct and tidy": two(),
     "shaped": shaped,
-    "correct and a small format": small_format,
+    "a small format": beside(
+        lambda g, parts, _: {"tagged": (g.random(ROWS) < 0.8) * 1.0}, weights={"tagged": 0.1}
+    ),
     "five functions, one the task": five_functions,
-    "unbalanced by design": by_design,
-    "as heavy by design": as_heavy,
+    "unbalanced by design": two(
+        components={"tidy": {"weight": 3.0, "why": "this stage teaches layout"}, "correct": {"primary": True}}
+    ),
+    "as heavy by design, and varies more": beside(
+        lambda g, parts, _: {"effort": (g.random(ROWS) < 0.5) * 1.0},
+        components={"effort": {"weight": 1.0, "why": "this stage teaches to show the work"}},
+        weights={"tidy": 0.1},
+    ),
     "one group": sized(1, 8),
     "three groups": sized(3, 4),
     "twelve groups": sized(12, 4),
     "pairs of siblings": sized(PROMPTS, 2),
-    "graded pairs of siblings": graded_pairs,
+    "graded pairs of siblings": drawn(lambda g, groups: g.beta(2, 2, len(groups)), siblings=2, prompts=200),
     "no siblings": sized(PROMPTS, 1),
     "ragged": ragged(2),
     "ragged, some alone": ragged(1),
-    "noise of weight 0.2": noise(0.2),
-    "noise of weight 0.5": noise(0.5),
-    "a penalty that rarely fires": rare_penalty,
-    "a penalty that never fires": silent_penalty,
+    **{  # useless, but no fault that one could see in a score table
+        f"noise of weight {weight}": beside(
+            lambda g, parts, _: {"random": g.random(ROWS)}, weights={"random": weight}
+        )
+        for weight in (0.2, 0.5)
+    },
+    "a penalty that rarely fires": beside(
+        lambda g, parts, _: {"loops": some(g, ROWS, 0.02).astype(float)}, weights={"loops": -0.5}
+    ),
+    "a penalty that never fires": beside(
+        lambda g, parts, _: {"unsafe": np.zeros(ROWS)}, weights={"unsafe": -1.0}
+    ),
     "three sources": sources,
     "sources that share prompt ids": shared_ids,
     "two policies": two_policies,
@@ -345,18 +242,37 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
     "a log that agrees": same_log,
     "a log alone": log_alone,
     "cut answers that earn nothing": cut_unpaid,
-    "points": points,
-    "points with a long tail": skewed_points,
-    "points with two tails": two_tailed_points,
-    "enormous points": large_points,
-    "outliers that are recorded only": outliers_recorded,
-    "minus one or one": plus_minus,
-    "a bonus behind the task": gated_bonus,
-    "few rows not judged": few_unjudged,
-    "recorded only": recorded_only,
+    "points": drawn(lambda g, groups: g.normal(g.normal(0, 1, PROMPTS)[groups], 1), ranges=None),
+    "points with a long tail": drawn(lambda g, groups: g.lognormal(0, 0.5, len(groups)), ranges=None),
+    "points with two tails": drawn(lambda g, groups: g.laplace(0, 1, len(groups)), ranges=None),
+    "as large as float32 holds": beside(  # whose squares it does not
+        lambda g, parts, _: {name: 1e38 * values for name, values in parts.items()},
+        ranges={"correct": None, "tidy": None},
+        weights={"correct": 0.5, "tidy": 0.25},
+    ),
+    "outliers that are recorded only": beside(
+        lambda g, parts, _: {"words": np.where(some(g, ROWS, 0.01), 5000, g.normal(100, 10, ROWS))},
+        weights={"words": 0.0},
+        ranges={"words": None},
+    ),
+    "minus one or one": drawn(
+        lambda g, groups: 2 * outcomes(g, PROMPTS, SIBLINGS, 0.5)[0] - 1, ranges=(-1.0, 1.0)
+    ),
+    "a bonus behind the task": two(components={"tidy": {"gate": rk.gate("correct", at_least=1.0)}}),
+    "few rows not judged": lambda generator: instead(np.nan)(generator, 0.005),
+    "recorded only": beside(  # a constant, one that often fails, one that is nearly always 0
+        lambda g, parts, _: {
+            "version": np.ones(ROWS),
+            "probe": np.where(some(g, ROWS, 0.3), FAILS, 0.5),
+            "rare": some(g, ROWS, 0.02).astype(float),
+        },
+        weights={"version": 0.0, "probe": 0.0, "rare": 0.0},
+    ),
     "right answers are longer": longer_when_right,
     "many columns": many_columns,
-    "some unsolvable": some_unsolvable,
+    "fifteen prompts that no answer solves": drawn(
+        lambda g, groups: np.where(groups < 15, 0.0, outcomes(g, PROMPTS, SIBLINGS, 0.5)[0])
+    ),
     "short answers": short_answers,
     "a product": two(aggregation="product"),
     "not scaled": under(scale_rewards="none"),

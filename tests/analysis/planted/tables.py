@@ -14,6 +14,7 @@ import rewardkit as rk
 from rewardkit.rollouts.logs.log import Logged
 
 PROMPTS, SIBLINGS = int(os.environ.get("PLANTED_PROMPTS", "100")), 8
+ROWS = PROMPTS * SIBLINGS
 FAILS, OUTSIDE = -9.0, 7.0
 """Given scores for which a component raises, and which its range does not hold."""
 
@@ -110,6 +111,16 @@ def base(generator, prompts=PROMPTS, siblings=SIBLINGS, rate=0.45):
     """A task that is right or wrong at a middling pass rate, and an unrelated, lighter second part."""
     correct, groups = outcomes(generator, prompts, siblings, rate)
     return {"correct": correct, "tidy": generator.beta(3, 2, len(groups))}, groups
+
+
+def beside(more, **options):
+    """Builds the healthy task and its second part, and beside them `more(generator, parts, strength)`."""
+
+    def build(generator, strength=None):
+        parts, groups = base(generator)
+        return scored({**parts, **more(generator, parts, strength)}, groups, **options), {}
+
+    return build
 
 
 def lengths(groups):
