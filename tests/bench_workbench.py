@@ -66,6 +66,8 @@ TIMED = """async ([from, to, act, value]) => {
     const began = performance.now();
     if (act === 'key') {
         source.dispatchEvent(new KeyboardEvent('keydown', {key: value, bubbles: true}));
+    } else if (act === 'click') {
+        source.click();
     } else {
         source.value = value;
         source.dispatchEvent(new Event('change', {bubbles: true}));
@@ -118,8 +120,39 @@ def main() -> None:
             box = ".rewardkit-weight-box-b input"
             numbers = [str(0.3 + step / 100) for step in range(TIMES)]
             told("a weight is typed", timed(page, box, ".rewardkit-picture", "change", numbers))
+            tab = ".rewardkit-workbench .lm-TabBar-tab:nth-child(2)"
+            page.evaluate("document.querySelector('.rewardkit-workbench').scrollIntoView()")
+            opened = page.evaluate(OPENED, tab)
+            print(f"{'Browse is opened':<42}        {opened:6.0f} ms")
+            message, listed = ".rewardkit-browse .rewardkit-message", ".rewardkit-list"
+            kinds = ["1", "2", "3", "8", "0"] * (TIMES // 5)
+            index = "document.querySelector('.rewardkit-kind select').options[{}].value"
+            kinds = [page.evaluate(index.format(kind)) for kind in kinds]
+            told("a filter is chosen", timed(page, ".rewardkit-kind select", message, "change", kinds))
+            texts = [f"answer>{step % 7}" for step in range(TIMES)]
+            told("a text is looked for", timed(page, ".rewardkit-text input", listed, "change", texts))
+            steps = [None] * TIMES
+            told("the next completion", timed(page, ".rewardkit-next", ".rewardkit-page", "click", steps))
+            keys = ["j"] * TIMES
+            found = timed(page, ".rewardkit-list [role=listbox]", ".rewardkit-page", "key", keys)
+            told("the next completion by its key", found)
             browser.close()
 
+
+OPENED = """async tab => {
+    const tabs = document.querySelector(tab), began = performance.now();
+    const box = tabs.getBoundingClientRect();
+    for (const kind of ['pointerdown', 'pointerup']) {
+        tabs.dispatchEvent(new PointerEvent(kind, {
+            bubbles: true, button: 0, clientX: box.x + 9, clientY: box.y + 9,
+        }));
+    }
+    const page = document.querySelector('.rewardkit-page');
+    while (!page.offsetHeight || !page.textContent.includes('advantage')) {
+        await new Promise(requestAnimationFrame);
+    }
+    return performance.now() - began;
+}"""
 
 if __name__ == "__main__":
     main()
