@@ -29,7 +29,6 @@ __all__ = [
     "macros",
     "marked",
     "number",
-    "outlined",
     "page",
     "paragraphs",
     "part",
@@ -42,7 +41,6 @@ __all__ = [
 LONGEST_SHOWN = 4000  # characters of one text; a page with a 1 MB completion is no use to a person
 COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2")
 """Okabe and Ito's, for colour-blind readers."""
-OUTLINED = 60  # lines of a text that is shown as a list
 
 # --- texts
 
@@ -163,25 +161,6 @@ def card(title: str, body: str = "", *, said: str = "") -> str:
     Title and `said` are plain text, the body is escaped HTML.
     """
     return _part("card", title[:1].upper() + title[1:], said, html_of(body))
-
-
-def outlined(text: str) -> str:
-    r"""A card of the lines that a record prints: the first is its title, those that are indented are lists.
-
-    >>> outlined("two rows:\n  one\n    of it\n  two").partition("</p>")[2]
-    '<ul><li>one<ul><li>of it</li></ul></li><li>two</li></ul></div>'
-    """
-    title, *lines = text.split("\n")
-    levels: list[list[Any]] = [[]]
-    for line in lines[:OUTLINED]:
-        content = line.lstrip(" ")
-        depth = min(max(1, (len(line) - len(content)) // 2), len(levels))
-        levels = levels[:depth]
-        inner: list[Any] = []
-        levels[-1].append((content, inner))
-        levels.append(inner)
-    left = _part("left", len(lines) - OUTLINED)
-    return card(title, (_part("nested", levels[0]) if lines else "") + left)
 
 
 def folded(summary: str, body: str, *, is_open: bool = False) -> str:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from rewardkit.html.excerpts import LINE, one_line
 from rewardkit.html.markup import aligned, card, code, escaped, folded, listed, paragraphs, table
@@ -41,7 +42,8 @@ class Table:
     """Rows under a caption; the columns named in `numeric` are set flush right.
 
     An open one stands in the text too, another is folded behind its caption and in the HTML alone. Rows
-    beyond `most` are counted, cells are cut at `limit` characters.
+    beyond `most` are counted, cells are cut at `limit` characters. A `stacked` one has a line a cell on a
+    narrow page.
     """
 
     caption: str
@@ -51,6 +53,7 @@ class Table:
     is_open: bool = False
     most: int = ROWS
     limit: int = CELL
+    stacked: bool = False
 
     @property
     def text(self) -> str:
@@ -66,7 +69,8 @@ class Table:
         """As escaped HTML; nothing where it is empty."""
         if not self.rows:
             return ""
-        body = table(self.header, self.rows, numeric=self.numeric, most=self.most, limit=self.limit)
+        looks: dict[str, Any] = {"numeric": self.numeric, "stacked": self.stacked}
+        body = table(self.header, self.rows, **looks, most=self.most, limit=self.limit)
         above = paragraphs(self.caption and f"{self.caption}:")
         return f"{above}{body}" if self.is_open else folded(self.caption, body)
 

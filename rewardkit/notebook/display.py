@@ -23,7 +23,6 @@ from rewardkit.html import cards, markup
 from rewardkit.html.markup import escaped
 from rewardkit.html.pages import Page
 from rewardkit.judges.report import JudgeReport
-from rewardkit.notebook import mutants
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.notebook.tiles import BROKEN, Tile, probe_tiles
 from rewardkit.primitives.extract import Extractor
@@ -170,7 +169,7 @@ class Show:
         """The changes of the reward that no case notices, and the cases that would; ``None``: no cases."""
         if found is None:
             return _html("", "no mutants: there are no cases that could catch them")
-        return _html(mutants.page(found, redact=self.redact), found.verdict)
+        return HTML(found.page(texts=not self.redact, reason=redacted_reason if self.redact else str).html)
 
     def findings(self, findings: Sequence[Finding]) -> HTML:
         """Findings, most severe first, with rollouts to read."""

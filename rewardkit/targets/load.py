@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit import targets as room
 from rewardkit.errors import CAUGHT, RewardError, preview
 from rewardkit.rewards.load import failed, find_reward
 from rewardkit.rewards.recorded import LOGGED_REWARD, recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.targets import TARGETS
-from rewardkit.targets import named as target_named
 from rewardkit.targets.adapter import named, takes_anything
 from rewardkit.targets.recognising import SAMPLED, read
 
@@ -46,7 +45,7 @@ def load_reward(
     'arithmetic-v1'
     """
     if as_:
-        target_named(as_.partition(":")[0])  # which is said now, whatever is read
+        room.named(as_.partition(":")[0])  # which is said now, whatever is read
     value, attribute = find_reward(name)
     if isinstance(value, Reward):
         return value
@@ -80,7 +79,7 @@ def _makes_a_reward(value: Any) -> bool:
     """Whether it is a function that can be called without arguments, and no trainer's reward function."""
     if not callable(value) or isinstance(value, type) or named(value):
         return False
-    return takes_anything(value) or not any(target.readings(value, ()) for target in TARGETS)
+    return takes_anything(value) or not any(target.readings(value, ()) for target in room.TARGETS)
 
 
 def _first(rollouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

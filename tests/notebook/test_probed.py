@@ -12,7 +12,6 @@ import rewardkit as rk
 from rewardkit.errors import InputError
 from rewardkit.findings import Example, Finding
 from rewardkit.html import markup
-from rewardkit.notebook import mutants
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.parameters import rollouts_and_cases
 from rewardkit.notebook.redaction import redacted_finding
@@ -22,6 +21,7 @@ from rewardkit.notebook.scorecard import MIME, Point, Short
 from rewardkit.notebook.tiles import Tile, probe_tiles
 from rewardkit.notebook.workbench.parts import made
 from rewardkit.notebook.workbench.tried import Hole
+from rewardkit.probes.mutants.results import SURVIVORS
 
 SECRET = "<script>SECRET</script>"
 TURNS = r"after user, assistant calls price x\d+, tool x\d+"
@@ -117,10 +117,10 @@ def test_the_truths_of_a_finding_are_left_out_of_a_redacted_page(flawed):
 def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missing(weak):
     page = Show().mutants(weak).data
     noticed, survived = len(weak.noticed), len(weak.survived)
-    assert survived > mutants.SURVIVORS
+    assert survived > SURVIVORS
     assert f"your 1 case catches {noticed} of {noticed + survived} mutants." in page
-    assert page.count("<tr>") == survived + 2
-    assert f"and {survived - mutants.SURVIVORS} more" in page
+    assert page.count("<tr>") == survived + len(weak.proposed_cases) + 3  # with the heads of three tables
+    assert f"and {survived - SURVIVORS} more" in page
     assert "&quot;name&quot;: &quot;tells apart" in page and "--mutants --write-cases FILE" in page
     redacted = Show(redact=True).mutants(weak).data
     texts = [item.completion for found in weak.survived for item in found.differences]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any, Literal
 import pandas as pd
 
 from rewardkit.findings import counted
-from rewardkit.html.markup import outlined
+from rewardkit.html.excerpts import one_line, shown
+from rewardkit.html.pages import Page, Table
 from rewardkit.probes.mutants.mutations import Mutant
 from rewardkit.scoring.case_writing import append_cases
 
@@ -21,6 +23,10 @@ __all__ = ["Difference", "Judged", "MutantResult", "Outcome"]
 
 SURVIVORS = 8
 """That are written out where a result is printed; the others are counted."""
+
+HEADER = ("what was changed", "code", "rollouts that differ", "most on", "reward → mutant's", "completion")
+ADDED = "to add them, when they are read: rewardkit check ... --mutants --write-cases FILE"
+LONGEST_CASE = 2000  # characters of a proposed case
 
 Outcome = Literal["noticed", "survived", "not told apart", "not tried"]
 
@@ -75,6 +81,16 @@ class Judged:
             "differences": [item.record() for item in self.differences],
             "case": self.case["name"] if self.case else None,
         }
+
+    def cells(self, rollouts: int) -> list[str]:
+        """As a row of a table: what was changed, the code, on how many rollouts it shows, and where most."""
+        code = f"{one_line(self.mutant.before, 120)} → {one_line(self.mutant.after, 120)}"
+        differs = f"{self.differs:,} of {rollouts:,}" if rollouts else ""
+        most = ["", "", ""]
+        for first in self.differences[:1]:
+            place = f"case {first.case}" if first.case else f"rollout {first.rollout_id}"
+            most = [one_line(place), first.rewards, one_line(shown(first.completion, longest=160).text)]
+        return [self.mutant.sentence, code, self.reason or differs, *most]
 
     def where(self, rollouts: int) -> str:
         """On how many of so many rollouts it differs from the reward, and where most."""
@@ -184,8 +200,46 @@ class MutantResult:
         """Add the proposed cases to a case file; how many were added. See `append_cases`."""
         return append_cases(path, self.proposed_cases)
 
+    def page(self, *, texts: bool = True, reason: Callable[[str], str] = str) -> Page:
+        """The verdict, the survivors where each shows most, what does not count, and what to do next.
+
+        Without `texts` no completion and no proposed case stands in it; `reason` stands for that of an error.
+        """
+        if self.stopped:
+            why = self.stopped[:1].upper() + self.stopped[1:]
+            return Page(self.verdict, [why + (f" ({reason(self.cause)})" if self.cause else "")])
+        header = (
+            "what was changed",
+            "code",
+            "rollouts that differ",
+            "most on",
+            "reward → mutant's",
+            "completion",
+        )
+        told = header if texts else header[:-1]
+        rows = [item.cells(self.rollouts)[: len(told)] for item in self.survived]
+        lines = [f"Next: {self.next_step}."] if self.next_step else []
+        if same := len(self.not_told_apart):
+            gives, does = ("gives", "does") if same == 1 else ("give", "do")
+            them = "the cases" + (f" and {counted(self.rollouts, 'rollout')}" if self.rollouts else "")
+            lines.append(f"{same} {gives} the same reward for all of {them} and {does} not count.")
+        lines += [f"Left out: {sentence}" for sentence in self.left_out]
+        untried = [(item.mutant.sentence, item.reason) for item in self.not_tried]
+        were = "was" if len(untried) == 1 else "were"
+        proposed = self.proposed_cases if texts else ()
+        written = [[json.dumps(case, ensure_ascii=False, default=str)] for case in proposed]
+        what, why = "what was to be changed", "why it was not tried"
+        first, others = rows[:SURVIVORS], rows[SURVIVORS:]
+        tables = [
+            Table(counted(len(rows), "survivor"), told, first, is_open=not self.missed, stacked=True),
+            Table(f"and {len(others)} more", told, others, most=len(others), stacked=True),
+            Table(f"{len(untried)} {were} not tried and do not count", (what, why), untried, stacked=True),
+            Table("proposed cases", (ADDED,), written, most=len(written), limit=LONGEST_CASE),
+        ]
+        return Page(self.verdict, lines, tables)
+
     def _repr_html_(self) -> str:
-        return outlined(repr(self))
+        return self.page().html
 
     def __repr__(self) -> str:
         return self.text()
