@@ -61,7 +61,7 @@ def read(
                 notes.append(f"{label} is left out: it gave nothing for the sample.")
                 continue
             _check(trial, label, rows)
-            _add(trial, label, fields, components, prefix=several and listed)
+            _add(trial, label, fields, components, several and listed)
             said.append(_origin(trial, label, real=bool(rows)))
             read_as.setdefault(trial.target.title, []).append(label)
     if not components:
@@ -167,12 +167,7 @@ def _check(trial: Trial, name: str, rows: Sequence[Row]) -> None:
 
 
 def _add(
-    trial: Trial,
-    name: str,
-    fields: dict[str, Callable[..., Any]],
-    components: list[Component],
-    *,
-    prefix: bool,
+    trial: Trial, name: str, fields: dict[str, Callable[..., Any]], components: list[Component], prefix: bool
 ) -> None:
     """The components of one function: itself, or a number for each key of what it gives."""
     reading, held = trial.reading, trial.reading.adapter
