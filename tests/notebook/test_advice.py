@@ -99,6 +99,10 @@ def test_completions_to_read_are_escaped_cut_and_left_out_on_request():
     assert "<script>" not in shown and "more characters" in shown
     shown.encode()
     assert "SECRET" not in Show(redact=True).completions(frame, "read").data
+    chat = np.array([{"role": "system", "content": "be brief"}, {"role": "user", "content": HOSTILE}])
+    frame["prompt"] = [chat]  # as a Parquet file gives it
+    page = Show().completions(frame, "read").data
+    assert "be brief" in page and "<script>" not in page
 
 
 def test_the_reason_why_a_label_is_of_no_use_is_told_on_redacted_pages_too(scores):
@@ -153,8 +157,13 @@ def test_the_answers_are_computed_and_speak_of_a_label(scores, unranked, judged)
 
 @pytest.mark.parametrize(
     ("values", "groups"),
-    [([np.nan] * 4, [0, 0, 1, 1]), ([1.0], [0]), ([0.5] * 4, [0, 0, 1, 1])],
-    ids=["nothing judged", "one row", "constant"],
+    [
+        ([np.nan] * 4, [0, 0, 1, 1]),
+        ([1.0], [0]),
+        ([0.5] * 4, [0, 0, 1, 1]),
+        ([1e6] * 9, [0, 0, *range(1, 8)]),
+    ],
+    ids=["nothing judged", "one row", "constant", "constant, one group of two"],
 )
 def test_where_nothing_can_be_told_no_tile_is_good_and_each_says_why(values, groups):
     told = answered(table_of({"x": values}, groups))

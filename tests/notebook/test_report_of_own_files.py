@@ -70,7 +70,13 @@ def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(tmp
     (tmp_path / "odd.py").write_text(ODD)
     rows = [{"prompt": f"p{n // 2}", "completion": text} for n, text in enumerate("0022")]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    made = report(["odd.py:broken", "odd.py:hangs"], "log.jsonl", "out", timeout=0.1, budget=1.0)
+    case = {"completion": "1", "scores": {"first": 1.0, "of_another_version": 0.0}}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case))
+    options = {"cases": "cases.jsonl", "timeout": 0.1, "budget": 1.0}
+    made = report(["odd.py:broken", "odd.py:hangs"], "log.jsonl", "out", **options)
+    assert "left out" in made.summaries[1].scorecard.tiles[0].said
+    contract = made.summaries[1].scorecard.tiles[3]
+    assert (contract.question, contract.grade != "good") == ("Contract", True)  # as it fails on the log
     assert made.failed == [] and not (tmp_path / "waited").exists()
     for summary in made.summaries:
         assert summary.scorecard.grade == "high" and len(summary.pages) == 3
