@@ -49,9 +49,12 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
         said += ", dashed: at the start"
     missing = len(values) - len(known)
     said += f", {missing:,} not judged" if missing else ""
+    along = (f"{low:.3g}", f"{high:.3g}")
+    if not len(earlier) and known.min() == known.max():
+        said, along = f"{said}, all {known[0]:.3g}", ("", "")
     inner += f'<path d="M{LEFT} {HEIGHT}H{WIDTH}" {GREY} stroke-opacity="0.5"/>'
     inner += _text((LEFT + WIDTH) / 2, HEIGHT + 14, "reward", "middle")
-    return _svg(inner, said, "completions", (f"{low:.3g}", f"{high:.3g}"), ("0", f"{top:,}"), HEIGHT)
+    return _svg(inner, said, "completions", along, ("0", f"{top:,}"), HEIGHT)
 
 
 def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) -> str:

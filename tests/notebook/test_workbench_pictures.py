@@ -96,6 +96,7 @@ def test_the_histogram_says_in_words_what_it_shows_and_draws_every_reward():
     room = HEIGHT - ABOVE
     assert bars(svg) == [(ABOVE, room), (HEIGHT - room / 2, room / 2)]
     assert histogram_svg(np.array([np.nan])) == "<p>No reward was judged.</p>"
+    assert "Reward of 3 completions, all 0<" in histogram_svg(np.zeros(3))
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,8 @@ class Suspicion:
             faults = [f"{counted(unjudged, 'completion')} without a reward"] * bool(unjudged)
             wrong = patched.earn - patched.earn_right
             faults += [f"{counted(wrong, 'suspect')} still paid"] * bool(wrong)
-            faults += [f"{counted(lost, 'right completion')} that lose"] * bool(lost)
+            lose = "loses" if lost == 1 else "lose"
+            faults += [f"{counted(lost, 'right completion')} that {lose}"] * bool(lost)
             if faults:
                 return [f"To do: mend {patched.reward!r}: {', '.join(faults)}."]
             known = patched.suspects and (patched.right or patched.right_suspects)
