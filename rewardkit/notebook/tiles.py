@@ -81,8 +81,8 @@ def cases_tile(
     total, said = len(checked.cases), "cases pass"
     caught, survived = (len(mutated.noticed), len(mutated.survived)) if mutated is not None else (0, 0)
     changes = caught + survived
-    noticed = f"notice {caught} of {counted(changes, 'small change')}"
-    said += f". They {noticed} of the reward" if changes else ""
+    noticed = f"catch {caught} of {counted(changes, 'mutant')}"
+    said += f". They {noticed}" if changes else ""
     if left := checked.left_out:
         said += f"; what they expect of {most(sorted(map(repr, left)), NAMED)} is left out"
     grade, reason = "good" if total else "info", ""
