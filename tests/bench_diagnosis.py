@@ -1,4 +1,4 @@
-"""Seconds of a diagnosis of many rollouts, against polars' mean and std by group: `make bench`.
+"""Seconds and memory of a diagnosis of many rollouts, against polars' mean and std by group: `make bench`.
 
 The figures on the right are of the same columns of scores, grouped by the same texts. A diagnosis does more:
 levels, ties, advantages, effective weights, correlations, lengths, identical answers, intervals.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -68,8 +69,19 @@ def scored(rows: int) -> rk.Scores:
     return rk.Scores(table, reward, Rollouts(own, {}, ("prompt_id",)))
 
 
+def most_memory(reset: bool = False) -> float | None:
+    """The most bytes that this process has had in memory, since the last reset; ``None`` where not told."""
+    try:
+        if reset:
+            Path("/proc/self/clear_refs").write_text("5")
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    except OSError:
+        return None
+
+
 def main(rows: int) -> None:
-    """Print seconds and their ratio."""
+    """Print seconds, their ratio, and the memory that the diagnosis takes beside the table."""
     import polars as pl  # of the extra `bench`; pytest looks into this file without it
 
     scores = scored(rows)
@@ -79,6 +91,10 @@ def main(rows: int) -> None:
     frame = pl.DataFrame({name: scores.table[f"score/{name}"].to_numpy() for name in WEIGHTS}).with_columns(
         pl.Series("prompt_id", scores.table["prompt_id"].tolist())
     )
+    size = float(scores.table.memory_usage(deep=True).sum())
+    before = most_memory(reset=True)
+    rk.diagnose(scores)
+    after = most_memory()
     ours, theirs = [], []
     for _ in range(RUNS):
         started = time.perf_counter()
@@ -100,6 +116,8 @@ def main(rows: int) -> None:
     with_groups = (statistics.median(ours) + grouping) / statistics.median(theirs)
     ratio = statistics.median(ratios)
     print(f"  ratio                        {ratio:6.2f}    (with the groups {with_groups:.2f})")
+    if before is not None and after is not None:
+        print(f"  memory: table {size / 1e9:.2f} GB, {(after - before) / size:.2f} times that on top of it")
 
 
 if __name__ == "__main__":
