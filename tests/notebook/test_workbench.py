@@ -630,6 +630,9 @@ def test_a_broken_case_file_is_named_and_left_as_it_is(tmp_path):
     form.save.click()
     assert "Not saved" in form.message.text and file.read_text() == "{oops\n"
     assert "cases.jsonl" in tab(workbench, "Cases").message.text
+    probes = panels(workbench)["Probes"]
+    probes.run.click()
+    assert "cases.jsonl" in probes.message.text and not probes.busy
     assert standing(workbench)["Right on cases"].said == "the tab Cases says why"
 
 

@@ -80,7 +80,11 @@ class _Tried(parts.Panel):
         """Begin the work on the variant and the scores of now, if it is not under way."""
         if self.busy:
             return
-        work, of = self._work(), self.bench.now
+        try:
+            work, of = self._work(), self.bench.now
+        except (InputError, OSError) as error:  # of a case file, say
+            self.message.warn(str(error))
+            return
         self._cancelled.clear()
         self.run.disabled, self.cancel.disabled = True, False
         self.bar.value, self.bar.layout.visibility = 0.0, "visible"
