@@ -11,6 +11,7 @@ from rewardkit.errors import did_you_mean
 from rewardkit.findings import counted
 from rewardkit.html.excerpts import LINE, one_line
 from rewardkit.html.markup import aligned
+from rewardkit.scoring.cases import components_of
 from rewardkit.starting.stubs import TODO
 
 SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them: a page
@@ -38,7 +39,7 @@ def check(asked: Asked) -> Answer:
         if given is not None and not asked.mutants:
             raise click.UsageError(f"{option} is for --mutants, which is not there; give both, or none")
     cases = rk.load_cases(asked.cases)
-    spoken_of = {name for case in cases for name in case.scores}
+    spoken_of = components_of(cases)
     if unknown := [name for name in asked.ignore if name not in spoken_of]:
         near = did_you_mean(unknown[0], spoken_of)
         raise rk.InputError(f"--ignore {unknown[0]}: no case expects a score of such a component{near}")

@@ -28,7 +28,8 @@ def compare(asked: Asked) -> Answer:
       rewardkit compare old new
     """
     rewards = asked.reward_a, asked.reward_b
-    if {asked.cases is not None} != {name is not None for name in rewards}:
+    together = [one is not None for one in (asked.cases, *rewards)]
+    if any(together) and not all(together):
         raise rk.InputError("cases are run by both rewards: --cases, --reward-a and --reward-b go together")
     both = zip((asked.a, asked.b), rewards, strict=True)
     sides = [with_reward(rk.load_scores(path), name, path) for path, name in both]

@@ -18,6 +18,7 @@ from rewardkit.probes.results.baseline import load_baseline
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rollouts.package_data import bundled
 from rewardkit.rollouts.write import write_whole
+from rewardkit.scoring.cases import components_of
 from rewardkit.starting.notebooks import notebook_text, same_parameters, seen_from
 from rewardkit.targets.load import reward_named
 
@@ -84,8 +85,7 @@ def _checked(asked: Asked, given: Mapping[str, str]) -> tuple[Sequence[str], dic
     values["read_as"] = values.pop("as_", "")
     if "training" in values:
         values["training"] = asked.training.record()
-    ignored = {name for case in cases for name in case.scores if name not in chosen.names}
-    if ignored:
+    if cases and (ignored := components_of(cases).difference(chosen.names)):
         values["ignore"] = sorted(ignored)
     stems = (BUILD,) if not reward else (BUILD, ANALYZE) if logged else ALL
     return stems, {name: _from_folder(name, value, asked.folder) for name, value in values.items()}

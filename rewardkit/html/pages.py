@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from rewardkit.html.excerpts import LINE, one_line
 from rewardkit.html.markup import aligned, card, code, escaped, folded, listed, paragraphs, table
@@ -69,8 +68,14 @@ class Table:
         """As escaped HTML; nothing where it is empty."""
         if not self.rows:
             return ""
-        looks: dict[str, Any] = {"numeric": self.numeric, "stacked": self.stacked}
-        body = table(self.header, self.rows, **looks, most=self.most, limit=self.limit)
+        body = table(
+            self.header,
+            self.rows,
+            numeric=self.numeric,
+            stacked=self.stacked,
+            most=self.most,
+            limit=self.limit,
+        )
         above = paragraphs(self.caption and f"{self.caption}:")
         return f"{above}{body}" if self.is_open else folded(self.caption, body)
 

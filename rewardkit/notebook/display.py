@@ -83,7 +83,7 @@ class Show:
 
     def scores(self, scores: Scores) -> HTML:
         """How the reward and each component are spread."""
-        return HTML(scores.card(redacted_reason if self.redact else str))
+        return HTML(scores.card(self._reason))
 
     def extraction(
         self, rollouts: Rollouts, extractors: Mapping[str, Extractor], *, limit: int = 6, note: str = ""
@@ -145,8 +145,7 @@ class Show:
             line = '{"completion": "...", "ground_truth": "...", "reward": 1.0, "why": "..."}'
             body = f"<p>Each is one line of a JSONL file: <code>{escaped(line)}</code></p>"
             return _html(body, "no cases were given: write down what the reward must give, and why")
-        reason = redacted_reason if self.redact else str
-        return HTML(cards.check(result.reward, result.record(), text=self.text, reason=reason))
+        return HTML(cards.check(result.reward, result.record(), text=self.text, reason=self._reason))
 
     def contract(self, result: ProbeResult) -> HTML:
         """What of the contract is broken, with examples and what to do."""
@@ -162,6 +161,9 @@ class Show:
         page = rendering.findings_page(result, found, texts=not self.redact)
         return _html(page + rest, f"{tile.question}: {tile.figure}, {tile.said}")
 
+    def _reason(self, reason: str) -> str:
+        return redacted_reason(reason) if self.redact else reason
+
     def _finding(self, finding: Finding) -> Finding:
         return redacted_finding(finding) if self.redact else finding
 
@@ -169,7 +171,7 @@ class Show:
         """The changes of the reward that no case notices, and the cases that would; ``None``: no cases."""
         if found is None:
             return _html("", "no mutants: there are no cases that could catch them")
-        return HTML(found.page(texts=not self.redact, reason=redacted_reason if self.redact else str).html)
+        return HTML(found.page(texts=not self.redact, reason=self._reason).html)
 
     def findings(self, findings: Sequence[Finding]) -> HTML:
         """Findings, most severe first, with rollouts to read."""

@@ -341,6 +341,11 @@ def _misses(case: Case, row: int, outcomes: Outcomes) -> Iterator[Miss]:
         )
 
 
+def components_of(cases: Iterable[Case]) -> set[str]:
+    """The components of which cases expect a score."""
+    return {name for case in cases for name in case.scores}
+
+
 def without(cases: Sequence[Case], ignored: Collection[str]) -> tuple[list[Case], dict[str, int]]:
     """The cases without what they expect of ignored components, and how many expectations went, by component.
 

@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from pathlib import Path
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -240,8 +241,12 @@ def test_a_cell_that_is_saved_again_says_what_changed(run):
     assert (lines, weight) == ("+1 -1 lines", "weight of 'short' changed: 0.2 -> -2")
     assert re.fullmatch(r"Rewards: \d+ down, \d+ equal; mean .*", rewards)
     assert f"  {rewards}" in repr(written) and "0.2 -&gt; -2" in written._repr_html_()
+    written_at = Path("mine.py").stat().st_mtime_ns
     again = run("%%reward mine.py", CELL.replace("weight=0.2", "weight=-2"))
     assert "mine.py is unchanged" in repr(again) and again.changes == ()
+    assert (
+        Path("mine.py").stat().st_mtime_ns == written_at
+    )  # an editor that has it open is not asked to reload
 
 
 def test_cases_are_checked_and_their_misses_shown(run, tmp_path):

@@ -93,7 +93,5 @@ def _result(atoms: Floats, counts: NDArray[np.intp], known: Floats, verb: str, o
 def reward_histogram(scores: Scores, *, ax: Axes | None = None) -> Axes:
     """Distribution of the reward over all completions."""
     name = scores.reward.name
-    label = (
-        "reward in the log" if is_recorded(scores.reward) else f"reward of {name}".removesuffix(" of reward")
-    )
-    return distribution(scores.rewards, label=canvas.wrapped(label, 60), verb="earn", ax=ax)
+    of = " in the log" if is_recorded(scores.reward) else f" of {name}" if name != "reward" else ""
+    return distribution(scores.rewards, label=canvas.wrapped(f"reward{of}", 60), verb="earn", ax=ax)

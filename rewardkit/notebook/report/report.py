@@ -33,7 +33,7 @@ from rewardkit.rewards.training import Training
 from rewardkit.rollouts.package_data import bundled
 from rewardkit.rollouts.table import load_rollouts
 from rewardkit.rollouts.write import write_whole
-from rewardkit.scoring.cases import cases_for, load_cases
+from rewardkit.scoring.cases import cases_for, components_of, load_cases
 from rewardkit.scoring.score import score
 from rewardkit.targets.load import reward_named
 
@@ -130,7 +130,7 @@ def report(
     loaded = {name: reward_named(name, logged, log_weights, as_=as_) for name in names}
     timeout = timeout(list(loaded.values())) if callable(timeout) else timeout
     written = load_cases(cases) if cases is not None else []
-    ignored = sorted({name for case in written for name in case.scores})  # by a reward that has no such one
+    ignored = sorted(components_of(written))  # by a reward that has no such one
     training = Training.of(training)
     for reward in loaded.values():
         first = score(reward, logged.select(range(min(TRIED, len(logged)))), timeout=timeout)

@@ -24,7 +24,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.calls import LATE
-from rewardkit.scoring.cases import Case, check, load_cases
+from rewardkit.scoring.cases import Case, check, components_of, load_cases
 from rewardkit.scoring.deadlines import cannot_limit
 from rewardkit.scoring.printed import caught_prints
 from rewardkit.scoring.score import score
@@ -93,14 +93,14 @@ class RewardMagics(Magics):
         became = "is unchanged" if found == data else "is saved" + ", a new file" * (found is None)
         written = Written(of_cell, f"{path} {became}", f"`reward` is {reward.name!r}")
         if rollouts is None:
-            moved = tuple(changes(before, Saved(data, reward))) if before and before.data != data else ()
-            return replace(written, notes=(why,), changes=moved)
-        with _sentences(of_cell, f"{path} is saved and `reward` is new, but "):
-            written = _tried(written, reward, rollouts, cases, given.timeout)
-        after = Saved(data, reward, written.scores)
-        self._remember(path, after, scores=written.scores)
-        moved = tuple(changes(before, after)) if before and before.data != data else ()
-        return replace(written, changes=moved)
+            written = replace(written, notes=(why,))
+        else:
+            with _sentences(of_cell, f"{path} is saved and `reward` is new, but "):
+                written = _tried(written, reward, rollouts, cases, given.timeout)
+            self._remember(path, Saved(data, reward, written.scores), scores=written.scores)
+        if before is None or before.data == data:
+            return written
+        return replace(written, changes=tuple(changes(before, self.saved[path.resolve()])))
 
     def _remember(self, path: Path, saved: Saved, **names: Any) -> None:
         self.saved[path.resolve()] = saved
@@ -132,15 +132,17 @@ def _saved_and_loaded(
     Where it cannot be the file is what was `found` again. Errors as of `load_reward`.
     """
     file = path.resolve()
-    write_whole(file, lambda part: part.write_bytes(data))
+    if found != data:
+        write_whole(file, lambda part: part.write_bytes(data))
     forget_beside(file)
     try:
         with caught_prints():
             name, seconds = f"{path}:{given.name}", given.timeout or None
             return load_reward(name, as_=given.as_, rollouts=rollouts, timeout=seconds)
     except BaseException:  # an interrupt, too
-        file.unlink()
-        if found is not None:
+        if found is None:
+            file.unlink()
+        elif found != data:
             write_whole(file, lambda part: part.write_bytes(found))
         raise
 
@@ -155,7 +157,7 @@ def _tried(
     notes = [reward.origin] if reward.origin else []
     notes += [f"no time limit: {one_line(why)}"] if why else []
     contract = checked = None
-    ignored = {name for case in cases or () for name in case.scores}  # where this reward has no such one
+    ignored = components_of(cases or ())  # where this reward has no such one
     with caught_prints():
         scores = score(reward, rollouts, timeout=limit, patience=PATIENCE)
         if any(scores.table[f"error/{name}"].str.startswith(LATE).any() for name in reward.names):

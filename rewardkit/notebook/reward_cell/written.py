@@ -82,7 +82,7 @@ def _of_rewards(before: Saved, after: Saved) -> list[str]:
 class Written:
     """What became of a reward cell.
 
-    `file` says where it was saved, `changes` what is other than when it was saved before, `made` what the
+    `saved` says where it was saved, `changes` what is other than when it was saved before, `made` what the
     names in the notebook are. ``None``: no rollouts for the contract and the scores, or no cases.
     """
 

@@ -27,7 +27,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.scoring.case_writing import append_cases
-from rewardkit.scoring.cases import Case, CaseSource, CheckResult, cases_of, check, load_cases
+from rewardkit.scoring.cases import Case, CaseSource, CheckResult, cases_of, check, components_of, load_cases
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["Bench", "Opened"]
@@ -179,9 +179,9 @@ class Bench(traitlets.HasTraits):
         What they expect of components that it does not have is left out, and counted. InputError or OSError:
         they cannot be read, or not be held to this reward.
         """
-        cases, names = self.cases(), self.reward.names
-        others = {name for case in cases for name in case.scores if name not in names}
-        return check(self.reward, cases, ignore=others, timeout=self.timeout) if cases else None
+        cases = self.cases()
+        ignored = components_of(cases)  # by a reward that has no such one
+        return check(self.reward, cases, ignore=ignored, timeout=self.timeout) if cases else None
 
     def go(self, variant: Variant, *, undone: bool = False) -> None:
         """Go over to a variant; `undone`: it is one from before."""

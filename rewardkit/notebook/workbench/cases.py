@@ -16,7 +16,7 @@ from rewardkit.html.markup import number
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.filters import Sieve
 from rewardkit.notebook.workbench.parts import Message, Panel, button, control, html, made, row, stack
-from rewardkit.scoring.cases import OWN_KEYS, UNSCORED, Case, CheckResult, Expected, Miss
+from rewardkit.scoring.cases import OWN_KEYS, UNSCORED, Case, CheckResult, Expected, Miss, components_of
 from rewardkit.scoring.outcomes import STATUSES
 
 __all__ = ["CaseForm", "CaseMatrix", "read_expected"]
@@ -223,7 +223,7 @@ class CaseMatrix(Panel):
             misses.setdefault(miss.case, {})[miss.what] = miss
         cases = [(at, case) for at, case in enumerate(self.result.cases) if self._wanted(case, misses)]
         cases.sort(key=lambda item: item[1].name not in misses)  # those that are missed first
-        expected = {name for case in self.result.cases for name in case.scores}
+        expected = components_of(self.result.cases)
         names = ["reward"] * any(case.reward is not None for case in self.result.cases)
         names += [name for name in self.bench.reward.names if name in expected]
         rows = [_row(at, case, misses.get(case.name, {}), names) for at, case in cases[:SHOWN]]
