@@ -13,22 +13,6 @@ from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any
 
-__all__ = [
-    "BY_PROBING",
-    "NAMED",
-    "PROBED",
-    "SENTENCES",
-    "SEVERITIES",
-    "SEVERITY_MARKS",
-    "Example",
-    "Finding",
-    "as_code",
-    "counted",
-    "most",
-    "percent",
-    "with_interval",
-]
-
 SEVERITIES = ("high", "warn", "info")
 SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb info"}
 """Shapes say it without colour."""

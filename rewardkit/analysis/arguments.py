@@ -9,8 +9,6 @@ import numpy as np
 
 from rewardkit.errors import InputError, preview
 
-__all__ = ["check_label", "check_seed", "names_of"]
-
 
 def names_of(value: Any, what: str) -> list[str]:
     """Names of columns, each once; one text is one name. InputError: no text, or no list of texts.

@@ -24,8 +24,6 @@ from rewardkit.rewards.training import Training
 from rewardkit.scoring.cases import Case, check, load_cases
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["compare"]
-
 
 def compare(
     scores_a: Scores,

@@ -17,8 +17,6 @@ from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Context", "context_of", "truths"]
-
 TOKENS = "completion_tokens"
 ENDED, CUT = "finish_reason", "length"
 FEWEST_LABELLED = 20

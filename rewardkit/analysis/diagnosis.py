@@ -30,8 +30,6 @@ from rewardkit.rewards.training import Training
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Diagnosis", "diagnose", "make_views"]
-
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:

@@ -25,8 +25,6 @@ from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["LIMITS", "Forecast", "followed", "forecast"]
-
 LIMITS = (
     "it picks among the completions that were sampled; what no sibling wrote it cannot foresee",
     "it picks from at most as many siblings as a group has",

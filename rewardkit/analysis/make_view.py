@@ -17,8 +17,6 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["make_view"]
-
 
 def make_view(
     scores: Scores,

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["to_plain"]
-
 
 def to_plain(value: Any) -> Any:
     """Records as dicts, arrays and tuples as lists, all the way down; without fields that no repr shows.

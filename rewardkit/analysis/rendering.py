@@ -11,8 +11,6 @@ from rewardkit.findings import SEVERITIES, SEVERITY_MARKS, Finding, counted, per
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.pages import LONGEST, Page, Table
 
-__all__ = ["diagnosis_page", "named"]
-
 FULL = 3
 """Findings that are told in full; the others are named."""
 SHOWN = 12

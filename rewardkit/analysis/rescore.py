@@ -22,8 +22,6 @@ from rewardkit.scoring.outcomes import ABSTAINED, GATED
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Moved", "behind", "moved_by", "rescore"]
-
 UNSCORED = "behind a gate that was closed when it was scored"
 UNDECIDED = ("its gate ", "the gate on the whole reward ")
 """So the reason begins of a row for which a component was not called, as a gate could not be decided."""

@@ -18,8 +18,6 @@ from rewardkit.rewards.plan import Part
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["chosen", "news", "parts_of", "rows_by", "usable"]
-
 USUAL = ("data_source", "task", "policy", "step")
 """Columns that are looked at where none are named."""
 SHAPES = ("constant", "dead", "sparse", "starved", "saturated")

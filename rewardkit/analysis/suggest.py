@@ -30,8 +30,6 @@ from rewardkit.findings import Finding, counted, percent
 from rewardkit.rewards.plan import Part
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["suggest"]
-
 MOVED = 1e-6  # share of the advantage; less is rounding
 TIED_BY_IT = 0.1  # share of the groups: our choice
 

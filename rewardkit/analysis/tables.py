@@ -15,8 +15,6 @@ from rewardkit.analysis.view import View
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["component_row", "different", "highest", "over_steps", "signal_of"]
-
 LOOKED_AT = 500
 """Rows of the highest rewards among which different ones are looked for. Our choice."""
 ALIKE = 90.0

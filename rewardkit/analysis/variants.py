@@ -18,8 +18,6 @@ from rewardkit.rollouts.files import cell_number
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["WhatIf", "whatif", "with_gates"]
-
 
 @dataclass(frozen=True, eq=False)
 class WhatIf:

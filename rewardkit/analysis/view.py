@@ -34,8 +34,6 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.outcomes import GATED, STATUSES
 
-__all__ = ["TINY", "View"]
-
 SHOWN_IDS = 5
 MOST_ROWS = 250_000
 """With so many in groups of eight a share of pairs is known to a fifth of a percent. Our choice."""

@@ -17,13 +17,11 @@ from click.core import ParameterSource
 from tqdm import tqdm
 
 import rewardkit as rk
-from rewardkit.cli.group import CONTEXT, INTERRUPTED, main
+from rewardkit.cli.group import CONTEXT, main
 from rewardkit.cli.options import READING, TIMEOUT, Written, parameters
 from rewardkit.cli.output import Legible, plain, say
 from rewardkit.cli.spelling import as_typed
 from rewardkit.scoring.deadlines import cannot_limit
-
-__all__ = ["INTERRUPTED", "Answer", "Asked", "command"]
 
 NOTES = {
     "REWARD": "REWARD is file.py:name, package.module:name or gallery:module[.name]; the attribute `reward` "

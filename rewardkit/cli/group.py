@@ -21,8 +21,6 @@ from rewardkit.cli.spelling import as_typed
 from rewardkit.errors import describe_error
 from rewardkit.html.excerpts import LINE
 
-__all__ = ["CONTEXT", "INTERRUPTED", "JOBS", "main"]
-
 INTERRUPTED = 130
 """Exit status, as a shell gives for Ctrl-C."""
 

@@ -14,8 +14,6 @@ from rich.text import Text
 
 from rewardkit.html.excerpts import LINE, one_line, visible
 
-__all__ = ["Legible", "plain", "printable", "recognised", "say"]
-
 STYLES = {
     r"(?m)^\s*● high\b|^\s*high(?=:)|\b(?:is )?not ready\b|^rewardkit:": "bold red",
     r"(?m)^\s*▲ warn\b|^\s*warn(?=:)|(?<=: )usable\b|\bis usable\b": "bold yellow",

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from rewardkit.cli.command import INTERRUPTED, Answer, Asked, command
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.group import INTERRUPTED
 from rewardkit.cli.options import Written
 from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT
 from rewardkit.rollouts.sample import sample as sample_completions

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import rewardkit as rk
-from rewardkit.cli.command import INTERRUPTED, Answer, Asked, command
+from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.group import INTERRUPTED
 from rewardkit.cli.output import recognised
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import folder_for

@@ -11,8 +11,6 @@ from rewardkit.cli.command import Asked
 from rewardkit.findings import SEVERITIES
 from rewardkit.scoring.scores import is_scored
 
-__all__ = ["Read", "is_met", "scored_or_logged", "with_reward"]
-
 
 @dataclass(frozen=True)
 class Read:

@@ -6,8 +6,6 @@ import re
 
 import click
 
-__all__ = ["as_typed"]
-
 KEYWORDS = {"log_weights": "weights", "reward": "run"}
 """Name of an option -> what sentences call it, where that differs."""
 

@@ -17,17 +17,6 @@ from numpy.typing import NDArray
 from rewardkit.html.markup import html_of, number, render, table
 from rewardkit.html.pictures import histogram_svg
 
-__all__ = [
-    "Scored",
-    "check",
-    "facts",
-    "judged",
-    "reward",
-    "rollouts",
-    "scores",
-    "verdicts",
-]
-
 Plain = Mapping[str, Any]
 
 TEXT = 200  # characters of a text of the rollouts, of a function, of a reason

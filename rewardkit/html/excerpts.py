@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-__all__ = ["LINE", "Shown", "Span", "one_line", "shown", "visible"]
-
 Span = tuple[int, int]
 
 LINE = ContextVar("LINE", default=110)

@@ -18,26 +18,6 @@ from rewardkit.html.excerpts import visible
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = [
-    "aligned",
-    "card",
-    "code",
-    "escaped",
-    "folded",
-    "html_of",
-    "listed",
-    "macros",
-    "marked",
-    "number",
-    "page",
-    "paragraphs",
-    "part",
-    "quoted",
-    "render",
-    "style",
-    "table",
-]
-
 LONGEST_SHOWN = 4000  # characters of one text; a page with a 1 MB completion is no use to a person
 COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2")
 """Okabe and Ito's, for colour-blind readers."""

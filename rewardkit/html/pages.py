@@ -10,8 +10,6 @@ from itertools import groupby
 from rewardkit.html.excerpts import LINE, one_line
 from rewardkit.html.markup import aligned, card, code, escaped, folded, listed, paragraphs, table
 
-__all__ = ["LONGEST", "Block", "Code", "Page", "Table"]
-
 ROWS = 24  # of a table; the others are counted
 CELL, SHORT = 200, 60  # characters of a cell in HTML, and in a terminal
 LONGEST = 800

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KINDS", "group_svg", "histogram_svg", "spark_svg", "strip_svg"]
-
 BINS = 40
 FLAT = 1e-9
 """Rewards that differ by less, relative to their size, are one: a difference of rounding."""

@@ -13,8 +13,6 @@ from typing import Any
 from rewardkit.errors import InputError
 from rewardkit.rollouts.package_data import GALLERY, bundled
 
-__all__ = ["FOLDER", "Cache", "cache_file", "read_recorded"]
-
 log = logging.getLogger(__name__)
 
 FOLDER = "REWARDKIT_CACHE"

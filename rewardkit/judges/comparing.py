@@ -17,8 +17,6 @@ from rewardkit.judges.questions import object_of, question, read_object, shown, 
 from rewardkit.primitives.notes import VERDICT, note
 from rewardkit.primitives.texts import is_missing
 
-__all__ = ["pairwise", "ranking"]
-
 Order = Sequence[str]  # labels of siblings as they are shown
 Texts = Mapping[str, Mapping[str, Any]]  # label -> column -> value, of siblings that differ
 Points = dict[tuple[str, str], float]  # (shown before, shown behind) -> 1.0 won, 0.5 tied

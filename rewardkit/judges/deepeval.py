@@ -17,8 +17,6 @@ from rewardkit.judges.session import in_session
 from rewardkit.primitives.notes import VERDICT, note
 from rewardkit.primitives.primitive import Primitive
 
-__all__ = ["from_deepeval"]
-
 COLUMNS = {"input": "prompt", "actual_output": "completion", "expected_output": "ground_truth"}
 """The column of a field of LLMTestCase where nothing else is said; others have a column of their own name."""
 

@@ -7,8 +7,6 @@ from typing import Annotated, Any
 
 from rewardkit.primitives.primitive import Count, Positive, Primitive, finite_number
 
-__all__ = ["Limits"]
-
 
 def _prices(option: str, value: Any) -> Any:
     if not isinstance(value, tuple | list) or len(value) != 2:

@@ -16,8 +16,6 @@ from rewardkit.judges.session import Answer, Session, in_session, session_of
 from rewardkit.primitives.primitive import Primitive
 from rewardkit.rollouts.chat import KEY
 
-__all__ = ["DEFAULT", "AskingServer", "ModelJudge"]
-
 DEFAULT = Limits()
 MAX_TOKENS = 1000
 """Of an answer, where options= say nothing else. Our choice: a reason takes some hundred, thoughts more."""

@@ -16,17 +16,6 @@ import jsonschema_rs
 
 from rewardkit.primitives.messages import content_text
 
-__all__ = [
-    "SCHEMA_FORMS",
-    "named_columns",
-    "object_of",
-    "question",
-    "read_object",
-    "refuses_schema",
-    "shown",
-    "with_marks",
-]
-
 COLUMN = re.compile(r"\{([A-Za-z_]\w*)\}")
 """How a rubric names a column."""
 

@@ -25,8 +25,6 @@ from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.labelled import LabelledCases, read_labelled
 from rewardkit.scoring.outcomes import Outcome, asked_of_models
 
-__all__ = ["JudgeReport", "judge_report", "judges_of", "warn_of_calls"]
-
 log = logging.getLogger(__name__)
 
 KAPPA_MIN = 0.6

@@ -20,8 +20,6 @@ from rewardkit.judges.session import Session, session_of
 from rewardkit.primitives.notes import VERDICT, note
 from rewardkit.primitives.primitive import Count, Primitive
 
-__all__ = ["reward_endpoint", "reward_model"]
-
 log = logging.getLogger(__name__)
 
 EXTRA = (

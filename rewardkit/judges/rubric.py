@@ -16,8 +16,6 @@ from rewardkit.judges.questions import object_of, question, read_object, with_ma
 from rewardkit.judges.session import Answer
 from rewardkit.primitives.notes import VERDICT, note
 
-__all__ = ["judge"]
-
 YES_NO = {"yes": 1.0, "no": 0.0}
 
 

@@ -25,8 +25,6 @@ from rewardkit.judges.questions import SCHEMA_FORMS, refuses_schema
 from rewardkit.rollouts.chat import KEY, NO_KEY, Server, fatal_code, read_answer
 from rewardkit.scoring.calls import event_loop
 
-__all__ = ["Answer", "Session", "answer_key", "in_session", "session_of"]
-
 T = TypeVar("T")
 Tokens = tuple[int, int]  # of the question, of the answer
 

@@ -36,8 +36,6 @@ from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.explain import spans_of
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["TEXTS", "Show", "begin", "redacted_reason"]
-
 
 def begin() -> HTML:
     """Set a notebook up: figures as SVG, and what is printed in a box that scrolls.

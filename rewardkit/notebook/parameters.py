@@ -13,8 +13,6 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import Case, load_cases
 
-__all__ = ["check_parameters", "judge_reports", "rollouts_and_cases"]
-
 CHECKED = "_rewardkit_parameters_checked"
 SHELL_NAMES = ("In", "Out", "exit", "quit", "get_ipython", "open")
 PLAIN = (str, int, float, list, dict)

@@ -8,8 +8,6 @@ from dataclasses import replace
 from rewardkit.findings import Example, Finding
 from rewardkit.scoring.outcomes import STATUSES
 
-__all__ = ["redacted_finding", "redacted_reason"]
-
 _OWN_REASONS = re.compile(
     r"returned None|needs the siblings of its group|the gate on the whole reward has no value"
     r"|its gate needs [\w', ]+, which is missing|asks for the score of '\w+', which is missing"

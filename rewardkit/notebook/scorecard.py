@@ -28,12 +28,6 @@ from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.explain import explained, field_spans
 from rewardkit.scoring.scores import Scores
 
-__all__ = [
-    "Point",
-    "Scorecard",
-    "Short",
-]
-
 MIME = "application/vnd.rewardkit.short+json"
 POINTS = 3  # things that are told in full
 AGREES = "wherever the log has a score to compare with, this reward gives the same"

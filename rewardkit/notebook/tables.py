@@ -9,8 +9,6 @@ import pandas as pd
 
 from rewardkit.analysis.diagnosis import Diagnosis
 
-__all__ = ["group_sizes"]
-
 SIZES = (2, 4, 8, 16, 32)  # of groups, as trainers have them
 
 

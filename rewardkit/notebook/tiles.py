@@ -19,25 +19,6 @@ from rewardkit.probes.results.summary import FAULTS, alarms_in_words, kind_of_al
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.deadlines import TimeLimit
 
-__all__ = [
-    "BROKEN",
-    "CASES",
-    "CONTRACT",
-    "EXPLOITS",
-    "GRADES",
-    "MARKS",
-    "SELECTS",
-    "SIGNAL",
-    "Tile",
-    "cases_tile",
-    "change_tile",
-    "contract_on_log",
-    "forecast_tile",
-    "probe_tiles",
-    "signal_tile",
-    "source_tile",
-]
-
 MARKS = {"high": "\u25cf", "warn": "\u25b2", "info": "\u25cb", "good": "\u2713"}
 """A shape a grade, so that it is told without colour; "info" is what is not known."""
 GRADES = {"high": "not ready", "warn": "to be read", "info": "not known", "good": "good"}

@@ -11,8 +11,6 @@ import regex as engine
 
 from rewardkit.primitives.primitive import OfText, Positive
 
-__all__ = ["Expression", "Seconds", "compiled", "in_time", "regex"]
-
 T = TypeVar("T")
 
 

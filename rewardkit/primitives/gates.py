@@ -12,8 +12,6 @@ import numpy as np
 
 from rewardkit.primitives.primitive import Made
 
-__all__ = ["Gate", "gate"]
-
 
 @dataclass(frozen=True, repr=False)
 class gate(Made):

@@ -6,8 +6,6 @@ import json
 import re
 from typing import Any
 
-__all__ = ["MISSING", "depth", "read_json"]
-
 MISSING = object()
 """Stands for what is no JSON."""
 

@@ -17,18 +17,6 @@ import numpy as np
 from rewardkit.primitives.json_text import read_json
 from rewardkit.primitives.primitive import one_of, true_or_false
 
-__all__ = [
-    "arguments_of",
-    "as_list",
-    "assistant_text",
-    "calls_of",
-    "content_text",
-    "object_or_text",
-    "plain_value",
-    "read_function",
-    "turns_before",
-]
-
 MAX_DEPTH = 100
 """How deep arguments may nest before a call counts as malformed. Our choice: tools' schemas end at a few."""
 

@@ -9,18 +9,6 @@ from typing import Any
 
 import regex
 
-__all__ = [
-    "CJK",
-    "bare_words",
-    "is_missing",
-    "normal_form",
-    "normal_text",
-    "plain_quotes",
-    "runs",
-    "standing",
-    "words",
-]
-
 CJK = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"

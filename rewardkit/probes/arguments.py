@@ -8,8 +8,6 @@ from typing import Any
 
 from rewardkit.errors import RewardError, preview
 
-__all__ = ["check_arguments"]
-
 
 def check_arguments(**given: Any) -> None:
     """RewardError where one of them is nothing that can be used."""

@@ -42,8 +42,6 @@ from rewardkit.scoring.cases import CaseSource, cases_of
 from rewardkit.scoring.deadlines import TimeLimit, cannot_limit, time_limit
 from rewardkit.scoring.printed import caught_prints
 
-__all__ = ["BUDGET", "TIMEOUT", "Inconclusive", "ProbeResult", "probe"]
-
 TIMEOUT = 5.0
 """Seconds that one call may take. Our choice: an ordinary call takes a thousandth of that."""
 

@@ -20,8 +20,6 @@ from rewardkit.scoring.outcomes import Outcomes
 if TYPE_CHECKING:
     from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["ENDED", "Outcome", "Row", "Tries", "Variants", "by_group", "evaluated", "part_for", "same"]
-
 Row = Mapping[str, Any]
 
 FIRST = 2  # rows of the first piece, after which the time of a call is known

@@ -14,8 +14,6 @@ from rewardkit.probes.subjects.log import in_turn
 from rewardkit.probes.subjects.subject import Subject
 from rewardkit.scoring.deadlines import TimeLimit
 
-__all__ = ["Known", "Trial", "known", "trials"]
-
 PILOT = 4
 """Subjects of a part on which everything is tried, on the others what found something there, and right
 answers in all notations. Our choice: a hole on a third of the prompts is met four times in five."""

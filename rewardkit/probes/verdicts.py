@@ -15,8 +15,6 @@ from rewardkit.probes.strategies.equivalents import LAYOUT
 from rewardkit.probes.subjects.subject import Scale
 from rewardkit.probes.trials import Trial
 
-__all__ = ["Fall", "Range", "Tally", "allowed", "severity", "tallied", "wilson"]
-
 FULL = 0.995
 """Share of full marks from which an answer is paid as a right one: what a nearly right one may not earn."""
 

@@ -13,8 +13,6 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.fingerprint import describe, sources_seen
 from rewardkit.rewards.signature import Call, check_name, read_gate
 
-__all__ = ["Component"]
-
 KINDS = {False: "row", True: "batch", "group": "batch by group"}
 
 

@@ -17,8 +17,6 @@ from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 
-__all__ = ["expression"]
-
 ROOMS: Any = {
     "rk.extract": extract,
     "rk.measure": measure,

@@ -21,17 +21,6 @@ from weakref import WeakKeyDictionary
 from rewardkit.errors import RewardError
 from rewardkit.primitives.gates import Gate
 
-__all__ = [
-    "Recorded",
-    "describe",
-    "fingerprint",
-    "of_rewardkit",
-    "source_hash",
-    "sources",
-    "sources_seen",
-    "user_code",
-]
-
 SOURCE_HASH = "__rewardkit_source_hash__"
 """Under this name a module that `load_reward` ran holds the hash of the text it was made from."""
 

@@ -20,8 +20,6 @@ from rewardkit.rewards.fingerprint import SOURCE_HASH, source_hash
 from rewardkit.rewards.reward import Reward
 from rewardkit.workers.pool import MODULE_SOURCE
 
-__all__ = ["failed", "find_reward", "forget_beside", "gallery_names", "hides_module", "run_file", "run_text"]
-
 GALLERY = "rewardkit.gallery"
 FILE_MODULE = "reward_file_"
 """What the module that running a file makes is called, with the file's name behind."""

@@ -15,8 +15,6 @@ from rewardkit.primitives.weights import aggregate
 if TYPE_CHECKING:
     from rewardkit.rewards.reward import Reward
 
-__all__ = ["ROLLOUT", "Columns", "Floats", "Part", "Plan", "Routing", "Rows", "add_up", "transformed"]
-
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

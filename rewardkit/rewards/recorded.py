@@ -13,8 +13,6 @@ from rewardkit.rollouts.logs.log import identifier, numeric
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 
-__all__ = ["LOGGED_REWARD", "is_recorded", "recorded"]
-
 LOGGED_REWARD = "logged"
 """This name of a reward, on the command line and in notebooks, stands for the scores of the log itself."""
 

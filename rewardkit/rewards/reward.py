@@ -22,8 +22,6 @@ from rewardkit.rollouts.columns import ALIASES
 if TYPE_CHECKING:
     from rewardkit.scoring.result import RewardResult
 
-__all__ = ["RECORD_VERSION", "Reward", "Route", "check_reward"]
-
 RECORD_VERSION = 2
 """Of the definition in a run record: 2 names primitives as people write them (``rk.verify.matches``)."""
 TRUTHS = (*ALIASES["ground_truth"], "label", "tests", "test_cases")

@@ -15,8 +15,6 @@ from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import Reward, Route
 
-__all__ = ["reward_from_record"]
-
 MAKERS: Mapping[str, Any] = {make.__name__: make for make in (gate, standardise, min_max, rank)}
 """What a record names by the call that made it, and has its options in that."""
 

@@ -22,8 +22,6 @@ from rewardkit.rewards.signature import parameters
 from rewardkit.rewards.source import Source, imports_beside, name_at_the_top, source_of
 from rewardkit.rollouts.write import write_whole
 
-__all__ = ["Writer", "run_beside", "save_reward", "write_module"]
-
 _TRYING: ContextVar[bool] = ContextVar("trying", default=False)
 """Whether a written file is being run to see that it runs."""
 

@@ -14,8 +14,6 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.fingerprint import Recorded
 
-__all__ = ["Call", "check_name", "is_async", "parameters", "read_gate"]
-
 
 def parameters(function: Any) -> dict[str, inspect.Parameter]:
     """Name -> parameter, of a function or an object that can be called; empty where they cannot be read."""

@@ -18,8 +18,6 @@ from typing import Any
 from rewardkit.errors import RewardError, preview
 from rewardkit.workers.pool import MODULE_SOURCE
 
-__all__ = ["Source", "imports_beside", "name_at_the_top", "names_bound", "source_of"]
-
 
 @dataclass(frozen=True)
 class Source:

@@ -11,8 +11,6 @@ from typing import Any, Literal, Self
 
 from rewardkit.errors import InputError, did_you_mean
 
-__all__ = ["Training"]
-
 MISSPELT = 0.9
 """difflib's ratio from which a name in a file is taken for a misspelt setting, not for another one."""
 NUMBERS = {"num_generations": 2, "prompts_per_batch": 1}

@@ -18,8 +18,6 @@ from rewardkit.primitives.messages import content_text
 if TYPE_CHECKING:
     import openai
 
-__all__ = ["Server", "ask_all", "fatal_code", "read_answer"]
-
 CONCURRENCY = 8
 """Requests at a time. Our choice: one group of 8. A server of one's own on a GPU takes many more."""
 

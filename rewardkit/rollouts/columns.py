@@ -6,8 +6,6 @@ from collections.abc import Collection, Mapping
 
 from rewardkit.errors import RolloutsError, did_you_mean
 
-__all__ = ["ALIASES", "TEXTS", "known_names", "mapped"]
-
 ALIASES: dict[str, tuple[str, ...]] = {
     "rollout_id": ("rollout_id", "completion_id", "sample_id"),
     "prompt_id": ("prompt_id", "problem_id", "question_id", "uid"),

@@ -23,8 +23,6 @@ from rewardkit.rollouts.logs.inspect import is_inspect_log, read_inspect_log
 from rewardkit.rollouts.package_data import resolve
 from rewardkit.rollouts.source import Columns, Place, Source
 
-__all__ = ["cell_number", "json_lines", "read_files"]
-
 LONGEST_CELL = 2**31 - 1
 """Characters of a cell in CSV: the most that every system takes."""
 

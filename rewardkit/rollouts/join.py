@@ -12,8 +12,6 @@ from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.matching import match
 from rewardkit.rollouts.source import Columns, Source
 
-__all__ = ["fill_columns", "join_columns"]
-
 OF_A_RUN = ("rollout_id", "completion", "messages", "policy", "step", "reward", "reward_raw")
 """Columns that a data set cannot know: its own of that name are another thing, and left out."""
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from rewardkit.primitives.messages import as_list, content_text
 
-__all__ = ["match"]
-
 _SPECIAL = re.compile(
     r"<\|(?P<bar>[^<>|\s]{1,60})\|>|<｜(?P<wide>[^<>｜]{1,60})｜>|\[\|(?P<square>[a-z]{1,20})\|\]"
     r"|\[(?P<inst>/?INST)\]|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>|<</?SYS>>|</?think(?:ing)?>"

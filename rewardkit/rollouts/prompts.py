@@ -19,8 +19,6 @@ from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.source import Columns, Place, Source
 from rewardkit.rollouts.values import present
 
-__all__ = ["as_messages", "read_prompts"]
-
 Messages = list[dict[str, Any]]
 
 

@@ -20,8 +20,6 @@ from rewardkit.rollouts.prompts import as_messages, read_prompts
 from rewardkit.rollouts.sample_log import append, mend, read_log
 from rewardkit.rollouts.source import Place
 
-__all__ = ["Sampled", "sample"]
-
 ANSWERED = (
     "completion",
     "finish_reason",

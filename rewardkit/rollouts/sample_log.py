@@ -10,8 +10,6 @@ from typing import Any
 
 from rewardkit.errors import RolloutsError, preview
 
-__all__ = ["append", "mend", "read_log"]
-
 NEEDED = ("rollout_id", "prompt_id", "generation", "policy", "prompt", "completion")
 BEGINS = b'{"rollout_id": '
 """How each line begins, by which a last line that was broken off is known as one of ours."""

@@ -9,8 +9,6 @@ from typing import Any
 
 from rewardkit.rollouts.values import present
 
-__all__ = ["Columns", "Place", "Source"]
-
 Columns = dict[str, list[Any]]
 
 

@@ -20,15 +20,13 @@ from numpy.typing import NDArray
 from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.html import cards
 from rewardkit.primitives.messages import assistant_text
-from rewardkit.rollouts.columns import ALIASES, TEXTS, mapped
+from rewardkit.rollouts.columns import ALIASES, mapped
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.join import fill_columns, join_columns
 from rewardkit.rollouts.logs.forms import read_log
 from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.source import Place, Source
 from rewardkit.rollouts.values import as_column, column_values, present
-
-__all__ = ["ALIASES", "TEXTS", "Rollouts", "load_rollouts"]
 
 logger = logging.getLogger(__name__)
 

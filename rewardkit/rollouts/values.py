@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["as_column", "column_values", "present"]
-
 
 def as_column(values: list[Any]) -> pd.Series[Any]:
     """A column that gives its values back as they were.

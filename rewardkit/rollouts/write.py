@@ -12,8 +12,6 @@ from typing import Any
 
 from rewardkit.errors import InputError
 
-__all__ = ["place_to_write", "write_whole"]
-
 
 def place_to_write(path: str | Path) -> Path:
     """The file that a path leads to, through links, which a new file would take the place of.

@@ -26,24 +26,6 @@ from rewardkit.errors import CAUGHT, NotJudged, describe_error, preview
 from rewardkit.primitives.notes import listen
 from rewardkit.rewards.signature import Call
 
-__all__ = [
-    "CALLED",
-    "LATE",
-    "OUT_OF_RANGE",
-    "UNFINISHED",
-    "Calls",
-    "Failure",
-    "answered",
-    "as_decision",
-    "as_field",
-    "as_list",
-    "as_score",
-    "concurrency",
-    "event_loop",
-    "guarded",
-    "place_of",
-]
-
 CONCURRENT_CALLS = 16
 """Of one async component. Our choice, about what a judge's endpoint takes from one client."""
 

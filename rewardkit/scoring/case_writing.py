@@ -14,8 +14,6 @@ from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.rollouts.write import place_to_write, write_whole
 from rewardkit.scoring.cases import load_cases
 
-__all__ = ["append_cases"]
-
 
 def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
     """Add cases to a JSONL file, which is made where there is none, and give how many were added.

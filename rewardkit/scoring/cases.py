@@ -26,8 +26,6 @@ from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import STATUSES, Outcomes
 from rewardkit.scoring.printed import caught_prints
 
-__all__ = ["Case", "CheckResult", "Expected", "Miss", "assert_cases", "check", "load_cases"]
-
 TOLERANCE = 0.01
 OWN_KEYS = ("name", "why", "reward", "scores", "tolerance")
 UNSCORED = ("unscored", *STATUSES[1:])

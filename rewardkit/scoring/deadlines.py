@@ -16,8 +16,6 @@ from rewardkit.scoring.calls import LATE, UNFINISHED, Calls, Failure, answered, 
 from rewardkit.scoring.printed import Printed, caught_prints, print_here
 from rewardkit.workers.pool import CannotSend, DeadlinePassed, Lost, WorkerEnded, Workers, pickled
 
-__all__ = ["UNTRIED", "CannotLimit", "TimeLimit", "answers_of", "cannot_limit", "time_limit"]
-
 UNTRIED = "was not tried"
 """So the reason of a call begins that was not made, as others before it were late."""
 

@@ -20,8 +20,6 @@ from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.printed import caught_prints
 from rewardkit.workers.pool import CannotSend, Lost, WorkerEnded, Workers
 
-__all__ = ["prepare", "run"]
-
 FIRST_SHARD = 4  # rows, in this process
 WAITING_SHARD = 512
 """Rows with async components, whose calls wait together. Our choice: the last few to wait cost little."""

@@ -38,8 +38,6 @@ from rewardkit.scoring.calls import (
 from rewardkit.scoring.deadlines import TimeLimit, answers_of
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED, SCORED, Outcome, Outcomes
 
-__all__ = ["at_rows", "evaluate"]
-
 LISTS: dict[Any, Any] = {
     as_score: partial(as_list, settle=as_score, what="scores"),
     as_field: partial(as_list, settle=as_field, what="values"),

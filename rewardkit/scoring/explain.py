@@ -17,8 +17,6 @@ from rewardkit.rollouts.values import present
 from rewardkit.scoring.result import RewardResult
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Explanation", "explain", "explained", "field_spans", "spans_of"]
-
 
 @dataclass(frozen=True)
 class Line:

@@ -15,8 +15,6 @@ from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.package_data import resolve
 from rewardkit.rollouts.source import Columns, Source
 
-__all__ = ["Labelled", "LabelledCases", "read_labelled"]
-
 LabelledCases = str | Path | Iterable[Mapping[str, Any]]
 
 

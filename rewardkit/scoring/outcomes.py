@@ -17,18 +17,6 @@ from rewardkit.scoring.printed import Printed
 
 T = TypeVar("T")
 
-__all__ = [
-    "ABSTAINED",
-    "ERROR",
-    "GATED",
-    "SCORED",
-    "STATUSES",
-    "Outcome",
-    "Outcomes",
-    "asked_of_models",
-    "asked_text",
-]
-
 STATUSES: Final = ("scored", "gated", "abstained", "error")
 SCORED, GATED, ABSTAINED, ERROR = range(4)
 

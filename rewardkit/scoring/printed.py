@@ -10,8 +10,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-__all__ = ["Printed", "caught_prints", "print_here"]
-
 KEPT = 10_000
 """Characters that are kept. Our choice: a few hundred lines, which a run record can hold."""
 

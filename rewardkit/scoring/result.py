@@ -12,8 +12,6 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.printed import caught_prints
 
-__all__ = ["RewardResult", "result_of"]
-
 
 @dataclass(frozen=True)
 class RewardResult:

@@ -24,8 +24,6 @@ from rewardkit.scoring.evaluate import at_rows
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.scores import OWN_COLUMNS, OWN_PREFIXES, Scores, status_column, versions
 
-__all__ = ["score"]
-
 
 def score(
     reward: Reward,

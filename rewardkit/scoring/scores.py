@@ -30,8 +30,6 @@ from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED, STATUSES, asked_of_models, asked_text
 
-__all__ = ["Scores", "load_scores"]
-
 OWN_PREFIXES = ("field/", "failed/", "score/", "status/", "error/", "verdict/", "cost/", "note/", "gate/")
 OWN_COLUMNS = ("reward_raw", "reward")
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from rewardkit.primitives.extract.extractor import Extractor
 
-__all__ = ["code_of"]
-
 
 def code_of(value: Any) -> str:
     """A made primitive or a plain value as it is written in a file, texts in double quotes where they can be.

@@ -12,8 +12,6 @@ from rewardkit.probes.subjects.formats import KEY, THINKING, tags_in
 from rewardkit.starting.code import code_of
 from rewardkit.starting.truths import Row, Truth
 
-__all__ = ["Extraction", "chosen", "extracted", "extractions"]
-
 TAGS, KEYS = 3, 2  # names that are tried of each
 RARE = 0.01  # share of the completions under which a way is an accident: our choice
 USED = 0.5  # share of the completions in which a form stands that is the usual one: our choice

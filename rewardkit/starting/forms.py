@@ -17,8 +17,6 @@ from rewardkit.starting.code import code_of
 from rewardkit.starting.extractions import USED, Extraction
 from rewardkit.starting.truths import Row, Truth
 
-__all__ = ["Form", "form_of", "schema_of"]
-
 KEYS = 12  # of an object whose form is written down: our choice
 TYPES = {bool: "boolean", Decimal: "number", str: "string", list: "array", dict: "object"}
 

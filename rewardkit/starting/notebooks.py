@@ -12,8 +12,6 @@ from typing import Any
 from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.starting.code import code_of
 
-__all__ = ["notebook_text", "same_parameters", "seen_from"]
-
 TAG = "parameters"
 
 

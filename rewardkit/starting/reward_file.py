@@ -17,8 +17,6 @@ from rewardkit.targets.writing import templates
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["TEMPLATES", "reward_text", "template"]
-
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 110
 TAKEN = ("reward", "rk", "partial", "annotations", "SCHEMA", *FUNCTIONS)  # names that a file has already

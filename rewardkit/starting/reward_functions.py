@@ -6,8 +6,6 @@ import inspect
 
 import rewardkit as rk
 
-__all__ = ["FUNCTIONS", "accepted", "all_right", "stated"]
-
 
 def accepted(prediction: str | None, ground_truth: list[str] | None) -> bool | None:
     """Whether the answer is one of the accepted ones."""

@@ -26,8 +26,6 @@ from rewardkit.starting.reward_file import TEMPLATES, reward_text, template
 from rewardkit.starting.stubs import stubs
 from rewardkit.starting.task import tasks_of
 
-__all__ = ["Started", "start"]
-
 MEASURED = 2_000
 """Completions that are measured, at the most, and of which the cases are: our choice."""
 CHARACTERS = 20_000_000

@@ -22,8 +22,6 @@ from rewardkit.starting.extractions import extracted
 from rewardkit.starting.task import Task
 from rewardkit.starting.truths import Row
 
-__all__ = ["TODO", "stubs"]
-
 TODO = "TODO: "
 """What the `why` of a case begins with that nobody has decided on."""
 

@@ -18,8 +18,6 @@ from rewardkit.starting.extractions import Extraction, chosen, extractions
 from rewardkit.starting.forms import Form, form_of
 from rewardkit.starting.truths import Row, Truth, truth_of
 
-__all__ = ["Limits", "Task", "tasks_of"]
-
 FEW = 20  # completions of a kind, under which nothing is set by them: our choice
 LOOPING, LOOPS = 0.1, 0.005  # share of a text that repeats, and of such texts, from which on it is a fault
 SOURCES = 8  # data sources that get a reward each: our choice

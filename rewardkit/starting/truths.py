@@ -15,8 +15,6 @@ from rewardkit.primitives.texts import is_missing
 from rewardkit.probes.subjects.answers import answer_in, kind_of, options_in, states_list
 from rewardkit.starting.reward_functions import accepted
 
-__all__ = ["Truth", "truth_of"]
-
 MOST = 0.9  # share of the truths that must be of a kind: our choice
 STATED = 0.05  # share of the completions that must state lists, or objects, where the truths are some
 ANSWERS = ("answer", "solution", "ground_truth", "gold", "reference")

@@ -16,26 +16,6 @@ from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.signature import is_async, parameters
 from rewardkit.rollouts.columns import ALIASES
 
-__all__ = [
-    "SAMPLE",
-    "Adapter",
-    "Arguments",
-    "Key",
-    "LacksColumn",
-    "Row",
-    "alike",
-    "column_of",
-    "columns_asked",
-    "fill",
-    "named",
-    "plain",
-    "required",
-    "source_of",
-    "takes_all",
-    "takes_anything",
-    "uses",
-]
-
 Row = Mapping[str, Any]
 """One rollout: column -> value, under canonical names."""
 

@@ -18,8 +18,6 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import batch_columns
 
-__all__ = ["TARGET", "Compute", "Function", "functions", "is_atropos"]
-
 FORM = "class R(RewardFunction): compute(self, completions, **kwargs) -> list[float]"
 
 

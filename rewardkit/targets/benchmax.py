@@ -23,8 +23,6 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Part, Reading, Target, Written
 from rewardkit.targets.turns import from_messages, transcript
 
-__all__ = ["TARGET", "Group", "One", "Rewards", "functions", "rewards_of", "task_of"]
-
 FORM = "an environment with async compute_reward(self, rollout_id, messages, task) -> dict[str, float]"
 VERSIONS = {"completion": "0.1 to dev22", "messages": "0.1.2.dev36", "rollout": "0.2"}
 """What a hook takes -> the versions in which it does."""

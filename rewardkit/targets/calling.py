@@ -18,8 +18,6 @@ from typing import Any
 from rewardkit.errors import CAUGHT, RewardError
 from rewardkit.rewards.load import failed
 
-__all__ = ["awaited", "grouped", "installed", "loaded", "made"]
-
 
 @lru_cache(maxsize=8)  # so that all who look at a class speak of one object
 def made(kind: type) -> Any:

@@ -16,8 +16,6 @@ from rewardkit.targets.calling import loaded
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 
-__all__ = ["TARGET", "ComputeScore", "Function", "Functions", "functions"]
-
 FORM = 'compute_score(reward_inputs) -> [{"overall": float, ...}]'
 LENGTH = "response_length"
 

@@ -18,8 +18,6 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import from_messages, transcript
 
-__all__ = ["TARGET", "Evaluate", "Function", "functions"]
-
 FORM = "f(messages, ground_truth=None, **kwargs) -> EvaluateResult"
 
 

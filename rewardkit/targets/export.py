@@ -25,8 +25,6 @@ from rewardkit.targets.losses import losses
 from rewardkit.targets.prove import Proof
 from rewardkit.targets.target import Export, Written
 
-__all__ = ["Exported", "export", "prove"]
-
 
 @dataclass(frozen=True)
 class Exported:

@@ -23,8 +23,6 @@ from rewardkit.scoring.outcomes import ERROR, GATED, SCORED, Outcomes
 from rewardkit.targets.target import JUDGED
 from rewardkit.workers.pool import MODULE_SOURCE, by_value
 
-__all__ = ["Rated", "RewardHolder", "identifier"]
-
 log = logging.getLogger(__name__)
 
 

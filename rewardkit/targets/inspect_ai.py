@@ -24,8 +24,6 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import asked, from_messages, transcript
 
-__all__ = ["TARGET", "Score", "Scorer", "functions"]
-
 FORM = "async score(state, target) -> Score"
 VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 

@@ -18,8 +18,6 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.targets.adapter import named, takes_anything
 from rewardkit.targets.recognising import SAMPLED, read
 
-__all__ = ["load_reward", "reward_named"]
-
 
 def load_reward(
     name: str,

@@ -6,8 +6,6 @@ from rewardkit.errors import RewardError
 from rewardkit.rewards.reward import Reward
 from rewardkit.targets.target import JUDGED, Abilities, Export, Target
 
-__all__ = ["async_parts", "losses", "needs_siblings"]
-
 
 def losses(export: Export, target: Target) -> list[str]:
     """A sentence for each thing that the trainer will not do as rewardkit does.

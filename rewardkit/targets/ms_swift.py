@@ -20,8 +20,6 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import batch_columns, transcript
 
-__all__ = ["TARGET", "Function", "Orm", "functions"]
-
 FORM = "class R(ORM): __call__(self, completions, **columns) -> list[float]"
 PLACED = ("prompt", "completion")
 

@@ -15,8 +15,6 @@ from typing import Any
 from rewardkit.targets.adapter import Adapter, Arguments, Row, alike, named
 from rewardkit.targets.target import Reading, Target
 
-__all__ = ["TARGET", "Grader"]
-
 FORM = "grade(sample, item) -> float"
 
 

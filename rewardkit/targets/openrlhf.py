@@ -21,8 +21,6 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import JUDGED, Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import asked
 
-__all__ = ["ENDS", "TARGET", "Function", "Rewards", "completion_of", "functions"]
-
 log = logging.getLogger(__name__)
 
 FORM = 'reward_func(queries, prompts, labels) -> {"rewards": tensor, "scores": tensor, "extra_logs": {...}}'

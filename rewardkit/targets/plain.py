@@ -20,8 +20,6 @@ from rewardkit.targets.adapter import (
 )
 from rewardkit.targets.target import Reading, Target
 
-__all__ = ["TARGET", "Function"]
-
 FORM = "f(completion, ground_truth) -> float, or a dict of them"
 
 

@@ -21,8 +21,6 @@ from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.target import Called, Export, Target, Written
 from rewardkit.targets.writing import rendered
 
-__all__ = ["Proof", "prove"]
-
 RTOL = 1e-9
 RTOL_CAST = 1e-6
 """Where the trainer casts to float32, whose steps are 6e-8 of a value."""

@@ -19,8 +19,6 @@ from rewardkit.targets.exported import identifier
 from rewardkit.targets.target import JUDGED, Reading, Target
 from rewardkit.targets.trial import LATE, SECONDS, Allowance, Trial, tried
 
-__all__ = ["SAMPLED", "read"]
-
 SAMPLED = 16
 """Rows on which a function is tried, where there are rollouts. Our choice: a judge may be among them."""
 

@@ -14,9 +14,7 @@ from rewardkit.targets import verl
 from rewardkit.targets.adapter import Row
 from rewardkit.targets.calling import installed
 from rewardkit.targets.target import JUDGED, Called, Target, Written
-from rewardkit.targets.verl import ComputeScore, functions
-
-__all__ = ["TARGET", "ComputeScore", "functions"]
+from rewardkit.targets.verl import functions
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:

@@ -19,8 +19,6 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import asked, from_messages, spoken
 
-__all__ = ["TARGET", "Env", "Step", "functions"]
-
 FORM = 'class E(BaseTextEnv): step(self, action) -> {"reward": float, "done": bool, ...}'
 ASKED = 'extras["reward_spec"]["ground_truth"]'
 

@@ -10,8 +10,6 @@ from typing import Any, Literal, Self
 from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import Adapter, Row
 
-__all__ = ["JUDGED", "Abilities", "Called", "Export", "Part", "Reading", "Target", "Written"]
-
 JUDGED = "judged"
 """The key under which a dict says whether there was a reward, where the trainer needs a number for each."""
 

@@ -14,8 +14,6 @@ from rewardkit.targets.adapter import Row, plain
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import JUDGED, Reading, Target
 
-__all__ = ["SECONDS", "Allowance", "Trial", "tried"]
-
 SECONDS = 10.0
 """One call on the sample may take, where the caller names no time. Our choice."""
 

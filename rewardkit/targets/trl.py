@@ -33,8 +33,6 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import batch_columns, split
 
-__all__ = ["TARGET", "Combined", "Function", "Separate", "functions", "of_texts"]
-
 FORM = "f(prompts, completions, **columns) -> list[float | None]"
 ASKED = {"completions", "completion_ids"}
 OWN = ("prompts", "completions", "trainer_state", "log_extra", "log_metric", "environments")

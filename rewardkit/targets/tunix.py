@@ -25,16 +25,6 @@ from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 
-__all__ = [
-    "TARGET",
-    "Function",
-    "Rewards",
-    "functions",
-    "get_reward_function",
-    "public_functions",
-    "register_reward_function",
-]
-
 FORM = "f(prompts, completions, **columns) -> list[float], or f(response, answer='', **kwargs) -> float"
 
 

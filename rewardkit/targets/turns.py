@@ -8,8 +8,6 @@ from typing import Any
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.targets.adapter import Row
 
-__all__ = ["asked", "batch_columns", "from_messages", "split", "spoken", "transcript"]
-
 
 def asked(row: Row) -> list[dict[str, Any]]:
     """The prompt's turns: as they are, a text as one turn of the user; none where there is no prompt."""

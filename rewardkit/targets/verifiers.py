@@ -25,8 +25,6 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Part, Reading, Target, Written
 from rewardkit.targets.turns import split
 
-__all__ = ["TARGET", "Function", "Rewards", "columns_of", "data_of", "functions", "trace_of"]
-
 FORM = "async f(task, trace) -> float | dict[str, float]"
 GIVEN = {"task": "the row", "trace": "prompt and completion"}
 

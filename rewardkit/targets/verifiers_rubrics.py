@@ -17,8 +17,6 @@ from rewardkit.targets.adapter import Adapter, Arguments, Row, alike, fill, name
 from rewardkit.targets.target import Part, Reading, Target
 from rewardkit.targets.turns import split
 
-__all__ = ["TARGET", "Function", "Grouped", "Parser"]
-
 FORM = "f(completion, answer, state, ...) -> float, or a Rubric of such functions"
 SINGLE = {"prompt": "prompt", "completion": "completion", "answer": "ground_truth"}
 SINGLE |= {"state": "the row", "info": "info", "task": "data_source", "parser": "verifiers' plain Parser"}

@@ -29,8 +29,6 @@ from rewardkit.targets.calling import awaited, installed
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 
-__all__ = ["TARGET", "BatchFunction", "ComputeScore", "ComputeScores", "Function", "functions"]
-
 FORM = (
     "compute_score(data_source, solution_str, ground_truth, extra_info=None, **kwargs) -> float | dict, "
     "or of lists, compute_score(data_sources, solution_strs, ground_truths, extra_infos) -> list"

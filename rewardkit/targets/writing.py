@@ -14,8 +14,6 @@ from rewardkit.targets.target import Export, Target, Written
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["rendered", "templates", "written"]
-
 
 @functools.cache
 def templates(package: str = "rewardkit.targets") -> Environment:

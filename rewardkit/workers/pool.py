@@ -36,17 +36,6 @@ import cloudpickle
 from rewardkit.workers import worker
 from rewardkit.workers.worker import read_frames, write_frame
 
-__all__ = [
-    "MODULE_SOURCE",
-    "CannotSend",
-    "DeadlinePassed",
-    "Lost",
-    "WorkerEnded",
-    "Workers",
-    "by_value",
-    "pickled",
-]
-
 MODULE_SOURCE = "__rewardkit_source__"
 """Under this name a module that was run from a file, and cannot be imported by name, holds its source."""
 

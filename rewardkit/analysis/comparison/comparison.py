@@ -19,8 +19,6 @@ from rewardkit.analysis.statistics.selection import Pair
 from rewardkit.findings import SEVERITIES, Finding, counted, percent
 from rewardkit.html.pages import Page, Table
 
-__all__ = ["Comparison", "EqualKL", "moved"]
-
 GRAVE = ("high", "warn")
 SHOWN = 3  # of a list, in the text; the record and the tables have more
 LONGEST = 60  # characters of one there

@@ -8,8 +8,6 @@ from typing import Any
 
 from rewardkit.errors import preview
 
-__all__ = ["Change", "definition_changes"]
-
 COMPONENT_KEYS = ("function", "weight", "gate", "columns", "asks_for", "range", "kind", "primary", "why")
 WHOLE_KEYS = ("name", "gate", "aggregation", "on_missing", "transform")
 SOURCES = ("sources", "transform_sources")  # file name -> hash, of the functions and of the transform

@@ -17,8 +17,6 @@ from rewardkit.analysis.findings.log import ATOL, RTOL
 from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats, group_stats
 from rewardkit.analysis.statistics.pairs import concordance
 
-__all__ = ["advantage_signs", "group_signal", "rank_agreement", "rank_pairs", "reward_deltas"]
-
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 SIGNS = "-0+"
 

@@ -19,8 +19,6 @@ from rewardkit.findings import percent
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Matched", "match_rows", "side_by_side"]
-
 HARDLY = 0.05
 """Share of the same completions up to which rows of other prompts are of another log. Our choice."""
 MOSTLY = 0.5  # of the prompts are others: our choice

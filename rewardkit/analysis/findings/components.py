@@ -15,8 +15,6 @@ from rewardkit.findings import Finding, percent
 from rewardkit.scoring.calls import OUT_OF_RANGE
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
 
-__all__ = ["OFTEN", "RETURNED_INFINITE", "RULES"]
-
 RETURNED_INFINITE = ("returned inf;", "returned -inf;")
 """How the reason begins for which an infinite score is an error."""
 OFTEN = 0.2

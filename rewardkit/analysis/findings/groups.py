@@ -16,8 +16,6 @@ from rewardkit.analysis.statistics.pairs import marks_of
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, counted, percent
 
-__all__ = ["RULES"]
-
 Groups = NDArray[np.bool_]
 MOST_LEFT = 0.5
 """Share of the variance of two components that may be left where they are said to cancel. Our choice."""

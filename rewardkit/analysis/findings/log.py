@@ -23,8 +23,6 @@ from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.outcomes import ERROR
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["ATOL", "CODES", "RTOL", "not_finite", "of_log", "only_finite"]
-
 CODES = ("log_mismatch", "log_not_compared", "unread_keys", "not_finite")
 RTOL = 1e-6
 """Trainers hold rewards as float32, whose numbers lie 1.2e-7 apart, and add a few of them."""

@@ -16,8 +16,6 @@ from rewardkit.analysis.statistics.bootstrap import deciding_end
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 
-__all__ = ["FEWEST_GROUPS", "Rule", "finding", "findings_of", "rule", "share", "sure", "thresholds_of"]
-
 Said = Sequence[Finding]
 SAID = ("severity", "limit", "past", "compared", "tests", "read", "answers")
 """What a finding is told beside its evidence."""

@@ -12,8 +12,6 @@ from jinja2 import Environment, Template
 
 from rewardkit.findings import SENTENCES, percent, with_interval
 
-__all__ = ["FINDINGS"]
-
 FINDINGS: dict[str, dict[str, Any]] = tomllib.loads(
     files("rewardkit.analysis.findings").joinpath("findings.toml").read_text("utf-8")
 )

@@ -16,8 +16,6 @@ from rewardkit.findings import Finding
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe
 
-__all__ = ["RULES", "measures_length"]
-
 FEWEST_PAIRS = 100
 """Sibling pairs under which no order is measured. Our choice."""
 FEWEST_CUT = 10

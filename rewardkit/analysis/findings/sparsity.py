@@ -13,8 +13,6 @@ from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, group_stats
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 
-__all__ = ["RULES", "constant"]
-
 FIRST = 1 << 16  # rows that are looked at before all are
 
 

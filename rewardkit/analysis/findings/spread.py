@@ -16,8 +16,6 @@ from rewardkit.analysis.statistics.shape import chi_squared, outlying, two_piles
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 
-__all__ = ["RULES", "least_spread"]
-
 FEWEST_VALUES = 20
 """Scores, or different means of prompts, under which a distribution has no shape. Our choice."""
 SEVERAL = 2

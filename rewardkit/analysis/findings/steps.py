@@ -12,8 +12,6 @@ from rewardkit.analysis.statistics.pairs import alike
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 
-__all__ = ["RULES"]
-
 FEWEST_STEPS = 3
 """Steps under which there is no trend. Our choice."""
 

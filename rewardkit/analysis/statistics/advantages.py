@@ -11,8 +11,6 @@ import numpy as np
 
 from rewardkit.analysis.statistics.groups import Codes, Floats, GroupStats, group_stats, within
 
-__all__ = ["batch", "dapo", "dr_grpo", "gdpo", "grpo", "reinforce_pp", "rloo"]
-
 EPSILON = 1e-4
 """TRL 1.16, GRPOTrainer: added to every standard deviation it divides by. verl: 1e-6."""
 

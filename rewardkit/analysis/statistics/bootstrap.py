@@ -12,8 +12,6 @@ import numpy as np
 from rewardkit.analysis.arguments import check_seed
 from rewardkit.analysis.statistics.groups import Codes, Floats
 
-__all__ = ["LEVEL", "Bootstrap", "deciding_end"]
-
 LEVEL = 0.95
 """Of the intervals that are shown, and of the verdict on one side."""
 FEWEST_BEYOND = 5

@@ -11,8 +11,6 @@ import numpy as np
 
 from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats, within
 
-__all__ = ["Correlations", "correlations"]
-
 FEWEST_ROWS = 3
 """That two must share: through two points there is always a line."""
 

@@ -15,8 +15,6 @@ from rewardkit.analysis.statistics.shape import chi_squared
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import counted
 
-__all__ = ["DeadShare", "dead_share"]
-
 FEWEST_PROMPTS = 30
 """From fewer no distribution of pass rates is fitted. Our choice."""
 FARTHEST = 4

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics.groups import Codes, Floats
 
-__all__ = ["alike", "concordance", "marks_of"]
-
 Texts = Sequence[str] | NDArray[np.object_]
 ALL_PAIRS = 64
 """Siblings up to which all pairs are looked at; of larger groups so many partners of each. Our choice."""

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from rewardkit.analysis.statistics.groups import Codes, Floats
 from rewardkit.findings import counted
 
-__all__ = ["Estimate", "Ratings", "auc", "estimate", "kappa", "nearest", "rank_correlation"]
-
 DRAWS = 1000
 """Of the bootstrap. Our choice: the ends of an interval then move by about a tenth of its width."""
 

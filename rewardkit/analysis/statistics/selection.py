@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from rewardkit.analysis.statistics.bootstrap import LEVEL, Bootstrap
 from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats
 
-__all__ = ["Curve", "Pair", "Selection", "at_equal_kl", "best_of", "kl_at_most", "select", "tilted"]
-
 FEWEST = 2.0
 """Mean effective sample size, of groups of several, under which the tilted view stops (DIAGNOSTICS.md)."""
 NEGLIGIBLE = 1e-3

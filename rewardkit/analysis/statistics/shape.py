@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics.groups import Floats
 
-__all__ = ["chi_squared", "outlying", "two_piles"]
-
 FAR, APART = 3.0, 2.0
 """Of the middle half's spread, and of the distance of the next value: the two limits of `outlying`."""
 

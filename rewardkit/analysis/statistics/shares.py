@@ -14,8 +14,6 @@ from rewardkit.analysis.statistics.cores import each
 from rewardkit.analysis.statistics.groups import Codes, Floats, group_stats
 from rewardkit.primitives.weights import aggregate
 
-__all__ = ["MOST_COMPONENTS", "group_shares", "shapley"]
-
 MOST_COMPONENTS = 8
 """For Shapley values, which take 2^n rewards of each row. Our choice."""
 

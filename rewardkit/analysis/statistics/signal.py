@@ -8,8 +8,6 @@ import numpy as np
 
 from rewardkit.analysis.statistics.groups import Codes, Floats
 
-__all__ = ["merged_vectors", "moved", "of_one_size", "sample_size", "top_decile"]
-
 DIGITS = 9
 """Of an advantage, as a part of the largest of its group, that tell two apart; the rest is rounding."""
 

@@ -20,8 +20,6 @@ from rewardkit.rewards.signature import is_async
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Change", "applied", "part_scores", "why_not_run"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Change:

@@ -18,18 +18,6 @@ from rewardkit.analysis.view import TINY, View
 from rewardkit.rewards.plan import Part
 from rewardkit.scoring.scores import Scores
 
-__all__ = [
-    "FIGURES",
-    "Effect",
-    "certain",
-    "effects",
-    "halves",
-    "order_of",
-    "points",
-    "share_in_tied_groups",
-    "view_of",
-]
-
 Interval = tuple[float, float]
 SHOWN = 0.02
 """Difference of an effective weight from which it is told of. Our choice."""

@@ -16,8 +16,6 @@ from rewardkit.findings import percent
 from rewardkit.primitives.weights import Transform, min_max, rank, standardise
 from rewardkit.rewards.training import Training
 
-__all__ = ["FIGURES", "Normalization", "normalizations"]
-
 NO_EFFECT = 0.005
 """Share of the advantage that moves; less is rounding and the 1e-4 in the denominators. Our choice."""
 CLIP = 3.0

@@ -12,8 +12,6 @@ from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Fitting", "Proposal", "Proposed", "in_words", "told"]
-
 IN_WORDS = {
     "graduate": "partial credit for {}",
     "looser_reading": "a looser reading for {}",

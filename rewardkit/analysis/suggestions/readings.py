@@ -22,8 +22,6 @@ from rewardkit.rewards.component import Component
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["readings"]
-
 LOOSER, STRICTER = ("starved", "sparse", "never earned"), ("saturated", "always earned")
 EXAMPLES = 5
 MOST_ROWS = 100_000

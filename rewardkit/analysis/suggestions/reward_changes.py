@@ -24,15 +24,6 @@ from rewardkit.primitives.verify import closeness
 from rewardkit.rewards.component import Component
 from rewardkit.scoring.scores import Scores
 
-__all__ = [
-    "gate_component",
-    "graduate",
-    "pay_component",
-    "prediction_column",
-    "remove_component",
-    "soften_length",
-]
-
 CLOSE_WEIGHT = 0.3
 """Of the component it is beside, so that a wrong answer never earns what a right one does: our choice."""
 CLOSE_ZERO_AT = 0.5  # relative error from which on it earns nothing: our choice

@@ -19,8 +19,6 @@ from rewardkit.html.pages import Block, Code, Page, Table
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Suggestion", "Suggestions", "normalization_blocks"]
-
 Changed = TypeVar("Changed", Reward, Scores)
 
 UNRANKED = "without a trusted label nobody knows which completions are better"

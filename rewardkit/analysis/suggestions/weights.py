@@ -15,8 +15,6 @@ from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, counted, percent
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["declared_weights"]
-
 STEPS = 40
 WIDEST = 10.0
 """How far a weight may move. Our choice: what needs more is a fault of the component, not of its weight."""

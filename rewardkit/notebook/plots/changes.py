@@ -11,8 +11,6 @@ from rewardkit.analysis.suggestions.proposal import in_words
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.notebook.plots import canvas
 
-__all__ = ["before_and_after", "top_changes"]
-
 LINE = 80  # characters of the code that are shown
 
 

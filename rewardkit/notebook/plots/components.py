@@ -17,8 +17,6 @@ from rewardkit.judges.report import JudgeReport
 from rewardkit.notebook.plots import canvas
 from rewardkit.notebook.plots.distributions import distribution
 
-__all__ = ["component_histograms", "correlation", "effective_weights", "judge_calibration"]
-
 CLOSE = 0.05  # difference of shares up to which a component holds what its weight says: our choice
 SAME, ALIKE = 0.9, 0.5  # correlations from which two say the same, or much the same: our choice
 MOST_REASONS = 4

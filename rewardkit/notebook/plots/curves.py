@@ -17,8 +17,6 @@ from rewardkit.analysis.forecast import Forecast
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.notebook.plots import canvas
 
-__all__ = ["forecast_curves", "over_steps"]
-
 NOT_UNASKED = ("characters",)
 """Figures that say what another one says already."""
 FLAT = 1e-9

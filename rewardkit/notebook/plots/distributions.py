@@ -12,8 +12,6 @@ from rewardkit.notebook.plots import canvas
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["distribution", "reward_histogram"]
-
 FEW_ATOMS = 12  # up to here every value gets a bar of its own,
 MOST_ATOMS, FINEST = 150, 1 / 200  # up to here where bars of the smallest gap, a share of the axis, are seen
 RECURS = 0.05  # share of the completions from which a value has its own bar and its share told: our choice

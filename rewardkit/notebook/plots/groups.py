@@ -11,8 +11,6 @@ from rewardkit.analysis.statistics.groups import Codes
 from rewardkit.analysis.view import View
 from rewardkit.notebook.plots import canvas
 
-__all__ = ["group_picture"]
-
 DRAWN_APART = 400
 """Groups up to which each is drawn by itself; more share `COLUMNS` columns. Our choice, of the pixels."""
 COLUMNS = 160

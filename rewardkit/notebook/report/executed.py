@@ -15,8 +15,6 @@ from nbformat.v4 import new_notebook, new_output
 from rewardkit.html.markup import html_of
 from rewardkit.notebook.plots.canvas import BLUE, GREY, ORANGE, RED
 
-__all__ = ["Section", "Story", "printed_lines", "story_of", "themed"]
-
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SVG = "image/svg+xml"
 THEME = {

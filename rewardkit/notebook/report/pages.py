@@ -29,8 +29,6 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.table import Rollouts
 
-__all__ = ["Page", "Summary", "index_page", "notebook_page", "summary_markdown"]
-
 ORDER = ("high", "warn", "info", "good")
 QUESTIONS = (CASES, SIGNAL, EXPLOITS, CONTRACT, SELECTS)
 

@@ -37,8 +37,6 @@ from rewardkit.scoring.cases import cases_for, components_of, load_cases
 from rewardkit.scoring.score import score
 from rewardkit.targets.load import reward_named
 
-__all__ = ["Report", "report"]
-
 NOTEBOOKS = (
     ("01_build", "Build: what it pays for"),
     ("02_check", "Check: cases, contract, probes, mutants"),

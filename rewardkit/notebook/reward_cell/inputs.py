@@ -19,8 +19,6 @@ from rewardkit.rewards.load import hides_module
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["chosen_rollouts", "options", "reward_path"]
-
 USUAL = ("rollouts", "logged")
 """Variables whose rollouts are taken where no others are named."""
 KINDS = Rollouts | Scores | pd.DataFrame

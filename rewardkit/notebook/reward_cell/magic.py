@@ -30,8 +30,6 @@ from rewardkit.scoring.printed import caught_prints
 from rewardkit.scoring.score import score
 from rewardkit.targets.load import load_reward
 
-__all__ = ["CellError", "RewardMagics", "load_ipython_extension"]
-
 ROWS = 10
 """On which the contract is tried. Our choice: a cell is to answer in a second or two."""
 

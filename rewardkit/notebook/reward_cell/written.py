@@ -22,8 +22,6 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Cell", "Saved", "Written", "changes"]
-
 ABOVE = 1  # lines of a cell above those of its file: the one with the magic
 LINE_ENDS = re.compile("\r\n|\r|\n")  # as Python and the notebook count lines; a form feed is none
 LONGEST = 120  # characters of a line of code that are shown

@@ -30,8 +30,6 @@ from rewardkit.scoring.case_writing import append_cases
 from rewardkit.scoring.cases import Case, CaseSource, CheckResult, cases_of, check, components_of, load_cases
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Bench", "Opened"]
-
 T = TypeVar("T")
 
 

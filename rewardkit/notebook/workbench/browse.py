@@ -15,8 +15,6 @@ from rewardkit.notebook.workbench.cases import CaseForm
 from rewardkit.notebook.workbench.filters import KINDS, ORDERS, Filter, Sieve
 from rewardkit.notebook.workbench.parts import Message, Panel, button, html, made, row, stack
 
-__all__ = ["Browse"]
-
 PAGE = 60
 """Completions in the list at a time: only what is shown is rendered."""
 CHOICES = 500

@@ -19,8 +19,6 @@ from rewardkit.notebook.workbench.parts import Message, Panel, button, control, 
 from rewardkit.scoring.cases import OWN_KEYS, UNSCORED, Case, CheckResult, Expected, Miss, components_of
 from rewardkit.scoring.outcomes import STATUSES
 
-__all__ = ["CaseForm", "CaseMatrix", "read_expected"]
-
 REWARD = "reward"
 TEXTS = (
     ("value", "expected", "1.0, or 0.5 to 0.8, or gated", "18em"),

@@ -23,8 +23,6 @@ from rewardkit.primitives.weights import AGGREGATIONS
 from rewardkit.rewards.save import Writer
 from rewardkit.rewards.training import SCALINGS
 
-__all__ = ["Compose"]
-
 STEP = 0.01
 """Of a slider; a box takes any number."""
 TINY = 1e-9

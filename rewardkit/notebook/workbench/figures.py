@@ -13,8 +13,6 @@ from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import TINY, View
 
-__all__ = ["Figures", "called", "figures_of", "turned"]
-
 
 @dataclass(frozen=True, eq=False)
 class Figures:

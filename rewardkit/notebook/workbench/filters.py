@@ -18,8 +18,6 @@ from rewardkit.analysis.tables import different
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.scoring.outcomes import STATUSES
 
-__all__ = ["KINDS", "ORDERS", "Filter", "Sieve"]
-
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 HIGHEST = 24

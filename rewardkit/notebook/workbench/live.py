@@ -15,8 +15,6 @@ from rewardkit.notebook.workbench.figures import Figures, called, turned
 from rewardkit.notebook.workbench.parts import made
 from rewardkit.scoring.outcomes import ABSTAINED, GATED
 
-__all__ = ["live"]
-
 
 def live(bench: Bench) -> str:
     """A row a component, as the controls beside it have them, then pictures and figures."""

@@ -29,8 +29,6 @@ from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import load_reward
 
-__all__ = ["Workbench"]
-
 Source = Rollouts | Scores | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]]
 LOST = (
     "The kernel behind this panel is gone, so that its controls do nothing now. What was saved is saved; run "

@@ -15,19 +15,6 @@ from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.notebook.tiles import GRADES, MARKS
 
-__all__ = [
-    "Message",
-    "Panel",
-    "button",
-    "classed",
-    "control",
-    "html",
-    "keys",
-    "made",
-    "row",
-    "stack",
-]
-
 
 def made(name: str, *values: Any) -> str:
     """The HTML that a macro of the template of the workbench makes."""

@@ -19,8 +19,6 @@ from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import arguments_of, as_list, calls_of, content_text, plain_value
 from rewardkit.scoring.explain import explained, field_spans
 
-__all__ = ["line", "opened_page", "plain", "row_page"]
-
 LONGEST = 12_000
 """Characters of a completion that are shown; of a longer one the middle is left out, with its number."""
 LONGEST_TURN = 4_000

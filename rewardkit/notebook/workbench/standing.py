@@ -17,8 +17,6 @@ from rewardkit.notebook.workbench.parts import html, made
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.rewards.recorded import is_recorded
 
-__all__ = ["Standing"]
-
 IDLE = 0.4
 """Seconds without a move until what takes longer is computed. Our choice."""
 QUICK = 0.01  # seconds that a check of the cases may take to be made at each move

@@ -34,8 +34,6 @@ from rewardkit.probes.subjects.cases import with_cases
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
 
-__all__ = ["Findings", "Probes"]
-
 EXCERPT = 330  # characters of a completion on a card
 
 

@@ -13,8 +13,6 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Variant"]
-
 
 @dataclass(frozen=True)
 class Variant:

@@ -15,16 +15,6 @@ from rewardkit.primitives.agents.transcripts import Failed, ToolCall, read_calls
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import STAR, Count, Primitive, Texts, whole_number
 
-__all__ = [
-    "call_efficiency",
-    "calls_within",
-    "failed_calls",
-    "repeated_calls",
-    "tool_calls",
-    "turns",
-]
-
-
 Mode = Literal["share", "all", "any"]
 
 

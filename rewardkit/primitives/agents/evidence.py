@@ -13,9 +13,6 @@ from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import Primitive
 from rewardkit.primitives.texts import bare_words, runs
 
-__all__ = ["citations", "grounding"]
-
-
 _COMMAS = re.compile("[,，、;；]")
 
 

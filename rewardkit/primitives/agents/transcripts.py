@@ -25,8 +25,6 @@ from rewardkit.primitives.messages import (
     read_function,
 )
 
-__all__ = ["Failed", "ToolCall", "Turn", "final_answer", "read_calls", "read_turns", "says_error"]
-
 Failed = Callable[[str], bool]
 """What says of the text of a result whether its call failed."""
 

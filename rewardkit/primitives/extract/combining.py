@@ -8,8 +8,6 @@ from typing import Any
 from rewardkit.primitives.extract.extractor import Extractor, Match, Span
 from rewardkit.primitives.primitive import STAR
 
-__all__ = ["every", "first_of", "within"]
-
 
 class _Combination(Extractor):
     """What is made of extractors; a subclass says what its matches are."""

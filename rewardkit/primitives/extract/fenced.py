@@ -8,8 +8,6 @@ from typing import Annotated
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like, trim
 
-__all__ = ["code_block"]
-
 # A fence may stand in block quotes and lists, one in the other; what stands before it is group "before".
 _FENCE = re.compile(
     r"""^(?P<before> (?:[ ]*+>)*+ [ \t]*+ (?P<items> (?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+ ) )

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from rewardkit.primitives.texts import CJK
 
-__all__ = ["ALONE", "ANNOUNCED", "MARKED", "LetterRules", "is_led", "letter_forms", "letter_rules"]
-
 ANNOUNCED, MARKED, ALONE = range(3)
 """How plainly a letter is named."""
 

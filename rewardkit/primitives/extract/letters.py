@@ -14,8 +14,6 @@ from rewardkit.primitives.extract.letter_rules import ALONE, ANNOUNCED, is_led, 
 from rewardkit.primitives.primitive import NAMED
 from rewardkit.primitives.texts import normal_form
 
-__all__ = ["choice", "named_letters", "read_choice"]
-
 
 def _check(options: Any, *, case: bool = True) -> None:
     """Raise a ValueError unless these are two or more different letters or digits, as they are compared."""

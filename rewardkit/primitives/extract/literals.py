@@ -11,8 +11,6 @@ from rewardkit.primitives.extract.extractor import Extractor, Span, Which
 from rewardkit.primitives.extract.structured import Path, bracket_pairs, outermost, value_at
 from rewardkit.primitives.json_text import MISSING
 
-__all__ = ["python_literal"]
-
 LITERAL = 10_000
 """Characters of a Python literal, at the most. Our choice: some milliseconds of Python's parser."""
 

@@ -10,8 +10,6 @@ from typing import Annotated, Literal
 from rewardkit.primitives.expressions import Expression, Seconds, compiled, in_time
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like, trim
 
-__all__ = ["Label", "after", "answer_phrase", "citation", "citation_patterns", "pattern"]
-
 Marker = Annotated[
     str,
     text_like(r"(?s).*\S.*", "is empty or no text; give what stands before the answer, such as '####'"),

@@ -12,8 +12,6 @@ from rewardkit.primitives.extract.numerals import number
 from rewardkit.primitives.extract.tagged import Box
 from rewardkit.primitives.extract.tagged import boxes as all_boxes
 
-__all__ = ["CHINESE_FRACTION", "boxes", "joined", "math_answer"]
-
 END: Final = 20_000
 """Characters at the end of a text in which an answer without a box is looked for. Our choice: some pages."""
 

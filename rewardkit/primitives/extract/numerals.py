@@ -11,8 +11,6 @@ from rewardkit.primitives.extract.extractor import Extractor, Span, Which
 from rewardkit.primitives.primitive import NAMED
 from rewardkit.primitives.texts import CJK
 
-__all__ = ["gsm8k", "number"]
-
 # What `read_number` reads of a whole text is found here in running text, where signs, slashes and stops have
 # other uses too: "9-6" holds 9 and 6. A run of digits and joints that is no number as a whole ("3.14.15",
 # "3/4/2024", "1:30", "1,23") holds none: no piece of it is what was written.

@@ -20,8 +20,6 @@ from rewardkit.primitives.messages import arguments_of, read_function
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import NAMED
 
-__all__ = ["Path", "bracket_pairs", "json_value", "outermost", "read_json", "tool_call", "value_at"]
-
 
 def _path(option: str, path: Any) -> Any:
     """A path as it is kept: "person.age" or ("person", "age"), list positions as texts, too."""

@@ -9,8 +9,6 @@ from typing import Annotated, NamedTuple
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like, trim
 
-__all__ = ["Box", "boxed", "boxes", "tag", "tag_name", "tag_tokens"]
-
 
 @lru_cache(maxsize=256)
 def tag_tokens(name: str) -> re.Pattern[str]:

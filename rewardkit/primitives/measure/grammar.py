@@ -15,8 +15,6 @@ from rewardkit.primitives.extract.tagged import tag_name, tag_tokens
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import STAR, OfText, Texts
 
-__all__ = ["tags"]
-
 Outside = Literal["anywhere", "before", "nowhere"]
 Span = tuple[int, int]
 

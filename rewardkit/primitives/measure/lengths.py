@@ -11,8 +11,6 @@ from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import OfText, Positive
 from rewardkit.primitives.texts import words
 
-__all__ = ["length", "overlong"]
-
 Unit = Literal["words", "characters", "tokens"]
 
 EXPONENT = 4.0

@@ -10,8 +10,6 @@ from rapidfuzz import fuzz
 from rewardkit.primitives.primitive import NAMED, Primitive
 from rewardkit.primitives.texts import is_missing, words
 
-__all__ = ["similarity"]
-
 COMPARED = 20_000
 """Characters of each text that are compared, at the most: rapidfuzz takes the square of their number."""
 

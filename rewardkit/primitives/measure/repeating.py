@@ -10,8 +10,6 @@ from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import OfText
 from rewardkit.primitives.texts import bare_words, runs, words
 
-__all__ = ["diversity", "repetition"]
-
 LOOP_REPEATS = 3
 """How often, at the least, a loop's unit stands. Our choice: "very, very good" is no loop."""
 

@@ -18,8 +18,6 @@ from rewardkit.primitives.json_text import MISSING, depth, read_json
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import OfText
 
-__all__ = ["json_schema"]
-
 DEEPEST = 100
 """Values inside values, at the most: what checks them has a stack of its own."""
 

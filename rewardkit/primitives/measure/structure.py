@@ -11,8 +11,6 @@ from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import OfText
 from rewardkit.primitives.texts import bare_words
 
-__all__ = ["steps"]
-
 _CHINESE_NUMBER = "[一二三四五六七八九十百0-9０-９]{1,4}"
 _MARK = rf"""
     ^[ \t>]{{0,20}}+

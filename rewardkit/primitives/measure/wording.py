@@ -9,8 +9,6 @@ from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import STAR, OfText, Texts
 from rewardkit.primitives.texts import normal_form, plain_quotes, standing
 
-__all__ = ["keywords"]
-
 Mode = Literal["share", "all", "any", "count"]
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["between", "separators"]
-
 
 def separators(
     text: str, token: re.Pattern[str], *, half_open: bool = False

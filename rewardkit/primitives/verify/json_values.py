@@ -15,8 +15,6 @@ from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import one_of, true_or_false
 from rewardkit.primitives.texts import is_missing, normal_text
 
-__all__ = ["MISSING", "json_equal", "json_of"]
-
 DEEPEST = 100
 """Values inside values, at the most; what is nested deeper is not read."""
 

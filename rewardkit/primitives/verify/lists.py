@@ -8,13 +8,12 @@ from collections.abc import Set as AbstractSet
 from operator import eq
 from typing import Any
 
+from rewardkit.primitives.json_text import MISSING
 from rewardkit.primitives.primitive import true_or_false
 from rewardkit.primitives.texts import is_missing, normal_text
 from rewardkit.primitives.verify.enumerations import between, separators
-from rewardkit.primitives.verify.json_values import MISSING, json_of
+from rewardkit.primitives.verify.json_values import json_of
 from rewardkit.primitives.verify.numbers import read_number, undressed
-
-__all__ = ["lists_equal", "sets_equal"]
 
 LONGEST = 100_000
 """Characters of a text that is read as a set or list; a longer one is no answer that a person would grade."""

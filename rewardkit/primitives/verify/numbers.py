@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CONTEXT", "PLAIN_SIGNS", "Number", "as_decimal", "distance", "read_number", "undressed"]
-
 Number = Decimal | Fraction
 
 CONTEXT = Context(prec=60, Emax=10**9, Emin=-(10**9))

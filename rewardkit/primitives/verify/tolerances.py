@@ -11,8 +11,6 @@ from typing import Any, Literal
 from rewardkit.primitives.primitive import is_amount, one_of
 from rewardkit.primitives.verify.numbers import Number, read_number
 
-__all__ = ["alike", "check_tolerances", "closeness", "numbers_equal"]
-
 
 def numbers_equal(
     prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0

@@ -12,8 +12,6 @@ from rewardkit.primitives.primitive import one_of, true_or_false
 from rewardkit.primitives.texts import is_missing, normal_form, normal_text, plain_quotes, standing, words
 from rewardkit.primitives.verify.numbers import read_number
 
-__all__ = ["choice_equal", "contains", "f1", "matches"]
-
 
 def matches(
     prediction: Any,

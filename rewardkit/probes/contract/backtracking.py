@@ -13,8 +13,6 @@ from typing import Any
 from rewardkit.probes.contract.constants import Pattern
 from rewardkit.workers.pool import DeadlinePassed, Lost, Workers
 
-__all__ = ["samples", "slow_texts"]
-
 LENGTHS = (40, 1_000)
 """Characters that are repeated and timed: 40 are enough for most exponential patterns, 1,000 for the others
 and for cubic ones; a quadratic one is through with them in no time. Our choice."""

@@ -21,8 +21,6 @@ from rewardkit.probes.mutants.code import codes_in, names_in
 from rewardkit.rewards.fingerprint import HOLDERS, user_code
 from rewardkit.targets.adapter import Adapter
 
-__all__ = ["Pattern", "constants", "patterns_in"]
-
 Pattern = re.Pattern[str]
 """Or one of `regex`, which has the same methods."""
 

@@ -25,8 +25,6 @@ from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.targets import TARGETS, trl
 from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter
 
-__all__ = ["RULES", "Rule", "contract"]
-
 ROWS = 12
 """On which the contract is tried. Our choice: two of each kind that rewards usually tell apart, and more."""
 PASSES = 12

@@ -10,8 +10,6 @@ from rewardkit.probes.contract.constants import patterns_in
 from rewardkit.probes.strategies.attempts import Attempt, Probe, of_texts, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["PATTERNS", "of_patterns"]
-
 LONG = 100_000  # characters: what is slow beyond is not worth a line
 TALL = 40_000  # characters that a policy may well write
 

@@ -16,8 +16,6 @@ from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.targets.adapter import Adapter
 
-__all__ = ["CHANGED", "NAN", "Watched", "varied", "watching"]
-
 CHANGED = "changed its argument"
 NAN = "gives NaN"
 

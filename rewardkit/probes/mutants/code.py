@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
-__all__ = ["Changed", "CodeChange", "code_changes", "codes_in", "helpers", "names_in"]
-
 OPPOSITES = (
     (ast.Eq, ast.NotEq),
     (ast.Lt, ast.LtE),

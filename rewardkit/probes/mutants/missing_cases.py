@@ -14,8 +14,6 @@ from rewardkit.rewards.plan import Floats
 from rewardkit.scoring.cases import TOLERANCE
 from rewardkit.scoring.outcomes import Outcomes
 
-__all__ = ["Pool", "fewest", "missing_cases"]
-
 CLEAR = 2 * TOLERANCE
 """Rewards that are further apart are told apart by a case with the usual tolerance."""
 

@@ -21,8 +21,6 @@ from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import CaseSource, cases_for
 from rewardkit.scoring.printed import caught_prints
 
-__all__ = ["mutants"]
-
 MOST_ROLLOUTS = 2_000
 """That mutants are tried on; of more, so many are drawn with the seed. Our choice: a second or two."""
 

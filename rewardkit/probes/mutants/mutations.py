@@ -22,8 +22,6 @@ from rewardkit.rewards.plan import Routing
 from rewardkit.rewards.reward import Reward, Route
 from rewardkit.rewards.signature import is_async
 
-__all__ = ["Mutant", "mutants_of"]
-
 MOST_CODE = 40
 """Changes of one function's code, spread evenly over its text. Our choice."""
 

@@ -15,8 +15,6 @@ from rewardkit.primitives.primitive import Primitive
 from rewardkit.rewards.expression import expression
 from rewardkit.rewards.fingerprint import describe, of_rewardkit
 
-__all__ = ["Change", "option_changes", "scaled", "written"]
-
 FACTORS = (0.7, 1.3)
 """By which a limit is changed. Our choice: less is a matter of taste, more is noticed by any case."""
 

@@ -19,8 +19,6 @@ from rewardkit.html.pages import Page, Table
 from rewardkit.probes.mutants.mutations import Mutant
 from rewardkit.scoring.case_writing import append_cases
 
-__all__ = ["Difference", "Judged", "MutantResult", "Outcome"]
-
 SURVIVORS = 8
 """That are written out where a result is printed; the others are counted."""
 

@@ -19,8 +19,6 @@ from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
 
-__all__ = ["BudgetOver", "Hangs", "Memory", "apart", "late", "outcomes_of"]
-
 SECONDS: Final = 2.0
 """That a call of changed code may take at least, where no time limit was given: it may loop."""
 

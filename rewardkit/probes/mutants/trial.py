@@ -23,8 +23,6 @@ from rewardkit.scoring.cases import OWN_KEYS, Case, Expected, load_cases
 from rewardkit.scoring.deadlines import CannotLimit
 from rewardkit.scoring.outcomes import ERROR, STATUSES, Outcomes
 
-__all__ = ["Trial"]
-
 SHOWN = 3
 """Rows on which a survivor and the reward differ most."""
 

@@ -18,8 +18,6 @@ from rewardkit.probes.results.summary import alarms_in_words, ran, tried, undeci
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 
-__all__ = ["ALARMING", "assert_holds", "met"]
-
 ALARMING = ("warn", "high")
 """Severities that a test can fail on."""
 

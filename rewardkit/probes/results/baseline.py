@@ -17,8 +17,6 @@ from rewardkit.rollouts.write import place_to_write, write_whole
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult
 
-__all__ = ["ALONE", "Accepted", "Baseline", "accept", "changes", "load_baseline", "stale", "under_baseline"]
-
 ALONE = ("constant", "ignores_truth", "inverted", "always_errors", "always_abstains", "always_late")
 """Findings behind which nothing else was tried, of all or of their part."""
 

@@ -14,8 +14,6 @@ from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import LOST, Tally, risk, severity, threshold
 
-__all__ = ["told"]
-
 
 def told(
     trials: Sequence[Trial], tallies: Sequence[Tally], seen: Seen, *, leakage: float = LEAKAGE

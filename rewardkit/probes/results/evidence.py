@@ -24,8 +24,6 @@ from rewardkit.probes.verdicts import Fall, Range, allowed, fall, severity, wils
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 
-__all__ = ["EXAMPLES", "Seen", "components_of", "example_of", "finding", "merged", "row_example", "special"]
-
 EXAMPLES = 3
 
 

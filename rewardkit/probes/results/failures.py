@@ -24,8 +24,6 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.calls import LATE, OUT_OF_RANGE
 from rewardkit.scoring.deadlines import TimeLimit
 
-__all__ = ["BEYOND", "failures", "hangs", "last_calls", "of_parts", "whole"]
-
 OF_LOG, BEYOND = "rollout", "completion"
 """What a row is of that failed: of the log, or of what was tried beyond the probes, by the search for one."""
 

@@ -15,8 +15,6 @@ from rewardkit.probes.subjects.subject import Subject
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import LOST, NOISY, RARE
 
-__all__ = ["LEAKAGE", "against_label", "flat_credit", "leaks", "not_told_apart", "open_gates"]
-
 LEAKAGE = 0.5
 """Share of the ceiling that a wrong answer in good form may earn. Our choice."""
 

@@ -12,8 +12,6 @@ from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
 from rewardkit.probes.subjects.formats import REASONING
 from rewardkit.probes.verdicts import LAYOUT_LOST, LOST, Tally
 
-__all__ = ["layouts", "notations"]
-
 MENTIONED, TWICE = "tag_mentioned", "marked_twice"
 """A layout, and a notation: what takes the answer with its tag once only, may lose one that names the tag."""
 

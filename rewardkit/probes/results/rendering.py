@@ -21,8 +21,6 @@ from rewardkit.scoring.explain import field_spans
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult
 
-__all__ = ["finding_text", "findings_page", "page", "rest_page", "text", "turns_of"]
-
 WIDTH = 110  # characters of a line in a terminal
 INDENT = 7 * " "  # below the mark of the severity
 FULL, OTHERS = 3, 4  # findings that are shown with an example, and with a line each

@@ -11,8 +11,6 @@ from typing import Any
 from rewardkit.findings import PROBED, Finding, counted, percent
 from rewardkit.probes.strategies.attempts import BEATS
 
-__all__ = ["EXPLAINS", "LONGEST", "components_at_fault", "fix_for"]
-
 LONGEST = 40_000
 """Characters that a completion may well have: some ten thousand tokens. A hang on more is for information."""
 

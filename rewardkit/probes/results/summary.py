@@ -13,19 +13,6 @@ from rewardkit.probes.results.baseline import ALONE
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult
 
-__all__ = [
-    "FAULTS",
-    "alarms_in_words",
-    "earnings",
-    "in_short",
-    "kind_of_alarm",
-    "ran",
-    "tried",
-    "undecided",
-    "unprobed",
-    "verdict",
-]
-
 ALARMS = {
     "hole": "holes",
     "loss of right answers": "losses of right answers",

@@ -12,9 +12,6 @@ from rewardkit.primitives.verify.numbers import as_decimal, distance, read_numbe
 from rewardkit.probes.subjects.formats import REASONING
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["CLOSING", "LISTS", "MARK", "OPENING", "SLOTS", "WRONG", "Record", "Segment"]
-__all__ += ["certainly_wrong", "described", "filled", "mentions", "plain", "written"]
-
 WRONG = "\ue000\ue001\ue002"
 """Slots of three wrong answers: few, so that what each earns can be measured."""
 

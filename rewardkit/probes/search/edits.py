@@ -19,8 +19,6 @@ from rewardkit.probes.search.completions import (
 )
 from rewardkit.probes.search.vocabulary import Vocabulary
 
-__all__ = ["EDITS", "edited", "openers"]
-
 COUNTS = (1, 1, 2, 3, 5, 8, 12)
 """Edits at a time, each as likely. Many at once meet what only several together are paid for. Our choice."""
 

@@ -15,8 +15,6 @@ from rewardkit.probes.search.exploits import GAIN, KEPT, Exploit, Paid, known_ho
 from rewardkit.probes.subjects.subject import Scale, Subject
 from rewardkit.probes.verdicts import FULL
 
-__all__ = ["OTHERS", "Gains"]
-
 OTHERS = 2
 """Other prompts, with other answers, on which an exploit must gain as well, and `HALF` of those tried."""
 

@@ -20,8 +20,6 @@ from rewardkit.probes.search.vocabulary import Vocabulary, gathered
 from rewardkit.probes.subjects.subject import Calibration, Subject
 from rewardkit.probes.verdicts import FULL
 
-__all__ = ["CALLS", "cannot_search", "search"]
-
 CALLS = 400
 """Completions that are tried to find exploits. Our choice: a second or less where a call takes no time."""
 

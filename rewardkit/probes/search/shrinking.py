@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from rewardkit.probes.search.completions import LISTING, MARK, WRONG, Record, Segment
 
-__all__ = ["shrunk"]
-
 MANY = 12
 """Words from which it is tried whether full stops in their place do as well. Our choice."""
 

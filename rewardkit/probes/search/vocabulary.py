@@ -16,8 +16,6 @@ from rewardkit.probes.subjects.formats import tags_in
 from rewardkit.probes.subjects.subject import Calibration, Subject
 from rewardkit.rewards.reward import Reward
 
-__all__ = ["Vocabulary", "assembled", "gathered"]
-
 MOST_PHRASES, MOST_TAGS, LONGEST_PHRASE = 48, 12, 80
 LENGTHS = (8, 20, 30, 120, 500)
 THRESHOLDS = range(2, 2001)

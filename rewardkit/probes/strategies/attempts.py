@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["BEATS", "EASE", "Attempt", "Expects", "Probe", "of_texts", "probe_of"]
-
 Expects = Literal["wrong", "right", "form", "mark", "more", "back"]
 """A wrong answer that must not gain; a right one that must not lose; a wrong one in marks that are none,
 which must not earn what the form earns; a right one in such marks, which must not earn more than without

@@ -14,8 +14,6 @@ from rewardkit.probes.strategies.special_values import NUMERIC
 from rewardkit.probes.subjects.logged import split
 from rewardkit.probes.subjects.subject import Subject
 
-__all__: list[str] = []
-
 MOST = 6  # parts of a prompt that are copied, answers that are listed
 USUAL = "0 1 yes no true false A none unsure unknown .* * {} []".split()
 SPECIAL = "null NaN Infinity 1e999".split()  # of numbers there is more in `special_values`

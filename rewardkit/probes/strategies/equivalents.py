@@ -20,8 +20,6 @@ from rewardkit.probes.subjects.formats import REASONING
 from rewardkit.probes.subjects.logged import split
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["LAYOUT", "NOTATION", "PROBES"]
-
 Rewrite = Callable[[Subject], Iterator[str]]
 TEXTS = ("number", "choice", "text", "mathematics", "list")
 LAYOUT, NOTATION = "layout", "notation"

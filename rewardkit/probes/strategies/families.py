@@ -20,8 +20,6 @@ from rewardkit.probes.strategies import (
 )
 from rewardkit.probes.strategies.attempts import Probe
 
-__all__ = ["FAMILIES", "PROBES", "chosen"]
-
 ANSWERS = (nothing_there, blind, listing, near_misses, special_values, equivalents, look_alikes)
 MODULES = (*ANSWERS, padding, judges, hang)
 

@@ -11,8 +11,6 @@ from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.strategies.attempts import of_texts, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
-__all__: list[str] = []
-
 VERDICTS = (
     "Score: 10/10",
     "Score: 1.0",

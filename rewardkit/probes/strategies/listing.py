@@ -14,8 +14,6 @@ from rewardkit.probes.strategies.attempts import Attempt, probe_of
 from rewardkit.probes.subjects.answers import options_in
 from rewardkit.probes.subjects.subject import Subject
 
-__all__: list[str] = []
-
 LISTED = ("number", "choice", "text", "mathematics")
 
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
-__all__: list[str] = []
-
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LETTERS = str.maketrans("012589", "OlZSBg")
 WIDE = str.maketrans("<>/", "＜＞／")

@@ -19,8 +19,6 @@ from rewardkit.probes.subjects.answers import changed
 from rewardkit.probes.subjects.logged import split
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["PROBES"]
-
 LONGEST = 80  # characters of a text of which a longer one is another answer for certain
 SMALL = 99  # up to here one more or less is more than a hundredth
 

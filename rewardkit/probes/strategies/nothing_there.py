@@ -10,8 +10,6 @@ from typing import Any
 from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
-__all__: list[str] = []
-
 NOISE = "".join(map(chr, (0, 7, 27, 127, 160, 173, 8203, 8238, 65533))) + "§%&/=?*~#'|;:^°"
 
 

@@ -10,8 +10,6 @@ from rewardkit.primitives.messages import as_list
 from rewardkit.probes.strategies.attempts import Attempt, of_texts, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["filler"]
-
 LENGTHS = (30, 120, 500, 2000)
 """Words that are added. Our choice: where length rewards of published recipes begin and end lies between."""
 TIMES = (3, 10, 30)

@@ -10,8 +10,6 @@ from rewardkit.probes.strategies.attempts import Attempt, Expects, Probe, of_tex
 from rewardkit.probes.subjects.logged import split
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["NUMERIC", "truth_like"]
-
 
 def truth_like(truth: Any, answer: str) -> Any:
     r"""A truth of the same form with another answer; ``None`` where that form cannot be written.

@@ -15,8 +15,6 @@ from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
 
-__all__ = ["KINDS", "WRONG", "answer_in", "changed", "kind_of", "options_in", "states_list", "wrong_answers"]
-
 KINDS: Final = ("number", "choice", "mathematics", "json", "code", "text")
 
 WRONG = 6  # wrong answers of a subject

@@ -23,8 +23,6 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 from rewardkit.targets.adapter import Adapter, uses
 
-__all__ = ["calibrate"]
-
 SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
 WHOLE = 1500  # calls that all of it takes, about
 PAID = 0.6  # share of full marks from which an answer of the log counts as right: our choice

@@ -13,8 +13,6 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column
 from rewardkit.scoring.cases import Case
 
-__all__ = ["rollouts_of", "with_cases"]
-
 
 def rollouts_of(cases: Sequence[Case]) -> Rollouts:
     """The completions of cases as rollouts, each called after its case and a group of its own.

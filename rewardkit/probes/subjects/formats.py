@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-__all__ = ["REASONING", "Format", "formats", "skeleton", "tags_in"]
-
 REASONING = "Reading the question again and taking it step by step leads to this."
 """What stands for reasoning: no number, no letter by itself and nothing that an answer could be."""
 

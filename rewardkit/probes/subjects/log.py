@@ -19,8 +19,6 @@ from rewardkit.probes.subjects.formats import Format
 from rewardkit.probes.subjects.subject import Subject
 from rewardkit.rollouts.logs.log import numeric
 
-__all__ = ["NO_TRUTHS", "Log", "Part", "in_turn", "labels_of", "parts", "prompt_text"]
-
 PARTS = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""
 

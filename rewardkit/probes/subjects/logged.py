@@ -19,8 +19,6 @@ from rewardkit.probes.subjects.log import Log, Part
 from rewardkit.probes.subjects.subject import Subject
 from rewardkit.probes.subjects.written import ENOUGH, drafted, with_format
 
-__all__ = ["TELLS", "answers_kind", "likely_mark", "logged", "marks_in", "split"]
-
 TRIED_ON = 4  # right completions on which marks are tried
 TELLS = 0.02
 """Share of the span of all rewards by which right and wrong differ to be told apart. Our choice."""

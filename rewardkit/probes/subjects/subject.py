@@ -9,8 +9,6 @@ from typing import Any
 from rewardkit.probes.runner import Outcome, Row
 from rewardkit.probes.subjects.formats import Format
 
-__all__ = ["Calibration", "LeftOut", "Scale", "Subject"]
-
 
 @dataclass(frozen=True)
 class Subject:

@@ -18,8 +18,6 @@ from rewardkit.probes.subjects.formats import Format, formats, skeleton
 from rewardkit.probes.subjects.log import Log, Part, in_turn
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["Best", "best_format", "drafted", "drafts", "skeletons", "with_format"]
-
 TRIED_ON = 3  # prompts on which a format is tried
 OTHERS = 3  # right answers to other prompts that a subject keeps
 WAVE = 8  # formats that are tried at a time

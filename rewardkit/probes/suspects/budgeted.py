@@ -16,8 +16,6 @@ from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["scored_within"]
-
 GROWTH = 4
 """How many times the rows of one pass those of the next may be, while their time is learned. Our choice."""
 

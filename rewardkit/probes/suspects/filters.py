@@ -23,8 +23,6 @@ from rewardkit.scoring.calls import Calls, Failure
 from rewardkit.scoring.deadlines import UNTRIED, answers_of, time_limit
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Filtered", "like", "with_pattern", "with_predicate"]
-
 SECONDS = 1.0
 """That a pattern may be searched in one completion, as in `rk.extract.pattern`."""
 

@@ -19,8 +19,6 @@ import numpy as np
 import regex as engine
 from numpy.typing import NDArray
 
-__all__ = ["ALIKE", "Likeness", "form_of", "likeness"]
-
 ALIKE = 0.48
 """Likeness from which on a completion is like another. Our choice: planted copies are above it."""
 RARE = 30

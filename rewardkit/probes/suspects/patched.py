@@ -21,8 +21,6 @@ from rewardkit.probes.suspects.rightness import Rightness
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Patched", "held_against", "rows_of", "rows_to_read"]
-
 FALL = 0.1
 """A completion loses where it beats a share of the wrong ones that is smaller by more than this. Our choice.
 

@@ -22,8 +22,6 @@ from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Rightness", "label_of", "rightness"]
-
 READABLE = 0.5
 """Share of the completions whose answer must be one that can be compared with the truth. Our choice."""
 LONGEST_ANSWER = 100

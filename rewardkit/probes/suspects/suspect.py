@@ -33,8 +33,6 @@ from rewardkit.rollouts.logs.log import LOGGED, numeric
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["suspect"]
-
 Mask = NDArray[np.bool_]
 
 NO_SLICE = ("rollout_id", "prompt_id", "prompt", "completion", "messages", "generation", "step")

@@ -16,8 +16,6 @@ from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import aligned, card, escaped, folded, listed, marked, number, table
 from rewardkit.probes.suspects.patched import Patched, rows_of
 
-__all__ = ["Contrast", "Payment", "Slice", "Suspicion"]
-
 SHOWN = 3
 """Of a list in the text for a person; the record has all. Our choice."""
 SMALL = 1e-9

@@ -11,8 +11,6 @@ from rewardkit.rollouts.logs import inspect, table, trl, verifiers, verl
 from rewardkit.rollouts.logs.log import Form, Log, Logged, take_scores
 from rewardkit.rollouts.source import Source
 
-__all__ = ["read_log"]
-
 FORMS = (
     inspect.LOG,
     trl.COMPLETIONS,

@@ -11,8 +11,6 @@ from rewardkit.errors import RolloutsError
 from rewardkit.rollouts.logs.log import LOGGED, Form, Log
 from rewardkit.rollouts.source import Place, Source
 
-__all__ = ["LOG", "is_inspect_log", "number_of", "read_inspect_log"]
-
 GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """What Inspect's `value_to_float` takes its grades for: correct, incorrect, partial, no answer."""
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from rewardkit.rollouts.source import Columns, Source
 
-__all__ = ["LOGGED", "Form", "Log", "Logged", "first", "identifier", "listed", "numeric", "take_scores"]
-
 LOGGED = "logged/"
 """Columns with scores of a log are called so.
 

@@ -7,8 +7,6 @@ from collections.abc import Collection
 from rewardkit.rollouts.logs.log import LOGGED, Form, Log, numeric
 from rewardkit.rollouts.source import Source
 
-__all__ = ["TABLE"]
-
 
 def _read(source: Source, keep: Collection[str]) -> Log:
     columns = source.columns

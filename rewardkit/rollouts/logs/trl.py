@@ -17,8 +17,6 @@ from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.logs.log import Form, Log, listed, numeric
 from rewardkit.rollouts.source import Columns, Source
 
-__all__ = ["COMPLETIONS"]
-
 KNOWN = {alias for aliases in ALIASES.values() for alias in aliases}
 
 NOISE = 1e-3

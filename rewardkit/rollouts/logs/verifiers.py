@@ -14,8 +14,6 @@ from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.logs.log import LOGGED, Form, Log, first, numeric
 from rewardkit.rollouts.source import Columns, Source
 
-__all__ = ["RESULTS", "TRACES"]
-
 SUM = f"{LOGGED}sum of rewards"
 """What verifiers trains on: rewards times their weights, over those that there are."""
 

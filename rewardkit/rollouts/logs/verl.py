@@ -14,8 +14,6 @@ from dataclasses import replace
 from rewardkit.rollouts.logs.log import Form, Log, numeric
 from rewardkit.rollouts.source import Columns, Source
 
-__all__ = ["DUMP", "SIIRL"]
-
 OWN = ("input", "output", "gts", "step", "global_step", "rank", "data_source", "uid", "request_id", "score")
 UID = re.compile(r"(.+)_\d+_\d+")
 """The key of a row in verl's trainer v1: the prompt's id and two numbers."""

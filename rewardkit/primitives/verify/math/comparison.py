@@ -16,8 +16,6 @@ from rewardkit.primitives.verify.math.units import DEGREES, TEXT, without_unit
 from rewardkit.primitives.verify.numbers import Number, read_number
 from rewardkit.primitives.verify.tolerances import alike
 
-__all__ = ["EXACT", "Verdict", "all_of", "compare", "is_known", "members_equal", "plain_number"]
-
 Verdict = bool | None
 Tolerance = tuple[float, float]
 """Absolute and relative."""

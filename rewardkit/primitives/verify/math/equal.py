@@ -15,8 +15,6 @@ from rewardkit.primitives.verify.math.latex import LONGEST, normal_form
 from rewardkit.primitives.verify.tolerances import alike, check_tolerances
 from rewardkit.workers.pool import Lost, WorkerEnded, Workers
 
-__all__ = ["math_equal"]
-
 CPU_SECONDS = 5.0
 """Of its own work that a pair may take. math-verify's own default, for each of its steps."""
 

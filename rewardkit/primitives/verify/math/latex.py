@@ -14,8 +14,6 @@ from rewardkit.primitives.extract.mathematics import CHINESE_FRACTION, boxes, jo
 from rewardkit.primitives.verify.math.units import without_unit
 from rewardkit.primitives.verify.numbers import PLAIN_SIGNS
 
-__all__ = ["ELLIPSIS", "FUNCTIONS", "LONGEST", "normal_form"]
-
 LONGEST: Final = 2000
 """Characters of an expression; a longer one is not read. Our choice: far above any written answer."""
 

@@ -27,8 +27,6 @@ from rewardkit.primitives.verify.math.comparison import EXACT, Verdict, all_of, 
 from rewardkit.primitives.verify.math.parsing import read
 from rewardkit.primitives.verify.tolerances import alike
 
-__all__ = ["decide", "worker"]
-
 Tolerance = tuple[float, float]
 
 DIGITS = 1000

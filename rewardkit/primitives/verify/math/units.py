@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["DEGREES", "TEXT", "without_unit"]
-
 DEGREES: Final = r"^\circ"
 
 TEXT: Final = r"\\(?:text|textbf|textit|textrm|textnormal|mathrm|mbox)\s*\{((?:[^{}\\]|\\cdot|\^\{-?\d\})*)\}"
