@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,5 +34,20 @@ def group_sizes(diagnosis: Diagnosis, sizes: Sequence[int] = SIZES) -> pd.DataFr
         for size in sizes
         for part, share in diagnosis.dead_share(size).items()
     ]
+    return _table(rows)
+
+
+def correlated(diagnosis: Diagnosis) -> pd.DataFrame:
+    """One row a pair of components (and part): how much their scores say the same among siblings.
+
+    The strongest come first; where there is no correlation, `why_not` says why.
+    """
+    pairs = [{"part": view.part, **pair} for view in diagnosis.views for pair in view.correlations.record()]
+    pairs.sort(key=lambda pair: -abs(np.nan_to_num(pair["value"])))
+    return _table(pairs)
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """The rows, of one part without its name."""
     table = pd.DataFrame(rows, dtype=object)  # as objects: Arrow-backed text takes no lone surrogates
-    return table if any(row["part"] for row in rows) else table.drop(columns="part")
+    return table if table.empty or table["part"].any() else table.drop(columns="part")

@@ -133,6 +133,17 @@ def test_the_group_sizes_are_those_of_the_diagnosis(scores):
     assert table.how[64] == "64 siblings are more than 4 times the 8 that were sampled"
 
 
+def test_pairs_of_components_stand_from_the_strongest_on_and_say_why_there_is_no_correlation():
+    up = [0.0, 1.0, 0.0, 1.0]
+    columns = {"a": up, "b": [0.0, 1.0, 0.0, 0.2], "c": [1.0, 0.0, 1.0, 0.0], "d": [1.0] * 4}
+    pairs = tables.correlated(rk.diagnose(table_of(columns, [0, 0, 1, 1]))).set_index(["first", "second"])
+    assert pairs.value.iloc[:3].tolist() == pytest.approx([-1.0, 0.8320503, -0.8320503])
+    assert pairs.index[0] == ("a", "c") and pairs.value.iloc[3:].isna().all()
+    assert pairs.why_not["a", "d"] == "'d' is the same among siblings in all 4 rows"
+    alone = rk.diagnose(table_of({"a": up}, [0, 0, 1, 1]))
+    assert tables.correlated(alone).empty
+
+
 def answered(scores, label="", advice=None):
     diagnosis = rk.diagnose(scores, label=label or None)
     found = rk.forecast(scores, label=followed(scores, label))

@@ -35,7 +35,6 @@ def view_of(columns, groups=PAIRS):
 OF_A_VIEW = {
     "groups": plots.group_picture,
     "weights": plots.effective_weights,
-    "correlation": lambda view, ax=None: plots.correlation(view.correlations, ax=ax),
 }
 OF_A_DIAGNOSIS = (
     lambda found, ax=None: plots.reward_histogram(found.scores, ax=ax),
@@ -89,16 +88,6 @@ ALONE, UP, TIED = "No group has two completions with a reward", [0, 1, 0, 1], [1
         ("weights", {"a": UP, "b": TIED}, PAIRS, "'a' holds 100 % of the advantage with 25 % of the weight"),
         ("weights", {"a": UP, "b": UP}, PAIRS, "Each component holds about what its weight says"),
         ("weights", {"a": TIED}, PAIRS, "No group has a signal: who holds the advantage is not known"),
-        ("correlation", {"a": UP, "b": UP}, PAIRS, "'b' says the same as 'a' (1.00)"),
-        ("correlation", {"a": UP, "b": [1, 0, 1, 0]}, PAIRS, "'b' says the opposite of 'a' (-1.00)"),
-        ("correlation", {"a": UP, "b": [0, 1, 0, 0.2]}, PAIRS, "'b' says much the same as 'a' (0.83)"),
-        (
-            "correlation",
-            {"a": UP, "b": [0, 1, 1, 0.1]},
-            PAIRS,
-            "No two components say the same (0.05 at most)",
-        ),
-        ("correlation", {"a": UP, "b": [1] * 4}, PAIRS, "No two components can be compared"),
     ],
 )
 def test_a_plot_of_a_view_says_its_result(plot, columns, groups, expected):
@@ -204,16 +193,6 @@ def test_bars_are_the_shares_of_the_record(diagnosis):
     assert {"61 % of the weight", "55 % of the advantage", "45 %"} <= tips
 
 
-def test_the_correlations_are_numbers_below_the_names_and_none_has_its_reason(diagnosis):
-    found = diagnosis.views[0].correlations
-    ax = plots.correlation(found)
-    shown = {item.get_position(): item.get_text() for item in ax.texts}
-    pairs = {(j, i): found.matrix[i, j] for i in range(len(found.names)) for j in range(i)}
-    told = {place: "none" if np.isnan(value) else f"{value:.2f}" for place, value in pairs.items()}
-    names = {(i - 0.42, i): name for i, name in enumerate(found.names)}
-    assert shown == told | names and "'steps' is the same among siblings in all 1526 rows" in ax.get_xlabel()
-
-
 # --- what a person can read
 
 
@@ -236,7 +215,7 @@ def of_steps():
         (lambda: table_of({"x": [0.0, 1.0, 0.5]}, [0, 1, 2]), "who holds the advantage is not known"),
         (lambda: table_of({"x": [NAN] * 4}, PAIRS), "no group has a completion with a finite reward"),
         (lambda: table_of({"x": [0.5] * 8}, np.arange(8) // 2), "No group has a signal"),
-        (lambda: table_of({"x": [1.0]}, [0]), "one component: there is nothing"),
+        (lambda: table_of({"x": [1.0]}, [0]), "No group has two completions with a reward"),
     ],
 )
 def test_nothing_is_cut_or_covered_and_all_colours_are_those_that_a_page_knows(make, said):

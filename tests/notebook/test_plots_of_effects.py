@@ -1,7 +1,5 @@
 """Plots of forecasts and of suggestions: titles and what is drawn are what the record says."""
 
-from dataclasses import replace
-
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
@@ -78,48 +76,6 @@ def test_curves_of_many_and_of_long_names_can_be_read(make):
     assert any(LONG in title(ax) for ax in drawn) and unreadable(*drawn) == []
 
 
-def test_before_and_after_are_the_effects_with_their_intervals(judged):
-    item = next(item for item in judged.changes if item.code == "graduate")
-    ax = plots.before_and_after(item)
-    shown = [effect for effect in item.effects if effect.told]
-    for nth, when in enumerate(("before", "after")):
-        assert ax.lines[nth].get_xdata().tolist() == pytest.approx(
-            [getattr(effect, when) for effect in shown]
-        )
-        drawn = [segment[:, 0].tolist() for segment in ax.collections[nth].get_segments()]
-        assert drawn == [pytest.approx(getattr(effect, f"{when}_interval")) for effect in shown]
-    told = words(ax)
-    assert all(effect.moved.replace(" points", "") in told and effect.what in told for effect in shown)
-    assert title(ax) == "Partial credit for 'correct' (unclear): groups without a signal 28 % to 3.5 %"
-    assert item.line in told and {"before", "after"} <= set(told.splitlines()) and not unreadable(ax)
-
-
-def test_a_long_line_of_code_is_cut_and_names_are_plain_text(judged):
-    item = replace(judged.changes[0], line="replace(" + "x" * 500 + ")", component="$a$ and $b$")
-    ax = plots.before_and_after(item)
-    assert ax.get_xlabel().endswith(" ...") and "'$a$ and $b$'" in title(ax) and not unreadable(ax)
-    nothing = plots.before_and_after(replace(item, effects=()))
-    assert "nothing that it changes can be measured" in words(nothing) and not unreadable(nothing)
-
-
-def test_ranked_changes_are_drawn_first_and_none_that_harms(judged):
-    moving, *_ = judged.changes
-    still = tuple(replace(effect, difference=0.0) for effect in moving.effects)
-    changes = (
-        replace(moving, rank=1, verdict="improves", effects=moving.effects[:1]),
-        replace(moving, code="looser_reading", effects=still),
-        moving,
-        replace(moving, verdict="harms", code="remove_component"),
-    )
-    drawn = plots.top_changes(replace(judged, changes=changes))
-    heads = ["1. partial credit for 'correct' (improves)", "Partial credit for 'correct' (unclear)"]
-    assert [title(ax).split(":")[0] for ax in drawn] == heads
-    assert len(plots.top_changes(replace(judged, changes=(moving,) * 5), most=2)) == 2
-    assert plots.top_changes(replace(judged, changes=())) == []
-
-
-def test_they_are_drawn_into_the_axes_they_are_given(judged, expected):
-    _, ax = plt.subplots()
-    assert plots.before_and_after(judged.changes[0], ax=ax) is ax
+def test_they_are_drawn_into_the_axes_they_are_given(expected):
     _, grid = plt.subplots(2, 1)
     assert plots.forecast_curves(expected, figures=["reward", "words"], axes=grid) == list(grid)

@@ -5,10 +5,8 @@ never read as mathematics. What cannot be drawn is said in words.
 """
 
 from rewardkit.notebook.plots.canvas import without_a_screen
-from rewardkit.notebook.plots.changes import before_and_after, top_changes
 from rewardkit.notebook.plots.components import (
     component_histograms,
-    correlation,
     effective_weights,
     judge_calibration,
 )
@@ -17,9 +15,7 @@ from rewardkit.notebook.plots.distributions import distribution, reward_histogra
 from rewardkit.notebook.plots.groups import group_picture
 
 __all__ = [
-    "before_and_after",
     "component_histograms",
-    "correlation",
     "distribution",
     "effective_weights",
     "forecast_curves",
@@ -27,6 +23,5 @@ __all__ = [
     "judge_calibration",
     "over_steps",
     "reward_histogram",
-    "top_changes",
     "without_a_screen",
 ]

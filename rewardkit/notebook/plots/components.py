@@ -1,4 +1,4 @@
-"""Components: their scores, what each holds of the advantage, which say the same."""
+"""Components: their scores, and what each holds of the advantage."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.statistics.correlation import Correlations
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.view import View
 from rewardkit.judges.report import JudgeReport
@@ -18,8 +16,6 @@ from rewardkit.notebook.plots import canvas
 from rewardkit.notebook.plots.distributions import distribution
 
 CLOSE = 0.05  # difference of shares up to which a component holds what its weight says: our choice
-SAME, ALIKE = 0.9, 0.5  # correlations from which two say the same, or much the same: our choice
-MOST_REASONS = 4
 
 
 def component_histograms(diagnosis: Diagnosis, *, axes: Any = None) -> list[Axes]:
@@ -76,49 +72,6 @@ def _share_bars(ax: Axes, names: Sequence[str], weights: Floats, held: Floats) -
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xticks([])
     ax.set_xlim(min(0.0, float(np.nanmin([*weights, *held], initial=0.0))), 1.0)
-
-
-def correlation(found: Correlations, *, ax: Axes | None = None) -> Axes:
-    """The correlations of all pairs of components as numbers on colours, and in words why some have none.
-
-    A name stands at the end of its row and on top of its column.
-    """
-    names = found.names
-    ax = canvas.axes_for(ax, width=3.8 + 0.6 * len(names), height=1.1 + 0.42 * len(names), grid=False)
-    if len(names) < 2:
-        return canvas.said(ax, "one component: there is nothing that it could agree with")
-    for i, name in enumerate(names):
-        ax.text(i - 0.42, i, canvas.wrapped(name), va="center", fontsize=9)
-        for j, value in enumerate(found.matrix[i, :i]):
-            colour = canvas.SOFT if np.isnan(value) else canvas.BLUE if value > 0 else canvas.RED
-            alpha = 1.0 if np.isnan(value) else 0.6 * abs(float(value))
-            box = Rectangle((j - 0.48, i - 0.46), 0.96, 0.92, color=colour, alpha=alpha, linewidth=0)
-            ax.add_patch(box)
-            text = "none" if np.isnan(value) else f"{value:.2f}"
-            ax.text(j, i, text, ha="center", va="center", fontsize=canvas.SMALL)
-    ax.set_xlim(-0.5, len(names) - 1)
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    told = [f"none for {first} and {second}: {why}" for (first, second), why in found.why_not.items()]
-    more = [f"and {len(told) - MOST_REASONS} further pairs"] if len(told) > MOST_REASONS else []
-    lines = ["correlation of scores among siblings", *told[:MOST_REASONS], *more]
-    below = "\n".join(canvas.wrapped(line, 56 + 8 * len(names)) for line in lines)
-    return canvas.finished(ax, canvas.of_part(found.part, _agreement(found)), x=below)
-
-
-def _agreement(found: Correlations) -> str:
-    """The two that are most alike, or most opposed."""
-    rows, columns = np.tril_indices(len(found.names), -1)
-    values = found.matrix[rows, columns]
-    if np.isnan(values).all():
-        return "no two components can be compared"
-    at = int(np.nanargmax(np.abs(values)))
-    if abs(values[at]) < ALIKE:
-        return f"no two components say the same ({abs(values[at]):.2f} at most)"
-    says = "says" if abs(values[at]) >= SAME else "says much"
-    how = "the same as" if values[at] > 0 else "the opposite of"
-    return f"'{found.names[rows[at]]}' {says} {how} '{found.names[columns[at]]}' ({values[at]:.2f})"
 
 
 def judge_calibration(report: JudgeReport, *, ax: Axes | None = None) -> Axes:
