@@ -70,7 +70,7 @@ TIMED = """async ([from, to, act, value]) => {
         source.click();
     } else {
         source.value = value;
-        source.dispatchEvent(new Event('change', {bubbles: true}));
+        source.dispatchEvent(new Event(act, {bubbles: true}));
     }
     await changed;
     return performance.now() - began;
@@ -115,9 +115,10 @@ def main() -> None:
             page.wait_for_timeout(6000)  # what is computed when nothing moves is there
             keys = ["ArrowLeft", "ArrowRight"] * (TIMES // 2)
             interact = timed(page, ".alternative .noUi-handle", ".alternative .jp-OutputArea", "key", keys)
-            moved = timed(page, ".rewardkit-weight-c .noUi-handle", ".rewardkit-picture", "key", keys)
+            places = ["0.49", "0.51"] * (TIMES // 2)
+            moved = timed(page, ".rewardkit-weight-c", ".rewardkit-picture", "input", places)
             told("a weight is moved by its slider", moved, interact)
-            box = ".rewardkit-weight-box-b input"
+            box = ".rewardkit-weight-box-b"
             numbers = [str(0.3 + step / 100) for step in range(TIMES)]
             told("a weight is typed", timed(page, box, ".rewardkit-picture", "change", numbers))
             tab = ".rewardkit-workbench .lm-TabBar-tab:nth-child(2)"

@@ -17,6 +17,7 @@ import rewardkit as rk
 from rewardkit.notebook.tiles import forecast_tile, signal_tile
 from rewardkit.notebook.workbench.bench import Opened
 from rewardkit.notebook.workbench.cases import read_expected
+from rewardkit.notebook.workbench.filters import ORDERS
 from rewardkit.notebook.workbench.parts import keys
 
 HOSTILE = (
@@ -99,10 +100,33 @@ def opened(workbench, row):
     return browse
 
 
-def send(workbench, *commands):
-    """Click on what sends these commands."""
-    for command in commands:
-        workbench._bench.obey(command)
+def send(where, *command):
+    """Do in a workbench, or in one of its tabs, what sends this command."""
+    (where._bench if isinstance(where, rk.Workbench) else where.bench).obey(*command)
+
+
+def weigh(where, **weights):
+    for name, weight in weights.items():
+        send(where, "weigh", name, weight)
+
+
+def controls(pane):
+    """What is shown, by command: the value of a field, the choice of a list, whether a switch is on."""
+    found, command = {}, ()
+    for name, attributes in _tags(pane.value):
+        if name in ("input", "select"):
+            command = tuple(json.loads(attributes["data-rk"]))
+            is_switch = attributes.get("type") == "checkbox"
+            found[command] = "checked" in attributes if is_switch else attributes.get("value")
+        elif name == "option" and "selected" in attributes:
+            found[command] = json.loads(attributes["value"])
+    return found
+
+
+def weights(compose):
+    """The weights in the boxes of the page."""
+    found = controls(compose.controls).items()
+    return {name: float(value) for (verb, name, *_), value in found if verb == "weigh"}
 
 
 def standing(workbench):
@@ -121,7 +145,7 @@ def test_the_tiles_are_those_of_a_diagnosis_and_follow_a_weight(bench, compose):
     assert before["Right on cases"].said == "no cases were given"
     assert before["Exploits"].said == before["Contract"].said == "not probed yet"
     assert before["Selects for"].figure != "\u2026" and "aria-busy" not in bench._standing.widget.value
-    compose.numbers["brief"].value = 0.0  # the last group is all right
+    weigh(compose, brief=0.0)  # the last group is all right
     assert 'aria-busy="true"' in bench._standing.widget.value and ">83 %" in bench._standing.widget.value
     now = standing(bench)
     assert "aria-busy" not in bench._standing.widget.value
@@ -136,11 +160,11 @@ def test_cases_and_probes_have_their_tiles_and_probes_of_earlier_settings_are_to
     found = standing(workbench)["Right on cases"]
     assert (found.figure, found.grade) == ("1 of 2", "high")
     probes = panels(workbench)["Probes"]
-    probes.run.click()
+    probes.start()
     probes.wait(120)
     told = standing(workbench)
     assert told["Contract"].figure == "kept" and told["Exploits"].said == "loses_layout"
-    panels(workbench)["Compose"].numbers["brief"].value = 0.1
+    weigh(panels(workbench)["Compose"], brief=0.1)
     told = standing(workbench)
     assert told["Contract"].said == "of earlier settings" and told["Exploits"].grade == "info"
     assert told["Exploits"].reason == "the probes ran on earlier settings; run them again"
@@ -160,40 +184,37 @@ def test_a_weight_that_moves_gives_what_reweigh_gives_and_runs_nothing():
     scores, compose = workbench.scores, panels(workbench)["Compose"]
     assert len(calls) == len(scores)
     before = compose.picture.value
-    compose.sliders["odd"].value = -0.5
+    weigh(compose, odd=-0.5)
     np.testing.assert_allclose(workbench.scores.rewards, scores.reweigh({"odd": -0.5}).rewards)
     assert workbench.line == "reward.reweigh({'odd': -0.5})"
-    assert workbench.reward.weights == {"odd": -0.5} and compose.numbers["odd"].value == -0.5
+    assert workbench.reward.weights == {"odd": -0.5}
     assert compose.picture.value != before and "<svg" in compose.picture.value
-    tab(workbench, "Browse").later.click()
+    send(tab(workbench, "Browse"), "step", 1)
     assert len(calls) == len(scores)  # a page of a completion calls nothing again either
 
 
 def test_a_weight_is_typed_as_it_is_beyond_the_slider_too_and_one_that_is_too_large_is_refused(
     bench, compose
 ):
-    compose.numbers["right"].value = 7.5
-    assert compose.sliders["right"].value == 7.5 and compose.sliders["right"].min == -7.5
-    compose.undo.click()
-    compose.numbers["brief"].value = 0.00001
+    weigh(compose, right=7.5)
+    assert bench.reward.weights["right"] == 7.5
+    send(compose, "undo")
+    weigh(compose, brief=0.00001)
     assert bench.line == "reward.reweigh({'brief': 1e-05})"
-    for odd in (99999.0, -1e308, math.inf, math.nan):
-        compose.numbers["brief"].value = odd
-        assert "is not between -1000 and 1000; it stays 1e-05" in compose.message.text
-        assert bench.reward.weights["brief"] == compose.numbers["brief"].value == 0.00001
-    compose.undo.click()
+    for odd in (99999.0, -1e308, None):
+        weigh(compose, brief=odd)
+        assert "is between -1000 and 1000, not " in compose.message.text
+        assert "it stays 1e-05" in compose.message.text
+        assert bench.reward.weights["brief"] == weights(compose)["brief"] == 0.00001
+    send(compose, "undo")
     assert bench.line == "reward" and compose.message.text == ""
 
 
-def test_a_page_that_puts_a_slider_on_a_step_moves_no_weight():
-    odd = reward().reweigh({"right": 1 / 3, "brief": 1500.0})
-    workbench = rk.Workbench(odd, rows())
-    compose = panels(workbench)["Compose"]
-    compose.sliders["right"].value = 0.33
-    assert workbench.line == "reward" and workbench.reward.weights == odd.weights
-    assert compose.numbers["right"].value == 0.333333 and compose.numbers["brief"].value == 1500.0
-    compose.sliders["right"].value = 0.34
-    assert workbench.reward.weights["right"] == 0.34
+def test_controls_show_six_digits_of_a_weight_and_a_slider_reaches_twice_as_far():
+    compose = panels(rk.Workbench(reward().reweigh({"right": 1 / 3, "brief": 1500.0}), rows()))["Compose"]
+    assert weights(compose) == {"right": 0.333333, "brief": 1500.0}
+    ends = re.findall(r'type="range"[^>]* min="([^"]*)" max="([^"]*)"', compose.controls.value)
+    assert ends == [("-1", "1"), ("-3000", "3000")]
 
 
 def test_the_label_is_held_against_the_rewards_within_groups(bench):
@@ -216,41 +237,41 @@ def test_a_label_that_is_not_used_is_named_with_the_reason():
 
 def test_undo_takes_back_one_move_which_a_drawn_slider_is_and_reset_all(bench, compose):
     for step in range(10):
-        compose.sliders["right"].value = 1.0 + step / 10
-    compose.numbers["brief"].value = -0.5
-    compose.undo.click()
-    assert bench.reward.weights == {"right": 1.9, "brief": 0.5} and compose.numbers["brief"].value == 0.5
-    compose.reset.click()
-    assert bench.line == "reward" and compose.sliders["right"].value == 1.0
-    compose.undo.click()
-    compose.undo.click()
+        weigh(compose, right=1.0 + step / 10)
+    weigh(compose, brief=-0.5)
+    send(compose, "undo")
+    assert bench.reward.weights == weights(compose) == {"right": 1.9, "brief": 0.5}
+    send(compose, "reset")
+    assert bench.line == "reward" and weights(compose)["right"] == 1.0
+    send(compose, "undo")
+    send(compose, "undo")
     assert bench.line == "reward"
-    compose.undo.click()
+    send(compose, "undo")
     assert "Nothing to undo" in compose.message.text
 
 
 def test_a_gate_that_opens_says_what_must_be_scored_and_scores_it_on_a_click(bench, compose):
-    assert compose.score_rows.layout.display == "none"
+    assert compose.to_score.value == ""
     assert "its gate is open in 38 % of the rows" in compose.picture.value
-    compose.switches["brief"].value = False
-    assert "15 rows for 'brief'" in compose.message.text and compose.score_rows.layout.display == ""
+    send(compose, "gate", "brief", "on", False)
+    assert "15 rows for 'brief'" in compose.message.text and "Score them" in compose.to_score.value
     assert np.isnan(bench.scores.rewards).sum() == 15
-    compose.score_rows.click()
+    send(compose, "score")
     ungated = [dataclasses.replace(item, gate=None) for item in reward().components]
     expected = rk.score(dataclasses.replace(reward(), components=ungated), rows())
     np.testing.assert_allclose(bench.scores.rewards, expected.rewards)
-    assert compose.message.text == "" and compose.score_rows.layout.display == "none"
-    compose.numbers["brief"].value = 0.7
+    assert compose.message.text == "" and compose.to_score.value == ""
+    weigh(compose, brief=0.7)
     assert not np.isnan(bench.scores.rewards).any()  # what was scored stays
-    compose.undo.click()
-    compose.undo.click()
-    assert compose.switches["brief"].value and bench.line == "reward"
+    send(compose, "undo")
+    send(compose, "undo")
+    assert controls(compose.controls)["gate", "brief", "on"] and bench.line == "reward"
 
 
 def test_the_line_of_code_gives_the_reward_that_stands(bench, compose):
-    compose.numbers["right"].value = 0.8
-    compose.thresholds["brief"]["at_least"].value = 0.5
-    compose.aggregation.value = "weighted_mean"
+    weigh(compose, right=0.8)
+    send(compose, "gate", "brief", "at_least", 0.5)
+    send(compose, "choose", "aggregation", "weighted_mean")
     made = eval(bench.line, {"reward": reward(), "rk": rk, "dataclasses": dataclasses})
     assert made.record() == bench.reward.record()
 
@@ -259,22 +280,23 @@ def test_an_aggregation_that_the_weights_do_not_fit_is_refused_and_nothing_chang
     made = rk.Reward("p", {}, [rk.Component("a", brief, weight=1.0), rk.Component("b", brief, weight=-0.5)])
     workbench = rk.Workbench(made, rows())
     compose = panels(workbench)["Compose"]
-    compose.aggregation.value = "product"
+    send(compose, "choose", "aggregation", "product")
     assert "penalties" in compose.message.text
-    assert compose.aggregation.value == "weighted_sum" and workbench.line == "reward"
+    assert controls(compose.settings)["choose", "aggregation"] == "weighted_sum"
+    assert workbench.line == "reward"
 
 
 def test_copy_as_code_is_a_reward_that_loads(tmp_path):
     compose = panels(rk.Workbench("gallery:arithmetic", "gallery:arithmetic"))["Compose"]
-    compose.numbers["format"].value = 0.35
-    compose.code.click()
+    weigh(compose, format=0.35)
+    send(compose, "code")
     (tmp_path / "copied.py").write_text(plain_text(compose.written.value.partition("</button>")[2]))
     assert rk.load_reward(f"{tmp_path / 'copied.py'}:reward").weights["format"] == 0.35
 
 
 def test_scaling_changes_the_advantages_and_not_the_rewards(bench):
     rewards, advantages = bench.scores.rewards, bench._bench.figures.advantages
-    panels(bench)["Compose"].scaling.value = "none"
+    send(panels(bench)["Compose"], "choose", "scale_rewards", "none")
     np.testing.assert_array_equal(bench.scores.rewards, rewards)
     now = bench._bench.figures.advantages
     by_hand = rewards.reshape(6, 4) - rewards.reshape(6, 4).mean(axis=1, keepdims=True)
@@ -286,16 +308,16 @@ def test_a_route_composes_its_weights_and_a_row_that_it_has_no_reward_for_is_rea
     parts = {"easy": reward(), "hard": rk.Reward("other", {}, [rk.Component("short", brief, weight=0.3)])}
     workbench = rk.Workbench(rk.Route("kind", parts), rows())
     compose = panels(workbench)["Compose"]
-    compose.numbers["short"].value = 0.9
-    assert workbench.reward.weights["short"] == 0.9 and not compose.switches
+    weigh(compose, short=0.9)
+    assert workbench.reward.weights["short"] == 0.9 and '"gate"' not in compose.controls.value
     expected = rk.score(rk.Route("kind", parts), rows()).reweigh({"short": 0.9}).rewards
     np.testing.assert_allclose(workbench.scores.rewards, expected)
     browse = tab(rk.Workbench(rk.Route("kind", {"easy": reward()}), rows()), "Browse")
-    browse.kind.value = "no reward"
+    send(browse, "ask", "kind", "no reward")
     assert len(browse.rows) == 12
     told = plain_text(browse.page.value)
     assert all(word in told for word in ("has no part for row 0", "question 0", "not judged"))
-    browse.later.click()
+    send(browse, "step", 1)
     assert "has no part for row 1" in browse.page.value
 
 
@@ -313,25 +335,26 @@ def test_a_verdict_is_read_with_its_cost_and_rows_are_found_by_level_and_by_why_
 
     graded.asks_model = True
     browse = tab(one(graded), "Browse")
-    labels = dict((value, label) for label, value in browse.column.options)
-    assert labels["verdict/graded"] == "level of graded"
-    browse.column.value, browse.value.value = "verdict/graded", "good"
+    assert "level of graded" in browse.filters.value
+    send(browse, "ask", "column", "verdict/graded")
+    assert browse.asked.value == "good"  # the most frequent
     told = plain_text(browse.page.value)
     assert len(browse.rows) == 18
     assert all(word in told for word in ("good", "clear steps", "9 + 2", "0.25", "raw answer", "{raw}"))
-    browse.column.value, browse.value.value = "error/graded", "the judge refuses"
+    send(browse, "ask", "column", "error/graded")
+    send(browse, "ask", "value", browse.choices.index("the judge refuses"))
     assert len(browse.rows) == 6
     assert "not judged" in plain_text(browse.page.value) and "<script" not in browse.page.value
-    browse.clear.click()
-    browse.kind.value = "abstained"
+    send(browse, "clear")
+    send(browse, "ask", "kind", "abstained")
     assert len(browse.rows) == 6
 
 
 FOUND = [
     ({"text": "WHY WHY WHY"}, lambda at, paid: at % 4 == 3),
-    ({"text": "WHY WHY WHY", "column": "kind", "value": "easy"}, lambda at, paid: at % 8 == 7),
-    ({"component": "brief", "low": "0.8"}, lambda at, paid: paid >= 0.8),
-    ({"component": "brief", "low": "0.7", "high": "0.78"}, lambda at, paid: (paid >= 0.7) & (paid <= 0.78)),
+    ({"text": "WHY WHY WHY", "column": "kind", "value": 1}, lambda at, paid: at % 8 == 7),
+    ({"component": "brief", "low": 0.8}, lambda at, paid: paid >= 0.8),
+    ({"component": "brief", "low": 0.7, "high": 0.78}, lambda at, paid: (paid >= 0.7) & (paid <= 0.78)),
     ({"kind": "gated"}, lambda at, paid: np.isnan(paid)),
     ({"kind": "gated", "component": "brief"}, lambda at, paid: np.isnan(paid)),
 ]
@@ -340,36 +363,42 @@ FOUND = [
 @pytest.mark.parametrize(("asked", "expected"), FOUND)
 def test_filters_find_the_rows_that_they_say(bench, browse, asked, expected):
     for name, value in asked.items():
-        getattr(browse, name).value = value
+        send(browse, "ask", name, value)
     found = np.flatnonzero(expected(np.arange(24), bench.scores.score("brief")))
     assert sorted(browse.rows) == found.tolist() and 0 < len(found) < 24
     assert f"{len(found)} of 24 completions" in browse.found.text
-    browse.clear.click()
-    assert len(browse.rows) == 24 and browse.value.value == "" and browse.found.text == "24 completions"
+    send(browse, "clear")
+    assert len(browse.rows) == 24 and browse.found.text == "24 completions"
+    asked = controls(browse.filters)
+    assert asked["ask", "kind"] == "all" and asked["ask", "low"] == asked["ask", "text"] == ""
 
 
-def test_a_limit_that_is_no_number_is_named_and_where_nothing_is_found_nothing_is_shown(bench, browse):
-    for odd in ("much", "nan"):
-        browse.low.value = odd
-        assert f"'{odd}' is no number" in browse.found.text and len(browse.rows) == 24
-    browse.clear.click()
-    browse.kind.value = "tied"
+def test_an_empty_limit_is_none_and_where_nothing_is_found_nothing_is_shown(bench, browse):
+    send(browse, "ask", "low", 99)
+    assert len(browse.rows) == 0
+    send(browse, "ask", "low", None)
+    assert len(browse.rows) == 24
+    send(browse, "ask", "kind", "tied")
     assert len(browse.rows) == 0 and "No completion is like this" in browse.found.text
-    assert browse.page.value == browse.list.value == "" and browse.form.opener.disabled
+    assert browse.page.value == browse.list.value == "" and cannot_open(browse)
     bench._bench.open(Opened(3))
-    assert "rollout 4" in browse.page.value and not browse.form.opener.disabled
-    browse.clear.click()
-    browse.low.value = "1.9"
+    assert "rollout 4" in browse.page.value and not cannot_open(browse)
+    send(browse, "clear")
+    send(browse, "ask", "low", 1.9)
     assert browse.page.value == ""
-    panels(bench)["Compose"].numbers["right"].value = 2.0  # which the filter finds
+    weigh(panels(bench)["Compose"], right=2.0)  # which the filter finds
     assert len(browse.rows) and "reward 2" in plain_text(browse.page.value)
 
 
+def cannot_open(browse):
+    return "disabled" in re.search(r"<button[^>]*rewardkit-case-open[^>]*>", browse.form.form.value)[0]
+
+
 def test_one_a_group_counts_groups(bench, browse):
-    browse.one_a_group.value = True
+    send(browse, "ask", "one_a_group", True)
     assert sorted(browse.rows) == list(range(0, 24, 4))
     assert browse.found.text == "6 groups, each by its first completion"
-    browse.text.value = "3</answer>"  # which the last group does not say
+    send(browse, "ask", "text", "3</answer>")  # which the last group does not say
     assert browse.found.text.startswith("5 of 6 groups, ")
 
 
@@ -386,13 +415,13 @@ def test_what_is_paid_wrongly_is_told_by_the_label_from_the_medians_of_right_and
     log = [{**row, "n": at % 4} for at, row in enumerate(rows())]
     browse = tab(one(pays, log, of={"range": None}, label="is_good"), "Browse")
     for kind, expected in (("wrong but paid", wrong), ("right but unpaid", unpaid)):
-        browse.kind.value = kind
+        send(browse, "ask", "kind", kind)
         assert set(browse.rows % 4) == expected and len(browse.rows) == 6 * len(expected)
 
 
 def test_without_a_label_and_a_truth_it_says_that_right_and_wrong_are_not_known():
     browse = tab(one(brief, [{"prompt_id": "p", "completion": f"text {n}"} for n in range(4)]), "Browse")
-    browse.kind.value = "wrong but paid"
+    send(browse, "ask", "kind", "wrong but paid")
     assert "is not known here; give label=" in browse.found.text
 
 
@@ -411,9 +440,9 @@ def test_the_order_is_what_it_says_and_what_is_missing_comes_last():
         "length": np.array([-len(row["completion"]) for row in log], dtype=float),
         "log": np.arange(24.0),
     }
-    assert list(keys_of) == [value for value in browse.order.options]
+    assert list(keys_of) == list(ORDERS)
     for order, values in keys_of.items():
-        browse.order.value = order
+        send(browse, "ask", "order", order)
         found = values[browse.rows]
         known = found[~np.isnan(found)]
         assert len(set(known.round(9))) > 1 and (np.diff(known) >= 0).all(), order
@@ -424,36 +453,38 @@ def test_the_order_is_what_it_says_and_what_is_missing_comes_last():
 
 
 def test_keys_and_buttons_go_through_what_was_found_and_stop_at_its_ends(bench, browse):
-    browse.text.value = "why why why"
+    send(browse, "ask", "text", "why why why")
     passed = []
-    for step in range(8):
+    for _ in range(8):
         passed.append(bench._bench.opened.row)
-        browse.later.click() if step % 2 else send(bench, "step 1")
+        send(bench, "step", 1)
     assert passed[:6] == list(browse.rows) and passed[6:] == [browse.rows[-1]] * 2
     assert "last of 6" in browse.found.text
     bench._bench.opened = Opened(next(row for row in range(24) if row not in browse.rows))  # a sibling, say
-    browse.earlier.click()
+    send(browse, "step", -1)
     assert bench._bench.opened.row == browse.rows[-1]
-    send(bench, "step -1")
+    send(bench, "step", -1)
     assert bench._bench.opened.row == browse.rows[-2]
     assert f'data-row="{browse.rows[-2]}"' in browse.page.value  # by which the page marks the line
 
 
 def test_what_the_page_sends_is_done_once_though_it_is_sent_again(bench, browse):
     read = bench._bench.read
-    read(json.dumps([[1, "open 5"], [2, "step 1"]]))
+    read(json.dumps([[1, ["open", 5]], [2, ["step", 1]]]))
     place = bench._bench.opened.row
-    read(json.dumps([[1, "open 5"], [2, "step 1"], [3, "flag"]]))
-    read(json.dumps([[3, "flag"]]))
+    read(json.dumps([[1, ["open", 5]], [2, ["step", 1]], [3, ["flag"]]]))
+    read(json.dumps([[3, ["flag"]]]))
     assert bench._bench.opened.row == place and list(bench._bench.flagged) == [place]
-    for odd in ("nothing of ours", "open 99999", "open -1"):
-        send(bench, odd)
+    for odd in (["nothing", "of ours"], ["open", 99999], ["open", -1]):
+        send(bench, *odd)
     assert bench._bench.opened.row == place
     assert bench.flagged == [place + 1] and "flagged" in browse.page.value
-    browse.kind.value = "flagged"
+    send(browse, "ask", "kind", "flagged")
     assert list(browse.rows) == [place]
-    send(bench, "flag", "case")
-    assert bench.flagged == [] and browse.form.widget.layout.display == ""
+    send(bench, "flag")
+    send(bench, "case")
+    assert bench.flagged == [] and ("case-set", "expected") in controls(browse.form.form)
+    assert browse.form.message.widget.layout.display == ""
 
 
 def test_only_a_page_of_the_list_is_rendered_and_it_turns_with_what_is_open():
@@ -462,14 +493,14 @@ def test_only_a_page_of_the_list_is_rendered_and_it_turns_with_what_is_open():
     assert len(browse.rows) == 400 and browse.list.value.count('role="option"') == 60
     assert browse.found.text == "400 completions; 1 to 60 are listed"
     workbench._bench.opened = Opened(int(browse.rows[130]))
-    assert f'data-rk="open {browse.rows[130]}"' in browse.list.value and len(browse.listed) == 60
+    assert f'data-line="{browse.rows[130]}"' in browse.list.value and len(browse.listed) == 60
     assert browse.found.text == "400 completions; 121 to 180 are listed"
 
 
 def blocks(page):
     """Row, whether it is open, and what is said of each block of a sibling."""
     found = re.findall(
-        r'<button [^>]*data-rk="open (\d+)"[^>]*?( aria-current="true")? title="([^"]*)"', page
+        r'<button [^>]*data-rk=\'\["open", (\d+)\]\'[^>]*?( aria-current="true")? title="([^"]*)"', page
     )
     return [(int(row), bool(current), said) for row, current, said in found]
 
@@ -486,7 +517,7 @@ def test_the_open_completion_stands_beside_its_siblings_and_each_opens(bench):
         assert (
             said == f"reward {figures.rewards[row]:.4g}, advantage {figures.advantages[row]:+.2f}, {verdict}"
         )
-    send(bench, "open 10")
+    send(bench, "open", 10)
     assert bench._bench.opened.row == 10
     assert "why why <answer>" in plain_text(browse.page.value) and "why why why" not in browse.page.value
     large = opened(rk.Workbench(reward(), rows(groups=2, size=90)), 60)
@@ -539,8 +570,8 @@ def test_what_a_wrong_answer_is_paid_is_not_proposed_as_what_it_should_earn():
     wordy = rk.Component("wordy", lambda completion: "why" in completion, weight=5.0)
     paid = rk.Reward("r", FIELDS, [rk.Component("right", right), wordy])
     form = opened(rk.Workbench(paid, rows()), 1).form
-    assert form.expected.value == "" and "This answer is wrong" in form.message.text
-    form.save.click()
+    assert form.given["expected"] == "" and "This answer is wrong" in form.message.text
+    form.add()
     assert "Not saved: '' is nothing that can be expected" in form.message.text
 
 
@@ -548,20 +579,21 @@ def test_a_case_from_browse_is_in_the_file_and_the_matrix(bench, tmp_path):
     browse, matrix = opened(bench, 1), tab(bench, "Cases")
     assert "no cases yet" in matrix.message.text
     form = browse.form
-    assert form.expected.value == "0" and form.name.value
-    form.name.value, form.why.value, form.expected.value = "told at length", "wrong is wrong", "0 to 0.1"
-    form.save.click()
+    assert form.given["expected"] == "0" and form.given["name"]
+    for name, text in (("name", "told at length"), ("why", "wrong is wrong"), ("expected", "0 to 0.1")):
+        form.set(name, text)
+    form.add()
     assert "Saved as 'told at length'" in form.message.text
     (case,) = map(json.loads, (tmp_path / "cases.jsonl").read_text().splitlines())
     assert case["reward"] == [0.0, 0.1] and case["why"] == "wrong is wrong"
     assert case["completion"] == rows()[1]["completion"] and case["ground_truth"] == "1"
     assert "1 of 1 cases passed" in matrix.message.text and "told at length" in matrix.table.value
-    form.save.click()
+    form.add()
     assert "already" in form.message.text
-    form.what.value = "brief"
-    assert form.expected.value == "gated"
-    form.name.value = "gated"
-    form.save.click()
+    form.set("what", "brief")
+    assert form.given["expected"] == "gated"
+    form.set("name", "gated")
+    form.add()
     (_, case) = map(json.loads, (tmp_path / "cases.jsonl").read_text().splitlines())
     assert case["scores"] == {"brief": "gated"} and "reward" not in case
     assert rk.check(reward(), tmp_path / "cases.jsonl").failed == 0
@@ -575,13 +607,13 @@ def test_a_case_of_what_looks_at_siblings_expects_no_more_than_a_case_can_say(tm
     made = rk.Reward("g", {}, [rk.Component("brief", brief, why="short"), spread])
     form = tab(rk.Workbench(made, rows(), cases=tmp_path / "cases.jsonl"), "Browse").form
     for what in ("brief", "rare", "reward"):
-        form.what.value = what
-        form.save.click()
+        form.set("what", what)
+        form.add()
         assert "Saved" in form.message.text
     result = rk.check(made, tmp_path / "cases.jsonl")
     assert len(result.cases) == 3 and result.failed == 0
-    form.what.value = "brief"
-    form.what.value = "reward"
+    form.set("what", "brief")
+    form.set("what", "reward")
     assert "A case stands alone" in form.message.text
 
 
@@ -595,7 +627,7 @@ def test_an_expectation_is_read_as_a_person_writes_it_and_what_is_none_is_named(
 
 def test_a_case_file_that_cannot_be_written_is_named_and_the_form_keeps_the_case(bench, tmp_path):
     form, before = tab(bench, "Browse").form, bench._bench.cases_path
-    form.why.value = "kept"
+    form.set("why", "kept")
     (tmp_path / "folder.jsonl").mkdir()
     for path, why in (
         (str(tmp_path / "no" / "such" / "cases.jsonl"), "there is no folder"),
@@ -603,18 +635,18 @@ def test_a_case_file_that_cannot_be_written_is_named_and_the_form_keeps_the_case
         ("ca\0ses.jsonl", "null character"),
         ("", "give its path, such as cases.jsonl"),
     ):
-        form.path.value = path
-        form.save.click()
-        assert why in form.message.text and form.why.value == "kept"
+        form.set("path", path)
+        form.add()
+        assert why in form.message.text and form.given["why"] == "kept"
     assert bench._bench.cases_path == before
-    form.path.value = str(tmp_path / "cases.jsonl")
+    form.set("path", str(tmp_path / "cases.jsonl"))
     for odd in ("2 to 1", "nan", "1e999"):  # which no case may expect
-        form.expected.value = odd
-        form.save.click()
+        form.set("expected", odd)
+        form.add()
         assert form.message.text.startswith("Not saved: ") and not (tmp_path / "cases.jsonl").exists()
-    form.expected.value = "1"
-    form.path.value = str(tmp_path / "cases.jsonl")
-    form.save.click()
+    form.set("expected", "1")
+    form.set("path", str(tmp_path / "cases.jsonl"))
+    form.add()
     assert form.message.text.startswith("Saved as")
 
 
@@ -627,11 +659,11 @@ def test_a_broken_case_file_is_named_and_left_as_it_is(tmp_path):
     workbench = rk.Workbench(reward(), rows(), cases=file)
     file.write_text("{oops\n")
     form = tab(workbench, "Browse").form
-    form.save.click()
+    form.add()
     assert "Not saved" in form.message.text and file.read_text() == "{oops\n"
     assert "cases.jsonl" in tab(workbench, "Cases").message.text
     probes = panels(workbench)["Probes"]
-    probes.run.click()
+    probes.start()
     assert "cases.jsonl" in probes.message.text and not probes.busy
     assert standing(workbench)["Right on cases"].said == "the tab Cases says why"
 
@@ -654,17 +686,19 @@ def test_the_matrix_of_cases_marks_each_expectation_says_why_and_opens_its_case(
     assert re.search(
         r'class="rk-bench-cell rk-high" title="right: 1 is expected, it gives 0"', matrix.table.value
     )
-    matrix.show.value = "passed"
+    matrix.ask("show", "passed")
     assert "prediction = '2'" not in plain_text(matrix.table.value)
-    matrix.show.value, matrix.search.value = "all", ">2<"
+    matrix.ask("show", "all")
+    matrix.ask("text", ">2<")
     assert "passed" not in plain_text(matrix.table.value)
-    matrix.search.value = "nothing like it"
+    matrix.ask("text", "nothing like it")
     assert "No case is like this" in matrix.table.value
-    send(workbench, "open-case 1", "open-case 7")
+    send(workbench, "open-case", 1)
+    send(workbench, "open-case", 7)
     browse = tab(workbench, "Browse")
     told = plain_text(browse.page.value)
     assert "Case b: Missed: right 0.0, not 1 v" in told and ">2</mark>" in browse.page.value
-    assert browse.form.name.value == "b"
+    assert browse.form.given["name"] == "b"
 
 
 def test_two_panels_on_one_case_file_do_not_lose_each_others_cases(tmp_path):
@@ -672,26 +706,27 @@ def test_two_panels_on_one_case_file_do_not_lose_each_others_cases(tmp_path):
     first, other = (rk.Workbench(reward(), rows(), cases=file) for _ in range(2))
     for workbench, row, name in ((first, 1, "first"), (other, 2, "second"), (first, 3, "third")):
         form = opened(workbench, row).form
-        form.name.value = name
-        form.save.click()
+        form.set("name", name)
+        form.add()
     assert [case.name for case in rk.load_cases(file)] == ["first", "second", "third"]
     matrix = tab(other, "Cases")
-    matrix.again.click()
+    matrix.again()
     assert "3 of 3 cases passed" in matrix.message.text
 
 
 def test_a_case_form_that_is_written_in_stays_while_weights_move(bench):
     browse, compose = tab(bench, "Browse"), panels(bench)["Compose"]
-    form, proposed = browse.form, browse.form.expected.value
-    form.name.value, form.why.value = "mine", "it is odd"
-    compose.numbers["right"].value = 2.0
-    assert (form.name.value, form.why.value) == ("mine", "it is odd")
-    assert form.expected.value != proposed  # nobody wrote it: it follows
-    form.expected.value = "0.5 to 0.8"
-    compose.numbers["right"].value = 3.0
-    assert form.expected.value == "0.5 to 0.8" and form.name.value == "mine"
-    browse.later.click()
-    assert form.name.value.startswith("rollout ") and form.why.value == ""
+    form, proposed = browse.form, browse.form.given["expected"]
+    form.set("name", "mine")
+    form.set("why", "it is odd")
+    weigh(compose, right=2.0)
+    assert (form.given["name"], form.given["why"]) == ("mine", "it is odd")
+    assert form.given["expected"] != proposed  # nobody wrote it: it follows
+    form.set("expected", "0.5 to 0.8")
+    weigh(compose, right=3.0)
+    assert form.given["expected"] == "0.5 to 0.8" and form.given["name"] == "mine"
+    send(browse, "step", 1)
+    assert form.given["name"].startswith("rollout ") and form.given["why"] == ""
 
 
 def test_cases_may_be_dicts_and_what_they_say_of_other_versions_is_left_out_and_told():
@@ -718,33 +753,33 @@ def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(tmp_pa
     workbench = rk.Workbench(rk.Reward("w", FIELDS, items), "gallery:arithmetic")
     assert workbench.panel
     probes, browse = panels(workbench)["Probes"], panels(workbench)["Browse"]
-    probes.run.click()
+    probes.start()
     probes.wait(120)
     assert probes.result.alarms and probes.result.alarms[0].code in probes.page.value
-    assert not probes.run.disabled and probes.cancel.disabled
+    assert can(probes) == {"run"}
     told = plain_text(probes.page.value)
     assert "a right answer" in told and "Fix:" in told and "<mark " in probes.page.value
     at = next(at for at, hole in enumerate(probes.holes) if hole.change)
     hole = probes.holes[at]
     assert hole.finding.component == "worded" and "Components: worded, more." in hole.finding.sentence
-    send(workbench, f"hole {at}")
+    send(workbench, "hole", at)
     assert workbench._tabs.selected_index == 1
     assert hole.finding.code in plain_text(browse.page.value)
-    assert browse.form.expected.value and browse.form.why.value
-    send(workbench, f"hole-case {at}")
+    assert browse.form.given["expected"] and browse.form.given["why"]
+    send(workbench, "hole-case", at)
     assert "in cases.jsonl" in probes.message.text
     (case,) = rk.load_cases(tmp_path / "cases.jsonl")
     assert not case.reward.met_by(workbench.reward(**case.columns).reward, "scored")
-    send(workbench, f"hole-fix {at}")
+    send(workbench, "hole-fix", at)
     assert [item.gate for item in workbench.reward.components[1:]] == [rk.gate("right", at_least=1.0)] * 2
-    assert f"hole-fix {at}" not in probes.page.value  # it is applied
+    assert f'["hole-fix", {at}]' not in probes.page.value  # it is applied
     assert case.reward.met_by(workbench.reward(**case.columns).reward, "scored")
     assert "Applied" in probes.message.text and "settings have moved" in probes.moved.text
     assert hole.finding.code in plain_text(browse.page.value)  # what is open stays so
-    assert panels(workbench)["Compose"].switches["worded"].value
-    panels(workbench)["Compose"].undo.click()
+    assert controls(panels(workbench)["Compose"].controls)["gate", "worded", "on"]
+    send(workbench, "undo")
     assert workbench.line == "reward" and probes.moved.text == ""
-    assert f"hole-fix {at}" in probes.page.value
+    assert f'["hole-fix", {at}]' in probes.page.value
 
 
 def test_probes_that_are_cancelled_show_what_was_found_and_can_run_again():
@@ -754,14 +789,14 @@ def test_probes_that_are_cancelled_show_what_was_found_and_can_run_again():
 
     probes = panels(one(slow, rows(groups=4), timeout=5))["Probes"]
     began = time.monotonic()
-    probes.run.click()
+    probes.start()
     time.sleep(1.0)
-    probes.cancel.click()
+    probes.end()
     probes.wait(30)
     assert time.monotonic() - began < 20  # all of it takes longer than the 60 s it may
     assert "Cancelled" in probes.message.text
     assert probes.result.untried or "cancelled" in str(probes.result.inconclusive)
-    assert not probes.run.disabled
+    assert can(probes) == {"run"}
 
 
 def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_change(bench):
@@ -769,30 +804,36 @@ def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_chan
     rollouts = rollouts.select(rollouts.groups % 4 == 1)
     workbench = rk.Workbench("gallery:arithmetic.flawed", rollouts)
     findings, compose = panels(workbench)["Findings"], panels(workbench)["Compose"]
-    findings.run.click()
+    findings.start()
     findings.wait()
     expected = rk.diagnose(workbench.scores)
     assert [item.code for item in findings.result.findings] == [item.code for item in expected.findings]
-    row = int(re.search(r'data-rk="open (\d+)"', findings.page.value)[1])
-    send(workbench, f"open {row}")
+    row = int(re.search(r'data-rk=.\["open", (\d+)\]', findings.page.value)[1])
+    send(workbench, "open", row)
     assert workbench._bench.opened.row == row
     given = {"reward": workbench.reward, "rk": rk, "dataclasses": dataclasses, "partial": partial}
     kinds = set()
     for at, change in enumerate(findings.changes):
-        assert f'data-rk="try {at}"' in findings.page.value
-        send(workbench, f"try {at}")
+        assert f'["try", {at}]' in findings.page.value
+        send(workbench, "try", at)
         assert "Applied" in findings.message.text
         np.testing.assert_allclose(workbench.scores.rewards, change.scores.rewards)
         made = eval(workbench.line, given)
         np.testing.assert_allclose(rk.score(made, rollouts).rewards, change.scores.rewards)
-        assert list(compose.sliders) == list(workbench.reward.names)
-        compose.numbers["format"].value = 0.31  # weights move on top of it
+        assert list(weights(compose)) == list(workbench.reward.names)
+        weigh(compose, format=0.31)  # weights move on top of it
         assert eval(workbench.line, given).weights == workbench.reward.weights
-        compose.undo.click()
-        compose.undo.click()
-        assert workbench.line == "reward" and list(compose.sliders) == list(expected.scores.reward.names)
+        send(compose, "undo")
+        send(compose, "undo")
+        assert workbench.line == "reward" and list(weights(compose)) == list(expected.scores.reward.names)
         kinds.add(change.code)
     assert {"remove_component", "graduate"} <= kinds
+
+
+def can(tried):
+    """Which of the buttons of a tab can be clicked."""
+    buttons = re.findall(r'rewardkit-(run|cancel)-\w+"([^>]*)', tried.bar.value)
+    return {verb for verb, more in buttons if "disabled" not in more}
 
 
 def held(findings, go, answer=None):
@@ -805,7 +846,7 @@ def held(findings, go, answer=None):
         return lambda progress: go.wait(30) and of_now(progress)
 
     findings._work = waits
-    findings.run.click()
+    findings.start()
 
 
 def broken(progress):
@@ -818,10 +859,10 @@ def test_a_diagnosis_that_is_cancelled_or_fails_says_so_and_leaves_the_last_one(
     before = findings.page.value
     held(findings, go, answer)
     if not answer:
-        findings.cancel.click()
+        findings.end()
     go.set()
     findings.wait()
-    assert findings.message.text == said and not findings.run.disabled
+    assert findings.message.text == said and can(findings) == {"run"}
     assert findings.page.value == before and findings.result is None
 
 
@@ -829,20 +870,20 @@ def test_findings_are_of_the_settings_at_the_click_and_it_says_so_when_they_move
     findings, moved = panels(bench)["Findings"], threading.Event()
     at_the_click = rk.diagnose(bench.scores)
     held(findings, moved)
-    compose.sliders["right"].value = -0.5
+    weigh(compose, right=-0.5)
     moved.set()
     findings.wait()
     assert findings.result.record()["findings"] == at_the_click.record()["findings"]
     assert findings.result.record()["findings"] != rk.diagnose(bench.scores).record()["findings"]
     assert "settings have moved" in findings.moved.text
-    compose.sliders["right"].value = 1.0
+    weigh(compose, right=1.0)
     assert findings.moved.text == ""
 
 
 def test_what_stands_in_the_panel_is_what_is_probed_and_diagnosed(bench):
     found = panels(bench)
-    found["Compose"].numbers["right"].value = -0.75
-    found["Compose"].scaling.value = "none"
+    weigh(bench, right=-0.75)
+    send(found["Compose"], "choose", "scale_rewards", "none")
     assert found["Findings"]._work()(lambda share: True)[0].training.scale_rewards == "none"
     probed = found["Probes"]._work()(lambda share: False)
     assert probed.reward.weights == {"right": -0.75, "brief": 0.5}
@@ -864,16 +905,19 @@ def test_hostile_texts_are_escaped_everywhere(tmp_path):
     made = rk.Reward(HOSTILE, FIELDS, items, on_missing="zero")
     workbench = rk.Workbench(made, hostile, cases=tmp_path / "cases.jsonl")
     browse, probes = tab(workbench, "Browse"), panels(workbench)["Probes"]
-    browse.form.name.value = browse.form.why.value = HOSTILE[:50]
-    browse.form.expected.value = "5"
-    browse.form.save.click()
+    send(browse, "case")
+    for name in ("name", "why"):
+        browse.form.set(name, HOSTILE[:50])
+    browse.form.set("expected", "5")
+    browse.form.add()
     assert "Saved" in browse.form.message.text
-    browse.text.value = "<script>"
+    send(browse, "ask", "text", "<script>")
     assert len(browse.rows) == 8
     matrix = tab(workbench, "Cases")
-    panels(workbench)["Compose"].code.click()
+    send(workbench, "code")
+    send(browse, "ask", "column", "c")
     for panel in (probes, panels(workbench)["Findings"]):
-        panel.run.click()
+        panel.start()
         panel.wait(120)
     standing(workbench)
     for found in (*_html_of(workbench.panel), workbench._repr_mimebundle_()[0]["text/html"]):
@@ -914,7 +958,7 @@ def test_scores_with_errors_everywhere_are_shown_as_such():
     compose, browse = panels(workbench)["Compose"], tab(workbench, "Browse")
     assert "No reward was judged" in compose.picture.value
     assert "No group has a signal" in compose.picture.value
-    browse.kind.value = "error"
+    send(browse, "ask", "kind", "error")
     assert len(browse.rows) == 24 and "ValueError: never" in plain_text(browse.page.value)
     assert standing(workbench)["Learnable signal"].grade in ("high", "info")
 

@@ -1,10 +1,10 @@
-/* What widgets cannot do of themselves: what a control is called, whose the keys are, and what was clicked.
+/* The panel is HTML that the kernel draws; what a person does on what has data-rk is a command to the kernel, that of
+   a field with its value. Commands go by the hidden text field, each with those just before it, as the messages of a
+   widget may overtake each other.
    JupyterLab takes keys that are not typed into a text field: D twice deletes a cell. Its own mark against that is an
-   attribute of what has the focus; keys with Ctrl, Alt or Command (to save, say) stay its own, Escape goes back to it.
-   A click on what has data-rk is sent to the kernel by the hidden text field, with those just before it, as the
-   messages of a widget may overtake each other. */
+   attribute of what has the focus; keys with Ctrl, Alt or Command (to save, say) stay its own, Escape goes back to it. */
 var panel = this.closest('.rewardkit-workbench');
-var all = (what, act) => panel.querySelectorAll(what).forEach(act);
+var all = what => [...panel.querySelectorAll(what)];
 var sent = [], keep = '';
 var send = command => {
   var wire = panel.querySelector('.rewardkit-wire input');
@@ -13,17 +13,27 @@ var send = command => {
   wire.value = JSON.stringify(sent);
   wire.dispatchEvent(new Event('change', {bubbles: true}));
 };
-var follow = () => {
-  all('.noUi-handle, input, select', control => {
-    var box = control.closest('.jupyter-widgets'), label = box && box.querySelector('.widget-label');
-    var name = (label && label.title) || control.title || (box && box.title);
-    if (name) control.setAttribute('aria-label', name);
+var moved = field => {  // of a field that is drawn only where it is now
+  var command = JSON.parse(field.dataset.rk), value = field.value, same = JSON.stringify(command);
+  if (field.type === 'checkbox') value = field.checked;
+  if (field.type === 'range' || field.type === 'number') value = value === '' ? null : Number(value);
+  if (field.matches('select')) value = JSON.parse(value);
+  if (field.dataset.sent === String(value)) return;  // with Enter, and again as the focus goes
+  field.dataset.sent = value;
+  all('input[type=range], input[type=number]').filter(one => one !== field && one.dataset.rk === field.dataset.rk).forEach(one => {
+    if (one.type === 'range' && Math.abs(value) > one.max) [one.min, one.max] = [-Math.abs(value), Math.abs(value)];
+    one.value = value;
+    delete one.dataset.sent;
   });
-  all('.rewardkit-wire input', wire => { wire.tabIndex = -1; wire.setAttribute('aria-hidden', 'true'); });
-  all('.rewardkit-browse', browse => {
-    var page = browse.querySelector('[data-row]'), open = page ? 'open ' + page.dataset.row : '';
+  sent = sent.filter(([, one]) => JSON.stringify(one.slice(0, -1)) !== same);
+  send([...command, value]);
+};
+var follow = () => {
+  all('.rewardkit-wire input').forEach(wire => { wire.tabIndex = -1; wire.setAttribute('aria-hidden', 'true'); });
+  all('.rewardkit-browse').forEach(browse => {
+    var page = browse.querySelector('[data-row]'), open = page ? page.dataset.row : '';
     browse.querySelectorAll('[role=option]').forEach(line => {
-      var here = line.dataset.rk === open, list = line.parentNode;
+      var here = line.dataset.line === open, list = line.parentNode;
       if (here && line.getAttribute('aria-selected') === 'false') {
         var from = line.offsetTop - list.offsetTop;
         if (from < list.scrollTop) list.scrollTop = from;
@@ -34,7 +44,7 @@ var follow = () => {
     });
   });
   if (keep && document.activeElement === document.body) {
-    var same = [...panel.querySelectorAll('[data-keep]')].filter(item => item.dataset.keep === keep);
+    var same = all('[data-keep]').filter(item => item.dataset.keep === keep);
     var next = same.find(item => item.getAttribute('aria-current')) || same[0];
     if (next) next.focus({preventScroll: true});
   }
@@ -53,7 +63,8 @@ var copy = button => {  // widgets have no clipboard; where a page may not copy 
   if (navigator.clipboard) navigator.clipboard.writeText(box.textContent).then(done);
   else if (document.execCommand('copy')) done();
 };
-var KEYS = {j: 'step 1', k: 'step -1', ArrowDown: 'step 1', ArrowUp: 'step -1', f: 'flag', c: 'case'};
+var NEXT = ['step', 1], BACK = ['step', -1];
+var KEYS = {j: NEXT, k: BACK, ArrowDown: NEXT, ArrowUp: BACK, f: ['flag'], c: ['case']};
 var keys = event => {
   if (!panel.isConnected) return window.removeEventListener('keydown', keys, true);
   var at = event.target;
@@ -63,7 +74,8 @@ var keys = event => {
   at.setAttribute('data-lm-suppress-shortcuts', 'true');
   var notebook = panel.closest('.jp-Notebook');
   if (event.key === 'Escape' && notebook) return notebook.focus();
-  var typing = at.matches('input, select, textarea, .noUi-handle');
+  var typing = at.matches('input, select, textarea');
+  if (event.key === 'Enter' && at.matches('input[data-rk]')) moved(at);
   var scrolls = event.key.startsWith('Arrow') && !at.closest('[role=listbox]');
   var browse = panel.querySelector('.rewardkit-browse');
   if (KEYS[event.key] && browse && browse.offsetParent && !typing && !scrolls) {
@@ -77,10 +89,12 @@ if (panel) {
   window.addEventListener('keydown', keys, true);
   panel.addEventListener('click', event => {
     var at = event.target.closest('[data-rk]');
-    if (at) send(at.dataset.rk);
+    if (at && !at.matches('input, select')) send(JSON.parse(at.dataset.rk));
     if (event.target.matches('.rewardkit-copy')) copy(event.target);
     if (!panel.contains(document.activeElement)) panel.focus({preventScroll: true});  // keys are the panel's now
   });
+  for (const [event, fields] of [['input', '[data-rk][type=range]'], ['change', '[data-rk]:not([type=range])']])
+    panel.addEventListener(event, ({target}) => { if (target.matches(fields)) moved(target); });
   panel.addEventListener('focusin', event => {
     var at = event.target.closest('[data-keep]');
     keep = at ? at.dataset.keep : '';

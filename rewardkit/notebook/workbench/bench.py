@@ -64,8 +64,8 @@ class Bench(traitlets.HasTraits):
 
     Observe `variant`, `revised` (rows were scored), `opened`, `asked_for` (by another tab than Browse),
     `cases_written`, `probed` and `diagnosed` (a result, and what was `now`); what hangs on the variant is
-    computed when it is asked for. `undone` are the variants before. What is clicked in the page comes as a
-    command, such as "open 12", to one of `commands`.
+    computed when it is asked for. `undone` are the variants before. What a person does in the page comes as
+    a command, such as ["open", 12], to one of `commands`.
     """
 
     variant = traitlets.Any()
@@ -97,7 +97,7 @@ class Bench(traitlets.HasTraits):
             self.given = tuple(cases_of(cases))
         self.flagged: list[int] = []  # rows, in the order in which they were flagged
         self.undone: list[Variant] = []
-        self.commands: dict[str, Callable[[str], Any]] = {}
+        self.commands: dict[str, Callable[..., Any]] = {}
         self.drawn: tuple[Scores, dict[str, Any]] | None = None  # pictures of scores, by component
         self._obeyed = 0
         self.held: dict[Any, Any] = {}
@@ -132,18 +132,17 @@ class Bench(traitlets.HasTraits):
         views = _kept(self._views, key, lambda: make_views(scores, **self.options(variant)))
         return tuple(view.under(variant.combined(view.reward)) for view in views)
 
-    def obey(self, command: str) -> None:
-        """Do what was clicked in the page; a command that is not known is of an older page, and is left."""
-        verb, _, what = command.partition(" ")
+    def obey(self, verb: str, *what: Any) -> None:
+        """Do what a person does in the page; a command that is not known is of an older page, and is left."""
         if verb in self.commands:
-            self.commands[verb](what)
+            self.commands[verb](*what)
 
     def read(self, sent: str) -> None:
         """Obey what the page sent, each numbered command once: of the last few it sends all again."""
         for number, command in json.loads(sent or "[]"):
             if number > self._obeyed:
                 self._obeyed = number
-                self.obey(command)
+                self.obey(*command)
 
     def forget(self, _: Any = None) -> None:
         """Compute anew what is asked for, as the variant, or the file of the cases, may be another now."""

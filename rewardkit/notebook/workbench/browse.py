@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from typing import Any
 
-import ipywidgets as widgets
 import numpy as np
 
 from rewardkit.html.excerpts import one_line
@@ -13,15 +12,13 @@ from rewardkit.notebook.workbench import reading
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.cases import CaseForm
 from rewardkit.notebook.workbench.filters import KINDS, ORDERS, Filter, Sieve
-from rewardkit.notebook.workbench.parts import Message, Panel, button, html, made, row, stack
+from rewardkit.notebook.workbench.parts import Message, Panel, html, made, row, stack
 
 PAGE = 60
 """Completions in the list at a time: only what is shown is rendered."""
 CHOICES = 500
 """Values of a column that can be chosen."""
 LINE = 60  # characters of a value that can be chosen
-ASKED = ("kind", "component", "text", "column", "value", "order", "one_a_group")
-"""Controls that a filter takes as they are."""
 NOT_SHOWN = ("completion", "prompt", "messages", "ground_truth", "rollout_id")
 UNKNOWN = (
     "No completion: what is right and what is wrong is not known here; give label= the name of a column that "
@@ -36,90 +33,61 @@ class Browse(Panel):
 
     def __init__(self, bench: Bench) -> None:
         self.bench, self.sieve = bench, Sieve(bench)
+        self.asked, self.choices = Filter(), [""]  # and the values of its column
         self._blank = False
         self.rows = np.zeros(0, dtype=np.intp)
         self._page = self._place = 0
         self._listed: Any = None
-        self.found, self.list, self.page = Message(), html("rewardkit-list"), html("rewardkit-page")
-        self.earlier = button("\u25c0 Previous", "rewardkit-previous", lambda: self.step(-1), "key k")
-        self.later = button("Next \u25b6", "rewardkit-next", lambda: self.step(1), "key j")
-        hint = "key f: find it again under show, flagged"
-        self.mark = button("\u2691 Flag", "rewardkit-flag", self.flag, hint)
+        self.found, self.filters = Message(), html("rewardkit-filters")
+        self.list, self.page = html("rewardkit-list"), html("rewardkit-page")
         self.form = CaseForm(bench)
-        bar = row(self.earlier, self.later, self.mark, self.form.opener)
-        reader = stack(bar, self.form.widget, self.page, mark="rk-bench-reader")
+        reader = stack(self.form.widget, self.page, mark="rk-bench-reader")
         left = stack(self.found.widget, self.list, mark="rk-bench-left")
         split = row(left, reader, mark="rk-bench-split")
-        self.widget = stack(self._filters(), split, mark="rewardkit-browse")
+        self.widget = stack(self.filters, split, mark="rewardkit-browse")
         bench.commands |= {
-            "open": lambda row: self._open(int(row)),
-            "step": lambda by: self.step(int(by)),
-            "flag": lambda _: self.flag(),
-            "case": lambda _: setattr(self.form.opener, "value", True),
+            "ask": self.ask,
+            "clear": self._clear,
+            "open": self._open,
+            "step": self.step,
+            "flag": self.flag,
         }
         bench.observe(self.changed, ["variant", "revised"])
         bench.observe(self._opened, "opened")
-
-    def _filters(self) -> Any:
-        names = [("reward", ""), *((name, name) for name in self.bench.scored.reward.names)]
-        columns = [(label, name) for label, name in self.sieve.columns() if name not in NOT_SHOWN]
-
-        def chosen(name: str, options: Any, mark: str = "", moved: Any = self.search) -> Any:
-            mark = f"rewardkit-{mark or name}"
-            return self.control(widgets.Dropdown, name, mark, moved, options=options)
-
-        def typed(name: str, mark: str, hint: str, width: str) -> Any:
-            options = {"placeholder": hint, "continuous_update": False, "width": width}
-            return self.control(widgets.Text, name, f"rewardkit-{mark}", self.search, **options)
-
-        self.kind = chosen("show", [(label, key) for key, label in KINDS.items()], "kind")
-        self.order = chosen("order", list(ORDERS))
-        self.text = typed("text", "text", "in the completion, then Enter", "18em")
-        self.component = chosen("of", names, "component")
-        self.low, self.high = typed("from", "low", "lowest", "8em"), typed("to", "high", "highest", "8em")
-        self.column = chosen("column", [("-", ""), *columns], moved=self._column_chosen)
-        self.value = chosen("is", [("-", "")], "value")
-        mark = "rewardkit-one-a-group"
-        self.one_a_group = self.control(widgets.Checkbox, "one a group", mark, self.search, indent=False)
-        self.clear = button("Clear", "rewardkit-clear", self._clear, "show all completions again")
-        self._chosen = (self.kind, self.order, self.component, self.column)
-        self._typed = (self.text, self.low, self.high)
-        first = (self.kind, self.order, self.text, self.component, self.low, self.high)
-        return row(*first, self.column, self.value, self.one_a_group, self.clear)
+        self._show_filters()
 
     # what is asked for
 
-    @property
-    def filter(self) -> Filter:
-        """What the controls ask for. ValueError: a limit that is no number."""
-        low, high = _limit(self.low.value, -math.inf), _limit(self.high.value, math.inf)
-        asked: dict[str, Any] = {name: getattr(self, name).value or "" for name in ASKED}
-        return Filter(low=low, high=high, **asked)
-
-    def _column_chosen(self) -> None:
-        name = self.column.value
-        choices = self.sieve.choices(name) if name else [""]
-        options = [(one_line(choice)[:LINE] or "-", choice) for choice in choices[:CHOICES]]
-        if left := len(choices) - len(options):
-            options.append((f"({left:,} rarer values are not listed)", ""))
-        with self._set():
-            self.value.options = options
+    def ask(self, name: str, value: Any) -> None:
+        """Ask for what a control says; an empty limit is none, a value is named by its place."""
+        if name == "column":
+            self.choices = self.sieve.choices(value) if value else [""]
+            self.asked = replace(self.asked, column=value, value=next(iter(self.choices), ""))
+            self._show_filters()
+        else:
+            none = getattr(Filter(), name)
+            value = self.choices[value] if name == "value" else none if value is None else value
+            self.asked = replace(self.asked, **{name: value})
         self.search()
 
     def _clear(self) -> None:
-        with self._set():
-            for one in self._chosen:
-                one.index = 0
-            for one in self._typed:
-                one.value = ""
-            self.value.options, self.one_a_group.value = [("-", "")], False
+        self.asked, self.choices = Filter(), [""]
+        self._show_filters()
         self.search()
 
+    def _show_filters(self) -> None:
+        """Draw the controls as they are asked for."""
+        columns = [("", "-"), *((one, label) for label, one in self.sieve.columns() if one not in NOT_SHOWN)]
+        shown, left = self.choices[:CHOICES], len(self.choices[CHOICES:])
+        values = [(at, one_line(choice)[:LINE] or "-") for at, choice in enumerate(shown)]
+        components = [("", "reward"), *((name, name) for name in self.bench.scored.reward.names)]
+        self.filters.value = ""  # what is the same as before is not sent again
+        self.filters.value = made("filters", self.asked, KINDS, ORDERS, components, columns, values, left)
+
     def search(self) -> None:
-        """Find the rows that the controls ask for, and open the first if what is open is none of them."""
+        """Find the rows that are asked for, and open the first if what is open is none of them."""
         self._stale = False
-        if not self._find():
-            return
+        self._find()
         opened = self.bench.opened
         if len(self.rows) and (opened is None or opened.row not in self.rows):
             self.bench.opened = Opened(int(self.rows[0]))  # which lists and draws
@@ -127,17 +95,10 @@ class Browse(Panel):
             self._blank = not len(self.rows)
             self._show()
 
-    def _find(self) -> bool:
-        """Find the rows that the controls ask for; whether these can be read."""
-        try:
-            self._asked = self.filter
-        except ValueError as error:
-            self.found.warn(f"{error} is no number; give one such as 0.5, or nothing")
-            return False
-        self.rows = self.sieve.rows(self._asked)
+    def _find(self) -> None:
+        self.rows = self.sieve.rows(self.asked)
         self._page = self._place = 0
         self._listed = None
-        return True
 
     def _told(self) -> str:
         """How many were found, and which of them the list shows."""
@@ -145,9 +106,9 @@ class Browse(Panel):
         if not found:
             right = self.bench.right[0]
             unknown = not (right == 1).any() or not (right == 0).any()
-            asks = self._asked.kind in ("wrong but paid", "right but unpaid")
+            asks = self.asked.kind in ("wrong but paid", "right but unpaid")
             return UNKNOWN if asks and unknown else "No completion is like this; change or clear the filters."
-        if self._asked.one_a_group:
+        if self.asked.one_a_group:
             total, what = len(self.bench.rows_of_group), "groups, each by its first completion"
         of_all = f" of {total:,}" if found < total else ""
         first, last = self._page * PAGE + 1, min((self._page + 1) * PAGE, found)
@@ -211,17 +172,6 @@ class Browse(Panel):
         """Show what the weights of now give."""
         if self._blank or self.bench.opened is None:
             self.search()
-        elif self._find():
+        else:
+            self._find()
             self._show()
-
-
-def _limit(text: str, none: float) -> float:
-    if not text.strip():
-        return none
-    try:
-        limit = float(text)
-    except ValueError:
-        limit = math.nan
-    if math.isnan(limit):
-        raise ValueError(repr(text))
-    return limit

@@ -7,60 +7,52 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import ipywidgets as widgets
-
 from rewardkit.errors import InputError
 from rewardkit.findings import NAMED, most
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import number
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.filters import Sieve
-from rewardkit.notebook.workbench.parts import Message, Panel, button, control, html, made, row, stack
+from rewardkit.notebook.workbench.parts import Message, Panel, html, made, stack
 from rewardkit.scoring.cases import OWN_KEYS, UNSCORED, Case, CheckResult, Expected, Miss, components_of
 from rewardkit.scoring.outcomes import STATUSES
 
 REWARD = "reward"
-TEXTS = (
-    ("value", "expected", "1.0, or 0.5 to 0.8, or gated", "18em"),
-    ("name", "name", "a name of its own", "20em"),
-    ("why", "why", "what this case is about", "30em"),
-    ("file", "path", "cases.jsonl", "20em"),
-)
-"""What is typed: its label, its mark, an example, its width."""
 
 
-class CaseForm(Panel):
+class CaseForm:
     """Expected value, name and why of a case for what is open; it is added to the case file as one line."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
+        self.is_open = False
         self._shown: Opened | None = None
         self._proposed = ""
         reward = bench.scored.reward
         looks = {item.name for inner in reward.inner for item in inner.components if item.group}
         self._of_siblings = {*looks, REWARD} if looks else set()
-        names = sorted([REWARD, *reward.names], key=lambda name: name in self._of_siblings)
-        what = {"options": names, "tooltip": "what the case expects of"}
-        self.what = self.control(widgets.Dropdown, "expects of", "rewardkit-case-what", self._fill, **what)
-        self.expected, self.name, self.why, self.path = (
-            control(widgets.Text, name, f"rewardkit-case-{mark}", placeholder=hint, width=width)
-            for name, mark, hint, width in TEXTS
-        )
-        self.path.value = bench.cases_path
-        hint = "one line at the end of the file"
-        self.save = button("Add to the cases", "rewardkit-case-save", self.add, hint)
-        self.message = Message()
-        opener, hint = widgets.ToggleButton, "key c: the form of a case"
-        self.opener = control(opener, "Make this a case", "rewardkit-case-open", self._turn, tooltip=hint)
-        first, second = row(self.what, self.expected, self.name), row(self.why, self.path, self.save)
-        self.widget = stack(first, second, self.message.widget, mark="rewardkit-case")
-        self.widget.add_class("rk-bench-form")
-        self._turn()
+        self.names = sorted([REWARD, *reward.names], key=lambda name: name in self._of_siblings)
+        self.given = {"what": self.names[0], "expected": "", "name": "", "why": "", "path": bench.cases_path}
+        self.message, self.form = Message(), html("rewardkit-case-form")
+        self.widget = stack(self.form, self.message.widget, mark="rewardkit-case")
+        bench.commands |= {"case": self._turn, "case-set": self.set, "case-save": self.add}
+        self._draw()
 
     def _turn(self) -> None:
-        """Show the form while it is asked for and a completion is open."""
-        self.opener.disabled = self._shown is None
-        self.widget.layout.display = "" if self.opener.value and self._shown is not None else "none"
+        """Show the form, or no more."""
+        self.is_open = not self.is_open
+        self._draw()
+
+    def _draw(self) -> None:
+        """Draw the form while it is asked for, and the buttons of what is open above it."""
+        self.message.widget.layout.display = "" if self.is_open else "none"
+        self.form.value = made("case_form", self._shown is not None, self.is_open, self.names, self.given)
+
+    def set(self, name: str, value: str) -> None:
+        """Take over what a person wrote; another component is proposed what it gets."""
+        self.given[name] = value
+        if name == "what":
+            self._fill()
 
     def show(self, opened: Opened | None) -> None:
         """Take over what is open, with what it gets now as what is expected.
@@ -68,25 +60,23 @@ class CaseForm(Panel):
         What a person has written for it stays.
         """
         if opened is self._shown:
-            if self.expected.value == self._proposed:
+            if self.given["expected"] == self._proposed:
                 self._fill()
             return
         self._shown = opened
-        self._turn()
-        if opened is None:
-            return
-        proposed = opened.case or {}
-        if opened.row is not None:
-            proposed = {"name": f"rollout {self.bench.scored.table['rollout_id'].iloc[opened.row]}"}
-        self.name.value, self.why.value = str(proposed.get("name", "probed")), str(proposed.get("why", ""))
-        self.message.clear()
-        with self._set():
-            self.what.index = 0
+        if opened is not None:
+            proposed = opened.case or {}
+            if opened.row is not None:
+                proposed = {"name": f"rollout {self.bench.scored.table['rollout_id'].iloc[opened.row]}"}
+            name, why = str(proposed.get("name", "probed")), str(proposed.get("why", ""))
+            self.given |= {"what": self.names[0], "name": name, "why": why}
+            self.message.clear()
         self._fill()
 
     def _fill(self) -> None:
         if self._shown is not None:
-            self.expected.value = self._proposed = self._worth(self._shown, self.what.value)
+            self.given["expected"] = self._proposed = self._worth(self._shown, self.given["what"])
+        self._draw()
 
     def _worth(self, opened: Opened, name: str) -> str:
         """What is proposed to expect of a component, or of the reward; it says why where that is nothing."""
@@ -118,20 +108,20 @@ class CaseForm(Panel):
                 f"the reward asks for a column {taken[0]!r}, which in a case file says something of the case "
                 "itself; rename the column"
             )
-        expected, columns = read_expected(self.expected.value), dict(opened.columns)
+        expected, columns = read_expected(self.given["expected"]), dict(opened.columns)
         if opened.row is not None:  # what the reward asks for, and what a person reads, as the log has them
             rollout = self.bench.scored.rollouts[opened.row]
             answer = "completion" if rollout.get("messages") is None else "messages"
             wanted = dict.fromkeys([answer, *needs, "ground_truth", "prompt"])
             given = {name: rollout[name] for name in wanted if name in rollout}
             columns = {name: value for name, value in given.items() if value is not None or name in needs}
-        asked = {REWARD: expected} if self.what.value == REWARD else {"scores": {self.what.value: expected}}
-        name = self.name.value.strip() or "case"
-        return {"name": name, **columns, **asked, "why": self.why.value.strip()}
+        what, name = self.given["what"], self.given["name"].strip() or "case"
+        asked = {REWARD: expected} if what == REWARD else {"scores": {what: expected}}
+        return {"name": name, **columns, **asked, "why": self.given["why"].strip()}
 
     def add(self) -> None:
         """Write the case; what is wrong is said, and then nothing was written."""
-        path = self.path.value.strip()
+        path = self.given["path"].strip()
         self.message.attempt(lambda: self.bench.write_case(self.case(), path), "Not saved: ")
 
 
@@ -173,19 +163,20 @@ class CaseMatrix(Panel):
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.result: CheckResult | None = None
-        hint = "check the reward against the cases"
-        self.again = button("Run again", "rewardkit-cases-again", self._again, hint)
-        looks = {"placeholder": "in a name, completion or why", "width": "22em"}
-        self.search = control(widgets.Text, "text", "rewardkit-cases-search", self._draw, **looks)
-        options = [(label, key) for key, label in SHOW.items()]
-        self.show = control(widgets.Dropdown, "show", "rewardkit-cases-show", self._draw, options=options)
+        self.asked = {"show": "all", "text": ""}
         self.message, self.table = Message(), html("rewardkit-cases-table")
-        controls = row(self.again, self.show, self.search)
+        controls = html("rewardkit-cases-controls", made("cases_controls", SHOW))
         self.widget = stack(controls, self.message.widget, self.table, mark="rewardkit-cases")
-        bench.commands["open-case"] = self._open
+        bench.commands |= {"check": self.again, "cases": self.ask, "open-case": self._open}
         bench.observe(self.changed, ["variant", "revised", "cases_written"])
 
-    def _again(self) -> None:
+    def ask(self, name: str, value: str) -> None:
+        """Show only the cases that a control asks for."""
+        self.asked[name] = value
+        self._draw()
+
+    def again(self) -> None:
+        """Read the cases again, and check the reward against them."""
         self.bench.forget()
         self.show_anew()
 
@@ -228,16 +219,16 @@ class CaseMatrix(Panel):
         self.table.value = made("matrix", names, rows, len(cases) - len(rows))
 
     def _wanted(self, case: Case, misses: Any) -> bool:
-        if self.show.value != "all" and (case.name in misses) != (self.show.value == "missed"):
+        show, text = self.asked["show"], self.asked["text"].casefold()
+        if show != "all" and (case.name in misses) != (show == "missed"):
             return False
-        text = self.search.value.casefold()
         said = (case.name, case.columns.get("completion", ""), case.why)
         return not text or any(text in str(item).casefold() for item in said)
 
-    def _open(self, at: str) -> None:
-        if self.result is None or not 0 <= int(at) < len(self.result.cases):
+    def _open(self, at: int) -> None:
+        if self.result is None or not 0 <= at < len(self.result.cases):
             return
-        case = self.result.cases[int(at)]
+        case = self.result.cases[at]
         missed = [_told(one) for one in self.result.misses if one.case == case.name]
         told = f"Missed: {'; '.join(missed)}" if missed else "It gives what is expected."
         wanted = {"reward": case.reward, **case.scores}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
@@ -152,7 +152,7 @@ class Sieve:
 
     def choices(self, column: str) -> list[str]:
         """The values of a column, the most frequent first."""
-        return pd.Series(self._texts_of(column)).value_counts().index.tolist()
+        return [text for text, _ in Counter(self._texts_of(column)).most_common()]
 
     def _keys(self, order: str, rows: Rows) -> Floats:
         """What the rows are put in order by, lowest first; missing ones last."""

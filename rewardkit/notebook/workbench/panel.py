@@ -18,7 +18,7 @@ from rewardkit.notebook.workbench.browse import Browse
 from rewardkit.notebook.workbench.cases import CaseMatrix
 from rewardkit.notebook.workbench.compose import Compose
 from rewardkit.notebook.workbench.live import live
-from rewardkit.notebook.workbench.parts import Panel, classed, control, html, keys, stack
+from rewardkit.notebook.workbench.parts import Panel, classed, html, keys, stack
 from rewardkit.notebook.workbench.reading import row_page
 from rewardkit.notebook.workbench.standing import Standing
 from rewardkit.notebook.workbench.tried import Findings, Probes
@@ -126,7 +126,7 @@ def framed(bench: Bench, *inner: Any) -> Any:
     And the sentence that is seen when its kernel is gone.
     """
     lost = html("rewardkit-lost", f'<p role="alert">{LOST}</p>')
-    wire = control(widgets.Text, "", "rewardkit-wire", tooltip="what was clicked")
+    wire = classed(widgets.Text(tooltip="what was done"), "rewardkit-wire")
     wire.observe(lambda change: bench.read(change["new"]), "value")
     first = html("rewardkit-begin", f"{markup.style('workbench')}{keys()}")
     marks = ("rewardkit-workbench", "rk-bench")

@@ -1,9 +1,8 @@
-"""Parts that the tabs are made of: controls, a line that says what happened, code to copy, their template."""
+"""Parts that the tabs are made of: pieces of HTML, a line that says what happened, their template."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -40,28 +39,12 @@ def classed(widget: Any, *names: str) -> Any:
     return widget
 
 
-def button(label: str, mark: str, act: Callable[[], Any], tooltip: str) -> Any:
-    """A button that does something when it is clicked."""
-    found = widgets.Button(description=label, tooltip=tooltip)
-    found.on_click(lambda _: act())
-    return classed(found, mark)
-
-
-def control(kind: Any, name: str, mark: str, moved: Callable[[], Any] | None = None, **options: Any) -> Any:
-    """A control with its name before it; `moved` is called when its value is another."""
-    width = options.pop("width", "auto")
-    found = kind(description=name, style={"description_width": "auto"}, layout={"width": width}, **options)
-    if moved is not None:
-        found.observe(lambda change: moved(), "value")
-    return classed(found, mark)
-
-
 def html(mark: str, value: str = "") -> Any:
     """A widget that shows HTML."""
     return classed(widgets.HTML(value), mark)
 
 
-def row(*parts: Any, mark: str = "rk-bench-bar") -> Any:
+def row(*parts: Any, mark: str) -> Any:
     """Widgets beside each other, on several lines where the page is narrow."""
     return classed(widgets.HBox(parts), mark)
 
@@ -78,7 +61,6 @@ class Panel:
     widget: Any
     active = True
     _stale = True
-    _setting = False
 
     def refresh(self) -> None:
         """Show what stands now, if that changed while the tab was out of sight."""
@@ -93,19 +75,6 @@ class Panel:
 
     def show_anew(self) -> None:
         """Show what stands now."""
-
-    @contextmanager
-    def _set(self) -> Iterator[None]:
-        """Set controls without taking it for a person's move."""
-        self._setting = True
-        try:
-            yield
-        finally:
-            self._setting = False
-
-    def control(self, kind: Any, name: str, mark: str, moved: Callable[[], Any], **options: Any) -> Any:
-        """A control whose moves by a person are told."""
-        return control(kind, name, mark, lambda: None if self._setting else moved(), **options)
 
 
 class Message:

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import ipywidgets as widgets
-
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.rescore import moved_by
 from rewardkit.analysis.suggest import suggest
@@ -35,6 +33,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
 
 EXCERPT = 330  # characters of a completion on a card
+LONGEST = 3600.0  # seconds that a person may wait
 
 
 Progress = Callable[[float], bool]
@@ -47,27 +46,34 @@ class _Tried(parts.Panel):
 
     It runs in a thread, so that the other tabs stay usable; only one runs at a time. What it raises is said
     in the panel, and the last result stays. Work that is cancelled ends with what it has found, or with
-    `Cancelled`. `controls` stand beside the buttons.
+    `Cancelled`.
     """
 
-    def __init__(self, bench: Bench, label: str, mark: str, *controls: Any) -> None:
-        self.bench = bench
+    budget: float | None = None
+    """Seconds that the work may take, where these can be chosen."""
+
+    def __init__(self, bench: Bench, label: str, mark: str) -> None:
+        self.bench, self.label, self.mark = bench, label, mark
         self.result: Any = None
         self._of: tuple[Variant, int] | None = None  # whose result it is
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
-        self.run = parts.button(label, f"rewardkit-run-{mark}", self.start, f"{label}, in the background")
-        hint = "stop, and show what there is"
-        self.cancel = parts.button("Cancel", f"rewardkit-cancel-{mark}", self.end, hint)
-        self.cancel.disabled = True
-        bar = widgets.FloatProgress(min=0.0, max=1.0, layout={"width": "12em", "visibility": "hidden"})
-        self.bar = parts.classed(bar, f"rewardkit-bar-{mark}")
+        self.done: float | None = None  # the share that is done, while it runs
+        self.bar, self.share = parts.html(f"rewardkit-bar-{mark}"), parts.html("rewardkit-share")
         self.message, self.moved = parts.Message(), parts.Message()
         self.page = parts.html(f"rewardkit-page-{mark}", parts.made("empty", mark))
-        first = parts.row(parts.classed(self.run, "rk-bench-first"), self.cancel, *controls, self.bar)
+        first = parts.row(self.bar, self.share, mark="rk-bench-bar")
         below = (self.message.widget, self.moved.widget, self.page)
         self.widget = parts.stack(first, *below, mark=f"rewardkit-{mark}")
+        bench.commands |= {f"run-{mark}": self.start, f"cancel-{mark}": self.end}
         bench.observe(self._compare, ["variant", "revised"])
+        self._draw(None)
+
+    def _draw(self, done: float | None) -> None:
+        """Draw the buttons, and how much is done."""
+        self.done, can_stop = done, done is not None and not self._cancelled.is_set()
+        self.bar.value = parts.made("running", self.mark, self.label, done is None, can_stop, self.budget)
+        self.share.value = parts.made("share", done)
 
     @property
     def busy(self) -> bool:
@@ -84,8 +90,7 @@ class _Tried(parts.Panel):
             self.message.warn(str(error))
             return
         self._cancelled.clear()
-        self.run.disabled, self.cancel.disabled = True, False
-        self.bar.value, self.bar.layout.visibility = 0.0, "visible"
+        self._draw(0.0)
         self.message.tell("Running ...")
         self._thread = threading.Thread(target=self._go, args=(work, of), daemon=True)
         self._thread.start()
@@ -93,7 +98,7 @@ class _Tried(parts.Panel):
     def end(self) -> None:
         """Ask the work to stop; what it has found till then is its result."""
         self._cancelled.set()
-        self.cancel.disabled = True
+        self._draw(self.done)
         self.message.tell("Stopping ...")
 
     def wait(self, seconds: float = 60.0) -> None:
@@ -104,9 +109,8 @@ class _Tried(parts.Panel):
             raise TimeoutError(f"not over after {seconds:g} s")
 
     def _progress(self, share: float) -> bool:
-        share = min(max(share, 0.0), 1.0)
-        if share - self.bar.value >= 0.01:  # not a message to the page for every row
-            self.bar.value = share
+        if self.done is not None and share - self.done >= 0.01:  # no message to the page for every row
+            self.done, self.share.value = share, parts.made("share", share)
         return not self._cancelled.is_set()
 
     def _go(self, work: Work, of: tuple[Variant, int]) -> None:
@@ -128,8 +132,7 @@ class _Tried(parts.Panel):
             self._finished(result)
             self._compare()
         finally:
-            self.run.disabled, self.cancel.disabled = False, True
-            self.bar.layout.visibility = "hidden"
+            self._draw(None)
 
     def _work(self) -> Work:
         raise NotImplementedError
@@ -235,17 +238,24 @@ class Probes(_Tried):
 
     def __init__(self, bench: Bench) -> None:
         self.holes: list[Hole] = []
-        ends: dict[str, Any] = {"value": BUDGET, "min": 1.0, "max": 3600.0, "width": "11em"}
-        self.budget = parts.control(widgets.BoundedFloatText, "seconds at most", "rewardkit-budget", **ends)
-        super().__init__(bench, "Run the probes", "probes", self.budget)
+        self.budget = BUDGET
+        super().__init__(bench, "Run the probes", "probes")
         bench.commands |= {"hole": self._open, "hole-case": self._case, "hole-fix": self._fix}
+        bench.commands["budget"] = self._spend
+
+    def _spend(self, seconds: float | None) -> None:
+        if seconds is None or not 1 <= seconds <= LONGEST:
+            self.message.warn(f"The limit is between 1 and {LONGEST:g} seconds; it stays {self.budget:g}.")
+            self._draw(self.done)
+        else:
+            self.budget = float(seconds)
 
     def _work(self) -> Work:
         bench, timeout = self.bench, self.bench.timeout or TIMEOUT
         options: dict[str, Any] = {
             "label": bench.label,
             "timeout": timeout,
-            "budget": self.budget.value,
+            "budget": self.budget,
             "seed": bench.seed,
         }
         reward, rollouts = bench.reward, with_cases(bench.scored.rollouts, bench.cases())
@@ -269,16 +279,16 @@ class Probes(_Tried):
         if any(_gate_on_task(hole.finding, self.bench.reward) != hole.change for hole in self.holes):
             self._show(self.result)
 
-    def _open(self, at: str) -> None:
-        self.bench.open(self.holes[int(at)].opened())
+    def _open(self, at: int) -> None:
+        self.bench.open(self.holes[at].opened())
 
-    def _case(self, at: str) -> None:
-        case, path = self.holes[int(at)].opened().case, self.bench.cases_path or "cases.jsonl"
+    def _case(self, at: int) -> None:
+        case, path = self.holes[at].opened().case, self.bench.cases_path or "cases.jsonl"
         assert case is not None
         self.message.attempt(lambda: self.bench.write_case(case, path), "Not saved: ")
 
-    def _fix(self, at: str) -> None:
-        hole = self.holes[int(at)]
+    def _fix(self, at: int) -> None:
+        hole = self.holes[at]
         if (change := hole.change) is not None:
             self.message.attempt(lambda: self.bench.apply(change, "", hole.line), "Not applied: ")
 
@@ -333,8 +343,8 @@ class Findings(_Tried):
         others = [(at, self.changes[at]) for at, owner in enumerate(owners) if owner is None]
         self.page.value = parts.made("diagnosed", cards, others, str(result.training))
 
-    def _try(self, at: str) -> None:
-        one = self.changes[int(at)]
+    def _try(self, at: int) -> None:
+        one = self.changes[at]
         self.message.attempt(lambda: self.bench.apply(one.change, one.part, one.named), "Not applied: ")
 
 
