@@ -29,9 +29,9 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="module")
 def here():
     """The notebooks of reports run in this process."""
-    from executed import page_here
+    from executed import run_here
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rewardkit.notebook.report.report._run", page_here)
+        patch.setattr("rewardkit.notebook.report.report._execute", run_here)
         patch.setattr("rewardkit.notebook.report.report.AT_ONCE", 1)
         yield

@@ -10,9 +10,6 @@ from nbformat.v4 import new_output
 from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
-from rewardkit.notebook.report.executed import story_of
-from rewardkit.notebook.report.pages import Page
-from rewardkit.notebook.scorecard import Short
 from rewardkit.rollouts.package_data import bundled
 
 
@@ -21,10 +18,14 @@ def executed(path, **values):
 
     A path without a folder and an ending is the stem of a notebook of the package.
     """
-    path = path if "." in str(path) else bundled(f"notebooks/{path}.ipynb")
-    path = Path(path).resolve()  # papermill reads from the folder of the last report
-    notebook, error = parameterize_notebook(load_notebook_node(str(path)), values), None
-    shell = InteractiveShell.instance()
+    path = Path(path if "." in str(path) else bundled(f"notebooks/{path}.ipynb"))
+    notebook = parameterize_notebook(load_notebook_node(str(path.resolve())), values)
+    return notebook, run_here(notebook)
+
+
+def run_here(notebook):
+    """Run the cells of a notebook, as a report does with a kernel; the error in which they end."""
+    shell, error = InteractiveShell.instance(), None
     try:
         for cell in notebook.cells:
             if cell.cell_type != "code" or error:
@@ -47,15 +48,4 @@ def executed(path, **values):
         shell.history_manager.end_session()
         InteractiveShell.clear_instance()
         plt.close("all")
-    return notebook, error
-
-
-def page_here(stem, title, out, given, slug, redact):
-    """What a report makes of a notebook, as its own `_run` does with a kernel."""
-    source = load_notebook_node(str(bundled(f"notebooks/{stem}.ipynb")))
-    (cell,) = (cell for cell in source.cells if "parameters" in cell.metadata.tags)
-    known = {line.partition(":")[0] for line in cell.source.splitlines()}
-    notebook, error = executed(stem, **{name: value for name, value in given.items() if name in known})
-    story = story_of(notebook, redact=redact)
-    failed = str(error) if error else None
-    return Page(title, f"{slug}/{stem}.html", story, failed, Short.found(notebook))
+    return error

@@ -5,7 +5,7 @@ import re
 import threading
 
 import pytest
-from executed import page_here
+from executed import run_here
 from html_read import plain_text
 from opened import opened, violations
 
@@ -28,16 +28,16 @@ def made(tmp_path_factory):
     half = rollouts.select(rollouts.groups % 2 == 1).table
     half.to_json(folder / "log.jsonl", orient="records", lines=True)
     rewards = ("gallery:arithmetic", "gallery:arithmetic.flawed")
-    in_kernel, alone = reports._run, threading.Lock()
+    in_kernel, alone = reports._execute, threading.Lock()
 
-    def run(stem, *rest):
-        if stem == "03_analyze":
-            return in_kernel(stem, *rest)
+    def run(notebook):
+        if "03 Analyze" in notebook.cells[0].source:
+            return in_kernel(notebook)
         with alone:
-            return page_here(stem, *rest)
+            return run_here(notebook)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reports, "_run", run)
+        patch.setattr(reports, "_execute", run)
         return report(rewards, folder / "log.jsonl", folder, cases="gallery:arithmetic")
 
 
@@ -120,7 +120,7 @@ def test_links_lead_on_and_back_the_answer_stands_first_and_a_section_opens_by_i
     told = ("Learnable signal", "Comes from", "Selects for", "Could be changed", signal, "Next:")
     assert [words for words in told if words not in answer] == []
     figures = page.locator(".rk-section svg[role=img]")
-    assert figures.count() >= 9 and not figures.first.is_visible()
+    assert figures.count() >= 5 and not figures.first.is_visible()
     page.get_by_role("link", name="2. Is there a signal?").click()
     figures.first.wait_for()  # until it is to be seen
     assert "completions" in figures.first.get_attribute("aria-label")

@@ -68,8 +68,6 @@ def story_of(notebook: Any, *, redact: bool) -> Story:
     groups: list[tuple[str, list[Any]]] = [("", [])]
     answers: list[Any] = []
     for cell in notebook.cells:
-        if "papermill-error-cell-tag" in _tags(cell):
-            continue
         failed = None
         if cell.cell_type == "code":
             cell.outputs, failed = _kept(cell.get("outputs", []), redact=redact)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -12,16 +11,16 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import nbformat
-import papermill
-from papermill.iorw import papermill_io
+from papermill.engines import papermill_engines
+from papermill.iorw import load_notebook_node
+from papermill.parameterize import parameterize_notebook
 from tqdm.auto import tqdm
 
 from rewardkit.analysis.arguments import names_of
 from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.errors import InputError
 from rewardkit.notebook.display import TEXTS
-from rewardkit.notebook.report.executed import Story, story_of
+from rewardkit.notebook.report.executed import story_of
 from rewardkit.notebook.report.pages import Page, Summary, index_page, notebook_page, summary_markdown
 from rewardkit.notebook.scorecard import Short
 from rewardkit.probes.probe import BUDGET
@@ -166,14 +165,13 @@ def report(
         "redact": redact,
     }
     with (
-        tempfile.TemporaryDirectory() as scratch,
         ThreadPoolExecutor(max_workers=min(AT_ONCE, os.cpu_count() or 1)) as pool,
         tqdm(total=len(jobs), desc="report", unit="page", disable=not progress) as bar,
     ):
         running = {}
         for at, stem, title in jobs:
-            out, values = Path(scratch) / f"{at}-{stem}.ipynb", {**shared, "reward": names[at]}
-            running[at, stem] = pool.submit(_run, stem, title, out, values, slugs[at], redact)
+            values = {**shared, "reward": names[at]}
+            running[at, stem] = pool.submit(_run, stem, title, values, slugs[at], redact)
         for _ in as_completed(running.values()):
             bar.update()
         made = {key: job.result() for key, job in running.items()}
@@ -197,27 +195,6 @@ def _write(path: Path, text: str) -> None:
     write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
-class _WholePaths:
-    """How papermill reads and writes a notebook by its whole path.
-
-    Its own way changes the folder of the process while it does, which of two notebooks at once can leave one,
-    and what comes after them, in the folder of an earlier report.
-    """
-
-    def read(self, path: str) -> str:
-        return Path(path.removeprefix(WHOLE_PATH)).read_text(encoding="utf-8")
-
-    def write(self, text: str, path: str) -> None:
-        Path(path.removeprefix(WHOLE_PATH)).write_text(text, encoding="utf-8")
-
-    def pretty_path(self, path: str) -> str:
-        return path.removeprefix(WHOLE_PATH)
-
-
-WHOLE_PATH = "rewardkit-report:"
-papermill_io.register(WHOLE_PATH, _WholePaths())
-
-
 def _slugs(names: Sequence[str]) -> list[str]:
     """A folder name a reward, all different."""
     slugs: list[str] = []
@@ -228,28 +205,27 @@ def _slugs(names: Sequence[str]) -> list[str]:
     return slugs
 
 
-def _run(stem: str, title: str, out: Path, given: dict[str, Any], slug: str, redact: bool) -> Page:
+def _run(stem: str, title: str, given: dict[str, Any], slug: str, redact: bool) -> Page:
     """Execute one notebook with the parameters it has, and make its page."""
-    source = f"{WHOLE_PATH}{bundled(f'notebooks/{stem}.ipynb')}"
-    known = papermill.inspect_notebook(source)
-    failure = None
+    notebook = load_notebook_node(str(bundled(f"notebooks/{stem}.ipynb").resolve()))
+    cell = next(cell for cell in notebook.cells if "parameters" in cell.metadata.tags)
+    known = {name: value for name, value in given.items() if re.search(rf"(?m)^{name}: ", cell.source)}
+    notebook, failure = parameterize_notebook(notebook, known), None
     try:
-        papermill.execute_notebook(
-            source,
-            f"{WHOLE_PATH}{out}",
-            parameters={name: value for name, value in given.items() if name in known},
-            kernel_name="python3",
-            progress_bar=False,
-            log_output=False,
-            extra_arguments=["--IPKernelApp.log_level=50"],
-        )
-    except papermill.PapermillExecutionError as error:
-        failure = f"{error.ename}: {error.evalue}" if not redact else error.ename
+        _execute(notebook)
     except Exception as error:  # the kernel died or did not start: the page has to say so
         failure = f"{type(error).__name__}: {error}"
-    file = f"{slug}/{stem}.html"
-    if not out.is_file():
-        return Page(title, file, Story(), failure)
-    executed = nbformat.read(out, as_version=4)
-    short, story = Short.found(executed), story_of(executed, redact=redact)
-    return Page(title, file, story, failure or story.error, short)
+    story = story_of(notebook, redact=redact)
+    return Page(title, f"{slug}/{stem}.html", story, failure or story.error, Short.found(notebook))
+
+
+def _execute(notebook: Any) -> None:
+    """Run the cells of a notebook in a kernel, to the first error.
+
+    It stays in memory: by way of files papermill changes the folder of the process for a moment, which
+    another notebook at the same time may then take for its own.
+    """
+    quiet = ["--IPKernelApp.log_level=50"]
+    papermill_engines.execute_notebook_with_engine(
+        None, notebook, "python3", progress_bar=False, extra_arguments=quiet
+    )
