@@ -51,7 +51,7 @@ var follow = () => {
 };
 var toForm = tries => {
   var box = panel.querySelector('.rewardkit-case-expected input');
-  if (box && box.offsetParent) box.focus();
+  if (box && box.offsetParent) box.select();
   else if (tries) setTimeout(() => toForm(tries - 1), 100);
 };
 var copy = button => {  // widgets have no clipboard; where a page may not copy either, it selects

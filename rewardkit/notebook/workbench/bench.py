@@ -30,6 +30,9 @@ from rewardkit.scoring.case_writing import append_cases
 from rewardkit.scoring.cases import Case, CaseSource, CheckResult, cases_of, check, components_of, load_cases
 from rewardkit.scoring.scores import Scores
 
+CASES = "cases.jsonl"
+"""The case file, where none was given."""
+
 T = TypeVar("T")
 
 

@@ -11,7 +11,7 @@ from rewardkit.errors import InputError
 from rewardkit.findings import NAMED, most
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import number
-from rewardkit.notebook.workbench.bench import Bench, Opened
+from rewardkit.notebook.workbench.bench import CASES, Bench, Opened
 from rewardkit.notebook.workbench.filters import Sieve
 from rewardkit.notebook.workbench.parts import Message, Panel, html, made, stack
 from rewardkit.scoring.cases import OWN_KEYS, UNSCORED, Case, CheckResult, Expected, Miss, components_of
@@ -32,7 +32,7 @@ class CaseForm:
         looks = {item.name for inner in reward.inner for item in inner.components if item.group}
         self._of_siblings = {*looks, REWARD} if looks else set()
         self.names = sorted([REWARD, *reward.names], key=lambda name: name in self._of_siblings)
-        self.given = {"what": self.names[0], "expected": "", "name": "", "why": "", "path": bench.cases_path}
+        self.given = {"what": self.names[0], **dict.fromkeys(("expected", "name", "why", "path"), "")}
         self.message, self.form = Message(), html("rewardkit-case-form")
         self.widget = stack(self.form, self.message.widget, mark="rewardkit-case")
         bench.commands |= {"case": self._turn, "case-set": self.set, "case-save": self.add}
@@ -69,7 +69,8 @@ class CaseForm:
             if opened.row is not None:
                 proposed = {"name": f"rollout {self.bench.scored.table['rollout_id'].iloc[opened.row]}"}
             name, why = str(proposed.get("name", "probed")), str(proposed.get("why", ""))
-            self.given |= {"what": self.names[0], "name": name, "why": why}
+            path = self.given["path"] or self.bench.cases_path or CASES
+            self.given |= {"what": self.names[0], "name": name, "why": why, "path": path}
             self.message.clear()
         self._fill()
 

@@ -20,7 +20,7 @@ from rewardkit.findings import NAMED, Example, Finding, most
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import html_of
 from rewardkit.notebook.workbench import parts
-from rewardkit.notebook.workbench.bench import Bench, Opened
+from rewardkit.notebook.workbench.bench import CASES, Bench, Opened
 from rewardkit.notebook.workbench.reading import plain
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.primitives.gates import gate
@@ -283,7 +283,7 @@ class Probes(_Tried):
         self.bench.open(self.holes[at].opened())
 
     def _case(self, at: int) -> None:
-        case, path = self.holes[at].opened().case, self.bench.cases_path or "cases.jsonl"
+        case, path = self.holes[at].opened().case, self.bench.cases_path or CASES
         assert case is not None
         self.message.attempt(lambda: self.bench.write_case(case, path), "Not saved: ")
 
