@@ -164,26 +164,27 @@ def test_scores_that_take_a_small_part_of_the_declared_range_are_seen():
     assert whole.get_xlim()[1] > 1000 and whole.get_xlabel() == "score"
 
 
-def test_the_group_picture_marks_every_group_by_what_it_is(diagnosis):
-    for view, alone in ((diagnosis.views[0], 0), (view_of({"x": [0, 1, 0.5, 0.25]}, [0, 0, 1, 2]), 2)):
-        marks = {line.get_marker(): line.get_ydata() for line in plots.group_picture(view).lines}
-        assert len(marks.get("x", ())) == view.dead.sum() and len(marks.get("+", ())) == alone
-        means = np.concatenate([*marks.values()])
-        np.testing.assert_allclose(np.sort(means), np.sort(view.stats.mean))
-
-
-def test_many_groups_share_columns_whose_means_and_dead_shares_are_those_of_all_groups():
+def many():
     rate = np.repeat(np.random.default_rng(0).beta(0.5, 1, 2000), 4)
-    values = (np.random.default_rng(1).random(8000) < rate).astype(float)
-    view = view_of({"x": values}, np.repeat(np.arange(2000), 4))
+    return (np.random.default_rng(1).random(8000) < rate).astype(float), np.arange(8000) // 4
+
+
+@pytest.mark.parametrize("made", [many, lambda: ([0, 1, 0.5, 0.5, 0.25, 0.75, 1, 1], np.arange(8) // 2)])
+def test_columns_of_groups_have_the_means_ranges_and_dead_shares_of_all_groups(made):
+    values, groups = made()
+    view = view_of({"x": np.array(values, dtype=float)}, groups)
     _, ax = plt.subplots(figsize=(5.6, 3.3), layout="constrained")  # as on the first page of a report
     plots.group_picture(view, ax=ax)
     (mean,) = (line.get_ydata() for line in ax.lines)
-    heights, edges, base = next(patch for patch in ax.patches if hasattr(patch, "get_data")).get_data()
-    assert len(mean) < 400  # not a mark for each
-    np.testing.assert_allclose((mean * np.diff(edges)).sum(), view.stats.mean.sum())
+    (strip,) = (patch for patch in ax.patches if hasattr(patch, "get_data"))
+    ranges = np.array([patch.get_height() for patch in ax.containers[0].patches])
+    heights, edges, base = strip.get_data()
+    sizes, stats = np.diff(edges), view.stats
+    assert len(mean) == min(160, len(stats.mean))  # not a mark for each of many
+    np.testing.assert_allclose((mean * sizes).sum(), stats.mean.sum())
+    np.testing.assert_allclose((ranges * sizes).sum(), (stats.high - stats.low).sum())
     dead = (heights - base) / (heights - base).max()  # some columns are dead as a whole
-    np.testing.assert_allclose((dead * np.diff(edges)).sum(), view.dead.sum())
+    np.testing.assert_allclose((dead * sizes).sum(), view.dead.sum())
     assert not unreadable(ax)
 
 
