@@ -57,7 +57,7 @@ def _columns(ax: Axes, view: View, order: Codes) -> None:
     marker = "." if columns <= FEW else ""
     ax.plot(place, mean, color=canvas.BLUE, linewidth=1.6, marker=marker, label="mean")
     ax.set_xlim(0.5, len(order) + 0.5)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     if dead.any():
         bottom, top = float(low.min()), float(high.max())
         room = 0.2 * ((top - bottom) or 1.0)
