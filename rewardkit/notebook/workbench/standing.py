@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
 
 from rewardkit.analysis.diagnosis import diagnose
@@ -19,7 +18,6 @@ from rewardkit.rewards.recorded import is_recorded
 
 IDLE = 0.4
 """Seconds without a move until what takes longer is computed. Our choice."""
-QUICK = 0.01  # seconds that a check of the cases may take to be made at each move
 SMALL = 5000  # rows up to which all tiles are there when the panel opens
 WAITING = "\u2026"
 NOT_PROBED = "not probed yet"
@@ -27,7 +25,7 @@ AGAIN = "the probes ran on earlier settings; run them again"
 
 
 class Standing:
-    """Cases and signal at each move; what was found and is selected when nothing has moved for a moment.
+    """The share of groups with a signal at each move; all tiles when nothing has moved for a moment.
 
     Nothing runs in the background before the panel is `shown`.
     """
@@ -39,7 +37,7 @@ class Standing:
             tiles.Tile(name, "info", WAITING, "") for name in (tiles.CASES, tiles.SIGNAL, tiles.SELECTS)
         )
         self.tiles = {tile.question: tile for tile in unknown}
-        self.shown, self._seconds = False, 0.0
+        self.shown = False
         self._settled: tuple[Variant, int] | None = None
         self._timer: threading.Timer | None = None
         self._drawing = threading.Lock()
@@ -50,17 +48,14 @@ class Standing:
         if not self.shown:
             self.shown = True
             if len(self.bench.scored) <= SMALL:
-                self._check()
                 self.settle()
             else:
                 self.follow()
 
     def follow(self, _: object = None) -> None:
-        """What is known at once; the rest when nothing has moved for a moment."""
+        """What is known at once, and the rest when nothing has moved for a moment."""
         if not self.shown:
             return
-        if self._seconds < QUICK:
-            self._check()
         figures = self.bench.figures
         if figures.several and self._settled != self.bench.now:
             self._put(replace(self.tiles[tiles.SIGNAL], figure=percent(1 - figures.tied_share), ends=""))
@@ -79,8 +74,7 @@ class Standing:
     def settle(self) -> None:
         """Check, diagnose and forecast what stands now; given up where it moves meanwhile."""
         bench, now = self.bench, self.bench.now
-        if self._seconds >= QUICK:
-            self._check()
+        self._check()
         if self._settled != now:
             scores, options = bench.scores, bench.options(bench.variant)
             try:
@@ -103,14 +97,12 @@ class Standing:
         bench.right  # noqa: B018  which Browse asks for, and may take a while
 
     def _check(self) -> None:
-        began = time.perf_counter()
         try:
             self._put(tiles.cases_tile(self.bench.checked, recorded=is_recorded(self.bench.scored.reward)))
         except (InputError, OSError):
             self._put(
                 tiles.Tile(tiles.CASES, "info", "-", "the tab Cases says why", "the cases cannot be checked")
             )
-        self._seconds = time.perf_counter() - began
 
     def _put(self, tile: tiles.Tile) -> None:
         self.tiles[tile.question] = tile
