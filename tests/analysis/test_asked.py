@@ -1,7 +1,7 @@
 """What a caller asks for that is not there, is of another kind, or cannot be decided: one clear sentence."""
 
 import pytest
-from score_tables import scores_of
+from planted.tables import scores_of
 
 import rewardkit as rk
 from rewardkit.analysis.compare import compare

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from score_tables import scores_of
+from planted.tables import scores_of
 
 import rewardkit as rk
 from rewardkit.analysis.statistics.groups import LARGEST, overflows

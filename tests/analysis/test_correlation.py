@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from score_tables import scores_of
+from planted.tables import scores_of
 
 from rewardkit.analysis.diagnosis import make_views
 

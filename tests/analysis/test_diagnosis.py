@@ -5,8 +5,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from planted.tables import base
-from score_tables import scores_of
+from planted.tables import base, scores_of
 
 import rewardkit as rk
 from rewardkit.analysis.statistics.bootstrap import deciding_end

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from score_tables import rewarded
+from planted.tables import rewarded
 
 import rewardkit as rk
 from rewardkit.analysis.forecast import LIMITS, forecast

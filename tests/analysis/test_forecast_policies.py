@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from score_tables import rewarded
+from planted.tables import rewarded
 
 from rewardkit.analysis.forecast import forecast
 from rewardkit.analysis.statistics.selection import numbers_drawn

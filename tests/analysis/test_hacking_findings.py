@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from planted.tables import outcomes
-from score_tables import scores_of
+from planted.tables import outcomes, scores_of
 
 import rewardkit as rk
 

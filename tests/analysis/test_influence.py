@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from score_tables import scores_of
+from planted.tables import scores_of
 
 import rewardkit as rk
 from rewardkit.analysis.statistics.shares import group_shares, shapley

@@ -5,8 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from planted import FAULTS
-from planted.tables import outcomes
-from score_tables import scores_of
+from planted.tables import outcomes, scores_of
 
 import rewardkit as rk
 from rewardkit.analysis.suggestions import RULES

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from score_tables import scores_of
+from planted.tables import scores_of
 
 import rewardkit as rk
 from rewardkit.analysis.statistics.signal import merged_vectors, moved, sample_size, top_decile

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from planted.beside import run
+from planted.faults import run
 
 import rewardkit as rk
 from rewardkit.analysis.statistics.pairs import alike
