@@ -52,8 +52,7 @@ def test_a_gate_that_opens_counts_the_rows_that_nothing_was_scored_for():
     text, ran = repr(found), repr(rk.whatif(scores, gates={"long": None}, run=True))
     assert f"{gated} rows must be scored for 'long' first" in text
     assert "What is new or gone cannot be said before" in text and "cannot be said" not in ran
-    news = [[line for line in said.splitlines() if line.startswith(("new", "gone"))] for said in (text, ran)]
-    assert not news[0] and news[1]
+    assert "gone: " in ran and "gone: " not in text
 
 
 def test_weights_are_those_of_scores_weighed_anew_and_settings_are_of_the_variant_only():
@@ -67,8 +66,6 @@ def test_weights_are_those_of_scores_weighed_anew_and_settings_are_of_the_varian
     rk.whatif(scores, gates={"long": RIGHT})
     assert scores.table.equals(before)  # the caller's
 
-
-# what hangs on a gated component in other ways
 
 QUIZ = [
     {"prompt_id": f"p{row // 8}", "completion": "w", "a": row % 3 / 2, "q": float(row % 5 > 1), "t": "x"}
@@ -167,9 +164,6 @@ def test_another_gate_gives_what_scoring_behind_it_would(
         same(found.scores, wanted)
     if not recorded:
         same(rk.whatif(scores, gates=gates, run=True).scores, wanted)
-
-
-# what a variant is held against
 
 
 def test_a_variant_keeps_all_settings_of_the_diagnosis_and_a_label_is_of_both_sides():
