@@ -208,15 +208,15 @@ def test_the_advantage_that_is_added_is_split_by_what_was_tied(before, after, sh
     assert share_in_tied_groups(*views(before, after, [0, 0, 1, 1])) == share
 
 
-@pytest.mark.parametrize(
-    ("difference", "interval", "expected"),
-    [
-        pytest.param(0.10, (0.05, 0.15), True, id="four standard errors"),
-        pytest.param(0.05, (0.01, 0.09), False, id="its interval leaves out 0, by luck in one of 40"),
-        pytest.param(-0.10, (-0.15, -0.05), True, id="as certain downwards"),
-        pytest.param(0.1, (np.nan, np.nan), False, id="no interval"),
-    ],
-)
+CERTAIN = [
+    (0.10, (0.05, 0.15), True),  # four standard errors
+    (0.05, (0.01, 0.09), False),  # its interval leaves out 0, by luck in one of 40
+    (-0.10, (-0.15, -0.05), True),
+    (0.1, (np.nan, np.nan), False),
+]
+
+
+@pytest.mark.parametrize(("difference", "interval", "expected"), CERTAIN)
 def test_a_difference_is_certain_that_noise_does_not_have_by_luck(difference, interval, expected):
     assert certain(difference, interval, 1) is expected
 

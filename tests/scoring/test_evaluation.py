@@ -26,11 +26,8 @@ def broken(completion):
     return completion
 
 
-def raising(error):
-    def f(completion):
-        raise error
-
-    return f
+def loud(completion):
+    raise ExitsOnPrint
 
 
 class ExitsOnPrint(Exception):
@@ -62,10 +59,7 @@ ABSTAINED = (None, "abstained", "returned None")
         ("x" * 1000, f"returned '{'x' * 76}... of type str; {NUMBER}"),
         (NoRepr(), f"returned an object of type NoRepr of type NoRepr; {NUMBER}"),
         (object(), f"returned <object object> of type object; {NUMBER}"),  # no memory address
-        (raising(KeyError("x")), "KeyError: 'x'"),
-        (raising(StopIteration()), "StopIteration"),
-        (raising(asyncio.CancelledError()), "CancelledError"),
-        (raising(ExitsOnPrint()), "ExitsOnPrint"),
+        (loud, "ExitsOnPrint"),
     ],
 )
 def test_a_finite_number_in_range_or_a_bool_is_a_score_and_what_goes_wrong_an_error(answer, becomes):
@@ -76,10 +70,9 @@ def test_a_finite_number_in_range_or_a_bool_is_a_score_and_what_goes_wrong_an_er
 
 def test_a_truth_that_is_an_object_is_not_judged_and_the_reason_names_the_key_to_take():
     row = {"completion": "4", "prediction": "4", "ground_truth": {"id": 7, "answer": "4"}}
-    ((value, status, why),) = outcome(score(rk.verify.numbers_equal, rows=[row]))
-    assert (value, status) == (None, "abstained")
+    ((_, status, why),) = outcome(score(rk.verify.numbers_equal, rows=[row]))
     assert (
-        "ground_truth is a dict of ['id', 'answer'], no value to compare; take ground_truth['answer']" in why
+        status == "abstained" and "is a dict of ['id', 'answer'], no value to compare; take ground_tr" in why
     )
 
 
@@ -89,31 +82,28 @@ def test_an_error_names_the_innermost_line_of_a_users_file_and_none_of_a_library
         "import json\n\ndef read(text):\n    return json.loads(text)\n\n"
         "def f(completion):\n    return read(completion)['score']\n"
     )
-    scores = rk.score(
-        rk.load_reward(f"{tmp_path}/mine.py:f"), [{"completion": one} for one in "{1"], timeout=timeout
-    )
-    places = [why.rpartition(" ")[2] for why in scores.table[f"error/{scores.reward.names[0]}"]]
+    reward = rk.load_reward(f"{tmp_path}/mine.py:f")
+    scores = rk.score(reward, [{"completion": one} for one in "{1"], timeout=timeout)
+    places = [why.rpartition(" ")[2] for why in scores.table[f"error/{reward.names[0]}"]]
     assert places == ["(mine.py:4)", "(mine.py:7)"]
 
 
-def test_fields_are_computed_once_per_rollout_and_may_ask_for_earlier_fields():
+def test_fields_are_computed_once_and_one_that_fails_makes_errors_only_where_it_is_asked_for():
     seen = Seen()
-    parts = [rk.Component(name, lambda double: double / 10) for name in ("c", "d")]
-    scores = score(*parts, fields={"size": lambda completion: seen(completion) * len(completion),
-                                   "double": lambda size: 2 * size})  # fmt: skip
-    assert scores.table["field/double"].tolist() == [2, 4, 6]
-    assert scores.score("c").tolist() == scores.score("d").tolist() == [0.2, 0.4, 0.6]
-    assert seen.calls == ["a", "bb", "ccc"]
-
-
-def test_a_failing_field_makes_errors_only_of_the_components_that_ask_for_it():
-    names = {"f": lambda f: True, "g": lambda g: True, "other": lambda completion: True}
-    scores = score(*(rk.Component(f"asks_{name}", function) for name, function in names.items()),
-                   fields={"f": broken, "g": lambda f: f})  # fmt: skip
+    fields = {"size": lambda completion: seen(completion) * len(completion), "double": lambda size: 2 * size}
+    fields |= {"f": broken, "g": lambda f: f}
+    asks = {
+        "a": lambda double: double / 10,
+        "b": lambda double: double / 10,
+        "f": lambda f: True,
+        "g": lambda g: True,
+    }
+    scores = score(*(rk.Component(f"asks_{name}", asks[name]) for name in asks), fields=fields)
+    assert scores.score("asks_a").tolist() == scores.score("asks_b").tolist() == [0.2, 0.4, 0.6]
+    assert (seen.calls, scores.table["field/double"].tolist()) == (["a", "bb", "ccc"], [2, 4, 6])
     failed = f"field 'f' failed: {BROKEN}"
     assert outcome(scores, "asks_f") == [ONE, (None, "error", failed), ONE]
     assert reasons(scores, "asks_g") == [None, f"field 'g' failed: {failed}", None]
-    assert statuses(scores, "asks_other") == ["scored"] * 3
     assert scores.table["field/f"].tolist() == ["a", None, "ccc"]
     assert scores.table["failed/f"].iloc[1].startswith(f"{BROKEN} (test_evaluation.py:")
 
@@ -360,8 +350,8 @@ class Asking:
         return 1.0
 
 
-class Several:
-    asks_model, together = True, "all"
+class Several(Asking):
+    together = "all"
 
     def __call__(self, completion):
         note(VERDICT, [{"reason": text} for text in completion])
@@ -371,7 +361,6 @@ class Several:
 def test_what_a_model_said_is_kept_by_row_with_what_it_cost():
     closed = rk.gate(lambda completion: completion != "bb")
     parts = [rk.Component("c", Asking(), gate=closed), rk.Component("d", Several())]
-    assert parts[1].batch is True
     table = score(*parts).table
     assert table["verdict/c"].tolist() == [{"reason": "a", "cost": 0.5}, None, {"reason": "ccc", "cost": 0.5}]
     assert table["cost/c"].fillna(-1).tolist() == [0.5, -1, 0.5]
@@ -473,20 +462,20 @@ def test_ignore_gates_runs_and_counts_every_component():
 
 def test_what_a_closed_gate_keeps_from_running_closes_the_gates_behind_it():
     """A chain: c behind b behind a. A wrong row is gated all along and its reward is judged, not missing."""
-    ran = []
+    seen = Seen()
     reward = made(
-        rk.Component("a", lambda right: right),
-        rk.Component("b", lambda right: 1.0, gate=rk.gate("a", at_least=1.0)),
-        rk.Component("c", lambda right: ran.append(right) or 1.0, gate=rk.gate("b", at_least=1.0)),
+        rk.Component("a", lambda completion: completion),
+        rk.Component("b", lambda completion: 1.0, gate=rk.gate("a", at_least=1.0)),
+        rk.Component("c", seen, gate=rk.gate("b", at_least=1.0)),
         rk.Component("d", lambda b: b),
-        rk.Component("e", lambda right: 1.0, gate=rk.gate(lambda b: b > 0.5)),
+        rk.Component("e", lambda completion: 1.0, gate=rk.gate(lambda b: b > 0.5)),
     )
-    wrong = reward(right=0.0)
-    assert wrong.status == {"a": "scored", "b": "gated", "c": "gated", "d": "gated", "e": "gated"}
-    assert (wrong.reward, wrong.errors) == (0.0, {})
-    assert reward(right=1.0).reward == 5.0
-    assert ran == [1.0]
-    missing = reward(right=None)
+    wrong, missing = reward(completion=0.0), reward(completion=None)
+    assert list(wrong.status.values()) == ["scored", *["gated"] * 4] and (wrong.reward, wrong.errors) == (
+        0.0,
+        {},
+    )
+    assert reward(completion=1.0).reward == 5.0 and seen.calls == [1.0]
     assert set(missing.status.values()) == {"abstained"} and math.isnan(missing.reward)
     assert missing.errors["c"] == "its gate needs 'b', which is missing"
 
@@ -503,30 +492,24 @@ def test_a_whole_reward_gate_that_cannot_tell_or_fails_leaves_its_rows_unjudged(
     assert seen.calls == ["a", "ccc", ""]
 
 
-def test_a_closed_whole_reward_gate_gives_zero_and_keeps_later_components_from_running():
-    before, after = Seen(), Seen()
-    scores = score(
-        rk.Component("before", before, weight=3.0), rk.Component("first", first),
-        rk.Component("after", after), rows=ROWS, reward={"gate": rk.gate("first", at_least=0.5)},
-    )  # fmt: skip
+def test_a_closed_gate_on_the_whole_gives_zero_and_is_asked_as_early_as_it_can_be():
+    before, after, seen = Seen(), Seen(), Seen()
+    parts = (
+        rk.Component("before", before, weight=3.0),
+        rk.Component("first", first),
+        rk.Component("after", after),
+    )
+    scores = score(*parts, rows=ROWS, reward={"gate": rk.gate("first", at_least=0.5)})
     assert before.calls == list(ROWS) and after.calls == ["a", "bb"]
     np.testing.assert_array_equal(scores.rewards, [5.0, 4.5, 0.0, math.nan])
     assert statuses(scores, "after") == ["scored", "scored", "gated", "abstained"]
     assert reasons(scores, "after") == [None] * 3 + ["the gate on the whole reward has no value"]
     np.testing.assert_array_equal(scores.table["gate/reward"], [1.0, 1.0, 0.0, math.nan])
-
-
-def test_a_whole_reward_gate_is_asked_as_early_as_it_can_be_and_at_the_latest_in_the_end():
-    seen = Seen()
     for aggregation in ("weighted_sum", "product"):  # which leaves out what is gated
         how = {"gate": rk.gate(lambda completion: completion == "bb"), "aggregation": aggregation}
         assert score(seen, rows=ROWS, reward=how).rewards.tolist() == [0.0, 1.0, 0.0, 0.0]
     assert seen.calls == ["bb"] * 2
     assert "gate/reward" not in score(seen, reward={"gate": rk.gate(lambda completion: True)}).table
-    last = score(
-        Seen(), rk.Component("first", first), rows=ROWS, reward={"gate": rk.gate("first", at_least=1)}
-    )
-    np.testing.assert_array_equal(last.rewards, [2.0, 0.0, 0.0, math.nan])
     shut = rk.Component("shut", first, gate=rk.gate("completion", equals="a"))
     behind = score(shut, rows=ROWS, reward={"gate": rk.gate("shut", at_least=0)})
     assert behind.rewards.tolist() == [1.0, 0.0, 0.0, 0.0]
