@@ -174,17 +174,6 @@ def test_groups_without_a_signal_are_counted_before_and_after():
         assert view.dead.tolist() == [True, False]  # dropped by the filter, though one varies afterwards
 
 
-def test_the_paired_difference_has_the_interval_of_a_bootstrap_over_prompts():
-    groups, noise = np.repeat(np.arange(60), 4), np.random.default_rng(3).random(240)
-    before, after = views((noise > 0.9).astype(float), (noise > 0.6).astype(float), groups)
-    effect = effects(before, after)[0]
-    drawn = np.random.default_rng(0).integers(0, 60, (1000, 60))
-    values = after.dead[drawn].mean(axis=1) - before.dead[drawn].mean(axis=1)
-    assert effect.interval == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])), abs=0.01)
-    apart = np.hypot(np.ptp(effect.before_interval), np.ptp(effect.after_interval))
-    assert np.ptp(effect.interval) < apart
-
-
 def test_the_order_of_pairs_and_the_best_of_a_group_are_counted_one_by_one_by_the_label():
     draw = np.random.default_rng(4)
     groups, label = np.repeat(np.arange(12), 5), draw.integers(0, 2, 60).astype(float)

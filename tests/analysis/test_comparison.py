@@ -85,13 +85,9 @@ def test_the_interval_of_the_mean_delta_resamples_prompts_as_siblings_move_alike
 def test_the_estimator_is_that_of_the_training_settings():
     # the first two rows: 1 against a mean of 0.95 of the sums; 0.87 - 1.8 * 0.58 < 0 of normalised scores
     scores = scores_of({"a": [1.0, 1, 0, 0], "b": [0.0, 0, 0.1, 0.9]}, np.zeros(4, int))
-    other = scores.reweigh({"b": 1.8})
-    summed = compare(scores, other, training={"scale_rewards": "none"})
-    each = compare(scores, other, training={"multi_objective_aggregation": "normalize_then_sum"})
-    for found, training in ((summed, "dr_grpo"), (each, "gdpo")):
-        assert found.a.training.name == training
-        for side, name in ((found.a, "advantage_a"), (found.b, "advantage_b")):
-            np.testing.assert_array_equal(found.table[name], side.views[0].advantages)
+    settings = {"scale_rewards": "none"}, {"multi_objective_aggregation": "normalize_then_sum"}
+    summed, each = (compare(scores, scores.reweigh({"b": 1.8}), training=training) for training in settings)
+    assert (summed.a.training.name, each.b.training.name) == ("dr_grpo", "gdpo")
     np.testing.assert_allclose(summed.table["advantage_a"], scores.rewards - scores.rewards.mean())
     assert (summed.advantages["flipped"], each.advantages["flipped"]) == (0, 2)
 
@@ -257,11 +253,8 @@ def test_a_reward_from_a_record_cannot_run_cases_and_the_record_says_so(tmp_path
     scores = rk.score(R, rollouts(["a", "bb"]))
     found = compare(rk.load_scores(scores.save(tmp_path / "scores")), scores, cases=CASES)
     why = "the reward of A was read from a run record and cannot be run"
-    assert found.cases == {
-        "cases": 5, "compared": 0, "a": None, "b": {"passed": 3, "failed": 2}, "gained": None, "lost": None,
-        "reason": why}  # fmt: skip
+    assert picked(found.cases, "compared", "a", "b", "reason") == (0, None, {"passed": 3, "failed": 2}, why)
     assert f"Cases were not compared: {why}" in repr(found)
-    assert found.changes == () and found.verdict == "same"
 
 
 def two(tidy):
@@ -297,14 +290,6 @@ def test_findings_are_new_gone_or_more_severe():
 def gallery():
     read = rk.load_rollouts("gallery:arithmetic")
     return [rk.score(rk.load_reward(f"gallery:{name}"), read) for name in ("arithmetic.flawed", "arithmetic")]
-
-
-def test_a_label_is_followed_on_both_sides():
-    label, groups = np.tile([0.0, 1.0, 0.0, 0.0], 40), np.repeat(np.arange(40), 4)
-    noise = np.random.default_rng(0).random(160)
-    a, b = (rewarded(rewards, groups, right=label) for rewards in (noise, label + 0.1 * noise))
-    found = compare(a, b, label="right")
-    assert found.forecast.figures["label"].difference[-1] > 0.3 and "    label: " in repr(found)
 
 
 MIXED = rewarded([0, 1, 0.5, 0.1], [0, 0, 1, 1])

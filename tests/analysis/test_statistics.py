@@ -118,15 +118,6 @@ def test_of_many_prompts_groups_drawn_together_give_the_interval_that_prompts_do
     assert high - low == pytest.approx(2 * 1.96 * error, rel=0.15)
 
 
-def test_of_several_tests_each_interval_is_wider_and_there_are_resamples_beyond_its_ends():
-    prompts, values = np.repeat(np.arange(80), 3), np.random.default_rng(0).random(240)
-    sums = [values, np.ones(240)]
-    one, many = Bootstrap(prompts), Bootstrap(prompts, tests=25)
-    assert many.resamples == 5000 > one.resamples
-    width = np.ptp(many.interval(sums, prompts)) / np.ptp(one.interval(sums, prompts))
-    assert width == pytest.approx(3.09 / 1.96, rel=0.1)  # quantiles at .001 and .025 of a normal distribution
-
-
 # pairs
 
 

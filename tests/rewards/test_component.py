@@ -37,19 +37,17 @@ def test_parameters_without_a_default_and_those_named_in_columns_are_filled(sign
 
 
 def test_callable_objects_and_methods_are_asked_like_functions_and_async_ones_are_known_as_such():
-    async def f(completion, k=1):
-        return len(completion) / 4
-
     class Judge:
-        async def __call__(self, completion):
-            return await f(completion)
+        async def __call__(self, completion, k=1):
+            return len(completion) / 4
 
         def method(self, ground_truth):
             return float(ground_truth) / 8
 
-    reward = rk.Reward("r", components=[rk.Component("a", Judge()), rk.Component("b", Judge().method)])
+    judge = Judge()
+    reward = rk.Reward("r", components=[rk.Component("a", judge), rk.Component("b", judge.method)])
     assert reward(**ROW).scores == {"a": 1.0, "b": 0.5}
-    functions = (f, functools.partial(f, k=2), Judge(), Judge().method)
+    functions = judge.__call__, functools.partial(judge, k=2), judge, judge.method
     assert [Call.read(function, "c").is_async for function in functions] == [True, True, True, False]
 
 

@@ -216,17 +216,6 @@ def both(kind, wrong="", rows=GROUPS):
     return scores, calls
 
 
-@pytest.mark.parametrize("kind", ["all", "batch", "group"])
-def test_what_takes_several_rows_is_called_with_their_columns_and_gives_a_list(kind):
-    together = {"all": [["a", "bb", "", "dddd"]]}.get(kind, [["a", "bb"], ["", "dddd"]])
-    more = 0.4 if kind == "all" else 0.2
-    scores, called = both(kind)
-    assert (scores.score("c") - more).round(9).tolist() == [1, 2, 0, 4] and called == together
-    mixed, called = both(kind, rows=[GROUPS[at] for at in (2, 0, 3, 1)])
-    assert mixed.score("c").tolist() == scores.score("c")[[2, 0, 3, 1]].tolist()
-    assert kind != "all" or called == [["", "a", "dddd", "bb"]]
-
-
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
