@@ -1,6 +1,7 @@
-"""What is suggested: measured as its line gives it, ranked by a label, left out with a reason."""
+"""What is suggested: measured as its line says, ranked by a label, left out with a reason; ways to read."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -57,9 +58,8 @@ def test_partial_credit_never_earns_what_a_right_answer_does(good):
 def test_removing_what_is_constant_or_redundant_moves_no_advantage_and_is_a_note(flawed):
     (change,) = only(flawed[1], "remove_component")
     assert change.component == "detail" and change.after["advantage_moved"] > 0.2
-    assert (
-        "left out, as no advantage changes: no weight for 'closed', no weight for 'steps'" in flawed[1].notes
-    )
+    note = "left out, as no advantage changes: no weight for 'closed', no weight for 'steps'"
+    assert note in flawed[1].notes
 
 
 def wide_and_narrow():
@@ -88,14 +88,14 @@ def task_and(**heights):
     return {"task": noise.random(640), **{name: high * noise.random(640) for name, high in heights.items()}}
 
 
-@pytest.mark.parametrize(
-    ("weights", "parts", "primary", "count"),
-    [
-        pytest.param({"narrow": 1.0}, wide_and_narrow(), "wide", 0, id="the task holds more"),
-        pytest.param({}, task_and(even=1), "task", 0, id="they hold what they declare"),
-        pytest.param({}, task_and(loud=12), "task", 1, id=".5 too much, none thereafter"),
-    ],
-)
+FITTED = {
+    "the task holds more": ({"narrow": 1.0}, wide_and_narrow(), "wide", 0),
+    "they hold what they declare": ({}, task_and(even=1), "task", 0),
+    ".5 too much": ({}, task_and(loud=12), "task", 1),
+}
+
+
+@pytest.mark.parametrize(("weights", "parts", "primary", "count"), FITTED.values(), ids=list(FITTED))
 def test_weights_are_suggested_where_they_are_at_fault_and_come_much_nearer(weights, parts, primary, count):
     assert len(only(given(parts, primary=primary, weights=weights)[1], "declared_weights")) == count
 
@@ -307,3 +307,83 @@ def test_a_gate_is_given_or_left_out_and_said_why(attributes, more, ignored, why
     assert ("gate_component" in {item.code for item in advice.changes}) == (not why)
     notes = [note for note in advice.notes if "a gate for" in note]
     assert notes == [f"a gate for 'wordy' is left out: {why}"] * bool(why)
+
+
+# other ways to read and to compare the answer
+
+TRUTH, WRONG, RIGHT = "42", "<answer>7</answer>", "The answer is <answer>42</answer>"
+SURE, NUMBER, EQUAL = rk.extract.tag("answer"), rk.extract.number(), rk.verify.numbers_equal
+
+
+def suggested(completion, *, field=SURE, verify=EQUAL, truth=TRUTH, wrong=WRONG):
+    """What is suggested where a completion stands among three siblings that are wrong, in 12 prompts."""
+    rows = [
+        {"prompt_id": str(copy), "completion": text, "ground_truth": truth}
+        for copy in range(12)
+        for text in (completion, wrong, wrong, wrong)
+    ]
+    reward = rk.Reward("made", {"prediction": field}, [rk.Component("correct", verify)])
+    advice = rk.suggest(rk.diagnose(rk.score(reward, rows)))
+    return advice, {item.line: item for item in advice.changes if item.code.endswith("_reading")}
+
+
+LOOSER = {
+    "tag never closed": ("<answer>42", "unclosed=True", None),
+    "number in a sentence": ("<answer>it is 42 apples</answer>", "rk.extract.within(", "it is 42 apples"),
+    "phrase in place of a tag": ("The answer is 42.", "rk.extract.answer_phrase()", None),
+    "bare number": ("at last 42", "rk.extract.number()", None),
+    "rounded": ("<answer>41.9</answer>", "relative=0.01", "41.9"),
+    "letters": ("I would pick option B here", "choice", None),
+}
+LETTERS = {"truth": "B", "wrong": "<answer>C</answer>", "verify": rk.verify.matches}
+
+
+@pytest.mark.parametrize(("completion", "code", "read"), LOOSER.values(), ids=list(LOOSER))
+def test_the_looser_way_that_recovers_a_form_is_offered_with_its_rows(completion, code, read):
+    options = LETTERS if code == "choice" else {}
+    _, found = suggested(completion, **options)
+    change = next(item for line, item in found.items() if code in line)
+    assert change.code == "looser_reading"
+    assert (change.after["rows_up"], change.after["rows_down"]) == (12, 0)
+    assert len(change.examples) == 5
+    for example in change.examples:
+        assert (example["ground_truth"], example["old"]) == (options.get("truth", TRUTH), read)
+        assert (example["score_before"], example["score_after"]) == (0.0, 1.0)
+    if "answer_phrase" in code:  # of ways that give the same scores only the simplest is offered
+        assert not [line for line in found if "first_of" in line and "number()" in line]
+
+
+def test_where_no_way_moves_a_row_it_says_what_was_tried():
+    advice, found = suggested(WRONG)
+    assert not found
+    assert any(note.startswith("looser ways to judge 'correct' move no row: tried") for note in advice.notes)
+
+
+def test_a_verifier_of_the_users_own_that_fails_is_held_against_ours_that_does_not():
+    def fragile(prediction, ground_truth):
+        return float(prediction) == float(ground_truth)
+
+    _, found = suggested("no answer", verify=fragile)
+    (change,) = [item for line, item in found.items() if "numbers_equal" in line]
+    assert (change.after["rows_up"], change.after["rows_judged"]) == (0, 12)
+    assert "12 are judged that were not (0 earn it)" in change.why
+
+
+UNCLOSED, WIDE = rk.extract.tag("answer", unclosed=True), partial(EQUAL, relative=0.5)
+STRICTER = {
+    "the first": ("or 42", rk.extract.first_of(SURE, NUMBER), EQUAL, '"prediction": rk.extract.tag('),
+    "in a phrase": ("or 42", NUMBER, EQUAL, "answer_phrase()"),
+    "no tolerance": ("<answer>41</answer>", SURE, WIDE, "function=rk.verify.numbers_equal)"),
+    "to the letter": ("<answer>42.0</answer>", SURE, EQUAL, "exact=True"),
+}
+
+
+@pytest.mark.parametrize(("loose", "field", "verify", "code"), STRICTER.values(), ids=list(STRICTER))
+def test_a_task_that_is_always_earned_is_offered_the_stricter_way_that_tells_apart(
+    loose, field, verify, code
+):
+    _, found = suggested(loose, field=field, verify=verify, wrong=RIGHT)
+    (change,) = [item for line, item in found.items() if code in line]
+    assert change.code == "stricter_reading"
+    assert change.after["rows_down"] >= 12
+    assert change.examples[0]["score_after"] < change.examples[0]["score_before"]

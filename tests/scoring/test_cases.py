@@ -208,20 +208,11 @@ def test_the_lines_that_are_there_keep_their_bytes_and_a_link_stays_a_link(path,
     assert [case.name for case in rk.load_cases(path)] == ["line 1"] * bool(before) + ["four"]
 
 
-@pytest.mark.parametrize(
-    ("second", "added"),
-    [
-        ({**FOUR, "name": "other", "why": "because"}, 0),
-        (dict(reversed(FOUR.items())), 0),
-        ({**FOUR, "reward": 0.0}, 1),
-        ({**FOUR, "tolerance": 0.1}, 1),
-    ],
-)
-def test_a_case_is_written_once_whatever_it_is_called(path, second, added):
-    assert append_cases(path, [FOUR]) == 1
-    assert append_cases(path, [second, second]) == added
-    assert append_cases(path, [second]) == 0
-    assert len(rk.load_cases(path)) == 1 + added
+def test_a_case_is_written_once_whatever_it_is_called(path):
+    renamed, turned = {**FOUR, "name": "other", "why": "because"}, dict(reversed(FOUR.items()))
+    other, wide = {**FOUR, "reward": 0.0}, {**FOUR, "tolerance": 0.1}
+    added = [append_cases(path, [case, case]) for case in (FOUR, renamed, turned, other, wide)]
+    assert added == [1, 0, 0, 1, 1] and len(rk.load_cases(path)) == 3
 
 
 def test_a_name_that_is_taken_gets_a_number_also_one_that_a_line_has_by_its_place(path):
@@ -232,14 +223,14 @@ def test_a_name_that_is_taken_gets_a_number_also_one_that_a_line_has_by_its_plac
     assert [case.name for case in rk.load_cases(path)] == ["line 1", "x", "x (2)", "x (3)", "line 1 (2)"]
 
 
-@pytest.mark.parametrize(
-    ("before", "case", "said"),
-    [
-        ("", {"completion": "4"}, "needs an expectation"),
-        ("", {**FOUR, "extra": {1, 2}}, "cannot be written as JSON"),
-        ("not JSON\n", FOUR, r"cases\.jsonl:2"),
-    ],
-)
+NOT_WRITTEN = [
+    ("", {"completion": "4"}, "needs an expectation"),
+    ("", {**FOUR, "extra": {1, 2}}, "cannot be written as JSON"),
+    ("not JSON\n", FOUR, r"cases\.jsonl:2"),
+]
+
+
+@pytest.mark.parametrize(("before", "case", "said"), NOT_WRITTEN)
 def test_what_is_no_case_is_one_sentence_and_nothing_is_written(path, before, case, said):
     path.write_text(json.dumps(FOUR) + "\n" + before)
     whole = path.read_bytes()

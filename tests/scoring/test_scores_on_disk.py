@@ -64,11 +64,11 @@ def test_every_kind_of_column_comes_back_exactly(name, values, tmp_path):
 
 
 def test_bytes_come_back_as_they_print_and_dates_as_they_are(tmp_path):
-    frame = pd.DataFrame({"completion": ["a", "b"], "image": [b"\xff\x00", b"a"]})
-    frame["when"] = pd.to_datetime(["2024-01-01", "2024-01-02"])
-    scores, loaded = round_trip(frame, tmp_path)
-    assert loaded.table["image"].tolist() == [repr(value) for value in frame["image"]]
-    assert loaded.table["when"].tolist() == scores.table["when"].tolist()
+    frame = pd.DataFrame(
+        {"completion": ["a"], "image": [b"\xff\x00"], "when": pd.to_datetime(["2024-01-01"])}
+    )
+    _, loaded = round_trip(frame, tmp_path)
+    assert loaded.table[["image", "when"]].values.tolist() == [[repr(b"\xff\x00"), frame["when"][0]]]
 
 
 def test_gates_notes_and_transforms_come_back_and_loaded_scores_are_reweighed_and_diagnosed_alike(tmp_path):
