@@ -335,6 +335,9 @@ COMMAND = """
 
     if __name__ == "__main__":
         signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may ignore
+        import pyarrow.parquet
+        write, ends = pyarrow.parquet.write_table, [signal.SIGINT, signal.SIGTERM, signal.SIGINT]
+        pyarrow.parquet.write_table = lambda *table: [*map(signal.raise_signal, ends)] and write(*table)
         from rewardkit.__main__ import main
         main()
 """
@@ -344,7 +347,7 @@ COMMAND = """
     ("end", "options"),
     [(signal.SIGTERM, ["--timeout", "1000"]), (signal.SIGINT, ["--timeout", "0", "--workers", "2"])],
 )
-def test_the_command_writes_what_was_done_when_it_is_interrupted(tmp_path, end, options):
+def test_the_command_writes_what_was_done_when_it_is_interrupted_also_while_it_writes(tmp_path, end, options):
     (tmp_path / "mine.py").write_text(textwrap.dedent(COMMAND))
     rk.load_rollouts(ROWS).table.to_parquet(tmp_path / "log.parquet")
     command = [sys.executable, "mine.py", "score", "mine.py", "log.parquet", "-o", "out", *options]
