@@ -50,9 +50,7 @@ def test_rows_that_a_route_has_no_reward_for_are_unjudged_and_where_all_are_it_i
     known = rk.Reward("known", components=[rk.Component("c", lambda completion: int(completion) % 3 == 1)])
     route = rk.Route("data_source", {"a": known})
     (found,) = rk.diagnose(rk.score(route, rows))["abstentions"]
-    assert (found.component, found.severity, found.evidence["rows"]) == (None, "high", 20)
-    assert "no reward for data_source='b'" in found.sentence
-    assert set(found.rollout_ids) <= set(range(61, 81))
+    assert "no reward for data_source='b'" in found.sentence and set(found.rollout_ids) <= set(range(61, 81))
     with pytest.raises(rk.InputError, match="no row of these scores has a reward"):
         rk.diagnose(rk.score(route, rows[60:]))
 
