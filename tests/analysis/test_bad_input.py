@@ -48,7 +48,8 @@ CASES = {
     "constant everything": (plain(np.ones(80)), "constant", "is 1 on every scored row"),
     "a constant sum": (both(HALF, 1 - HALF), "opposed", "c, d cancel"),
     "infinite": (rewritten("reward", [3, 50]), "not_finite", r"infinite in 2 rows \(2.5 %\)"),
-    "an infinite score": (rewritten("score/c", [3]), "not_finite", "Component 'c' is infinite in 1"),
+    "an infinite score": (rewritten(["score/c", "reward"], [3]), "not_finite", "'c' is infinite in 1"),
+    "it is returned": (plain(np.where(THIRDS == 1, INF, HALF)), "not_finite", "'c' is infinite in 26"),
     "labels of four rows": (labelled(FOUR), "label_unusable", "only [34] pairs of siblings .* 100 would do"),
     "three labels": (labelled(np.arange(80) % 3 * 1.0), "label_unusable", "it has 0, 1, 2"),
     "words": (labelled(["yes"] * 80), "label_unusable", "'label' holds no numbers but 'yes'; make"),
@@ -86,21 +87,6 @@ def test_infinite_rewards_are_not_judged_in_the_figures_and_the_rest_is_as_befor
     (found,) = diagnosis["not_finite"]
     assert (found.severity, found.component, found.evidence["infinite"]) == ("high", None, 2)
     assert found.rollout_ids == tuple(scores.table["rollout_id"].iloc[[3, 50]])
-
-
-INFINITE = {
-    "as a score makes it so": (rewritten(["score/c", "reward"], [3]), [("c", "high")]),
-    "a score that is returned": (plain(np.where(THIRDS == 1, INF, HALF)), [("c", "high")]),
-    "beside one": (
-        rewritten(["score/d", "reward"], [3], weights={"d": 0.0}), [(None, "high"), ("d", "info")]),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("scores", "expected"), INFINITE.values(), ids=list(INFINITE))
-def test_an_infinite_reward_is_told_of_with_the_score_that_makes_it_so(scores, expected):
-    diagnosis = rk.diagnose(scores)
-    assert [(item.component, item.severity) for item in diagnosis["not_finite"]] == expected
-    assert not diagnosis["errors"]
 
 
 def test_the_largest_number_of_float32_is_one_and_the_next_is_not():

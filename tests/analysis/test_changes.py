@@ -164,32 +164,6 @@ def figures(*given, tests=1, **options):
     return {item.figure: item for item in effects(before, after, tests=tests)}
 
 
-def test_groups_without_a_signal_are_counted_before_and_after():
-    groups = [0, 0, 1, 1, 2, 2, 3]  # a group of one has no pair to compare
-    effect = figures([0, 0, 1, 1, 0, 1, 1], [0, 1, 1, 1, 0, 1, 1], groups)["zero_std"]
-    assert (effect.before, effect.after, effect.prompts) == (2 / 3, 1 / 3, 4)
-    assert effect.difference == pytest.approx(-1 / 3)
-    assert np.isnan(figures([0, 0], [0, 1], [0, 0])["zero_std"].interval).all()  # of one prompt
-    for view in views([0, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1], training={"filter_metric": "b"}):
-        assert view.dead.tolist() == [True, False]  # dropped by the filter, though one varies afterwards
-
-
-def test_the_order_of_pairs_and_the_best_of_a_group_are_counted_one_by_one_by_the_label():
-    draw = np.random.default_rng(4)
-    groups, label = np.repeat(np.arange(12), 5), draw.integers(0, 2, 60).astype(float)
-    first, second = draw.integers(0, 3, (2, 60)) / 2
-    found = figures(first, second, groups, label=label)
-    for values, side in ((first, "before"), (second, "after")):
-        pairs = [
-            (i, j) for i in range(60) for j in range(60) if groups[i] == groups[j] and label[i] > label[j]
-        ]
-        won = [(np.sign(values[i] - values[j]) + 1) / 2 for i, j in pairs]
-        of_group = np.split(np.arange(60), 12)
-        best = [label[rows][values[rows] == values[rows].max()].mean() for rows in of_group]
-        assert getattr(found["label_auc"], side) == pytest.approx(np.mean(won))
-        assert getattr(found["label_best"], side) == pytest.approx(np.mean(best))
-
-
 @pytest.mark.parametrize(
     ("before", "after", "share"), [([0, 0, 0, 1], [0, 1, 0, 1], 1.0), ([0, 1, 0, 1], [0, 1, 0, 0], 0.0)]
 )

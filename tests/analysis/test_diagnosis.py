@@ -78,15 +78,6 @@ def test_a_verdict_leaves_one_chance_in_twenty_on_its_side(tests, above):
     assert passed == pytest.approx(0.05 / tests, rel=0.1)
 
 
-def test_effective_weights_are_the_mean_share_of_the_variance_over_live_groups():
-    parts = {"a": [0.0, 1.0, 0.0, 0.0, 1.0, 1.0], "b": [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]}
-    # group 0 varies by a alone, group 1 by b alone, group 2 is dead; variances 0.5 and 0.125
-    for scaling, expected in (("group", {"a": 0.5, "b": 0.5}), ("none", {"a": 0.8, "b": 0.2})):
-        scores = scores_of(parts, [0, 0, 1, 1, 2, 2], weights={"b": 0.5})
-        view = rk.diagnose(scores, training={"scale_rewards": scaling}).views[0]
-        assert view.effective_weights == pytest.approx(expected)
-
-
 def test_tied_pairs_are_the_pairs_of_siblings_with_the_same_score_counted_by_hand():
     a, b = [1.0, 1.0, 0.0, 0.5, 0.5, 0.5, 0.0], [0.1, 0.2, 0.3, np.nan, np.nan, 0.3, 0.4]
     table = rk.diagnose(scores_of({"a": a, "b": b}, [0, 0, 0, 1, 1, 1, 2], on_missing="skip")).components

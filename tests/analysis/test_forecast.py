@@ -98,15 +98,14 @@ def test_intervals_are_those_of_the_bootstrap_over_prompts():
     assert other.value.tolist() == found.value.tolist() and other.low.tolist() != found.low.tolist()
 
 
-@pytest.mark.parametrize(
-    ("rewards", "size", "ends", "last"),
-    [
-        pytest.param(np.random.default_rng(2).random(960), 16, "size is under 2", {}, id="two are left"),
-        pytest.param([0, 0, 1, 1, 1, 1] * 20, 6, "siblings that earn the same", {"kl": np.log(6 / 4)},
-                     id="equal ones are left"),
-        pytest.param([0, 1] * 12, 2, "size is under 2", {"points": np.inf}, id="groups of two"),
-    ],
-)  # fmt: skip
+ENDS = [
+    (np.random.default_rng(2).random(960), 16, "size is under 2", {}),
+    ([0, 0, 1, 1, 1, 1] * 20, 6, "siblings that earn the same", {"kl": np.log(6 / 4)}),
+    ([0, 1] * 12, 2, "size is under 2", {"points": np.inf}),
+]
+
+
+@pytest.mark.parametrize(("rewards", "size", "ends", "last"), ENDS, ids=["two left", "equal ones", "of two"])
 def test_the_tilted_view_ends_where_the_siblings_end(rewards, size, ends, last):
     view = forecast(rewarded(rewards, np.repeat(np.arange(len(rewards) // size), size))).tilted
     assert ends in view.ends and view.sample_size[0] == pytest.approx(size) and view.sample_size[-1] >= 2
@@ -130,19 +129,20 @@ def test_where_the_tilt_is_not_what_the_trainer_maximises_it_is_said(training, n
     assert training.get("beta") != 1.5 or 1.5 in found.tilted.points
 
 
+NOT_COMPUTED = {
+    "one row": ([1.0], [0], "no group has two completions", (1, 1)),
+    "no reward at all": ([NAN] * 4, [0, 0, 1, 1], "nothing to forecast", (0, 0)),
+    "constant": ([2] * 6, [0, 0, 0, 1, 1, 1], "in every group all completions", (3, 1)),
+    "one group": ([0, 1, 2], [0, 0, 0], "of one prompt", (3, None)),
+    "other sizes": ([0, 1, 1, 0, 5, NAN, 7], [0, 0, 0, 1, 2, 2, 3], "1 of 4 groups reach n = 3", (3, None)),
+    "equal to rounding": ([0.1 + 0.2, 0.3] * 2, [0, 0, 1, 1], "in every group", (2, 1)),
+    "enormous": ([1e300, -1e300, 0, 1], [0, 0, 1, 1], "2 of 4 rows have an", (2, None)),
+}
+
+
 @pytest.mark.parametrize(
-    ("rewards", "groups", "note", "points"),
-    [
-        pytest.param([1.0], [0], "no group has two completions", (1, 1), id="one row"),
-        pytest.param([NAN] * 4, [0, 0, 1, 1], "nothing to forecast", (0, 0), id="no reward at all"),
-        pytest.param([2] * 6, [0, 0, 0, 1, 1, 1], "in every group all completions", (3, 1), id="constant"),
-        pytest.param([0, 1, 2], [0, 0, 0], "of one prompt", (3, None), id="one group"),
-        pytest.param([0, 1, 1, 0, 5, NAN, 7], [0, 0, 0, 1, 2, 2, 3], "1 of 4 groups reach n = 3", (3, None),
-                     id="other sizes"),
-        pytest.param([0.1 + 0.2, 0.3] * 2, [0, 0, 1, 1], "in every group", (2, 1), id="equal to rounding"),
-        pytest.param([1e300, -1e300, 0, 1], [0, 0, 1, 1], "2 of 4 rows have an", (2, None), id="enormous"),
-    ],
-)  # fmt: skip
+    ("rewards", "groups", "note", "points"), NOT_COMPUTED.values(), ids=list(NOT_COMPUTED)
+)
 def test_what_cannot_be_computed_is_said(rewards, groups, note, points):
     for scaling in ("group", "none"):
         found = forecast(rewarded(rewards, groups), training={"scale_rewards": scaling})

@@ -217,18 +217,6 @@ def test_with_a_label_what_orders_siblings_more_like_it_comes_first_noise_never_
     assert repr(advice).startswith("No change of the reward to suggest.")
 
 
-def test_figures_come_with_intervals_that_hold_them_and_all_that_adds_spread_says_so(flawed):
-    assert {item["kind"] for item in flawed[1].record()} == {"change", "normalization"}
-    for item in flawed[1].changes:
-        assert ("added_advantage_in_tied_groups" in item.after) == ("not known to be right" in item.why)
-        for effect in item.effects:
-            for kind in ("before", "after"):
-                low, high = getattr(effect, f"{kind}_interval")
-                assert np.isnan(low) or low - 1e-12 <= getattr(effect, kind) <= high + 1e-12
-        weights = {e.component: e.after for e in item.effects if e.figure == "effective_weight"}
-        assert item.after["effective_weights"] == pytest.approx(weights, abs=1e-3)
-
-
 def test_changes_are_measured_under_the_settings_of_the_diagnosis(flawed):
     training = {"scale_rewards": "none", "filter_metric": "correct"}
     for item in rk.suggest(rk.diagnose(flawed[0].scores, training=training)).changes:

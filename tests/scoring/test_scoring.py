@@ -1,12 +1,10 @@
 """score(): the scored table, its record, transforms, other weights; what functions print; explain()."""
 
-import copy
 import json
 import math
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 from scored import Seen, made, score
 
@@ -59,17 +57,6 @@ def test_counts_and_record_say_what_happened():
     assert record["rollouts"]["fingerprint"] == rk.load_rollouts(ROWS).fingerprint
     assert {"python", "numpy", "reward-workbench"} <= record["versions"].keys()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
-
-
-def test_the_callers_rows_table_and_rollouts_are_never_changed():
-    rows, frame = copy.deepcopy(ROWS), pd.DataFrame(ROWS, index=[5, 4, 3, 2, 1])
-    rollouts = rk.load_rollouts(ROWS)
-    kept_frame, kept_table = frame.copy(deep=True), rollouts.table.copy(deep=True)
-    for source in (rows, frame, rollouts):
-        rk.score(make(transform=rk.weigh.rank()), source, notes=True)
-    assert rows == ROWS
-    pd.testing.assert_frame_equal(frame, kept_frame)
-    pd.testing.assert_frame_equal(rollouts.table, kept_table)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
@@ -14,7 +14,7 @@ import rewardkit as rk
 from rewardkit.rollouts.logs.log import Logged
 
 PROMPTS, SIBLINGS = int(os.environ.get("PLANTED_PROMPTS", "100")), 8
-ROWS = PROMPTS * SIBLINGS
+USUAL, ROWS = (PROMPTS, SIBLINGS), PROMPTS * SIBLINGS
 GROUPS = np.repeat(np.arange(PROMPTS), SIBLINGS)
 FAILS, OUTSIDE = -9.0, 7.0
 """Given scores for which a component raises, and which its range does not hold."""
@@ -45,16 +45,7 @@ def generator_of(name: str, seed: int) -> np.random.Generator:
 
 
 def scored(
-    parts: Mapping[str, np.ndarray],
-    groups: np.ndarray,
-    *,
-    weights: Mapping[str, float] | None = None,
-    ranges: Mapping[str, Any] | None = None,
-    columns: Mapping[str, Sequence[Any]] | None = None,
-    components: Mapping[str, Mapping[str, Any]] | None = None,
-    logged: Mapping[str, Sequence[Any]] | None = None,
-    total: str | None = None,
-    **reward_options: Any,
+    parts, groups, *, weights=None, ranges=None, columns=None, components=None, logged=None, total=None, **how
 ) -> rk.Scores:
     """Scores in which each component gives these numbers; NaN is not judged, FAILS raises.
 
@@ -71,11 +62,10 @@ def scored(
     plain = {name: [_plain(value) for value in values] for name, values in given.items()}
     made = []
     for place, name in enumerate(parts):
-        more = {"range": (ranges or {}).get(name, (0.0, 1.0)), **(components or {}).get(name, {})}
-        weight = (weights or {}).get(name, 0.5 if place else 1.0)
-        made.append(
-            rk.Component(name, _given, columns={"given": f"given_{name}"}, **{"weight": weight, **more})
-        )
+        how_paid = {"range": (ranges or {}).get(name, (0.0, 1.0)), "weight": 0.5 if place else 1.0}
+        how_paid |= {"weight": weights[name]} if name in (weights or {}) else {}
+        how_paid |= (components or {}).get(name, {})
+        made.append(rk.Component(name, _given, columns={"given": f"given_{name}"}, **how_paid))
     rollouts = rk.load_rollouts(
         [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
     )
@@ -83,7 +73,7 @@ def scored(
         names = {name: f"logged/{name}" for name in logged}
         column = names.get(total or "")
         rollouts = replace(rollouts, logged=Logged(names, dict.fromkeys(names, 1.0), column, "nan"))
-    return rk.score(rk.Reward("made", components=made, **reward_options), rollouts)
+    return rk.score(rk.Reward("made", components=made, **how), rollouts)
 
 
 def _given(given):
@@ -113,15 +103,8 @@ def rewarded(rewards, groups, prompts=None, **columns) -> rk.Scores:
 
 
 def table(
-    more=lambda *_: {},
-    *,
-    keep="correct tidy",
-    drawn=True,
-    size=(PROMPTS, SIBLINGS),
-    label="",
-    training=(),
-    **options,
-):
+    more=lambda *_: {}, *, keep="correct tidy", drawn=True, size=USUAL, label="", training=(), **how
+) -> Callable[..., Made]:
     """Builds what `more(generator, parts, strength)` makes beside the parts of `base` that are kept.
 
     A name that it gives begins with @ for a column of the rollouts and with / for a score in the log. An
@@ -134,10 +117,10 @@ def table(
         given = {name: parts[name] for name in keep.split() if drawn}
         given |= {name: values for name, values in made.items() if name[0] not in "@/"}
         columns, logged = ({name[1:]: made[name] for name in made if name[0] == mark} for mark in "@/")
-        how = {name: value(strength) if callable(value) else value for name, value in options.items()}
+        options = {name: value(strength) if callable(value) else value for name, value in how.items()}
         told = {"label": label, "training": training}
         told = {name: value for name, value in told.items() if value}
-        return scored(given, groups, columns=columns, logged=logged, **how), told
+        return scored(given, groups, columns=columns, logged=logged, **options), told
 
     return build
 
