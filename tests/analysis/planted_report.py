@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 SIZES = {30: 1.0, 200: 1.0, 2000: 0.2}
@@ -20,22 +19,17 @@ SEEDS = 10
 
 
 def report(names, seeds):
-    """Prints a line a fault, by strength, their shares, and the controls of which something is said."""
+    """Prints a line a fault, by strength, and the controls of which something is said."""
     from planted import CONTROLS, FAULTS, false_findings, outcome
 
-    found, silent = Counter(), 0
     for name in filter(FAULTS.get, names):
         line = f"{name:<37}{FAULTS[name].code:<18}"
         for strength in ("easy", "hard"):
             seen = [outcome(name, seed, hard=strength == "hard") for seed in seeds]
             hits, unsure = sum(item.found for item in seen), sum(item.unsure for item in seen)
             line += f"{hits}/{len(seen)}{f' {unsure}?' if unsure else ''}".rjust(14)
-            found[strength] += hits
-            found[f"tables {strength}"] += len(seen)
         print(line)
-    for strength in ("easy", "hard") if found else ():
-        print(f"{strength}: {found[strength]} of {found[f'tables {strength}']} tables")
-    controls = [name for name in names if name in CONTROLS]
+    controls, silent = [name for name in names if name in CONTROLS], 0
     for name in controls:
         told = [{f"{code} ({level})" for level, code in false_findings(name, seed)} for seed in seeds]
         silent += not any(told)

@@ -92,9 +92,6 @@ def test_the_estimator_is_that_of_the_training_settings():
     assert (summed.advantages["flipped"], each.advantages["flipped"]) == (0, 2)
 
 
-# definitions
-
-
 def size(completion):
     return len(completion) / 99
 

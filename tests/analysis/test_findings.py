@@ -72,9 +72,6 @@ def test_what_follows_from_a_fault_is_told_with_it_and_a_second_fault_is_told(pa
     assert loud(scores_of(parts, GROUPS), training) == expected
 
 
-# dominant
-
-
 DOMINANT = {
     "heavier, and says why": (3.0, "this stage teaches layout", (0, 2), "info"),
     "heavier, without a reason": (3.0, "", (0, 2), "warn"),
@@ -97,9 +94,6 @@ def test_what_is_declared_as_heavy_as_the_task_and_says_why_is_dominant_by_desig
     for item in found:
         assert ("declared on purpose" in item.sentence) == (severity == "info")
         assert bool(item.suggestions) == (severity == "warn")
-
-
-# redundant and opposed
 
 
 LEVEL = noise(1)[GROUPS]

@@ -40,9 +40,6 @@ def flawed():
     return rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
 
 
-# figures
-
-
 def test_the_figures_are_the_reward_label_scores_lengths_and_what_was_asked_for(good):
     found = forecast(good, label="completion_tokens", columns=["generation", "reward", "score/correct"])
     names = ["reward", "label", *(f"score/{name}" for name in good.reward.names), "words", "characters"]

@@ -1,6 +1,7 @@
 """Reward: what a definition may say, how scores add up, other weights, one completion."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,13 +19,9 @@ def len_of(completion):
     return len(completion)
 
 
-def first_letter(completion):
+def letter(completion, *, at):
     """1.0 for a, 0.5 for b, not judged for c, an error for anything else."""
-    return {"a": 1.0, "b": 0.5, "c": None}[completion[:1]]
-
-
-def second_letter(completion):
-    return {"a": 1.0, "b": 0.5, "c": None}[completion[1:2]]
+    return {"a": 1.0, "b": 0.5, "c": None}[completion[at]]
 
 
 def part(name, function=yes, **options):
@@ -131,12 +128,11 @@ def test_how_scores_are_combined_changes_only_the_reward_fingerprint(tmp_path):
         exec(compile(path.read_text(), str(path), "exec"), names)
         made.append(fingerprints(transform=names["scaled"]))
     made += [fingerprints(transform=rk.weigh.standardise(clip=clip)) for clip in (None, 2.0)]
-    made += [fingerprints(), fingerprints(aggregation="minimum"), fingerprints(on_missing="zero")]
-    made += [fingerprints(components=[part("a", weight=2.0)])]
-    assert len({one["reward"] for one in made}) == 8
-    assert len({one["scoring"] for one in made}) == 1
-    fields = [{"fields": {"f": rk.extract.tag(name)}} for name in "ab"]
-    made += [fingerprints(gate=on("step")), *(fingerprints(**one) for one in fields)]
+    others = {"aggregation": "minimum"}, {"on_missing": "zero"}, {"components": [part("a", weight=2.0)]}, {}
+    made += [fingerprints(**one) for one in others]
+    assert len({one["reward"] for one in made}) == 8 and len({one["scoring"] for one in made}) == 1
+    changed = {"gate": on("step")}, *({"fields": {"f": rk.extract.tag(name)}} for name in "ab")
+    made += [fingerprints(**one) for one in changed]
     assert len({one["scoring"] for one in made}) == 4  # by a gate on the whole, and by a field
 
 
@@ -158,8 +154,8 @@ weights = st.floats(-2, 2).map(lambda value: round(value, 3))
        st.sampled_from(["nan", "zero", "skip"]))  # fmt: skip
 def test_other_weights_on_the_same_scores_equal_scoring_with_them(completions, one, two, on_missing):
     def reward(a, b):
-        how = {"weight": b, "gate": rk.gate("first", at_least=0.7)}
-        parts = [part("first", first_letter, weight=a), part("second", second_letter, **how)]
+        second = part("second", partial(letter, at=1), weight=b, gate=rk.gate("first", at_least=0.7))
+        parts = [part("first", partial(letter, at=0), weight=a), second]
         return rk.Reward("r", components=parts, on_missing=on_missing, transform=rk.weigh.standardise())
 
     rows = [{"prompt": "p", "completion": text} for text in completions]

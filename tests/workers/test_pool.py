@@ -195,9 +195,6 @@ def test_it_works_from_many_threads_at_once_and_under_a_running_event_loop(worke
         assert pool.submit(asyncio.run, inside()).result() == "inside"
 
 
-# What is left when a call, its worker or the process that asks is killed
-
-
 def ends(process):
     """Whether a process ends in the next half minute; a zombie that nobody has waited for is not running."""
     until = time.monotonic() + 30
