@@ -1,4 +1,4 @@
-"""Lets the tests of this folder import `score_tables`."""
+"""Lets the tests of this folder import `planted`."""
 
 import sys
 from pathlib import Path

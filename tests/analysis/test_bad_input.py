@@ -1,4 +1,4 @@
-"""Tables that cannot be judged in full: a record says what and why; no warning, traceback or silent NaN."""
+"""What cannot be judged or is asked for wrongly: one clear sentence; no warning, traceback or silent NaN."""
 
 import json
 import math
@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from score_tables import scores_of
+from planted.tables import scores_of
 
 import rewardkit as rk
+from rewardkit.analysis.compare import compare
 from rewardkit.analysis.statistics.groups import LARGEST, overflows
 
 INF, NAN = np.inf, np.nan
@@ -38,7 +39,7 @@ def labelled(values):
     return both(weights={"d": 0.3}, columns={"label": values})
 
 
-FOUR, HALF_INFINITE = [None] * 76 + [1.0, 0.0, 1.0, 0.0], [INF] * 40 + [1.0] * 40
+FOUR = [None] * 76 + [1.0, 0.0, 1.0, 0.0]
 CASES = {
     "one group": (plain([1.0, 0, 1], [0, 0, 0]), "not_enough", "only 1 group of two or more"),
     "ragged groups": (plain([0, 1, 0.5, 1, 0], [0, 0, 0, 1, 2]), "not_enough", "only 1 group of two"),
@@ -47,7 +48,8 @@ CASES = {
     "constant everything": (plain(np.ones(80)), "constant", "is 1 on every scored row"),
     "a constant sum": (both(HALF, 1 - HALF), "opposed", "c, d cancel"),
     "infinite": (rewritten("reward", [3, 50]), "not_finite", r"infinite in 2 rows \(2.5 %\)"),
-    "an infinite score": (rewritten("score/c", [3]), "not_finite", "Component 'c' is infinite in 1"),
+    "an infinite score": (rewritten(["score/c", "reward"], [3]), "not_finite", "'c' is infinite in 1"),
+    "it is returned": (plain(np.where(THIRDS == 1, INF, HALF)), "not_finite", "'c' is infinite in 26"),
     "labels of four rows": (labelled(FOUR), "label_unusable", "only [34] pairs of siblings .* 100 would do"),
     "three labels": (labelled(np.arange(80) % 3 * 1.0), "label_unusable", "it has 0, 1, 2"),
     "words": (labelled(["yes"] * 80), "label_unusable", "'label' holds no numbers but 'yes'; make"),
@@ -75,9 +77,6 @@ def test_a_record_says_what_cannot_be_computed_and_why_and_all_of_it_can_be_show
     assert scores.table.equals(before)  # the caller's
 
 
-# infinite
-
-
 def test_infinite_rewards_are_not_judged_in_the_figures_and_the_rest_is_as_before():
     scores = rewritten("reward", [3, 50])
     diagnosis, other = rk.diagnose(scores), rk.diagnose(rewritten("reward", [3, 50], NAN))
@@ -90,24 +89,70 @@ def test_infinite_rewards_are_not_judged_in_the_figures_and_the_rest_is_as_befor
     assert found.rollout_ids == tuple(scores.table["rollout_id"].iloc[[3, 50]])
 
 
-UNPAID, ENORMOUS = {"weights": {"d": 0.0}}, np.where(np.arange(80) == 7, 1e300, HALF)
-INFINITE = {
-    "as a score makes it so": (rewritten(["score/c", "reward"], [3]), [("c", "high")]),
-    "a score that is returned": (plain(np.where(THIRDS == 1, INF, HALF)), [("c", "high")]),
-    "beside one": (rewritten(["score/d", "reward"], [3], **UNPAID), [(None, "high"), ("d", "info")]),
-}
-
-
-@pytest.mark.parametrize(("scores", "expected"), INFINITE.values(), ids=list(INFINITE))
-def test_an_infinite_reward_is_told_of_with_the_score_that_makes_it_so(scores, expected):
-    diagnosis = rk.diagnose(scores)
-    assert [(item.component, item.severity) for item in diagnosis["not_finite"]] == expected
-    assert not diagnosis["errors"]
-
-
 def test_the_largest_number_of_float32_is_one_and_the_next_is_not():
     numbers = [LARGEST, np.nextafter(LARGEST, INF), -2 * LARGEST, NAN, 0]
     assert overflows(np.array(numbers)).tolist() == [False, True, True, False, False]
     large, small = rk.diagnose(plain(LARGEST * HALF)), rk.diagnose(plain())
     assert {item.code for item in large.findings} == {item.code for item in small.findings}
     np.testing.assert_allclose(large.views[0].advantages, small.views[0].advantages, rtol=1e-3)
+
+
+SCORES = scores_of({"c": [0.0, 1.0]}, [0, 0], columns={"right": [0, 1], "words": [3, 4], "label": [0, 1]})
+REWARD = rk.Reward("r", components=[rk.Component("a", len)])
+CALLS = {
+    "diagnose": rk.diagnose,
+    "forecast": rk.forecast,
+    "compare": lambda scores, **options: compare(SCORES, scores, **options),
+    "whatif": rk.whatif,
+    "suggest": rk.suggest,
+    "dead_share": lambda scores, size: rk.diagnose(scores).dead_share(size),
+    "highest": lambda scores, n: rk.diagnose(scores).highest(n),
+    "over_steps": lambda scores, window: rk.diagnose(scores).over_steps(window),
+}
+NO_SEED, NO_COLUMNS = "is not a whole number of at least 0", "is no list of names of columns"
+REFUSED = [  # calls, options, the sentence
+    ("diagnose forecast compare whatif", {"label": ["lab"]}, r"label=\['lab'\] is no name of a column"),
+    *(("diagnose forecast compare", {"seed": seed}, f"seed={seed} {NO_SEED}") for seed in (-1, 1.5, True)),
+    *(("diagnose forecast", {"columns": columns}, NO_COLUMNS) for columns in (3, [3], [["words"]])),
+    *(("dead_share", {"size": size}, "whole number of at least 2") for size in (6.5, 1, True, "8", None)),
+    *(("highest", {"n": n}, f"from 1 on, not {n!r}") for n in (0, 2.5, True, "8")),
+    ("over_steps", {"window": 0}, "window=0 is not a whole number of steps from 1 on"),
+    ("diagnose", {"thresholds": {"sparce": 0.5}}, "did you mean 'sparse'"),
+    ("diagnose", {"label": "rihgt"}, "no column 'rihgt'.*did you mean 'right'"),
+    ("diagnose forecast compare", {"training": {"scale": 1}}, "no setting 'scale'"),
+    ("forecast", {"label": "rihgt"}, "label 'rihgt' is not .*did you mean 'right'"),
+    ("forecast", {"label": "completion"}, "label 'completion' holds 'comp.*numbers"),
+    ("forecast", {"columns": ["words"]}, "'words' of its own.*rename"),
+    ("whatif", {"weights": [1, 2]}, r"weights=\[1, 2\] is no dict of component: weight"),
+    ("whatif", {"weights": {"c": "x"}}, "'x'"),
+    ("whatif", {"gates": {"d": None}}, "gates= names 'd'; reward 'made' has .*"),
+    ("whatif", {"gates": {"c": rk.gate(lambda c: c > 0)}}, "only a gate on a column by name can be decided"),
+    ("whatif", {"gates": {"c": rk.gate("e", at_least=1)}}, "on 'e', which these scores do not have"),
+    *(
+        ("whatif", {"gates": {"c": rk.gate("prompt_id", **limit)}}, "'prompt_id' with a number, and it holds")
+        for limit in ({"at_least": 1}, {"at_most": 1})
+    ),
+]
+
+
+@pytest.mark.parametrize(("calls", "options", "said"), REFUSED, ids=lambda item: str(item)[:40])
+def test_what_is_asked_for_and_is_not_there_or_of_another_kind_is_one_sentence(calls, options, said):
+    for call in calls.split():
+        with pytest.raises((rk.InputError, rk.RewardError), match=said):
+            CALLS[call](SCORES, **options)
+
+
+TAKES = {
+    "diagnose": "diagnose takes Scores",
+    "forecast": "forecast takes Scores",
+    "compare": "compare takes two Scores, as rk",
+    "whatif": "whatif takes Scores, as .* or a Diagnosis, not ",
+    "suggest": r"suggest takes a Diagnosis, as rk\.diagnose\(scores\) gives it",
+}
+
+
+@pytest.mark.parametrize("call", TAKES)
+def test_what_is_no_scores_is_refused(call):
+    for other in (None, "run0", [1, 2], REWARD):
+        with pytest.raises(rk.InputError, match=TAKES[call]):
+            CALLS[call](other)

@@ -1,12 +1,16 @@
-"""Every suggestion applies itself, and its line does the same."""
+"""A suggestion applies itself, its line does the same, and its figures are those of a count one by one."""
 
 from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
 import pytest
+from planted.tables import scores_of
 
 import rewardkit as rk
+from rewardkit.analysis.suggest import _judged
+from rewardkit.analysis.suggestions.change import Change
+from rewardkit.analysis.suggestions.measure import certain, effects, share_in_tied_groups
 
 
 def rows_of(seed=0, prompts=40, siblings=8, **more):
@@ -44,7 +48,7 @@ MAKES = {
     "a dominant count of words": [CORRECT, DETAIL, RECORDED, NEVER],
     "one that stands before the task": [DETAIL, replace(DETAIL, name="again"), CORRECT],
     "one that holds more than the task": [rk.Component("task", half, primary=True), DETAIL],
-    "a rank among siblings": [CORRECT, rk.Component("rank", ranked, group=True, range=None)],
+    "a rank": [CORRECT, rk.Component("rank", ranked, group=True, range=None)],
     "a hard length": [CORRECT, SHORT],
     "a whole gate": [CORRECT, SHORT],
 }
@@ -137,3 +141,60 @@ def test_applied_to_something_else_a_suggestion_says_what_it_is_for():
     ):
         with pytest.raises(rk.InputError, match=sentence):
             by_code[code].apply(to)
+
+
+# figures before and after
+
+
+def views(before, after, groups, training=None, label=None):
+    """Views of one component's scores, and of others in their place."""
+    columns, given = ({}, None) if label is None else ({"right": label}, "right")
+    return [
+        rk.diagnose(
+            scores_of({"a": values, "b": before}, groups, weights={"b": 0.0}, columns=columns),
+            training=training,
+            label=given,
+        ).views[0]
+        for values in (before, after)
+    ]
+
+
+def figures(*given, tests=1, **options):
+    before, after = views(*given, **options)
+    return {item.figure: item for item in effects(before, after, tests=tests)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "share"), [([0, 0, 0, 1], [0, 1, 0, 1], 1.0), ([0, 1, 0, 1], [0, 1, 0, 0], 0.0)]
+)
+def test_the_advantage_that_is_added_is_split_by_what_was_tied(before, after, share):
+    assert share_in_tied_groups(*views(before, after, [0, 0, 1, 1])) == share
+
+
+CERTAIN = [
+    (0.10, (0.05, 0.15), True),  # four standard errors
+    (0.05, (0.01, 0.09), False),  # its interval leaves out 0, by luck in one of 40
+    (-0.10, (-0.15, -0.05), True),
+    (0.1, (np.nan, np.nan), False),
+]
+
+
+@pytest.mark.parametrize(("difference", "interval", "expected"), CERTAIN)
+def test_a_difference_is_certain_that_noise_does_not_have_by_luck(difference, interval, expected):
+    assert certain(difference, interval, 1) is expected
+
+
+def test_a_change_that_puts_wrong_ones_first_or_harms_a_little_for_certain_is_no_improvement():
+    label, groups = np.tile([1.0, 1, 1, 1, 0, 0, 0, 0], 20), np.repeat(np.arange(20), 8)
+    one_right, one_wrong = [1.0, 0, 0, 0, 0, 0, 0, 0], [0.5, 0.5, 0.5, 0.5, 1.0, 0, 0, 0]
+    before, after = views(np.tile(one_right, 20), np.tile(one_wrong, 20), groups, label=label)
+    found = {item.figure: item for item in effects(before, after)}
+    assert (found["label_auc"].before, found["label_auc"].after) == (10 / 16, 12 / 16)
+    assert (found["label_best"].before, found["label_best"].after) == (1.0, 0.0)
+    verdict, told = _judged(before, after, Change(), found, 1)
+    assert verdict == "unclear" and "has it less often, by -100.0 points" in told
+    kept = {**found, "label_best": found["zero_std"]}  # which does not move
+    assert _judged(before, after, Change(), kept, 1)[0] == "improves"
+    less = replace(found["label_auc"], before=0.9, after=0.87, difference=-0.03, interval=(-0.035, -0.025))
+    verdict, told = _judged(before, after, Change(), {**kept, "label_auc": less}, 1)
+    assert verdict == "harms" and "it makes the reward worse" in told

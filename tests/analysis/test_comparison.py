@@ -2,20 +2,15 @@
 
 import json
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from planted.tables import base, outcomes
+from planted.tables import base, outcomes, rewarded, scores_of
 from scipy.stats import kendalltau
-from score_tables import rewarded, scores_of
 
 import rewardkit as rk
 from rewardkit.analysis.compare import compare
 from rewardkit.analysis.comparison.definition_changes import definition_changes
-from rewardkit.analysis.comparison.figures import rank_pairs
 from rewardkit.analysis.forecast import LIMITS
 from rewardkit.cli.output import plain
 
@@ -30,34 +25,7 @@ def picked(figure, *names):
     return tuple(figure[name] for name in names)
 
 
-# ranks
-
-
 KINDS = ("n", "concordant", "discordant", "tied_in_a_only", "tied_in_b_only", "tied_in_both")
-
-
-def counted_pairs(a, b, groups):
-    """The pairs of each group, one by one."""
-    found = {kind: np.zeros(max(groups) + 1) for kind in KINDS}
-    for i, j in combinations(range(len(a)), 2):
-        if groups[i] == groups[j] and not np.isnan([a[i], a[j], b[i], b[j]]).any():
-            x, y = np.sign(a[i] - a[j]), np.sign(b[i] - b[j])
-            tied = ("", "_b_only", "_a_only", "_both")[2 * (x == 0) + (y == 0)]
-            kind = f"tied_in{tied}" if tied else "concordant" if x == y else "discordant"
-            found[kind][groups[i]] += 1
-            found["n"][groups[i]] += 1
-    return found
-
-
-VALUES = st.sampled_from([0.0, 0.1, 0.5, 1.0, 7.0, -3.0, NAN])
-
-
-@given(st.lists(st.tuples(VALUES, VALUES, st.integers(0, 4)), min_size=1, max_size=40))
-def test_pairs_of_ranks_equal_counting_them(rows):
-    a, b, groups = (np.array(column) for column in zip(*rows, strict=True))
-    found, right = rank_pairs(a, b, groups), counted_pairs(a, b, groups)
-    for kind in KINDS:
-        np.testing.assert_array_equal(found[kind], right[kind])
 
 
 @pytest.mark.parametrize(
@@ -79,9 +47,11 @@ def ranks(value, *counts):
 
 PAIRS, THIRDS = [0, 0, 1, 1], [0, 0, 1, 1, 2, 2]
 BY_HAND = {
-    # group 0: 3 pairs, 2 concordant and 1 discordant; group 1: 1 pair, tied in B alone; group 2: no pair
+    # group 0: 3 pairs, 2 concordant and 1 discordant; group 1: three tied in B alone and three in both, and a
+    # row that is not judged in B; group 2: no pair
     "tau is pooled over the pairs of all groups": (
-        [1, 2, 3, 0, 1, 9], [1, 3, 2, 4, 4, 0], [0, 0, 0, 1, 1, 2], *ranks(1 / 12**0.5, 4, 2, 1, 0, 1, 0)),
+        [1, 2, 3, 0, 1, 1, 1, 5, 9], [1, 3, 2, 4, 4, 4, 4, NAN, 0], [0, 0, 0, 1, 1, 1, 1, 1, 2],
+        *ranks(1 / 18**0.5, 9, 2, 1, 0, 3, 3)),
     "the last digit is a tie": (
         [0.3, 0.1 + 0.2, 1], [0, 1, 2], [0] * 3, *ranks(2 / np.sqrt(6), 3, 2, 0, 1, 0, 0)),
     "rewards": (
@@ -105,35 +75,21 @@ def test_figures_by_hand(a, b, groups, figure, expected):
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
-# rewards
-
-
-def test_the_interval_of_the_mean_delta_resamples_prompts_and_not_rows():
-    # within a prompt all siblings move alike: the mean of 40 independent prompts has this standard error
+def test_the_interval_of_the_mean_delta_resamples_prompts_as_siblings_move_alike():
     per_prompt, groups = np.random.default_rng(5).normal(size=40), np.repeat(np.arange(40), 8)
     first, again = (pair(np.zeros(320), per_prompt[groups], groups).rewards["interval"] for _ in "ab")
     assert (first[1] - first[0]) / 2 == pytest.approx(1.96 * per_prompt.std() / np.sqrt(40), rel=0.1)
     assert first == again
 
 
-# advantages
-
-
 def test_the_estimator_is_that_of_the_training_settings():
     # the first two rows: 1 against a mean of 0.95 of the sums; 0.87 - 1.8 * 0.58 < 0 of normalised scores
     scores = scores_of({"a": [1.0, 1, 0, 0], "b": [0.0, 0, 0.1, 0.9]}, np.zeros(4, int))
-    other = scores.reweigh({"b": 1.8})
-    summed = compare(scores, other, training={"scale_rewards": "none"})
-    each = compare(scores, other, training={"multi_objective_aggregation": "normalize_then_sum"})
-    for found, training in ((summed, "dr_grpo"), (each, "gdpo")):
-        assert found.a.training.name == training
-        for side, name in ((found.a, "advantage_a"), (found.b, "advantage_b")):
-            np.testing.assert_array_equal(found.table[name], side.views[0].advantages)
+    settings = {"scale_rewards": "none"}, {"multi_objective_aggregation": "normalize_then_sum"}
+    summed, each = (compare(scores, scores.reweigh({"b": 1.8}), training=training) for training in settings)
+    assert (summed.a.training.name, each.b.training.name) == ("dr_grpo", "gdpo")
     np.testing.assert_allclose(summed.table["advantage_a"], scores.rewards - scores.rewards.mean())
     assert (summed.advantages["flipped"], each.advantages["flipped"]) == (0, 2)
-
-
-# definitions
 
 
 def size(completion):
@@ -157,9 +113,15 @@ def part(name, **changes):
     return replace(R, components=[replace(c, **changes) if c.name == name else c for c in R.components])
 
 
+def routed(default=None, **rewards):
+    return rk.Route("data_source", rewards, default, name="routed")
+
+
 TIDY = rk.Component("tidy", rk.measure.length(full_until=9, zero_from=20), weight=0.1)
 ONE_MORE, GATE = replace(R, components=[*R.components, TIDY]), rk.gate("size", at_least=0.5)
 CHANGES = {
+    "[y] weight of 'size' changed: 1.0 -> 3.0": (routed(x=R, y=R), routed(x=R, y=part("size", weight=3.0))),
+    "[x] reward added: 'r'; name changed: 'r' -> 'routed'; route added: 'data_source'": (R, routed(R, x=R)),
     "name changed: 's' -> 'r'": (replace(R, name="s"), R),
     "weight of 'size' changed: 1.0 -> 2.0": (R, part("size", weight=2.0)),
     "gate of 'even' added: \"gate('size', at_least=0.5)\"": (R, part("even", gate=GATE)),
@@ -174,30 +136,9 @@ CHANGES = {
 @pytest.mark.parametrize("expected", CHANGES)
 def test_a_change_of_the_definition_is_said_once(expected):
     a, b = (reward.record() for reward in CHANGES[expected])
-    assert "; ".join(str(item) for item in definition_changes(a, b)) == expected
+    assert "; ".join(sorted(map(str, definition_changes(a, b)))) == expected
     silent = expected.startswith("name")
     assert (a["fingerprints"]["reward"] == b["fingerprints"]["reward"]) == silent  # each other change pays
-
-
-def routed(**rewards):
-    default = rewards.pop("default", None)
-    return rk.Route("data_source", rewards, default, name="routed")
-
-
-TWO, MORE = routed(x=R, y=R), part("size", weight=3.0)
-BECOMES = ["[x] reward added: 'r'", "name changed: 'r' -> 'routed'", "route added: 'data_source'"]
-ROUTES = {
-    "in one part": (TWO, routed(x=R, y=MORE), ["[y] weight of 'size' changed: 1.0 -> 3.0"]),
-    "a reward becomes the default of a route": (R, routed(x=R, default=R), BECOMES),
-}
-
-
-@pytest.mark.parametrize(("a", "b", "expected"), ROUTES.values(), ids=list(ROUTES))
-def test_a_route_is_compared_part_by_part(a, b, expected):
-    assert sorted(map(str, definition_changes(a.record(), b.record()))) == expected
-
-
-# rows
 
 
 def rollouts(ids, *, prompt="p", text="c{}"):
@@ -223,9 +164,8 @@ def test_another_completion_under_the_same_id_is_a_warning_and_is_compared():
     a, b = rollouts(range(9)), rollouts(range(9), text="other {}")
     found = lengths(a, [*a[:2], *b[2:]])
     assert found.matching["other_completions"] == found.rewards["up"] == 7
-    assert found.notes[0] == (
-        "rollouts with another completion in B under the same rollout_id: 7 (such as 2, 3, 4, 5, 6); they "
-        "are compared all the same"
+    assert found.notes[0].startswith(
+        "rollouts with another completion in B under the same rollout_id: 7 (such"
     )
 
 
@@ -281,8 +221,6 @@ def test_only_siblings_on_both_sides_are_compared_with_each_other():
     assert "the groups are not the same; ranks and groups are compared among siblings of both" in found.notes
 
 
-# cases
-
 CASES = rk.load_cases(
     [
         {"name": "both", "completion": "ab", "reward": [0, 9]},
@@ -312,14 +250,8 @@ def test_a_reward_from_a_record_cannot_run_cases_and_the_record_says_so(tmp_path
     scores = rk.score(R, rollouts(["a", "bb"]))
     found = compare(rk.load_scores(scores.save(tmp_path / "scores")), scores, cases=CASES)
     why = "the reward of A was read from a run record and cannot be run"
-    assert found.cases == {
-        "cases": 5, "compared": 0, "a": None, "b": {"passed": 3, "failed": 2}, "gained": None, "lost": None,
-        "reason": why}  # fmt: skip
+    assert picked(found.cases, "compared", "a", "b", "reason") == (0, None, {"passed": 3, "failed": 2}, why)
     assert f"Cases were not compared: {why}" in repr(found)
-    assert found.changes == () and found.verdict == "same"
-
-
-# findings
 
 
 def two(tidy):
@@ -331,39 +263,24 @@ def varied(groups):
     return np.random.default_rng(500).beta(3, 2, size=len(groups))
 
 
-def flat(groups):
-    return np.full(len(groups), 0.7)
+def missing(share):
+    """Abstentions warn from 1 % of the rows on, and are high from 20 %."""
+    return lambda groups: np.where(np.random.default_rng(2).random(len(groups)) < share, NAN, varied(groups))
 
 
-def codes(found):
-    return {(item.code, item.component, item.severity) for item in found}
-
-
-def test_findings_that_are_new_and_gone():
-    there, back = compare(two(varied), two(flat)), compare(two(flat), two(varied))
+def test_findings_are_new_gone_or_more_severe():
+    flat, free = two(lambda groups: np.full(len(groups), 0.7)), two(varied)
+    there, back = compare(free, flat), compare(flat, free)
     assert "Findings: 1 new" in repr(there) and "Findings: 1 gone or less severe" in repr(back)
-    assert codes(there.new) == codes(back.gone) == {("constant", "tidy", "warn")}
-    assert codes(there.gone) == codes(back.new) == set()
-    assert (there.worst_new, there.verdict) == ("warn", "losses")
-    assert (back.worst_new, back.verdict) == (None, "gains")
-
-
-def test_a_finding_that_became_more_severe_counts_as_new_at_its_severity():
-    # abstentions: warn from 1 % of the rows on, high from 20 %
-    generator = np.random.default_rng(2)
-    few, many = (
-        two(lambda groups, share=share: np.where(generator.random(len(groups)) < share, NAN, varied(groups)))
-        for share in (0.1, 0.4)
-    )
+    for item in (*there.new, *back.gone):
+        assert (item.code, item.component, item.severity) == ("constant", "tidy", "warn")
+    assert (len(there.new), len(there.gone), len(back.new), len(back.gone)) == (1, 0, 0, 1)
+    few, many = two(missing(0.1)), two(missing(0.4))
     worse, better = compare(few, many), compare(many, few)
     ((before, after),) = [item for item in worse.graded if item[0].code == "abstentions"]
-    assert (before.severity, after.severity) == ("warn", "high")
-    assert worse.worst_new == "high" and "losses" in worse.verdict
-    assert better.worst_new is None and better.verdict == "gains"
-    assert "(was warn)" in repr(worse)
-
-
-# what each selects for
+    assert (before.severity, after.severity) == ("warn", "high") and "(was warn)" in repr(worse)
+    assert [item.worst_new for item in (there, back, worse, better)] == ["warn", None, "high", None]
+    assert (there.verdict, back.verdict, better.verdict) == ("losses", "gains", "gains")
 
 
 @pytest.fixture(scope="module")
@@ -372,56 +289,28 @@ def gallery():
     return [rk.score(rk.load_reward(f"gallery:{name}"), read) for name in ("arithmetic.flawed", "arithmetic")]
 
 
-def test_a_label_is_followed_on_both_sides():
-    label, groups = np.tile([0.0, 1.0, 0.0, 0.0], 40), np.repeat(np.arange(40), 4)
-    noise = np.random.default_rng(0).random(160)
-    a, b = (rewarded(rewards, groups, right=label) for rewards in (noise, label + 0.1 * noise))
-    found = compare(a, b, label="right")
-    assert found.forecast.figures["label"].difference[-1] > 0.3 and "    label: " in repr(found)
-
-
-# what cannot be computed
-
-
-MIXED = [0, 1, 0.5, 0.1]
-FINITE = rewarded(MIXED, [0, 0, 1, 1])
-INFINITE = replace(FINITE, table=FINITE.table.assign(reward=[0, np.inf, 0.5, 0.1]))
-NO_ROW, NO_ADVANTAGE = "no row is judged on both sides", "no row has an advantage on both sides"
-TIED = "all pairs of siblings are tied in A and B"
+MIXED = rewarded([0, 1, 0.5, 0.1], [0, 0, 1, 1])
+INFINITE = replace(MIXED, table=MIXED.table.assign(reward=[0, np.inf, 0.5, 0.1]))
 BAD = {
-    "one group": ([1, 0, 1], [0, 0, 1], [0, 0, 0], {}),
-    "constant on both sides": ([1] * 4, [2] * 4, [0, 0, 1, 1], {"ranks": TIED}),
-    "nothing judged in A": ([NAN] * 4, [0, 1, 2, 3], [0, 0, 1, 1], {"rewards": NO_ROW}),
-    "infinite": (MIXED, INFINITE, [0, 0, 1, 1], {}),
+    "one group": ([1, 0, 1], [0, 0, 1], [0, 0, 0], "of one prompt, so there are no intervals"),
+    "constant on both sides": ([1] * 4, [2] * 4, [0, 0, 1, 1], "all pairs of siblings are tied in A and B"),
+    "nothing judged in A": ([NAN] * 4, [0, 1, 2, 3], [0, 0, 1, 1], "no row is judged on both sides"),
+    "infinite": (MIXED, INFINITE, None, "with an infinite reward, which counts as not judged: 1"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_what_cannot_be_computed_has_a_reason_and_the_record_is_plain(name):
-    a, b, groups, reasons = BAD[name]
-    a, b = (side if isinstance(side, rk.Scores) else rewarded(side, groups) for side in (a, b))
+@pytest.mark.parametrize(("a", "b", "groups", "said"), BAD.values(), ids=list(BAD))
+def test_what_cannot_be_computed_has_a_reason_and_the_record_is_plain(a, b, groups, said):
+    a, b = (side if groups is None else rewarded(side, groups) for side in (a, b))
     before = [scores.table.copy(deep=True) for scores in (a, b)]
     found = compare(a, b)
     assert all(scores.table.equals(table) for scores, table in zip((a, b), before, strict=True))
     record = found.record()
-    json.dumps(plain(record), allow_nan=False)
+    assert said in json.dumps(plain(record), allow_nan=False) and "nan" not in repr(found)
     for key in ("rewards", "advantage_sign_changes", "rank_agreement", "group_signal"):
         assert np.isnan(record[key]["value"]) == bool(record[key]["reason"]), key
-    assert "nan" not in repr(found)
-    for figure, reason in reasons.items():
-        assert getattr(found, figure)["reason"] == reason
-        assert figure == "rewards" or reason in repr(found)  # of rewards the counts are told
     kinds = ("up", "down", "equal", "newly_judged", "no_longer_judged", "judged_in_neither")
     assert sum(picked(found.rewards, *kinds)) == len(found.table) == found.matching["matched"]
-    if name == "infinite":
-        assert found.rewards["no_longer_judged"] == found.matching["infinite_rewards"] == 1
-        assert "rollouts with an infinite reward, which counts as not judged: 1" in found.notes
-    if name == "one group":
-        assert np.isnan(found.ranks["interval"]).all()
-        assert "all compared rollouts are of one prompt, so there are no intervals" in found.notes
-
-
-# on the bundled data
 
 
 def test_scores_against_themselves_are_the_same(gallery):

@@ -5,20 +5,10 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from planted.tables import base
-from score_tables import scores_of
+from planted.tables import FAILS, scores_of
 
 import rewardkit as rk
 from rewardkit.analysis.statistics.bootstrap import deciding_end
-
-
-def healthy(seed=0):
-    """A 0/1 component at a middling pass rate and a small, varied, unrelated second one."""
-    return base(np.random.default_rng(seed), 100, 8)
-
-
-def under(scaling, *given, **options):
-    return rk.diagnose(scores_of(*given, **options), training={"scale_rewards": scaling}).views[0]
 
 
 @pytest.fixture(scope="module")
@@ -31,43 +21,26 @@ def flawed():
     return rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic"))
 
 
-# counts
-
-
-def test_the_shares_of_a_sparse_finding_are_those_of_a_count_by_hand():
-    correct = np.array([0, 0, 0, 0, 0, 0, 0, 1] * 5 + [0] * 8 * 7, dtype=float)
-    (found,) = rk.diagnose(scores_of({"correct": correct}, np.repeat(np.arange(12), 8)))["sparse"]
-    assert found.evidence["value"] == pytest.approx(91 / 96)
-    assert found.evidence["groups_at_minimum"] == pytest.approx(7 / 12)
-    assert (found.n, found.severity) == (96, "high")
-
-
-@pytest.mark.parametrize("aggregation", ["weighted_sum", "weighted_mean"])
-def test_dead_groups_are_split_into_all_wrong_all_right_and_otherwise_tied(aggregation):
-    """By the scores of the task, whatever they are paid."""
+def test_dead_groups_are_split_into_all_wrong_all_right_and_otherwise_tied():
     by_group = np.ravel([[0, 0], [0, 0], [1, 1], [0.5, 0.5], [0, 1], [1, 0]] * 4).astype(float)
     parts, weights = {"correct": by_group, "other": np.zeros(48)}, {"correct": 3.0}
-    scores = scores_of(parts, np.repeat(np.arange(24), 2), weights=weights, aggregation=aggregation)
+    scores = scores_of(parts, np.repeat(np.arange(24), 2), weights=weights, aggregation="weighted_mean")
     (found,) = rk.diagnose(scores)["zero_std_groups"]
     shares = [found.evidence[name] for name in ("value", "all_wrong", "all_right", "otherwise")]
     assert shares == pytest.approx([4 / 6, 2 / 6, 1 / 6, 1 / 6])
 
 
-@pytest.mark.parametrize(
-    ("weight", "on_missing", "severity", "words"),
-    [
-        (1.0, "nan", "high", "their reward is missing, not low"),
-        (1.0, "zero", "high", "these rows are paid without it"),
-        (0.0, "nan", "info", "it is not paid, so no reward is lost"),
-    ],
-)
+ERRORS = [
+    (1.0, "nan", "high", "their reward is missing, not low"),
+    (1.0, "zero", "high", "these rows are paid without it"),
+    (0.0, "nan", "info", "it is not paid, so no reward is lost"),
+]
+
+
+@pytest.mark.parametrize(("weight", "on_missing", "severity", "words"), ERRORS)
 def test_an_error_says_what_it_did_to_the_reward(weight, on_missing, severity, words):
-    rows = [{"prompt_id": str(n // 4), "completion": str(n)} for n in range(80)]
-    parts = [
-        rk.Component("fine", lambda completion: int(completion) % 2),
-        rk.Component("broken", lambda completion: 1 / (int(completion) % 2), range=None, weight=weight),
-    ]
-    scores = rk.score(rk.Reward("r", components=parts, on_missing=on_missing), rows)
+    parts = {"fine": np.arange(80) % 2, "broken": np.where(np.arange(80) % 2, 1.0, FAILS)}
+    scores = scores_of(parts, np.arange(80) // 4, weights={"broken": weight}, on_missing=on_missing)
     (found,) = rk.diagnose(scores)["errors"]
     assert found.severity == severity and words in found.sentence
 
@@ -77,14 +50,9 @@ def test_rows_that_a_route_has_no_reward_for_are_unjudged_and_where_all_are_it_i
     known = rk.Reward("known", components=[rk.Component("c", lambda completion: int(completion) % 3 == 1)])
     route = rk.Route("data_source", {"a": known})
     (found,) = rk.diagnose(rk.score(route, rows))["abstentions"]
-    assert (found.component, found.severity, found.evidence["rows"]) == (None, "high", 20)
-    assert "no reward for data_source='b'" in found.sentence
-    assert set(found.rollout_ids) <= set(range(61, 81))
+    assert "no reward for data_source='b'" in found.sentence and set(found.rollout_ids) <= set(range(61, 81))
     with pytest.raises(rk.InputError, match="no row of these scores has a reward"):
         rk.diagnose(rk.score(route, rows[60:]))
-
-
-# verdicts
 
 
 def test_a_share_whose_interval_reaches_the_threshold_is_inconclusive_and_says_how_many_prompts_would_do():
@@ -110,68 +78,17 @@ def test_a_verdict_leaves_one_chance_in_twenty_on_its_side(tests, above):
     assert passed == pytest.approx(0.05 / tests, rel=0.1)
 
 
-def test_intervals_resample_prompts_that_several_policies_share():
-    """The same prompt under eight policies with the same outcome is one draw, not eight."""
-    prompts = np.repeat(np.arange(40), 16)
-    hard = np.random.default_rng(3).random(40) < 0.8
-    score, policy = np.where(hard[prompts], 0.0, np.arange(640) % 2), np.arange(640) // 2 % 8
-    scores = scores_of({"correct": score}, prompts, columns={"policy": policy})
-    assert len(np.unique(scores.groups)) == 320
-    low, high = rk.diagnose(scores, thresholds={"sparse": 0.5})["sparse"][0].evidence["interval"]
-    # 40 prompts: about 2 * 1.96 * .2 / sqrt(40) = .12; 320 groups would give .04
-    assert high - low > 0.08
-
-
-# weights
-
-
-def test_effective_weights_are_the_mean_share_of_the_variance_over_live_groups():
-    parts = {"a": [0.0, 1.0, 0.0, 0.0, 1.0, 1.0], "b": [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]}
-    given = (parts, [0, 0, 1, 1, 2, 2])
-    # group 0 varies by a alone, group 1 by b alone, group 2 is dead; variances 0.5 and 0.125
-    for scaling, expected in (("group", {"a": 0.5, "b": 0.5}), ("none", {"a": 0.8, "b": 0.2})):
-        assert under(scaling, *given, weights={"b": 0.5}).effective_weights == pytest.approx(expected)
-    # unscaled a group counts by its squared deviation: of 2 siblings 0.5, of 8 siblings 2
-    parts = {"a": [0.0, 1.0] + [0.0] * 8, "b": [0.0, 0.0] + [0.0, 1.0] * 4}
-    found = under("none", parts, [0, 0] + [1] * 8).effective_weights
-    assert found == pytest.approx({"a": 0.2, "b": 0.8})
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"aggregation": "weighted_mean", "on_missing": "skip"},
-    ],
-    ids=["all scored", "mean that skips"],
-)
-def test_effective_weights_add_up_to_one_whatever_is_gated_or_missing(options):
-    parts, groups = healthy(4)
-    missing = np.random.default_rng(1).random(len(groups)) < (0.2 if options else 0)
-    parts["tidy"] = np.where(missing, np.nan, parts["tidy"])
-    for scaling in ("group", "batch", "none"):
-        view = under(scaling, parts, groups, weights={"tidy": 0.7}, **options)
-        assert sum(view.effective_weights.values()) == pytest.approx(1.0)
-
-
 def test_tied_pairs_are_the_pairs_of_siblings_with_the_same_score_counted_by_hand():
     a, b = [1.0, 1.0, 0.0, 0.5, 0.5, 0.5, 0.0], [0.1, 0.2, 0.3, np.nan, np.nan, 0.3, 0.4]
     table = rk.diagnose(scores_of({"a": a, "b": b}, [0, 0, 0, 1, 1, 1, 2], on_missing="skip")).components
     assert table["tied_pairs"].tolist() == [4 / 6, 0.0] and table["dead_groups"].tolist()[0] == 1 / 2
 
 
-# the bundled rewards
+DOCUMENTED = "errors correct, saturated format, redundant closed, constant steps, dominant detail"
 
 
 def test_the_documented_faults_of_the_flawed_gallery_reward_are_found_and_survive_the_disk(flawed, tmp_path):
-    documented = {
-        ("errors", "correct"),
-        ("saturated", "format"),
-        ("redundant", "closed"),
-        ("constant", "steps"),
-        ("dominant", "detail"),
-    }
-    assert documented <= {(item.code, item.component) for item in flawed.findings}
+    assert set(DOCUMENTED.split(", ")) <= {f"{item.code} {item.component}" for item in flawed.findings}
     loaded = rk.load_scores(flawed.scores.save(tmp_path))
     assert rk.diagnose(loaded).record() == flawed.record()
 
@@ -186,13 +103,13 @@ def test_the_good_gallery_reward_has_only_findings_that_are_true_of_its_data(goo
     assert {(item.code, item.component, item.part) for item in good.findings} == allowed
     assert good["saturated"][0].severity == "info"
     (hard,) = good["zero_std_groups"]
-    rows = [at for at, row in enumerate(good.scores.rollouts) if row["task"] == "two-steps"]
-    rewards, groups = good.scores.rewards[rows], good.scores.groups[rows]
-    dead = [np.ptp(rewards[groups == group]) == 0 for group in np.unique(groups)]
-    assert hard.evidence["value"] == pytest.approx(np.mean(dead)) and hard.severity == "warn"
+    table = good.scores.table.assign(group=good.scores.groups).query("task == 'two-steps'")
+    dead = table.groupby("group")["reward"].agg(np.ptp) == 0
+    assert hard.evidence["value"] == pytest.approx(dead.mean()) and hard.severity == "warn"
     by_policy = good.group_signal.set_index("slice")["none_right"]
-    assert by_policy["policy=five-shot"] == pytest.approx(0.42, abs=0.005)
-    assert by_policy["policy=one-shot"] == pytest.approx(0.58, abs=0.005)
+    assert by_policy[["policy=five-shot", "policy=one-shot"]].tolist() == pytest.approx(
+        [0.42, 0.58], abs=0.005
+    )
 
 
 def test_every_finding_of_the_bundled_rewards_has_an_interval_a_threshold_and_rows_to_read(good, flawed):

@@ -1,10 +1,13 @@
-"""Group signal by hand arithmetic, and the highest-rewarded completions."""
+"""Group signal, effective weights under every estimator and Shapley values: by hand and by brute force."""
+
+from itertools import permutations
 
 import numpy as np
 import pytest
-from score_tables import scores_of
+from planted.tables import scores_of
 
 import rewardkit as rk
+from rewardkit.analysis.statistics.shares import group_shares, shapley
 from rewardkit.analysis.statistics.signal import merged_vectors, moved, sample_size, top_decile
 
 NAN = np.nan
@@ -32,20 +35,18 @@ def test_figures_of_advantages_by_hand(figure, given, expected):
     assert figure(*arrays) == pytest.approx(expected, nan_ok=True)
 
 
-@pytest.mark.parametrize(
-    ("right", "tidy", "advantages", "expected"),
-    [
-        pytest.param([1, 0, 0, 0], [0, 1, 0, 0], [1, 1, -1, -1], 1 / 3, id="two of three vectors are one"),
-        pytest.param([1, 0, 0, 0], [0, 1, 0, 0], [2, 1, -1, -1], 0.0, id="each has its own advantage"),
-        pytest.param([1, 0, NAN, 0], [0, 0, 0, 0], [1, -1, -1, -1], 1 / 3, id="a missing score is a value"),
-    ],
-)
-def test_merged_vectors_are_those_that_share_an_advantage(right, tidy, advantages, expected):
-    for times in (1, 2):  # counted within groups
-        scores = {"right": np.tile(right, times) * 1.0, "tidy": np.tile(tidy, times) * 1.0}
-        groups = np.repeat(np.arange(times), 4)
-        found = merged_vectors(scores, np.tile(advantages, times) * 1.0, groups)
-        assert found == pytest.approx(expected, nan_ok=True)
+MERGED = [  # scores of two components, advantages, and the share of vectors that are merged
+    ([1, 0, 0, 0], [0, 1, 0, 0], [1, 1, -1, -1], 1 / 3),  # two of three are one
+    ([1, 0, 0, 0], [0, 1, 0, 0], [2, 1, -1, -1], 0.0),  # each has its own advantage
+    ([1, 0, NAN, 0], [0, 0, 0, 0], [1, -1, -1, -1], 1 / 3),  # a missing score is a value
+]
+
+
+@pytest.mark.parametrize(("right", "tidy", "advantages", "expected"), MERGED)
+def test_merged_vectors_are_those_of_a_group_that_share_an_advantage(right, tidy, advantages, expected):
+    twice = {"right": np.tile(right, 2) * 1.0, "tidy": np.tile(tidy, 2) * 1.0}
+    found = merged_vectors(twice, np.tile(advantages, 2) * 1.0, np.repeat([0, 1], 4))
+    assert found == pytest.approx(expected)
 
 
 def test_group_signal_has_the_figures_of_the_advantages_under_the_settings():
@@ -61,9 +62,6 @@ def test_group_signal_has_the_figures_of_the_advantages_under_the_settings():
         assert other["merged_vectors"].tolist() == [0.0]
     nothing = rk.diagnose(scores_of({"a": [1.0, 1.0, 1.0]}, [0, 0, 1])).group_signal.iloc[0]
     assert np.isnan(nothing[["top_decile", "sample_size", "merged_vectors"]].to_numpy(dtype=float)).all()
-
-
-# the highest-rewarded completions
 
 
 ALIKE = ["the same long text over and over", "the same long text over and over!", "x" * 9, "y" * 9]
@@ -91,9 +89,6 @@ def test_the_highest_are_of_other_prompts_and_texts_where_they_can_be(
     assert (found["reward"].tolist(), " ".join(found["prompt_id"])) == (expected, of)
     assert list(found) == ["rollout_id", "prompt_id", "reward", "advantage", "score/a", "completion"]
     assert scores.table.equals(before)
-
-
-# groups without a signal
 
 
 def test_groups_that_are_dropped_by_their_filter_have_no_signal_in_any_figure():
@@ -141,3 +136,80 @@ def test_over_the_steps_each_row_is_of_the_last_steps_together():
         assert last["p75"] == np.quantile(some, 0.75) and last["std"] == pytest.approx(some.std(ddof=1))
         assert last["zero_std"] == pytest.approx((np.ptp(some.reshape(-1, 4), axis=1) == 0).mean())
     assert rk.diagnose(scores_of({"c": given}, np.arange(120) // 4)).over_steps().empty
+
+
+GROUPS = np.repeat([0, 1, 2], [3, 4, 2])
+A = np.array([1.0, 0, 0, 1, 1, 0, 0, 0.5, 0.5])
+B = np.array([0.2, 0.9, 0.4, 0.1, 0.3, 0.8, 0.7, 0.1, 0.9])
+NOT_GATED = dict.fromkeys("abc", np.zeros(9, dtype=bool))
+
+
+def mean_of_group(values):
+    return np.array([values[GROUPS == group].mean() for group in range(3)])[GROUPS]
+
+
+def view_of(parts, groups, training=None, **options):
+    return rk.diagnose(scores_of(parts, groups, **options), training=training).views[0]
+
+
+def test_shares_are_covariances_with_the_advantage():
+    total = 2 * A + B
+    found = group_shares({"a": 2 * A, "b": B}, total - mean_of_group(total), GROUPS)
+    for group in range(3):
+        rows = GROUPS == group
+        expected = np.cov(2 * A[rows], total[rows])[0, 1] / np.var(total[rows], ddof=1)
+        assert found["a"][group] == pytest.approx(expected)
+        assert found["a"][group] + found["b"][group] == pytest.approx(1)
+    assert group_shares({"a": A, "b": -A}, np.zeros(9), GROUPS)["a"].tolist() == [0, 0, 0]
+    pieces = {"a": np.array([0.1 + 0.2, 0.0]), "b": np.array([-0.3, 0.0])}  # they cancel but for a digit
+    shares = group_shares(pieces, np.array([0.5, -0.5]), np.zeros(2, dtype=int))
+    assert {name: share.tolist() for name, share in shares.items()} == {"a": [0.0], "b": [0.0]}
+
+
+@pytest.mark.parametrize(("aggregation", "made_of"), [("product", np.prod), ("minimum", np.min)])
+def test_shapley_values_are_the_mean_over_all_orders(aggregation, made_of):
+    parts = {"a": A, "b": B, "c": B[::-1].copy()}
+    found = shapley(parts, NOT_GATED, np.ones(3), GROUPS, aggregation=aggregation, on_missing="nan")
+
+    def total(there):
+        return made_of([x if name in there else mean_of_group(x) for name, x in parts.items()], axis=0)
+
+    for name in parts:
+        steps = []
+        for order in permutations(parts):
+            before = set(order[: order.index(name)])
+            steps.append(total(before | {name}) - total(before))
+        np.testing.assert_allclose(found[name], np.mean(steps, axis=0), atol=1e-12)
+
+
+def test_effective_weights_of_a_product_leave_out_what_is_not_paid_and_are_none_of_too_many():
+    weights = view_of(
+        {"a": (A + 0.1) / 2, "b": B}, GROUPS, aggregation="product", weights={"b": 0.0}
+    ).effective_weights
+    assert weights == {"a": pytest.approx(1), "b": 0.0}
+    parts = {f"c{at}": np.clip(B + at / 100, 0.05, 1) for at in range(9)}
+    assert view_of(parts, GROUPS, aggregation="product").effective_weights == {}
+
+
+@pytest.mark.parametrize(
+    "estimator", [{"scale_rewards": "none"}, {"scale_rewards": "batch"}, {"estimator": "rloo"}], ids=str
+)
+def test_without_group_scaling_a_group_counts_by_its_spread(estimator):
+    view = view_of({"a": A, "b": B}, GROUPS, estimator, weights={"a": 2.0})
+    total, part = 2 * A + B, 2 * A
+    centred, of_a = total - mean_of_group(total), part - mean_of_group(part)
+    pooled = (of_a * centred).sum() / (centred**2).sum()
+    if "estimator" in estimator:  # rloo makes more of small groups
+        factor = (np.array([3, 4, 2]) / (np.array([3, 4, 2]) - 1)) ** 2
+        of_group = np.bincount(GROUPS, of_a * centred), np.bincount(GROUPS, centred**2)
+        pooled = (of_group[0] * factor).sum() / (of_group[1] * factor).sum()
+    assert view.effective_weights["a"] == pytest.approx(pooled)
+
+
+def test_the_influence_on_the_sign_is_the_share_of_advantages_that_turn_without_it():
+    a, b = [1.0, 0, 0, 0], [0.0, 0.5, 0.1, 0.1]
+    view = view_of({"a": a, "b": b}, [0] * 4)
+    # 1, .5, .1, .1 have the mean .425: + + - -; without b + - - -; without a, mean .175: - + - -
+    assert view.sign_influence == {"a": 1 / 4, "b": 1 / 4}
+    assert np.isnan(view_of({"a": a}, [0] * 4).sign_influence["a"])
+    assert view_of({"a": a, "b": b}, [0] * 4, weights={"b": 0.0}).sign_influence["b"] == 0.0

@@ -1,15 +1,13 @@
-"""What is suggested: measured as its line gives it, ranked by a label, left out with a reason."""
+"""What is suggested: measured as its line says, ranked by a label, left out with a reason; ways to read."""
 
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
-from scipy.stats import rankdata
-from score_tables import scores_of
+from planted.tables import scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.statistics.advantages import grpo
 from rewardkit.analysis.suggestions.measure import halves
 
 
@@ -26,11 +24,6 @@ def good():
 @pytest.fixture(scope="module")
 def flawed():
     return bundled("arithmetic.flawed")
-
-
-@pytest.fixture(scope="module", params=["good", "flawed"])
-def both(request):
-    return request.getfixturevalue(request.param)
 
 
 def by_code(advice):
@@ -51,20 +44,10 @@ def given(parts, siblings=8, training=None, primary=None, label=None, **options)
     return diagnosis, rk.suggest(diagnosis)
 
 
-# partial credit, and what is removed
-
-
-def test_partial_credit_gives_what_its_line_gives_and_never_what_a_right_answer_earns(good):
+def test_partial_credit_never_earns_what_a_right_answer_does(good):
     diagnosis, advice = good
     (change,) = only(advice, "graduate")
-    component = eval(change.line, {"rk": rk, "partial": partial})
-    reward = rk.load_reward("gallery:arithmetic")
-    components = [*reward.components, component]
-    again = rk.score(rk.Reward("with-credit", reward.fields, components), "gallery:arithmetic")
-    np.testing.assert_allclose(change.scores.rewards, again.rewards)
-    for figures, side in ((change.after, rk.diagnose(again)), (change.before, diagnosis)):
-        assert figures["zero_std"] == pytest.approx(side.views[0].stats.dead.mean())
-    assert change.after["zero_std"] < change.before["zero_std"]
+    assert change.before["zero_std"] == diagnosis.views[0].stats.dead.mean() > change.after["zero_std"]
     assert "not known to be right" in change.why
     assert 0 < change.after["added_advantage_in_tied_groups"] <= 1
     right = change.scores.score("correct") == 1
@@ -73,16 +56,10 @@ def test_partial_credit_gives_what_its_line_gives_and_never_what_a_right_answer_
 
 
 def test_removing_what_is_constant_or_redundant_moves_no_advantage_and_is_a_note(flawed):
-    diagnosis, advice = flawed
-    (change,) = only(advice, "remove_component")
+    (change,) = only(flawed[1], "remove_component")
     assert change.component == "detail" and change.after["advantage_moved"] > 0.2
-    left_out = "left out, as no advantage changes: no weight for 'closed', no weight for 'steps'"
-    assert left_out in advice.notes
-    again = eval(change.line, {"scores": diagnosis.scores})
-    np.testing.assert_allclose(again.rewards, change.scores.rewards)
-
-
-# weights
+    note = "left out, as no advantage changes: no weight for 'closed', no weight for 'steps'"
+    assert note in flawed[1].notes
 
 
 def wide_and_narrow():
@@ -102,9 +79,7 @@ def test_weights_are_fitted_on_one_half_of_the_prompts_and_come_nearer_on_the_ot
     fit, held = (view.under(view.reward.reweigh(change.change.weights)).effective_weights for view in halved)
     assert fit == pytest.approx(even, abs=0.005)  # so near only where it was fitted
     assert change.after["effective_weights"] == pytest.approx(held, abs=1e-3)
-    measured = rk.diagnose(eval(change.line, {"scores": diagnosis.scores})).views[0].effective_weights
-    for found in (held, measured):
-        assert found == pytest.approx(even, abs=0.05)
+    assert held == pytest.approx(even, abs=0.05)
 
 
 def task_and(**heights):
@@ -113,49 +88,33 @@ def task_and(**heights):
     return {"task": noise.random(640), **{name: high * noise.random(640) for name, high in heights.items()}}
 
 
-@pytest.mark.parametrize(
-    ("weights", "parts", "primary", "count"),
-    [
-        pytest.param({"narrow": 1.0}, wide_and_narrow(), "wide", 0, id="the task holds more"),
-        pytest.param({}, task_and(even=1), "task", 0, id="they hold what they declare"),
-        pytest.param({}, task_and(loud=12), "task", 1, id=".5 too much, none thereafter"),
-    ],
-)
+FITTED = {
+    "the task holds more": ({"narrow": 1.0}, wide_and_narrow(), "wide", 0),
+    "they hold what they declare": ({}, task_and(even=1), "task", 0),
+    ".5 too much": ({}, task_and(loud=12), "task", 1),
+}
+
+
+@pytest.mark.parametrize(("weights", "parts", "primary", "count"), FITTED.values(), ids=list(FITTED))
 def test_weights_are_suggested_where_they_are_at_fault_and_come_much_nearer(weights, parts, primary, count):
     assert len(only(given(parts, primary=primary, weights=weights)[1], "declared_weights")) == count
 
 
-def test_no_weight_moves_more_than_ten_times():
-    _, advice = given(task_and(loud=400, calm=1), primary="task", weights={"loud": 0.02})
-    (change,) = only(advice, "declared_weights")
-    assert change.change.weights["loud"] == pytest.approx(0.002, rel=0.01)
-    assert set(change.change.weights) <= {"loud", "calm"}
-    assert 0.7 < change.before["effective_weights"]["loud"]
+def test_a_change_that_makes_worse_what_it_answers_is_a_note():
+    draw = np.random.default_rng(89)
 
+    def often():
+        return np.repeat(draw.random(80) < draw.choice((0.3, 0.6, 1)), 8)
 
-@pytest.mark.parametrize(
-    ("seed", "note"),
-    [
-        (89, "gate_component of 'y' is left out, as it makes worse what it answers: dominant: 62 % -> 70 %"),
-        (92, "declared_weights is left out, as it makes worse what it answers: dominant: 62 % -> 66 %"),
-    ],
-)
-def test_a_change_that_makes_worse_what_it_answers_is_a_note(seed, note):
-    draw = np.random.default_rng(seed)
-
-    def often(*shares):
-        return np.repeat(draw.random(80) < draw.choice(shares), 8)
-
-    live = often(0.3, 0.6, 1)
-    parts = {"task": np.where(live, draw.random(640) < draw.choice([0.2, 0.5]), 0.0)}
-    weights = {"task": 1.0}
+    live = often()
+    parts, weights = {"task": np.where(live, draw.random(640) < draw.choice([0.2, 0.5]), 0.0)}, {"task": 1.0}
     for name in "xyz":
-        live = often(0.3, 0.6, 1)
+        live = often()
         noise = draw.random(640) if draw.random() < 0.5 else (draw.random(640) < 0.5) * 1.0
-        follows = draw.choice([0, 0.5, -0.5])
-        height = draw.choice([0.3, 1, 3])
+        follows, height = draw.choice([0, 0.5, -0.5]), draw.choice([0.3, 1, 3])
         parts[name] = np.where(live, height * np.clip(noise + follows * parts["task"], -1, 2), 0.5)
         weights[name] = float(draw.choice([0.1, 0.3, 0.6, 0.9]))
+    note = "gate_component of 'y' is left out, as it makes worse what it answers: dominant: 62 % -> 70 %"
     assert note in given(parts, primary="task", weights=weights)[1].notes
 
 
@@ -174,29 +133,11 @@ def test_a_weight_is_raised_only_where_its_component_varies_often_and_the_others
     assert set(change.change.weights) == {"loud"} and "read what" not in change.why
 
 
-# normalizations
-
-
 def test_too_few_prompts_to_fit_and_to_measure_are_said_to_be_so():
     parts = {"wide": np.tile([0.0, 1.0], 30), "narrow": np.tile([0.5, 0.51, 0.52, 0.49], 15)}
     _, advice = given(parts, 4, weights={"narrow": 1.1})
     assert not only(advice, "declared_weights")
     assert any("15 prompts cannot be fitted" in note for note in advice.notes)
-
-
-def test_what_does_change_the_advantages_says_how_much(good):
-    diagnosis, advice = good
-    row, rewards, groups = by_code(advice)["rank_group"], diagnosis.scores.rewards, diagnosis.scores.groups
-    ranked = np.empty_like(rewards)
-    for group in np.unique(groups):
-        rows = groups == group
-        ranked[rows] = (rankdata(rewards[rows]) - 1) / (rows.sum() - 1)
-    before, after = (
-        found / np.sqrt((found**2).mean()) for found in (grpo(rewards, groups), grpo(ranked, groups))
-    )
-    whole = np.abs(before).sum() + np.abs(after).sum()
-    assert row.changed == pytest.approx(np.abs(after - before).sum() / whole)
-    assert row.sign_changes == pytest.approx((np.sign(before.round(6)) * np.sign(after.round(6)) < 0).mean())
 
 
 AFFINE = ("standardise", "min_max", "min_max_group", "standardise_group")
@@ -212,24 +153,18 @@ def test_under_group_scaling_no_affine_map_has_an_effect_and_no_normalization_un
         assert row.effect.startswith("no effect: group scaling cancels it") and row.changed < 0.005
 
 
-def every(step, start=0):
-    """A success in every so many rows of 800."""
-    return (np.arange(800) % step == start).astype(float)
-
-
-THREE = {"rare": every(100), "other": np.random.default_rng(0).random(800), "penalty": every(100, 1)}
-
-
 def test_what_a_clip_cuts_of_rare_successes_is_said_by_component():
-    three = by_code(given(THREE, weights={"penalty": -1.0})[1])
-    cut = "the clip cuts 8 rare high values of the score of 'rare'"
-    assert cut in three["standardise_components"].effect
+    rare, other = (np.arange(800) % 100 == 0) * 1.0, np.random.default_rng(0).random(800)
+    three = by_code(
+        given({"rare": rare, "other": other, "penalty": np.roll(rare, 1)}, weights={"penalty": -1.0})[1]
+    )
+    assert "the clip cuts 8 rare high values of the score of 'rare'" in three["standardise_components"].effect
     for code in ("standardise_components", "rank_components", "min_max_components"):
         assert "penalty" not in three[code].effect
         assert ("cuts" in three[code].effect) == code.startswith("standardise")
-    rare, often = (by_code(given({"c": every(step)})[1])["standardise"].effect for step in (100, 8))
-    assert "cuts 8 rare high values of the reward" in rare
-    assert "cuts" not in often  # a success lies 2.6 deviations up
+    often = (np.arange(800) % 8 == 0) * 1.0  # a success lies 2.6 deviations up
+    rare, often = (by_code(given({"c": values})[1])["standardise"].effect for values in (rare, often))
+    assert "cuts 8 rare high values of the reward" in rare and "cuts" not in often
 
 
 VERL = {"trainer": "verl"}
@@ -255,11 +190,8 @@ def test_the_line_of_a_scaling_is_of_the_trainer_that_the_diagnosis_is_for(train
     assert ("has no setting for it" in row.effect) == (not line)
 
 
-# a label
-
-
 @pytest.mark.parametrize("seed", range(2))
-def test_with_a_label_what_orders_siblings_more_like_it_comes_first_and_noise_never(seed):
+def test_with_a_label_what_orders_siblings_more_like_it_comes_first_noise_never_and_harm_last(seed):
     draw = np.random.default_rng(seed)
     right = draw.random(640) < 0.4
     parts = {
@@ -268,54 +200,21 @@ def test_with_a_label_what_orders_siblings_more_like_it_comes_first_and_noise_ne
         "hurts": np.where(right, 0.1, 0.8) + 0.1 * draw.random(640),
         "noise": draw.random(640),
     }
-    weights = {"helps": 0.0, "hurts": 0.2, "noise": 0.0}
-    diagnosis, advice = given(parts, label=right, weights=weights)
+    diagnosis, advice = given(parts, label=right, weights={"helps": 0.0, "hurts": 0.2, "noise": 0.0})
     paid = {item.component: item for item in only(advice, "pay_component")}
-    assert advice.changes[0].rank == 1
-    assert advice.changes[0].component != "noise"
+    assert advice.changes[0].rank == 1 and advice.changes[0].component != "noise"
     assert paid["helps"].verdict == "improves"
     assert paid["noise"].verdict != "improves" and paid["noise"].rank is None
     for item in rk.suggest(rk.diagnose(diagnosis.scores)).changes:  # without it nothing is ranked
         assert (item.rank, item.verdict) == (None, "")
-
-
-def test_with_a_label_what_certainly_harms_is_flagged_and_last():
-    draw = np.random.default_rng(0)
-    right = draw.random(800) < 0.2
-    parts = {
-        "correct": (right & (draw.random(800) < 0.6)).astype(float),
-        "against": np.where(right, 0.1, 0.8) + 0.1 * draw.random(800),
-        "never": np.zeros(800),
-    }
-    _, advice = given(parts, label=right, weights={"against": 0.0})
+    parts = {name: parts[name] for name in ("correct", "hurts")} | {"never": np.zeros(640)}
+    _, advice = given(parts, label=right, weights={"hurts": 0.0})
     (last,) = advice.changes
     assert "left out, as no advantage changes: no weight for 'never'" in advice.notes
-    assert (last.code, last.component, last.verdict, last.rank) == ("pay_component", "against", "harms", None)
+    assert (last.code, last.component, last.verdict, last.rank) == ("pay_component", "hurts", "harms", None)
     assert "it makes the reward worse" in last.why
     assert "Makes it worse: a weight for" in advice.text(verbose=True)
     assert repr(advice).startswith("No change of the reward to suggest.")
-
-
-# figures of a change
-
-
-def test_figures_come_with_intervals_that_hold_them_and_all_that_adds_spread_says_so(both):
-    advice = both[1]
-    assert {"code", "line", "before", "after", "kind"} <= set(advice.record()[0])
-    assert {item["kind"] for item in advice.record()} == {"change", "normalization"}
-    for item in advice.changes:
-        assert (item.rank, item.verdict) == (None, "")
-        assert ("added_advantage_in_tied_groups" in item.after) == ("not known to be right" in item.why)
-        (dead,) = [effect for effect in item.effects if effect.figure == "zero_std"]
-        assert (dead.before, dead.after) == (item.before["zero_std"], item.after["zero_std"])
-        for value, (low, high) in (
-            (dead.before, dead.before_interval),
-            (dead.after, dead.after_interval),
-            (dead.difference, dead.interval),
-        ):
-            assert low - 1e-12 <= value <= high + 1e-12
-        weights = {e.component: e.after for e in item.effects if e.figure == "effective_weight"}
-        assert item.after["effective_weights"] == pytest.approx(weights, abs=1e-3)
 
 
 def test_changes_are_measured_under_the_settings_of_the_diagnosis(flawed):
@@ -325,24 +224,12 @@ def test_changes_are_measured_under_the_settings_of_the_diagnosis(flawed):
             continue
         view = rk.diagnose(item.scores, training=training).views[0]
         assert item.after["effective_weights"] == pytest.approx(view.effective_weights, abs=1e-3)
-        groups = [np.flatnonzero(view.groups == group) for group in np.unique(view.groups)]
-        counted = [rows for rows in groups if (~np.isnan(view.rewards[rows])).sum() > 1]
-        dead = [np.nan_to_num(np.abs(view.advantages[rows])).max() < 1e-9 for rows in counted]
-        assert item.after["zero_std"] == pytest.approx(np.mean(dead))
+        assert item.after["zero_std"] == pytest.approx(view.dead.mean())
 
 
-# what is left out, and what is said of it
-
-
-NOTHING = {
-    "noise": {"a": np.random.default_rng(0).random(400)},
-    "unjudged": {"none": np.full(80, np.nan)},
-}
-
-
-@pytest.mark.parametrize("parts", NOTHING.values(), ids=list(NOTHING))
-def test_a_reward_with_nothing_to_change_says_so(parts):
-    _, advice = given(parts)
+@pytest.mark.parametrize("scores", [np.random.default_rng(0).random(400), np.full(80, np.nan)])
+def test_a_reward_with_nothing_to_change_says_so(scores):
+    _, advice = given({"a": scores})
     assert advice.changes == () and "no fix is known here for what was found" in advice.notes
     assert repr(advice).startswith("No change of the reward to suggest.\n")
 
@@ -350,23 +237,14 @@ def test_a_reward_with_nothing_to_change_says_so(parts):
 def products(aggregation):
     """A right answer times how wordy it is."""
     draw = np.random.default_rng(0)
+    texts = ["so " * draw.integers(1, 40) + f"<answer>{draw.integers(5, 8)}</answer>" for _ in range(640)]
     rows = [
-        {
-            "prompt_id": f"p{row // 8}",
-            "completion": "so " * int(draw.integers(1, 40)) + f"<answer>{draw.integers(5, 8)}</answer>",
-            "ground_truth": "5",
-        }
-        for row in range(640)
+        {"prompt_id": f"p{at // 8}", "completion": text, "ground_truth": "5"} for at, text in enumerate(texts)
     ]
     wordy = rk.Component("wordy", lambda completion: min(1.0, len(completion.split()) / 40), weight=3.0)
     parts = [rk.Component("correct", rk.verify.numbers_equal, primary=True), wordy]
     reward = rk.Reward("r", {"prediction": rk.extract.tag("answer")}, parts, aggregation=aggregation)
     return rk.score(reward, rows)
-
-
-@pytest.fixture(scope="module")
-def summed():
-    return products("weighted_sum")
 
 
 @pytest.mark.parametrize("aggregation", ["product", "minimum"])
@@ -381,15 +259,12 @@ def test_of_a_product_nothing_is_suggested_that_moves_no_advantage(aggregation):
     )
     assert any(note.startswith(said) for note in advice.notes)
     assert not [row for row in advice.normalization if row.code.endswith("_components")]
-    gdpo = by_code(advice)["normalize_then_sum"]
-    assert gdpo.effect.endswith(f"; it is a sum, where the reward is a {aggregation}")
+    assert f"it is a sum, where the reward is a {aggregation}" in by_code(advice)["normalize_then_sum"].effect
 
 
 def test_what_was_found_inconclusively_is_answered_by_no_change_and_that_is_said():
-    diagnosis, advice = given(
-        {"correct": [1.0, 0.0, 1.0], "format": [1.0, 0.0, 1.0]}, weights={"format": 0.5}
-    )
-    assert any(item.evidence.get("inconclusive") for item in diagnosis["redundant"])
+    scores = {"correct": [1.0, 0.0, 1.0], "format": [1.0, 0.0, 1.0]}
+    _, advice = given(scores, weights={"format": 0.5})
     assert advice.changes == ()
     (note,) = [note for note in advice.notes if note.startswith("not answered, as the rollouts are too few")]
     assert "to be sure:" in note and "redundant" in note
@@ -404,18 +279,99 @@ BEHIND = rk.Component("last", lambda completion: 1.0, gate=rk.gate("wordy", at_l
 SIBLINGS = {"function": ranked, "group": True, "range": None}
 
 
-@pytest.mark.parametrize(
-    ("attributes", "more", "ignored", "why"),
-    [
-        pytest.param({}, [], True, "gates were ignored in scoring", id="gates ignored"),
-        pytest.param({}, [BEHIND], False, "'last' hangs on its score", id="another is behind"),
-        pytest.param(SIBLINGS, [], False, "", id="it sees its siblings"),
-    ],
-)
-def test_a_gate_is_given_or_left_out_and_said_why(summed, attributes, more, ignored, why):
+GATES = {
+    "gates ignored": ({}, [], True, "gates were ignored in scoring"),
+    "another is behind": ({}, [BEHIND], False, "'last' hangs on its score"),
+    "it sees its siblings": (SIBLINGS, [], False, ""),
+}
+
+
+@pytest.mark.parametrize(("attributes", "more", "ignored", "why"), GATES.values(), ids=list(GATES))
+def test_a_gate_is_given_or_left_out_and_said_why(attributes, more, ignored, why):
+    summed = products("weighted_sum")
     correct, wordy = summed.reward.components
     reward = replace(summed.reward, components=[correct, replace(wordy, **attributes), *more])
     advice = rk.suggest(rk.diagnose(rk.score(reward, summed.rollouts, ignore_gates=ignored)))
     assert ("gate_component" in {item.code for item in advice.changes}) == (not why)
     notes = [note for note in advice.notes if "a gate for" in note]
     assert notes == [f"a gate for 'wordy' is left out: {why}"] * bool(why)
+
+
+# other ways to read and to compare the answer
+
+TRUTH, WRONG, RIGHT = "42", "<answer>7</answer>", "The answer is <answer>42</answer>"
+SURE, NUMBER, EQUAL = rk.extract.tag("answer"), rk.extract.number(), rk.verify.numbers_equal
+
+
+def suggested(completion, *, field=SURE, verify=EQUAL, truth=TRUTH, wrong=WRONG):
+    """What is suggested where a completion stands among three siblings that are wrong, in 12 prompts."""
+    rows = [
+        {"prompt_id": str(copy), "completion": text, "ground_truth": truth}
+        for copy in range(12)
+        for text in (completion, wrong, wrong, wrong)
+    ]
+    reward = rk.Reward("made", {"prediction": field}, [rk.Component("correct", verify)])
+    advice = rk.suggest(rk.diagnose(rk.score(reward, rows)))
+    return advice, {item.line: item for item in advice.changes if item.code.endswith("_reading")}
+
+
+LOOSER = {
+    "tag never closed": ("<answer>42", "unclosed=True", None),
+    "number in a sentence": ("<answer>it is 42 apples</answer>", "rk.extract.within(", "it is 42 apples"),
+    "phrase in place of a tag": ("The answer is 42.", "rk.extract.answer_phrase()", None),
+    "bare number": ("at last 42", "rk.extract.number()", None),
+    "rounded": ("<answer>41.9</answer>", "relative=0.01", "41.9"),
+    "letters": ("I would pick option B here", "choice", None),
+}
+LETTERS = {"truth": "B", "wrong": "<answer>C</answer>", "verify": rk.verify.matches}
+
+
+@pytest.mark.parametrize(("completion", "code", "read"), LOOSER.values(), ids=list(LOOSER))
+def test_the_looser_way_that_recovers_a_form_is_offered_with_its_rows(completion, code, read):
+    options = LETTERS if code == "choice" else {}
+    _, found = suggested(completion, **options)
+    change = next(item for line, item in found.items() if code in line)
+    assert change.code == "looser_reading"
+    assert (change.after["rows_up"], change.after["rows_down"]) == (12, 0)
+    assert len(change.examples) == 5
+    for example in change.examples:
+        assert (example["ground_truth"], example["old"]) == (options.get("truth", TRUTH), read)
+        assert (example["score_before"], example["score_after"]) == (0.0, 1.0)
+    if "answer_phrase" in code:  # of ways that give the same scores only the simplest is offered
+        assert not [line for line in found if "first_of" in line and "number()" in line]
+
+
+def test_where_no_way_moves_a_row_it_says_what_was_tried():
+    advice, found = suggested(WRONG)
+    assert not found
+    assert any(note.startswith("looser ways to judge 'correct' move no row: tried") for note in advice.notes)
+
+
+def test_a_verifier_of_the_users_own_that_fails_is_held_against_ours_that_does_not():
+    def fragile(prediction, ground_truth):
+        return float(prediction) == float(ground_truth)
+
+    _, found = suggested("no answer", verify=fragile)
+    (change,) = [item for line, item in found.items() if "numbers_equal" in line]
+    assert (change.after["rows_up"], change.after["rows_judged"]) == (0, 12)
+    assert "12 are judged that were not (0 earn it)" in change.why
+
+
+UNCLOSED, WIDE = rk.extract.tag("answer", unclosed=True), partial(EQUAL, relative=0.5)
+STRICTER = {
+    "the first": ("or 42", rk.extract.first_of(SURE, NUMBER), EQUAL, '"prediction": rk.extract.tag('),
+    "in a phrase": ("or 42", NUMBER, EQUAL, "answer_phrase()"),
+    "no tolerance": ("<answer>41</answer>", SURE, WIDE, "function=rk.verify.numbers_equal)"),
+    "to the letter": ("<answer>42.0</answer>", SURE, EQUAL, "exact=True"),
+}
+
+
+@pytest.mark.parametrize(("loose", "field", "verify", "code"), STRICTER.values(), ids=list(STRICTER))
+def test_a_task_that_is_always_earned_is_offered_the_stricter_way_that_tells_apart(
+    loose, field, verify, code
+):
+    _, found = suggested(loose, field=field, verify=verify, wrong=RIGHT)
+    (change,) = [item for line, item in found.items() if code in line]
+    assert change.code == "stricter_reading"
+    assert change.after["rows_down"] >= 12
+    assert change.examples[0]["score_after"] < change.examples[0]["score_before"]

@@ -18,18 +18,13 @@ def answers(completion):
     return None if "=" in completion else "<answer>" in completion
 
 
-def reward(gate=None, *, concise=None, whole=None):
-    """Two components, the second behind `gate`, a third behind `concise`, and all of them behind `whole`."""
-    return rk.Reward(
-        "v",
-        gate=whole,
-        fields={"prediction": rk.extract.number(which="last")},
-        components=[
-            rk.Component("correct", rk.verify.numbers_equal),
-            rk.Component("long", long, weight=0.5, gate=gate),
-            rk.Component("concise", rk.measure.length(full_until=10, zero_from=30), weight=0.2, gate=concise),
-        ],
-    )
+def reward(gate=None, *, whole=None):
+    """Two components, the second behind `gate`, and both of them behind `whole`."""
+    parts = [
+        rk.Component("correct", rk.verify.numbers_equal),
+        rk.Component("long", long, weight=0.5, gate=gate),
+    ]
+    return rk.Reward("v", {"prediction": rk.extract.number(which="last")}, parts, gate=whole)
 
 
 RIGHT = rk.gate("correct", at_least=1.0)
@@ -52,23 +47,8 @@ def test_a_gate_that_opens_counts_the_rows_that_nothing_was_scored_for():
     text, ran = repr(found), repr(rk.whatif(scores, gates={"long": None}, run=True))
     assert f"{gated} rows must be scored for 'long' first" in text
     assert "What is new or gone cannot be said before" in text and "cannot be said" not in ran
-    news = [[line for line in said.splitlines() if line.startswith(("new", "gone"))] for said in (text, ran)]
-    assert not news[0] and news[1]
+    assert "new: " in ran and "new: " not in text
 
-
-def test_weights_are_those_of_scores_weighed_anew_and_settings_are_of_the_variant_only():
-    scores = rk.score(reward(), ROLLOUTS)
-    before = scores.table.copy()
-    diagnosis = rk.diagnose(scores, training={"scale_rewards": "none"}, seed=3)
-    found = rk.whatif(diagnosis, weights={"long": -2.0}, training={"estimator": "rloo"})
-    wanted = rk.diagnose(scores.reweigh({"long": -2.0}), training={"estimator": "rloo"}, seed=3)
-    assert found.diagnosis.record() == wanted.record() and found.to_score == {}
-    assert found.before.record() == diagnosis.record() and found.before.training.name == "dr_grpo"
-    rk.whatif(scores, gates={"long": RIGHT})
-    assert scores.table.equals(before)  # the caller's
-
-
-# what hangs on a gated component in other ways
 
 QUIZ = [
     {"prompt_id": f"p{row // 8}", "completion": "w", "a": row % 3 / 2, "q": float(row % 5 > 1), "t": "x"}
@@ -101,18 +81,14 @@ def quiz(gate=None, *, first=None, others=(), whole=None):
 
 
 B = rk.Component("B", lambda a: 1 - a, weight=0.5)
+HALF = rk.gate("A", at_least=0.5)
 HANGS = {
     "asks for the score": {"others": [rk.Component("U", unlike, weight=0.7)]},
     "a predicate": {"others": [replace(B, gate=rk.gate(lambda A: A >= 0.5))]},
-    "the whole gate, two steps on": {
-        "others": [replace(B, gate=rk.gate("A", at_least=0.5))],
-        "whole": rk.gate("B", at_least=0.5),
-    },
+    "the whole gate, two steps on": {"others": [replace(B, gate=HALF)], "whole": rk.gate("B", at_least=0.5)},
     "the whole gate is a predicate": {"whole": rk.gate(lambda A: A >= 0.5)},
     "its siblings": {"first": rk.Component("A", rank_of, group=True)},
-    "a batch behind it": {
-        "others": [rk.Component("B", share_of, batch=True, gate=rk.gate("A", at_least=0.5))]
-    },
+    "a batch behind it": {"others": [rk.Component("B", share_of, batch=True, gate=HALF)]},
 }
 
 
@@ -135,9 +111,8 @@ def test_what_hangs_on_a_gated_component_is_scored_or_refused_and_never_wrong(wh
         same(rk.whatif(wanted, gates={"A": None}, run=True).scores, scores)
 
 
-SEEN, WRONG, TEXT = rk.gate(answers), rk.gate("correct", at_most=0.0), rk.gate("t", equals="x")
+SEEN = rk.gate(answers)
 UNSURE = [{**row, "q": None if at % 4 else 1.0} for at, row in enumerate(QUIZ)]
-D = [rk.Component("D", share_of, batch=True)]
 U, U_BEHIND = [rk.Component("U", unlike)], [rk.Component("U", unlike, gate=Q)]
 SHUT = reward(whole=SEEN), reward(RIGHT, whole=SEEN)
 NO_Q, NO_GATE = {"A": None}, {"long": None}
@@ -169,30 +144,24 @@ def test_another_gate_gives_what_scoring_behind_it_would(
         same(rk.whatif(scores, gates=gates, run=True).scores, wanted)
 
 
-# what a variant is held against
-
-
 def test_a_variant_keeps_all_settings_of_the_diagnosis_and_a_label_is_of_both_sides():
     more = [{**row, "level": row["prompt_id"][-1] > "4", "good": float(row["a"] == 0)} for row in QUIZ]
     scores = rk.score(quiz(others=[B]), more)
     diagnosis = rk.diagnose(scores, columns=[], by=["level"], thresholds={"sparse": 0.2}, seed=2)
     found = rk.whatif(diagnosis, weights={"B": 0.5})  # which it has
     assert found.diagnosis.record() == diagnosis.record()
-    assert (found.diagnosis.by, found.diagnosis.views[0].context.named) == (("level",), [])
-    assert found.diagnosis.views[0].thresholds["sparse"] == 0.2
     assert not [line for line in repr(found).splitlines() if line.startswith(("new", "gone"))]
-    labelled = rk.whatif(diagnosis, weights={"B": 0.5}, label="good")
-    assert labelled.before.views[0].context.label_name == "good" and labelled.before.seed == 2
-    assert labelled.before.record() == labelled.diagnosis.record()
+    other = rk.whatif(diagnosis, weights={"B": -2.0}, training={"estimator": "rloo"}, label="good")
+    settings = {"columns": [], "by": ["level"], "thresholds": {"sparse": 0.2}, "seed": 2, "label": "good"}
+    wanted = rk.diagnose(scores.reweigh({"B": -2.0}), training={"estimator": "rloo"}, **settings)
+    assert other.diagnosis.record() == wanted.record() and other.to_score == {}
+    assert other.before.record() == rk.diagnose(scores, **settings).record()
 
 
-@pytest.mark.parametrize(
-    ("made", "said"),
-    [
+def test_gates_are_those_of_one_reward_and_of_what_its_own_gate_does_not_ask_for():
+    for made, said in (
         (rk.Route("task", {}, reward(RIGHT)), "take the part of the route that is meant"),
         (reward(whole=RIGHT), "the gate on the whole reward asks for 'correct'"),
-    ],
-)
-def test_gates_are_those_of_one_reward_and_of_what_its_own_gate_does_not_ask_for(made, said):
-    with pytest.raises(rk.RewardError, match=said):
-        rk.whatif(rk.score(made, ROLLOUTS), gates={"correct": None})
+    ):
+        with pytest.raises(rk.RewardError, match=said):
+            rk.whatif(rk.score(made, ROLLOUTS), gates={"correct": None})

@@ -1,6 +1,7 @@
 """Reward: what a definition may say, how scores add up, other weights, one completion."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,13 +19,9 @@ def len_of(completion):
     return len(completion)
 
 
-def first_letter(completion):
+def letter(completion, *, at):
     """1.0 for a, 0.5 for b, not judged for c, an error for anything else."""
-    return {"a": 1.0, "b": 0.5, "c": None}[completion[:1]]
-
-
-def second_letter(completion):
-    return {"a": 1.0, "b": 0.5, "c": None}[completion[1:2]]
+    return {"a": 1.0, "b": 0.5, "c": None}[completion[at]]
 
 
 def part(name, function=yes, **options):
@@ -35,43 +32,34 @@ def on(name):
     return rk.gate(name, at_least=1)
 
 
-@pytest.mark.parametrize(
-    ("definition", "said"),
-    [
-        ({"components": [part("c"), part("c")]}, "two components are called 'c'"),
-        ({"fields": {"c": yes}}, "'c' is the name of a field and of a component"),
-        ({"fields": {"f": rk.extract.boxed}}, "function that is needed; call it: boxed(...)"),
-        ({"fields": {"f": lambda g: g, "g": yes}}, "field 'f' asks for 'g'"),
-        ({"components": [part("c", gate=on("d")), part("d")]}, "gate of component 'c' asks for 'd', which"),
-        ({"components": [part("c", lambda d: d), part("d")]}, "component 'c' asks for 'd', which is not"),
-        ({"aggregation": "mean"}, "aggregation='mean' is not known"),
-        ({"components": [yes]}, "is not a component; wrap it in rk.Component"),
-        ({"name": ""}, "needs a name"),
-        ({"components": [part("c", weight=-1)], "aggregation": "product"}, "has no penalties"),
-        ({"transform": "rank"}, "transform='rank' is not a function"),
-    ],
-)
+CONTRADICTIONS = [
+    ({"components": [part("c"), part("c")]}, "two components are called 'c'"),
+    ({"fields": {"c": yes}}, "'c' is the name of a field and of a component"),
+    ({"fields": {"f": rk.extract.boxed}}, "function that is needed; call it: boxed(...)"),
+    ({"fields": {"f": lambda g: g, "g": yes}}, "field 'f' asks for 'g'"),
+    ({"components": [part("c", gate=on("d")), part("d")]}, "gate of component 'c' asks for 'd', which"),
+    ({"components": [part("c", lambda d: d), part("d")]}, "component 'c' asks for 'd', which is not"),
+    ({"aggregation": "mean"}, "aggregation='mean' is not known"),
+    ({"components": [yes]}, "is not a component; wrap it in rk.Component"),
+    ({"name": ""}, "needs a name"),
+    ({"components": [part("c", weight=-1)], "aggregation": "product"}, "has no penalties"),
+    ({"transform": "rank"}, "transform='rank' is not a function"),
+]
+
+
+@pytest.mark.parametrize(("definition", "said"), CONTRADICTIONS)
 def test_a_definition_that_contradicts_itself_is_an_error_in_one_sentence(definition, said):
     with pytest.raises(rk.RewardError) as raised:
         rk.Reward(**{"name": "r", "components": [part("c")], **definition})
-    assert said in str(raised.value)
-    assert "\n" not in str(raised.value)
+    assert said in str(raised.value) and "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("who", "definition"),
-    [
-        ("component 'concise'", {"components": [part("concise", lambda lenght: 1.0)]}),
-        ("the gate of component 'c'", {"components": [part("c", gate=on("lenght"))]}),
-    ],
-)
-def test_an_unknown_name_is_an_error_that_lists_what_there_is_with_the_nearest(who, definition):
-    reward = rk.Reward("r", **{"components": [part("c")], **definition})
-    with pytest.raises(rk.RewardError) as raised:
-        rk.score(reward, [{"completion": "x", "length": 3}])
-    said = str(raised.value)
-    assert said.startswith(who) and "asks for 'lenght'; this table has [" in said
-    assert "'completion'" in said and "did you mean 'length'?" in said
+def test_an_unknown_name_is_an_error_that_lists_what_there_is_with_the_nearest():
+    asks, gated = part("concise", lambda lenght: 1.0), part("c", gate=on("lenght"))
+    for component, who in ((asks, "component 'concise'"), (gated, "the gate of component 'c'")):
+        said = rf"^{who} asks for 'lenght'; this table has \[.*'completion'.*did you mean 'length'\?"
+        with pytest.raises(rk.RewardError, match=said):
+            rk.score(rk.Reward("r", components=[component]), [{"completion": "x", "length": 3}])
 
 
 @pytest.mark.parametrize(("kind", "name"), [("field", "size"), ("component", "correct")])
@@ -97,33 +85,27 @@ def test_who_asks_for_the_rollout_gets_the_whole_row_unless_a_column_is_called_s
 
 
 def test_a_reward_called_on_one_completion_tells_everything_of_it():
-    def judged(size):
-        rk.note("looked_at", size)
-        return None
-
-    parts = [part("a", weight=2), part("b", judged), part("c", gate=rk.gate("size", at_least=9))]
+    judged = part("b", lambda size: rk.note("looked_at", size))
+    parts = [part("a", weight=2), judged, part("c", gate=on("size"))]
     how = {"on_missing": "zero", "transform": rk.weigh.standardise()}
-    result = rk.Reward("r", {"size": len_of}, parts, **how)(completion="four", ground_truth="unused")
+    result = rk.Reward("r", {"size": len_of}, parts, **how)(completion="", ground_truth="unused")
     assert result.reward == 2.0  # before the transform
     assert result.status == {"a": "scored", "b": "abstained", "c": "gated"}
     assert result.errors == {"b": "returned None"}
-    assert (result.fields, result.notes) == ({"size": 4}, {"looked_at": 4})
+    assert (result.fields, result.notes) == ({"size": 0}, {"looked_at": 0})
     assert math.isnan(result.scores["b"]) and result.scores["a"] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("parts", "primary"),
-    [
-        ([part("a", weight=1), part("b", weight=3)], "b"),
-        ([part("z", weight=0.5, primary=True), part("a"), part("b", weight=3)], "z"),
-        ([part("style"), part("reads", lambda ground_truth: True)], "reads"),
-        ([part("style"), part("reads", lambda distance: distance)], "reads"),
-    ],
-    ids=["largest weight", "declared", "reads the truth", "by a field"],
-)
-def test_the_primary_component_is_the_declared_one_else_the_heaviest_else_one_that_reads_the_truth(
-    parts, primary
-):
+PRIMARY = {
+    "largest weight": ([part("a", weight=1), part("b", weight=3)], "b"),
+    "declared": ([part("z", weight=0.5, primary=True), part("a"), part("b", weight=3)], "z"),
+    "reads the truth": ([part("style"), part("reads", lambda ground_truth: True)], "reads"),
+    "by a field": ([part("style"), part("reads", lambda distance: distance)], "reads"),
+}
+
+
+@pytest.mark.parametrize(("parts", "primary"), PRIMARY.values(), ids=list(PRIMARY))
+def test_primary_is_the_declared_one_else_the_heaviest_else_one_that_reads_the_truth(parts, primary):
     fields = {"size": len_of, "distance": lambda size, ground_truth: 1.0}
     assert rk.Reward("r", fields, parts).primary == primary
 
@@ -146,12 +128,11 @@ def test_how_scores_are_combined_changes_only_the_reward_fingerprint(tmp_path):
         exec(compile(path.read_text(), str(path), "exec"), names)
         made.append(fingerprints(transform=names["scaled"]))
     made += [fingerprints(transform=rk.weigh.standardise(clip=clip)) for clip in (None, 2.0)]
-    made += [fingerprints(), fingerprints(aggregation="minimum"), fingerprints(on_missing="zero")]
-    made += [fingerprints(components=[part("a", weight=2.0)])]
-    assert len({one["reward"] for one in made}) == 8
-    assert len({one["scoring"] for one in made}) == 1
-    fields = [{"fields": {"f": rk.extract.tag(name)}} for name in "ab"]
-    made += [fingerprints(gate=on("step")), *(fingerprints(**one) for one in fields)]
+    others = {"aggregation": "minimum"}, {"on_missing": "zero"}, {"components": [part("a", weight=2.0)]}, {}
+    made += [fingerprints(**one) for one in others]
+    assert len({one["reward"] for one in made}) == 8 and len({one["scoring"] for one in made}) == 1
+    changed = {"gate": on("step")}, *({"fields": {"f": rk.extract.tag(name)}} for name in "ab")
+    made += [fingerprints(**one) for one in changed]
     assert len({one["scoring"] for one in made}) == 4  # by a gate on the whole, and by a field
 
 
@@ -173,8 +154,8 @@ weights = st.floats(-2, 2).map(lambda value: round(value, 3))
        st.sampled_from(["nan", "zero", "skip"]))  # fmt: skip
 def test_other_weights_on_the_same_scores_equal_scoring_with_them(completions, one, two, on_missing):
     def reward(a, b):
-        how = {"weight": b, "gate": rk.gate("first", at_least=0.7)}
-        parts = [part("first", first_letter, weight=a), part("second", second_letter, **how)]
+        second = part("second", partial(letter, at=1), weight=b, gate=rk.gate("first", at_least=0.7))
+        parts = [part("first", partial(letter, at=0), weight=a), second]
         return rk.Reward("r", components=parts, on_missing=on_missing, transform=rk.weigh.standardise())
 
     rows = [{"prompt": "p", "completion": text} for text in completions]

@@ -1,11 +1,13 @@
-"""Route: every row gets the reward of its source, and nothing else does."""
+"""Route; and a reward that is read from a run record, the same definition, of which nothing is run."""
 
+import json
 import math
 
 import numpy as np
 import pytest
 
 import rewardkit as rk
+from rewardkit.rewards.run_record import reward_from_record
 
 SEEN = []
 
@@ -55,8 +57,7 @@ def test_an_unmatched_source_is_not_judged_or_goes_to_the_default(source):
 
 def test_one_completion_is_routed_too():
     assert route()(completion="a", data_source="y").reward == 2.0
-    result = route()(completion="a", data_source="z")
-    assert math.isnan(result.reward) and result.errors["both"] == "no reward for data_source='z'"
+    assert route()(completion="a", data_source="z").errors["both"] == "no reward for data_source='z'"
 
 
 def test_each_part_keeps_its_own_aggregation_gate_and_transform():
@@ -66,30 +67,27 @@ def test_each_part_keeps_its_own_aggregation_gate_and_transform():
         "z": reward("z", ("a", 1.0, 3.0), transform=rk.weigh.rank()),
     }
     scores = rk.score(rk.Route("data_source", parts), rows("x", "y", "y", "z", "z"))
-    assert scores.table["reward_raw"].tolist() == [0.25, 3.0, 0.0, 3.0, 3.0]
     assert scores.rewards.tolist() == [0.25, 3.0, 0.0, 0.5, 0.5]
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: rk.Route("data_source", {}), "has no rewards"),
-        (lambda: rk.Route("data_source", {"x": len}), "takes rewards"),
-        (lambda: rk.Route("data_source", {"x": route()}), "takes rewards"),
-        (lambda: rk.Route("data_source", {"x": ONE, "y": rk.Reward("y", {"c": len}, REST.components)}),
-         "a field and of a component"),
-        (lambda: rk.score(rk.Route("data_sorce", {"x": ONE}), rows("x")),
-         r"the route asks for 'data_sorce'; this table has .*did you mean 'data_source'\?"),
-        (lambda: rk.score(rk.Route("data_source", {"x": rk.Reward("r", components=[
-            rk.Component("c", lambda truth: True)])}), rows("y")), "component 'c' asks for 'truth'"),
-        (lambda: rk.score(route(), rows("x")).reweigh({"onw": 1.0}),
-         r"no component 'onw'.*did you mean 'own'\?"),
-    ],
-    ids=["no rewards", "no reward", "a route", "names that meet", "no column", "a part's column", "weights"],
-)  # fmt: skip
-def test_a_route_that_cannot_be_is_an_error(make, said):
+TRUTH = rk.Reward("r", components=[rk.Component("c", lambda truth: True)])
+LACKING = r"the route asks for 'data_sorce'; this table has .*did you mean 'data_source'\?"
+CANNOT_BE = {
+    "has no rewards": lambda: rk.Route("data_source", {}),
+    "takes rewards": lambda: rk.Route("data_source", {"x": route()}),
+    "a field and of a component": lambda: rk.Route(
+        "data_source", {"x": ONE, "y": rk.Reward("y", {"c": len}, REST.components)}
+    ),
+    LACKING: lambda: rk.score(rk.Route("data_sorce", {"x": ONE}), rows("x")),
+    "component 'c' asks for 'truth'": lambda: rk.score(rk.Route("data_source", {"x": TRUTH}), rows("y")),
+    r"no component 'onw'.*did you mean 'own'\?": lambda: route().reweigh({"onw": 1.0}),
+}
+
+
+@pytest.mark.parametrize("said", CANNOT_BE)
+def test_a_route_that_cannot_be_is_an_error(said):
     with pytest.raises(rk.RewardError, match=said):
-        make()
+        CANNOT_BE[said]()
 
 
 def prints(made):
@@ -98,13 +96,11 @@ def prints(made):
 
 def test_the_scoring_fingerprint_follows_column_parts_and_default_and_not_the_weights():
     base, reweighed = prints(route()), prints(route().reweigh({"own": 3.0}))
-    assert base == prints(route())
     assert base["scoring"] == reweighed["scoring"] and base["reward"] != reweighed["reward"]
-    parts = [rk.Component("c", rk.measure.keywords(word)) for word in "ab"]
-    one, two = (rk.Reward("p", components=[part]) for part in parts)
+    one, two = (rk.Reward("p", components=[rk.Component("c", rk.measure.keywords(word))]) for word in "ab")
     routes = [
-        route(), route(default=REST), rk.Route("s", {"x": one}), rk.Route("t", {"x": one}),
-        rk.Route("s", {"column": one}), rk.Route("t", {"column": one}),
+        route(), route(default=REST),
+        *(rk.Route(column, {value: one}) for column, value in (("s", "x"), ("t", "x"), ("s", "y"))),
         *(rk.Route("s", {"default": part}, rest) for part, rest in ((one, one), (two, one), (one, two))),
     ]  # fmt: skip
     assert len({prints(made)["scoring"] for made in routes}) == len(routes)
@@ -116,10 +112,69 @@ def test_scores_of_a_route_can_be_saved_reweighed_and_diagnosed(tmp_path):
     assert loaded.record == scores.record
     assert rk.diagnose(loaded).record() == rk.diagnose(scores).record()
     np.testing.assert_array_equal(loaded.reweigh({"both": 10}).rewards, [11.0, 5.0, 11.0, 5.0, math.nan])
-    np.testing.assert_array_equal(loaded.reweigh({"own": 0}).rewards, [1.0, 2.0, 1.0, 2.0, math.nan])
     rest = rk.score(route(default=REST), rows("x", "z")).reweigh({"own": 1})
     assert rest.rewards.tolist() == [1.5, 1.0]
-    by_number = rk.Route("step", {1: ONE, 2: reward("two", ("c", 0.5, 1.0))})
-    scores = rk.score(by_number, [{"prompt": "p", "completion": "a", "step": step} for step in (1, 2, 3)])
+    by_number = rk.Route("step", {1: ONE})
+    scores = rk.score(by_number, [{"prompt": "p", "completion": "a", "step": step} for step in (1, 2)])
     loaded = rk.load_scores(scores.save(tmp_path / "numbers"))
-    np.testing.assert_array_equal(loaded.reweigh({"c": 2.0}).rewards, [2.0, 1.0, math.nan])
+    np.testing.assert_array_equal(loaded.reweigh({"c": 2.0}).rewards, [2.0, math.nan])
+
+
+# from a run record
+
+
+def listed(completion):
+    return [1.0] * len(completion)
+
+
+def is_long(completion):
+    return len(completion) > 3
+
+
+LONG = rk.Component("a", is_long)
+SCORES = rk.score(rk.Reward("r", components=[LONG]), [{"completion": "long"}])
+OPTIONS = {
+    "gates": {"gate": rk.gate("a", at_least=0.5, at_most=1)},
+    "a gate on a predicate": {"gate": rk.gate(is_long)},
+    "columns and range": {"columns": {"completion": "prompt"}, "range": (0.0, float("inf"))},
+    "a group": {"group": True},
+    "paid in part": {"expects_partial": True, "primary": True, "weight": -0.5, "why": "so"},
+}
+
+
+def read(reward):
+    return reward_from_record(json.loads(json.dumps(reward.record())))
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_the_reward_of_a_record_has_the_same_record_and_component(kind):
+    parts = [LONG, rk.Component("b", listed, **OPTIONS[kind])]
+    reward = rk.Reward("r", {"f": rk.extract.tag("x")}, parts, gate=rk.gate("a", equals=1.0))
+    assert read(reward).record() == reward.record()
+    component, original = read(reward).components[1], reward.components[1]
+    for option in ("range", "batch", "group", "primary", "weight"):
+        assert getattr(component, option) == getattr(original, option)
+    on_column = original.gate is not None and isinstance(original.gate.on, str)
+    assert (component.gate == original.gate) == (on_column or original.gate is None)
+
+
+def test_rewardkits_transforms_are_made_again():
+    for transform in (rk.weigh.standardise(clip=2.5, within="batch"), rk.weigh.rank(within="batch")):
+        assert read(rk.Reward("r", components=[LONG], transform=transform)).transform == transform
+
+
+@pytest.mark.parametrize(
+    "text", ["softmax()", "rank(1)", "rank(clip=1)", "rank(", "rank(within=open('x'))", "twice"]
+)
+def test_any_other_text_is_kept_and_never_evaluated_and_says_so_where_it_is_asked(text):
+    record = rk.Reward("r", components=[LONG], transform=lambda rewards, groups: rewards).record()
+    reward = reward_from_record({**record, "transform": text})
+    assert reward.record()["transform"] == text
+    with pytest.raises(rk.RewardError, match="read from a run record and cannot be run"):
+        SCORES.under(reward)
+
+
+def test_it_is_weighed_anew_and_what_is_no_record_is_refused():
+    assert SCORES.under(read(SCORES.reward).reweigh({"a": 3.0})).rewards.tolist() == [3.0]
+    with pytest.raises(rk.RewardError, match="does not hold a reward"):
+        reward_from_record({"name": "r", "version": 2})

@@ -1,4 +1,4 @@
-"""Cases: what may be expected, when it is met, and how a miss reads."""
+"""Cases: what may be expected, when it is met, how a miss reads; and how cases are written to a file."""
 
 import json
 
@@ -6,6 +6,8 @@ import pytest
 from scored import made
 
 import rewardkit as rk
+from rewardkit.errors import CasesError, InputError
+from rewardkit.scoring.case_writing import append_cases
 
 
 def judged(completion):
@@ -61,10 +63,8 @@ def test_an_expectation_is_met_within_its_tolerance_range_or_by_its_status(compl
 
 def test_a_miss_tells_expected_got_fields_statuses_and_why():
     (miss,) = misses(case("0.25", reward=1.5, ground_truth="1", name="short", why="it is right"))
-    assert (miss.case, miss.what, miss.expected, miss.got) == ("short", "reward", 1.5, 0.25)
-    assert (miss.completion, miss.ground_truth, miss.why) == ("0.25", "1", "it is right")
-    assert miss.fields == {"size": 4}
-    assert miss.status == {"value": "scored", "bonus": "gated"}
+    assert (miss.what, miss.expected, miss.got, miss.ground_truth) == ("reward", 1.5, 0.25, "1")
+    assert (miss.fields, miss.status) == ({"size": 4}, {"value": "scored", "bonus": "gated"})
     for said in ("'short'", "expected 1.5", "got 0.25", "truth '1'", "size=4", "it is right"):
         assert said in str(miss)
     told = [miss.got for miss in misses(case("bad", reward=1.0, scores={"value": 1.0}))]
@@ -76,13 +76,11 @@ def test_a_case_that_misses_twice_fails_once_and_all_passed_is_an_empty_table_wi
     assert (len(result.misses), result.failed, result.passed) == (2, 1, 1)
     record = result.record()
     assert (record["passed"], record["failed"]) == (1, 1)
-    assert all({"case", "expected", "got"} <= miss.keys() for miss in record["misses"])
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert result.table[["case", "what"]].values.tolist() == [["line 1", "reward"], ["line 1", "value"]]
     assert repr(result).startswith("1 of 2 cases passed for 'r'\n  case 'line 1': reward expected 1, got 0")
-    result = rk.check(REWARD, [FINE])
-    assert (result.passed, result.failed, len(result.table)) == (1, 0, 0)
-    assert list(result.table)[:4] == ["case", "what", "expected", "got"]
+    table = rk.check(REWARD, [FINE]).table
+    assert (len(table), list(table)[:4]) == (0, ["case", "what", "expected", "got"])
 
 
 def test_cases_are_of_the_reward_before_any_transform_and_each_a_group_of_its_own():
@@ -138,7 +136,7 @@ def test_a_case_may_have_the_names_of_a_log_and_keeps_them():
         ({"completion": "x"}, "needs an expectation"),
         (
             {"completion": "x", "scroes": {"value": 1}},
-            "'scroes' is not a key of a case; did you mean 'scores'?",
+            "'scroes' is not a key of a case; did you mean 'scores'",
         ),
         ({"completion": "x", "reward": "scored"}, "expects 'scored'; write a number, a range"),
         ({"completion": "x", "reward": [1, 0]}, "expects [1, 0]"),
@@ -154,25 +152,20 @@ def test_a_case_that_cannot_be_read_is_an_error_that_says_which(raw, said, path)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
-    [('{"completion": "x", "reward": 1}\n{cut\n', "jsonl:2: broken JSON"),
-     ("\n[1]\n", "jsonl:2: a row is an object"), ("\n \n", r"cases\.jsonl.* has no cases")],
-)  # fmt: skip
-def test_a_case_file_that_cannot_be_read_is_an_error_with_its_line(content, said, path):
-    path.write_text(content)
-    with pytest.raises(rk.CasesError, match=said):
-        rk.load_cases(path)
-
-
-@pytest.mark.parametrize(
     ("source", "said"),
     [
         (None, "cases=None are no cases"),
         ("no.jsonl", "there is no case file"),
         ([{**FINE, "name": "twin"}, {**FINE, "name": "twin"}], "two cases are called 'twin'"),
+        (b'{"completion": "x", "reward": 1}\n{cut\n', "jsonl:2: broken JSON"),
+        (b"\n[1]\n", "jsonl:2: a row is an object"),
+        (b"\n \n", r"cases\.jsonl.* has no cases"),
     ],
 )
-def test_no_cases_no_file_and_two_of_one_name_are_errors(source, said):
+def test_what_are_no_cases_or_no_case_file_is_an_error(source, said, path):
+    if isinstance(source, bytes):
+        path.write_bytes(source)
+        source = path
     with pytest.raises(rk.CasesError, match=said):
         rk.load_cases(source)
 
@@ -192,3 +185,61 @@ def test_assert_cases_raises_with_every_miss_and_takes_a_file(path):
     assert str(raised.value).splitlines()[0] == "1 of 3 cases passed for 'r'"
     assert len(str(raised.value).splitlines()) == 3
     assert rk.assert_cases(REWARD, rk.load_cases([FINE])) is None
+
+
+# cases at the end of a file, each once, under a name of its own
+
+FOUR = {"name": "four", "completion": "4", "ground_truth": "4", "reward": 1.0}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        b"",
+        b'{"reward":0,   "completion":"1"}\r\n\r\n',
+        '\ufeff{"completion": "é\u2028", "reward": 0}\n'.encode(),
+    ],
+)
+def test_the_lines_that_are_there_keep_their_bytes_and_a_link_stays_a_link(path, before):
+    path.with_suffix(".linked").write_bytes(before)
+    path.symlink_to(path.with_suffix(".linked"))
+    assert append_cases(path, [FOUR]) == 1 and path.is_symlink()
+    assert path.read_bytes().startswith(before) and path.read_bytes().endswith(b'"reward": 1.0}\n')
+    assert [case.name for case in rk.load_cases(path)] == ["line 1"] * bool(before) + ["four"]
+
+
+def test_a_case_is_written_once_whatever_it_is_called(path):
+    renamed, turned = {**FOUR, "name": "other", "why": "because"}, dict(reversed(FOUR.items()))
+    other, wide = {**FOUR, "reward": 0.0}, {**FOUR, "tolerance": 0.1}
+    added = [append_cases(path, [case, case]) for case in (FOUR, renamed, turned, other, wide)]
+    assert added == [1, 0, 0, 1, 1] and len(rk.load_cases(path)) == 3
+
+
+def test_a_name_that_is_taken_gets_a_number_also_one_that_a_line_has_by_its_place(path):
+    path.write_text('{"completion": "1", "reward": 0}\n')
+    names = ("x", "x", "x", "line 1")
+    cases = [{**FOUR, "completion": f"c{place}", "name": name} for place, name in enumerate(names)]
+    assert append_cases(path, cases) == 4
+    assert [case.name for case in rk.load_cases(path)] == ["line 1", "x", "x (2)", "x (3)", "line 1 (2)"]
+
+
+NOT_WRITTEN = [
+    ("", {"completion": "4"}, "needs an expectation"),
+    ("", {**FOUR, "extra": {1, 2}}, "cannot be written as JSON"),
+    ("not JSON\n", FOUR, r"cases\.jsonl:2"),
+]
+
+
+@pytest.mark.parametrize(("before", "case", "said"), NOT_WRITTEN)
+def test_what_is_no_case_is_one_sentence_and_nothing_is_written(path, before, case, said):
+    path.write_text(json.dumps(FOUR) + "\n" + before)
+    whole = path.read_bytes()
+    with pytest.raises(CasesError, match=said):
+        append_cases(path, [{**FOUR, "completion": "5"}, case])
+    assert path.read_bytes() == whole
+
+
+def test_no_folder_and_the_bundled_cases_are_refused(tmp_path):
+    for path, said in ((tmp_path / "no" / "cases.jsonl", "no folder"), ("gallery:arithmetic", "come with")):
+        with pytest.raises(InputError, match=said):
+            append_cases(path, [FOUR])

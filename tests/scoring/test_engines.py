@@ -1,18 +1,224 @@
-"""Runs in shards: here and in workers, to the same bit; interrupted, and after a worker's death."""
+"""Time limits, worker processes and interrupts: each costs its own row and no other, to the same bit."""
+
+from __future__ import annotations
 
 import asyncio
+import functools
 import os
+import re
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
-from scored import reasons, score, statuses
+from scored import outcome, reasons, score, statuses
 
 import rewardkit as rk
+from rewardkit.scoring.calls import Calls, as_field
+from rewardkit.scoring.deadlines import CannotLimit, TimeLimit, cannot_limit
+
+SECONDS = 1.0
+FINE, LATE = (0.5, "scored", None), (None, "error", "took longer than 1 s")
+
+
+def rows(*completions):
+    return ["fine", *completions, "fine too"]
+
+
+def sleeps(completion):
+    if completion == "sleep":
+        time.sleep(10**6)
+    return 0.5
+
+
+def backtracks(completion):
+    return 0.0 if re.match(r"(a+)+$", completion) else 0.5
+
+
+def exits(completion):
+    if completion == "exit":
+        os._exit(7)
+    return 0.5
+
+
+class Panic(BaseException):
+    """As a Rust extension raises where it fails."""
+
+
+def raises(completion):
+    if completion in ERRORS:
+        raise ERRORS[completion]
+    return 0.5
+
+
+ERRORS = {
+    "panic": Panic("no"),
+    "leave": SystemExit("no"),
+    "generator": GeneratorExit("no"),
+    "interrupt": KeyboardInterrupt("no"),
+    "raise": KeyError("no"),
+    "cancel": asyncio.CancelledError("no"),
+    "time": TimeoutError("no"),
+}
+
+
+async def awaits(completion):
+    if completion == "await":
+        await asyncio.sleep(10**6)
+    if completion == "block":
+        time.sleep(10**6)
+    if completion == "stubborn":
+        try:
+            await asyncio.sleep(10**6)
+        except asyncio.CancelledError:
+            time.sleep(10**6)
+    return exits(completion) and raises(completion)
+
+
+def test_a_call_that_does_not_come_back_is_an_error_of_its_row_and_the_rest_is_scored():
+    texts = rows("a" * 64 + "b", "await", "stubborn", "block", "exit")
+    scores = score(backtracks, rk.Component("awaits", awaits), rows=texts, timeout=SECONDS)
+    ended = (None, "error", "ended its process (exit status 7)")
+    assert outcome(scores) == [FINE, LATE, *[FINE] * 5]
+    assert outcome(scores, "awaits") == [FINE, FINE, *[LATE] * 3, ended, FINE]
+
+
+def test_whatever_a_function_raises_is_an_error_of_its_row_and_nothing_is_printed(capfd):
+    failed = [(None, "error", f"{type(error).__name__}: {error}") for error in ERRORS.values()]
+    scores = score(raises, rk.Component("later", awaits), rows=rows(*ERRORS), timeout=SECONDS)
+    assert outcome(scores) == outcome(scores, "later") == [FINE, *failed, FINE]
+    assert outcome(score(awaits, rows=rows(*ERRORS))) == [FINE, *failed, FINE]
+    assert capfd.readouterr() == ("", "")
+
+
+class Slow(float):
+    """A number that takes its time to say which."""
+
+    __repr__ = __float__ = lambda self: time.sleep(10**6)
+
+
+def test_results_fields_and_gates_that_take_their_time_are_bounded_too():
+    def slow(completion):
+        return Slow(0.5)
+
+    parts = {
+        rk.Component("number", slow): "",
+        rk.Component("numbers", lambda completion: [Slow(0.5) for _ in completion], batch=True): "",
+        rk.Component("field", lambda f: 0.5): "field 'f' failed: ",
+        rk.Component("gate", sleeps, gate=rk.gate(slow)): "its gate failed: ",
+    }
+    fields = {"f": lambda completion: (time.sleep(10**6) for _ in "ab")}
+    scores = score(*parts, rows=("fine",), fields=fields, timeout=0.3)
+    for part, said in parts.items():
+        assert reasons(scores, part.name) == [f"{said}took longer than 0.3 s"]
+
+
+def test_what_cannot_be_sent_back_is_said_without_addresses_and_as_a_note_costs_no_score():
+    def notes(completion):
+        rk.note("found", re.match("f", completion))
+        return 0.5
+
+    parts = rk.Component("c", lambda found: 0.5), rk.Component("notes", notes)
+    fields = {"found": lambda completion: re.match("f", completion)}
+    scores = score(*parts, rows=rows(), fields=fields, notes=True, timeout=SECONDS)
+    assert reasons(scores)[0] == (
+        "field 'found' failed: returned what cannot be sent from the process that a time limit needs "
+        "(cannot pickle 're.Match' object); return plain values, or score without timeout"
+    )
+    assert outcome(scores, "notes") == [FINE] * 2 and "re.Match" in str(scores.table["note/found"][0])
+
+
+class Tokenizer:
+    """Not callable, as many are not."""
+
+    def encode(self, text):
+        time.sleep(0 if text != "sleep" else 10**6)
+        return text.split()
+
+
+def test_rewardkit_s_own_functions_run_in_this_process_and_all_others_elsewhere():
+    @functools.wraps(rk.verify.numbers_equal)
+    def wrapped(prediction, ground_truth):
+        """No function of rewardkit's, though it has its name."""
+
+    tokens = rk.measure.length(full_until=3, zero_from=6, unit="tokens", tokenizer=Tokenizer())
+    ours = rk.verify.numbers_equal, rk.extract.first_of(rk.extract.tag("a"), rk.extract.number())
+    theirs = sleeps, wrapped, functools.lru_cache(rk.verify.numbers_equal), tokens
+    assert [TimeLimit.needed(function) for function in (*ours, *theirs)] == [False] * 2 + [True] * 4
+    scores = score(rk.Component("t", tokens), rows=("fine", "sleep"), timeout=SECONDS)
+    assert statuses(scores, "t") == ["scored", "error"]
+    assert "test_engines.py" in scores.record["reward"]["sources"]
+
+
+def test_a_function_that_cannot_be_sent_is_one_clear_error_that_is_known_beforehand():
+    lock = threading.Lock()
+
+    def locked(completion):
+        with lock:
+            return 0.5
+
+    assert cannot_limit([rk.gate(sleeps), rk.verify.matches]) is None
+    assert "locked cannot be called in another process" in cannot_limit([sleeps, rk.gate(locked)])
+    with pytest.raises(CannotLimit, match=r"locked cannot be called in another process.*score without timeo"):
+        score(locked, timeout=SECONDS)
+    with pytest.raises(rk.RewardError, match=r"'r' cannot be scored in worker processes.*score without w"):
+        score(locked, workers=1)
+    shut = rk.Component("c", locked, gate=rk.gate("completion", equals="none"))
+    assert statuses(score(shut, timeout=SECONDS)) == ["gated"] * 3  # as it is not called
+
+
+def test_quick_calls_are_made_together_and_each_that_does_not_come_back_is_lost_alone(monkeypatch):
+    def fails(completion):
+        return exits(completion) and sleeps(completion)
+
+    def answers(*completions):
+        return limit.run(Calls(fails, [completions], {}, len(completions), as_field))
+
+    with TimeLimit(SECONDS, processes=1) as limit:
+        assert answers("fine", "fine") == [0.5, 0.5]
+        sent, send = [], limit._workers.map
+        counted = lambda made, some, **how: sent.append(some) or send(made, some, **how)  # noqa: E731
+        monkeypatch.setattr(limit._workers, "map", counted)
+        found = answers(*["fine"] * 90, "sleep", "fine", "exit", *["fine"] * 90)
+    assert len(sent[0]) < 50  # and those of the batches with the two were made again, each by itself
+    lost = {row: answer.message for row, answer in enumerate(found) if answer != 0.5}
+    assert lost == {90: "took longer than 1 s", 92: "ended its process (exit status 7)"}
+
+
+def test_after_so_many_late_calls_of_a_pass_the_others_of_it_are_not_made():
+    said = reasons(score(sleeps, rows=rows(*["sleep"] * 12), timeout=0.3, patience=1))
+    assert said.count("took longer than 0.3 s") == 1
+    assert said.count("was not tried, as calls before it took longer than 0.3 s") >= 10
+
+
+FILE = """
+import os, threading, time
+from beside import HALF
+LOCK = threading.Lock()  # cannot be pickled, and need not be: the worker runs the file itself
+
+def reward(completion, ground_truth):
+    with LOCK:
+        if completion == "sleep":
+            time.sleep(10**6)
+        return HALF
+"""
+
+
+def test_a_reward_file_is_run_again_in_the_worker_also_for_cases(tmp_path):
+    (tmp_path / "beside.py").write_text("HALF = 0.5\n")
+    (tmp_path / "mine.py").write_text(FILE)
+    loaded = rk.load_reward(f"{tmp_path / 'mine.py'}:reward")
+    cases = [{"completion": text, "ground_truth": "x", "reward": 0.5} for text in rows("sleep")]
+    (miss,) = rk.check(loaded, cases, timeout=SECONDS).misses
+    assert miss.case == "line 2" and "took longer than 1 s" in miss.got
+
+
+# runs in shards
 
 ROWS = [{"prompt_id": f"p{at % 40}", "completion": "x" * (at % 7), "n": at} for at in range(400)]
 
@@ -61,20 +267,14 @@ def test_wherever_it_is_scored_the_table_is_the_same_to_the_last_bit(options):
     assert there.table["n"].tolist() == list(range(400)) and there.status("noted")[13] == 3
 
 
-@pytest.mark.parametrize("options", [{"workers": 2}, {"timeout": 30.0}], ids=str)
-def test_a_call_that_ends_its_worker_costs_its_own_row(options, capfd):
-    def deadly(n):
-        if n == 115:
-            os._exit(7)
-        if n == 215:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if n == 315:
-            raise KeyboardInterrupt
-        return 0.5
+def test_a_call_that_ends_its_worker_costs_its_own_row(capfd):
+    ends = {"exit": lambda: os._exit(7), "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}
 
-    scores = score(deadly, rk.Component("other", lambda n: 1.0), rows=ROWS, **options)
+    def deadly(n):
+        return {115: ends["exit"], 215: ends["kill"]}.get(n, lambda: 0.5)()
+
+    scores = score(deadly, rk.Component("other", lambda n: 1.0), rows=ROWS, workers=2)
     said = {115: "ended its process (exit status 7)", 215: "ended its process (signal SIGKILL)"}
-    said[315] = "KeyboardInterrupt"
     assert reasons(scores) == [said.get(at) for at in range(400)]
     assert set(statuses(scores, "other")) == {"scored"}
     assert capfd.readouterr().err == ""
@@ -98,15 +298,8 @@ def test_an_interrupt_keeps_what_is_done_and_one_before_anything_is_done_is_the_
     assert not isinstance(raised.value, rk.Interrupted)
 
 
-async def never_asked(n):
-    return n / 400
-
-
-@pytest.mark.parametrize(
-    ("timeout", "after", "raises"),
-    [(None, length, rk.Interrupted), (60.0, length, rk.Interrupted), (None, never_asked, KeyboardInterrupt)],
-)
-def test_an_interrupt_keeps_the_rows_whose_coroutines_were_done(timeout, after, raises):
+@pytest.mark.parametrize("timeout", [None, 60.0])
+def test_an_interrupt_keeps_the_rows_whose_coroutines_were_done(timeout):
     here = os.getpid()
 
     async def waits(n):
@@ -119,13 +312,10 @@ def test_an_interrupt_keeps_the_rows_whose_coroutines_were_done(timeout, after, 
     table = [{**row, "prompt_id": "p"} for row in ROWS[:200]]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with pytest.raises(KeyboardInterrupt) as raised:
-            score(waits, rk.Component("next", after), rows=table, timeout=timeout)
+        with pytest.raises(rk.Interrupted) as raised:
+            score(waits, rk.Component("next", length), rows=table, timeout=timeout)
     finally:
         signal.signal(signal.SIGINT, before)
-    assert type(raised.value) is raises
-    if after is never_asked:
-        return  # no row is whole
     kept = raised.value.scores
     rows = kept.table["n"].tolist()
     assert set(range(16 if timeout else 80)) <= set(rows) <= set(range(100))  # of the last some may not be
@@ -134,7 +324,7 @@ def test_an_interrupt_keeps_the_rows_whose_coroutines_were_done(timeout, after, 
 
 
 COMMAND = """
-    import sys, threading, time
+    import signal, sys, threading, time
     from pathlib import Path
 
     def reward(completion, n):
@@ -142,23 +332,28 @@ COMMAND = """
             Path("reached").touch()
             time.sleep(10**6)
         return 0.5
+
+    if __name__ == "__main__":
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may ignore
+        import pyarrow.parquet
+        write, ends = pyarrow.parquet.write_table, [signal.SIGINT, signal.SIGTERM, signal.SIGINT]
+        pyarrow.parquet.write_table = lambda *table: [*map(signal.raise_signal, ends)] and write(*table)
+        from rewardkit.__main__ import main
+        main()
 """
 
 
 @pytest.mark.parametrize(
     ("end", "options"),
-    [
-        (signal.SIGTERM, ["--timeout", "1000"]),
-        (signal.SIGINT, ["--timeout", "0", "--workers", "2"]),
-    ],
+    [(signal.SIGTERM, ["--timeout", "1000"]), (signal.SIGINT, ["--timeout", "0", "--workers", "2"])],
 )
-def test_the_command_writes_what_was_done_when_it_is_interrupted(tmp_path, end, options):
+def test_the_command_writes_what_was_done_when_it_is_interrupted_also_while_it_writes(tmp_path, end, options):
     (tmp_path / "mine.py").write_text(textwrap.dedent(COMMAND))
     rk.load_rollouts(ROWS).table.to_parquet(tmp_path / "log.parquet")
-    start = START.partition("import pyarrow")[0] + "from rewardkit.__main__ import main; main()"
-    command = [sys.executable, "-c", textwrap.dedent(start), "score", "mine.py", "log.parquet", "-o", "out"]
+    command = [sys.executable, "mine.py", "score", "mine.py", "log.parquet", "-o", "out", *options]
+    paths = {**os.environ, "PYTHONPATH": str(Path(rk.__file__).parent.parent)}
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
-    running = subprocess.Popen([*command, *options], cwd=tmp_path, text=True, **pipes)
+    running = subprocess.Popen(command, cwd=tmp_path, text=True, env=paths, **pipes)
     while not (tmp_path / "reached").exists():
         assert running.poll() is None, running.stderr.read()
         time.sleep(0.05)
@@ -167,22 +362,6 @@ def test_the_command_writes_what_was_done_when_it_is_interrupted(tmp_path, end, 
     assert running.returncode == 130 and "Traceback" not in said
     assert "of 400 rollouts were scored, written to out" in said
     assert 0 < len(rk.load_scores(tmp_path / "out")) < 400
-
-
-START = """
-    import signal
-    from signal import SIGINT, SIGTERM
-    signal.signal(SIGINT, signal.default_int_handler)  # which a shell may ignore
-    import pyarrow.parquet
-    write = pyarrow.parquet.write_table
-    def interrupted(*given):
-        for number in (SIGINT, SIGTERM, SIGINT):
-            signal.raise_signal(number)
-        write(*given)
-    pyarrow.parquet.write_table = interrupted
-    from rewardkit.__main__ import main
-    main()
-"""
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scored import made
 
 import rewardkit as rk
@@ -66,25 +64,11 @@ def test_every_kind_of_column_comes_back_exactly(name, values, tmp_path):
 
 
 def test_bytes_come_back_as_they_print_and_dates_as_they_are(tmp_path):
-    frame = pd.DataFrame({"completion": ["a", "b"], "image": [b"\xff\x00", b"a"]})
-    frame["when"] = pd.to_datetime(["2024-01-01", "2024-01-02"])
-    scores, loaded = round_trip(frame, tmp_path)
-    assert loaded.table["image"].tolist() == [repr(value) for value in frame["image"]]
-    assert loaded.table["when"].tolist() == scores.table["when"].tolist()
-
-
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
-    max_leaves=4,
-)
-
-
-@settings(max_examples=8)
-@given(st.lists(st.tuples(st.text(st.characters(), max_size=4), values), min_size=1, max_size=5))
-def test_whatever_json_can_hold_comes_back_exactly(tmp_path_factory, pairs):
-    rows = [{"prompt": "p", "completion": text, "own": value} for text, value in pairs]
-    same(*round_trip(rows, tmp_path_factory.mktemp("scores")))
+    frame = pd.DataFrame(
+        {"completion": ["a"], "image": [b"\xff\x00"], "when": pd.to_datetime(["2024-01-01"])}
+    )
+    _, loaded = round_trip(frame, tmp_path)
+    assert loaded.table[["image", "when"]].values.tolist() == [[repr(b"\xff\x00"), frame["when"][0]]]
 
 
 def test_gates_notes_and_transforms_come_back_and_loaded_scores_are_reweighed_and_diagnosed_alike(tmp_path):
@@ -102,12 +86,9 @@ def test_gates_notes_and_transforms_come_back_and_loaded_scores_are_reweighed_an
     assert loaded.reward.record() == scores.reward.record()
 
 
-def test_a_folder_or_its_parquet_file_can_be_loaded_and_saved_again_as_the_same_bytes(tmp_path):
-    folder = rk.score(make(), ROWS).save(tmp_path / "deep" / "out")
+def test_the_same_scores_are_the_same_bytes_in_a_folder_of_two_files(tmp_path):
+    folder, other = (rk.score(make(), ROWS).save(tmp_path / name / "out") for name in "ab")
     assert sorted(path.name for path in folder.iterdir()) == ["run.json", "scores.parquet"]
-    loaded = rk.load_scores(folder / "scores.parquet")
-    same(loaded, rk.load_scores(loaded.save(tmp_path / "again")))
-    other = rk.score(make(), ROWS).save(tmp_path / "other")
     for file in ("scores.parquet", "run.json"):
         assert (folder / file).read_bytes() == (other / file).read_bytes()
 
@@ -120,7 +101,7 @@ def test_the_record_stands_in_run_json_and_in_the_parquet_metadata(tmp_path):
     text = (tmp_path / "run.json").read_text(encoding="utf-8")
     assert json.loads(text, parse_constant=pytest.fail) == scores.record  # no NaN or Infinity
     (tmp_path / "run.json").unlink()
-    assert rk.load_scores(tmp_path).record == scores.record
+    assert rk.load_scores(tmp_path / "scores.parquet").record == scores.record
 
 
 @pytest.mark.parametrize("file", ["scores.parquet", "run.json"])
@@ -153,9 +134,8 @@ def test_a_folder_that_cannot_be_made_is_said_in_a_sentence(tmp_path):
             rk.score(make(), ROWS).save(folder)
 
 
-@pytest.mark.parametrize("gate", [None, rk.gate("completion", equals="a")])
-def test_the_reward_of_loaded_scores_cannot_be_run_and_says_so(gate, tmp_path):
-    reward = round_trip(ROWS, tmp_path, make(gate=gate))[1].reward
+def test_the_reward_of_loaded_scores_cannot_be_run_and_says_so(tmp_path):
+    reward = round_trip(ROWS, tmp_path, make(gate=rk.gate("completion", equals="a")))[1].reward
     for use in (
         lambda: rk.score(reward, ROWS),
         lambda: reward(completion="a"),
@@ -180,12 +160,11 @@ def test_a_table_without_a_whole_record_is_no_scored_table(metadata, tmp_path):
 
 
 def test_what_is_no_table_is_an_error_with_a_way_out(tmp_path):
-    text, missing = tmp_path / "x.parquet", tmp_path / "missing"
+    text = tmp_path / "x.parquet"
     text.write_text("not Parquet")
-    with pytest.raises(rk.RolloutsError, match="is not a scored table"):
-        rk.load_scores(text)
-    for path in (missing, tmp_path):
-        with pytest.raises(rk.RolloutsError, match=r"there is no file.*give the folder or the Parquet file"):
+    nothing = "there is no file.*give the folder or the Parquet file"
+    for path, said in ((text, "is not a scored"), (tmp_path / "missing", nothing), (tmp_path, nothing)):
+        with pytest.raises(rk.RolloutsError, match=said):
             rk.load_scores(path)
     assert not is_scored(text) and not is_scored(tmp_path)
     assert is_scored(rk.score(make(), ROWS).save(tmp_path / "out"))

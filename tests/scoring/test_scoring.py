@@ -1,15 +1,16 @@
-"""score(): the scored table, its counts and record, transforms, other weights, and how scores read."""
+"""score(): the scored table, its record, transforms, other weights; what functions print; explain()."""
 
-import copy
 import json
 import math
+import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 from scored import Seen, made, score
 
 import rewardkit as rk
+from rewardkit.scoring.explain import explained
+from rewardkit.scoring.printed import KEPT
 
 
 def vowels(completion):
@@ -52,23 +53,10 @@ def test_counts_and_record_say_what_happened():
     assert (record["rewards_missing"], record["seed"], record["counts"]) == (1, None, scores.counts)
     assert (record["timeout"], record["ignore_gates"]) == (None, False)
     assert record["reward"]["components"][0]["why"] == "they sing"
-    assert record["reward"]["weights"] == {"vowels": 1.0, "short": 0.5}
-    assert set(record["reward"]["fingerprints"]) == {"scoring", "reward"}
     assert record["reward"]["sources"].keys() == {"test_scoring.py"}
     assert record["rollouts"]["fingerprint"] == rk.load_rollouts(ROWS).fingerprint
     assert {"python", "numpy", "reward-workbench"} <= record["versions"].keys()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
-
-
-def test_the_callers_rows_table_and_rollouts_are_never_changed():
-    rows, frame = copy.deepcopy(ROWS), pd.DataFrame(ROWS, index=[5, 4, 3, 2, 1])
-    rollouts = rk.load_rollouts(ROWS)
-    kept_frame, kept_table = frame.copy(deep=True), rollouts.table.copy(deep=True)
-    for source in (rows, frame, rollouts):
-        rk.score(make(transform=rk.weigh.rank()), source, notes=True)
-    assert rows == ROWS
-    pd.testing.assert_frame_equal(frame, kept_frame)
-    pd.testing.assert_frame_equal(rollouts.table, kept_table)
 
 
 @pytest.mark.parametrize(
@@ -91,18 +79,11 @@ def shifted(rewards, groups):
     return rewards
 
 
-@pytest.mark.parametrize(
-    ("transform", "rows", "final"),
-    [
-        (rk.weigh.min_max(), "pa qaa paaa qx q", [0.0, 1.0, 1.0, 0.0, math.nan]),
-        (shifted, "pa pa qaa", [0.25, 0.25, 10.5]),
-    ],
-)
-def test_a_transform_comes_last_with_the_raw_reward_beside_it(transform, rows, final):
-    table = [{"prompt": row[0], "completion": row[1:]} for row in rows.split()]
-    scores = score(rk.Component("vowels", vowels), rows=table, reward={"transform": transform})
+def test_a_transform_comes_last_with_the_raw_reward_beside_it():
+    rows = [{"prompt": row[0], "completion": row[1:]} for row in ("pa", "pa", "qaa")]
+    scores = score(rk.Component("vowels", vowels), rows=rows, reward={"transform": shifted})
     np.testing.assert_array_equal(scores.table["reward_raw"], scores.score("vowels"))
-    np.testing.assert_allclose(scores.rewards, final)
+    assert scores.rewards.tolist() == [0.25, 0.25, 10.5]
 
 
 def test_reweighing_gives_new_scores_without_running_a_component():
@@ -140,26 +121,154 @@ def test_progress_changes_nothing_and_stays_out_of_the_output(capfd):
 @pytest.mark.parametrize("options", [{}, {"timeout": 30.0}], ids=str)
 def test_a_reward_that_changes_its_arguments_changes_nobody_elses(options):
     def takes(ground_truth, parsed):
-        ground_truth["a"].sort()
-        parsed.append(1)
-        return len(ground_truth["a"]) / 4 * len(parsed) / 4
+        parsed.append(ground_truth.pop("a"))
+        return len(parsed) / 4
 
     def takes_all(ground_truth):
-        return [len(truth.pop("a")) / 4 for truth in ground_truth]
+        return [len(truth.pop("a")) / 3 for truth in ground_truth]
 
     shared = {"a": [3, 1, 2]}
     rollouts = rk.load_rollouts([{"prompt": "p", "completion": "x", "ground_truth": shared}] * 3)
-    parts = [
-        rk.Component("c", takes),
-        rk.Component("d", takes, gate=rk.gate(lambda parsed: len(parsed) == 3)),
-        rk.Component("e", takes_all, group=True),
-        rk.Component("f", takes),
-    ]
+    gated = rk.Component("d", takes, gate=rk.gate(lambda parsed: len(parsed) == 3))
+    parts = [rk.Component("c", takes), gated, rk.Component("e", takes_all, group=True)]
     reward = made(*parts, fields={"parsed": lambda completion: [1, 2, 3]})
     before = rollouts.fingerprint
     for _ in range(2):
         scores = rk.score(reward, rollouts, **options)
-        assert {scores.score(name).sum() for name in "cdef"} == {2.25}
+        assert {scores.score(name).sum() for name in "cde"} == {3.0}
         assert scores.table["ground_truth"].tolist() == [{"a": [3, 1, 2]}] * 3
         assert scores.table["field/parsed"].tolist() == [[1, 2, 3]] * 3
     assert rollouts.fingerprint == before and shared == {"a": [3, 1, 2]}
+
+
+# what users' functions print
+
+
+def noisy(completion):
+    print("judging", completion, "." * 20)
+    return 1.0
+
+
+def rows(count):
+    return [{"prompt_id": f"p{at // 4}", "completion": f"{at}"} for at in range(count)]
+
+
+@pytest.mark.parametrize("options", [{}, {"workers": 2}], ids=str)
+def test_three_lines_are_shown_with_a_count_and_the_first_are_in_the_run_record(capfd, options):
+    scores = score(noisy, rows=rows(800), **options)
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    lines = shown.err.splitlines()
+    assert lines[0] == "the reward's functions printed 800 lines:"
+    assert all(line.startswith("  judging ") for line in lines[1:4])
+    assert lines[4:] == ["  ... 797 more"]
+    printed = scores.run["printed"]
+    assert printed["lines"] == 800 and len(printed["text"]) == KEPT
+    if "workers" not in options:
+        assert printed["text"].startswith(f"judging 0 {'.' * 20}\njudging 1 ")
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", []),
+        ("\x1b[2Jred\ud800\n", ["printed 1 line:", r"  \x1b[2Jred\ud800"]),  # what controls a terminal
+        ("x" * 5000, ["printed 1 line:", f"  {'x' * 117}..."]),
+        ("a\nb\nc\nd\n", ["printed 4 lines:", "  a", "  b", "  c", "  ... 1 more"]),
+    ],
+)
+def test_what_is_printed_is_shown_cut_and_escaped(capfd, text, lines):
+    scores = score(lambda completion: bool(sys.stdout.write(text)) or True, rows=rows(1))
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert [line.removeprefix("the reward's functions ") for line in shown.err.splitlines()] == lines
+    assert scores.run.get("printed", {}).get("text", "") == text
+    json.dumps(scores.record).encode()
+
+
+@pytest.mark.parametrize(("verb", "shown"), [("explain", 3), ("check", 3), ("probe", 0), ("mutants", 0)])
+def test_every_verb_shows_three_lines_at_most(verb, shown, capfd):
+    reward = made(lambda completion: print("judging\n" * 100) or 1.0)
+    cases = [{"completion": "x", "ground_truth": "y", "reward": 1} for _ in range(3)]
+    {
+        "explain": lambda: rk.explain(reward, cases[0]),
+        "check": lambda: rk.check(reward, cases, timeout=30.0),
+        "probe": lambda: rk.probe(reward, cases, only="contract", search=0, budget=20),
+        "mutants": lambda: rk.mutants(reward, cases),
+    }[verb]()
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err.count("judging")) == ("", shown)
+
+
+# explain
+
+
+def long(completion):
+    rk.note("words", len(completion.split()))
+    return 0.5
+
+
+REWARD = rk.Reward(
+    "r",
+    {"prediction": rk.extract.tag("answer"), "size": lambda completion: len(completion)},
+    [
+        rk.Component("correct", rk.verify.numbers_equal, weight=2.0, why="the task"),
+        rk.Component("long", long, weight=-0.5),
+        rk.Component("extra", lambda completion: True, gate=rk.gate("correct", at_least=1.0)),
+        rk.Component("judge", lambda completion: None, weight=0),
+    ],
+)
+RIGHT = {"completion": "<answer>4</answer>", "ground_truth": "4", "unused": object()}
+WRONG = {**RIGHT, "completion": "<answer>5</answer>"}
+ROUTE = rk.Route("data_source", {"x": REWARD})
+
+
+def of_scores(reward, rollout):
+    """The explanation of what scoring left."""
+    return explained(rk.score(reward, [{**rollout, "unused": 1}], notes=True), 0)
+
+
+@pytest.mark.parametrize("explain", [rk.explain, of_scores])
+@pytest.mark.parametrize("reward", [REWARD, ROUTE])
+def test_every_component_has_a_line_with_what_it_added_and_the_lines_add_up(explain, reward):
+    of_x = {"data_source": "x"}
+    explanation = explain(reward, RIGHT | of_x)
+    lines = {line.component: line for line in explanation.lines}
+    assert (explanation.reward, explanation.result.reward) == ("r", 2.75)
+    assert [lines[name].contribution for name in ("correct", "long", "extra")] == [2.0, -0.25, 1.0]
+    assert math.isnan(lines["judge"].contribution)
+    assert (lines["judge"].status, lines["judge"].reason) == ("abstained", "returned None")
+    assert (lines["correct"].why, lines["extra"].gate) == ("the task", "gate('correct', at_least=1.0)")
+    assert explanation.spans == {"prediction": [(8, 9)]}
+    assert explanation.result.fields == {"prediction": "4", "size": 18}
+    assert explanation.result.notes == {"words": 1}
+    gated = {line.component: line for line in explain(reward, WRONG | of_x).lines}["extra"]
+    assert (gated.status, gated.contribution) == ("gated", 0.0)
+
+
+def test_a_scored_rollout_is_explained_without_calling_anything_again():
+    called = []
+    (line,) = explained(score(lambda completion: called.append(1) or 1 / 0, rows="a"), 0).lines
+    assert (line.status, called) == ("error", [1])
+    assert line.reason.startswith("ZeroDivisionError: division by zero (test_scoring.py:")
+
+
+@pytest.mark.parametrize(
+    ("reward", "rollout", "said"),
+    [
+        (REWARD, {"completion": "x"}, "asks for 'ground_truth'"),
+        (ROUTE, {**RIGHT, "data_source": "y"}, "nothing to explain"),
+        (None, RIGHT, "explain takes a Reward, not None"),
+        (REWARD, 3, r"explain takes one rollout, a dict of columns such as rollouts\[0\], not 3"),
+    ],
+)
+def test_what_cannot_be_explained_is_said_in_a_sentence(reward, rollout, said):
+    with pytest.raises(rk.InputError, match=said):
+        rk.explain(reward, rollout)
+
+
+def test_as_text_it_shows_everything_and_as_html_it_marks_the_spans():
+    found = rk.explain(REWARD, RIGHT)
+    for said in ("'r': 2.75", "field prediction = '4' (characters 8-9)", "note words = 1", "the task"):
+        assert said in str(found)
+    assert ">4</mark>" in found._repr_html_()

@@ -5,18 +5,14 @@ and not from the thresholds of the findings: easy is a fault that nobody would l
 deserves a word where it is read from about a hundred prompts. What comes of it is in `planted_report.py`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import rewardkit as rk
-from planted import beside, components, groups, logs
 from planted.controls import CONTROLS
-from planted.tables import Fault, generator_of
+from planted.faults import FAULTS
+from planted.tables import generator_of
 
 __all__ = ["CONTROLS", "FAULTS", "Outcome", "false_findings", "outcome"]
-
-FAULTS: dict[str, Fault] = {**components.FAULTS, **groups.FAULTS, **beside.FAULTS, **logs.FAULTS}
 
 
 class Outcome(NamedTuple):
@@ -27,7 +23,7 @@ class Outcome(NamedTuple):
 
     found: bool
     unsure: bool
-    beside: tuple[str, ...]
+    beside: set[str]
 
 
 def outcome(name: str, seed: int, *, hard: bool) -> Outcome:
@@ -38,17 +34,12 @@ def outcome(name: str, seed: int, *, hard: bool) -> Outcome:
     meant = fault.code, fault.component, fault.part
     own = [item for item in findings if (item.code, item.component, item.part) == meant]
     sure = any(not item.evidence.get("inconclusive") for item in own)
-    loud = [item for item in findings if item.severity != "info" and item not in own]
-    return Outcome(
-        sure, bool(own) and not sure, tuple(x.code for x in loud if x.component == fault.component)
-    )
+    others = [item for item in findings if item not in own and item.component == fault.component]
+    return Outcome(sure, bool(own) and not sure, {x.code for x in others if x.severity != "info"})
 
 
 def false_findings(name: str, seed: int) -> list[tuple[str, str]]:
     """Severity and code of each finding above "info" on a control."""
     scores, options = CONTROLS[name](generator_of(name, seed))
-    return [
-        (item.severity, item.code)
-        for item in rk.diagnose(scores, **options).findings
-        if item.severity != "info"
-    ]
+    found = rk.diagnose(scores, **options).findings
+    return [(item.severity, item.code) for item in found if item.severity != "info"]

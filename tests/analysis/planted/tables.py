@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
@@ -14,7 +14,8 @@ import rewardkit as rk
 from rewardkit.rollouts.logs.log import Logged
 
 PROMPTS, SIBLINGS = int(os.environ.get("PLANTED_PROMPTS", "100")), 8
-ROWS = PROMPTS * SIBLINGS
+USUAL, ROWS = (PROMPTS, SIBLINGS), PROMPTS * SIBLINGS
+GROUPS = np.repeat(np.arange(PROMPTS), SIBLINGS)
 FAILS, OUTSIDE = -9.0, 7.0
 """Given scores for which a component raises, and which its range does not hold."""
 
@@ -44,51 +45,35 @@ def generator_of(name: str, seed: int) -> np.random.Generator:
 
 
 def scored(
-    parts: Mapping[str, np.ndarray],
-    groups: np.ndarray,
-    *,
-    weights: Mapping[str, float] | None = None,
-    ranges: Mapping[str, Any] | None = None,
-    columns: Mapping[str, Sequence[Any]] | None = None,
-    components: Mapping[str, Mapping[str, Any]] | None = None,
-    logged: Mapping[str, Sequence[Any]] | None = None,
-    total: str | None = None,
-    **reward_options: Any,
+    parts, groups, *, weights=None, ranges=None, columns=None, components=None, logged=None, total=None, **how
 ) -> rk.Scores:
     """Scores in which each component gives these numbers; NaN is not judged, FAILS raises.
 
     The first weighs 1, the others 0.5. `columns` are more of the rollouts, `components` more options of a
     component, `logged` scores that a trainer wrote. One prompt a group, completions of 20 to 200 letters.
     """
-    size = np.random.default_rng(len(groups)).integers(20, 201, len(groups))
     given = {
         "prompt_id": [f"p{group}" for group in groups],
-        "completion": [f"{row} ".ljust(int(size[row]), "x") for row in range(len(groups))],
+        "completion": [f"{row} ".ljust(size, "x") for row, size in enumerate(lengths(len(groups)).tolist())],
         **(columns or {}),
         **{f"given_{name}": values for name, values in parts.items()},
         **{f"logged/{name}": values for name, values in (logged or {}).items()},
     }
     plain = {name: [_plain(value) for value in values] for name, values in given.items()}
-    rows = [dict(zip(plain, values, strict=True)) for values in zip(*plain.values(), strict=True)]
-    made = [
-        rk.Component(
-            name,
-            _given,
-            columns={"given": f"given_{name}"},
-            range=(ranges or {}).get(name, (0.0, 1.0)),
-            **{
-                "weight": (weights or {}).get(name, 0.5 if place else 1.0),
-                **(components or {}).get(name, {}),
-            },
-        )
-        for place, name in enumerate(parts)
-    ]
-    rollouts = rk.load_rollouts(rows)
+    made = []
+    for place, name in enumerate(parts):
+        how_paid = {"range": (ranges or {}).get(name, (0.0, 1.0)), "weight": 0.5 if place else 1.0}
+        how_paid |= {"weight": weights[name]} if name in (weights or {}) else {}
+        how_paid |= (components or {}).get(name, {})
+        made.append(rk.Component(name, _given, columns={"given": f"given_{name}"}, **how_paid))
+    rollouts = rk.load_rollouts(
+        [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
+    )
     if logged:
         names = {name: f"logged/{name}" for name in logged}
         column = names.get(total or "")
         rollouts = replace(rollouts, logged=Logged(names, dict.fromkeys(names, 1.0), column, "nan"))
-    return rk.score(rk.Reward("made", components=made, **reward_options), rollouts)
+    return rk.score(rk.Reward("made", components=made, **how), rollouts)
 
 
 def _given(given):
@@ -98,6 +83,46 @@ def _given(given):
 def _plain(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and np.isnan(value) else value
+
+
+def scores_of(parts, groups, *, weights=None, columns=None, ranges=None, **options) -> rk.Scores:
+    """Scores of components of weight 1 that score these numbers, of no range where one is beyond 1."""
+    wide = {name: None for name, values in parts.items() if np.nan_to_num(np.abs(values)).max() > 1}
+    texts = {"completion": [f"completion {row}" for row in range(len(groups))]}
+    options["weights"] = {**dict.fromkeys(parts, 1.0), **(weights or {})}
+    return scored(parts, groups, ranges=wide | (ranges or {}), columns=texts | (columns or {}), **options)
+
+
+def rewarded(rewards, groups, prompts=None, **columns) -> rk.Scores:
+    """Scores of one component "paid", whose score is the given reward; siblings are of one `policy`."""
+    texts = ["word " * (row % 7 + 1) for row in range(len(groups))]
+    columns = {"policy": [str(group) for group in groups], "completion": texts, **columns}
+    return scored(
+        {"paid": rewards}, groups if prompts is None else prompts, ranges={"paid": None}, columns=columns
+    )
+
+
+def table(
+    more=lambda *_: {}, *, keep="correct tidy", drawn=True, size=USUAL, label="", training=(), **how
+) -> Callable[..., Made]:
+    """Builds what `more(generator, parts, strength)` makes beside the parts of `base` that are kept.
+
+    A name that it gives begins with @ for a column of the rollouts and with / for a score in the log. An
+    option of `scored` may be a function of the strength. Not `drawn`, there is no base.
+    """
+
+    def build(generator, strength=None):
+        parts, groups = base(generator, *size) if drawn else ({}, np.repeat(np.arange(size[0]), size[1]))
+        made = more(generator, parts, strength)
+        given = {name: parts[name] for name in keep.split() if drawn}
+        given |= {name: values for name, values in made.items() if name[0] not in "@/"}
+        columns, logged = ({name[1:]: made[name] for name in made if name[0] == mark} for mark in "@/")
+        options = {name: value(strength) if callable(value) else value for name, value in how.items()}
+        told = {"label": label, "training": training}
+        told = {name: value for name, value in told.items() if value}
+        return scored(given, groups, columns=columns, logged=logged, **options), told
+
+    return build
 
 
 def outcomes(generator, prompts, siblings, rate, spread=0.05):
@@ -113,19 +138,9 @@ def base(generator, prompts=PROMPTS, siblings=SIBLINGS, rate=0.45):
     return {"correct": correct, "tidy": generator.beta(3, 2, len(groups))}, groups
 
 
-def beside(more, **options):
-    """Builds the healthy task and its second part, and beside them `more(generator, parts, strength)`."""
-
-    def build(generator, strength=None):
-        parts, groups = base(generator)
-        return scored({**parts, **more(generator, parts, strength)}, groups, **options), {}
-
-    return build
-
-
-def lengths(groups):
+def lengths(rows):
     """The lengths that `scored` gives completions."""
-    return np.random.default_rng(len(groups)).integers(20, 201, len(groups))
+    return np.random.default_rng(rows).integers(20, 201, rows)
 
 
 def some(generator, rows, share):
