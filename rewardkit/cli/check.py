@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import click
-
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.cli.output import recognised
@@ -35,9 +33,6 @@ def check(asked: Asked) -> Answer:
     Example:
       rewardkit check gallery:gsm8k gallery:gsm8k
     """
-    for option, given in (("--rollouts", asked.rollouts), ("--write-cases", asked.write_cases)):
-        if given is not None and not asked.mutants:
-            raise click.UsageError(f"{option} is for --mutants, which is not there; give both, or none")
     cases = rk.load_cases(asked.cases)
     spoken_of = components_of(cases)
     if unknown := [name for name in asked.ignore if name not in spoken_of]:

@@ -182,6 +182,18 @@ SHARED: Written = {
 }  # fmt: skip
 """The options that several commands have."""
 
+NEEDS = {
+    "on: join": "--on names the key of a join; give --join too",
+    "rollouts write_cases: mutants": "{} is for --mutants, which is not there; give both, or none",
+    "accept: baseline": "--accept writes into a baseline; name its file with --baseline FILE",
+    "columns group join fill: verify": "options for reading are for the rollouts of --verify; give it, too",
+    "cases reward_a reward_b": "--cases, --reward-a and --reward-b go together: both rewards run the cases",
+}
+"""Options: what each of them needs, where a command has that too -> what is said where it is missing.
+
+Those without a colon need each other.
+"""
+
 
 def parameters(named: str, own: Written) -> list[click.Parameter]:
     """The arguments and options of a command: those of its `own` first, then those that are `named`.

@@ -77,8 +77,6 @@ def probe(asked: Asked) -> Answer:
         raise click.UsageError(
             "the scores of a log cannot be probed, as nothing new can be scored; name the reward"
         )
-    if asked.accept is not None and not asked.baseline:
-        raise click.UsageError("--accept writes into a baseline; name its file with --baseline FILE")
     known = asked.baseline if asked.accept is None or Path(asked.baseline).exists() else None
     cases = rk.load_cases(asked.cases) if asked.cases is not None else []
     read = rk.load_rollouts(asked.rollouts, **asked.reading) if asked.rollouts is not None else None
