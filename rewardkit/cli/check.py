@@ -13,6 +13,7 @@ from rewardkit.scoring.cases import components_of
 from rewardkit.starting.stubs import TODO
 
 SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them: a page
+AT_LENGTH = 600  # characters of the one miss that is told at length
 COLUMNS = {"case": 28, "what": 16, "expected": 12, "got": 22, "why": 25}  # characters of each
 
 
@@ -60,12 +61,8 @@ def _lines(result: rk.CheckResult, verbose: bool) -> list[str]:
     if shown:
         told = [[one_line(getattr(miss, name), most) for name, most in COLUMNS.items()] for miss in shown]
         rows = [tuple(COLUMNS), *told]
-        width = min(WIDTH, LINE.get())
-        lines += ["", *(one[:width] for one in aligned(rows))]
-        first = shown[0]
-        fields = ", ".join(f"{name} = {value!r}" for name, value in first.fields.items())
-        truth = f"truth {first.ground_truth!r}" + (f", {fields}" if fields else "")
-        lines += ["", f"{one_line(f'{first.case}: {first.turns}{first.completion!r}')} ({truth})"]
+        lines += ["", *(one[: min(WIDTH, LINE.get())] for one in aligned(rows))]
+        lines += ["", one_line(shown[0], AT_LENGTH)]
     if todo := sum(case.why.startswith(TODO) for case in result.cases):
         marked = "is still marked TODO: it says" if todo == 1 else "are still marked TODO: they say"
         lines.append(f"{counted(todo, 'case')} {marked} what the reward gives, not what it should")

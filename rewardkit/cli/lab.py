@@ -71,11 +71,9 @@ def _checked(asked: Asked, given: Mapping[str, str]) -> tuple[Sequence[str], dic
     told = asked.some("cases as_ log_weights baseline label by")
     read = read_inputs([reward] if reward else [], asked.rollouts, **told, **asked.reading)
     values = {"reward": reward, "cases": asked.cases or "", **asked.some(" ".join(given))}
-    values["read_as"] = values.pop("as_", "")
+    values |= {"read_as": values.pop("as_", ""), "ignore": read.ignored}
     if "training" in values:
         values["training"] = asked.training.record()
-    if read.ignored:
-        values["ignore"] = read.ignored
     stems = (BUILD,) if not reward else (BUILD, ANALYZE) if reward == LOGGED_REWARD else ALL
     return stems, {name: _from_folder(name, value, asked.folder) for name, value in values.items()}
 

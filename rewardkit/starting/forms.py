@@ -87,7 +87,7 @@ def _tags(answer: str, texts: Sequence[str], prompts: Sequence[str]) -> Form:
     shares = {made: _share(map(made, texts)) for made in (whole, alone)}
     made = whole if shares[whole] >= USED * shares[alone] else alone
     what = " and ".join(f"<{name}>" for name in made.names)
-    return Form(f"rk.measure.{made.written(code_of)}", what, shares[made])
+    return Form(code_of(made), what, shares[made])
 
 
 def _place(name: str, texts: Sequence[str]) -> tuple[float, str]:

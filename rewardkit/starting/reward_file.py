@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rewardkit.findings import counted, percent
 from rewardkit.starting.code import code_of
@@ -14,9 +14,6 @@ from rewardkit.starting.task import Task
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.writing import templates
 
-if TYPE_CHECKING:
-    from jinja2 import Template
-
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 110
 TAKEN = ("reward", "rk", "partial", "annotations", "SCHEMA", *FUNCTIONS)  # names that a file has already
@@ -24,7 +21,8 @@ TAKEN = ("reward", "rk", "partial", "annotations", "SCHEMA", *FUNCTIONS)  # name
 
 def reward_text(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
     """The text of the reward file for these tasks of the `log`, of whose `total` rows they are a sample."""
-    return template("reward.py").render(
+    return rendered(
+        "reward.py",
         name=name,
         tasks=list(zip(tasks, _variables(tasks), strict=True)),
         total=total,
@@ -33,12 +31,12 @@ def reward_text(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
     )
 
 
-def template(name: str) -> Template:
-    """A template of texts in which nothing is escaped: `code_of` writes what comes from the log."""
+def rendered(template: str, **told: Any) -> str:
+    """The text of a template, in which nothing is escaped: `code_of` writes what comes from the log."""
     made = templates("rewardkit.starting")
     made.filters |= {"code": code_of, "comment": comment, "filled": _filled, "percent": percent}
     made.globals["counted"] = counted
-    return made.get_template(f"{name}.jinja")
+    return made.get_template(f"{template}.jinja").render(told)
 
 
 def _variables(tasks: Sequence[Task]) -> list[str]:

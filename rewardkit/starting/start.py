@@ -22,7 +22,7 @@ from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.case_writing import append_cases
 from rewardkit.scoring.score import score
 from rewardkit.starting.notebooks import notebook_text, seen_from
-from rewardkit.starting.reward_file import TEMPLATES, reward_text, template
+from rewardkit.starting.reward_file import TEMPLATES, rendered, reward_text
 from rewardkit.starting.stubs import stubs
 from rewardkit.starting.task import tasks_of
 
@@ -105,7 +105,7 @@ def start(
     lines = _next(reward, cases, notebook, log, reading)
     made = Started(name, reward, cases, notebook, count, len(sample), len(rollouts), lines)
     parts = list(zip(tasks, module.reward.inner, strict=True))
-    return replace(made, text=template("started.txt").render(vars(made), log=log, tasks=parts).rstrip("\n"))
+    return replace(made, text=rendered("started.txt", **vars(made), log=log, tasks=parts).rstrip("\n"))
 
 
 def _check_name(name: str, paths: Sequence[Path]) -> None:
