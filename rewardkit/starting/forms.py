@@ -99,11 +99,9 @@ def schema_of(truths: Sequence[Any]) -> dict[str, Any] | None:
     >>> schema_of(['{"name": "Uma", "age": 59}', {"name": "Ravi", "age": 40, "city": "Accra"}])["properties"]
     {'name': {'type': 'string'}, 'age': {'type': 'number'}}
     """
-    read = [json_of(truth) for truth in truths if truth is not None]
-    objects = [value for value in read if isinstance(value, dict)]
-    if not objects or len(objects) < len(read):
-        return None
-    common = [key for key in objects[0] if all(key in value for value in objects)]
+    objects = [json_of(truth) for truth in truths if truth is not None]
+    plain = bool(objects) and all(isinstance(value, dict) for value in objects)
+    common = [key for key in objects[0] if all(key in value for value in objects)] if plain else []
     if not 0 < len(common) <= KEYS:
         return None
     types = {key: {TYPES.get(type(value[key]), "null") for value in objects} for key in common}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from rewardkit.findings import counted, percent
@@ -14,21 +13,15 @@ from rewardkit.starting.task import Task
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.writing import templates
 
-TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 110
 TAKEN = ("reward", "rk", "partial", "annotations", "SCHEMA", *FUNCTIONS)  # names that a file has already
 
 
 def reward_text(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
     """The text of the reward file for these tasks of the `log`, of whose `total` rows they are a sample."""
-    return rendered(
-        "reward.py",
-        name=name,
-        tasks=list(zip(tasks, _variables(tasks), strict=True)),
-        total=total,
-        log=code_of(log)[1:-1].replace("\\", "/").replace('"', "'"),
-        functions=FUNCTIONS,
-    )
+    named = list(zip(tasks, _variables(tasks), strict=True))
+    log = code_of(log)[1:-1].replace("\\", "/").replace('"', "'")
+    return rendered("reward.py", name=name, tasks=named, total=total, log=log, functions=FUNCTIONS)
 
 
 def rendered(template: str, **told: Any) -> str:
@@ -54,9 +47,8 @@ def comment(text: str, indent: int = 0) -> str:
     """Lines of a comment; each "Decide" begins one."""
     mark = " " * indent + "# "
     lines = text.strip().replace(" Decide:", "\nDecide:").split("\n")
-    return "".join(f"{_filled(line, mark)}\n" for line in lines)
+    return "".join(f"{textwrap.indent(_filled(line, WIDTH - len(mark)), mark)}\n" for line in lines)
 
 
-def _filled(text: str, mark: str = "") -> str:
-    wrapper = textwrap.TextWrapper(WIDTH, mark, mark, break_on_hyphens=False, break_long_words=False)
-    return wrapper.fill(text)
+def _filled(text: str, width: int = WIDTH) -> str:
+    return textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False)

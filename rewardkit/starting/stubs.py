@@ -83,9 +83,10 @@ def _of_task(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[tuple[st
     rewards = scores.rewards[at].tolist()
     yield from _differing(task)
     yield from _near(task, scores, at)
-    paid = {row["completion"]: reward for row, reward in zip(task.rows, rewards, strict=True)}
-    highest = sorted(reward for reward in paid.values() if not math.isnan(reward))[-QUOTA["highest reward"] :]
-    for row, reward in zip(task.rows, rewards, strict=True):
+    rows = list(zip(rewards, task.rows, strict=True))
+    paid = sorted({(reward, row["completion"]) for reward, row in rows if not math.isnan(reward)})
+    highest = [reward for reward, _ in paid[-QUOTA["highest reward"] :]]
+    for reward, row in rows:
         if reward in highest:
             why = f"read it to the end: is this worth one of the highest rewards, {reward:.3g}?"
             yield "highest reward", row, why
@@ -126,14 +127,13 @@ def _near(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[tuple[str, 
     found, limits = [], task.limits
     for name, weight in scores.reward.weights.items():
         for place, value in enumerate(scores.score(name)[at].tolist()):
+            said, distance = "more than nothing, less than all", min(value, 1 - value)
+            is_near = 0 < value < 1 and weight >= 0
             if limits and name in ("concise", "length"):
                 size = len(words(task.rows[place]["completion"]))
                 said = f"{size:,} words, full credit to {limits[0]:,}, none from {limits[1]:,}"
                 distance = min(abs(size - limit) / limit for limit in limits[:2])
                 is_near = distance <= CLOSE
-            else:
-                said, distance = "more than nothing, less than all", min(value, 1 - value)
-                is_near = 0 < value < 1 and weight >= 0
             if is_near and not math.isnan(value):
                 found.append((distance, place, name, f"confirm that {name!r} gives {value:.3g}: {said}"))
     for _, place, _, why in in_turn(sorted(found), lambda item: item[2:]):

@@ -88,11 +88,10 @@ def tasks_of(rollouts: Rollouts) -> list[Task]:
     """The task of these rollouts, or one for each data source where they are not read and judged alike."""
     whole = task_of("", rollouts)
     values = column_values(rollouts.table["data_source"]) if "data_source" in rollouts.table else []
-    sources = np.array(values, dtype=object)
     names = list(dict.fromkeys(name for name in values if isinstance(name, str)))
     if not 2 <= len(names) <= SOURCES:
         return [whole]
-    tasks = [task_of(name, rollouts.select(sources == name)) for name in names]
+    tasks = [task_of(name, rollouts.select(np.array(values, dtype=object) == name)) for name in names]
     alike = len({(task.truth.kind, task.chosen.code if task.chosen else "") for task in tasks}) == 1
     return [whole] if alike else tasks
 

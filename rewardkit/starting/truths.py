@@ -120,9 +120,9 @@ def truth_of(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
 def _kind(kinds: Counter[str], answers: Sequence[str]) -> str:
     """What most of the answers are, texts where they are of many kinds."""
     total = len(answers)
-    for kind in ("number", "choice", "json"):
-        if kinds[kind] >= MOST * total:
-            return kind
+    ((usual, most),) = kinds.most_common(1)
+    if usual in ("number", "choice", "json") and most >= MOST * total:
+        return usual
     if kinds["mathematics"] and kinds["number"] + kinds["mathematics"] >= MOST * total:
         return "mathematics"
     if kinds["code"] > total / 2:
@@ -147,10 +147,8 @@ def _of_objects(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
 
 def _reader(truths: Sequence[Any], kind: str) -> Extractor | None:
     """What finds the answer in worked solutions; ``None`` where the truths are the answers."""
-    marks: dict[str, Extractor] = {
-        "####": extract.gsm8k() if kind == "number" else extract.after("####"),
-        "\\boxed": extract.boxed(),
-    }
+    behind: Extractor = extract.gsm8k() if kind == "number" else extract.after("####")
+    marks = {"####": behind, "\\boxed": extract.boxed()}
     for mark, extractor in marks.items():
         if sum(isinstance(truth, str) and mark in truth for truth in truths) >= MOST * len(truths):
             return extractor
