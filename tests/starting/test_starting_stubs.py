@@ -55,6 +55,7 @@ def test_the_top_is_the_top(arithmetic, cases):
 def test_right_and_wrong_ones_are_what_they_are_called(arithmetic, cases):
     plain = [case for case in cases(arithmetic) if case["name"].startswith(("right", "wrong"))]
     assert [case["scores"]["correct"] for case in plain] == [1.0, 1.0, 0.0, 0.0, 0.0]
+    assert not any("confirm that nothing" in case["why"] for case in plain)
 
 
 def test_a_log_of_few_different_completions_gives_few(written, cases):
