@@ -220,6 +220,7 @@ BAD = [  # what can be wrong with a reward, rollouts or cases is tested with the
     ("check small.py unknown.jsonl", "did you mean 'size'?"),
     (f"check {GALLERY} {GALLERY} --rollouts {GALLERY}", "--rollouts is for --mutants"),
     (f"check {GALLERY} {GALLERY} --write-cases {GALLERY}", "--write-cases is for --mutants"),
+    (f"export {GALLERY} --to trl --group prompt", "options for reading are for the rollouts of --verify"),
     ("diagnose nowhere", "there is no file 'nowhere'"),
     ("diagnose rollouts.jsonl", "holds no scores of a trainer"),
     (f"{REPORT} {GALLERY} --reward nowhere.py", "there is no reward file"),

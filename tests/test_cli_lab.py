@@ -143,8 +143,14 @@ def test_without_a_reward_to_run_there_are_only_the_notebooks_that_need_none(
         (f"{MINE} --label god", "the rollouts have no column 'god'; they have"),
         (f"{MINE} --by god", "no column 'god'"),
         (f"{MINE} --baseline nope.json", "nope.json"),
-        (f"{MINE} --log-weight good=1", "give --reward logged, too"),
-        ("lab --rollouts log.jsonl --cases cases.jsonl", "give one with --reward, too"),
+        (
+            f"{MINE} --log-weight good=1",
+            "the scores of a log, which is not among the rewards ['mine.py:strict']; give",
+        ),
+        (
+            "lab --rollouts log.jsonl --cases cases.jsonl",
+            "cannot be checked against cases; leave them out, or give a reward",
+        ),
         (f"{MINE} --column completion=nope", "nope"),
     ],
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import click
-
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.cli.output import recognised
@@ -15,6 +13,7 @@ from rewardkit.scoring.cases import components_of
 from rewardkit.starting.stubs import TODO
 
 SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them: a page
+AT_LENGTH = 600  # characters of the one miss that is told at length
 COLUMNS = {"case": 28, "what": 16, "expected": 12, "got": 22, "why": 25}  # characters of each
 
 
@@ -35,9 +34,6 @@ def check(asked: Asked) -> Answer:
     Example:
       rewardkit check gallery:gsm8k gallery:gsm8k
     """
-    for option, given in (("--rollouts", asked.rollouts), ("--write-cases", asked.write_cases)):
-        if given is not None and not asked.mutants:
-            raise click.UsageError(f"{option} is for --mutants, which is not there; give both, or none")
     cases = rk.load_cases(asked.cases)
     spoken_of = components_of(cases)
     if unknown := [name for name in asked.ignore if name not in spoken_of]:
@@ -65,12 +61,8 @@ def _lines(result: rk.CheckResult, verbose: bool) -> list[str]:
     if shown:
         told = [[one_line(getattr(miss, name), most) for name, most in COLUMNS.items()] for miss in shown]
         rows = [tuple(COLUMNS), *told]
-        width = min(WIDTH, LINE.get())
-        lines += ["", *(one[:width] for one in aligned(rows))]
-        first = shown[0]
-        fields = ", ".join(f"{name} = {value!r}" for name, value in first.fields.items())
-        truth = f"truth {first.ground_truth!r}" + (f", {fields}" if fields else "")
-        lines += ["", f"{one_line(f'{first.case}: {first.turns}{first.completion!r}')} ({truth})"]
+        lines += ["", *(one[: min(WIDTH, LINE.get())] for one in aligned(rows))]
+        lines += ["", one_line(shown[0], AT_LENGTH)]
     if todo := sum(case.why.startswith(TODO) for case in result.cases):
         marked = "is still marked TODO: it says" if todo == 1 else "are still marked TODO: they say"
         lines.append(f"{counted(todo, 'case')} {marked} what the reward gives, not what it should")

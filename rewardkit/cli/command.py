@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 import rewardkit as rk
 from rewardkit.cli.group import CONTEXT, main
-from rewardkit.cli.options import READING, TIMEOUT, Written, parameters
+from rewardkit.cli.options import NEEDS, READING, TIMEOUT, Written, parameters
 from rewardkit.cli.output import Legible, plain, say
 from rewardkit.cli.spelling import as_typed
 from rewardkit.scoring.deadlines import cannot_limit
@@ -63,8 +63,11 @@ class Asked(SimpleNamespace):
         source = ctx.get_parameter_source
         given = {name: written[name] for name in written if source(name) == ParameterSource.COMMANDLINE}
         reading = {name: value for name, value in ctx.params.items() if written[name] in READING}
-        if "on" in given and not reading["join"]:
-            raise click.UsageError("--on names the key of a join; give --join too", ctx)
+        for key, said in NEEDS.items():
+            names, _, needed = key.partition(": ")
+            one = next((given[name] for name in names.split() if name in given), "")
+            if one and not all(ctx.params.get(name, True) for name in (needed or names).split()):
+                raise click.UsageError(said.format(one), ctx)
         return cls(**{"json": False, **ctx.params}, reading=reading, given=given)
 
     def some(self, names: str) -> dict[str, Any]:

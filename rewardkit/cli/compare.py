@@ -27,12 +27,8 @@ def compare(asked: Asked) -> Answer:
       rewardkit score gallery:arithmetic gallery:arithmetic -o new
       rewardkit compare old new
     """
-    rewards = asked.reward_a, asked.reward_b
-    together = [one is not None for one in (asked.cases, *rewards)]
-    if any(together) and not all(together):
-        raise rk.InputError("cases are run by both rewards: --cases, --reward-a and --reward-b go together")
-    both = zip((asked.a, asked.b), rewards, strict=True)
+    both = ((asked.a, asked.reward_a), (asked.b, asked.reward_b))
     sides = [with_reward(rk.load_scores(path), name, path) for path, name in both]
-    limit = asked.time_limit(*(side.reward for side in sides)) if all(rewards) else None
+    limit = asked.time_limit(*(side.reward for side in sides)) if asked.cases else None
     found = rk.compare(*sides, cases=asked.cases, timeout=limit, **asked.some("training label seed"))
     return Answer(found.record(), str(found), is_met(found.worst_new, asked.fail_on))

@@ -17,11 +17,9 @@ def diagnose(asked: Asked) -> Answer:
     """
     read = scored_or_logged(asked)
     with asked.progress("diagnosing") as progress:
-        settings = asked.some("training label by seed")
-        diagnosis = rk.diagnose(read.scores, progress=progress, **settings)
+        diagnosis = rk.diagnose(read.scores, progress=progress, **asked.some("training label by seed"))
     advice = rk.suggest(diagnosis)
     pages = diagnosis.page(verbose=asked.verbose), advice.page(verbose=asked.verbose, path=asked.scores)
     text = "\n\n".join(page.text for page in pages)
-    told = {"suggestions": advice.record(), "notes": list(advice.notes)}
-    record = {**diagnosis.record(), **told, **read.about}
+    record = {**diagnosis.record(), "suggestions": advice.record(), "notes": advice.notes, **read.about}
     return Answer(record, f"{read.head}{text}", is_met(diagnosis.worst, asked.fail_on))

@@ -36,8 +36,6 @@ def export(asked: Asked) -> Answer:
     Example:
       rewardkit export gallery:arithmetic --to trl
     """
-    if asked.verify is None and asked.given.keys() & asked.reading.keys():
-        raise rk.InputError("options for reading rollouts are for those of --verify; give it, too")
     rollouts = rk.load_rollouts(asked.verify, **asked.reading) if asked.verify is not None else None
     reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=rollouts)
     path = asked.output or Path(f"{identifier(reward.name)}_{identifier(asked.to)}.py")

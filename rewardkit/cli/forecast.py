@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.cli.scores import scored_or_logged
@@ -31,7 +29,7 @@ def forecast(asked: Asked) -> Answer:
       rewardkit forecast run1
     """
     if asked.plot is not None and asked.plot.suffix.lower() not in PICTURES:
-        raise click.UsageError(f"{str(asked.plot)!r} is no picture; its name ends with {', '.join(PICTURES)}")
+        raise rk.InputError(f"{str(asked.plot)!r} is no picture; its name ends with {', '.join(PICTURES)}")
     read = scored_or_logged(asked)
     found = rk.forecast(read.scores, columns=asked.follow or (), **asked.some("label training seed"))
     drawn = _draw(found, asked.plot) if asked.plot is not None else ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.cli.options import Integer, Number
@@ -32,10 +30,10 @@ def judge(asked: Asked) -> Answer:
       rewardkit judge gallery:judged_clarity gallery:judged_clarity
     """
     judge, attribute = find_reward(asked.reward)
-    names: Sequence[str | None] = [asked.component]
+    names = [asked.component]
     if asked.component or not getattr(judge, "asks_model", False):
         judge = rk.load_reward(asked.reward)
-        alone = judge.names if len(judge.names) == 1 else [None]  # of which the report says what is missing
+        alone = [*judge.names] if len(judge.names) == 1 else [None]  # of none the report says what it needs
         names = names if asked.component else judges_of(judge) or alone
     options = {**asked.some("repeats label seed"), "attacks": {} if asked.no_attacks else ATTACKS}
     reports = {

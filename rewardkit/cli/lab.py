@@ -14,13 +14,10 @@ from typing import Any
 
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
-from rewardkit.probes.results.baseline import load_baseline
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rollouts.package_data import bundled
 from rewardkit.rollouts.write import write_whole
-from rewardkit.scoring.cases import components_of
 from rewardkit.starting.notebooks import notebook_text, same_parameters, seen_from
-from rewardkit.targets.load import reward_named
 
 ALL = BUILD, _, ANALYZE = "01_build", "02_check", "03_analyze"
 PATHS = ("rollouts", "cases", "join", "baseline")
@@ -68,26 +65,16 @@ def _checked(asked: Asked, given: Mapping[str, str]) -> tuple[Sequence[str], dic
         raise rk.InputError(
             f"{next(iter(given.values()))} is for notebooks on rollouts of yours; give --rollouts, too"
         )
-    reward, logged = asked.reward or "", asked.reward == LOGGED_REWARD
-    if asked.cases and (logged or not reward):
-        raise rk.InputError("--cases are what a reward is checked against; give one with --reward, too")
-    if asked.log_weights and not logged:
-        raise rk.InputError("--log-weight is of the scores in a log; give --reward logged, too")
-    rollouts = rk.load_rollouts(asked.rollouts, **asked.reading)
-    if reward:
-        chosen = reward_named(reward, rollouts, asked.log_weights, as_=asked.as_)
-        chosen.check_columns(list(map(str, rollouts.table.columns)))
-    cases = rk.load_cases(asked.cases) if asked.cases else []
-    if asked.baseline:
-        load_baseline(asked.baseline)
-    rollouts.check_columns(filter(None, [asked.label, *(asked.by or ())]))
+    from rewardkit.notebook.inputs import read_inputs  # what it needs, jupyterlab brings
+
+    reward = asked.reward or ""
+    told = asked.some("cases as_ log_weights baseline label by")
+    read = read_inputs([reward] if reward else [], asked.rollouts, **told, **asked.reading)
     values = {"reward": reward, "cases": asked.cases or "", **asked.some(" ".join(given))}
-    values["read_as"] = values.pop("as_", "")
+    values |= {"read_as": values.pop("as_", ""), "ignore": read.ignored}
     if "training" in values:
         values["training"] = asked.training.record()
-    if cases and (ignored := components_of(cases).difference(chosen.names)):
-        values["ignore"] = sorted(ignored)
-    stems = (BUILD,) if not reward else (BUILD, ANALYZE) if logged else ALL
+    stems = (BUILD,) if not reward else (BUILD, ANALYZE) if reward == LOGGED_REWARD else ALL
     return stems, {name: _from_folder(name, value, asked.folder) for name, value in values.items()}
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,9 @@ def _keep_no_answers(ctx: click.Context, parameter: click.Parameter, given: bool
 
 # --- what a shell completes
 
+BOUND = re.compile(r"(?m)^(?:(?:async )?def|class) ([a-zA-Z]\w*)|^([a-zA-Z]\w*)(?:: [^=\n]+)? = ")
+"""A line at the top of a file that binds a public name."""
+
 
 def _completed(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of the gallery that begin so, what a Python file defines, or files."""
@@ -107,16 +110,10 @@ def _completed(ctx: click.Context, parameter: click.Parameter, incomplete: str) 
     return found or [CompletionItem(incomplete, type="file")]
 
 
-def _defined(path: Path) -> Iterator[str]:
+def _defined(path: Path) -> list[str]:
     """The public names that a Python file binds at its top, without running it."""
-    try:
-        body = ast.parse(path.read_bytes()).body
-    except (OSError, SyntaxError, ValueError):
-        return
-    for item in body:
-        names = [getattr(item, "name", "")] if isinstance(item, ast.FunctionDef | ast.ClassDef) else []
-        names += [to.id for to in getattr(item, "targets", []) if isinstance(to, ast.Name)]
-        yield from (name for name in names if not name.startswith("_"))
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    return [name or other for name, other in BOUND.findall(text)]
 
 
 # --- the table
@@ -181,6 +178,18 @@ SHARED: Written = {
     "--set fill COLUMN=VALUE...": "Add a column of one value, such as data_source=gsm8k.",
 }  # fmt: skip
 """The options that several commands have."""
+
+NEEDS = {
+    "on: join": "--on names the key of a join; give --join too",
+    "rollouts write_cases: mutants": "{} is for --mutants, which is not there; give both, or none",
+    "accept: baseline": "--accept writes into a baseline; name its file with --baseline FILE",
+    "columns group join fill: verify": "options for reading are for the rollouts of --verify; give it, too",
+    "cases reward_a reward_b": "--cases, --reward-a and --reward-b go together: both rewards run the cases",
+}
+"""Options: what each of them needs, where a command has that too -> what is said where it is missing.
+
+Those without a colon need each other.
+"""
 
 
 def parameters(named: str, own: Written) -> list[click.Parameter]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -41,6 +40,8 @@ MUST = {
 }
 """What a probe expects, in words."""
 
+UNPROBED = "no prompt could be probed, so nothing says that the reward holds, and --fail-on exits with 1"
+
 
 @command(
     "[REWARD] [ROLLOUTS] --label --budget --leakage --seed --fail-on --baseline --verbose --as "
@@ -77,38 +78,40 @@ def probe(asked: Asked) -> Answer:
         raise click.UsageError(
             "the scores of a log cannot be probed, as nothing new can be scored; name the reward"
         )
-    if asked.accept is not None and not asked.baseline:
-        raise click.UsageError("--accept writes into a baseline; name its file with --baseline FILE")
     known = asked.baseline if asked.accept is None or Path(asked.baseline).exists() else None
     cases = rk.load_cases(asked.cases) if asked.cases is not None else []
     read = rk.load_rollouts(asked.rollouts, **asked.reading) if asked.rollouts is not None else None
     read = rollouts_of(cases) if read is None else with_cases(read, cases)
     reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=read, timeout=asked.timeout)
-    settings = asked.some("label timeout budget leakage expects_partial seed")
+    settings = asked.some("only label timeout budget leakage expects_partial seed")
     with asked.progress("probing") as progress:
-        result = rk.probe(
-            reward, read, only=asked.only or None, baseline=known, progress=progress, **settings
-        )
-    notes: list[str] = []
-    record: dict[str, Any] = {"origin": reward.origin}
-    if asked.write_cases:
-        record["cases_written"] = append_cases(asked.write_cases, result.cases)
-        notes.append(f"{counted(record['cases_written'], 'case')} added to {asked.write_cases}")
-        if bare := [item.code for item in result.alarms if not item.cases]:
-            left = f"; none for {counted(len(bare), 'finding')} ({', '.join(bare)})"
-            notes[-1] += f"{left}, as nothing says which reward is due there"
+        result = rk.probe(reward, read, baseline=known, progress=progress, **settings)
+    added, notes = _added(asked, result)
     if asked.accept is not None:
-        record["accepted"] = accept(asked.baseline, result.alarms, asked.accept, reward=result.reward.name)
-        notes.append(f"{counted(record['accepted'], 'finding')} accepted in {asked.baseline}")
         result = under_baseline(result, asked.baseline)
+    record = {**result.record(), **added, "origin": reward.origin}
     record["stale"] = [item.finding for item in stale(result)]
     loaded = f"reward = rk.load_reward({asked.reward!r}{f', as_={asked.as_!r}' if asked.as_ else ''})"
     shown = rendering.text(result, verbose=asked.verbose, loaded=loaded)
     text = "\n".join([*recognised(reward.origin, verbose=asked.verbose), shown, *notes])
-    open_ = bool(asked.fail_on) and unprobed(result)
-    why = "no prompt could be probed, so nothing says that the reward holds, and --fail-on exits with 1"
-    status = int(open_ or bool(asked.fail_on and met(result, asked.fail_on)))
-    return Answer({**result.record(), **record}, text, status, why * open_)
+    error = UNPROBED if asked.fail_on and unprobed(result) else ""
+    fails = error or (asked.fail_on and met(result, asked.fail_on))
+    return Answer(record, text, int(bool(fails)), error)
+
+
+def _added(asked: Asked, result: rk.ProbeResult) -> tuple[dict[str, int], list[str]]:
+    """Add to the files of --write-cases and --accept: how much, and a line on each."""
+    added, notes = {}, []
+    if asked.write_cases:
+        added["cases_written"] = append_cases(asked.write_cases, result.cases)
+        notes.append(f"{counted(added['cases_written'], 'case')} added to {asked.write_cases}")
+        if bare := [item.code for item in result.alarms if not item.cases]:
+            left = f"; none for {counted(len(bare), 'finding')} ({', '.join(bare)})"
+            notes[-1] += f"{left}, as nothing says which reward is due there"
+    if asked.accept is not None:
+        added["accepted"] = accept(asked.baseline, result.alarms, asked.accept, reward=result.reward.name)
+        notes.append(f"{counted(added['accepted'], 'finding')} accepted in {asked.baseline}")
+    return added, notes
 
 
 def _listed() -> Answer:
@@ -116,10 +119,7 @@ def _listed() -> Answer:
     families, lines = [], ["Families of probes; name a family or a probe with --only", ""]
     for family in FAMILIES:
         says, probes = OTHER_FAMILIES.get(family, ""), [one for one in PROBES if one.family == family]
-        listed = [
-            {"probe": one.name, "says": one.says, "expects": one.expects, "kinds": one.kinds}
-            for one in probes
-        ]
+        listed = [dict(probe=one.name, says=one.says, expects=one.expects, kinds=one.kinds) for one in probes]
         families.append({"family": family, "says": says, "probes": listed})
         rows = [(f"  {one.name}", f"{one.says}: {MUST[one.expects]}") for one in probes]
         lines += [f"{family}: {says}" if says else family, *aligned(rows)]

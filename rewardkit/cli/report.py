@@ -32,17 +32,10 @@ def report(asked: Asked) -> Answer:
     """
     from rewardkit.notebook.report.report import report  # papermill takes seconds to import
 
-    made = report(
-        asked.reward,
-        asked.rollouts,
-        asked.output,
-        **asked.some(
-            "cases as_ training label by seed budget leakage baseline single_file redact log_weights"
-        ),
-        **asked.reading,
-        timeout=lambda loaded: asked.time_limit(*loaded),
-        progress=asked.is_watched,
-    )
+    names = "cases as_ training label by seed budget leakage baseline single_file redact log_weights"
+    settings = {**asked.some(names), **asked.reading, "progress": asked.is_watched}
+    settings["timeout"] = lambda loaded: asked.time_limit(*loaded)
+    made = report(asked.reward, asked.rollouts, asked.output, **settings)
     verdicts = {summary.name: summary.verdict for summary in made.summaries}
     origins = [summary.reward.origin for summary in made.summaries]
     places = {"index": str(made.index), "summary": str(made.summary)}

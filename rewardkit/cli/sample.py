@@ -15,13 +15,12 @@ from rewardkit.rollouts.sample import sample as sample_completions
 
 
 def _object(ctx: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, Any] | None:
-    form = "give one such as '{\"top_k\": 20}'"
     try:
         read = None if value is None else json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise click.BadParameter(f"{value!r} is not JSON ({error}); {form}") from None
+    except (ValueError, RecursionError):
+        read = value
     if not isinstance(read, dict | None):
-        raise click.BadParameter(f"{value!r} is no JSON object; {form}")
+        raise click.BadParameter(f"{value!r} is not JSON of an object; give one such as '{{\"top_k\": 20}}'")
     return read
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import rewardkit as rk
 from rewardkit.cli.command import Asked
@@ -12,12 +13,11 @@ from rewardkit.findings import SEVERITIES
 from rewardkit.scoring.scores import is_scored
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(NamedTuple):
     """The scores, and where they are a log's what is told of it: in JSON and in words."""
 
     scores: rk.Scores
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, Any] = MappingProxyType({})
     head: str = ""
 
 

@@ -36,14 +36,9 @@ def suspect(asked: Asked) -> Answer:
     read = scored_or_logged(asked)
     mended: rk.Reward | rk.Scores | None = None
     if asked.patched:
-        rollouts, is_file = read.scores.rollouts, Path(asked.patched).exists()
-        scored = is_file and not asked.patched.endswith(".py") and is_scored(asked.patched)
+        rollouts, scored = read.scores.rollouts, Path(asked.patched).exists() and is_scored(asked.patched)
         mended = rk.load_scores(asked.patched) if scored else rk.load_reward(asked.patched, rollouts=rollouts)
-    found = find_suspects(
-        read.scores,
-        **asked.some("like pattern label training seed by"),
-        patched=mended,
-        timeout=asked.time_limit(mended) if isinstance(mended, rk.Reward) else None,
-        progress=asked.is_watched,
-    )
+    limit = asked.time_limit(mended) if isinstance(mended, rk.Reward) else None
+    settings = asked.some("like pattern label training seed by")
+    found = find_suspects(read.scores, patched=mended, timeout=limit, progress=asked.is_watched, **settings)
     return Answer({**found.record(), **read.about}, f"{read.head}{found}")

@@ -71,6 +71,5 @@ def whatif(asked: Asked) -> Answer:
     scores = with_reward(read.scores, asked.reward, asked.scores)
     settings = asked.training if changed else rk.Training()
     before = rk.diagnose(scores, training=settings, label=asked.label, seed=asked.seed)
-    run = asked.reward is not None
-    found = rk.whatif(before, weights=asked.weights, gates=asked.gates, training=asked.training, run=run)
+    found = rk.whatif(before, **asked.some("weights gates training"), run=asked.reward is not None)
     return Answer({**found.record(), **read.about}, f"{read.head}{found}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import re
 from typing import Any
 
-from rewardkit.primitives.extract.extractor import Extractor
+from rewardkit.rewards.expression import expression
+
+QUOTED = re.compile(r"""'((?:[^'"\\]|\\.)*)'|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""")
+"""A text as `repr` writes it; the group is what double quotes can hold as it is."""
 
 
 def code_of(value: Any) -> str:
@@ -16,15 +18,5 @@ def code_of(value: Any) -> str:
     >>> code_of(extract.first_of(extract.tag("answer"), extract.boxed()))
     'rk.extract.first_of(rk.extract.tag("answer"), rk.extract.boxed())'
     """
-    if isinstance(value, Extractor):
-        return f"rk.extract.{value.written(code_of)}"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{code_of(key)}: {code_of(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(code_of, value))}]"
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value}")'
-    text = repr(value)
-    if isinstance(value, str) and text[0] == "'" and ('"' not in value or "'" in value):
-        return '"' + text[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
-    return text
+    text = expression(value, lambda item, _: getattr(item, "__name__", repr(item)))
+    return QUOTED.sub(lambda found: found[0] if found[1] is None else f'"{found[1]}"', text)

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from rewardkit.primitives import extract
 from rewardkit.primitives.extract import Extractor
 from rewardkit.probes.subjects.formats import KEY, THINKING, tags_in
 from rewardkit.starting.code import code_of
 from rewardkit.starting.truths import Row, Truth
+
+Objects = np.ndarray[Any, np.dtype[np.object_]]
 
 TAGS, KEYS = 3, 2  # names that are tried of each
 RARE = 0.01  # share of the completions under which a way is an accident: our choice
@@ -26,13 +32,13 @@ SHORT = 200  # characters up to which completions may be the answer and nothing 
 class Extraction:
     """A way to read the answer, measured: what it takes from each row, and how that compares with the truth.
 
-    `extractor` is None where the completion itself is the answer. `scores` are None where the truth is not
-    judged.
+    `extractor` is None where the completion itself is the answer. `values` and `scores` have a text or None,
+    and a number or None where the truth is not judged, of each row.
     """
 
     extractor: Extractor | None
-    values: tuple[str | None, ...]
-    scores: tuple[float | None, ...]
+    values: Objects  # (rows,)
+    scores: Objects  # (rows,)
 
     @property
     def marked(self) -> bool:
@@ -52,13 +58,12 @@ class Extraction:
     @property
     def found(self) -> float:
         """Share of the completions in which it finds something."""
-        return sum(value is not None for value in self.values) / max(1, len(self.values))
+        return float(np.mean(pd.notna(self.values)))
 
     @property
     def right(self) -> float:
         """Mean score of what it takes, over the rows with a truth; 0.0 where there is none."""
-        judged = [score for score in self.scores if score is not None]
-        return sum(judged) / max(1, len(judged))
+        return _mean(self.scores)
 
     @property
     def sure(self) -> float:
@@ -85,21 +90,26 @@ def _says_as_much(outer: Extraction, one: Extraction) -> bool:
 def extracted(extractor: Extractor | None, rows: Sequence[Row], truth: Truth) -> Extraction:
     """What an extractor takes from these rows, held against the truth."""
     read: Callable[[str], str | None] = str if extractor is None else extractor
-    values = tuple(read(row["completion"]) for row in rows)
+    values = [read(row["completion"]) for row in rows]
     truths = [row.get("ground_truth") for row in rows]
     keys = [*zip(values, map(repr, truths), strict=True)]
     asked = dict(zip(keys, truths, strict=True))  # siblings often say the same, and some comparisons are slow
     known = {key: truth.judge(key[0], asked[key]) for key in asked}
-    return Extraction(extractor, values, tuple(known[key] for key in keys))
+    scores = [known[key] for key in keys]
+    return Extraction(extractor, np.array(values, dtype=object), np.array(scores, dtype=object))
+
+
+def _mean(scores: Objects) -> float:
+    """Mean of those that are judged; 0.0 where none is."""
+    return float(np.mean(scores[pd.notna(scores)])) if pd.notna(scores).any() else 0.0
 
 
 def _candidates(rows: Sequence[Row], prompts: Sequence[str], truth: Truth) -> list[Extractor | None]:
     """Extractors that fit the truth and what stands in completions and prompts, the loosest last."""
     texts = [row["completion"] for row in rows]
-    spelled: dict[str, str] = {}  # the case of a tag does not matter
-    for name in tags_in(texts) or tags_in(prompts):
-        spelled.setdefault(name.lower(), name)
-    tags = [extract.tag(name) for small, name in spelled.items() if small not in THINKING][:TAGS]
+    rarest_first = reversed(tags_in(texts) or tags_in(prompts))
+    spelled = {name.lower(): name for name in rarest_first}  # the case of a tag does not matter
+    tags = [extract.tag(name) for small, name in reversed(spelled.items()) if small not in THINKING][:TAGS]
     counts = Counter(key for text in texts if "{" in text for key in KEY.findall(text))
     keys = [extract.json_value(key) for key, _ in counts.most_common(KEYS) if "." not in key]
     number, box, phrase = extract.number(), extract.boxed(), extract.answer_phrase()
@@ -131,19 +141,15 @@ def chosen(found: Sequence[Extraction], rows: Sequence[Row], truth: Truth) -> Ex
     first = next(iter(sure), None)
     if first is None and truth.verified:
         return max(found, key=lambda one: one.right)
-    if first is None or not first.marked or not truth.verified:
+    if first is None or first.extractor is None or not (first.marked and truth.verified):
         return first
-    second = next((one for one in found if _is_second(one, first)), None)
-    if second is None or first.extractor is None or second.extractor is None:
-        return first
-    return extracted(extract.first_of(first.extractor, second.extractor), rows, truth)
+    others = [one.extractor for one in found if one.extractor is not None and _is_second(one, first)]
+    return extracted(extract.first_of(first.extractor, others[0]), rows, truth) if others else first
 
 
 def _is_second(one: Extraction, first: Extraction) -> bool:
     """Whether it finds answers, right half as often, in many completions where the first one finds none."""
     if not one.marked and first.found >= USED:
         return False
-    places = [at for at, value in enumerate(first.values) if value is None and one.values[at] is not None]
-    scores = [score for at in places if (score := one.scores[at]) is not None]
-    enough = len(places) >= BESIDE * len(first.values)
-    return enough and bool(scores) and sum(scores) / len(scores) >= first.sure / 2
+    new = pd.isna(first.values) & pd.notna(one.values)
+    return bool(np.mean(new) >= BESIDE) and _mean(one.scores[new]) >= first.sure / 2

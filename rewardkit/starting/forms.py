@@ -81,19 +81,16 @@ def _tags(answer: str, texts: Sequence[str], prompts: Sequence[str]) -> Form:
         for name in tags_in(some)
         if _share(f"<{name}>" in text for text in some) >= USED
     }
-    order = sorted({*names, answer} - set(inside), key=lambda name: _place(name, texts))
+    opened = {
+        name: [text.find(f"<{name}>") for text in texts if f"<{name}>" in text] for name in {*names, answer}
+    }
+    order = sorted(opened.keys() - set(inside), key=lambda name: (np.median(opened[name] or 0), name))
     alone = measure.tags(answer)
     whole = measure.tags(*inside[:1], *order, prefilled=bool(inside))
     shares = {made: _share(map(made, texts)) for made in (whole, alone)}
     made = whole if shares[whole] >= USED * shares[alone] else alone
     what = " and ".join(f"<{name}>" for name in made.names)
-    return Form(f"rk.measure.{made.written(code_of)}", what, shares[made])
-
-
-def _place(name: str, texts: Sequence[str]) -> tuple[float, str]:
-    """Where a tag usually opens first."""
-    places = [place for text in texts if (place := text.find(f"<{name}>")) >= 0]
-    return float(np.median(places)) if places else 0.0, name
+    return Form(code_of(made), what, shares[made])
 
 
 def schema_of(truths: Sequence[Any]) -> dict[str, Any] | None:
@@ -102,17 +99,11 @@ def schema_of(truths: Sequence[Any]) -> dict[str, Any] | None:
     >>> schema_of(['{"name": "Uma", "age": 59}', {"name": "Ravi", "age": 40, "city": "Accra"}])["properties"]
     {'name': {'type': 'string'}, 'age': {'type': 'number'}}
     """
-    read = [json_of(truth) for truth in truths if truth is not None]
-    objects = [value for value in read if isinstance(value, dict)]
-    if not objects or len(objects) < len(read):
-        return None
-    common = [key for key in objects[0] if all(key in value for value in objects)]
+    objects = [json_of(truth) for truth in truths if truth is not None]
+    plain = bool(objects) and all(isinstance(value, dict) for value in objects)
+    common = [key for key in objects[0] if all(key in value for value in objects)] if plain else []
     if not 0 < len(common) <= KEYS:
         return None
-    types = {key: {_type(value[key]) for value in objects} for key in common}
+    types = {key: {TYPES.get(type(value[key]), "null") for value in objects} for key in common}
     properties = {key: {"type": kinds.pop()} if len(kinds) == 1 else {} for key, kinds in types.items()}
     return {"type": "object", "properties": properties, "required": common}
-
-
-def _type(value: Any) -> str:
-    return next((name for kind, name in TYPES.items() if isinstance(value, kind)), "null")

@@ -12,8 +12,6 @@ from typing import Any
 from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.starting.code import code_of
 
-TAG = "parameters"
-
 
 def notebook_text(source: str, values: Mapping[str, Any]) -> str:
     """The text of a notebook with these values in its cell of parameters."""
@@ -33,7 +31,7 @@ def same_parameters(path: Path, text: str) -> bool:
 
 
 def _parameters(notebook: Any) -> Any:
-    return next(cell for cell in notebook["cells"] if TAG in cell["metadata"].get("tags", []))
+    return next(cell for cell in notebook["cells"] if "parameters" in cell["metadata"].get("tags", []))
 
 
 def with_values(source: str, values: Mapping[str, Any]) -> str:

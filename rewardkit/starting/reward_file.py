@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rewardkit.findings import counted, percent
 from rewardkit.starting.code import code_of
@@ -14,31 +13,23 @@ from rewardkit.starting.task import Task
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.writing import templates
 
-if TYPE_CHECKING:
-    from jinja2 import Template
-
-TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 110
 TAKEN = ("reward", "rk", "partial", "annotations", "SCHEMA", *FUNCTIONS)  # names that a file has already
 
 
 def reward_text(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
     """The text of the reward file for these tasks of the `log`, of whose `total` rows they are a sample."""
-    return template("reward.py").render(
-        name=name,
-        tasks=list(zip(tasks, _variables(tasks), strict=True)),
-        total=total,
-        log=code_of(log)[1:-1].replace("\\", "/").replace('"', "'"),
-        functions=FUNCTIONS,
-    )
+    named = list(zip(tasks, _variables(tasks), strict=True))
+    log = code_of(log)[1:-1].replace("\\", "/").replace('"', "'")
+    return rendered("reward.py", name=name, tasks=named, total=total, log=log, functions=FUNCTIONS)
 
 
-def template(name: str) -> Template:
-    """A template of texts in which nothing is escaped: `code_of` writes what comes from the log."""
+def rendered(template: str, **told: Any) -> str:
+    """The text of a template, in which nothing is escaped: `code_of` writes what comes from the log."""
     made = templates("rewardkit.starting")
     made.filters |= {"code": code_of, "comment": comment, "filled": _filled, "percent": percent}
     made.globals["counted"] = counted
-    return made.get_template(f"{name}.jinja")
+    return made.get_template(f"{template}.jinja").render(told)
 
 
 def _variables(tasks: Sequence[Task]) -> list[str]:
@@ -56,9 +47,8 @@ def comment(text: str, indent: int = 0) -> str:
     """Lines of a comment; each "Decide" begins one."""
     mark = " " * indent + "# "
     lines = text.strip().replace(" Decide:", "\nDecide:").split("\n")
-    return "".join(f"{_filled(line, mark)}\n" for line in lines)
+    return "".join(f"{textwrap.indent(_filled(line, WIDTH - len(mark)), mark)}\n" for line in lines)
 
 
-def _filled(text: str, mark: str = "") -> str:
-    wrapper = textwrap.TextWrapper(WIDTH, mark, mark, break_on_hyphens=False, break_long_words=False)
-    return wrapper.fill(text)
+def _filled(text: str, width: int = WIDTH) -> str:
+    return textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False)

@@ -22,7 +22,7 @@ from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.case_writing import append_cases
 from rewardkit.scoring.score import score
 from rewardkit.starting.notebooks import notebook_text, seen_from
-from rewardkit.starting.reward_file import TEMPLATES, reward_text, template
+from rewardkit.starting.reward_file import rendered, reward_text
 from rewardkit.starting.stubs import stubs
 from rewardkit.starting.task import tasks_of
 
@@ -98,14 +98,14 @@ def start(
         with run_beside(Path(place) / reward.name, text, "the new reward") as module:
             count = append_cases(trial, stubs(tasks, score(module.reward, sample)))
         seen = {**reading, "rollouts": source, "join": join and seen_from(folder, join)}
-        blank = (TEMPLATES / "task.ipynb").read_text(encoding="utf-8").replace("TASK", name)
+        blank = rendered("task.ipynb", name=name)
         filled = notebook_text(blank, {name: value for name, value in seen.items() if value})
         contents = [text.encode(), trial.read_bytes(), filled.encode()]
     _put(folder, dict(zip(paths, contents, strict=True)))
     lines = _next(reward, cases, notebook, log, reading)
     made = Started(name, reward, cases, notebook, count, len(sample), len(rollouts), lines)
     parts = list(zip(tasks, module.reward.inner, strict=True))
-    return replace(made, text=template("started.txt").render(vars(made), log=log, tasks=parts).rstrip("\n"))
+    return replace(made, text=rendered("started.txt", **vars(made), log=log, tasks=parts).rstrip("\n"))
 
 
 def _check_name(name: str, paths: Sequence[Path]) -> None:
@@ -154,11 +154,7 @@ def _next(reward: Path, cases: Path, notebook: Path, log: Any, reading: Mapping[
     options = [f"--column={name}={source}" for name, source in (reading["columns"] or {}).items()]
     options += [f"--set={name}={value}" for name, value in (reading["fill"] or {}).items()]
     options += [f"--group={name}" for name in reading["group"] or ()]
-    if reading["join"] is not None:
-        options += [f"--join={reading['join']}", f"--on={reading['on']}"]
-    commands = (
-        ["jupyter", "lab", str(notebook)],
-        ["rewardkit", "check", str(reward), str(cases)],
-        ["rewardkit", "probe", str(reward), str(log), "--cases", str(cases), *options],
-    )
-    return tuple(map(shlex.join, commands))
+    options += [f"--{name}={reading[name]}" for name in ("join", "on") if reading["join"] is not None]
+    check = ["rewardkit", "check", str(reward), str(cases)]
+    probe = ["rewardkit", "probe", str(reward), str(log), "--cases", str(cases), *options]
+    return tuple(map(shlex.join, (["jupyter", "lab", str(notebook)], check, probe)))

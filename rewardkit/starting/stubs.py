@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import count
 from typing import Any, NamedTuple
 
-from rewardkit.analysis.diagnosis import make_views
-from rewardkit.analysis.tables import highest
 from rewardkit.html.excerpts import one_line
 from rewardkit.primitives import extract
 from rewardkit.primitives.texts import normal_text, words
@@ -51,11 +48,8 @@ def stubs(tasks: Sequence[Task], scores: Scores) -> list[dict[str, Any]]:
         for worth in _of_task(task, scores, [places[row["rollout_id"]] for row in task.rows])
     ]
     found.sort(key=lambda stub: len(stub.row["completion"]) > LONG)
-    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
-    return [
-        _case(stub, f"{stub.kind} {next(numbers[stub.kind])}", scores.reward)
-        for stub in _chosen(in_turn(found, lambda stub: (stub.kind, stub.task)))
-    ]
+    chosen = _chosen(in_turn(found, lambda stub: (stub.kind, stub.task)))
+    return [_case(stub, scores.reward) for stub in chosen]
 
 
 def _chosen(found: Sequence[Stub]) -> list[Stub]:
@@ -83,27 +77,25 @@ def _prompt(stub: Stub) -> str:
 
 # --- what a task has that is worth a case
 
-Worth = tuple[str, Row, str]
-"""The kind of a case, its row, and why."""
 
-
-def _of_task(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[Worth]:
-    """What is worth a case; `at` are the places of the task's rows in the scores."""
+def _of_task(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[tuple[str, Row, str]]:
+    """Kinds of cases, rows that are worth one, and why; `at` are the places of the rows in the scores."""
     rewards = scores.rewards[at].tolist()
     yield from _differing(task)
     yield from _near(task, scores, at)
-    tops = [highest(scores, view, 2 * QUOTA["highest reward"]) for view in make_views(scores)]
-    ids = {row for table in tops for row in table["rollout_id"]}
-    for row, reward in zip(task.rows, rewards, strict=True):
-        why = f"read it to the end: is this worth one of the highest rewards, {reward:.3g}?"
-        if row["rollout_id"] in ids:
+    rows = list(zip(rewards, task.rows, strict=True))
+    paid = sorted({(reward, row["completion"]) for reward, row in rows if not math.isnan(reward)})
+    highest = [reward for reward, _ in paid[-QUOTA["highest reward"] :]]
+    for reward, row in rows:
+        if reward in highest:
+            why = f"read it to the end: is this worth one of the highest rewards, {reward:.3g}?"
             yield "highest reward", row, why
     yield from _plain(task)
     for place in in_turn(range(len(at)), lambda place: round(rewards[place], 2)):
         yield "another", task.rows[place], "confirm what it earns, and say why"
 
 
-def _differing(task: Task) -> Iterator[Worth]:
+def _differing(task: Task) -> Iterator[tuple[str, Row, str]]:
     """Rows in which answers are read differently: first where one reading is right and another is not.
 
     Where the last number is taken for the answer, marked or not, the first one is a reading, too.
@@ -130,46 +122,43 @@ def _normal(value: str) -> str:
     return normal_text(value) if number is None else str(number)
 
 
-def _near(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[Worth]:
+def _near(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[tuple[str, Row, str]]:
     """Rows whose score is nearest to where it begins to fall, or to count."""
     found, limits = [], task.limits
     for name, weight in scores.reward.weights.items():
         for place, value in enumerate(scores.score(name)[at].tolist()):
+            said, distance = "more than nothing, less than all", min(value, 1 - value)
+            is_near = 0 < value < 1 and weight >= 0
             if limits and name in ("concise", "length"):
                 size = len(words(task.rows[place]["completion"]))
                 said = f"{size:,} words, full credit to {limits[0]:,}, none from {limits[1]:,}"
                 distance = min(abs(size - limit) / limit for limit in limits[:2])
                 is_near = distance <= CLOSE
-            else:
-                said, distance = "more than nothing, less than all", min(value, 1 - value)
-                is_near = 0 < value < 1 and weight >= 0
             if is_near and not math.isnan(value):
                 found.append((distance, place, name, f"confirm that {name!r} gives {value:.3g}: {said}"))
     for _, place, _, why in in_turn(sorted(found), lambda item: item[2:]):
         yield "at a threshold", task.rows[place], why
 
 
-def _plain(task: Task) -> Iterator[Worth]:
+def _plain(task: Task) -> Iterator[tuple[str, Row, str]]:
     """Rows whose verdict is plain: right or wrong however they are read; and those without an answer."""
     if task.chosen is None or not task.truth.verified:
         return
     for place, row in enumerate(task.rows):
         verdicts = {one.scores[place] for one in task.extractions if one.values[place] is not None}
-        value = _quoted(task.chosen.values[place])
+        kind = "right" if verdicts == {1.0} else "wrong" if verdicts == {0.0} else ""
+        value, truth = task.chosen.values[place], _quoted(row.get("ground_truth"))
         if not verdicts:
             yield "wrong", row, "confirm that there is no answer in it, and what that earns"
-        elif verdicts == {1.0}:
-            yield "right", row, f"confirm that {value} is right, and what it earns"
-        elif verdicts == {0.0}:
-            said = f"{value} is wrong beside {_quoted(row.get('ground_truth'))}"
-            yield "wrong", row, f"confirm that {said}, and what it earns"
+        elif kind and value is not None:
+            yield kind, row, f"confirm that {_quoted(value)} is {kind} beside {truth}, and what it earns"
 
 
 def _quoted(value: Any) -> str:
     return "nothing" if value is None else repr(one_line(str(value), QUOTED))
 
 
-def _case(stub: Stub, name: str, reward: Reward) -> dict[str, Any]:
+def _case(stub: Stub, reward: Reward) -> dict[str, Any]:
     """A case as a case file has it, with what the reward gives now."""
     row = json.loads(json.dumps(stub.row, default=str))
     columns = {name: row[name] for name in ("completion", "ground_truth", *reward.needs) if name in row}
@@ -181,4 +170,4 @@ def _case(stub: Stub, name: str, reward: Reward) -> dict[str, Any]:
     prompt = {"prompt": prompt_text(row["prompt"])} if row.get("prompt") is not None else {}
     paid = "unscored" if math.isnan(result.reward) else round(result.reward, 4)
     why = f"{TODO}{stub.why} (rollout {one_line(str(row['rollout_id']), QUOTED)})"
-    return {"name": name, **prompt, **columns, "reward": paid, "scores": given, "why": why}
+    return {"name": stub.kind, **prompt, **columns, "reward": paid, "scores": given, "why": why}

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewardkit.primitives import measure
 from rewardkit.primitives.texts import words
-from rewardkit.primitives.verify import lists_equal
 from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
-from rewardkit.starting.extractions import Extraction, chosen, extractions
+from rewardkit.starting.extractions import Extraction, chosen, extracted, extractions
 from rewardkit.starting.forms import Form, form_of
 from rewardkit.starting.truths import Row, Truth, truth_of
 
@@ -45,29 +46,23 @@ class Task:
     form: Form | None
     looping: float  # share of completions that loop; 0.0 where they hardly do
 
-    @cached_property
-    def right(self) -> list[int]:
-        """Places of the rows whose answer is wholly right, as it is read."""
-        return [place for place, score in enumerate(self.chosen.scores if self.chosen else ()) if score == 1]
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Whether the answer of each row is wholly right, as it is read; without a truth all are."""
+        scores = self.chosen.scores if self.chosen and self.truth.verified else np.ones(len(self.rows))
+        return np.asarray(scores == 1, dtype=bool)
 
     @property
     def missed(self) -> tuple[str, float] | None:
         """The way that most often reads a right answer where the chosen one does not, and how often."""
-        right, rows = set(self.right), len(self.rows)
-        counts = {
-            one.code: sum(score == 1 and at not in right for at, score in enumerate(one.scores))
-            for one in (self.extractions if self.chosen else ())
-        }
-        code = max(counts, key=lambda name: counts[name], default="")
-        return (code, counts[code] / rows) if counts.get(code) else None
+        shares = {one.code: float(np.mean((one.scores == 1) & ~self.right)) for one in self.extractions}
+        code = max(shares, key=lambda name: shares[name])
+        return (code, shares[code]) if shares[code] else None
 
     @property
     def in_order(self) -> float:
         """Share of the answers that are right where the truths are lists, with the order of these too."""
-        pairs = zip(self.chosen.values if self.chosen else (), self.rows, strict=True)
-        scores = [lists_equal(value, row.get("ground_truth")) for value, row in pairs]
-        judged = [score for score in scores if score is not None]
-        return sum(judged) / max(1, len(judged))
+        return extracted(self.chosen.extractor, self.rows, Truth("ordered")).right if self.chosen else 0.0
 
     @property
     def shown(self) -> list[Extraction]:
@@ -82,8 +77,7 @@ class Task:
         """
         if self.truth.kind in ("json", "labels"):
             return None
-        places = self.right if self.truth.verified else range(len(self.rows))
-        sizes = sorted(len(words(self.rows[place]["completion"])) for place in places)
+        sizes = sorted(len(words(row["completion"])) for row in compress(self.rows, self.right))
         if len(sizes) < FEW:
             return None
         full = max(1, int(np.quantile(sizes, USUAL)))
@@ -93,12 +87,11 @@ class Task:
 def tasks_of(rollouts: Rollouts) -> list[Task]:
     """The task of these rollouts, or one for each data source where they are not read and judged alike."""
     whole = task_of("", rollouts)
-    sources = column_values(rollouts.table["data_source"]) if "data_source" in rollouts.table else []
-    names = list(dict.fromkeys(name for name in sources if isinstance(name, str)))
+    values = column_values(rollouts.table["data_source"]) if "data_source" in rollouts.table else []
+    names = list(dict.fromkeys(name for name in values if isinstance(name, str)))
     if not 2 <= len(names) <= SOURCES:
         return [whole]
-    places = {name: [at for at, source in enumerate(sources) if source == name] for name in names}
-    tasks = [task_of(name, rollouts.select(places[name])) for name in names]
+    tasks = [task_of(name, rollouts.select(np.array(values, dtype=object) == name)) for name in names]
     alike = len({(task.truth.kind, task.chosen.code if task.chosen else "") for task in tasks}) == 1
     return [whole] if alike else tasks
 

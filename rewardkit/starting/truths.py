@@ -6,6 +6,7 @@ import string
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from rewardkit.primitives import extract, verify
@@ -30,6 +31,7 @@ KINDS: dict[str, tuple[Callable[..., Any] | None, str]] = {
     "mathematics": (verify.math_equal, "the truths are mathematics: what is equal is right, however written"),
     "json": (verify.json_equal, "the truths are JSON, compared value by value"),
     "labels": (verify.sets_equal, "the truths are lists, compared in any order"),
+    "ordered": (verify.lists_equal, "the truths are lists, compared in their order"),
     "accepted": (accepted, "the truths are lists of answers that are all accepted"),
     "text": (verify.matches, "the truths are short texts; case, space and outer punctuation do not count"),
     "prose": (verify.f1, "the truths are long texts: paid is the share of words in common"),
@@ -56,9 +58,17 @@ class Truth:
     share: float = 1.0
 
     @property
+    def compare(self) -> Callable[..., Any] | None:
+        """What compares an answer with it, if anything can."""
+        compare, _ = KINDS[self.kind]
+        if compare is None or self.options in ("", "ABCD"):
+            return compare
+        return partial(compare, options=self.options)
+
+    @property
     def verified(self) -> bool:
         """Whether an answer can be compared with it."""
-        return KINDS[self.kind][0] is not None
+        return self.compare is not None
 
     @property
     def holds_more(self) -> bool:
@@ -70,21 +80,12 @@ class Truth:
         """What they are, in words."""
         return KINDS[self.kind][1]
 
-    @property
-    def code(self) -> str:
-        """The code of what compares an answer with it."""
-        compare, _ = KINDS[self.kind]
-        name = f"{'' if compare is accepted else 'rk.verify.'}{getattr(compare, '__name__', '')}"
-        return name if self.options in ("", "ABCD") else f'partial({name}, options="{self.options}")'
-
     def judge(self, prediction: str | None, ground_truth: Any) -> float | None:
         """The score of an answer; ``None`` where the truth is none of this kind, or cannot be compared."""
-        compare, _ = KINDS[self.kind]
         read = self.reader or (lambda truth: truth)
         if self.key:
             ground_truth = ground_truth.get(self.key) if isinstance(ground_truth, dict) else None
-        options = {"options": self.options} if self.options else {}
-        score = compare(prediction, read(ground_truth), **options) if compare else None
+        score = self.compare(prediction, read(ground_truth)) if self.compare else None
         return None if score is None else float(score)
 
 
@@ -119,9 +120,9 @@ def truth_of(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
 def _kind(kinds: Counter[str], answers: Sequence[str]) -> str:
     """What most of the answers are, texts where they are of many kinds."""
     total = len(answers)
-    for kind in ("number", "choice", "json"):
-        if kinds[kind] >= MOST * total:
-            return kind
+    ((usual, most),) = kinds.most_common(1)
+    if usual in ("number", "choice", "json") and most >= MOST * total:
+        return usual
     if kinds["mathematics"] and kinds["number"] + kinds["mathematics"] >= MOST * total:
         return "mathematics"
     if kinds["code"] > total / 2:
@@ -146,10 +147,8 @@ def _of_objects(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
 
 def _reader(truths: Sequence[Any], kind: str) -> Extractor | None:
     """What finds the answer in worked solutions; ``None`` where the truths are the answers."""
-    marks: dict[str, Extractor] = {
-        "####": extract.gsm8k() if kind == "number" else extract.after("####"),
-        "\\boxed": extract.boxed(),
-    }
+    behind: Extractor = extract.gsm8k() if kind == "number" else extract.after("####")
+    marks = {"####": behind, "\\boxed": extract.boxed()}
     for mark, extractor in marks.items():
         if sum(isinstance(truth, str) and mark in truth for truth in truths) >= MOST * len(truths):
             return extractor

@@ -25,7 +25,7 @@ def test_there_are_twenty_that_pass_and_each_says_what_is_to_be_decided(arithmet
 
 def test_they_are_of_every_kind_and_of_different_prompts(arithmetic, cases):
     listed = cases(arithmetic)
-    kinds = Counter(case["name"].rstrip("0123456789 ") for case in listed)
+    kinds = Counter(case["name"].partition(" (")[0] for case in listed)
     assert kinds == {"readings differ": 7, "at a threshold": 4, "highest reward": 4, "right": 2, "wrong": 3}
     assert len({case["prompt"] for case in listed}) == 20
 
@@ -55,6 +55,7 @@ def test_the_top_is_the_top(arithmetic, cases):
 def test_right_and_wrong_ones_are_what_they_are_called(arithmetic, cases):
     plain = [case for case in cases(arithmetic) if case["name"].startswith(("right", "wrong"))]
     assert [case["scores"]["correct"] for case in plain] == [1.0, 1.0, 0.0, 0.0, 0.0]
+    assert not any("confirm that nothing" in case["why"] for case in plain)
 
 
 def test_a_log_of_few_different_completions_gives_few(written, cases):

@@ -20,21 +20,19 @@ from rewardkit.analysis.arguments import names_of
 from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.errors import InputError
 from rewardkit.notebook.display import TEXTS
+from rewardkit.notebook.inputs import read_inputs
 from rewardkit.notebook.report.executed import story_of
 from rewardkit.notebook.report.pages import Page, Summary, index_page, notebook_page, summary_markdown
 from rewardkit.notebook.scorecard import Short
 from rewardkit.probes.probe import BUDGET
-from rewardkit.probes.results.baseline import load_baseline
 from rewardkit.probes.results.floor import LEAKAGE
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.package_data import bundled
-from rewardkit.rollouts.table import load_rollouts
 from rewardkit.rollouts.write import write_whole
-from rewardkit.scoring.cases import cases_for, components_of, load_cases
+from rewardkit.scoring.cases import cases_for
 from rewardkit.scoring.score import score
-from rewardkit.targets.load import reward_named
 
 NOTEBOOKS = (
     ("01_build", "Build: what it pays for"),
@@ -103,31 +101,18 @@ def report(
     (`Report.failed`). InputError: input that cannot be used.
     """
     names = list(dict.fromkeys(rewards)) or [LOGGED_REWARD]
-    if LOGGED_REWARD in names and cases is not None:
-        raise InputError(
-            "the scores of a log cannot be checked against cases; leave them out, or give a reward"
-        )
-    if log_weights and LOGGED_REWARD not in names:
-        raise InputError(
-            f"log_weights={dict(log_weights)!r} weigh the scores of the log, which is not among the rewards "
-            f"{names}"
-        )
-    if baseline is not None:
-        load_baseline(baseline)
-        if len([name for name in names if name != LOGGED_REWARD]) != 1:
-            raise InputError(f"baseline={str(baseline)!r} is of one reward, and the report is of {names}")
+    if baseline is not None and len([name for name in names if name != LOGGED_REWARD]) != 1:
+        raise InputError(f"baseline={str(baseline)!r} is of one reward, and the report is of {names}")
     by = names_of(by, "by") if by is not None else None
     if redact and (shown := [name for name in by or () if name in TEXTS]):
         raise InputError(
             f"by={shown!r} names the slices by texts, which redact=True leaves out; name other columns"
         )
-    logged = load_rollouts(
-        rollouts, columns=columns, group=list(group or []) or None, join=join, on=on, fill=fill
-    )
-    loaded = {name: reward_named(name, logged, log_weights, as_=as_) for name in names}
+    told: dict[str, Any] = {"as_": as_, "log_weights": log_weights, "baseline": baseline, "label": label}
+    reading: dict[str, Any] = {"columns": columns, "group": list(group or []) or None, "join": join}
+    reading |= {"on": on, "fill": fill}
+    loaded, logged, written, ignored = read_inputs(names, rollouts, cases=cases, by=by, **told, **reading)
     timeout = timeout(list(loaded.values())) if callable(timeout) else timeout
-    written = load_cases(cases) if cases is not None else []
-    ignored = sorted(components_of(written))  # by a reward that has no such one
     training = Training.of(training)
     for reward in loaded.values():
         first = score(reward, logged.select(range(min(TRIED, len(logged)))), timeout=timeout)
