@@ -1,16 +1,13 @@
 """Joins: what a log lacks comes from the data set of the run, by the prompt in any of its forms."""
 
 import copy
-from pathlib import Path
-from runpy import run_path
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+import trainer_logs as made
 
 import rewardkit as rk
 
-made = SimpleNamespace(**run_path(str(Path(__file__).with_name("trainer_logs.py"))))
 LOG = [{"prompt": "a", "completion": "c"}]
 QUESTIONS = [{"question": "5+5?", "answer": "10"}, {"question": "2+2?", "answer": "4"}]
 
