@@ -8,11 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from commands import record
 from server import ALL, PROMPTS, Reply, four, ids, rows, run, said
 
 import rewardkit as rk
-from rewardkit.cli import main
 from rewardkit.rollouts.chat import read_answer
 
 
@@ -24,8 +23,7 @@ def test_the_log_is_read_as_groups_and_scored_without_further_ado_whatever_compl
     assert Path("log.jsonl").read_bytes().count(b"\n") == 12 and rollouts[0]["completion"] == hostile
     assert rollouts.group_sizes == {4: 3}
     assert (rollouts.warnings, done.warnings, done.failed) == ((), (), ())
-    scored = CliRunner().invoke(main, ["score", "gallery:arithmetic", "log.jsonl", "--json"])
-    assert (scored.exit_code, json.loads(scored.stdout)["errors"]) == (0, 0)
+    assert record("score gallery:arithmetic log.jsonl")["errors"] == 0
 
 
 def test_a_request_holds_the_settings_and_a_row_what_was_asked_and_answered_and_its_prompts_columns(serve):
@@ -197,8 +195,6 @@ def test_a_run_that_is_ended_in_the_middle_is_taken_up_without_loss_or_repetitio
     if end == signal.SIGINT:
         assert (process.returncode, before[-1:]) == (130, b"\n")
         assert f"interrupted; {whole} of the 60 completions" in errors and "Traceback" not in errors
-    done = CliRunner().invoke(main, [*words.split(), "--json"])
-    assert done.exit_code == 0
-    assert json.loads(done.stdout)["kept"] == whole
+    assert record(words)["kept"] == whole
     assert path.read_bytes().startswith(before[: before.rindex(b"\n") + 1])
     assert ids() == sorted(f"q{i}#{k}" for i in range(3) for k in range(20))
