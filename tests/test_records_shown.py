@@ -1,6 +1,7 @@
-"""What every record shows of itself in a notebook: one look, short, harmless, on light and dark pages."""
+"""What is shown of records and completions: one look, short, nothing hidden, harmless on every page."""
 
 import re
+import unicodedata
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 import rewardkit as rk
 from rewardkit.html import markup
+from rewardkit.html.excerpts import LONGEST, Shown, one_line, shown, visible
+from rewardkit.scoring.explain import field_spans
 
 EVIL = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
@@ -211,8 +214,6 @@ def test_a_record_shows_what_is_in_it_and_says_where_there_is_nothing(record, to
 
 # texts and marks
 
-LONGEST = markup.LONGEST_SHOWN
-
 
 @pytest.mark.parametrize(
     ("text", "options", "shown"),
@@ -220,7 +221,11 @@ LONGEST = markup.LONGEST_SHOWN
         ("<script>alert(1)</script>", {}, "&lt;script&gt;alert(1)&lt;/script&gt;"),
         ("\" onload='x' &amp;", {}, "&quot; onload=&#x27;x&#x27; &amp;amp;"),
         ("a\0b\x1b[31m\r", {}, "a\u2400b\u241b[31m\u240d"),
-        ("x" * (LONGEST + 1234), {}, "x" * LONGEST + "<em> ... 1,234 more characters</em>"),
+        (
+            "x" * (markup.LONGEST_SHOWN + 1234),
+            {},
+            "x" * markup.LONGEST_SHOWN + "<em> ... 1,234 more characters</em>",
+        ),
         ("x" * 9000, {"limit": None}, "x" * 9000),
     ],
 )
@@ -260,3 +265,73 @@ def test_cells_are_escaped_and_numeric_columns_stand_flush_right():
     assert {"i", "b"}.isdisjoint(Page(shown).tags)
     assert Page(shown).unlabelled == "<i>name<b>bold</b>13x"
     assert re.findall(r"<t[hd]( class=\"rk-number\")?>", shown) == [' class="rk-number"', ""] * 3
+
+
+# excerpts of completions
+
+HIDDEN = {"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"}
+SIGNS = st.characters(codec="utf-8") | st.sampled_from(list("\u202e\u200b\ud800\x1b\r\n\t\x00\u2028"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\x1b[2Jb", "a␛[2Jb"),
+        ("a\x00\r\nb\tc", "a␀␍\nb\tc"),  # line breaks and tabs stay
+        ("a\u202eb\u2066", "a⟨U+202E⟩b⟨U+2066⟩"),
+        ("4\u200b2\ufeff", "4⟨U+200B⟩2⟨U+FEFF⟩"),
+        ("naïve 漢字 ２", "naïve 漢字 ２"),
+    ],
+)
+def test_nothing_is_hidden_in_a_text_that_is_shown(text, expected):
+    assert visible(text) == shown(text).text == expected
+
+
+def test_what_is_long_is_left_out_of_the_middle_and_what_a_field_took_stays_in_sight():
+    assert shown("x" * 100, longest=30).text == f"{'x' * 20} ⟨70 characters⟩ {'x' * 10}"
+    text = "so " * 500 + "<answer>42</answer>" + " and" * 500
+    at = text.index("42")
+    read = shown(text, {"prediction": [(at, at + 2)]})
+    (start, end) = read.spans["prediction"][0]
+    assert read.text[start:end] == "42"
+    assert read.text.count("characters⟩") == 2 and len(read.text) < 2 * LONGEST
+
+
+@given(st.text(SIGNS, max_size=900), st.integers(0, 900), st.integers(0, 40))
+def test_a_span_marks_the_same_text_when_it_is_shown(text, start, length):
+    end = min(start + length, len(text))
+    start = min(start, end)
+    read = shown(text, {"field": [(start, end)]}, longest=60)
+    (low, high) = read.spans["field"][0]
+    assert read.text[low:high] == visible(text[start:end])
+    assert not {unicodedata.category(sign) for sign in read.text if sign not in "\n\t"} & HIDDEN
+    assert one_line(text).isprintable() and len(one_line(text)) <= 300
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ({"p": [(1, 3)]}, "a⟦p: bc⟧d"),
+        ({"p": [(0, 4)], "q": [(1, 2)]}, "⟦p: abcd⟧"),  # one in another is left out
+        ({"p": [(2, 2)]}, "ab⟦p: ⟧cd"),
+    ],
+)
+def test_what_a_field_took_stands_in_brackets_in_a_terminal(spans, expected):
+    assert Shown("abcd", spans).bracketed() == expected
+
+
+def any_size(size):
+    return size > 0
+
+
+def spans_of(completion, **fields):
+    reward = rk.Reward("any", fields, [rk.Component("any", any_size)])
+    return field_spans(reward, {"completion": completion, "ground_truth": "42"})
+
+
+def test_fields_are_those_of_extractors_and_of_texts_of_some_length_that_are_read_in_time():
+    assert spans_of("<answer>42</answer>", size=rk.extract.tag("answer")) == {"size": [(8, 10)]}
+    assert spans_of("x" * 30_000, size=rk.extract.tag("answer")) == {}
+    assert spans_of("<answer>42</answer>", size=odd) == {}
+    slow = rk.extract.pattern(r"(a|aa)+$", timeout=0.01)
+    assert spans_of("a" * 5000 + "b", size=slow) == {}
