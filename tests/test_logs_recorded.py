@@ -22,8 +22,8 @@ def mine(function=equal, **options):
     return rk.Reward("mine", fields, [rk.Component("acc", function)], **options)
 
 
-def dump(**columns):
-    return [{**row, **columns} for step in range(1, 21) for row in made.verl_rows(step)]
+def dump():
+    return [row for step in range(1, 21) for row in made.verl_rows(step)]
 
 
 def codes(diagnosis):
@@ -41,7 +41,6 @@ def test_the_scores_of_a_trl_log_are_components_of_weight_one_and_a_missing_one_
     assert all(item.range is None for item in reward.components)
     scores = rk.score(reward, rollouts)
     assert scores.table["status/brief"].tolist() == ["abstained", "scored", "abstained", "abstained"]
-    assert scores.table["score/brief"].isna().tolist() == [True, False, True, True]
     # as TRL adds them: nansum; what no function judged has no reward
     assert scores.rewards == pytest.approx([0.0, 0.7, 0.0, np.nan], nan_ok=True)
 
@@ -75,15 +74,14 @@ def test_weights_are_given_and_make_components_of_other_numbers(rows, given, wei
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
-        (None, "holds no scores of a trainer; its columns of numbers are ['level']"),
+        (None, r"holds no scores of a trainer; its columns of numbers are \['level'\]"),
         ({"levl": 1.0}, "did you mean 'level'?"),
         ({"tag": 1.0}, "the weights name 'tag'"),
     ],
 )
 def test_scores_that_are_not_there_are_one_sentence(weights, said):
-    with pytest.raises(rk.RewardError) as raised:
+    with pytest.raises(rk.RewardError, match=said):
         rk.recorded(rk.load_rollouts(PLAIN), weights)
-    assert said in str(raised.value)
 
 
 def test_a_log_alone_is_diagnosed_suggested_on_and_saved(tmp_path):
@@ -131,14 +129,14 @@ def test_a_reward_that_gives_something_else_is_the_first_finding_with_rows_and_n
 def test_a_log_of_several_functions_without_a_total_is_compared_by_name():
     rollouts = rk.load_rollouts([row for step in range(20) for row in made.trl_rows(step)])
 
-    def found(name, paid):
-        function = lambda completion: paid * (completion == "10")  # noqa: E731
-        return rk.diagnose(rk.score(rk.Reward("r", components=[rk.Component(name, function)]), rollouts))
+    def found(name, paid, code):
+        component = rk.Component(name, lambda completion: paid * (completion == "10"))
+        return rk.diagnose(rk.score(rk.Reward("r", components=[component]), rollouts))[code]
 
-    assert "log_mismatch" not in codes(found("right", 0.2))
-    (finding,) = found("right", 0.3)["log_mismatch"]
+    assert not found("right", 0.2, "log_mismatch")
+    (finding,) = found("right", 0.3, "log_mismatch")
     assert finding.component == "right" and finding.evidence["largest"] == pytest.approx(0.1)
-    (finding,) = found("mine", 1.0)["log_not_compared"]
+    (finding,) = found("mine", 1.0, "log_not_compared")
     assert "'right', 'brief', 'n_chars'" in finding.sentence and finding.severity == "info"
 
 

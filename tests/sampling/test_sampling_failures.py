@@ -37,7 +37,6 @@ def test_what_fails_once_is_asked_for_again(serve, trouble):
         (Reply(b"<html>", headers={"Content-Type": "text/html"}), 1, "no chat completion.*html"),
         (Reply({"error": {"message": "busy"}}), 1, "no chat completion.*busy"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_prompt_that_always_fails_costs_its_own_siblings_and_is_asked_for_in_the_next_run(
     serve, trouble, requests, said
@@ -63,7 +62,6 @@ def test_a_prompt_that_always_fails_costs_its_own_siblings_and_is_asked_for_in_t
         (error(404, "no such model"), "does not know the model.*'tinni'.*did you mean 'tiny'"),
         (error(429, "quota", code="insufficient_quota"), "has no quota left"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_no_request_will_change_stops_at_once_and_leaves_no_file(serve, reply, expected):
     server = serve(lambda *_: reply)
