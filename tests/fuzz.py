@@ -17,7 +17,6 @@ from typing import Any
 import hostile
 import inventory
 
-import rewardkit as rk
 from rewardkit.primitives.verify.math.equal import CPU_SECONDS
 
 DEADLINE = 2.0
@@ -46,7 +45,8 @@ class Longest:
 
 def run(seed: int, count: int) -> dict[str, Longest]:
     """Make every call on `count` texts, and check what each gives."""
-    rk.verify.math_equal("x", "x")  # its worker process takes a second to start
+    for call, _ in inventory.CALLS.values():
+        call("x")  # what a first call makes, such as patterns and a worker process, takes seconds
     found = {name: Longest() for name in inventory.CALLS}
     for place, text in enumerate(hostile.texts(seed, count, inventory.samples())):
         for name, (call, check) in inventory.CALLS.items():
