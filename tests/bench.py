@@ -54,10 +54,10 @@ def by_hand(rows: list[dict[str, object]]) -> list[float]:
     return rewards
 
 
-def in_turn(*sides: Callable[[], object]) -> list[list[float]]:
-    """Seconds of each side, `RUNS` times in turn after one run that does not count."""
+def in_turn(*sides: Callable[[], object], runs: int = RUNS) -> list[list[float]]:
+    """Seconds of each side, so many times in turn after one run that does not count."""
     seconds: list[list[float]] = [[] for _ in sides]
-    for run in range(RUNS + 1):
+    for run in range(runs + 1):
         for side, measured in zip(sides, seconds, strict=True):
             started = time.perf_counter()
             side()

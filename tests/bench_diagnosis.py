@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from bench import in_turn
 
 import rewardkit as rk
 from rewardkit.rewards.plan import add_up
@@ -95,17 +96,11 @@ def main(rows: int) -> None:
     before = most_memory(reset=True)
     rk.diagnose(scores)
     after = most_memory()
-    ours, theirs = [], []
-    for _ in range(RUNS):
-        started = time.perf_counter()
-        rk.diagnose(scores)
-        ours.append(time.perf_counter() - started)
-        started = time.perf_counter()
-        frame.group_by("prompt_id").agg(
-            pl.exclude("prompt_id").mean().name.suffix("_mean"),
-            pl.exclude("prompt_id").std().name.suffix("_std"),
-        )
-        theirs.append(time.perf_counter() - started)
+    by_group = pl.exclude("prompt_id")
+    measures = by_group.mean().name.suffix("_mean"), by_group.std().name.suffix("_std")
+    ours, theirs = in_turn(
+        lambda: rk.diagnose(scores), lambda: frame.group_by("prompt_id").agg(*measures), runs=RUNS
+    )
     print(f"diagnosis of {rows:,} rollouts in {groups:,} groups, {len(WEIGHTS)} components")
     print(f"  rk.diagnose                  {statistics.median(ours):6.2f} s")
     print(f"  the groups from their texts  {grouping:6.2f} s  (once for all that is done with the rollouts)")

@@ -6,13 +6,9 @@ that is slowest at a million characters. Growth is the factor from 100 kB to 1 M
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import hostile
 import inventory

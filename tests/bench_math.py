@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import logging
 import statistics
-import sys
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
+from collections.abc import Sequence
 
 import data_latex_pairs
+from bench import in_turn
 
 import rewardkit as rk
 from rewardkit.primitives.verify.math import equal as mathematics
@@ -52,14 +49,13 @@ def ours(pairs: Sequence[Pair]) -> list[bool | None]:
 
 def compare(title: str, pairs: Sequence[Pair], aim: str) -> None:
     """Print pairs a second of each side, their ratio and the verdicts that differ."""
-    fast, slow = [], []
-    for run in range(RUNS + 1):
-        (mine, seconds), (other, other_seconds) = timed(ours, pairs), timed(theirs, pairs)
-        if run:
-            fast.append(len(pairs) / seconds)
-            slow.append(len(pairs) / other_seconds)
+    said: dict[str, Sequence[bool | None]] = {}
+    sides = in_turn(
+        lambda: said.update(ours=ours(pairs)), lambda: said.update(theirs=theirs(pairs)), runs=RUNS
+    )
+    fast, slow = ([len(pairs) / seconds for seconds in side] for side in sides)
     ratios = [a / b for a, b in zip(fast, slow, strict=True)]
-    verdicts = dict(zip(pairs, zip(mine, other, strict=True), strict=True))
+    verdicts = dict(zip(pairs, zip(said["ours"], said["theirs"], strict=True), strict=True))
     differing = {pair: both for pair, both in verdicts.items() if both[0] != both[1]}
     print(f"{title}: {len(pairs):,} pairs, {len(verdicts):,} of them distinct")
     print(f"  rk.verify.math_equal  {statistics.median(fast):12,.0f} pairs/s")
@@ -69,15 +65,6 @@ def compare(title: str, pairs: Sequence[Pair], aim: str) -> None:
     print(f"  differing verdicts: {len(differing)} of {len(verdicts):,} distinct pairs")
     for (prediction, truth), (mine_, other_) in differing.items():
         print(f"    {prediction!r} for {truth!r}: math_equal {mine_}, math-verify {other_}")
-
-
-def timed(
-    side: Callable[[Sequence[Pair]], list[bool | None]], pairs: Sequence[Pair]
-) -> tuple[list[bool | None], float]:
-    """What a side says, and the seconds it takes."""
-    started = time.perf_counter()
-    verdicts = side(pairs)
-    return verdicts, time.perf_counter() - started
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 from multiprocessing import get_context
 
 import cloudpickle
@@ -27,7 +28,6 @@ def busy(number):
 
 
 def hangs(number):
-    """The sixth hangs in C code, which looks at no signal."""
     return len(str(7 ** (10**8))) if number == 5 else number
 
 
@@ -36,18 +36,12 @@ def exits(number):
 
 
 def killed(number):
-    """The sixth is killed, as by the kernel where memory is short."""
     return os.kill(os.getpid(), signal.SIGKILL) if number == 5 else number
 
 
-class Sent:
-    """A function as cloudpickle sends it, which pebble needs where it is of `__main__`."""
-
-    def __init__(self, function):
-        self.content = cloudpickle.dumps(function)
-
-    def __call__(self, number):
-        return cloudpickle.loads(self.content)(number)
+def unpickled(content, number):
+    """Call a function as cloudpickle sends it, which pebble needs where it is of `__main__`."""
+    return cloudpickle.loads(content)(number)
 
 
 def value(future, seconds=None):
@@ -69,7 +63,7 @@ def of_pebble(function, numbers, seconds):
     """It has a timeout a call."""
     from pebble import ProcessPool
 
-    sent = Sent(function)
+    sent = partial(unpickled, cloudpickle.dumps(function))
     with ProcessPool(max_workers=2, context=get_context("forkserver")) as pool:
         futures = [pool.schedule(sent, args=(number,), timeout=seconds) for number in numbers]
         return [value(future) for future in futures]

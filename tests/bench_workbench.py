@@ -118,25 +118,23 @@ def main() -> None:
             places = ["0.49", "0.51"] * (TIMES // 2)
             moved = timed(page, ".rewardkit-weight-c", ".rewardkit-picture", "input", places)
             told("a weight is moved by its slider", moved, interact)
-            box = ".rewardkit-weight-box-b"
-            numbers = [str(0.3 + step / 100) for step in range(TIMES)]
+            box, numbers = ".rewardkit-weight-box-b", [str(0.3 + step / 100) for step in range(TIMES)]
             told("a weight is typed", timed(page, box, ".rewardkit-picture", "change", numbers))
-            tab = ".rewardkit-workbench .lm-TabBar-tab:nth-child(2)"
             page.evaluate("document.querySelector('.rewardkit-workbench').scrollIntoView()")
-            opened = page.evaluate(OPENED, tab)
+            opened = page.evaluate(OPENED, ".rewardkit-workbench .lm-TabBar-tab:nth-child(2)")
             print(f"{'Browse is opened':<42}        {opened:6.0f} ms")
-            message, listed = ".rewardkit-browse .rewardkit-message", ".rewardkit-list"
-            kinds = ["1", "2", "3", "8", "0"] * (TIMES // 5)
-            index = "document.querySelector('.rewardkit-kind select').options[{}].value"
-            kinds = [page.evaluate(index.format(kind)) for kind in kinds]
-            told("a filter is chosen", timed(page, ".rewardkit-kind select", message, "change", kinds))
+            option = "document.querySelector('.rewardkit-kind select').options[{}].value"
+            kinds = [page.evaluate(option.format(kind)) for kind in (1, 2, 3, 8, 0)] * (TIMES // 5)
             texts = [f"answer>{step % 7}" for step in range(TIMES)]
-            told("a text is looked for", timed(page, ".rewardkit-text input", listed, "change", texts))
-            steps = [None] * TIMES
-            told("the next completion", timed(page, ".rewardkit-next", ".rewardkit-page", "click", steps))
-            keys = ["j"] * TIMES
-            found = timed(page, ".rewardkit-list [role=listbox]", ".rewardkit-page", "key", keys)
-            told("the next completion by its key", found)
+            message, read = ".rewardkit-browse .rewardkit-message", ".rewardkit-page"
+            listed = ".rewardkit-list [role=listbox]"
+            for what, *action in (
+                ("a filter is chosen", ".rewardkit-kind select", message, "change", kinds),
+                ("a text is looked for", ".rewardkit-text input", ".rewardkit-list", "change", texts),
+                ("the next completion", ".rewardkit-next", read, "click", [None] * TIMES),
+                ("the next completion by its key", listed, read, "key", ["j"] * TIMES),
+            ):
+                told(what, timed(page, *action))
             browser.close()
 
 

@@ -71,17 +71,9 @@ def damaged(text: str, chance: random.Random) -> str:
     """The text with a few pieces put in, taken out, moved or doubled."""
     for _ in range(chance.randint(1, 4)):
         start, end = sorted(chance.choices(range(len(text) + 1), k=2))
-        change = chance.randrange(5)
-        if change == 0:
-            text = text[:start] + chance.choice(PIECES) + text[start:]
-        elif change == 1:
-            text = text[:start] + text[end:]
-        elif change == 2:
-            text = text[:end] + text[start:]
-        elif change == 3:
-            text = text[end:] + text[:start]
-        else:
-            text = text[:end]
+        head, tail = text[:start], text[end:]
+        changes = (head + chance.choice(PIECES) + text[start:], head + tail, text[:end] + text[start:])
+        text = chance.choice((*changes, tail + head, text[:end]))
     return text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -96,13 +96,9 @@ TRANSCRIPTS = (
 )
 
 
+@lru_cache(maxsize=1)
 def samples() -> list[str]:
     """Real completions, to damage."""
-    return _samples()
-
-
-@lru_cache(maxsize=1)
-def _samples() -> list[str]:
     names = ("gallery:arithmetic", "gallery:mixed")
     return [text for name in names for text in rk.load_rollouts(name).table["completion"].head(200)]
 
@@ -124,21 +120,26 @@ def _spans_fit(extractor: Any, text: str, value: Any) -> str | None:
         return f"spans {spans} outside of the text"
     if (value is None or value == []) != (not spans):
         return f"value {value!r:.60} with spans {spans}"
-    verbatim = not any(
-        word in repr(extractor)
-        for word in ("path=", "json_value(", "python_literal(", "tool_call(", "code_block(")
-    )
-    if verbatim and value is not None and not isinstance(value, list) and value != text[slice(*spans[0])]:
+    verbatim = not re.search(r"path=|(json_value|python_literal|tool_call|code_block)\(", repr(extractor))
+    if verbatim and isinstance(value, str) and value != text[slice(*spans[0])]:
         return f"value {value!r:.60} is not what stands at {spans}"
     return None
 
 
 def _share(text: str, value: Any) -> str | None:
-    if value is None or isinstance(value, bool):
-        return None
-    if isinstance(value, float) and math.isfinite(value) and 0.0 <= value <= 1.0:
-        return None
-    return f"{value!r:.60} is no share"
+    is_share = value is None or isinstance(value, bool) or (isinstance(value, float) and 0.0 <= value <= 1.0)
+    return None if is_share else f"{value!r:.60} is no share"
+
+
+def _is(*kinds: type) -> Check:
+    return lambda text, value: None if isinstance(value, kinds) else f"{value!r:.60} is of another type"
+
+
+def _named(function: Any) -> str:
+    if isinstance(function, partial):
+        options = ", ".join(f"{key}={value!r}" for key, value in function.keywords.items())
+        return f"{function.func.__name__}(..., {options})"
+    return getattr(function, "__name__", repr(function))
 
 
 def _calls() -> Mapping[str, tuple[Callable[[str], Any], Check]]:
@@ -148,12 +149,7 @@ def _calls() -> Mapping[str, tuple[Callable[[str], Any], Check]]:
     for item in MEASURES:
         calls[repr(item)] = (item, _share)
     for function, truth in VERIFICATIONS:
-        name = repr(function) if "object at" not in repr(function) else str(function)
-        if isinstance(function, partial):
-            options = ", ".join(f"{key}={value!r}" for key, value in function.keywords.items())
-            name = f"{function.func.__name__}(..., {options})"
-        elif hasattr(function, "__name__"):
-            name = function.__name__
+        name = _named(function)
         calls[name] = (lambda text, f=function, t=truth: f(text, t), _share)
         calls[f"{name}, hostile truth"] = (lambda text, f=function, t=truth: f(t, text), _share)
     for item in TRANSCRIPTS:
@@ -161,14 +157,9 @@ def _calls() -> Mapping[str, tuple[Callable[[str], Any], Check]]:
     cited = measure.citations("f1")
     calls[repr(cited)] = (lambda text: cited(text, ["a1", "b"]), _share)
     calls[f"{cited!r}, hostile truth"] = (lambda text: cited("[Source: a1]", text), _share)
-    calls["read_number"] = (
-        verify.read_number,
-        lambda text, value: None if isinstance(value, Decimal | Fraction | None) else f"{value!r:.60}",
-    )
-    calls["assistant_text"] = (
-        lambda text: extract.assistant_text(conversation(text), turns="all", tool_calls=True),
-        lambda text, value: None if isinstance(value, str) else f"{value!r:.60} is no text",
-    )
+    calls["read_number"] = (verify.read_number, _is(Decimal, Fraction, type(None)))
+    said = partial(extract.assistant_text, turns="all", tool_calls=True)
+    calls["assistant_text"] = (lambda text: said(conversation(text)), _is(str))
     return calls
 
 

@@ -60,15 +60,8 @@ def main():
         os.environ |= {"REWARDKIT_CACHE": answers, "NO_PROXY": "127.0.0.1"}
         server, url = started(log)
         limits = rk.judges.Limits(concurrency=1, timeout=120, call_deadline=300, retries=1)
-        judge = rk.judge(
-            RUBRIC,
-            model="gemma",
-            base_url=url,
-            scale=SCALE,
-            inputs=["completion", "ground_truth"],
-            limits=limits,
-            options={"max_tokens": 200},
-        )
+        asked = {"inputs": ["completion", "ground_truth"], "options": {"max_tokens": 200}}
+        judge = rk.judge(RUBRIC, model="gemma", base_url=url, scale=SCALE, limits=limits, **asked)
         try:
             table, seconds = scored(judge, rollouts)
         finally:

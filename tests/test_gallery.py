@@ -50,22 +50,6 @@ def paid_by_the_task(name):
     return right, wrong
 
 
-def rows_of_the_card():
-    text = (CASES / "README.md").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if line[:1] == "|"]
-    rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
-    return {row[0].strip("`"): row[1:] for row in rows}
-
-
-def test_every_module_has_cases_and_every_case_file_a_module():
-    assert ALL == sorted(path.stem for path in GALLERY.glob("*.py") if path.stem != "__init__")
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_a_reward_passes_its_own_cases(name):
-    rk.assert_cases(reward_of(name), cases_of(name))
-
-
 @pytest.mark.parametrize("name", ALL)
 def test_there_are_cases_enough_half_of_them_awkward_and_of_every_component_more_than_one_score(name):
     cases = cases_of(name)
@@ -91,90 +75,78 @@ def test_the_docstring_says_what_it_is_what_it_is_for_and_what_it_misses_and_a_c
         assert sum(item.primary for item in one.components) == 1
 
 
-def test_the_card_lists_every_reward_with_its_number_of_cases():
-    card = rows_of_the_card()
-    assert sorted(card) == ALL
-    assert {name: int(cells[-1]) for name, cells in card.items()} == {one: len(cases_of(one)) for one in ALL}
-    assert all(cell for cells in card.values() for cell in cells)
+def test_every_module_has_cases_and_the_card_lists_them_with_their_number():
+    lines = (CASES / "README.md").read_text(encoding="utf-8").splitlines()
+    rows = [re.split(r"\s*(?<!\\)\|\s*", line)[1:-1] for line in lines if line[:1] == "|"][2:]
+    card = {row[0].strip("`"): int(row[-1]) for row in rows if all(row)}
+    assert card == {one: len(cases_of(one)) for one in ALL}
+    assert ALL == sorted(path.stem for path in GALLERY.glob("*.py") if path.stem != "__init__")
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_reward_is_pickled_and_saved_and_pays_the_same(name, tmp_path):
+def test_a_reward_passes_its_own_cases_pickled_and_saved_too(name, tmp_path):
     reward = reward_of(name)
     again = pickle.loads(pickle.dumps(reward))
     assert again.record() == reward.record()
     saved = rk.load_reward(str(rk.save_reward(reward, tmp_path / "saved.py")))
     assert (saved.names, saved.weights) == (reward.names, reward.weights)
-    rk.assert_cases(again, cases_of(name))
-    rk.assert_cases(saved, cases_of(name))
+    for one in (reward, again, saved):
+        rk.assert_cases(one, cases_of(name))
 
 
-def said(role, text):
-    return {"role": role, "content": text}
+def said(role, text, **more):
+    return {"role": role, "content": text, **more}
 
 
-def hostile_columns(names, count):
-    """Columns that a reward asks for, with hostile text where a policy writes; truths stay in order."""
+@cache
+def hostile_columns():
+    """Hostile text where a policy writes; truths, messages and steps beside it."""
     samples = [
         "<think>3 + 4 = 7.</think><answer>7</answer>",
         '{"a": [1, 2]}',
         "The answer is (B).",
         "答案是7。",
     ]
-    texts = [None, "", " ", *hostile.texts(20261122, count, samples)]
-    size = len(texts)
+    texts = [None, "", " ", *hostile.texts(20261122, 400, samples)]
     call = {"function": {"name": "search", "arguments": "{}"}}
-    known = {
+    rows = len(texts)
+    return {
         "completion": texts,
-        "ground_truth": (["7", "0", "-3", "B", '{"a": 1}', None] * size)[:size],
+        "ground_truth": (["7", "0", "-3", "B", '{"a": 1}', None] * rows)[:rows],
         "messages": [
-            [said("user", text), {**said("assistant", text), "tool_calls": [call] * (at % 3)},
-             said("tool", text), said("assistant", text)]
+            [said("user", text), said("assistant", text, tool_calls=[call] * (at % 3)), said("tool", text)]
             for at, text in enumerate(texts)
         ],
-        "prompt": ["What is 3 + 4?"] * size,
-        "step": ([0, 200, 400, 5000, None, "late"] * size)[:size],
-    }  # fmt: skip
-    return {name: known[name] for name in names if name in known}, size
-
-
-def evaluated(name, columns, rows):
-    """What the rows got; of a route, a source after another. No component may end as `error`."""
-    reward = reward_of(name)
-    if route := reward.routing:
-        columns = {**columns, route.column: (list(route.rewards) * rows)[:rows]}
-    found = evaluate(reward.bind(columns, rows), columns)
-    for component, outcome in found.components.items():
-        errors = [outcome.reasons[row] for row in np.flatnonzero(outcome.status == ERROR)]
-        assert errors == [], component
-    return found, found.rewards
+        "prompt": ["What is 3 + 4?"] * rows,
+        "step": ([0, 200, 400, 5000, None, "late"] * rows)[:rows],
+    }
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_hostile_completions_end_in_no_error_and_earn_less_than_a_right_answer(name):
-    columns, rows = hostile_columns({*reward_of(name).needs, "completion"}, 400)
-    found, rewards = evaluated(name, columns, rows)
+    reward, columns = reward_of(name), hostile_columns()
+    rows = len(columns["completion"])
+    columns = {one: columns[one] for one in columns if one in (*reward.needs, "completion")}
+    if route := reward.routing:
+        columns[route.column] = (list(route.rewards) * rows)[:rows]
+    found = evaluate(reward.bind(columns, rows), columns)
+    errors = [
+        one.reasons[row] for one in found.components.values() for row in np.flatnonzero(one.status == ERROR)
+    ]
+    assert errors == []
     for scores in found.scores.values():
         judged = scores[~np.isnan(scores)]
         assert ((judged >= 0) & (judged <= 1)).all()
     if name not in ("keywords", "mixed", "routed", "judged_aspects"):  # the last has an answer for none
-        right = found.scores[reward_of(name).primary] == 1
+        right = found.scores[reward.primary] == 1
         least = min(paid_by_the_task(name)[0]) if name != "strict_format" else 0.9
-        assert np.nanmax(rewards[~right]) < least
-
-
-LONG = [
-    head + unit * (40_000 // len(unit)) + "x"
-    for head in ("", "答案", "#### ", "#### 1", "The answer is ", "The answer is 1", "<answer>", "\\boxed{")
-    for unit in (" ", "\n", "1,", head or "a")
-]
+        assert np.nanmax(found.rewards[~right]) < least
 
 
 @pytest.mark.parametrize("name", sorted({*ALL} - {"keywords", "strict_format"}))
 def test_no_wrong_answer_earns_as_much_as_a_right_one(name):
     right, wrong = paid_by_the_task(name)
-    assert len(right) > 3 and len(wrong) > 3
-    assert max(wrong) < min(right)
+    assert min(len(right), len(wrong)) > 3 and max(wrong) < min(right)
 
 
 LETTERS = "runs other code, max(2, len(letters)) for max(1, len(letters)) in in_chinese()"

@@ -8,20 +8,20 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from commands import run
+from trainer_logs import float32, write_jsonl, write_trl
 
 import rewardkit as rk
 from rewardkit.notebook.report.report import NOTEBOOKS
 
 ROWS = list(rk.load_rollouts("gallery:arithmetic").select(range(160)))
-
-VERL = '''
+STEPS = [(1, ROWS[:80]), (2, ROWS[80:])]
+TRUTHS = {row["prompt"]: row["ground_truth"] for row in ROWS}
+REWARDS = '''
 import re
-
 
 def extract(text):
     found = re.findall(r"<answer>(.*?)</answer>", text)
     return found[-1].strip() if found else None
-
 
 def compute_score(data_source, solution_str, ground_truth, extra_info=None):
     """One point for the right answer in its tag."""
@@ -29,17 +29,13 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
         raise NotImplementedError(data_source)
     right = extract(solution_str) == ground_truth
     return {"score": 1.0 if right else 0.0, "tagged": "<answer>" in solution_str}
-'''
 
-TRL = '''
 def right(completions, solution, **kwargs):
     """The right answer in its tag."""
     return [float(f"<answer>{truth}</answer>" in text) for text, truth in zip(completions, solution)]
 
-
 def short(completions, **kwargs):
     return [max(0.0, 1 - len(text) / 200) for text in completions]
-
 
 functions = [right, short]
 '''
@@ -56,50 +52,10 @@ def said(line, status=0):
     return done.output
 
 
-STEPS = [(1, ROWS[:80]), (2, ROWS[80:])]
-TRUTHS = {row["prompt"]: row["ground_truth"] for row in ROWS}
-
-
-@pytest.fixture
-def verl(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "rollouts").mkdir()
-    for step, rows in STEPS:
-        dump = [
-            {"input": f"user\n{row['prompt']}\nassistant\n", "output": row["completion"], "gts": None}
-            | {"score": score(row), "step": step}
-            for row in rows
-        ]
-        (tmp_path / f"rollouts/{step}.jsonl").write_text("\n".join(map(json.dumps, dump)))
-    training = [
-        {
-            "data_source": "countdown",
-            "prompt": [{"role": "user", "content": prompt}],
-            "reward_model": {"style": "rule", "ground_truth": truth},
-            "extra_info": {"index": at},
-        }
-        for at, (prompt, truth) in enumerate(TRUTHS.items())
-    ]
-    pd.DataFrame(training).to_parquet(tmp_path / "train.parquet")
-    (tmp_path / "my_reward.py").write_text(VERL)
-    return tmp_path
-
-
-@pytest.fixture
-def trl(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "completions").mkdir()
-    for step, rows in STEPS:
-        logged = pd.DataFrame(rows)[["prompt", "completion"]].assign(step=step, advantage=0.0)
-        logged["right"] = [score(row) for row in rows]
-        logged["short"] = (1 - logged["completion"].str.len() / 200).clip(lower=0).astype("float32")
-        logged = logged.astype({"short": "float64"})[
-            ["step", "prompt", "completion", "right", "short", "advantage"]
-        ]
-        logged.to_parquet(tmp_path / f"completions/completions_{step:05d}.parquet")
-    training = pd.DataFrame({"prompt": list(TRUTHS), "solution": list(TRUTHS.values())})
-    training.to_parquet(tmp_path / "train.parquet")
-    (tmp_path / "rewards.py").write_text(TRL)
+    (tmp_path / "mine.py").write_text(REWARDS)
     return tmp_path
 
 
@@ -115,24 +71,50 @@ def _proves_or_says_what_is_missing(folder, name, given, target):
         assert f"the proof runs {target}'s own code; missing here: {target}" in told
 
 
-def test_a_verl_dump_and_a_compute_score(verl):
+def test_a_verl_dump_and_a_compute_score(folder):
+    for step, rows in STEPS:
+        dump = [
+            {"input": f"user\n{row['prompt']}\nassistant\n", "output": row["completion"], "gts": None}
+            | {"score": score(row), "step": step}
+            for row in rows
+        ]
+        write_jsonl(folder / f"rollouts/{step}.jsonl", dump)
+    training = [
+        {
+            "data_source": "countdown",
+            "prompt": [{"role": "user", "content": prompt}],
+            "reward_model": {"style": "rule", "ground_truth": truth},
+        }
+        for prompt, truth in TRUTHS.items()
+    ]
+    pd.DataFrame(training).to_parquet("train.parquet")
     told = said("diagnose rollouts")
     assert "verl rollout dump" in told and "zero_std_groups" in told
-    name, given = "my_reward.py:compute_score", "rollouts --join train.parquet"
+    name, given = "mine.py:compute_score", "rollouts --join train.parquet"
     told = said(f"score {name} {given} -o run1")
     assert "160 of 160 rows matched" in told and "read as verl" in told
     assert rk.load_scores("run1").rewards.tolist() == [score(row) for row in ROWS]
     assert "log_mismatch" not in said("diagnose run1")
-    _proves_or_says_what_is_missing(verl, name, given, "verl")
+    _proves_or_says_what_is_missing(folder, name, given, "verl")
     export = f"export {name} --to trl -o mine_trl.py"
     assert "give it, too" in said(f"{export} --set a=1", status=2)
     said(export)
-    (loaded,) = rk.load_reward(f"{verl}/mine_trl.py:compute_score").components
+    (loaded,) = rk.load_reward(f"{folder}/mine_trl.py:compute_score").components
     assert callable(loaded.function)
 
 
-def test_a_trl_folder_its_training_set_and_a_list_of_functions(trl, here, monkeypatch):
-    name, given = "rewards.py:functions", "completions --join train.parquet"
+def test_a_trl_folder_its_training_set_and_a_list_of_functions(folder, here, monkeypatch):
+    logged = [
+        [
+            {"step": step, "prompt": row["prompt"], "completion": row["completion"], "right": score(row)}
+            | {"short": float32(max(0.0, 1 - len(row["completion"]) / 200)), "advantage": 0.0}
+            for row in rows
+        ]
+        for step, rows in STEPS
+    ]
+    write_trl(folder, *logged)
+    pd.DataFrame(TRUTHS.items(), columns=["prompt", "solution"]).to_parquet("train.parquet")
+    name, given = "mine.py:functions", "completions --join train.parquet"
     told = said(f"score {name} {given} -o run1")
     assert "TRL completions" in told and "What each takes: --json" in " ".join(told.split())
     assert "log_mismatch" not in said("diagnose run1")
@@ -140,16 +122,15 @@ def test_a_trl_folder_its_training_set_and_a_list_of_functions(trl, here, monkey
     monkeypatch.setattr("rewardkit.notebook.report.report.NOTEBOOKS", NOTEBOOKS[2:])
     made = json.loads(said(f"report --reward {name} --rollouts {given} -o pages --json"))
     assert made["failed"] == [] and "read as TRL" in made["origins"][0]
-    assert "right read as TRL" in (trl / "pages" / "index.html").read_text()
-    _proves_or_says_what_is_missing(trl, name, given, "trl")
+    assert "right read as TRL" in (folder / "pages" / "index.html").read_text()
+    _proves_or_says_what_is_missing(folder, name, given, "trl")
     made = json.loads(said(f"export {name} --to verl --json"))
-    assert made["path"] == "functions_verl.py" and (trl / "functions_verl.py").is_file()
+    assert made["path"] == "functions_verl.py" and (folder / "functions_verl.py").is_file()
 
 
-def test_the_lines_of_the_readme_on_bundled_data_run_one_after_the_other(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    readme = Path(__file__).parents[1] / "README.md"
-    lines = re.findall(r"(?m)^    rewardkit ([^#\n]*\b(?:sums|busy)\b[^#\n]*)", readme.read_text())
+def test_the_lines_of_the_readme_on_bundled_data_run_one_after_the_other():
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    lines = re.findall(r"(?m)^    rewardkit ([^#\n]*\b(?:sums|busy)\b[^#\n]*)", readme)
     told = [said(line) for line in lines]
     assert [line.split()[0] for line in lines] == ["new", "probe", "check", "export", "score", "suspect"]
     assert "20 of 20 cases passed" in told[2] and "Paid. 25 of 320" in told[5]

@@ -2,17 +2,14 @@
 
 import json
 import sys
-from pathlib import Path
-from runpy import run_path
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+import trainer_logs as made
 
 import rewardkit as rk
-
-made = SimpleNamespace(**run_path(str(Path(__file__).with_name("trainer_logs.py"))))
 
 
 def values(rollouts, name):
@@ -28,8 +25,6 @@ def write(folder, files):
             path.write_text(content)
         elif name.endswith(".parquet"):
             pd.DataFrame(content).to_parquet(path)
-        elif name.endswith(".arrow"):
-            pd.DataFrame(content).to_feather(path, compression="uncompressed")
         else:
             made.write_jsonl(path, content)
 
@@ -61,9 +56,7 @@ def test_the_folder_of_completions_one_file_of_any_name_and_the_table_itself_are
     sources = [folder, folder / "completions", file, tmp_path / "mine.parquet", pd.read_parquet(file)]
     read = [rk.load_rollouts(source) for source in sources]
     assert {item.kind for item in read} == {"TRL completions"}
-    texts = {
-        json.dumps([item.columns()[name] for name in item.table if name != "rollout_id"]) for item in read
-    }
+    texts = {item.table.drop(columns="rollout_id").to_json(orient="records") for item in read}
     assert len(texts) == 1
     assert values(read[0], "rollout_id") == values(read[1], "rollout_id")
     assert rk.load_rollouts(tmp_path / "completions_00001.jsonl").kind == "rollouts"
@@ -84,8 +77,8 @@ def siirl(rank):
 
 
 RESULT = {
-    "example_id": 7, "prompt": [{"role": "user", "content": "2+2?"}], "generation_ms": 12.5, "task": "math",
-    "completion": [{"role": "assistant", "content": "4"}], "answer": "4", "reward": 0.9, "correct": 1.0,
+    "example_id": 7, "prompt": [made.said("user", "2+2?")], "generation_ms": 12.5, "task": "math",
+    "completion": [made.said("assistant", "4")], "answer": "4", "reward": 0.9, "correct": 1.0,
     "is_completed": True, "metrics": {"correct": 1.0, "num_turns": 1.0, "total_ms": 9.0},
 }  # fmt: skip
 LOGS = {
@@ -123,17 +116,12 @@ def test_a_log_has_its_columns_under_our_names_and_its_scores_by_their_weights(k
     assert rollouts.group_sizes == {2: 1}
 
 
-def test_a_trace_of_verifiers_has_its_turns_and_its_weighted_sum():
-    rollouts = rk.load_rollouts(LOGS["verifiers traces"][0])
-    assert [item["role"] for item in values(rollouts, "prompt")[0]] == ["system", "user"]
-    assert len(values(rollouts, "messages")[0]) == 5
-    assert values(rollouts, rollouts.logged.total) == pytest.approx([1.1, 0.1])
-
-
-def test_a_reward_of_verifiers_that_did_not_run_is_missing_and_the_sum_is_of_the_others():
+def test_a_trace_of_verifiers_has_its_turns_and_the_weighted_sum_of_the_rewards_that_ran():
     late = {"correct": None, "brief": {"score": 0.5, "weight": 0.2}}
     rows = [made.episode("a", "4", rewards=late), made.episode("b", "4"), made.episode("c", "4", rewards={})]
     rollouts = rk.load_rollouts(rows)
+    assert [item["role"] for item in values(rollouts, "prompt")[0]] == ["system", "user"]
+    assert len(values(rollouts, "messages")[0]) == 5
     assert values(rollouts, "logged/correct") == [None, 1.0, None]
     assert values(rollouts, rollouts.logged.total) == [pytest.approx(0.1), pytest.approx(1.1), None]
     assert rollouts.logged.weights["correct"] == 1.0
@@ -251,7 +239,6 @@ def verl(**columns):
         ([{"completion": "a", "score": 0.5, "level": 3}], {}, None, "other numbers stay what they were"),
         ([{**RESULT, "completion": None}, RESULT], LOGS["verifiers results"][2], "logged/reward", "results"),
     ],
-    ids=lambda value: value if isinstance(value, str) and " " in value else "",
 )  # fmt: skip
 def test_what_is_a_score_of_the_trainer_and_which_is_the_reward(rows, weights, total, why):
     rollouts = rk.load_rollouts(rows)
@@ -270,7 +257,7 @@ TRUTHS = [{**row, "response": "4"} for row in made.training_rows()]
         (verl(gts="4", answer="extracted"), "ground_truth", ["4"] * 4, "what was returned is no truth"),
         (TRUTHS, "ground_truth", ["4", "10"], "the truth inside reward_model"),
     ],
-)  # fmt: skip
+)
 def test_columns_of_a_log_have_their_place(rows, column, expected, why):
     assert values(rk.load_rollouts(rows), column) == expected, why
 
@@ -279,6 +266,38 @@ def test_scores_that_are_no_numbers_are_counted_and_a_column_that_a_person_names
     rollouts = rk.load_rollouts(verl(score=[1.0, "bad", None, [0]], gold=4), columns={"ground_truth": "gold"})
     assert "2 values of logged/score are no numbers: taken as missing" in rollouts.warnings
     assert values(rollouts, "ground_truth") == [4] * 4 and "gold" not in rollouts.logged.components
+
+
+def trl_log(*, weights=(1.0, 1.0), scaled=True, **extras):
+    """Two reward functions and what log_extra brought, as floats; advantages as TRL computes them."""
+    draw, rows = np.random.default_rng(0), []
+    for prompt in range(6):
+        rewards = draw.random((4, 2)).astype(np.float32)
+        total = rewards @ np.array(weights)
+        advantages = (total - total.mean()) / (total.std(ddof=1) + 1e-4 if scaled else 1.0)
+        for at in range(4):
+            own = {name: float(np.float32(make(prompt, draw))) for name, make in extras.items()}
+            judged = {"accuracy_reward": float(rewards[at, 0]), "style": float(rewards[at, 1])}
+            head = {"step": 1, "prompt": f"p{prompt}", "completion": f"c{at}"}
+            rows.append({**head, **judged, **own, "advantage": float(np.float32(advantages[at]))})
+    return rows
+
+
+EXTRAS = {"difficulty": lambda prompt, draw: prompt, "num_tokens": lambda prompt, draw: draw.integers(500)}
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("extras", [{}, EXTRAS, {"difficulty": EXTRAS["difficulty"]}], ids=list)
+def test_numbers_that_trl_logged_beside_the_rewards_are_no_rewards(scaled, extras):
+    logged = rk.load_rollouts(trl_log(scaled=scaled, **extras)).logged
+    assert logged.weights == {"accuracy_reward": 1.0, "style": 1.0, **dict.fromkeys(extras, 0.0)}
+
+
+def test_where_the_advantages_do_not_tell_which_are_rewards_that_is_said():
+    rollouts = rk.load_rollouts(trl_log(weights=(1.0, 0.2), **EXTRAS))
+    assert set(rollouts.logged.weights.values()) == {1.0}
+    (said,) = [text for text in rollouts.warnings if text.startswith("Cannot tell which of ")]
+    assert "'num_tokens'" in said
 
 
 # Folders and data sets
@@ -300,7 +319,7 @@ def test_the_splits_of_a_saved_data_set_stand_in_a_column(tmp_path):
     assert values(rollouts, "split") == ["train", "test"] == values(rollouts, "completion")
 
 
-A, B, C = ([{"completion": text}] for text in "abc")
+A, B = ([{"completion": text}] for text in "ab")
 X = {"completion": "b", "rollout_id": "x"}
 
 
@@ -316,8 +335,7 @@ X = {"completion": "b", "rollout_id": "x"}
 )  # fmt: skip
 def test_a_folder_is_one_table(tmp_path, files, column, expected, why):
     write(tmp_path, files)
-    alone = list(files) == ["one.feather.arrow"] or list(files) == ["log.json"]
-    rollouts = rk.load_rollouts(tmp_path / next(iter(files)) if alone else tmp_path)
+    rollouts = rk.load_rollouts(tmp_path / "log.json" if "log.json" in files else tmp_path)
     assert values(rollouts, column) == expected, why
     assert rollouts.rejected == ()
 
@@ -352,39 +370,3 @@ def test_what_is_no_log_is_one_sentence(tmp_path, files, said):
         rk.load_rollouts(tmp_path / next(iter(files)) if len(files) == 1 else tmp_path)
     assert [words for words in said if words not in str(raised.value)] == []
     assert "\n" not in str(raised.value)
-
-
-def trl_log(*, weights=(1.0, 1.0), scaled=True, **extras):
-    """Two reward functions and what log_extra brought, as floats; advantages as TRL computes them."""
-    draw = np.random.default_rng(0)
-    rows = []
-    for prompt in range(6):
-        rewards = draw.random((4, 2)).astype(np.float32)
-        total = rewards @ np.array(weights)
-        advantages = (total - total.mean()) / (total.std(ddof=1) + 1e-4 if scaled else 1.0)
-        for at in range(4):
-            own = {name: float(np.float32(make(prompt, at, draw))) for name, make in extras.items()}
-            judged = {"accuracy_reward": float(rewards[at, 0]), "style": float(rewards[at, 1])}
-            head = {"step": 1, "prompt": f"p{prompt}", "completion": f"c{at}"}
-            rows.append({**head, **judged, **own, "advantage": float(np.float32(advantages[at]))})
-    return rows
-
-
-EXTRAS = {
-    "difficulty": lambda prompt, at, draw: prompt,
-    "num_tokens": lambda prompt, at, draw: draw.integers(500),
-}
-
-
-@pytest.mark.parametrize("scaled", [True, False])
-@pytest.mark.parametrize("extras", [{}, EXTRAS, {"difficulty": EXTRAS["difficulty"]}], ids=list)
-def test_numbers_that_trl_logged_beside_the_rewards_are_no_rewards(scaled, extras):
-    logged = rk.load_rollouts(trl_log(scaled=scaled, **extras)).logged
-    assert logged.weights == {"accuracy_reward": 1.0, "style": 1.0, **dict.fromkeys(extras, 0.0)}
-
-
-def test_where_the_advantages_do_not_tell_which_are_rewards_that_is_said():
-    rollouts = rk.load_rollouts(trl_log(weights=(1.0, 0.2), **EXTRAS))
-    assert set(rollouts.logged.weights.values()) == {1.0}
-    (said,) = [text for text in rollouts.warnings if text.startswith("Cannot tell which of ")]
-    assert "'num_tokens'" in said

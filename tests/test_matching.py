@@ -17,43 +17,37 @@ def chat(*texts, system=None):
 
 def written(form, end, **names):
     """A template that writes each message as `form`, and then `end`."""
-    return lambda messages: (
-        "".join(
-            form.format(role=names.get(item["role"], item["role"]), text=item["content"]) for item in messages
-        )
-        + end
-    )
+
+    def template(messages):
+        named = [(names.get(item["role"], item["role"]), item["content"]) for item in messages]
+        return "".join(form.format(role=role, text=text) for role, text in named) + end
+
+    return template
 
 
 def mistral(messages):
     if messages[0]["role"] == "system":  # in the user's first turn
         above, first, *rest = messages
         messages = [{**first, "content": f"{above['content']}\n\n{first['content']}"}, *rest]
-    said = "".join(
-        f"[INST] {item['content']} [/INST]" if item["role"] == "user" else f" {item['content']}</s>"
-        for item in messages
-    )
-    return f"<s>{said}"
+    forms = {"user": "[INST] {content} [/INST]", "assistant": " {content}</s>"}
+    return "<s>" + "".join(forms[item["role"]].format(**item) for item in messages)
 
 
+CHATML = "<|im_start|>{role}\n{text}<|im_end|>\n"
+HEAD = "<|start_header_id|>{role}<|end_header_id|>\n\n"
 FORMS = {
     "messages": lambda messages: messages,
-    "ChatML": written("<|im_start|>{role}\n{text}<|im_end|>\n", "<|im_start|>assistant\n"),
-    "a thought opened": written("<|im_start|>{role}\n{text}<|im_end|>\n", "<|im_start|>assistant\n<think>\n"),
+    "ChatML": written(CHATML, "<|im_start|>assistant\n"),
+    "a thought opened": written(CHATML, "<|im_start|>assistant\n<think>\n"),
     "ChatML without its special tokens": written("{role}\n{text}\n", "assistant\n"),
-    "Llama 3": written(
-        "<|start_header_id|>{role}<|end_header_id|>\n\n{text}<|eot_id|>",
-        "<|start_header_id|>assistant<|end_header_id|>\n\n",
-    ),
+    "Llama 3": written(HEAD + "{text}<|eot_id|>", HEAD.format(role="assistant")),
     "Gemma": written(
         "<start_of_turn>{role}\n{text}<end_of_turn>\n", "<start_of_turn>model\n", assistant="model"
     ),
     "gpt-oss": written("<|start|>{role}<|message|>{text}<|end|>", "<|start|>assistant"),
-    "Alpaca": written(
-        "### {role}:\n{text}\n\n", "### Response:\n", user="Instruction", assistant="Response"
-    ),
+    "Alpaca": written("### {role}:\n{text}\n\n", "### Response:\n", user="Instruction", assistant="Response"),
     "Mistral": mistral,
-}  # fmt: skip
+}
 
 
 def matched(log, *data):
@@ -110,9 +104,8 @@ def test_of_rows_that_differ_in_the_system_prompt_the_one_of_the_log_is_taken_el
     ],
 )
 def test_what_is_the_question_and_what_only_holds_it(log, rows):
-    assert (
-        matched(log, "What is 2+2?", "hello", "", None, "Caf\u00e9?", "Translate to Thai: hello")[0] == rows
-    )
+    data = "What is 2+2?", "hello", "", None, "Caf\u00e9?", "Translate to Thai: hello"
+    assert matched(log, *data)[0] == rows
 
 
 def test_other_keys_are_compared_as_values():

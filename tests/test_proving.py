@@ -3,7 +3,6 @@
 The trainers' own callers run in tests/trainers; here callers of a few lines stand for them.
 """
 
-import textwrap
 from dataclasses import replace
 
 import numpy as np
@@ -44,15 +43,13 @@ def reward_of(function=length):
     return rk.Reward("mine", components=[rk.Component("one", function, weight=2.0, range=None)])
 
 
-def off_by(share, *, more=()):
-    """A trainer whose rewards are ours, the last one off by this share of it."""
-
-    def call(path, written, rows):
-        rewards = [2 * len(row["completion"]) / 3 for row in rows]
-        rewards[-1] *= 1 + share
-        return Called("a trainer", {"reward": rewards, **dict(more)})
-
-    return call
+def gives(share):
+    """A trainer whose rewards are ours, the last one off by this share of it; 0 where there is none."""
+    rewards = [2 * len(row["completion"]) / 3 for row in ROWS]
+    rewards[-1] *= 1 + (share or 0)
+    return lambda path, written, rows: Called(
+        "a trainer", {"reward": [0.0] * 3 if share is None else rewards}
+    )
 
 
 def proof_of(call, tmp_path, reward=None, to="verl"):
@@ -62,15 +59,13 @@ def proof_of(call, tmp_path, reward=None, to="verl"):
 
 @pytest.mark.parametrize(("share", "differ"), [(0, 0), (1e-10, 0), (1e-8, 1), (float("nan"), 1)])
 def test_values_are_equal_to_nine_digits(share, differ, tmp_path):
-    proof = proof_of(off_by(share), tmp_path)
+    proof = proof_of(gives(share), tmp_path)
     assert (proof.compared, proof.differ, proof.equal) == (3, differ, not differ)
     assert len(proof.examples) == differ
 
 
 def test_where_no_rollout_has_a_reward_nothing_is_proved(tmp_path):
-    proof = proof_of(
-        lambda path, written, rows: Called("a trainer", {"reward": [0.0] * 3}), tmp_path, reward_of(nothing)
-    )
+    proof = proof_of(gives(None), tmp_path, reward_of(nothing))
     assert (proof.differ, proof.judged) == (0, 0) and not proof.equal
     assert "NOTHING PROVED" in proof.lines()[0]
 
@@ -108,9 +103,8 @@ def test_what_the_trainer_needs_to_prove_is_named(tmp_path, call, to, said):
 
 def batch_caller(path, written, rows):
     """As TRL calls a function on a data set of texts: the whole batch, by keyword."""
-    names = [name for name in rows[0] if name not in ("prompt", "completion")]
-    batch = {name: [row[name] for row in rows] for name in names}
-    batch |= {f"{name}s": [row[name] for row in rows] for name in ("prompt", "completion")}
+    plural = {"prompt": "prompts", "completion": "completions"}
+    batch = {plural.get(name, name): [row[name] for row in rows] for name in rows[0]}
     found = {}
     for name in written.functions:
         given = getattr(loaded(path), name)(**batch)
@@ -118,35 +112,25 @@ def batch_caller(path, written, rows):
     return Called("a trainer", {"reward": found[name]} if written.whole else found)
 
 
-def trl_function(tmp_path, name, **options):
-    (tmp_path / "found.py").write_text(FOUND)
-    return rk.load_reward(f"{tmp_path / 'found.py'}:{name}", rollouts=ROLLOUTS, **options)
+FOUND = """
+from functools import partial
 
+def lengths(completions, **kwargs):
+    return [None if len(text) > 9 else float(len(text)) for text in completions]
 
-def proved_as_trl(reward, tmp_path):
-    made = export(reward, to="trl", path=tmp_path / "back.py")
-    return prove_with(replace(trl.TARGET, call=batch_caller), made.path, *made.plan, ROLLOUTS)
+def share(completions, **kwargs):
+    return [len(text) / sum(map(len, completions)) for text in completions]
 
+def scaled(completions, scale, **kwargs):
+    return [scale * len(text) for text in completions]
 
-FOUND = textwrap.dedent("""
-    from functools import partial
+bound = partial(scaled, scale=2.0)
 
-    def lengths(completions, **kwargs):
-        return [None if len(text) > 9 else float(len(text)) for text in completions]
-
-    def share(completions, **kwargs):
-        return [len(text) / sum(map(len, completions)) for text in completions]
-
-    def scaled(completions, scale, **kwargs):
-        return [scale * len(text) for text in completions]
-
-    bound = partial(scaled, scale=2.0)
-
-    def failing(completions, prompts=None, **kwargs):
-        if len(completions) == 3:  # the whole batch, which no group is
-            raise ValueError("boom")
-        return [float(len(text)) for text in completions]
-""")
+def failing(completions, prompts=None, **kwargs):
+    if len(completions) == 3:  # the whole batch, which no group is
+        raise ValueError("boom")
+    return [float(len(text)) for text in completions]
+"""
 AS_FOUND = [
     # function, how it is read, whether it is equal, (compared, differing) of the original, what is said last
     ("lengths", {}, True, (3, 0), "on the function as it was found: 3 values"),
@@ -154,6 +138,7 @@ AS_FOUND = [
     ("share", {}, False, (3, 3), ""),  # looks at the whole batch, and is read by groups
     ("bound", {}, True, None, "was not compared: functools.partial"),
     ("failing", {}, False, None, "it FAILS on the function as it was found: called by TRL, ValueError: boom"),
+    (None, {}, True, None, ""),  # a reward of components, which is more than the function
 ]
 
 
@@ -161,21 +146,14 @@ AS_FOUND = [
 def test_a_function_of_the_trainer_is_called_as_it_was_found_too(
     tmp_path, name, options, equal, original, told
 ):
-    proof = proved_as_trl(trl_function(tmp_path, name, **options), tmp_path)
+    (tmp_path / "found.py").write_text(FOUND)
+    path = f"{tmp_path / 'found.py'}:{name}"
+    reward = rk.load_reward(path, rollouts=ROLLOUTS, **options) if name else reward_of()
+    made = export(reward, to="trl", path=tmp_path / "back.py")
+    proof = prove_with(replace(trl.TARGET, call=batch_caller), made.path, *made.plan, ROLLOUTS)
     assert proof.equal is equal and told in "\n".join(proof.lines())
     assert (proof.original and (proof.original.compared, proof.original.differ)) == original
     record = proof.record()
     assert record["compared"] == proof.compared and bool(record.get("original")) is bool(original)
     assert bool(record.get("not_original")) is (name == "bound")
     assert ("ValueError: boom" in str(record.get("original_failed"))) is (name == "failing")
-
-
-MORE = {
-    "of components": lambda found: reward_of(),
-}
-
-
-@pytest.mark.parametrize("reward", MORE.values(), ids=MORE)
-def test_a_reward_that_is_more_than_the_function_is_proved_by_its_file_alone(reward, tmp_path):
-    proof = proved_as_trl(reward(trl_function(tmp_path, "lengths")), tmp_path)
-    assert proof.original is None and not proof.not_original

@@ -1,4 +1,4 @@
-"""The names of `rewardkit`: all there, imported when they are asked for."""
+"""`import rewardkit`: nothing but its names, each imported when asked for; another rewardkit is refused."""
 
 import ast
 import subprocess
@@ -7,11 +7,26 @@ from pathlib import Path
 
 import rewardkit as rk
 
-STUB = Path(rk.__file__).with_suffix(".pyi")
+PACKAGE = Path(rk.__file__).parent
+
+
+def python(code, folder, status=0):
+    """What a new process says, beside a folder of distributions."""
+    environment = {"PYTHONPATH": f"{folder}:{PACKAGE.parent}"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=folder, env=environment)
+    assert done.returncode == status, done.stderr
+    return done.stdout + done.stderr
+
+
+def install(folder, name):
+    info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
 
 
 def test_every_name_is_what_the_stub_says_and_is_found_by_completion():
-    stub = ast.parse(STUB.read_text())
+    stub = ast.parse(PACKAGE.joinpath("__init__.pyi").read_text())
     (listed,) = (ast.literal_eval(item.value) for item in stub.body if isinstance(item, ast.Assign))
     assert rk.__all__ == sorted(listed) and set(listed) <= set(dir(rk))
     for item in stub.body:
@@ -21,18 +36,30 @@ def test_every_name_is_what_the_stub_says_and_is_found_by_completion():
             assert value.__name__ in (name.name, f"{item.module}.{name.name}")
 
 
-def test_a_module_that_was_imported_before_does_not_stand_for_a_name_and_a_trainer_waits_for_no_pandas():
+def test_a_module_that_was_imported_before_does_not_stand_for_a_name_and_a_trainer_waits_for_no_pandas(
+    tmp_path,
+):
     code = """
-import sys, rewardkit as rk
+import logging, sys
+before = set(sys.modules)
+import rewardkit as rk
+assert not logging.getLogger().handlers and "importlib.metadata" not in set(sys.modules) - before
 rk.Reward, rk.Component, rk.extract, rk.verify, rk.measure, rk.siblings, rk.weigh, rk.gate
 rk.Route, rk.targets
-print({"pandas", "pyarrow", "matplotlib", "jsonschema_rs", "openai"} & set(sys.modules))
+print({"pandas", "pyarrow", "matplotlib", "jsonschema_rs", "openai", "IPython", "sympy"} & set(sys.modules))
 import importlib, pkgutil
 for found in pkgutil.walk_packages(rk.__path__, "rewardkit."):
     if not found.name.startswith(("rewardkit.notebook", "rewardkit.cli")):
         importlib.import_module(found.name)
 print([name for name in rk.__all__ if type(getattr(rk, name)).__name__ == "module"])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    install(tmp_path, "harbor-else")
     modules = "['extract', 'judges', 'measure', 'siblings', 'targets', 'verify', 'weigh']"
-    assert done.stdout.splitlines() == ["set()", modules]
+    assert python(code, tmp_path).splitlines() == ["set()", modules]
+
+
+def test_the_clash_with_harbor_rewardkit_is_one_sentence_on_what_to_do(tmp_path):
+    install(tmp_path, "harbor-rewardkit")
+    last = python("import rewardkit", tmp_path, status=1).splitlines()[-1]
+    assert last.startswith("ImportError: harbor-rewardkit and reward-workbench both install")
+    assert "uninstall both, then install reward-workbench alone" in last

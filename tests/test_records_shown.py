@@ -1,6 +1,7 @@
-"""What every record shows of itself in a notebook: one look, short, harmless, on light and dark pages."""
+"""What is shown of records and completions: one look, short, nothing hidden, harmless on every page."""
 
 import re
+import unicodedata
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 import rewardkit as rk
 from rewardkit.html import markup
+from rewardkit.html.excerpts import LONGEST, Shown, one_line, shown, visible
+from rewardkit.scoring.explain import field_spans
 
 EVIL = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
@@ -42,16 +45,10 @@ class Page(HTMLParser):
         self.marks += [""] * (tag == "mark")
         self.attributes |= {name for name, _ in attrs}
         self.colours += [found for _, value in attrs for found in COLOUR.findall(value or "")]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.open.pop()
+        self.open += [tag] * (tag not in VOID)
 
     def handle_endtag(self, tag):
-        assert self.open and self.open.pop() == tag, f"</{tag}> closes what is not open"
+        assert tag in VOID or (self.open and self.open.pop() == tag), f"</{tag}> closes what is not open"
 
     def handle_data(self, data):
         self.text += data
@@ -135,9 +132,9 @@ def build(evil):
     }
 
 
-KINDS = tuple(
+KINDS = (
     "rollouts reward route result scores check diagnosis suggestion suggestions forecast comparison whatif "
-    "explanation verdict judged suspicion probes mutants".split()
+    "explanation verdict judged suspicion probes mutants"
 )
 
 
@@ -146,7 +143,7 @@ def records():
     return build(EVIL * 100)  # one text that is shown whole makes 44,000 characters
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS.split())
 def test_a_record_is_short_harmless_the_same_twice_and_has_the_one_look_without_colours_of_its_own(
     records, kind
 ):
@@ -164,56 +161,27 @@ def test_a_record_is_short_harmless_the_same_twice_and_has_the_one_look_without_
     assert len(shown) < SHORT.get(kind, 17_000)
 
 
-def shown(record):
-    return Page(record._repr_html_()).text
-
-
-def test_rollouts_show_how_they_were_read_and_the_first_rows():
+def rollouts():
     rows = [{"question": f"q{n // 2}", "response": f"<b>{n}</b>", "answer": "x" * 900} for n in range(8)]
-    text = shown(rk.load_rollouts([*rows, {"question": "q"}]))
-    told = ("8 from memory, 1 row kept out", "4 by prompt (sizes: 4 of 2)", "completion from response")
-    assert [words for words in (*told, "has no completion", "and 3 more") if words not in text] == []
-    assert text.count("as above") == 2 and "<b>4</b>" in text and "<b>5</b>" not in text
-    assert "x" * 200 in text and "x" * 201 not in text and "700 more characters" in text
+    return rk.load_rollouts([*rows, {"question": "q"}])
 
 
-def test_a_reward_and_a_route_show_what_they_pay_for_and_when():
-    size = rk.Component("size", odd, weight=-0.25, range=None, gate=rk.gate("correct", at_least=1.0))
-    reward = rk.Reward(
-        "mine", {"prediction": rk.extract.tag("answer")},
-        [rk.Component("correct", rk.verify.matches, why="the task"), size],
-        on_missing="zero", gate=rk.gate("correct", at_least=0.5), transform=rk.weigh.min_max(),
-    )  # fmt: skip
-    rest = rk.Reward("rest", components=reward.components[:1])
-    told = {
-        "mine", "the task", "-0.25", "unbounded", "0 to 1", "weighted_sum", "zero", "min_max()",
-        "at_least=0.5", "tag('answer'",
-    }  # fmt: skip
-    assert {words for words in told if words not in shown(reward)} == set()
-    told = {"data_source", "math", "correct 1, size -0.25", "(any other)", "rest", "weighted_sum"}
-    text = shown(rk.Route("data_source", {"math": reward}, default=rest))
-    assert {words for words in told if words not in text} == set()
+CORRECT = rk.Component("correct", rk.verify.matches, why="the task")
+SIZE = rk.Component("size", odd, weight=-0.25, range=None, gate=rk.gate("correct", at_least=1.0))
+MINE = rk.Reward(
+    "mine", {"prediction": rk.extract.tag("answer")}, [CORRECT, SIZE, rk.Component("fails", fails)],
+    on_missing="zero", gate=rk.gate("correct", at_least=0.5), transform=rk.weigh.min_max(),
+)  # fmt: skip
+ROUTE = rk.Route("data_source", {"math": MINE}, default=rk.Reward("rest", components=[CORRECT]))
+ODD = rk.Reward("r", {"size": lambda completion: len(completion)}, [rk.Component("odd", odd)])
 
 
-def test_a_result_shows_a_row_a_component_with_the_weight_that_is_for_it(records):
-    text = shown(records["reward"](completion="<answer>1</answer>", ground_truth="1"))
-    assert text.startswith("Reward 1component")
-    assert "ValueError" in text and "seen" in text and "0.1" in text
-    assert "predictionnot found" in shown(records["reward"](completion="none", ground_truth="1"))
+def checked(misses):
+    bad = [{"completion": "b" * (2 * n), "name": f"n{n}", "reward": 1, "why": "odd"} for n in range(1, 15)]
+    return rk.check(ODD, rk.load_cases([{"completion": "a", "reward": 1}, *bad[:misses]]))
 
 
-def test_a_check_shows_by_a_mark_and_in_words_whether_it_passed():
-    reward = rk.Reward("r", {"size": lambda completion: len(completion)}, [rk.Component("odd", odd)])
-    good = {"completion": "a", "reward": 1}
-    bad = [{"completion": "b" * (2 * n), "name": f"n{n}", "reward": 1, "why": "even"} for n in range(1, 15)]
-    assert "\u2713 1 of 1 cases passed, 0 failed" in shown(rk.check(reward, rk.load_cases([good])))
-    text = shown(rk.check(reward, rk.load_cases([good, *bad])))
-    assert "\u2717 1 of 15 cases passed, 14 failed" in text
-    assert text.index("size = 24") < text.index("and 2 more") < text.index("size = 26")
-    assert text.count("even") == 14
-
-
-def empty_scores():
+def unjudged():
     reward = rk.Reward("r", components=[rk.Component("fails", fails)])
     return rk.score(reward, [{"completion": "a"}, {"completion": "b"}])
 
@@ -221,23 +189,30 @@ def empty_scores():
 @pytest.mark.parametrize(
     ("record", "told"),
     [
-        (lambda: rk.load_rollouts([{"completion": "x"}]).select(np.array([False])), "0 rollouts"),
-        (empty_scores, "no reward was judged"),
-        (lambda: empty_scores().reward(completion="x"), "not judged"),
-        (lambda: rk.suggest(rk.diagnose(empty_scores())), "no change"),
-        (lambda: rk.diagnose(empty_scores()), "diagnosis"),
-        (lambda: rk.compare(empty_scores(), empty_scores()), "same"),
-        (lambda: rk.whatif(empty_scores(), weights={"fails": 2.0}), "same findings as before"),
+        (rollouts, "8 from memory, 1 row kept out|4 by prompt (sizes: 4 of 2)|completion from response"),
+        (rollouts, f"has no completion|and 3 more|as above|<b>4</b>|{'x' * 200}|700 more characters"),
+        (lambda: MINE, "mine|the task|-0.25|unbounded|0 to 1|weighted_sum|zero|min_max()|at_least=0.5|tag('"),
+        (lambda: ROUTE, "data_source|math|correct 1, size -0.25, fails 1|(any other)|rest|weighted_sum"),
+        (lambda: MINE(completion="<answer>1</answer>", ground_truth="1"), "Reward |ValueError|seen|-0.25"),
+        (lambda: MINE(completion="none", ground_truth="1"), "predictionnot found"),
+        (lambda: checked(0), "\u2713 1 of 1 cases passed, 0 failed"),
+        (lambda: checked(14), "\u2717 1 of 15 cases passed, 14 failed|size = 24|and 2 more|size = 26"),
+        (lambda: rollouts().select(np.zeros(8, dtype=bool)), "0 rollouts"),
+        (unjudged, "no reward was judged"),
+        (lambda: unjudged().reward(completion="x"), "not judged"),
+        (lambda: rk.suggest(rk.diagnose(unjudged())), "no change"),
+        (lambda: rk.diagnose(unjudged()), "diagnosis"),
+        (lambda: rk.compare(unjudged(), unjudged()), "same"),
+        (lambda: rk.whatif(unjudged(), weights={"fails": 2.0}), "same findings as before"),
     ],
 )
-def test_where_there_is_nothing_to_show_the_page_says_so(record, told):
-    text = shown(record()).lower()
-    assert told in text and "nan" not in text.replace("finan", "")
+def test_a_record_shows_what_is_in_it_and_says_where_there_is_nothing(record, told):
+    text = Page(record()._repr_html_()).text.lower()
+    assert [words for words in told.split("|") if words.lower() not in text] == []
+    assert "nan" not in text.replace("finan", "") and "x" * 201 not in text
 
 
 # texts and marks
-
-LONGEST = markup.LONGEST_SHOWN
 
 
 @pytest.mark.parametrize(
@@ -246,10 +221,13 @@ LONGEST = markup.LONGEST_SHOWN
         ("<script>alert(1)</script>", {}, "&lt;script&gt;alert(1)&lt;/script&gt;"),
         ("\" onload='x' &amp;", {}, "&quot; onload=&#x27;x&#x27; &amp;amp;"),
         ("a\0b\x1b[31m\r", {}, "a\u2400b\u241b[31m\u240d"),
-        ("x" * (LONGEST + 1234), {}, "x" * LONGEST + "<em> ... 1,234 more characters</em>"),
+        (
+            "x" * (markup.LONGEST_SHOWN + 1234),
+            {},
+            "x" * markup.LONGEST_SHOWN + "<em> ... 1,234 more characters</em>",
+        ),
         ("x" * 9000, {"limit": None}, "x" * 9000),
     ],
-    ids=lambda value: "" if isinstance(value, dict) else repr(value)[:30],
 )
 def test_text_is_escaped_what_cannot_be_seen_is_made_visible_and_what_is_long_is_cut(text, options, shown):
     assert markup.escaped(text, **options) == shown
@@ -287,3 +265,73 @@ def test_cells_are_escaped_and_numeric_columns_stand_flush_right():
     assert {"i", "b"}.isdisjoint(Page(shown).tags)
     assert Page(shown).unlabelled == "<i>name<b>bold</b>13x"
     assert re.findall(r"<t[hd]( class=\"rk-number\")?>", shown) == [' class="rk-number"', ""] * 3
+
+
+# excerpts of completions
+
+HIDDEN = {"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"}
+SIGNS = st.characters(codec="utf-8") | st.sampled_from(list("\u202e\u200b\ud800\x1b\r\n\t\x00\u2028"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\x1b[2Jb", "a␛[2Jb"),
+        ("a\x00\r\nb\tc", "a␀␍\nb\tc"),  # line breaks and tabs stay
+        ("a\u202eb\u2066", "a⟨U+202E⟩b⟨U+2066⟩"),
+        ("4\u200b2\ufeff", "4⟨U+200B⟩2⟨U+FEFF⟩"),
+        ("naïve 漢字 ２", "naïve 漢字 ２"),
+    ],
+)
+def test_nothing_is_hidden_in_a_text_that_is_shown(text, expected):
+    assert visible(text) == shown(text).text == expected
+
+
+def test_what_is_long_is_left_out_of_the_middle_and_what_a_field_took_stays_in_sight():
+    assert shown("x" * 100, longest=30).text == f"{'x' * 20} ⟨70 characters⟩ {'x' * 10}"
+    text = "so " * 500 + "<answer>42</answer>" + " and" * 500
+    at = text.index("42")
+    read = shown(text, {"prediction": [(at, at + 2)]})
+    (start, end) = read.spans["prediction"][0]
+    assert read.text[start:end] == "42"
+    assert read.text.count("characters⟩") == 2 and len(read.text) < 2 * LONGEST
+
+
+@given(st.text(SIGNS, max_size=900), st.integers(0, 900), st.integers(0, 40))
+def test_a_span_marks_the_same_text_when_it_is_shown(text, start, length):
+    end = min(start + length, len(text))
+    start = min(start, end)
+    read = shown(text, {"field": [(start, end)]}, longest=60)
+    (low, high) = read.spans["field"][0]
+    assert read.text[low:high] == visible(text[start:end])
+    assert not {unicodedata.category(sign) for sign in read.text if sign not in "\n\t"} & HIDDEN
+    assert one_line(text).isprintable() and len(one_line(text)) <= 300
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ({"p": [(1, 3)]}, "a⟦p: bc⟧d"),
+        ({"p": [(0, 4)], "q": [(1, 2)]}, "⟦p: abcd⟧"),  # one in another is left out
+        ({"p": [(2, 2)]}, "ab⟦p: ⟧cd"),
+    ],
+)
+def test_what_a_field_took_stands_in_brackets_in_a_terminal(spans, expected):
+    assert Shown("abcd", spans).bracketed() == expected
+
+
+def any_size(size):
+    return size > 0
+
+
+def spans_of(completion, **fields):
+    reward = rk.Reward("any", fields, [rk.Component("any", any_size)])
+    return field_spans(reward, {"completion": completion, "ground_truth": "42"})
+
+
+def test_fields_are_those_of_extractors_and_of_texts_of_some_length_that_are_read_in_time():
+    assert spans_of("<answer>42</answer>", size=rk.extract.tag("answer")) == {"size": [(8, 10)]}
+    assert spans_of("x" * 30_000, size=rk.extract.tag("answer")) == {}
+    assert spans_of("<answer>42</answer>", size=odd) == {}
+    slow = rk.extract.pattern(r"(a|aa)+$", timeout=0.01)
+    assert spans_of("a" * 5000 + "b", size=slow) == {}

@@ -1,8 +1,9 @@
-"""Rollouts: what is read, under which names, in which groups, and what is kept out with which reason."""
+"""Rollouts: what is read of tables and files, under which names, in which groups, and what is kept out."""
 
 import copy
 import json
 import logging
+import os
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import rewardkit as rk
 from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.rollouts.write import write_whole
 
 
 def values(rollouts, name):
@@ -33,7 +35,6 @@ TURNS = [
     ("row", "columns", "expected", "why"),
     [
         ({"response": "c"}, None, {"completion": "c"}, "usual names"),
-        ({"completion": "c", "answer": "4"}, None, {"ground_truth": "4"}, ""),
         ({"completion": "c", "ground_truth": "4", "answer": "b"}, None, {"ground_truth": "4", "answer": "b"},
          "a canonical name comes first, and its alias is a column of the user's own"),
         ({"solution": "b", "answer": "4", "response": "r"}, None, {"ground_truth": "4", "solution": "b"},
@@ -68,37 +69,24 @@ def test_names_that_are_not_there_are_an_error_that_names_the_nearest(options, s
     assert [words for words in said if words not in str(raised.value)] == []
 
 
-@pytest.mark.parametrize(
-    ("row", "key"),
-    [
-        ({"prompt_id": "1", "prompt": "p"}, ("prompt_id",)),
-        ({"prompt_id": "1", "policy": "a", "step": 3, "data_source": "d"},
-         ("prompt_id", "policy", "step", "data_source")),
-    ],
-)  # fmt: skip
-def test_a_group_is_the_prompt_with_policy_step_and_data_source_where_present(row, key):
-    assert rk.load_rollouts([{"completion": "c", **row}]).group_key == key
-
-
-SPLIT = [{"prompt": "p", "policy": policy, "step": step} for policy in "ab" for step in (1, 2)]
+SPLIT = [{"prompt_id": 1, "policy": policy, "step": step} for policy in "ab" for step in (1, 2)]
 IDS = [("1", "a"), (None, "a"), (None, "a"), (None, None), (None, None)]
 IDS = [{"prompt_id": one, "prompt": text} for one, text in IDS]
 SEEDS = [{"prompt": "p", "seed": seed, "part": part} for seed in (1, 2) for part in "ab"]
 
 
 @pytest.mark.parametrize(
-    ("rows", "group", "groups", "why"),
+    ("rows", "group", "key", "groups", "why"),
     [
-        ([*SPLIT, *SPLIT], None, [0, 1, 2, 3, 0, 1, 2, 3], "a prompt is split by policy and step"),
-        ([{"prompt": text} for text in "abab"], None, [0, 1, 0, 1], "never by the order of rows"),
-        (IDS, None, [0, 1, 1, 2, 3], "no id: the prompt"),
-        (SEEDS, "seed", [0, 0, 1, 1], "group= names a column"),
+        ([*SPLIT, *SPLIT], None, "prompt_id policy step", [0, 1, 2, 3] * 2, "split by policy and step"),
+        ([{"prompt": text} for text in "abab"], None, "prompt", [0, 1, 0, 1], "never by the order of rows"),
+        (IDS, None, "prompt_id", [0, 1, 1, 2, 3], "no id: the prompt"),
+        (SEEDS, "seed", "seed", [0, 0, 1, 1], "group= names a column"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_rows_of_one_prompt_are_a_group(rows, group, groups, why):
+def test_rows_of_one_prompt_are_a_group(rows, group, key, groups, why):
     rollouts = rk.load_rollouts([{"completion": "c", **row} for row in rows], group=group)
-    assert rollouts.groups.tolist() == groups, why
+    assert (rollouts.groups.tolist(), rollouts.group_key) == (groups, tuple(key.split())), why
 
 
 def test_groups_are_counted_by_size_and_odd_sizes_are_warned_of(caplog):
@@ -107,9 +95,7 @@ def test_groups_are_counted_by_size_and_odd_sizes_are_warned_of(caplog):
     assert ["group sizes are mixed" in text for text in prompts("aab").warnings] == [True]
     assert ["every group has one completion" in text for text in prompts("ab").warnings] == [True]
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
-    caplog.clear()
-    assert prompts("aabb").warnings == ()
-    assert caplog.records == []
+    assert prompts("aabb").warnings == () and len(caplog.records) == 2
 
 
 def test_the_summary_and_the_repr_report_mapping_group_key_and_histogram():
@@ -135,34 +121,16 @@ def test_the_callers_table_list_and_dicts_are_never_changed():
 
 def test_a_row_is_a_dict_and_select_takes_positions_or_a_mask():
     rollouts = rk.load_rollouts([{"completion": text, "n": at} for at, text in enumerate("abc")])
-    assert rollouts[1] == {"rollout_id": 2, "completion": "b", "n": 1}
+    assert rollouts[1] == {"rollout_id": 2, "completion": "b", "n": 1} and type(rollouts[1]["n"]) is int
     assert list(rollouts)[:2] == [rollouts[0], rollouts[1]]
-    assert type(rollouts[0]["n"]) is int
     assert values(rollouts.select([2, 0]), "completion") == ["c", "a"]
     assert values(rollouts[1:], "completion") == ["b", "c"] and len(rollouts[:0]) == 0
     assert values(rollouts.select(np.array([True, False, True])), "completion") == ["a", "c"]
     assert len(rollouts.select([])) == len(rollouts.select(np.zeros(3, dtype=bool))) == 0
-    assert rollouts.select([2, 0]).groups.tolist() == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("position", "error", "said"),
-    [
-        (2, IndexError, "there is no row 2; of 2 rollouts the last is row 1"),
-        ("completion", TypeError, "rollouts['completion'] is no row; give a position"),
-    ],
-)
-def test_a_row_that_there_is_not_is_one_sentence(position, error, said):
-    with pytest.raises(error) as raised:
-        prompts("ab")[position]
-    assert said in str(raised.value)
-
-
-def test_the_fingerprint_follows_values_and_not_the_kind_of_source():
-    rows = [{"prompt": "p", "completion": "c", "n": 1}, {"prompt": "p", "completion": "d", "n": 2}]
-    same = {rk.load_rollouts(source).fingerprint for source in (rows, pd.DataFrame(rows), iter(rows))}
-    assert len(same) == 1
-    assert rk.load_rollouts([rows[0], {**rows[1], "n": 3}]).fingerprint not in same
+    with pytest.raises(IndexError, match="there is no row 3; of 3 rollouts the last is row 2"):
+        rollouts[3]
+    with pytest.raises(TypeError, match=r"rollouts\['completion'\] is no row; give a position"):
+        rollouts["completion"]
 
 
 cells = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
@@ -174,3 +142,171 @@ def test_a_column_gives_its_values_back_as_they_were(values):
     assert returned == values
     if not {int, float} <= set(map(type, values)):  # whole and other numbers together become floats
         assert [type(value) for value in returned] == [type(value) for value in values]
+
+
+# Files
+
+
+@pytest.fixture
+def load(tmp_path):
+    """load(name, content, **options) are the rollouts of a file of that content."""
+
+    def loaded(name, content, **options):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return rk.load_rollouts(path, **options)
+
+    return loaded
+
+
+def lines(*rows):
+    return "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
+
+
+def test_every_kind_of_source_gives_the_same_rollouts(tmp_path):
+    names = ("rollout_id", "prompt_id", "prompt", "completion", "ground_truth", "step")
+    rows = [
+        ("a", "012", "2+2?", "NA", "None", 1),
+        ("b", "012", "2+2?", 'tw"o\n,', "4", 1),
+        ("c", "013", "Größe?", "nan", "07", 2),
+    ]
+    rows = [dict(zip(names, row, strict=True)) for row in rows]
+    frame, expected = pd.DataFrame(rows), rk.load_rollouts(rows)
+    frame.to_csv(tmp_path / "r.csv", index=False)
+    frame.to_parquet(tmp_path / "r.parquet")
+    for kind in ("jsonl", "ndjson"):
+        (tmp_path / f"r.{kind}").write_text(lines(*rows))
+    files = [tmp_path / f"r.{kind}" for kind in ("jsonl", "ndjson", "csv", "parquet")]
+    for source in (*files, str(files[0]), frame, (dict(row) for row in rows)):
+        rollouts = rk.load_rollouts(source)
+        assert rollouts.columns() == expected.columns(), source
+        assert (rollouts.mapping, rollouts.groups.tolist()) == (expected.mapping, [0, 0, 1])
+        assert rollouts.fingerprint == expected.fingerprint
+    assert rk.load_rollouts([{**rows[0], "step": 3}, *rows[1:]]).fingerprint != expected.fingerprint
+
+
+def test_csv_text_that_looks_like_a_missing_value_or_a_number_stays_text_and_an_empty_cell_is_missing(load):
+    text = "prompt_id,completion,ground_truth,tag,n,own\n012,NA,None,NA,1,x\n1e5,null,007,None,2,\n,,,,,y\n"
+    assert load("r.csv", text, columns={"policy": "own"}).columns() == {
+        "rollout_id": [2, 3, 4], "prompt_id": ["012", "1e5", None], "completion": ["NA", "null", ""],
+        "ground_truth": ["None", "007", None], "tag": ["NA", "None", None], "n": [1, 2, None],
+        "policy": ["x", None, "y"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("cells", [("007", "7"), ("nan", "1"), ("1_000", "2"), ("Infinity", "3")])
+def test_csv_text_that_a_number_would_not_give_back_stays_text_in_every_column(load, cells):
+    text = f"completion,own,label\na,{cells[0]},012\nb,{cells[1]},013\n"
+    rollouts = load("r.csv", text, group="own", columns={"ground_truth": "label"})
+    assert values(rollouts, "own") == list(cells) and rollouts.groups.tolist() == [0, 1]
+    assert values(rollouts, "ground_truth") == ["012", "013"]
+
+
+KEPT_OUT = [
+    ({"completion": "fine", "rollout_id": "u"}, None),
+    ('{"completion": "cut of', "broken JSON"),
+    ("", None),
+    ("[1, 2]", "not list"),
+    ({"completion": 3}, "type int"),
+    ({"prompt": "p"}, "has no completion"),
+    ({"completion": None}, "has no completion"),
+    ({"completion": "again", "rollout_id": "u"}, "repeats rollout_id 'u' of line 1"),
+    ({"completion": [{"role": "user", "content": "nobody answered"}]}, "type list"),
+    ({"completion": "x", "rollout_id": ["u"]}, "rollout_id of type list"),
+    ("[" * 100_000, "broken JSON"),  # what Python's own reader refuses
+    ('{"completion": "a", "n": ' + "9" * 5000 + "}", "broken JSON"),
+    ({"completion": "fine too"}, None),
+]
+
+
+def test_what_cannot_be_used_is_kept_out_with_line_and_reason_and_counted(load, caplog):
+    rollouts = load("r.jsonl", lines(*(row for row, _ in KEPT_OUT)))
+    assert values(rollouts, "completion") == ["fine", "fine too"]
+    assert values(rollouts, "rollout_id") == ["u", 13]  # the default is the line
+    reasons = {item.line: item.reason for item in rollouts.rejected}
+    expected = {at: said for at, (_, said) in enumerate(KEPT_OUT, start=1) if said}
+    assert list(reasons) == list(expected)
+    assert [line for line, said in expected.items() if said not in reasons[line]] == []
+    assert rollouts.warnings[0].startswith("10 of 12 rows kept out (line 2: broken JSON")
+    assert "and 7 more" in rollouts.warnings[0] and len(rollouts.summary()["rejected"]) == 10
+    assert any("10 of 12 rows kept out" in message for message in caplog.messages)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line", "said"),
+    [
+        ("r.csv", b'completion,n\nfine,1\n"a\nb",2,3\n', 4, "has 3 cells, and the header 2"),
+        ("r.jsonl", b'{"completion": "fine"}\n{"completion": "caf\xe9"}\n', 2, "is not UTF-8"),
+    ],
+)
+def test_a_row_that_is_not_whole_is_kept_out_and_not_altered(load, name, content, line, said):
+    rollouts = load(name, content)
+    assert values(rollouts, "completion") == ["fine"]
+    (lost,) = rollouts.rejected
+    assert lost.line == line and said in lost.reason
+
+
+@pytest.mark.parametrize(
+    ("content", "completions"),
+    [
+        (b'{"completion": "a"}\r\n{"completion": "b"}\r\n', ["a", "b"]),  # line ends of Windows
+        (b'\xef\xbb\xbf{"completion": "a"}\n', ["a"]),  # byte order mark
+        ('{"completion": "a\u2028b\u0085"}'.encode(), ["a\u2028b\u0085"]),
+        (b'{"completion": "\\ud800\\u0000"}', ["\ud800\0"]),
+    ],
+)
+def test_unusual_text_is_read_as_it_stands(load, content, completions):
+    rollouts = load("r.jsonl", content)
+    assert values(rollouts, "completion") == completions and len(rollouts.fingerprint) == 16
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("r.jsonl", "", "is empty"),
+        ("r.csv", "completion,prompt,completion\na,p,b\n", "completion"),
+        ("r.jsonl", '{"completion": 1}\n{\n', "no usable row; line 1"),
+        ("r.parquet", "not Parquet", "is not a .parquet file that can be read"),
+        ("r.txt", "x", "ends in '.txt'"),
+    ],
+)
+def test_a_file_without_a_usable_row_is_an_error_with_its_name(load, name, content, said):
+    with pytest.raises(rk.RolloutsError) as raised:
+        load(name, content)
+    assert said in str(raised.value) and name in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ([], "has no rows"),
+        (pd.DataFrame([["a", "b"]], columns=["completion", "completion"]), "completion"),
+        ("nowhere/r.jsonl", "there is no file 'nowhere/r.jsonl'"),
+        ("gallery:arithmetics", "no rollouts for 'arithmetics'.*did you mean 'arithmetic'"),
+    ],
+)
+def test_a_source_without_a_usable_row_is_an_error(source, said):
+    with pytest.raises(rk.InputError, match=said):
+        rk.load_rollouts(source)
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_names_it(tmp_path, monkeypatch):
+    """A disk that is read-only refuses even to remove what is not there; found in the wild."""
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+
+    def full(path):
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    def refuse(path, *_, **__):
+        raise OSError(30, "Read-only file system", str(path))
+
+    with pytest.raises(OSError, match="No space"):
+        write_whole(file, full)
+    assert file.read_text() == "old" and os.listdir(tmp_path) == ["a.txt"]
+    monkeypatch.setattr("os.open", refuse)
+    monkeypatch.setattr("pathlib.Path.unlink", refuse)
+    with pytest.raises(OSError, match=r"Read-only file system: '.*/a\.txt'$") as told:
+        write_whole(file, lambda path: path.write_text("x"))
+    assert told.value.filename == str(file)

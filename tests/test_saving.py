@@ -1,5 +1,6 @@
 """save_reward(): a file that gives the same reward again, or a refusal and no file."""
 
+import json
 import linecache
 import re
 import subprocess
@@ -22,12 +23,13 @@ def correct(**options):
     return rk.Component("correct", rk.verify.numbers_equal, **options)
 
 
-def definition(record):
-    """A record without where the sources lie and what hangs on that."""
-    if isinstance(record, dict):
-        left_out = ("sources", "fingerprints")
-        return {key: definition(value) for key, value in record.items() if key not in left_out}
-    return [definition(item) for item in record] if isinstance(record, list) else record
+def definition(reward):
+    """The record without where the sources lie and what hangs on that."""
+
+    def without_places(pairs):
+        return {key: value for key, value in pairs if key not in ("sources", "fingerprints")}
+
+    return json.loads(json.dumps(reward.record(), default=str), object_pairs_hook=without_places)
 
 
 def written(folder, source, name="mine.py"):
@@ -78,7 +80,7 @@ def test_a_saved_reward_is_the_same_reward_when_it_is_loaded(kind, tmp_path):
     assert re.match(head, path.read_text())
     again = rk.load_reward(f"{path}:reward")
     assert type(again) is type(original)
-    assert definition(again.record()) == definition(original.record())
+    assert definition(again) == definition(original)
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -196,63 +198,55 @@ def test_a_function_of_a_notebook_cell_is_copied_if_it_uses_nothing_else(tmp_pat
         rk.save_reward(rk.Reward("r", components=[rk.Component("g", names["g"])]), tmp_path / "saved.py")
 
 
-STATEFUL = """class T:
+STATEFUL = """
+class T:
     def __init__(self):
         self.seen = object()
     def encode(self, text):
         return text.split()
 f = rk.measure.length(full_until=3, zero_from=6, unit='tokens', tokenizer=T())"""
+NO_NAME = r"'c' uses .*, which has no name to write; give"
 
 
-def test_a_function_that_cannot_be_written_is_refused_and_no_file_is_left(tmp_path):
-    original = written(tmp_path, FILE.format(STATEFUL))
-    folder = tmp_path / "out"
-    with pytest.raises(rk.RewardError) as raised:
-        rk.save_reward(original, folder / "saved.py")
-    assert "uses <" in str(raised.value)
-    assert "\n" not in str(raised.value) and "_trial" not in str(raised.value)
-    assert not folder.exists() or list(folder.iterdir()) == []
+def of_a_file(folder):
+    return written(folder, FILE.format(STATEFUL))
 
 
-def refused(reward, path, said):
-    """Saving is refused in one sentence, and what was in the folder stays as it was."""
-    path.write_text("old")
-    with pytest.raises(rk.RewardError, match=said) as raised:
-        rk.save_reward(reward, path)
-    assert "\n" not in str(raised.value)
-    assert path.read_text() == "old" and list(path.parent.iterdir()) == [path]
+def of_loaded_scores(folder):
+    scores = rk.score(reward(correct()), [{"completion": "4", "ground_truth": "4"}])
+    return rk.load_scores(scores.save(folder / "scores")).reward
 
 
 def bound_to(value):
     return reward(rk.Component("c", partial(rk.verify.numbers_equal, absolute=value)))
 
 
-NO_NAME = r"'c' uses .*, which has no name to write; give"
 REFUSED = {
     "no reward": (None, "None is no Reward; make one with"),
     "a lambda": (reward(rk.Component("c", lambda completion: 1.0)), "lambda"),
     "a transform": (reward(correct(), transform=lambda rewards, groups: rewards), "transform"),
     "a pattern": (bound_to(re.compile("x")), NO_NAME),
+    "an object of a file": (of_a_file, "uses <"),
+    "loaded scores": (of_loaded_scores, NO_NAME.replace("c", "prediction", 1)),
+    "another ending": (reward(correct()), r"does not end in \.py"),
+    "another reward": (reward(correct()), "differs"),
 }
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_has_no_text_is_refused_and_the_old_file_stays(kind, tmp_path):
-    refused(REFUSED[kind][0], tmp_path / "saved.py", REFUSED[kind][1])
-
-
-def test_only_python_files_are_written_and_no_reward_of_loaded_scores(tmp_path):
-    refused(reward(correct()), tmp_path / "saved.txt", r"does not end in \.py")
-    scores = rk.score(reward(correct()), [{"completion": "4", "ground_truth": "4"}])
-    loaded = rk.load_scores(scores.save(tmp_path / "scores"))
-    with pytest.raises(rk.RewardError):
-        rk.save_reward(loaded.reward, tmp_path / "saved.py")
-
-
-def test_a_file_that_would_say_something_else_is_not_written(tmp_path, monkeypatch):
-    other = "rk.Reward('saved', components=[rk.Component('c', rk.verify.matches)])"
-    monkeypatch.setattr("rewardkit.rewards.save.Writer.reward", lambda *_: other)
-    refused(reward(correct()), tmp_path / "saved.py", "differs")
+def test_what_has_no_text_is_refused_in_one_sentence_and_the_old_file_stays(kind, tmp_path, monkeypatch):
+    given, said = REFUSED[kind]
+    given = given(tmp_path) if callable(given) and not isinstance(given, rk.Reward) else given
+    if kind == "another reward":
+        other = "rk.Reward('saved', components=[rk.Component('c', rk.verify.matches)])"
+        monkeypatch.setattr("rewardkit.rewards.save.Writer.reward", lambda *_: other)
+    path = tmp_path / ("out/saved.txt" if kind == "another ending" else "out/saved.py")
+    path.parent.mkdir()
+    path.write_text("old")
+    with pytest.raises(rk.RewardError, match=said) as raised:
+        rk.save_reward(given, path)
+    assert "\n" not in str(raised.value) and "_trial" not in str(raised.value)
+    assert path.read_text() == "old" and list(path.parent.iterdir()) == [path]
 
 
 def test_a_script_that_would_write_a_copy_of_itself_again_is_told_what_to_do(tmp_path):

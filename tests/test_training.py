@@ -1,15 +1,13 @@
 """Training: what settings of TRL and verl say about advantages, and what is refused."""
 
-import json
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import yaml
-from click.testing import CliRunner
+from commands import record
 
 import rewardkit as rk
-from rewardkit.cli import main
 
 VERL = {
     "algorithm": {"adv_estimator": "grpo", "norm_adv_by_std_in_grpo": False, "use_kl_in_reward": False},
@@ -75,17 +73,14 @@ def test_settings_say_which_advantages_there_are(given, name, others, tmp_path):
         assert rk.Training.of(tmp_path / "run.yaml") == read
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [  # more than is asked for, and numbers that YAML takes for texts
+def test_a_file_of_trl_may_say_more_than_is_asked(tmp_path):
+    for name, text in (
         ("a.yaml", "model_name_or_path: x\nnum_generations: 8\nscale_rewards: batch\nbeta: 1e-3\n"),
         ("a.json", '{"num_generations": 8, "scale_rewards": "batch", "bf16": true, "beta": 0.001}'),
-    ],
-)
-def test_a_file_of_trl_may_say_more_than_is_asked(name, text, tmp_path):
-    (tmp_path / name).write_text(text)
-    expected = rk.Training(num_generations=8, scale_rewards="batch", beta=0.001)
-    assert rk.Training.of(tmp_path / name) == expected
+    ):
+        (tmp_path / name).write_text(text)
+        expected = rk.Training(num_generations=8, scale_rewards="batch", beta=0.001)
+        assert rk.Training.of(tmp_path / name) == expected  # of numbers that YAML takes for texts, too
 
 
 BOTH = {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"}
@@ -131,25 +126,21 @@ def scores(step=True):
     return rk.score(reward, rows)
 
 
-def advantages(training, **options):
-    return rk.diagnose(scores(**options), training=training).views[0].advantages
-
-
 def test_a_batch_is_a_step_or_so_many_prompts_or_all():
-    by_step = advantages({"scale_rewards": "batch"})
-    by_prompts = advantages({"scale_rewards": "batch", "prompts_per_batch": 2}, step=False)
-    np.testing.assert_allclose(by_step, by_prompts)  # a step has two prompts
+    def advantages(step=True, **settings):
+        training = {"scale_rewards": "batch", **settings}
+        return rk.diagnose(scores(step), training=training).views[0].advantages
+
     values = np.array([row["value"] for row in ROWS])
-    first = (values[:4] - values[:4].mean()) / (values[:8].std(ddof=1) + 1e-4)
-    np.testing.assert_allclose(by_step[:4], first)
-    whole = (values[:4] - values[:4].mean()) / (values.std(ddof=1) + 1e-4)
-    np.testing.assert_allclose(advantages({"scale_rewards": "batch"}, step=False)[:4], whole)
+    first = values[:4] - values[:4].mean()
+    np.testing.assert_allclose(advantages(), advantages(step=False, prompts_per_batch=2))  # a step has two
+    np.testing.assert_allclose(advantages()[:4], first / (values[:8].std(ddof=1) + 1e-4))
+    np.testing.assert_allclose(advantages(step=False)[:4], first / (values.std(ddof=1) + 1e-4))
 
 
 def test_the_command_takes_a_file_and_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scores().save("run")
     (tmp_path / "verl.yaml").write_text(yaml.safe_dump(VERL))
-    options = ["--training", "verl.yaml", "--training", "num_generations=4"]
-    told = json.loads(CliRunner().invoke(main, ["diagnose", "run", "--json", *options]).stdout)["training"]
+    told = record("diagnose run --training verl.yaml --training num_generations=4")["training"]
     assert (told["trainer"], told["num_generations"], told["scale_rewards"]) == ("verl", 4, "none")

@@ -1,10 +1,6 @@
 """Logs as trainers write them, made small: the columns, types and file names of their own code."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,36 +8,37 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 
 SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
+QUESTIONS = {"2+2?": "4", "5+5?": "10"}
 
 
-def float32(value: float | None) -> float | None:
+def float32(value):
     """A reward as TRL holds it."""
     return None if value is None else float(np.float32(value))
 
 
-def trl_rows(
-    step: int = 1, *, chat: bool = False, prompts: tuple[str, ...] = ("2+2?", "5+5?")
-) -> list[dict[str, Any]]:
+def said(role, text):
+    return {"role": role, "content": text}
+
+
+def trl_rows(step=1, *, chat=False, prompts=tuple(QUESTIONS)):
     """What GRPOTrainer.log of TRL 1.16 puts into a step's table: two reward functions, two of log_extra."""
-    rows = []
-    for prompt in prompts:
-        for place, text in enumerate(("4", "10")):
-            rows.append(
-                {
-                    "step": step,
-                    "prompt": [{"role": "user", "content": prompt}] if chat else prompt,
-                    "completion": [{"role": "assistant", "content": text}] if chat else text,
-                    "right": float32(0.2 * place),
-                    "brief": float32(0.5) if place else None,
-                    "gold": "4",
-                    "n_chars": len(text),
-                    "advantage": float32(place - 0.5),
-                }
-            )
-    return rows
+    return [
+        {
+            "step": step,
+            "prompt": [said("user", prompt)] if chat else prompt,
+            "completion": [said("assistant", text)] if chat else text,
+            "right": float32(0.2 * place),
+            "brief": float32(0.5) if place else None,
+            "gold": "4",
+            "n_chars": len(text),
+            "advantage": float32(place - 0.5),
+        }
+        for prompt in prompts
+        for place, text in enumerate(("4", "10"))
+    ]
 
 
-def write_trl(folder: Path, *tables: list[dict[str, Any]]) -> Path:
+def write_trl(folder, *tables):
     """A TRL output folder with one file a table, as `DataFrame.to_parquet` writes them; gives the folder."""
     inner = folder / "completions"
     inner.mkdir(parents=True)
@@ -50,78 +47,61 @@ def write_trl(folder: Path, *tables: list[dict[str, Any]]) -> Path:
     return folder
 
 
-def rendered(question: str) -> str:
+def rendered(question):
     """A prompt in Qwen's chat template, decoded as verl does: without the special tokens."""
     return f"system\n{SYSTEM}\nuser\n{question}\nassistant\n"
 
 
-def verl_rows(
-    step: int = 1, questions: tuple[str, ...] = ("2+2?", "5+5?"), **columns: Any
-) -> list[dict[str, Any]]:
+def verl_rows(step=1, questions=tuple(QUESTIONS)):
     """What RayPPOTrainer dumps in verl 0.9.1 with a reward function that returns score, acc and pred."""
     return [
         {
             "input": rendered(question),
             "output": f"<answer>{text}</answer>",
             "gts": None,
-            "score": float(text == str(eval(question.rstrip("?")))),
+            "score": float(text == QUESTIONS.get(question)),
             "step": step,
-            "acc": text == str(eval(question.rstrip("?"))),
+            "acc": text == QUESTIONS.get(question),
             "pred": text,
             "request_id": f"{step}-{question}-{text}",
-            **columns,
         }
         for question in questions
         for text in ("4", "10")
     ]
 
 
-def write_jsonl(path: Path, rows: list[Any]) -> Path:
+def write_jsonl(path, rows):
     """Rows as lines of JSON; the folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
-def training_rows(questions: tuple[str, ...] = ("2+2?", "5+5?")) -> list[dict[str, Any]]:
+def training_rows():
     """A training set of verl and siiRL, as their data_preprocess scripts make it."""
     return [
         {
             "data_source": "toy",
-            "prompt": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question}],
+            "prompt": [said("system", SYSTEM), said("user", question)],
             "ability": "math",
-            "reward_model": {"style": "rule", "ground_truth": str(eval(question.rstrip("?")))},
+            "reward_model": {"style": "rule", "ground_truth": truth},
             "extra_info": {"split": "train", "index": place},
         }
-        for place, question in enumerate(questions)
+        for place, (question, truth) in enumerate(QUESTIONS.items())
     ]
 
 
-def episode(name: str, text: str, **trace: Any) -> dict[str, Any]:
+def episode(name, text, **trace):
     """A line of traces.jsonl of verifiers 0.4.0 with one trace of two turns of the model."""
-
-    def node(role: str, content: str, parent: int | None, sampled: bool = False) -> dict[str, Any]:
-        place = {} if parent is None else {"parent": parent}
-        return {**place, "message": {"role": role, "content": content}, "sampled": sampled}
-
-    task = {
-        "type": "Math",
-        "data": {"idx": 0, "prompt": "2+2?", "skills": [], "answer": "4"},
-        "key": "k",
-        "hash": "h",
-    }
-    nodes = [
-        node("system", "Be brief.", None),
-        node("user", "2+2?", 0),
-        node("assistant", "let me see", 1, True),
-        node("user", "go on", 2),
-        node("assistant", text, 3, True),
-    ]
+    data = {"idx": 0, "prompt": "2+2?", "skills": [], "answer": "4"}
+    task = {"type": "Math", "data": data, "key": "k", "hash": "h"}
+    turns = [said("system", "Be brief."), said("user", "2+2?"), said("assistant", "let me see")]
+    turns += [said("user", "go on"), said("assistant", text)]
+    nodes = [{"message": turn, "sampled": turn["role"] == "assistant"} for turn in turns]
     made = {
         "id": name,
         "task": task,
         "agent": {"name": "solver", "trainable": True},
-        "nodes": nodes,
+        "nodes": [{**node, **({"parent": at - 1} if at else {})} for at, node in enumerate(nodes)],
         "calls": [{"node": 4, "model": "m-1"}],
         "rewards": {
             "correct": {"score": float(text == "4"), "weight": 1.0},
@@ -130,17 +110,11 @@ def episode(name: str, text: str, **trace: Any) -> dict[str, Any]:
         "metrics": {"num_turns": 2.0},
         **trace,
     }
-    return {
-        "id": f"e-{name}",
-        "env": {"id": "math"},
-        "task": task,
-        "ok": True,
-        "errors": [],
-        "traces": [made],
-    }
+    about = {"id": f"e-{name}", "env": {"id": "math"}, "task": task, "ok": True, "errors": []}
+    return {**about, "traces": [made]}
 
 
-def write_saved_dataset(folder: Path, *shards: list[dict[str, Any]]) -> Path:
+def write_saved_dataset(folder, *shards):
     """A folder as ``Dataset.save_to_disk`` of datasets 5.2 writes it: Arrow streams and state.json."""
     folder.mkdir(parents=True)
     names = [f"data-{at:05d}-of-{len(shards):05d}.arrow" for at in range(len(shards))]

@@ -1,12 +1,9 @@
 """A real HTTP server that answers as /v1/chat/completions does and fails as it is told; runs against it."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -30,19 +27,19 @@ class Reply:
     cut: bool = False
 
 
-def said(content: Any, finish_reason: str = "stop", **message: Any) -> Reply:
+def said(content, finish_reason="stop", **message):
     """A chat completion with this content."""
     choice = {"message": {"role": "assistant", "content": content, **message}, "finish_reason": finish_reason}
     usage = {"prompt_tokens": 3, "completion_tokens": 5}
     return Reply({"object": "chat.completion", "choices": [choice], "usage": usage})
 
 
-def error(status: int, message: str = "no", **more: Any) -> Reply:
+def error(status, message="no", **more):
     """An error as OpenAI words it; a client may ask again soon."""
     return Reply({"error": {"message": message, **more}}, status=status, headers=SOON)
 
 
-def four(text: str, attempt: int) -> Reply:
+def four(text, attempt):
     """The answer to every prompt."""
     return said("<think>2+2</think><answer>4</answer>")
 
@@ -54,29 +51,25 @@ class ModelServer:
     `keys` the Authorization headers, `most_at_once` how many were at work together.
     """
 
-    def __init__(self, answer: Callable[[str, int], Reply] = four, models: Reply | None = None) -> None:
+    def __init__(self, answer=four, models=None):
         self.answer = answer
         self.models = models or Reply({"data": [{"id": "tiny"}, {"id": "tiny-2"}]})
-        self.asked: list[dict[str, Any]] = []
-        self.keys: list[str | None] = []
-        self.most_at_once = 0
-        self._at_work = 0
-        self._attempts: Counter[str] = Counter()
-        self._lock = threading.Lock()
+        self.asked, self.keys, self.most_at_once = [], [], 0
+        self._at_work, self._attempts, self._lock = 0, Counter(), threading.Lock()
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def log_message(self, *arguments: Any) -> None:
+            def log_message(self, *arguments):
                 pass
 
-            def do_GET(self) -> None:
+            def do_GET(self):
                 server.keys.append(self.headers["Authorization"])
                 time.sleep(server.models.delay)
                 self.send(server.models)
 
-            def do_POST(self) -> None:
+            def do_POST(self):
                 request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 server.keys.append(self.headers["Authorization"])
                 with server._lock:
@@ -90,19 +83,18 @@ class ModelServer:
                         server._at_work -= 1
                 self.send(reply)
 
-            def send(self, reply: Reply) -> None:
+            def send(self, reply):
                 body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+                headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
                 try:
                     self.send_response(reply.status)
-                    for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                    for name, value in {**headers, **reply.headers}.items():
                         self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(body)))
                     self.end_headers()
                     self.wfile.write(body[: len(body) // 2] if reply.cut else body)
                 except (BrokenPipeError, ConnectionResetError):  # the client has gone
                     self.close_connection = True
-                if reply.cut:
-                    self.close_connection = True
+                self.close_connection |= reply.cut
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True
@@ -110,16 +102,16 @@ class ModelServer:
         self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
-    def reply(self, request: dict[str, Any]) -> Reply:
+    def reply(self, request):
         text = request["messages"][-1]["content"] if "messages" in request else request["input"]
+        mark = f"{text} {request.get('seed')}"
         with self._lock:
             self.asked.append(request)
-            mark = f"{text} {request.get('seed')}"
-            attempt = self._attempts[mark]
             self._attempts[mark] += 1
+            attempt = self._attempts[mark] - 1
         return self.answer(text, attempt)
 
-    def close(self) -> None:
+    def close(self):
         """Stop; its address is then one where nobody answers."""
         self._http.shutdown()
         self._http.server_close()
@@ -128,6 +120,7 @@ class ModelServer:
 PROMPTS = [
     {"prompt_id": f"q{i}", "prompt": f"{i}+2?", "ground_truth": str(i + 2), "level": i} for i in range(3)
 ]
+ALL = sorted(f"q{i}#{k}" for i in range(3) for k in range(2))
 
 
 def run(server, prompts=PROMPTS, **options):
@@ -141,8 +134,5 @@ def rows(path="log.jsonl"):
     return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
-def ids(path="log.jsonl"):
-    return sorted(row["rollout_id"] for row in rows(path))
-
-
-ALL = sorted(f"q{i}#{k}" for i in range(3) for k in range(2))
+def ids():
+    return sorted(row["rollout_id"] for row in rows())

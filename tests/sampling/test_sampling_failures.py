@@ -19,7 +19,7 @@ KEY = "sk-secret-0123456789"
 @pytest.mark.parametrize(
     "trouble",
     [error(429), error(503), Reply(said("4").body, cut=True), Reply(said("late").body, delay=0.6)],
-    ids=["too many requests", "not there yet", "cut off", "slower than the timeout"],
+    ids=["too many requests", "not there yet", "cut off", "slow"],
 )
 def test_what_fails_once_is_asked_for_again(serve, trouble):
     server = serve(lambda text, attempt: trouble if "1" in text and attempt == 0 else four(text, attempt))
@@ -37,7 +37,6 @@ def test_what_fails_once_is_asked_for_again(serve, trouble):
         (Reply(b"<html>", headers={"Content-Type": "text/html"}), 1, "no chat completion.*html"),
         (Reply({"error": {"message": "busy"}}), 1, "no chat completion.*busy"),
     ],
-    ids=["an error", "settings", "broken JSON", "a page of a gateway", "an error as an answer"],
 )
 def test_a_prompt_that_always_fails_costs_its_own_siblings_and_is_asked_for_in_the_next_run(
     serve, trouble, requests, said
@@ -63,7 +62,6 @@ def test_a_prompt_that_always_fails_costs_its_own_siblings_and_is_asked_for_in_t
         (error(404, "no such model"), "does not know the model.*'tinni'.*did you mean 'tiny'"),
         (error(429, "quota", code="insufficient_quota"), "has no quota left"),
     ],
-    ids=["401", "402", "403", "404", "no quota"],
 )
 def test_what_no_request_will_change_stops_at_once_and_leaves_no_file(serve, reply, expected):
     server = serve(lambda *_: reply)
@@ -79,15 +77,10 @@ def test_a_server_that_is_not_there_is_said_at_once(serve):
     started = time.perf_counter()
     with pytest.raises(rk.InputError, match=r"the server at 'http://127\.0\.0\.1:\d+/v1' does not answer"):
         run(server, retries=10)
-    assert time.perf_counter() - started < 20  # a minute where it is asked again
-    assert not Path("log.jsonl").exists()
+    assert time.perf_counter() - started < 20 and not Path("log.jsonl").exists()  # a minute if asked again
 
 
-@pytest.mark.parametrize(
-    "models",
-    [Reply({}, status=404), Reply(b"<html>"), Reply(delay=0.4)],
-    ids=["it lists none", "a page", "it does not answer"],
-)
+@pytest.mark.parametrize("models", [Reply({}, status=404), Reply(b"<html>"), Reply(delay=0.4)], ids=str)
 def test_a_server_that_does_not_list_its_models_is_asked_nevertheless(serve, monkeypatch, models):
     monkeypatch.setattr(chat, "REACH_SECONDS", 0.2)
     assert run(serve(models=models)).sampled == 6

@@ -8,11 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from commands import record
 from server import ALL, PROMPTS, Reply, four, ids, rows, run, said
 
 import rewardkit as rk
-from rewardkit.cli import main
 from rewardkit.rollouts.chat import read_answer
 
 
@@ -24,8 +23,7 @@ def test_the_log_is_read_as_groups_and_scored_without_further_ado_whatever_compl
     assert Path("log.jsonl").read_bytes().count(b"\n") == 12 and rollouts[0]["completion"] == hostile
     assert rollouts.group_sizes == {4: 3}
     assert (rollouts.warnings, done.warnings, done.failed) == ((), (), ())
-    scored = CliRunner().invoke(main, ["score", "gallery:arithmetic", "log.jsonl", "--json"])
-    assert (scored.exit_code, json.loads(scored.stdout)["errors"]) == (0, 0)
+    assert record("score gallery:arithmetic log.jsonl")["errors"] == 0
 
 
 def test_a_request_holds_the_settings_and_a_row_what_was_asked_and_answered_and_its_prompts_columns(serve):
@@ -74,15 +72,14 @@ def test_what_is_no_text_is_never_an_empty_completion(message, expected, others)
     assert answer == {"finish_reason": "stop", "prompt_tokens": None, "completion_tokens": None, **others}
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "", "{", "[]", "null", '"text"', "{}", '{"choices": null}', '{"choices": []}', '{"choices": [1]}',
-        '{"choices": [{"message": null}]}', '{"choices": [{"text": "4"}]}', "[" * 100_000,
-        '{"error": {"message": "overloaded"}}',
-        '{"choices": [{"message": {"content": "4"}, "finish_reason": "error"}]}',
-    ],
-)  # fmt: skip
+NO_CHAT = (
+    '|{|[]|null|"text"|{}|{"choices": null}|{"choices": []}|{"choices": [1]}|{"choices": [{"text": "4"}]}|'
+    '{"choices": [{"message": null}]}|{"error": {"message": "overloaded"}}|'
+    '{"choices": [{"message": {"content": "4"}, "finish_reason": "error"}]}|'
+) + "[" * 100_000
+
+
+@pytest.mark.parametrize("body", NO_CHAT.split("|"))
 def test_a_body_that_is_no_chat_completion_is_said_to_be_none(body):
     with pytest.raises(ValueError, match="no chat completion"):
         read_answer(body)
@@ -101,9 +98,8 @@ def test_answers_without_text_are_counted_kept_and_not_asked_for_again(serve):
 
 def test_more_prompts_and_a_larger_group_add_to_the_log_and_a_full_one_asks_no_server(serve):
     server = serve()
-    assert run(server, limit=1, n=1).sampled == 1
+    assert (run(server, limit=1, n=1).sampled, run(server, limit=2).sampled) == (1, 3)
     before = Path("log.jsonl").read_bytes()
-    assert run(server, limit=2).sampled == 3
     done = run(server)
     assert (done.rows, done.kept, done.sampled, len(server.asked)) == (6, 4, 2, 6)
     assert Path("log.jsonl").read_bytes().startswith(before)
@@ -160,7 +156,6 @@ def test_a_broken_last_line_is_mended(serve, cut, sampled):
 @pytest.mark.parametrize(
     "content",
     ['{"prompt": "2+2?"}\n', "notes", '{"rollout_id": "q0#0", "comp\n{"rollout_id": "q0#1"}\n'],
-    ids=["prompts", "a text without an end of line", "a broken line in the middle"],
 )
 def test_a_file_that_is_no_log_of_ours_is_left_alone(serve, content):
     path = Path("log.jsonl")
@@ -197,8 +192,6 @@ def test_a_run_that_is_ended_in_the_middle_is_taken_up_without_loss_or_repetitio
     if end == signal.SIGINT:
         assert (process.returncode, before[-1:]) == (130, b"\n")
         assert f"interrupted; {whole} of the 60 completions" in errors and "Traceback" not in errors
-    done = CliRunner().invoke(main, [*words.split(), "--json"])
-    assert done.exit_code == 0
-    assert json.loads(done.stdout)["kept"] == whole
+    assert record(words)["kept"] == whole
     assert path.read_bytes().startswith(before[: before.rindex(b"\n") + 1])
     assert ids() == sorted(f"q{i}#{k}" for i in range(3) for k in range(20))

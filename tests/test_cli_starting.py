@@ -1,4 +1,4 @@
-"""`rewardkit lab`: on which notebooks JupyterLab is opened, and what is in them; it is not started here."""
+"""`rewardkit new` and `rewardkit lab`: what they begin from a log; JupyterLab is not started here."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import nbformat
 import pytest
-from commands import refused, run
+from commands import record, refused, run
 from executed import executed
 
 from rewardkit.cli import lab
@@ -14,23 +14,67 @@ from rewardkit.cli.lab import _from_folder as from_folder
 from rewardkit.rollouts.package_data import bundled
 from rewardkit.starting.notebooks import with_values
 
+NEW = "new countdown --log said.jsonl --column completion=said"
 NAMES = ["01_build", "02_check", "03_analyze"]
-REWARD = "def strict(completion, ground_truth):\n    return float(completion == ground_truth)\n"
 MINE = "lab --reward mine.py:strict --rollouts log.jsonl"
 
 
-@pytest.fixture
-def opened(tmp_path, monkeypatch):
-    """A working folder with files of one's own, and the calls that would have started JupyterLab."""
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A working folder with a reward, two logs and a case."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text(REWARD)
-    rows = [
+    said = [
+        {"q": f"{at} and 1?", "said": f"<answer>{at + place}</answer>", "ground_truth": str(at + 1)}
+        for at in range(12)
+        for place in range(4)
+    ]
+    log = [
         {"prompt": f"p{n // 4}", "completion": str(n % 3), "ground_truth": "1", "good": n % 2}
         for n in range(16)
     ]
-    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     case = {"completion": "1", "ground_truth": "1", "reward": 1}
-    (tmp_path / "cases.jsonl").write_text(json.dumps(case) + "\n")
+    for name, rows in (("said", said), ("log", log), ("cases", [case])):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    reward = "def strict(completion, ground_truth):\n    return float(completion == ground_truth)\n"
+    (tmp_path / "mine.py").write_text(reward)
+    return tmp_path
+
+
+def there(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.*")}
+
+
+# new
+
+
+def test_it_says_what_was_written_and_the_next_commands_which_work(folder):
+    done = run(f"{NEW} --column prompt=q -o 'my task'")
+    assert done.exit_code == 0, done.output
+    lines = done.output.splitlines()
+    assert lines[:4] == [
+        "said.jsonl: 48 completions",
+        "  12 prompts; the truths are numbers, compared by their value and exactly",
+        '  answers are read by tag("answer"): found in 100 %, right in 25 % of the completions',
+        "  paid: correct 1, format 0.2",
+    ]
+    names = ["countdown.py", "countdown_cases.jsonl", "countdown.ipynb"]
+    assert [line.split("  ")[1] for line in lines[5:8]] == [f"my task/{name}" for name in names]
+    assert sorted(there(folder / "my task")) == sorted(names)
+    _, check, probe = [line.strip().removeprefix("rewardkit ") for line in lines[9:]]
+    checked = run(check)
+    assert (checked.exit_code, checked.output.split(" cases")[0]) == (0, "20 of 20")
+    assert "20 cases are still marked TODO: they say what the reward gives" in checked.output
+    assert run(f"{probe} --only contract").exit_code == 0
+    made = record(NEW)
+    assert (made["reward"], made["stubs"], made["rows"]) == ("countdown/countdown.py", 20, 48)
+
+
+# lab
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The calls that would have started JupyterLab."""
     calls = []
     monkeypatch.setattr(subprocess, "call", lambda command, cwd: calls.append((command, cwd)) or 0)
     return calls
@@ -38,42 +82,32 @@ def opened(tmp_path, monkeypatch):
 
 def parameters(path):
     """The values of the parameters of a notebook, and the source of their cell."""
-    (cell,) = (
-        cell
-        for cell in nbformat.read(path, as_version=4).cells
-        if "parameters" in cell.metadata.get("tags", [])
-    )
+    cells = nbformat.read(path, as_version=4).cells
+    (source,) = (cell.source for cell in cells if "parameters" in cell.metadata.get("tags", []))
     values = {}
-    exec(cell.source, values)
-    return values, cell.source
+    exec(source, values)
+    return values, source
 
 
-def there(folder):
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
-
-
-def test_without_options_the_copies_are_the_bundled_notebooks_and_the_first_is_opened(opened, tmp_path):
+def test_without_options_the_copies_are_the_bundled_notebooks_and_the_first_is_opened(opened, folder):
     assert run("lab --no-browser --port 9999").exit_code == 0
-    ((command, folder),) = opened
+    ((command, place),) = opened
     assert command[:4] == [sys.executable, "-m", "jupyter", "lab"]
     assert command[4:] == ["01_build.ipynb", "--no-browser", "--port", "9999"]
-    assert folder.as_posix() == "rewardkit-notebooks"
-    copies = {name: (tmp_path / folder / f"{name}.ipynb").read_bytes() for name in NAMES}
-    assert copies == {name: bundled(f"notebooks/{name}.ipynb").read_bytes() for name in NAMES}
+    assert place.as_posix() == "rewardkit-notebooks"
+    copies = {f"{name}.ipynb": bundled(f"notebooks/{name}.ipynb").read_bytes() for name in NAMES}
+    assert there(folder / place) == copies
 
 
-def test_the_parameters_have_the_values_and_keep_types_and_comments(opened, tmp_path):
+def test_the_parameters_have_the_values_and_keep_types_and_comments(opened, folder):
     options = (
         "--cases cases.jsonl --label good --seed 7 --by good --timeout 2.5 --training scale_rewards=none"
     )
     options += " --column completion=completion --group prompt --redact --set \"task=a 'b'\""
     result = run(f"{MINE} {options}")
     assert result.exit_code == 0, result.stderr
-    folder = tmp_path / "rewardkit-notebooks"
-    for name in NAMES:
-        values, source = parameters(folder / f"{name}.ipynb")
+    made = {name: parameters(folder / f"rewardkit-notebooks/{name}.ipynb") for name in NAMES}
+    for name, (values, source) in made.items():
         _, before = parameters(bundled(f"notebooks/{name}.ipynb"))
         assert values["reward"] == "../mine.py:strict" and values["rollouts"] == "../log.jsonl"
         assert values["columns"] == {"completion": "completion"} and values["group"] == ["prompt"]
@@ -81,14 +115,14 @@ def test_the_parameters_have_the_values_and_keep_types_and_comments(opened, tmp_
         for line, old in zip(source.splitlines(), before.splitlines(), strict=True):
             assert line.partition(" = ")[0] == old.partition(" = ")[0]
             assert line.endswith(old[old.index("  # ") :])
-    check, analyze = (parameters(folder / f"{name}.ipynb")[0] for name in NAMES[1:])
+    check, analyze = (made[name][0] for name in NAMES[1:])
     assert check["cases"] == "../cases.jsonl" and check["label"] == analyze["label"] == "good"
     assert analyze["training"]["scale_rewards"] == "none" and analyze["by"] == ["good"] and check["seed"] == 7
-    assert "budget: float = 60 " in parameters(folder / "02_check.ipynb")[1]  # not asked for: as it was
+    assert "budget: float = 60 " in made["02_check"][1]  # not asked for: as it was
 
 
-def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_they_are(opened, tmp_path):
-    folder = tmp_path / "rewardkit-notebooks"
+def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_they_are(opened, folder):
+    folder /= "rewardkit-notebooks"
     folder.mkdir()
     (folder / "01_build.ipynb").write_text("mine")
     run("lab")
@@ -110,61 +144,49 @@ def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_th
 
 
 @pytest.mark.parametrize(
-    ("options", "names", "values"),
+    ("options", "names", "name", "value"),
     [
-        ("", ["01_build"], {"reward": ""}),
-        (
-            "--reward logged --log-weight good=2",
-            ["01_build", "03_analyze"],
-            {"reward": "logged", "log_weights": {"good": 2.0}},
-        ),
+        ("", ["01_build"], "reward", ""),
+        ("--reward logged --log-weight good=2", ["01_build", "03_analyze"], "log_weights", {"good": 2.0}),
     ],
 )
 def test_without_a_reward_to_run_there_are_only_the_notebooks_that_need_none(
-    opened, tmp_path, options, names, values
+    opened, folder, options, names, name, value
 ):
     assert run(f"lab --rollouts log.jsonl {options}").exit_code == 0
-    folder = tmp_path / "rewardkit-notebooks"
+    folder /= "rewardkit-notebooks"
     assert sorted(there(folder)) == [f"{name}.ipynb" for name in names]
-    found, _ = parameters(folder / f"{names[-1]}.ipynb")
-    assert found.items() >= {**values, "rollouts": "../log.jsonl"}.items()
+    assert parameters(folder / f"{names[-1]}.ipynb")[0][name] == value
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        ("new 2x --log log.jsonl", "'2x' cannot be the name of a Python file"),
+        ("new task --log said.jsonl", "no column holds the completions"),
+        ("new task", "Missing option '--log'"),
+        ("new mine --log log.jsonl -o .", "'mine.py' is there, and is not written over"),
         ("lab --reward mine.py", "--reward is for notebooks on rollouts of yours; give --rollouts"),
         ("lab --seed 3", "--seed is for notebooks on rollouts"),
-        ("lab --rollouts nope.jsonl", "nope.jsonl"),
-        ("lab --rollouts log.jsonl --reward nope.py", "there is no reward file 'nope.py'"),
-        ("lab --rollouts log.jsonl --reward mine.py:strikt", "did you mean 'strict'"),
         ("lab --rollouts log.jsonl --reward gallery:mixed", "asks for 'data_source'"),
         (f"{MINE} --cases nope.jsonl", "there is no case file 'nope.jsonl'"),
         (f"{MINE} --label god", "the rollouts have no column 'god'; they have"),
-        (f"{MINE} --by god", "no column 'god'"),
         (f"{MINE} --baseline nope.json", "nope.json"),
-        (
-            f"{MINE} --log-weight good=1",
-            "the scores of a log, which is not among the rewards ['mine.py:strict']; give",
-        ),
-        (
-            "lab --rollouts log.jsonl --cases cases.jsonl",
-            "cannot be checked against cases; leave them out, or give a reward",
-        ),
-        (f"{MINE} --column completion=nope", "nope"),
+        (f"{MINE} --log-weight good=1", "which is not among the rewards ['mine.py:strict']; give"),
+        ("lab --rollouts log.jsonl --cases cases.jsonl", "cannot be checked against cases; leave them out"),
     ],
 )
-def test_what_cannot_be_used_is_one_sentence_before_anything_is_copied_or_started(
-    opened, tmp_path, line, said
+def test_what_cannot_be_used_is_one_sentence_before_anything_is_written_or_started(
+    opened, folder, line, said
 ):
+    before = there(folder)
     refused(line, said)
-    assert opened == [] and not (tmp_path / "rewardkit-notebooks").exists()
+    assert opened == [] and there(folder) == before
 
 
-def test_without_jupyterlab_the_extra_is_named(opened, tmp_path, monkeypatch):
+def test_without_jupyterlab_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(lab, "find_spec", lambda name: None)
     refused("lab", "pip install 'reward-workbench[notebook]'")
-    assert opened == [] and not (tmp_path / "rewardkit-notebooks").exists()
 
 
 @pytest.mark.parametrize(
@@ -174,17 +196,13 @@ def test_without_jupyterlab_the_extra_is_named(opened, tmp_path, monkeypatch):
         ("rollouts", "gallery:arithmetic", "gallery:arithmetic"),
         ("rollouts", "/data/log.jsonl", "/data/log.jsonl"),
         ("cases", "", ""),
-        ("reward", "mine.py", "../../mine.py"),
         ("reward", "sub/mine.py:strict", "../../sub/mine.py:strict"),
         ("reward", "package.module:name", "package.module:name"),
-        ("reward", "gallery:arithmetic.flawed", "gallery:arithmetic.flawed"),
-        ("reward", "logged", "logged"),
         ("label", "log.jsonl", "log.jsonl"),
     ],
 )
-def test_a_path_is_that_of_the_folder_in_which_the_notebook_runs(tmp_path, name, value, there, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert from_folder(name, value, tmp_path / "a/b") == there
+def test_a_path_is_that_of_the_folder_in_which_the_notebook_runs(folder, name, value, there):
+    assert from_folder(name, value, folder / "a/b") == there
 
 
 def test_a_value_is_put_in_place_behind_any_letters_and_what_is_not_finite_can_be_read_again():
@@ -197,9 +215,9 @@ def test_a_value_is_put_in_place_behind_any_letters_and_what_is_not_finite_can_b
     made.encode()
 
 
-def test_a_notebook_with_values_runs_in_its_folder_and_takes_them(opened, tmp_path, monkeypatch):
+def test_a_notebook_with_values_runs_in_its_folder_and_takes_them(opened, folder, monkeypatch):
     assert run(MINE).exit_code == 0
-    monkeypatch.chdir(tmp_path / "rewardkit-notebooks")
+    monkeypatch.chdir(folder / "rewardkit-notebooks")
     notebook = nbformat.read("01_build.ipynb", as_version=4)
     told = "(len(logged), chosen.name, float(scores.rewards.sum()))"
     notebook.cells.append(nbformat.v4.new_code_cell(told))
