@@ -217,6 +217,19 @@ def test_controls_show_six_digits_of_a_weight_and_a_slider_reaches_twice_as_far(
     assert ends == [("-1", "1"), ("-3000", "3000")]
 
 
+def test_a_page_that_is_loaded_later_is_shown_the_controls_as_they_stand(bench, compose, browse):
+    weigh(compose, right=0.25)
+    send(bench, "ask", "column", "kind")
+    send(bench, "ask", "value", 1)
+    send(bench, "ask", "low", 0.125)
+    send(bench, "cases", "text", "x")
+    send(bench, "show")
+    assert weights(compose) == {"right": 0.25, "brief": 0.5}
+    asked = controls(browse.filters)
+    assert (asked["ask", "column"], asked["ask", "value"], asked["ask", "low"]) == ("kind", 1, "0.125")
+    assert controls(panels(bench)["Cases"].controls)["cases", "text"] == "x"
+
+
 def test_the_label_is_held_against_the_rewards_within_groups(bench):
     workbench = rk.Workbench(reward(), rows(), label="is_good")
     found = rk.score(reward(), rows()).rewards.reshape(6, 4)  # the first of each group is the good one

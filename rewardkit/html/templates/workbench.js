@@ -5,7 +5,7 @@
    attribute of what has the focus; keys with Ctrl, Alt or Command (to save, say) stay its own, Escape goes back to it. */
 var panel = this.closest('.rewardkit-workbench');
 var all = what => [...panel.querySelectorAll(what)];
-var sent = [], keep = '';
+var sent = [], keep = '', begun = false;
 var send = command => {
   var wire = panel.querySelector('.rewardkit-wire input');
   var number = Math.max(Date.now(), sent.length ? sent[sent.length - 1][0] + 1 : 0);
@@ -29,7 +29,12 @@ var moved = field => {  // of a field that is drawn only where it is now
   send([...command, value]);
 };
 var follow = () => {
-  all('.rewardkit-wire input').forEach(wire => { wire.tabIndex = -1; wire.setAttribute('aria-hidden', 'true'); });
+  all('.rewardkit-wire input').forEach(wire => {
+    wire.tabIndex = -1;
+    wire.setAttribute('aria-hidden', 'true');
+    if (!begun && wire.value) send(['show']);  // something moved in another page, or before this one was loaded
+    begun = true;
+  });
   all('.rewardkit-browse').forEach(browse => {
     var page = browse.querySelector('[data-row]'), open = page ? page.dataset.row : '';
     browse.querySelectorAll('[role=option]').forEach(line => {

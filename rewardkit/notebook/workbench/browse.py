@@ -54,7 +54,7 @@ class Browse(Panel):
         }
         bench.observe(self.changed, ["variant", "revised"])
         bench.observe(self._opened, "opened")
-        self._show_filters()
+        self.draw_controls()
 
     # what is asked for
 
@@ -63,7 +63,7 @@ class Browse(Panel):
         if name == "column":
             self.choices = self.sieve.choices(value) if value else [""]
             self.asked = replace(self.asked, column=value, value=next(iter(self.choices), ""))
-            self._show_filters()
+            self.draw_controls()
         else:
             none = getattr(Filter(), name)
             value = self.choices[value] if name == "value" else none if value is None else value
@@ -72,17 +72,21 @@ class Browse(Panel):
 
     def _clear(self) -> None:
         self.asked, self.choices = Filter(), [""]
-        self._show_filters()
+        self.draw_controls()
         self.search()
 
-    def _show_filters(self) -> None:
-        """Draw the controls as they are asked for."""
+    def draw_controls(self) -> None:
+        """Draw what is asked for, and the form of a case."""
+        self.form.draw()
         columns = [("", "-"), *((one, label) for label, one in self.sieve.columns() if one not in NOT_SHOWN)]
         shown, left = self.choices[:CHOICES], len(self.choices[CHOICES:])
         values = [(at, one_line(choice)[:LINE] or "-") for at, choice in enumerate(shown)]
         components = [("", "reward"), *((name, name) for name in self.bench.scored.reward.names)]
         self.filters.value = ""  # what is the same as before is not sent again
-        self.filters.value = made("filters", self.asked, KINDS, ORDERS, components, columns, values, left)
+        place = self.choices.index(self.asked.value)
+        self.filters.value = made(
+            "filters", self.asked, KINDS, ORDERS, components, columns, values, place, left
+        )
 
     def search(self) -> None:
         """Find the rows that are asked for, and open the first if what is open is none of them."""

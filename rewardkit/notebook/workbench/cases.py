@@ -36,14 +36,14 @@ class CaseForm:
         self.message, self.form = Message(), html("rewardkit-case-form")
         self.widget = stack(self.form, self.message.widget, mark="rewardkit-case")
         bench.commands |= {"case": self._turn, "case-set": self.set, "case-save": self.add}
-        self._draw()
+        self.draw()
 
     def _turn(self) -> None:
         """Show the form, or no more."""
         self.is_open = not self.is_open
-        self._draw()
+        self.draw()
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
         """Draw the form while it is asked for, and the buttons of what is open above it."""
         self.message.widget.layout.display = "" if self.is_open else "none"
         self.form.value = made("case_form", self._shown is not None, self.is_open, self.names, self.given)
@@ -77,7 +77,7 @@ class CaseForm:
     def _fill(self) -> None:
         if self._shown is not None:
             self.given["expected"] = self._proposed = self._worth(self._shown, self.given["what"])
-        self._draw()
+        self.draw()
 
     def _worth(self, opened: Opened, name: str) -> str:
         """What is proposed to expect of a component, or of the reward; it says why where that is nothing."""
@@ -166,10 +166,15 @@ class CaseMatrix(Panel):
         self.result: CheckResult | None = None
         self.asked = {"show": "all", "text": ""}
         self.message, self.table = Message(), html("rewardkit-cases-table")
-        controls = html("rewardkit-cases-controls", made("cases_controls", SHOW))
-        self.widget = stack(controls, self.message.widget, self.table, mark="rewardkit-cases")
+        self.controls = html("rewardkit-cases-controls")
+        self.widget = stack(self.controls, self.message.widget, self.table, mark="rewardkit-cases")
         bench.commands |= {"check": self.again, "cases": self.ask, "open-case": self._open}
         bench.observe(self.changed, ["variant", "revised", "cases_written"])
+        self.draw_controls()
+
+    def draw_controls(self) -> None:
+        """Draw what is asked for."""
+        self.controls.value = made("cases_controls", SHOW, self.asked)
 
     def ask(self, name: str, value: str) -> None:
         """Show only the cases that a control asks for."""

@@ -107,7 +107,7 @@ class Compose(Panel):
     def _refuse(self, why: str) -> None:
         """Say why nothing changes, and set the controls back."""
         self.message.warn(why)
-        self._show()
+        self.draw_controls()
 
     def _undo(self) -> None:
         self._last = ("", 0.0)
@@ -136,7 +136,7 @@ class Compose(Panel):
 
     # what it shows
 
-    def _show(self) -> None:
+    def draw_controls(self) -> None:
         """Draw the controls as the variant has them, also where the page shows something else."""
         variant, start = self.bench.variant, self.bench.start
         self._gates |= {name: gate for name, gate in variant.gates.items() if gate}
@@ -173,7 +173,7 @@ class Compose(Panel):
     def _draw(self, _: Any = None) -> None:
         variant = self.bench.variant
         if not self._by_page:
-            self._show()
+            self.draw_controls()
         _, to_score = self.bench.gated(variant)
         self.picture.value = live(self.bench)
         self.to_score.value = made("do", ["score"], "Score them", "run what the gates let in") * bool(

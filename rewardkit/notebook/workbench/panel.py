@@ -68,6 +68,7 @@ class Workbench:
             self._bench.cases()
         kinds: tuple[Any, ...] = (Compose, Browse, CaseMatrix, Probes, Findings)
         self._panels: list[Panel] = [kind(self._bench) for kind in kinds]
+        self._bench.commands["show"] = self._draw_controls
         self._standing = Standing(self._bench)
 
     @property
@@ -104,6 +105,10 @@ class Workbench:
         self._bench.observe(lambda change: setattr(self._tabs, "selected_index", 1), "asked_for")
         self._standing.show()
         return framed(self._bench, self._standing.widget, self._tabs)
+
+    def _draw_controls(self) -> None:
+        for panel in self._panels:
+            panel.draw_controls()
 
     def _turned(self, place: int) -> None:
         for at, panel in enumerate(self._panels):

@@ -76,6 +76,9 @@ class Panel:
     def show_anew(self) -> None:
         """Show what stands now."""
 
+    def draw_controls(self) -> None:
+        """Draw the controls as they stand, as what a person moves in one page is not drawn again there."""
+
 
 class Message:
     """A line in which a tab says what happened, or what is wrong and what to do."""

@@ -67,13 +67,13 @@ class _Tried(parts.Panel):
         self.widget = parts.stack(first, *below, mark=f"rewardkit-{mark}")
         bench.commands |= {f"run-{mark}": self.start, f"cancel-{mark}": self.end}
         bench.observe(self._compare, ["variant", "revised"])
-        self._draw(None)
+        self.draw_controls()
 
-    def _draw(self, done: float | None) -> None:
+    def draw_controls(self) -> None:
         """Draw the buttons, and how much is done."""
-        self.done, can_stop = done, done is not None and not self._cancelled.is_set()
-        self.bar.value = parts.made("running", self.mark, self.label, done is None, can_stop, self.budget)
-        self.share.value = parts.made("share", done)
+        can_run, can_stop = self.done is None, self.done is not None and not self._cancelled.is_set()
+        self.bar.value = parts.made("running", self.mark, self.label, can_run, can_stop, self.budget)
+        self.share.value = parts.made("share", self.done)
 
     @property
     def busy(self) -> bool:
@@ -90,7 +90,8 @@ class _Tried(parts.Panel):
             self.message.warn(str(error))
             return
         self._cancelled.clear()
-        self._draw(0.0)
+        self.done = 0.0
+        self.draw_controls()
         self.message.tell("Running ...")
         self._thread = threading.Thread(target=self._go, args=(work, of), daemon=True)
         self._thread.start()
@@ -98,7 +99,7 @@ class _Tried(parts.Panel):
     def end(self) -> None:
         """Ask the work to stop; what it has found till then is its result."""
         self._cancelled.set()
-        self._draw(self.done)
+        self.draw_controls()
         self.message.tell("Stopping ...")
 
     def wait(self, seconds: float = 60.0) -> None:
@@ -132,7 +133,8 @@ class _Tried(parts.Panel):
             self._finished(result)
             self._compare()
         finally:
-            self._draw(None)
+            self.done = None
+            self.draw_controls()
 
     def _work(self) -> Work:
         raise NotImplementedError
@@ -246,7 +248,7 @@ class Probes(_Tried):
     def _spend(self, seconds: float | None) -> None:
         if seconds is None or not 1 <= seconds <= LONGEST:
             self.message.warn(f"The limit is between 1 and {LONGEST:g} seconds; it stays {self.budget:g}.")
-            self._draw(self.done)
+            self.draw_controls()
         else:
             self.budget = float(seconds)
 
