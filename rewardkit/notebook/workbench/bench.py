@@ -101,7 +101,7 @@ class Bench(traitlets.HasTraits):
         self.flagged: list[int] = []  # rows, in the order in which they were flagged
         self.undone: list[Variant] = []
         self.commands: dict[str, Callable[..., Any]] = {}
-        self.drawn: tuple[Scores, dict[str, Any]] | None = None  # pictures of scores, by component
+        self.drawn: dict[Scores, dict[str, Any]] = {}  # pictures of scores, by component
         self._obeyed = 0
         self.held: dict[Any, Any] = {}
         self._gated: dict[Any, tuple[Scores, dict[str, int]]] = {}
@@ -126,13 +126,13 @@ class Bench(traitlets.HasTraits):
         base, moved = variant.base, variant.moved
         if not moved:
             return base, {}
-        return _kept(self._gated, (base, repr(moved)), lambda: with_gates(base, moved))
+        return kept(self._gated, (base, repr(moved)), lambda: with_gates(base, moved))
 
     def views_of(self, variant: Variant) -> tuple[View, ...]:
         """The arrays of each part of the reward under a variant, what is not finite counted as not judged."""
         scores, _ = self.gated(variant)
         key = variant.base, repr((variant.gates, variant.training))
-        views = _kept(self._views, key, lambda: make_views(scores, **self.options(variant)))
+        views = kept(self._views, key, lambda: make_views(scores, **self.options(variant)))
         return tuple(view.under(variant.combined(view.reward)) for view in views)
 
     def obey(self, verb: str, *what: Any) -> None:
@@ -295,7 +295,7 @@ KEPT = 8
 """Variants of gates whose tables are kept: a person goes back and forth between a few. Our choice."""
 
 
-def _kept(held: dict[Any, T], key: Any, made: Callable[[], T]) -> T:
+def kept(held: dict[Any, T], key: Any, made: Callable[[], T]) -> T:
     """What was made for a key, and is held with that of the last few."""
     if key not in held:
         while len(held) >= KEPT:

@@ -10,7 +10,7 @@ import numpy as np
 from rewardkit.findings import percent
 from rewardkit.html import markup
 from rewardkit.html.pictures import group_svg, histogram_svg, spark_svg
-from rewardkit.notebook.workbench.bench import Bench
+from rewardkit.notebook.workbench.bench import Bench, kept
 from rewardkit.notebook.workbench.figures import Figures, called, turned
 from rewardkit.notebook.workbench.parts import made
 from rewardkit.scoring.outcomes import ABSTAINED, GATED
@@ -72,14 +72,15 @@ def _effect(bench: Bench, told: str, moved: bool) -> dict[str, Any]:
 
 def _sparks(bench: Bench) -> dict[str, Any]:
     """The distribution of the scores of each component, which no weight moves."""
-    scores, _ = bench.gated(bench.variant)
-    if bench.drawn is None or bench.drawn[0] is not scores:
-        drawn = {
+
+    def drawn() -> dict[str, Any]:
+        return {
             told: markup.html_of(spark_svg(view.scores[name], view.components[name].range))
             for told, (view, name) in called(bench.views).items()
         }
-        bench.drawn = scores, drawn
-    return bench.drawn[1]
+
+    scores, _ = bench.gated(bench.variant)
+    return kept(bench.drawn, scores, drawn)
 
 
 def _mean(item: Figures) -> str:

@@ -33,10 +33,8 @@ class Standing:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.widget = html("rewardkit-standing")
-        unknown = (
-            tiles.Tile(name, "info", WAITING, "") for name in (tiles.CASES, tiles.SIGNAL, tiles.SELECTS)
-        )
-        self.tiles = {tile.question: tile for tile in unknown}
+        asked = (tiles.CASES, tiles.SIGNAL, tiles.SELECTS)
+        self.tiles = {name: tiles.Tile(name, "info", WAITING, "") for name in asked}
         self.shown = False
         self._settled: tuple[Variant, int] | None = None
         self._timer: threading.Timer | None = None
@@ -100,9 +98,8 @@ class Standing:
         try:
             self._put(tiles.cases_tile(self.bench.checked, recorded=is_recorded(self.bench.scored.reward)))
         except (InputError, OSError):
-            self._put(
-                tiles.Tile(tiles.CASES, "info", "-", "the tab Cases says why", "the cases cannot be checked")
-            )
+            told = "the tab Cases says why", "the cases cannot be checked"
+            self._put(tiles.Tile(tiles.CASES, "info", "-", *told))
 
     def _put(self, tile: tiles.Tile) -> None:
         self.tiles[tile.question] = tile
