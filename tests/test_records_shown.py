@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import rewardkit as rk
 from rewardkit.html import markup
-from rewardkit.html.excerpts import LONGEST, Shown, one_line, shown, visible
+from rewardkit.html.excerpts import LINE, LONGEST, Shown, one_line, shown, visible
+from rewardkit.html.pages import Table
 from rewardkit.scoring.explain import field_spans
 
 EVIL = (
@@ -335,3 +336,13 @@ def test_fields_are_those_of_extractors_and_of_texts_of_some_length_that_are_rea
     assert spans_of("<answer>42</answer>", size=odd) == {}
     slow = rk.extract.pattern(r"(a|aa)+$", timeout=0.01)
     assert spans_of("a" * 5000 + "b", size=slow) == {}
+
+
+def test_a_table_that_is_wider_than_a_line_is_told_row_by_row():
+    table = Table("what it selects", ("mean of", "now", "later"), [("reward", 1.0, "2 to 3")], is_open=True)
+    assert table.text.splitlines()[1:] == ["  mean of  now  later", "  reward   1.0  2 to 3"]
+    token = LINE.set(20)
+    try:
+        assert table.text.splitlines()[1:] == ["  reward: now: 1.0; later: 2 to 3"]
+    finally:
+        LINE.reset(token)

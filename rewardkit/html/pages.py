@@ -54,12 +54,16 @@ class Table:
 
     @property
     def text(self) -> str:
-        """As plain text; nothing where it is folded or empty."""
+        """As plain text, a row told in words where it is wider than a line; "" where folded or empty."""
         if not (self.is_open and self.rows):
             return ""
-        cells = [[one_line(cell, SHORT) for cell in row] for row in (self.header, *self.rows)]
+        head, *rows = cells = [[one_line(cell, SHORT) for cell in row] for row in (self.header, *self.rows)]
+        lines = aligned(cells)
+        if max(map(len, lines)) > LINE.get() - len(INDENT):
+            told = ((row[0], "; ".join(map(": ".join, zip(head[1:], row[1:], strict=True)))) for row in rows)
+            lines = [": ".join(filter(None, pair)) for pair in told]
         caption = [f"{self.caption}:"] if self.caption else []
-        return "\n".join([*caption, *(f"  {line}" for line in aligned(cells))])
+        return "\n".join([*caption, *(f"  {line}" for line in lines)])
 
     @property
     def html(self) -> str:
