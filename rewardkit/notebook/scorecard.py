@@ -20,7 +20,7 @@ from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.notebook.tiles import BROKEN, EXPLOITS, GRADES, MARKS, SIGNAL, Tile
 from rewardkit.probes.mutants.results import MutantResult
 from rewardkit.probes.probe import ProbeResult
-from rewardkit.probes.results.rendering import turns_of
+from rewardkit.probes.results.rendering import clearest, turns_of
 from rewardkit.probes.results.sentences import fix_for
 from rewardkit.probes.results.summary import FAULTS, in_short, kind_of_alarm
 from rewardkit.rewards.recorded import is_recorded
@@ -233,8 +233,7 @@ def _of_probes(result: ProbeResult, *, redact: bool) -> list[Point]:
         told = redacted_finding(item) if redact else item
         what, do = one_line(told.sentence, 600), one_line(fix_for(told), 400)
         point = Point(item.severity, item.code, what, COSTS[kind_of_alarm(item)], do)
-        if item.examples and not redact:
-            one = item.examples[0]
+        for one in [] if redact else clearest(item)[:1]:
             earned = one.said or f"earned {one.reward:.4g}"
             about = "; ".join(filter(None, (f"tried: {earned}", one.scale, turns_of(one))))
             point = point.showing(about, one.completion, field_spans(result.reward, one.columns))

@@ -165,8 +165,8 @@ class Hole:
 
     @cached_property
     def example(self) -> Example | None:
-        """The shortest of its examples."""
-        return min(self.finding.examples, key=lambda one: len(one.completion), default=None)
+        """The clearest of its examples."""
+        return next(iter(rendering.clearest(self.finding)), None)
 
     @property
     def line(self) -> str:

@@ -89,7 +89,7 @@ def _numbers(finding: Finding) -> list[str]:
     return lines
 
 
-def _clearest(finding: Finding) -> list[Example]:
+def clearest(finding: Finding) -> list[Example]:
     """The examples with different completions, the shortest first."""
     different = {item.completion: item for item in reversed(finding.examples)}
     return sorted(reversed(different.values()), key=lambda item: len(item.completion))
@@ -183,7 +183,7 @@ def finding_text(finding: Finding, reward: Reward, *, verbose: bool = True) -> s
     """
     if verbose:
         head = [_headline(finding)]
-        body = [line for item in _clearest(finding) for line in _lines(item, finding, reward)]
+        body = [line for item in clearest(finding) for line in _lines(item, finding, reward)]
         body += _numbers(finding)
         if snippet := _snippet(finding):
             cut = " ... (whole in finding.examples, and with --json)" if len(snippet) > SNIPPET else ""
@@ -192,7 +192,7 @@ def finding_text(finding: Finding, reward: Reward, *, verbose: bool = True) -> s
         said = one_line(_headline(finding), 2 * (WIDTH - len(INDENT)))
         head = textwrap.wrap(said, LINE.get(), subsequent_indent=INDENT, break_on_hyphens=False)
         body = []
-        for example in _clearest(finding)[:1]:
+        for example in clearest(finding)[:1]:
             read = _read(example, finding, reward, EXCERPT)
             turns = turns_of(example, 60)
             behind = f"({turns}) " if turns else ""
@@ -236,7 +236,7 @@ def rest_page(result: ProbeResult, *, texts: bool = True) -> str:
 def _told(finding: Finding, reward: Reward, *, texts: bool) -> dict[str, Any]:
     """A finding as its template takes it; without `texts` no completion is in it."""
     examples = []
-    for example in _clearest(finding):
+    for example in clearest(finding):
         read = _read(example, finding, reward) if texts else None
         completion = html_of(marked(read.text, read.spans)) if read else ""
         examples.append((_about(example, texts=texts), completion))
