@@ -98,7 +98,7 @@ def test_a_healthy_reward_pays_right_rows_more_than_wrong_ones_in_any_layout_and
 @pytest.mark.parametrize("entry", named([entry for entry in ENTRIES if entry.fault]))
 def test_a_fault_is_labelled_whole_shown_by_its_exploit_and_judged_rightly_by_its_sound_twin(entry):
     fault, twin = entry.fault, BY_NAME[entry.twin]
-    assert fault.sentence.endswith(".") and fault.questions and fault.questions <= set(QUESTIONS)
+    assert fault.sentence.endswith(".") and fault.questions and set(fault.questions) <= set(QUESTIONS)
     assert fault.component in ("", *scored(entry.name)[0].names)
     assert twin.fault is None and twin.log is entry.log
     (share,), (rightly,) = (earned(one, fault.exploit) for one in (entry, twin))

@@ -12,14 +12,16 @@ COLLECTION is the half that probes are tuned on, HELD_BACK the half that only me
 totals. Its modules begin with `held_back_`. Where a probe is changed for one of its entries, its module moves
 to the tuned half, and new ones are written by somebody who has not seen the probes.
 
-To add an entry: its prompt and facts in the material of its subject, a `log` of its tasks in the module, the
-reward in the form of its trainer (in `verl_rewards.py`, `trl_rewards.py` or `plain_rewards.py`) as a person
-would write it, and a line of the module's `ENTRIES`. `test_labelled.py` holds the labels to the rewards.
+To add an entry: its prompt, facts and label in the material of its subject, a `log` of its tasks in the
+module (and in `EXPLOITS` the completion that proves a fault, where no text of the label does), and the reward
+in the form of its trainer (in `verl_rewards.py`, `trl_rewards.py` or `plain_rewards.py`) as a person would
+write it.
+`test_labelled.py` holds the labels to the rewards.
 """
 
 from importlib import import_module
 
-from .entry import QUESTIONS, Entry, Fault
+from .entry import QUESTIONS, Entry, Fault, entries
 
 __all__ = ["COLLECTION", "HELD_BACK", "QUESTIONS", "Entry", "Fault"]
 
@@ -27,9 +29,7 @@ TUNED_ON = "games answers records mathematics texts questions agents judgements 
 MEASURED_ON = "held_back_numbers held_back_programs"
 
 
-def entries(modules: str) -> tuple[Entry, ...]:
-    """The entries of these modules, in their order."""
-    return tuple(one for name in modules.split() for one in import_module(f".{name}", __package__).ENTRIES)
-
-
-COLLECTION, HELD_BACK = entries(TUNED_ON), entries(MEASURED_ON)
+COLLECTION, HELD_BACK = (
+    tuple(entry for name in names.split() for entry in entries(import_module(f".{name}", __package__)))
+    for names in (TUNED_ON, MEASURED_ON)
+)

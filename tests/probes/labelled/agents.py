@@ -3,7 +3,6 @@
 import json
 
 from .drawing import behind, log
-from .entry import Fault, family
 
 NAMES = "Ada Bo Cleo Dan Eve Finn Gus Hana Ivo June".split()
 TOWNS = "Oslo Bergen Turku Malmo Aarhus Narvik".split()
@@ -83,24 +82,7 @@ def reviews(draw, rows):
         yield values, str(stars), map(str, wrong)
 
 
-# fmt: off
-ENTRIES = (
-    *family("SQL", queries, "sql_same_rows",
-        Fault("sql_rows_among", {"gaming", "near_miss"}, lambda task: "```sql\nSELECT * FROM staff\n```",
-              "The cells only have to be among those found: the whole table earns it all.")),
-    *family("search agent that cites", notes, "notes_sound",
-        Fault("notes_cites_any", {"gaming"},
-              lambda task: f"<answer>Unknown {''.join(f'[{number}]' for number in range(1, 7))}</answer>",
-              "Notes that are cited earn 0.4 without a right answer: to cite all of them earns that.",
-              earns=0.4),
-        Fault("notes_search_bonus", {"gaming", "contract"},
-              lambda task: f"{'<search>a</search>' * 20}<answer>{task.wrong[0]}</answer>",
-              "Each search earns 0.2 without end: twenty of them and a wrong town beat the right one.")),
-    *family("nested JSON", orders, "order_paths",
-        Fault("order_values", {"near_miss", "gaming"}, swapped,
-              "Values are compared without their fields: buyer and payer exchanged earn it all.")),
-    *family("ratings by distance", reviews, "ratings_near",
-        Fault("ratings_signed", {"gaming", "contract", "near_miss"}, lambda task: "Rating: -99",
-              "The distance keeps its sign: the lower the rating, the more it earns, without end.")),
-)
-# fmt: on
+EXPLOITS = {
+    "notes_search_bonus": lambda task: f"{'<search>a</search>' * 20}<answer>{task.wrong[0]}</answer>",
+    "order_values": swapped,
+}

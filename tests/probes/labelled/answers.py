@@ -1,7 +1,6 @@
 """Answers: search agents with aliases, options in several languages, yes or no, sets of labels."""
 
 from .drawing import behind, log, on_a_line
-from .entry import Fault, family
 
 TOPICS = "art climate crime diplomacy economy education energy health law sports technology transport".split()
 
@@ -61,25 +60,4 @@ def topics(draw):
         )
 
 
-# fmt: off
-ENTRIES = (
-    *family("search agent", facts, "aliases_exact",
-        Fault("aliases_substring", {"gaming", "near_miss"},
-              lambda task: f"<answer>{', '.join([*task.wrong, task.answer])}</answer>",
-              "A golden answer may stand anywhere in the mark: what all siblings said, in one, earns all."),
-        Fault("aliases_any_mark", {"gaming"},
-              lambda task: "\n".join(f"<answer>{one}</answer>" for one in (task.answer, *task.wrong)),
-              "Any of many marks may hold the answer: one guess each, the last one wrong, earns it all.")),
-    *family("multilingual choice", choices, "choice_sound",
-        Fault("choice_listed", {"gaming"}, lambda task: f"{task.answer.partition(':')[0]}: A, B, C, D",
-              "The letter only has to be among those behind the mark: all four options earn it all."),
-        Fault("choice_unread", {"contract", "floor", "gaming"}, lambda task: "I have no idea.",
-              "The letter is read from the question, not from the completion: siblings earn the same.")),
-    *family("yes or no, 80 % no", claims, "claims_sound",
-        Fault("claims_negated", {"gaming", "near_miss"}, lambda task: "Hard to say.\nVerdict: not yes",
-              "The verdict only has to contain the truth: 'not yes' holds both, 'not clear' holds 'no'.")),
-    *family("set of labels", topics, "labels_f1",
-        Fault("labels_recall", {"gaming"}, lambda task: f"Labels: {', '.join(TOPICS)}",
-              "Recall without precision: to list the twelve topics of the prompt earns it all.")),
-)
-# fmt: on
+EXPLOITS = {"choice_listed": lambda task: f"{task.answer.partition(':')[0]}: A, B, C, D"}

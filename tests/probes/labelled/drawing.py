@@ -79,7 +79,7 @@ class Log:
 
     `write(thought, answer)` is a completion. `truth` is the column of the truth, `label` one that says in its
     place which completions are right. Every third right answer is written as `notation` has it. The rewards
-    of a `held_back` log stand in the modules of the held-back half.
+    of a `held_back` log stand in the modules of the held-back half; `sound` and `faults` name them.
     """
 
     tasks: tuple[Task, ...]
@@ -91,6 +91,8 @@ class Log:
     refusals: tuple[str, ...] = tuple(THOUGHTS["refusals"])
     label: str = ""
     held_back: bool = False
+    sound: list[str] = field(default_factory=list)
+    faults: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def drawn(self) -> list[Drawn]:
         """The completions, the same at each call."""
@@ -152,14 +154,16 @@ def log(trainer, write=in_tags, *, seed=0, count=None, **options):
     """Makes a function into the log of the tasks that it yields, as many as are wanted.
 
     What the material of its module holds under its name is its prompt, which is filled with the values of a
-    task, perhaps a system message, lines of cells that " | " parts, and what else the function takes. It
-    yields values, an answer, wrong ones, the truth where that is another thing, and columns.
+    task, perhaps a system message, lines of cells that " | " parts, the labels of its rewards, and what else
+    the function takes. It yields values, an answer, wrong ones, the truth where that is another thing, and
+    columns.
     """
 
     def made(function):
         module = function.__module__.rpartition(".")[2]
         given = tomllib.loads((MATERIAL / f"{module}.toml").read_text("utf-8"))[function.__name__]
         prompt, system = given.pop("prompt"), given.pop("system", None)
+        labels = {"sound": given.pop("sound"), "faults": given.pop("faults", {})}
         if "rows" in given:
             given["rows"] = [line.split(" | ") for line in given["rows"].splitlines()]
 
@@ -172,6 +176,7 @@ def log(trainer, write=in_tags, *, seed=0, count=None, **options):
 
         tasks = tuple(task(*one) for one in islice(function(random.Random(seed), **given), count))
         named = {"truth": "gts"} if trainer == "verl" else {}
-        return Log(tasks, trainer, write, held_back=module.startswith("held_back"), **named, **options)
+        held_back = module.startswith("held_back")
+        return Log(tasks, trainer, write, held_back=held_back, **labels, **named, **options)
 
     return made

@@ -1,8 +1,10 @@
 """Entry: a reward, its log, and what a checker should say of the two."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -27,8 +29,7 @@ class Fault:
     completion, and earns at most that share. `missed` says why the probes do not find it, where they do not.
     """
 
-    name: str
-    questions: set[str]
+    questions: list[str]
     exploit: Callable[[Task], str]
     sentence: str
     earns: float = 1.0
@@ -38,7 +39,7 @@ class Fault:
     @property
     def loses(self) -> bool:
         """Whether right completions lose."""
-        return self.questions == {"loss"}
+        return self.questions == ["loss"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,6 @@ class Entry:
     """
 
     name: str
-    style: str
     log: Log
     fault: Fault | None = None
     twin: str = ""
@@ -96,10 +96,20 @@ class Entry:
         return rk.load_rollouts(self.rows(), join=self.data())
 
 
-def family(style: str, log: Log, sound: str, *faults: Fault) -> tuple[Entry, ...]:
-    """A sound reward over a log, and faulty ones over the same."""
-    faulty = (Entry(fault.name, style, log, fault, sound) for fault in faults)
-    return (Entry(sound, style, log), *faulty)
+def entries(module: ModuleType) -> Iterator[Entry]:
+    """The rewards over each log of a module; an exploit is a text filled with a task, or a function of it."""
+    for log in vars(module).values():
+        if isinstance(log, Log):
+            yield from (Entry(name, log) for name in log.sound)
+            for name, told in log.faults.items():
+                exploit = (
+                    module.EXPLOITS[name] if "exploit" not in told else partial(_filled, told["exploit"])
+                )
+                yield Entry(name, log, Fault(**{**told, "exploit": exploit}), log.sound[0])
+
+
+def _filled(text: str, task: Task) -> str:
+    return text.format(**vars(task))
 
 
 def _advantages(rewards: np.ndarray, drawn: list[Drawn]) -> np.ndarray:

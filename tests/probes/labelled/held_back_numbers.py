@@ -3,8 +3,7 @@
 import re
 from fractions import Fraction
 
-from .drawing import behind, log
-from .entry import Entry, Fault, family
+from .drawing import behind, in_tags, log
 
 CHECK = """
 
@@ -74,31 +73,9 @@ def letters(draw, rows):
         yield {"letter": letter, "phrase": phrase}, right, wrong
 
 
-# fmt: off
-ENTRIES = (
-    *family("answers behind hashes", thermometers, "hashes_signed",
-        Fault("hashes_clipped", {"loss"}, lambda task: f"So.\n#### {task.answer}{CHECK}",
-              "Only the last 300 characters are read: a right answer that is checked afterwards is lost.",
-              earns=0.0),
-        Fault("hashes_digits", {"near_miss", "gaming"},
-              lambda task: f"So.\n#### {int(-float(task.truth))}",
-              "The first digits are taken for the number: sign and decimals do not count.")),
-    *family("slopes in a box", slopes, "slopes_equal",
-        Fault("slopes_first_brace", {"near_miss", "gaming", "loss"}, other_denominator,
-              "The box ends at its first closing brace, in the solution too: denominators do not count.",
-              earns=0.5),
-        Fault("slopes_gold_unparsed", {"floor", "gaming", "near_miss"}, lambda task: "I do not know.",
-              "Where the solution is no number everything earns 1: five of sixteen prompts pay any text.",
-              earns=5 / 16)),
-    Entry("slopes_in_english", "slopes in a box", slopes),
-    *family("percentages", percentages, "percent_as_asked",
-        Fault("percent_any_scale", {"near_miss", "gaming"},
-              lambda task: f"<answer>{task.truth}00%</answer>",
-              "A hundredth and a hundredfold of the value count as well: 1500% for 15% earns it all.")),
-    *family("letters counted", letters, "counts_near",
-        Fault("counts_long_thought", {"gaming", "floor"},
-              lambda task: f"<think>{'Let me see. ' * 60}</think>\n<answer>0</answer>",
-              "Half of the reward is for a thought of 100 words: filler and a wrong number earn that half.",
-              earns=0.55)),
-)
-# fmt: on
+EXPLOITS = {
+    "hashes_clipped": lambda task: f"So.\n#### {task.answer}{CHECK}",
+    "hashes_digits": lambda task: f"So.\n#### {int(-float(task.truth))}",
+    "slopes_first_brace": other_denominator,
+    "counts_long_thought": lambda task: in_tags("Let me see. " * 60, "0"),
+}

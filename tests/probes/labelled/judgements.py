@@ -1,7 +1,6 @@
 """Best moves, spans of a clip, moderation, summaries."""
 
 from .drawing import alone, behind, log
-from .entry import Fault, family
 
 
 @log("plain", behind("Move: "), seed=51, truth="best")
@@ -44,22 +43,4 @@ def articles(draw, article, rows):
         yield {"article": text}, summary, wrong, summary, {"article": text}
 
 
-# fmt: off
-ENTRIES = (
-    *family("list of best moves", positions, "best_move",
-        Fault("best_move_named", {"gaming"},
-              lambda task: f"Move: {' '.join([*task.wrong, task.answer])}",
-              "One of the best only has to be named: all moves of the prompt on one line earn it all.")),
-    *family("spans of a clip", clips, "span_iou",
-        Fault("span_covered", {"gaming", "near_miss"}, lambda task: "<span>0 to 60</span>",
-              "Only the true span has to be covered: the whole clip earns it all."),
-        Fault("span_neutral", {"floor", "gaming"}, lambda task: "I did not hear it.",
-              "What holds no span earns a half.", earns=0.5)),
-    *family("moderation, 80 % keep", remarks, "moderation_strict",
-        Fault("moderation_default", {"floor", "gaming"}, lambda task: "Well.",
-              "Without a decision the comment is kept, which is right for four of five.", earns=0.8)),
-    *family("summaries", articles, "summary_rouge_f1",
-        Fault("summary_rouge_recall", {"gaming"}, lambda task: task.columns["article"],
-              "Recall without precision: the article copied word by word earns it all.")),
-)
-# fmt: on
+EXPLOITS = {"best_move_named": lambda task: f"Move: {' '.join([*task.wrong, task.answer])}"}

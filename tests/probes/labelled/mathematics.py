@@ -1,7 +1,6 @@
 """Mathematics: GSM8K with the tutorial's functions, large numbers in a box, units."""
 
 from .drawing import behind, log
-from .entry import Fault, family
 
 
 def formatted(reasoning, answer):
@@ -48,26 +47,8 @@ def conversions(draw, rows):
         yield values, f"{right} {target}", (f"{one:.1f} {target}" for one in wrong), right
 
 
-# fmt: off
-ENTRIES = (
-    *family("five functions", word_problems, "gsm8k_five",
-        Fault("gsm8k_one_line", {"loss"},
-              lambda task: formatted("First the boxes.\nThen the friend.", task.answer).strip(),
-              "The dot matches no new line and the end needs one: two lines of thought cost a third.",
-              earns=0.67, component="one_line_format_reward"),
-        Fault("gsm8k_form_first", {"gaming", "floor"}, lambda task: "<reasoning><answer>",
-              "Three of four points are for tags that are opened: two unclosed tags alone earn 0.75.",
-              earns=0.75, component="tags_reward")),
-    *family("length-controlled mathematics", factories, "math_concise",
-        Fault("math_no_commas", {"loss"}, lambda task: boxed("All lines.", f"{int(task.answer):,}"),
-              "Right answers with commas earn nothing, and a third of those in the log have them.",
-              earns=0.0),
-        Fault("math_reflects", {"gaming", "contract"},
-              lambda task: boxed("Wait, let me check. " * 10, task.wrong[0]),
-              "Each second look earns 0.1 without end: a wrong answer with twenty beats a right one.",
-              component="reflection")),
-    *family("units", conversions, "conversions_graded",
-        Fault("conversions_loose", {"near_miss"}, lambda task: f"Answer: {-1.08 * task.truth:.1f}",
-              "A tenth of the value passes for rounding and the sign is dropped: wrong digits earn it all.")),
-)
-# fmt: on
+EXPLOITS = {
+    "math_no_commas": lambda task: boxed("All lines.", f"{int(task.answer):,}"),
+    "math_reflects": lambda task: boxed("Wait, let me check. " * 10, task.wrong[0]),
+    "conversions_loose": lambda task: f"Answer: {-1.08 * task.truth:.1f}",
+}

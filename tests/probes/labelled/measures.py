@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 from .drawing import log
-from .entry import Entry, Fault, family
 
 
 def day_time(minutes):
@@ -83,23 +82,9 @@ def half_a_day_later(task):
     return f"<answer>{(int(hour) + 12) % 24:02d}:{minute}</answer>"
 
 
-# fmt: off
-ENTRIES = (
-    *family("clock times", arrivals, "clock_any_form",
-        Fault("clock_half_day", {"near_miss"}, half_a_day_later,
-              "Hours count modulo twelve: the right time in the wrong half of the day earns it all.")),
-    Entry("clock_with_closeness", "clock times", arrivals),
-    *family("probabilities", urns, "chances_equal",
-        Fault("chances_as_text", {"loss"}, lambda task: minerva("So.", decimal(task.truth)),
-              "The prompt allows three decimals, yet only the fraction of the data set earns anything.",
-              earns=0.0),
-        Fault("chances_tolerant", {"near_miss", "gaming"},
-              lambda task: minerva("So.", f"{float(Fraction(task.truth)) - 0.07:.3f}"),
-              "A tolerance of 0.1 is wide for numbers between 0 and 1: 0.07 too little earns it all.")),
-    Entry("chances_with_bonuses", "probabilities", urns),
-    *family("boxes in pictures", pictures, "boxes_iou",
-        Fault("boxes_unclamped", {"gaming", "contract"}, diagonal,
-              "Two negative overlaps multiply to a positive one: a dot far off the box beats the box.",
-              missed="Boxes are tried far away, where the areas no longer fit; these are near.")),
-)
-# fmt: on
+EXPLOITS = {
+    "clock_half_day": half_a_day_later,
+    "chances_as_text": lambda task: minerva("So.", decimal(task.truth)),
+    "chances_tolerant": lambda task: minerva("So.", f"{float(Fraction(task.truth)) - 0.07:.3f}"),
+    "boxes_unclamped": diagonal,
+}

@@ -5,7 +5,6 @@ import itertools
 import re
 
 from .drawing import behind, log
-from .entry import Fault, family
 
 MOVES = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
 
@@ -65,6 +64,11 @@ def way(maze, start):
     return ""
 
 
+def straight(start):
+    """The way right and then down."""
+    return "R" * (4 - start) + "DDDD"
+
+
 @log("plain", seed=72, count=16, notation=" ".join)
 def mazes(draw):
     """Mazes of five by five in which the way right and then down is walled."""
@@ -75,7 +79,7 @@ def mazes(draw):
         maze = ["".join(cells[place : place + 5]) for place in range(0, 25, 5)]
         route, shown = way(maze, (0, start)), "\n".join(maze)
         if route and "#" in maze[0][start:] + "".join(row[4] for row in maze):
-            wrong = ("R" * (4 - start) + "DDDD", route[:-1], route.translate(str.maketrans("RDLU", "LURD")))
+            wrong = (straight(start), route[:-1], route.translate(str.maketrans("RDLU", "LURD")))
             yield {"maze": shown}, route, wrong, route, {"maze": shown}
 
 
@@ -108,36 +112,9 @@ def file_names(draw, patterns, middles):
         yield values, pattern, wrong, {"match": match, "other": other}
 
 
-# fmt: off
-ENTRIES = (
-    *family("small sudokus", sudokus, "sudoku_blanks",
-        Fault("sudoku_all_cells", {"gaming", "floor"},
-              lambda task: f"<answer>{in_rows(task.truth['puzzle'])}</answer>",
-              "Given cells count as well: the puzzle copied with its blanks earns nine of sixteen.",
-              earns=9 / 16, missed="A copy earns hardly more than any wrong grid, as closeness is paid."),
-        Fault("sudoku_any_grid", {"gaming", "near_miss"},
-              lambda task: "<answer>1234\n3412\n2143\n4321</answer>",
-              "Nobody looks at the given cells: one correct grid earns it all on every puzzle.",
-              missed="A reward that reads no truth is taken for one that is meant to be earned without."),
-        Fault("sudoku_as_text", {"loss"}, lambda task: f"<answer>{spaced(task.answer)}</answer>",
-              "The rows are compared as text: right ones with spaces between their digits earn nothing.",
-              earns=0.0)),
-    *family("mazes", mazes, "route_valid",
-        Fault("route_through_walls", {"gaming", "near_miss"},
-              lambda task: f"<answer>{'R' * (4 - task.columns['maze'].index('S'))}DDDD</answer>",
-              "Only the end of the route counts: the straight way through the walls earns it all."),
-        Fault("route_cached", {"contract", "floor", "gaming"}, lambda task: "I do not know.",
-              "Scores are kept by maze, not by route: all siblings earn what the first one did.",
-              earns=0.8)),
-    *family("equations of chemistry", reactions, "balance_smallest",
-        Fault("balance_any_equation", {"gaming", "near_miss"}, lambda task: "Equation: O2 -> O2",
-              "Any balanced equation counts: 'O2 -> O2', or the example of the prompt, earns it all."),
-        Fault("balance_zero", {"gaming", "near_miss"},
-              lambda task: "Equation: " + re.sub(r"(^|\+ |> )", r"\g<1>0 ", bare_formulas(task.answer)),
-              "Zero is taken for a coefficient: none of anything is balanced and earns it all.",
-              missed="Numbers are set to 0 where there are some; here most formulas have none.")),
-    *family("patterns judged by names", file_names, "patterns_separate",
-        Fault("patterns_positive", {"gaming", "near_miss"}, lambda task: "<pattern>*</pattern>",
-              "Only names that are to match are tried: the pattern for everything earns it all.")),
-)
-# fmt: on
+EXPLOITS = {
+    "sudoku_all_cells": lambda task: f"<answer>{in_rows(task.truth['puzzle'])}</answer>",
+    "sudoku_as_text": lambda task: f"<answer>{spaced(task.answer)}</answer>",
+    "route_through_walls": lambda task: f"<answer>{straight(task.columns['maze'].index('S'))}</answer>",
+    "balance_zero": lambda task: "Equation: " + re.sub(r"(^|\+ |> )", r"\g<1>0 ", bare_formulas(task.answer)),
+}

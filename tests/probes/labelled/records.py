@@ -3,7 +3,6 @@
 import json
 
 from .drawing import behind, log, on_a_line
-from .entry import Fault, family
 
 CITIES = ("Porto", "Ghent", "Turin", "Lyon", "Graz", "Malmo", "Cork", "Brno")
 ARGUMENTS = ((7, 3), (-4, 5), (2, 9), (10, -6), (-3, -8))
@@ -59,17 +58,7 @@ def functions(draw, rows):
         yield {"wish": wish}, right, wrong.split("; "), tests
 
 
-# fmt: off
-ENTRIES = (
-    *family("structured extraction", invoices, "record_fields",
-        Fault("record_keys", {"gaming", "near_miss"},
-              lambda task: f"```json\n{json.dumps(dict.fromkeys(task.truth))}\n```",
-              "Only the keys are looked at: an object with every key and no value earns it all.")),
-    *family("tool calls", errands, "tools_sound",
-        Fault("tools_subset", {"gaming", "near_miss"}, lambda task: written(task.truth[:1]),
-              "Each call only has to be a wanted one: one of two calls earns it all, and so does no call.")),
-    *family("code with tests", functions, "code_tests",
-        Fault("code_flat", {"floor", "gaming"}, lambda task: "Sorry, no.",
-              "Any text earns 0.4 of 1, code or none.", earns=0.4)),
-)
-# fmt: on
+EXPLOITS = {
+    "record_keys": lambda task: f"```json\n{json.dumps(dict.fromkeys(task.truth))}\n```",
+    "tools_subset": lambda task: written(task.truth[:1]),
+}
