@@ -9,17 +9,14 @@ numbers, tests); skewed labels; options and labels in the prompt; bonuses of tut
 long as a right answer earns the larger part; one guess is one guess.
 
 COLLECTION is the half that probes are tuned on, HELD_BACK the half that only measures them: look at its
-totals. Its modules begin with `held_back_`. Where a probe is changed for one of its entries, its module moves
+totals. Its files begin with `held_back_`. Where a probe is changed for one of its entries, its subject moves
 to the tuned half, and new ones are written by somebody who has not seen the probes.
 
-To add an entry: its prompt, facts and label in the material of its subject, a `log` of its tasks in the
-module (and in `EXPLOITS` the completion that proves a fault, where no text of the label does), and the reward
-in the form of its trainer (in `verl_rewards.py`, `trl_rewards.py` or `plain_rewards.py`) as a person would
-write it.
-`test_labelled.py` holds the labels to the rewards.
+To add an entry: its label in the material of its subject, with the settings of a log; the tasks of the log as
+lines of the subject's `.jsonl`; and the reward in the form of its trainer (in `verl_rewards.py`,
+`trl_rewards.py` or `plain_rewards.py`) as a person would write it. `test_labelled.py` holds the labels to the
+rewards.
 """
-
-from importlib import import_module
 
 from .entry import QUESTIONS, Entry, Fault, entries
 
@@ -27,9 +24,7 @@ __all__ = ["COLLECTION", "HELD_BACK", "QUESTIONS", "Entry", "Fault"]
 
 TUNED_ON = "games answers records mathematics texts questions agents judgements puzzles readings measures"
 MEASURED_ON = "held_back_numbers held_back_programs"
-
-
 COLLECTION, HELD_BACK = (
-    tuple(entry for name in names.split() for entry in entries(import_module(f".{name}", __package__)))
-    for names in (TUNED_ON, MEASURED_ON)
+    tuple(entry for subject in subjects.split() for entry in entries(subject))
+    for subjects in (TUNED_ON, MEASURED_ON)
 )

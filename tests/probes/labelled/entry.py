@@ -1,10 +1,8 @@
 """Entry: a reward, its log, and what a checker should say of the two."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -13,7 +11,7 @@ import numpy as np
 import rewardkit as rk
 from rewardkit.scoring.deadlines import CannotLimit, TimeLimit
 
-from .drawing import Drawn, Log, Task
+from .drawing import Drawn, Log, Task, logs
 
 QUESTIONS = ("gaming", "near_miss", "loss", "contract", "floor")
 FOLDER = Path(__file__).parent
@@ -24,14 +22,15 @@ class Fault:
     """What is wrong with a reward.
 
     `questions` are those under which a finding of severity warn or high counts as a hit, `component` the one
-    at fault where there are several. `exploit` makes the completion of a task that proves the fault: on
-    average it earns at least the share `earns` of full marks. Where the fault is a loss it is a right
-    completion, and earns at most that share. `missed` says why the probes do not find it, where they do not.
+    at fault where there are several. `exploit` is the completion that proves the fault, with places for what
+    a task holds (without it, tasks hold theirs): on average it earns at least the share `earns` of full
+    marks. Where the fault is a loss it is a right completion, and earns at most that share. `missed` says why
+    the probes do not find it, where they do not.
     """
 
     questions: list[str]
-    exploit: Callable[[Task], str]
     sentence: str
+    exploit: str = ""
     earns: float = 1.0
     component: str = ""
     missed: str = ""
@@ -54,6 +53,10 @@ class Entry:
     log: Log
     fault: Fault | None = None
     twin: str = ""
+
+    def exploit(self, task: Task) -> str:
+        """The completion that proves the fault."""
+        return self.fault.exploit.format(**vars(task)) if self.fault.exploit else task.exploits[self.name]
 
     @property
     def label(self) -> str | None:
@@ -96,20 +99,11 @@ class Entry:
         return rk.load_rollouts(self.rows(), join=self.data())
 
 
-def entries(module: ModuleType) -> Iterator[Entry]:
-    """The rewards over each log of a module; an exploit is a text filled with a task, or a function of it."""
-    for log in vars(module).values():
-        if isinstance(log, Log):
-            yield from (Entry(name, log) for name in log.sound)
-            for name, told in log.faults.items():
-                exploit = (
-                    module.EXPLOITS[name] if "exploit" not in told else partial(_filled, told["exploit"])
-                )
-                yield Entry(name, log, Fault(**{**told, "exploit": exploit}), log.sound[0])
-
-
-def _filled(text: str, task: Task) -> str:
-    return text.format(**vars(task))
+def entries(subject: str) -> Iterator[Entry]:
+    """The rewards over each log of a subject."""
+    for log in logs(subject):
+        yield from (Entry(name, log) for name in log.sound)
+        yield from (Entry(name, log, Fault(**told), log.sound[0]) for name, told in log.faults.items())
 
 
 def _advantages(rewards: np.ndarray, drawn: list[Drawn]) -> np.ndarray:
