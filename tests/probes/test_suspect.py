@@ -243,6 +243,14 @@ def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose_those_pushed_d
     assert (len(patch.lost), patch.pushed_down) == (8, 0)
 
 
+def test_right_suspects_that_lose_are_told_apart():
+    found = suspect(scored(STRICT), pattern="see it", label="is_right", patched=TOO_STRICT)
+    patch = found.patched
+    assert (patch.suspects, patch.right_suspects, len(patch.lost_suspects)) == (150, 80, 8)
+    assert "There are no other completions that are right by 'is_right'." in patch.sentences
+    assert len(patch.lost) == 0 and "Right suspects that lose" in found._repr_html_()
+
+
 def below(completion, ground_truth):
     """Judges the prompts below the truth 5 only."""
     return exact(completion, ground_truth) if ground_truth < "5" else None
