@@ -110,7 +110,7 @@ def test_probing_reads_a_baseline_before_anything_is_run(path, tmp_path):
     reward = rk.Reward("r", components=[rk.Component("c", calls.append)])
     for given, sentence in ((path, "there is no baseline file"), (tmp_path, "is a folder")):
         with pytest.raises(InputError, match=sentence):
-            rk.probe(reward, [{"completion": "x", "object": 1}], baseline=given)
+            rk.probe(reward, [{"completion": "x", "object": 1}], baseline=given, timeout=None)
     assert calls == []
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import threading
+from types import SimpleNamespace
 
 import pytest
 from planted_probes import made
@@ -331,11 +332,11 @@ def test_a_budget_that_is_too_short_for_the_cases_is_said(load):
 
 def test_calls_are_remembered_by_what_they_were_given():
     def number(row):
-        return row["n"]
+        return row.n
 
     memory = Memory(None, [number], budget=60)
-    for at in range(50):  # each row dies, and the next one lies where it was
-        assert memory.run(Calls(number, [[{"n": at}]], {}, 1, float)) == [at]
+    for at in range(50):  # each row dies, and the next one would lie where it was
+        assert memory.run(Calls(number, [[SimpleNamespace(n=at)]], {}, 1, float)) == [at]
     texts = ["1", "1.0", "True", "1", "[1]", "[1.0]", "(1,)"]
     assert memory.run(Calls(str, [[1, 1.0, True, "1", [1], [1.0], (1,)]], {}, 7, str)) == texts
 
