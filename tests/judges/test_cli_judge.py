@@ -5,12 +5,11 @@ import os
 
 import pytest
 from click.testing import CliRunner
-from server import said
+from judged import verdict
 
 import rewardkit as rk
 from rewardkit.cli import main
 
-WORDS = ("good", "poor")
 REWARD = """
 import rewardkit as rk
 
@@ -29,23 +28,16 @@ plain = rk.Reward("p", components=[rk.Component("named", named), rk.Component("a
 """
 
 
-def answers(text, attempt):
-    level = "good" if "\ngood " in text else "poor"
-    return said(json.dumps({"reason": "as it says", "level": level}))
-
-
 @pytest.fixture
-def server(serve, tmp_path, monkeypatch):
+def server(serve, tmp_path):
     """A server, in a folder with rewards that ask it, labelled cases, a log and cases with expectations."""
-    monkeypatch.chdir(tmp_path)
-    server = serve(answers)
+    server = serve(lambda text, attempt: verdict("good" if "\ngood " in text else "poor"))
     (tmp_path / "mine.py").write_text(REWARD.format(url=server.url))
-    rows = [{"prompt": f"p{at}", "completion": f"{WORDS[at % 2]} {at}"} for at in range(40)]
+    rows = [{"prompt": f"p{at}", "completion": f"{('good', 'poor')[at % 2]} {at}"} for at in range(40)]
     labelled = [{**row, "label": row["completion"].split()[0]} for row in rows]
     scored = [{**row, "label": row["label"] == "good"} for row in labelled]
     cases = [{**rows[0], "scores": {"named": 1}}]
-    files = {"labelled": labelled, "scored": scored, "log": rows, "cases": cases}
-    for name, lines in files.items():
+    for name, lines in {"labelled": labelled, "scored": scored, "log": rows, "cases": cases}.items():
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
     return server
 
@@ -88,14 +80,11 @@ def test_input_that_cannot_be_used_is_one_line_and_exit_2(server, line, message)
 
 
 def test_the_cache_says_what_it_keeps_and_forgets_it(server):
-    assert record(run("cache", "--json"))["answers"] == 0
     run("check", "mine.py", "cases.jsonl")
     assert record(run("cache", "--json"))["answers"] == len(server.asked) == 1
     assert "1 answer" in run("cache").stdout
     cleared = record(run("cache", "--clear", "--json"))
     assert (cleared["answers"], cleared["forgotten"]) == (0, 1)
-    run("check", "mine.py", "cases.jsonl")
-    assert len(server.asked) == 2
 
 
 def test_without_the_cache_every_call_is_made_again_and_nothing_is_cached(server, monkeypatch):

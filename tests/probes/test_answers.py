@@ -1,7 +1,6 @@
-"""Answers and formats: what a truth states, what is certainly wrong beside it, how completions write it."""
+"""Answers: what a truth states, and what is certainly wrong beside it."""
 
 import json
-import time
 
 import pytest
 from hypothesis import given
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 import rewardkit as rk
 from rewardkit.probes.strategies.special_values import truth_like
 from rewardkit.probes.subjects.answers import answer_in, kind_of, options_in, wrong_answers
-from rewardkit.probes.subjects.formats import skeleton, tags_in
 
 OF_TRUTHS = [
     ("20 + 22 = 42\n#### 42", "42"),
@@ -67,32 +65,6 @@ def test_other_answers_are_kept_only_where_neither_is_a_part_of_the_other():
     assert {"3^x", "Rome"} <= {*of_text} and not {"Paris", "paris, France", "Par"} & {*of_text}
     of_formula = wrong_answers(r"\frac{1}{2}", "mathematics", others=others)
     assert "3^x" in of_formula and not {"Rome", r"\frac{1}{2}"} & {*of_formula}
-
-
-def test_tags_are_known_where_they_are_opened_and_closed_the_most_frequent_first_in_little_time():
-    texts = ["<think>a</think><answer>b</answer>", "<answer>c</answer> <b", "a < b > c"]
-    assert tags_in(texts) == ["answer", "think"]
-    started = time.process_time()
-    assert tags_in(["<x> " * 200_000 + "</x>"]) == ["x"]
-    assert time.process_time() - started < 3
-
-
-SKELETONS = [
-    ("<x>1</x> <y>42</y> end", "<y>", "</y>"),
-    (r"so $\boxed{42}$.", r"\boxed{", "}"),
-    ("first\nIt is 42, yes", "It is ", ""),
-]
-
-
-@pytest.mark.parametrize(("completion", "opening", "closing"), SKELETONS)
-def test_a_skeleton_knows_what_marks_the_answer(completion, opening, closing):
-    found = skeleton(completion, "42")
-    assert (found.opening, found.closing, found.write("42")) == (opening, closing, completion)
-
-
-@pytest.mark.parametrize("completion", ["42 and 42", "142", "4.42", "none", ""])
-def test_an_answer_that_does_not_stand_once_and_by_itself_has_no_skeleton(completion):
-    assert skeleton(completion, "42") is None
 
 
 LIKE = [("a\n#### 5", "-1", "a\n#### -1"), (5, "0", 0), (5.0, "-2", -2.0), ([5], "0", [0])]

@@ -1,14 +1,16 @@
-"""Baselines: known findings accepted with a reason and a date, in a file that a team commits."""
+"""assert_holds, and baselines: known findings accepted with a reason and a date."""
 
 import datetime
 import json
 from dataclasses import replace
 
 import pytest
-from probed import HOSTILE, LEAKY, ROWS, failed, finding, held, leaked, with_findings
+from probed import FAILING, HOSTILE, LEAKY, ROWS, STRICT, failed, finding, held, leaked, with_findings
 
 import rewardkit as rk
 from rewardkit.errors import InputError
+from rewardkit.probes.probe import Inconclusive
+from rewardkit.probes.results.asserting import assert_holds
 from rewardkit.probes.results.baseline import Accepted, accept, changes, load_baseline, stale, under_baseline
 
 HOLE = finding("longer", component="detail")
@@ -103,15 +105,12 @@ def test_what_is_not_found_any_more_is_told_where_all_was_tried(path, options, g
     assert bool(stale(result)) is (told in repr(result)) is (told in result._repr_html_()) is gone
 
 
-def test_probing_takes_a_baseline_and_reads_it_before_anything_is_run(path, tmp_path):
-    accept(path, leaked().alarms, "for now", reward="leaky")
-    result = rk.probe(LEAKY, ROWS, baseline=path, timeout=None)
-    assert {item.accepted for item in result.findings if item.severity != "info"} == {"for now"}
+def test_probing_reads_a_baseline_before_anything_is_run(path, tmp_path):
     calls = []
     reward = rk.Reward("r", components=[rk.Component("c", calls.append)])
-    for given, sentence in ((tmp_path / "none.json", "there is no baseline file"), (tmp_path, "is a folder")):
+    for given, sentence in ((path, "there is no baseline file"), (tmp_path, "is a folder")):
         with pytest.raises(InputError, match=sentence):
-            rk.probe(reward, [{"completion": "x", "object": 1}], baseline=given)
+            rk.probe(reward, [{"completion": "x", "object": 1}], baseline=given, timeout=None)
     assert calls == []
 
 
@@ -142,3 +141,56 @@ def test_what_cannot_be_accepted_is_one_sentence(tmp_path, file, reason, said):
     with pytest.raises(InputError, match=said):
         accept(tmp_path / file, [], reason, reward="strict")
     assert list(tmp_path.iterdir()) == []
+
+
+# assert_holds: silent where a reward holds, and all that a person needs where it does not
+
+UNPROBED = {
+    "calibration": replace(held().calibration, subjects=()),
+    "inconclusive": (Inconclusive("reward", "no completion earns full marks; give cases"),),
+}
+NOTHING = replace(held(), **UNPROBED)
+WARNING = with_findings(finding(severity="warn"))
+STUB = finding("constant", family="calibration", accepted="a stub")
+HOLDING = {
+    "nothing found": (held(), {}, ""),
+    "holes": (leaked(), {}, "reward 'strict' does not hold: 1 hole (high) in "),
+    "a warning": (WARNING, {}, "does not hold"),
+    "a warning where only high fails": (WARNING, {"severity": "high"}, ""),
+    "for information": (with_findings(finding(severity="info")), {}, ""),
+    "accepted": (with_findings(finding(accepted="known")), {}, ""),
+    "broken": (with_findings(failed("ValueError: no")), {}, "ValueError: no"),
+    "nothing was tried": (replace(NOTHING, made=frozenset()), {}, "was not probed.*give cases"),
+    "nothing was asked for": (replace(NOTHING, probes=(), made=frozenset()), {}, ""),
+    "an accepted one is all": (replace(NOTHING, findings=(STUB,)), {}, ""),
+}
+
+
+@pytest.mark.parametrize(("result", "options", "told"), HOLDING.values(), ids=HOLDING)
+def test_an_error_is_raised_where_something_of_that_severity_is_found(monkeypatch, result, options, told):
+    monkeypatch.setattr("rewardkit.probes.results.asserting.probe", lambda *_, **__: result)
+    if not told:
+        assert assert_holds(STRICT, ROWS, **options) is None
+        return
+    with pytest.raises(AssertionError, match=told.replace("(", r"\(").replace(")", r"\)")):
+        assert_holds(STRICT, ROWS, **options)
+
+
+def test_every_alarm_is_told_with_its_sentence_examples_and_snippet_until_a_baseline_accepts_it(path):
+    fast = {"only": ["shotgun", "calibration"], "timeout": None}
+    alarms = rk.probe(LEAKY, ROWS, **fast).alarms
+    with pytest.raises(AssertionError) as error:
+        assert_holds(LEAKY, ROWS, **fast)
+    for item in alarms:
+        assert str(error.value).count(f"{item.code}: {item.sentence}") == 1
+        assert item.examples[0].snippet in str(error.value) or "whole in finding.examples" in str(error.value)
+        assert any(f"truth {one.columns['ground_truth']!r}" in str(error.value) for one in item.examples)
+    accept(path, alarms, "for now", reward="leaky")
+    assert alarms and assert_holds(LEAKY, ROWS, baseline=path, **fast) is None
+    with pytest.raises(AssertionError, match=r"always_errors: Fails on everything\."):
+        assert_holds(FAILING, ROWS, timeout=None)
+
+
+def test_an_unknown_severity_is_one_sentence():
+    with pytest.raises(InputError, match="severity='info' is none that fails; use one of warn, high"):
+        assert_holds(STRICT, ROWS, severity="info")

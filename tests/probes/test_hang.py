@@ -1,10 +1,17 @@
-"""Calls that do not come back end as findings."""
+"""Calls that do not come back end as findings; texts that hang the patterns of a reward's code."""
 
+import functools
 import re
 import time
+import types
 
 import pytest
+import regex
 from planted_probes import inside, probed
+
+import rewardkit as rk
+from rewardkit.probes.contract.backtracking import slow_texts
+from rewardkit.probes.contract.constants import patterns_in
 
 
 def waiting(late, seconds=60.0):
@@ -68,3 +75,142 @@ def test_a_call_that_does_not_come_back_is_a_finding(function, only, severity, t
     assert (ENDS in item.sentence) is (item.code == "hang" and severity == "high")
     assert item.code == "slow" or "took longer than 0.3 s" in item.examples[0].said
     assert len(item.examples[0].completion) < 300 or only != "left_open"
+
+
+# Patterns that hang
+
+SLOW = [
+    (r"(a+)+b", 0),
+    (r"(a|aa)*b", 0),
+    (r"(?:\d{1,3}){1,20}x", 0),  # bounded, but far up
+    (r"(?:\"[^\"]*\"|[^,])*,", 0),  # what is quoted may be read by letters, too
+    (r"(?=(a+)+b)a", 0),
+    ("(" * 20 + "a" + ")*" * 20 + "b", 0),
+    (r"(.*\n)*#", re.DOTALL),  # only where the dot is a line break, too
+    (r"<answer>(.|\s)*</answer>$", 0),  # a space is read in two ways
+    (r"^(-?\d+,?)+$", 0),  # fails only where something stands behind it
+    (r"^(([a-z])+.)+[A-Z]([a-z])+$", 0),
+    (r"\\boxed\{((?:[^{}]+|\{[^{}]*\})*)\}", 0),
+    (r"^(a+A+)+b", re.IGNORECASE),  # only where case is nothing
+    (r"(\w|é1)*!", 0),
+    (r".*.*.*=", 0),  # no power of two: the fourth of the length
+]
+
+SAFE = [
+    r"<answer>([^<]*)</answer>",
+    r"<think>(.*?)</think>\s*<answer>(.*?)</answer>",
+    r"-?\d+(?:\.\d+)?",
+    r"(?:answer|Answer)\s*(?:is|:)\s*\(?([A-D])\)?",
+    r"(?i)answer:\s*(yes|no)\b",
+    r"^(?:[^\n]*\n)*$",
+    r"^(\s*.*)*$",  # all that there is matches, so that nothing is tried again
+    r"(?:a++)b?",
+    r"^(?>a+)b",
+    r"\{(?:[^{}]|\{[^{}]*\})*\}",
+    r"(.)\1{3,}",
+    r"",
+    r"(.*\n)*#",
+    r"^(a+b+)+c",
+    r"\s+$",  # quadratic: over in no time at 1,000 characters
+    "(?:" * 70 + "a" + ")+" * 70 + "b",  # slow, and nested too deep to be read
+    "((((a{9999}){9999}){9999}){9999})?b",  # would match texts of any length
+]
+
+
+@pytest.mark.parametrize(("pattern", "flags"), SLOW)
+def test_a_slow_pattern_has_texts_that_a_policy_can_write(pattern, flags):
+    texts = list(slow_texts([re.compile(pattern, flags)]))
+    assert texts and max(map(len, texts)) < 5_100
+
+
+def test_safe_patterns_have_none():
+    assert not list(slow_texts(map(re.compile, SAFE)))
+
+
+def test_patterns_of_regex_are_timed_by_regex():
+    """It is through with 40 characters in no time, where `re` hangs, and knows what `re` does not."""
+    assert min(map(len, slow_texts([regex.compile("(a+)+b"), regex.compile(r"\p{L}+")]))) >= 1_000
+
+
+USERS = r'''
+import functools
+import re
+import regex
+
+TAGGED = re.compile("<answer>([^<]*)</answer>", re.IGNORECASE)
+TOTAL = r"total: (\d+)"
+SEVERAL = [r"first: (\d+)", {"key": re.compile("second")}, "an ordinary text."]
+
+@functools.cache
+def by_helper(completion):
+    return by_text(completion) or TAGGED.search(completion)
+
+def by_text(completion):
+    return re.search(TOTAL, completion, re.DOTALL | re.M)
+
+def by_import(completion):
+    import re as engine
+    return engine.findall("x+", completion) or [regex.search("w+", one, regex.I) for one in completion]
+
+def by_list(completion, pattern=r"\d+"):
+    return [pattern for pattern in SEVERAL if pattern]
+
+def without(completion):
+    """A docstring with (brackets)* and \\d is no pattern."""
+    return "an ordinary (short) text. So what?".split(",") + completion.split("|")
+
+def broken(completion):
+    return re.search(r"(\d+", completion) or re.search(rb"\d+", completion)
+
+def closed():
+    pattern, text = re.compile("c+"), r"\d+c"
+    def inner(completion):
+        return pattern.search(completion) or re.match(text, completion)
+    return inner
+
+class Scorer:
+    OWN = re.compile("class")
+    def __init__(self):
+        self.held = re.compile("object")
+    def __call__(self, completion):
+        return self.method(completion) and self.OWN
+    def method(self, completion):
+        return re.search("method+", completion)
+'''
+OWN = types.SimpleNamespace(__name__="mine")
+exec(USERS, vars(OWN))
+OF_SCORER = ["class", "method+", "object"]
+IN_CODE = {
+    "behind a cache, a global, a text of what it calls": (OWN.by_helper, [OWN.TAGGED.pattern, OWN.TOTAL]),
+    "imported inside, and of regex in a comprehension": (OWN.by_import, ["w+", "x+"]),
+    "in a list and a dict, and a default": (OWN.by_list, [r"\d+", r"first: (\d+)", "second"]),
+    "in a closure": (OWN.closed(), [r"\d+c", "c+"]),
+    "partial": (functools.partial(OWN.by_text, pattern=re.compile("p+")), [OWN.TOTAL, "p+"]),
+    "lambda": (lambda completion: re.search("l+", completion), ["l+"]),
+    "an object": (OWN.Scorer(), OF_SCORER),
+    "a method": (OWN.Scorer().method, OF_SCORER),
+    "the predicate of a gate": (rk.gate(OWN.by_text), [OWN.TOTAL]),
+    "texts that are no patterns": (OWN.without, []),
+    "broken ones": (OWN.broken, []),
+    "of rewardkit": (rk.extract.tag("answer"), []),
+    "no callable": (None, []),
+}
+
+
+@pytest.mark.parametrize(("function", "expected"), IN_CODE.values(), ids=IN_CODE)
+def test_patterns_are_found_without_running_the_function(function, expected):
+    found = patterns_in([function])
+    assert sorted(item.pattern for item in found) == sorted(expected)
+    assert all(item.flags & re.DOTALL and item.flags & re.M for item in found if item.pattern == OWN.TOTAL)
+
+
+def test_the_function_of_a_trainer_is_looked_into_behind_its_adapter(tmp_path):
+    (tmp_path / "own.py").write_text(
+        "import re\nfrom cleaning_words import cleaned\n"
+        "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n"
+        "    return float(re.search(r'(\\d+)+$', cleaned(solution_str)) is not None)\n"
+    )
+    helper = "import re\ndef cleaned(text):\n    return re.sub(r'\\s+$', '', text)\n"
+    (tmp_path / "cleaning_words.py").write_text(helper)
+    reward = rk.load_reward(f"{tmp_path / 'own.py'}:compute_score")
+    assert [item.pattern for item in patterns_in(reward.functions)] == [r"(\d+)+$", r"\s+$"]

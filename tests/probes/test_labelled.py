@@ -89,7 +89,7 @@ def test_a_healthy_reward_pays_right_rows_more_than_wrong_ones_in_any_layout_and
     right, wrong = split(entry)
     assert right.min() > wrong.max() and right.mean() > wrong.mean() + 0.4 * right.max()
     hostile = (lambda task, text=text: text for text in HOSTILE)
-    laid = (lambda task, lay=lay: lay(entry.log.write("So.", task.answer)) for lay in LAYOUTS.values())
+    laid = (lambda task, lay=lay: lay(entry.log.written("So.", task.answer)) for lay in LAYOUTS.values())
     shares = earned(entry, *hostile, *laid)
     assert max(shares[: len(HOSTILE)]) < 0.5, shares
     assert min(shares[len(HOSTILE) :]) > 0.95, shares
@@ -98,10 +98,10 @@ def test_a_healthy_reward_pays_right_rows_more_than_wrong_ones_in_any_layout_and
 @pytest.mark.parametrize("entry", named([entry for entry in ENTRIES if entry.fault]))
 def test_a_fault_is_labelled_whole_shown_by_its_exploit_and_judged_rightly_by_its_sound_twin(entry):
     fault, twin = entry.fault, BY_NAME[entry.twin]
-    assert fault.sentence.endswith(".") and fault.questions and fault.questions <= set(QUESTIONS)
+    assert fault.sentence.endswith(".") and fault.questions and set(fault.questions) <= set(QUESTIONS)
     assert fault.component in ("", *scored(entry.name)[0].names)
     assert twin.fault is None and twin.log is entry.log
-    (share,), (rightly,) = (earned(one, fault.exploit) for one in (entry, twin))
+    (share,), (rightly,) = (earned(one, entry.exploit) for one in (entry, twin))
     if fault.loses:
         assert share <= fault.earns + 1e-6 and rightly >= 0.95
     else:

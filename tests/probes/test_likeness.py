@@ -90,27 +90,7 @@ def test_copies_are_not_like_an_ordinary_completion_and_what_is_rare_of_one_is_t
     assert likeness(common[0], common).traits == ()
 
 
-IN_TAG = "between <t> and </t>: "
-FEATURES = [
-    ("<t>1,200.5</t>", f"{IN_TAG}‹number›"),
-    ('<T href="x">one or two</T>', f"{IN_TAG}‹words›"),
-    ("<t>\n\n</t>", f"{IN_TAG}nothing"),
-    ("<t>1 2 3</t>", f"{IN_TAG}repetition"),
-    ("<t>A B</t>", f"{IN_TAG}‹letter› ‹letter›"),
-    ("<t>" + "(a, b) " * 2 + "</t>", f"{IN_TAG}long"),
-    ("x. (A), (B), (C), (D).", "…(\u00a0‹letter›\u00a0)\u00a0,"),
-    ("a\n\n\nb", "‹words› ‹newline›"),
-    (f"<think>{'word ' * 100_000}</think>", "</think> $"),
-    ("", "^ $"),
-]
-
-
-@pytest.mark.parametrize(("text", "feature"), FEATURES, ids=[text[:20] for text, _ in FEATURES])
-def test_the_form_of_a_completion_has(text, feature):
-    assert feature in form_of(text)
-
-
-@given(st.text(), st.text("ab 1.<>/\n(A", max_size=60))
-def test_any_text_is_like_itself_and_other_digits_make_no_other_form(anything, text):
-    assert likeness(anything, [anything, "<answer>4</answer>"]).values[0] == pytest.approx(1)
+@given(st.text("ab 1.<>/\n(A", max_size=60))
+def test_any_text_is_like_itself_and_other_digits_make_no_other_form(text):
+    assert likeness(text, [text, "<answer>4</answer>"]).values[0] == pytest.approx(1)
     assert form_of(text) == form_of(text.replace("1", "7"))

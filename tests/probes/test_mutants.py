@@ -3,12 +3,16 @@
 import json
 import math
 import threading
+from types import SimpleNamespace
 
 import pytest
 from planted_probes import made
 
 import rewardkit as rk
 from rewardkit.errors import CasesError, InputError, RewardError
+from rewardkit.probes.mutants import scoring
+from rewardkit.probes.mutants.scoring import Memory
+from rewardkit.scoring.calls import Calls
 
 extract, measure, verify = rk.extract, rk.measure, rk.verify
 
@@ -150,14 +154,9 @@ def test_what_is_not_judged_is_told_from_what_is():
     assert catches(found.mutant, found.case)
 
 
-# --- what becomes a case
-
-
 def test_rows_that_end_as_errors_are_not_proposed():
-    rollouts = [{"completion": text} for text in ("none", "0.5", "0.25")]
-    result = rk.mutants(
-        made(lambda completion: float(completion)), [{"completion": "1", "reward": 1.0}], rollouts
-    )
+    reward = made(lambda completion: float(completion))
+    result = rk.mutants(reward, [{"completion": "1", "reward": 1.0}], rows("none", "0.5", "0.25"))
     assert result.survived and {case["completion"] for case in result.proposed_cases} <= {"0.5", "0.25"}
 
 
@@ -170,48 +169,36 @@ def test_transcripts_are_proposed_as_messages():
     assert all(catches(item.mutant, item.case, reward) for item in result.survived if item.case)
 
 
-def knows_all(rollout):
-    return rollout["completion"] == rollout["truth"]
+WHOLE = made(lambda rollout: rollout["completion"] == rollout["truth"])
 
 
-COLUMNS = [(REWARD, ""), (made(knows_all), "truth step rollout_id")]  # only what it asks for; whole rows
-
-
-@pytest.mark.parametrize(("reward", "more"), COLUMNS)
-def test_the_columns_of_proposed_cases(reward, more):
+@pytest.mark.parametrize(("reward", "more"), [(REWARD, ""), (WHOLE, "truth step rollout_id")])
+def test_a_proposed_case_has_the_columns_that_the_reward_asks_for(reward, more):
     rollouts = [{**row, "truth": "5", "name": "x", "rewards": 3, "step": 1} for row in rows("5000")]
     result = rk.mutants(reward, [{**CASE, "truth": "4", "reward": [-9, 9]}], rollouts)
     case = next(case for case in result.proposed_cases if case["completion"] == "5000")
     assert set(case) - {"name", "reward", "tolerance", "why"} == {"completion", "ground_truth", *more.split()}
 
 
-# --- users' functions
-
-
 class Counting:
-    """Keeps what it is called with: an object, whose code is not changed."""
-
-    def __init__(self):
-        self.calls = []
+    """An object, whose code is not changed."""
 
     def __call__(self, completion):
-        self.calls.append(completion)
+        CALLED.append(completion)
         return len(completion) / 10
 
 
+CALLED = []
+
+
 def test_a_function_is_called_once_for_each_completion_however_many_mutants_there_are():
-    counting, texts = (
-        Counting(),
-        ["", "<think></think>", *(f"<think></think><answer>{at}</answer>" for at in "123")],
-    )
-    item = rk.Component("costly", counting, weight=0.5, gate=rk.gate("form", at_least=1.0))
+    texts = ["", "<think></think>", *(f"<think></think><answer>{at}</answer>" for at in "123")]
+    item = rk.Component("costly", Counting(), weight=0.5, gate=rk.gate("form", at_least=1.0))
     after = rk.Component("after", BRIEF, gate=rk.gate("costly", at_least=0.5))
     reward = rk.Reward("r", components=[REWARD.components[1], item, after])
-    result = rk.mutants(
-        reward, [{"completion": "", "reward": 0.0}], [{"completion": text} for text in texts[1:]]
-    )
+    result = rk.mutants(reward, [{"completion": "", "reward": 0.0}], rows(*texts[1:]))
     assert len(result.judged) > 15 and any("Counting" in line for line in result.left_out)
-    assert sorted(counting.calls) == sorted(texts)
+    assert sorted(CALLED) == sorted(texts)
 
 
 def test_code_that_cannot_be_sent_to_another_process_is_not_tried():
@@ -227,9 +214,6 @@ def test_code_that_cannot_be_sent_to_another_process_is_not_tried():
     assert "cannot be called in another process" in result.not_tried[0].reason
     with pytest.raises(RewardError, match="cannot be called in another process"):
         rk.mutants(made(locked), cases, timeout=1.0)  # as in check
-
-
-# --- what is given and what comes out
 
 
 def test_the_same_seed_draws_the_same_rollouts_and_nothing_of_the_callers_changes():
@@ -248,8 +232,6 @@ def test_the_result_is_plain_data_a_table_and_a_short_text():
     result = mutants("<answer>5</answer>")
     record = json.loads(json.dumps(result.record(), allow_nan=False))
     assert record["score"] == pytest.approx(result.score)
-    for name in ("noticed", "survived", "not_told_apart", "not_tried"):
-        assert len(record[name]) == len(getattr(result, name))
     assert set(record["survived"][0]) == {*COLUMNS_OF_A_RESULT, "reason", "differences"}
     assert set(result.table.columns) == {*COLUMNS_OF_A_RESULT}
     text, tried = repr(result), len(result.noticed) + len(result.survived)
@@ -259,6 +241,116 @@ def test_the_result_is_plain_data_a_table_and_a_short_text():
     assert text.endswith("then add what is right: result.write_cases(path)")
     many = repr(mutants(cases=[{**CASE, "reward": [-9, 9]}]))
     assert many.count("survived: ") == 8 and " more survivors" in many and len(many.splitlines()) <= 25
+
+
+# In time
+
+ROLLOUTS = [{"completion": str(at), "ground_truth": "4"} for at in range(400)]
+CASES = [
+    {"name": "right", "completion": "4", "ground_truth": "4", "reward": 1.0},
+    {"name": "wrong", "completion": "5", "ground_truth": "4", "reward": 0.0},
+]
+SLOW = """
+DELAY = {delay}
+
+def score(completion, ground_truth):
+    time.sleep(DELAY)
+    return 1.0 if completion.strip() == ground_truth else 0.0
+"""
+LOOP = """
+def score(completion):
+    left = len(completion)
+    while left != 0:
+        left -= 1
+        time.sleep({delay})
+    return 1.0
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    """A reward from a user's file, which is not called to see what it is."""
+
+    def loaded(text):
+        path = tmp_path / f"mine_{abs(hash(text))}.py"
+        end = "reward = rk.Reward('mine', components=[rk.Component('score', score)])"
+        path.write_text(f"import time\nimport rewardkit as rk\n{text}\n{end}\n")
+        return rk.load_reward(f"{path}:reward")
+
+    return loaded
+
+
+def test_changed_code_that_is_as_slow_as_the_original_is_not_caught_for_it(load, monkeypatch):
+    monkeypatch.setattr(scoring, "SECONDS", 0.1)
+    fast, slow = (rk.mutants(load(SLOW.format(delay=delay)), CASES, timeout=5.0) for delay in (0.0, 0.2))
+    assert [item.outcome for item in slow.judged if "DELAY" not in item.mutant.sentence] == [
+        item.outcome for item in fast.judged if "DELAY" not in item.mutant.sentence
+    ]
+    assert all(item.noticed_by and not item.reason for item in slow.noticed)
+
+
+@pytest.mark.parametrize(
+    ("delay", "options", "reason"),
+    [(0.0, {"timeout": 0.3}, "a call took longer than 0.3 s"), (0.1, {}, "a call took longer than ")],
+    ids=["the timeout of a call", "a multiple of the slowest call"],
+)
+def test_code_that_does_not_end_any_more_is_caught_within_its_time(load, monkeypatch, delay, options, reason):
+    monkeypatch.setattr(scoring, "SECONDS", 0.01)
+    reward = load(LOOP.format(delay=delay))
+    result = rk.mutants(reward, [{"completion": "abc", "reward": [0, 2]}], **options)
+    hanging = next(item for item in result.judged if item.mutant.after == "left -= 2")
+    assert hanging.outcome == "noticed" and hanging.reason.startswith(reason)
+
+
+def test_where_a_call_of_the_original_was_ended_another_reward_says_nothing(load):
+    text = "def score(completion):\n    time.sleep(5 if len(completion) > 2 else 0)\n    return 1.0"
+    ended = {"name": "ended", "completion": "abc", "reward": "unscored"}
+    short = {"name": "short", "completion": "a", "reward": 1.0}
+    result = rk.mutants(load(text), [ended, short], [{"completion": "abc"}], timeout=0.3)
+    assert result.noticed and result.missed == 0  # as `check` has it
+    assert all("ended" not in item.noticed_by for item in result.judged)
+    quicker = next(item for item in result.judged if "> 3" in item.mutant.after)  # it judges the rollout
+    assert (quicker.outcome, quicker.differs) == ("not told apart", 0)
+
+
+def test_what_the_budget_does_not_reach_is_listed_and_does_not_count(load):
+    result = rk.mutants(load(SLOW.format(delay=0.05)), CASES, ROLLOUTS, budget=1)
+    assert 0 < result.rollouts < 30
+    assert f"{400 - result.rollouts} of 400 rollouts: there was no time" in result.left_out
+    assert result.score == len(result.noticed) / (len(result.noticed) + len(result.survived))
+    tight = rk.mutants(load(SLOW.format(delay=0.3)), CASES, budget=1)
+    assert {item.reason for item in tight.not_tried} == {"the budget of 1 s was over"}
+    assert f"not tried: {len(tight.not_tried)} mutant" in repr(tight)
+
+
+def test_a_budget_that_is_too_short_for_the_cases_is_said(load):
+    result = rk.mutants(load(SLOW.format(delay=1.0)), CASES, timeout=5.0, budget=0.3)
+    assert result.judged == () and math.isnan(result.score)
+    told = "the budget of 0.3 s was over before the reward had judged 2 cases; give a larger budget, or a "
+    assert result.stopped == f"{told}faster reward" and result.stopped in repr(result)
+
+
+def test_calls_are_remembered_by_what_they_were_given():
+    def number(row):
+        return row.n
+
+    memory = Memory(None, [number], budget=60)
+    for at in range(50):  # each row dies, and the next one would lie where it was
+        assert memory.run(Calls(number, [[SimpleNamespace(n=at)]], {}, 1, float)) == [at]
+    texts = ["1", "1.0", "True", "1", "[1]", "[1.0]", "(1,)"]
+    assert memory.run(Calls(str, [[1, 1.0, True, "1", [1], [1.0], (1,)]], {}, 7, str)) == texts
+
+
+@pytest.mark.parametrize(
+    ("code", "rollouts", "cause"),
+    [("1.0 / 0", None, "ZeroDivisionError"), ("None", ROLLOUTS, "returned None"), ("'much'", None, "'much'")],
+)
+def test_a_reward_that_judges_nothing_is_one_sentence_with_the_cause(load, code, rollouts, cause):
+    result = rk.mutants(load(f"def score(completion):\n    return {code}\n"), CASES, rollouts)
+    assert (result.judged, result.proposed_cases, result.missed) == ((), (), 0)
+    assert "as component 'score' gives no score; fix that first" in result.stopped
+    assert cause in result.cause and cause in repr(result) and cause not in result.verdict
+    assert result.record()["score"] is None and result.record()["stopped"] == result.stopped
 
 
 BAD = [

@@ -1,6 +1,6 @@
 """The mutants of a reward: which changes are made of options, weights, gates, routes and users' own code."""
 
-import importlib.util
+import importlib
 import pickle
 import re
 import sys
@@ -90,16 +90,12 @@ def last(values, most: int = 2):
 
 
 @pytest.fixture
-def module(tmp_path):
+def module(tmp_path, monkeypatch):
     """A user's file, as an import has it."""
-    path = tmp_path / "mine_of_mutants.py"
-    path.write_text(SOURCE)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    made = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = made
-    spec.loader.exec_module(made)
-    yield made
-    del sys.modules[path.stem]
+    (tmp_path / "mine_of_mutants.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("mine_of_mutants")
+    del sys.modules["mine_of_mutants"]
 
 
 PAID = "most if answer(completion) == ground_truth else {}".format
@@ -254,7 +250,7 @@ def test_functions_of_trainers_are_changed_inside_of_their_adapters(tmp_path):
 
 class Judge:
     def __call__(self, completion):
-        return len(completion) > 3
+        return 1.0
 
 
 def test_what_cannot_be_changed_is_named():
@@ -263,11 +259,7 @@ def test_what_cannot_be_changed_is_named():
     made, left_out = mutants_of(rk.Reward("r", components=items, transform=rk.weigh.rank()))
     assert not any(mutant.component == "group" and mutant.kind in ("constant", "code") for mutant in made)
     told = ("the code of Judge", "the code of <lambda>", "component 'group'", "the transform")
-    assert (
-        [[words in sentence for sentence in left_out].count(True) for words in told]
-        == [1] * 4
-        == [1] * len(left_out)
-    )
+    assert len(left_out) == 4 and all(any(words in one for one in left_out) for words in told)
 
 
 def test_of_a_route_each_reward_is_changed_for_its_own_rows():

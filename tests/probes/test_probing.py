@@ -33,27 +33,94 @@ def slow(seconds):
     return score
 
 
-WHOLE = [
-    (fails, "always_errors", "KeyError: 'difficulty'"),
-    (lambda completion: None, "always_abstains", "returned None"),
-    (lambda completion, ground_truth: 0.3, "constant", "Always 0.3. All"),
-    (
-        lambda completion, ground_truth: inside(completion) is not None,
-        "ignores_truth",
-        "Ignores the ground t",
+def form(completion):
+    return inside(completion) is not None
+
+
+def but(errs):
+    """A reward that is strict, and pays what `errs` pays."""
+    return lambda completion, ground_truth: max(
+        float(strict(completion, ground_truth)), float(errs(completion, ground_truth))
+    )
+
+
+def ends(word):
+    def score(completion, ground_truth):
+        if word in completion:
+            os._exit(5)
+        return strict(completion, ground_truth)
+
+    return score
+
+
+def of_sources(count):
+    """Rollouts of as many data sources."""
+    return [
+        {**row, "prompt_id": f"{place}-{row['prompt_id']}", "data_source": f"src{place}"}
+        for place in range(count)
+        for row in DATA["numbers"][:8]
+    ]
+
+
+def of_source(completion, ground_truth, data_source):
+    return data_source in ("src8", "src9") or strict(completion, ground_truth)
+
+
+def certain(completion, ground_truth):
+    return float(strict(completion, ground_truth)) + 0.5 * ("certain" in completion)
+
+
+def loose(completion, ground_truth):
+    return ground_truth in re.findall(r"\d+", inside(completion) or "")
+
+
+def some_unpaid(completion, ground_truth):
+    return strict(completion, ground_truth) and ground_truth not in ("83", "64")
+
+
+def formed(completion, ground_truth):
+    return form(completion)
+
+
+ONE_SOURCE = rk.Route("data_source", {"src0": CLEAN, "src1": made(somewhere)})
+WORDS = rk.Component("words", lambda completion: min(1.0, len(completion.split()) / 400), weight=0.6)
+TWO = rk.Reward("r", components=[rk.Component("task", loose), WORDS])
+SOME_PAID = but(lambda text, truth: truth in ("17", "35", "9") and "<ans" in text)
+SOME_REFUSED = but(lambda text, truth: ("can't help" in text and truth in ("42", "17")) or text == "ok")
+COMBINED = but(lambda text, truth: 0.8 * ("<bonus>because</bonus>" in text))
+ONLY, ENDED = {"only": "calibration"}, {"only": ["nothing_there", "search", "contract"], "timeout": 5}
+FOUND = {
+    "fails": (fails, {}, "always_errors high", "KeyError: 'difficulty'"),
+    "judges nothing": (lambda completion: None, {}, "always_abstains high", "returned None"),
+    "a constant": (lambda completion, ground_truth: 0.3, {}, "constant high", "Always 0.3. All"),
+    "reads no truth": (formed, {}, "ignores_truth high", "Ignores the ground t"),
+    "the wrong way round": (made(distance, range=None), {}, "inverted high", ""),
+    "late": (lambda completion: time.sleep(30), {"timeout": 0.2}, "always_late high", ""),
+    "chance": (lambda completion, ground_truth: random.random(), {}, "differs_between_calls high", ""),
+    "in two components": (TWO, FAST, "every_number high task, longer high words", ""),
+    "told by the gravest": (SOME_REFUSED, {"only": "nothing_there"}, "constant_text high", " 8 of 8"),
+    "of two sources": (of_source, FAST | {"data": of_sources(10)}, "constant high src8, src9", "Always 1. "),
+    "of a route": (ONE_SOURCE, FAST | {"data": of_sources(2)}, "mentioned high src1", ""),
+    "of all sources": (
+        made(certain, range=None),
+        FAST | {"data": of_sources(10)},
+        "certain high",
+        "40 of 40",
     ),
-    (distance, "inverted", ""),
-    (lambda completion: time.sleep(30), "always_late", ""),
-]
+    "some right unpaid": (some_unpaid, ONLY, "right_unpaid warn", "'83', '64'"),
+    "some wrong paid": (SOME_PAID, ONLY, "wrong_paid warn", "'17', '9', '35'"),
+    "a combination": (COMBINED, {}, "exploit high", "A search found an exploit"),
+    "ends the process": (ends("sorry"), ENDED, "dies high", ""),
+    "ends it in a search": (ends("It may be this"), ENDED | {"data": "texts"}, "dies high", ""),
+}
 
 
-@pytest.mark.parametrize(("function", "code", "told"), WHOLE, ids=[row[1] for row in WHOLE])
-def test_a_reward_that_fails_as_a_whole_gets_one_finding_that_says_so(function, code, told):
-    late = {"timeout": 0.2 if code == "always_late" else 5}
-    result = probed(made(function, range=None if code == "inverted" else (0, 1)), **late)
-    (item,) = result.findings
-    assert (item.code, item.severity, item.family) == (code, "high", "calibration") and told in item.sentence
-    assert code != "always_late" or result.calls <= 8
+@pytest.mark.parametrize(("reward", "options", "alarms", "told"), FOUND.values(), ids=FOUND)
+def test_a_cause_is_one_finding_with_its_component_and_its_data_source(reward, options, alarms, told):
+    result = probed(reward, **options)
+    found = [f"{item.code} {item.severity} {item.part or item.component or ''}" for item in result.alarms]
+    assert ", ".join(found).strip() == alarms and told in result.alarms[0].sentence
+    assert "nan" not in result.alarms[0].sentence and (alarms[:11] != "always_late" or result.calls <= 8)
 
 
 def test_a_budget_is_kept_and_what_was_not_tried_is_listed():
@@ -142,29 +209,6 @@ def test_one_cause_is_one_finding_that_names_the_other_probes_and_shows_itself()
     assert rk.check(reward, cases).failed == len(cases) and rk.check(CLEAN, cases).failed == 0
 
 
-def test_two_causes_in_two_components_are_two_findings():
-    def loose(completion, ground_truth):
-        return ground_truth in re.findall(r"\d+", inside(completion) or "")
-
-    words = rk.Component("words", lambda completion: min(1.0, len(completion.split()) / 400), weight=0.6)
-    alarms = probed(rk.Reward("r", components=[rk.Component("task", loose), words]), **FAST).alarms
-    assert {item.component for item in alarms} == {"task", "words"}
-
-
-def test_a_cause_is_told_by_the_probe_that_is_gravest_so_that_its_numbers_say_why():
-    def scores(completion, ground_truth):
-        refused = "can't help" in completion and ground_truth in ("42", "17")
-        return strict(completion, ground_truth) or refused or completion == "ok"
-
-    (item,) = probed(scores, only="nothing_there").alarms
-    assert (item.code, item.severity, item.evidence["found"]) == ("constant_text", "high", 8)
-    assert item.evidence["also"] == ["refusal"]
-
-
-def form(completion):
-    return inside(completion) is not None
-
-
 LEAKS = {
     "a small bonus is told": (0.1, {}, 0.5, ["info"]),
     "over half of the ceiling is a warning": (0.6, {}, 0.5, ["warn"]),
@@ -196,22 +240,6 @@ def test_a_gate_that_is_open_for_wrong_answers_is_found_and_one_that_closes_is_n
     assert item.evidence["gain"] == pytest.approx(0.5 / 1.5)
 
 
-def unpaid(completion, ground_truth):
-    return strict(completion, ground_truth) and ground_truth not in ("83", "64")
-
-
-def paid(completion, ground_truth):
-    return strict(completion, ground_truth) or (ground_truth in ("17", "35", "9") and "<ans" in completion)
-
-
-@pytest.mark.parametrize(("function", "truths"), [(unpaid, ["83", "64"]), (paid, ["17", "9", "35"])])
-def test_prompts_on_which_right_and_wrong_earn_alike_are_told_with_their_truths(function, truths):
-    (item,) = probed(function, only="calibration")["right_unpaid" if function is unpaid else "wrong_paid"]
-    assert (item.evidence["found"], item.evidence["tried"]) == (len(truths), 8)
-    assert ", ".join(map(repr, truths)) in item.sentence and item.severity == "warn"
-    assert item.examples[0].reward == (function is paid)
-
-
 @pytest.mark.parametrize(("share", "severities"), [(0.5, ["high"]), (0.3, ["warn"]), (0.15, [])])
 def test_credit_that_any_text_earns_is_found_and_credit_for_an_answer_that_is_near_is_not(share, severities):
     def flat(completion, ground_truth):
@@ -223,54 +251,6 @@ def test_credit_that_any_text_earns_is_found_and_credit_for_an_answer_that_is_ne
     assert [item.severity for item in found] == severities
     assert all(item.evidence["gain"] == pytest.approx(share) for item in found)
     assert not probed(graded, **asked)["flat_credit"]
-
-
-def of_sources(count, rows=DATA["numbers"][:8]):
-    """Rollouts of as many data sources."""
-    return [
-        {**row, "prompt_id": f"{place}-{row['prompt_id']}", "data_source": f"src{place}"}
-        for place in range(count)
-        for row in rows
-    ]
-
-
-def test_each_data_source_is_calibrated_and_judged_by_itself():
-    def score(completion, ground_truth, data_source):
-        return data_source in ("src8", "src9") or strict(completion, ground_truth)
-
-    (alarm,) = probed(score, of_sources(10), **FAST).alarms
-    assert (alarm.code, alarm.severity, alarm.part) == ("constant", "high", "src8, src9")
-    assert alarm.sentence.startswith("Always 1. All ") and "Data source: src8, src9." in alarm.sentence
-    route = rk.Route("data_source", {"src0": CLEAN, "src1": made(somewhere)})
-    alarms = probed(route, of_sources(2), **FAST).alarms
-    assert [(item.code, item.part) for item in alarms] == [("mentioned", "src1")]
-
-
-def certain(completion, ground_truth):
-    return float(strict(completion, ground_truth)) + 0.5 * ("certain" in completion)
-
-
-def test_what_all_data_sources_show_alike_is_one_finding_with_the_rate_of_all():
-    (alarm,) = probed(made(certain, range=None), of_sources(10), **FAST).alarms
-    assert (alarm.code, alarm.part) == ("certain", "")
-    assert alarm.evidence["found"] == alarm.evidence["tried"] == 40
-    assert alarm.evidence["interval"] == pytest.approx((0.9124, 1), abs=1e-4)
-
-
-def test_of_a_reward_of_chance_the_contract_is_the_one_finding():
-    result = probed(lambda completion, ground_truth: random.random())
-    assert [item.code for item in result.alarms] == ["differs_between_calls"]
-
-
-def test_what_only_a_combination_reaches_is_found_by_search_and_shown_in_its_smallest_form():
-    def combined(completion, ground_truth):
-        return 1.0 if strict(completion, ground_truth) else 0.8 * ("<bonus>because</bonus>" in completion)
-
-    (alarm,) = probed(combined).alarms
-    assert (alarm.code, alarm.family, alarm.severity) == ("exploit", "search", "high")
-    assert "<bonus>because</bonus>" in min((item.completion for item in alarm.examples), key=len)
-    assert alarm.evidence["gain"] == pytest.approx(0.8) and "A search found an exploit" in alarm.sentence
-    assert not probed(combined, search=0).alarms
 
 
 def test_a_reward_that_errs_on_what_is_tried_is_not_usable_and_nothing_is_known_of_it():
@@ -286,21 +266,6 @@ def test_a_reward_that_errs_on_what_is_tried_is_not_usable_and_nothing_is_known_
     assert [(item.code, item.severity) for item in result.alarms] == [("raises", "high")]
     told = "attempts failed, so what they would earn is not known"
     assert any(told in item.why for item in result.inconclusive)
-
-
-ENDING = [("sorry", ["nothing_there", "contract"]), ("It may be this", ["search", "contract"])]
-
-
-@pytest.mark.parametrize(("word", "only"), ENDING)
-def test_a_text_that_ends_the_process_is_a_broken_contract_whoever_tries_it(word, only):
-    def ends(completion, ground_truth):
-        if word in completion:
-            os._exit(5)
-        return strict(completion, ground_truth)
-
-    (item,) = probed(ends, "texts", timeout=5, only=only).alarms
-    assert (item.code, item.severity, item.family) == ("dies", "high", "contract")
-    assert word in item.examples[0].completion and "nan" not in item.sentence
 
 
 DEEP = []

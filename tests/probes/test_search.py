@@ -3,58 +3,34 @@
 import math
 import re
 from dataclasses import replace
-from functools import cache
 
+import numpy as np
 import pytest
-from planted_probes import graded, inside, made
+from hypothesis import given
+from hypothesis import strategies as st
+from planted_probes import DATA, graded, inside, made, strict
 
 import rewardkit as rk
 from rewardkit.findings import Finding
 from rewardkit.probes.results.evidence import Seen
 from rewardkit.probes.runner import Outcome, Tries, Variants
-from rewardkit.probes.search.completions import mentions
+from rewardkit.probes.search import completions
+from rewardkit.probes.search.edits import edited, openers
 from rewardkit.probes.search.exploits import explained, exploit_finding
 from rewardkit.probes.search.gains import OTHERS
 from rewardkit.probes.search.search import CALLS, SHRINK, cannot_search, search
+from rewardkit.probes.search.shrinking import shrunk
+from rewardkit.probes.search.vocabulary import assembled
 from rewardkit.probes.subjects.calibration import calibrate
+from rewardkit.probes.subjects.formats import REASONING, Format
+from rewardkit.probes.subjects.subject import Subject
 from rewardkit.scoring.calls import LATE
 
-
-def rows(tasks):
-    """Rollouts of prompts and truths, two right and two wrong completions each."""
-    return rk.load_rollouts(
-        [
-            {
-                "prompt_id": prompt,
-                "prompt": prompt,
-                "completion": f"<think>We look at it.</think>\n<answer>{said}</answer>",
-                "ground_truth": truth,
-            }
-            for prompt, truth, wrong in tasks
-            for said in (truth, wrong[0], truth, wrong[1])
-        ]
-    )
-
-
-@cache
-def sums():
-    numbers = [(k, 18 + 11 * k + k * k) for k in range(10)]
-    asked = "What is {} plus {}? Use tags.".format
-    return rows([(asked(n - 5 - k, 5 + k), str(n), (str(n + 1), str(n - 10))) for k, n in numbers])
-
-
-@cache
-def capitals():
-    names = ("Paris", "Lima", "Oslo", "Tokyo", "Nairobi", "Ottawa", "Vienna", "Cairo", "Dublin")
-    tasks = [
-        (f"What is the capital of land {k}?", name, (names[k - 1], names[k - 2]))
-        for k, name in enumerate(names)
-    ]
-    return rows(tasks)
+SUMS, CAPITALS = (rk.load_rollouts(DATA[name]) for name in ("numbers", "texts"))
 
 
 def right(completion, ground_truth):
-    return float((inside(completion) or "").strip() == ground_truth)
+    return float(strict(completion, ground_truth))
 
 
 def reward_of(*components, **options):
@@ -67,15 +43,11 @@ def calibrated(reward, rollouts, budget=60.0):
     return tries, calibrate(tries, rollouts, seed=0)
 
 
-def searched(reward, rollouts=None, **options):
+def searched(reward, rollouts=SUMS, **options):
     """The exploits that are found, after how many calls."""
-    tries, calibration = calibrated(reward, rollouts or sums())
+    tries, calibration = calibrated(reward, rollouts)
     before = tries.calls
     return search(tries, calibration, **options), tries.calls - before
-
-
-def exploits(*components, **options):
-    return searched(reward_of(*components), **options)[0]
 
 
 # Planted holes
@@ -137,7 +109,7 @@ PLANTED = {
 
 @pytest.mark.parametrize(("hole", "expected", "told"), PLANTED.values(), ids=PLANTED)
 def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_paid(hole, expected, told):
-    reward, gain, before = reward_of(hole), 0.4 if hole is words else 1.0, sums().table.copy(deep=True)
+    reward, gain, before = reward_of(hole), 0.4 if hole is words else 1.0, SUMS.table.copy(deep=True)
     ((exploit,), _) = searched(reward)
     assert re.fullmatch(expected, exploit.home.completion), exploit.home.completion
     assert told in exploit.says and exploit.calls <= CALLS
@@ -146,14 +118,12 @@ def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_pai
     for paid in (exploit.home, *exploit.others):
         assert right(paid.completion, paid.subject.answer) == 0.0
         assert hole(paid.completion, paid.subject.answer) >= 0.9 * gain
-    assert before.equals(sums().table)
+    assert before.equals(SUMS.table)
 
 
 def test_holes_are_found_for_other_kinds_of_answers_and_are_the_same_of_the_same_seed():
-    (exploit,) = exploits(list_in_fence, rollouts=capitals())
-    assert mentions(exploit.record)
-    (exploit,), (again,) = (exploits(three_of_a_tag, rollouts=capitals()) for _ in range(2))
-    assert exploit.home.completion == "<step><step><step>"
+    ((exploit,), _), ((again,), _) = (searched(reward_of(list_in_fence), CAPITALS) for _ in range(2))
+    assert completions.mentions(exploit.record)
     assert (exploit.record, exploit.calls) == (again.record, again.calls)
 
 
@@ -186,7 +156,7 @@ def careless(completion, ground_truth):
     return right(completion, ground_truth)
 
 
-SOME = {one.answer for one in calibrated(reward_of(right), sums())[1].subjects[:4]}
+SOME = {one.answer for one in calibrated(reward_of(right), SUMS)[1].subjects[:4]}
 ONCE = set()
 
 
@@ -215,31 +185,31 @@ FLUENT = rk.Component("fluent", lambda completion: 0.3 + 0.7 * ("then" in comple
 PRODUCT = {"correct": replace(CORRECT, weight=0.0), "aggregation": "product"}
 ALIKE = rk.Component("alike", rk.measure.similarity())
 SOUND = {
-    "strict exact match": (reward_of(right), sums),
-    "a name in a tag": (reward_of(right), capitals),
-    "graded closeness": (reward_of(graded), sums),
-    "a bonus behind a gate": (beside_correct(BRIEF), sums),
-    "small sums for the form": (beside_correct(*SMALL), sums),
-    "a part that is said to be one": (beside_correct(SAID), sums),
-    "a part that is said to be one, in a product": (beside_correct(SCALED, FLUENT, **PRODUCT), sums),
-    "the last number": (reward_of(last_number), sums),
-    "the last whole line": (made(last_whole_line), sums),
-    "likeness": (reward_of(ALIKE, fields=PREDICTION), capitals),
-    "errors and what is not judged": (reward_of(careless), sums),
-    "chance: on less than half": (reward_of(on_less_than_half), sums),
-    "chance: the first time": (reward_of(the_first_time), sums),
+    "strict exact match": (reward_of(right), SUMS),
+    "a name in a tag": (reward_of(right), CAPITALS),
+    "graded closeness": (reward_of(graded), SUMS),
+    "a bonus behind a gate": (beside_correct(BRIEF), SUMS),
+    "small sums for the form": (beside_correct(*SMALL), SUMS),
+    "a part that is said to be one": (beside_correct(SAID), SUMS),
+    "a part that is said to be one, in a product": (beside_correct(SCALED, FLUENT, **PRODUCT), SUMS),
+    "the last number": (reward_of(last_number), SUMS),
+    "the last whole line": (made(last_whole_line), SUMS),
+    "likeness": (reward_of(ALIKE, fields=PREDICTION), CAPITALS),
+    "errors and what is not judged": (reward_of(careless), SUMS),
+    "chance: on less than half": (reward_of(on_less_than_half), SUMS),
+    "chance: the first time": (reward_of(the_first_time), SUMS),
 }
 
 
 @pytest.mark.parametrize(("reward", "rollouts"), SOUND.values(), ids=SOUND)
 def test_of_a_sound_reward_or_one_that_pays_by_chance_nothing_is_reported(reward, rollouts):
-    found, calls = searched(reward, rollouts(), seed=1)
+    found, calls = searched(reward, rollouts, seed=1)
     assert found == [] and calls <= CALLS
 
 
 def test_a_likeness_that_what_contains_the_truth_meets_is_no_sound_one():
     alike = rk.Component("alike", rk.measure.similarity("token_set"))
-    ((exploit,), _) = searched(reward_of(alike, fields=PREDICTION), capitals())
+    ((exploit,), _) = searched(reward_of(alike, fields=PREDICTION), CAPITALS)
     assert "a list with the right answer among wrong ones" in exploit.says
 
 
@@ -248,7 +218,7 @@ def test_a_likeness_that_what_contains_the_truth_meets_is_no_sound_one():
 
 @pytest.mark.parametrize("calls", [0, 60])
 def test_no_more_calls_are_made_than_are_allowed_and_an_exploit_of_full_marks_ends_the_search(calls):
-    measured = max(calls, 3 * len(calibrated(reward_of(right), sums())[1].subjects))
+    measured = max(calls, 3 * len(calibrated(reward_of(right), SUMS)[1].subjects))
     assert searched(reward_of(right), calls=calls)[1] <= measured
     assert searched(reward_of(keyword_in_tag), calls=calls)[1] <= measured + SHRINK
     ((exploit,), made_in_all) = searched(reward_of(three_of_a_tag))
@@ -256,7 +226,7 @@ def test_no_more_calls_are_made_than_are_allowed_and_an_exploit_of_full_marks_en
 
 
 def test_when_the_time_is_over_nothing_more_is_tried_and_where_calls_do_not_come_back_it_ends_soon():
-    tries, calibration = calibrated(reward_of(three_of_a_tag), sums())
+    tries, calibration = calibrated(reward_of(three_of_a_tag), SUMS)
     tries.budget, before = 0.0, tries.calls
     assert search(tries, calibration) == [] and tries.calls == before
     asked = []
@@ -273,18 +243,15 @@ def test_when_the_time_is_over_nothing_more_is_tried_and_where_calls_do_not_come
 
 
 def test_what_cannot_be_searched_is_said():
-    table = sums().table
-    assert cannot_search(calibrated(reward_of(right), sums())[1]) is None
-    tries, calibration = calibrated(reward_of(three_of_a_tag), rk.load_rollouts(table[:8]))
-    assert len(calibration.subjects) == OTHERS and search(tries, calibration) == []
-    assert "fewer than 3 prompts" in cannot_search(calibration)
-    untold, length = (
-        table.drop(columns="ground_truth"),
-        made(lambda completion: len(completion) / 900, range=None),
-    )
-    tries, calibration = calibrated(length, rk.load_rollouts(untold))
-    assert search(tries, calibration) == []
-    assert "no right answer is known" in cannot_search(calibration)
+    assert cannot_search(calibrated(reward_of(right), SUMS)[1]) is None
+    length = made(lambda completion: len(completion) / 900, range=None)
+    few, untold = SUMS.table[: 2 * OTHERS], SUMS.table.drop(columns="ground_truth")
+    for reward, table, why in (
+        (reward_of(three_of_a_tag), few, "fewer than 3 prompts"),
+        (length, untold, "no right answer is known"),
+    ):
+        tries, calibration = calibrated(reward, rk.load_rollouts(table))
+        assert search(tries, calibration) == [] and why in cannot_search(calibration)
 
 
 # Parts and components
@@ -309,7 +276,7 @@ def test_beside_a_hole_that_is_known_another_is_found_and_where_all_is_known_not
         ((exploit,), _) = searched(two, skip=[hole(known)])
         assert exploit.component == name and ("thus" in exploit.home.completion) is (name == "thus")
     found, calls = searched(two, skip=[hole("thus"), hole("fenced"), hole("right")])
-    assert found == [] and calls == 3 * len(calibrated(two, sums())[1].subjects)
+    assert found == [] and calls == 3 * len(calibrated(two, SUMS)[1].subjects)
 
 
 EXPLAINING = [hole("thus", 0.92), hole("thus", knows="guess"), hole("thus", kind="exploit")]
@@ -317,7 +284,7 @@ OTHERS_HOLES = [hole("right"), hole(None), replace(hole("thus"), part="b"), hole
 
 
 def test_an_exploit_names_its_component_and_is_explained_by_a_finding_of_it_and_its_gain():
-    (exploit,) = exploits(right, rk.Component("thus", thus))
+    ((exploit,), _) = searched(reward_of(right, rk.Component("thus", thus)))
     assert exploit.component == "thus" and all(explained(exploit, [item]) for item in EXPLAINING)
     assert not explained(exploit, [*OTHERS_HOLES, hole("thus", knows="known"), hole("thus", kind="loses")])
 
@@ -327,15 +294,14 @@ def test_an_exploit_names_its_component_and_is_explained_by_a_finding_of_it_and_
 
 def test_a_finding_says_what_the_completion_is_made_of_how_sure_it_is_and_shows_it():
     reward = reward_of(words_and_no_answer)
-    tries, calibration = calibrated(reward, sums())
+    tries, calibration = calibrated(reward, SUMS)
     (exploit,) = search(tries, calibration)
     seen = Seen(reward, calibration, {}, tries.variants, frozenset())
     item, rarer = (exploit_finding(replace(exploit, tried=tried), seen) for tried in (7, 28))
-    assert (item.code, item.family, item.severity, item.component) == ("exploit", "search", "high", None)
-    assert {"kind": "exploit", "says": exploit.says, "found": 7, "tried": 7}.items() <= item.evidence.items()
+    assert (item.code, item.severity, item.component) == ("exploit", "high", None)
+    assert {"says": exploit.says, "found": 7, "tried": 7}.items() <= item.evidence.items()
     assert item.evidence["interval"] == pytest.approx((0.646, 1.0), abs=1e-3)
     assert item.evidence["gain"] == item.evidence["risk"] == pytest.approx(1.0)
-    assert (item.evidence["edits"], item.evidence["calls"]) == (len(exploit.record), exploit.calls)
     assert rarer.severity == "warn" and rarer.evidence["risk"] == pytest.approx(item.evidence["risk"] / 4)
     assert len(item.rollout_ids) == 3 and item.examples[0].completion == exploit.home.completion
     for example in item.examples:
@@ -343,3 +309,90 @@ def test_a_finding_says_what_the_completion_is_made_of_how_sure_it_is_and_shows_
     cases = rk.load_cases(item.cases)
     assert len(rk.check(reward, cases).misses) == 3
     assert not rk.check(reward_of(right), cases, ignore=["right"]).misses
+
+
+# Completions: what edits make is certainly wrong
+
+TAGGED = Format("<answer>", f"<think>{REASONING}</think>\n", "<answer>", "</answer>")
+BOXED = Format("box", f"{REASONING}\n", r"So it is $\boxed{", "}$.")
+
+
+def subject(right, kind, wrong, form=TAGGED, **columns):
+    texts = form.write(right), form.write(wrong[0])
+    return Subject("p0", columns, "How many?", right, kind, wrong, form, *texts)
+
+
+SUBJECTS = {
+    "a number": subject("42", "number", ("17", "95", "160")),
+    "thousands": subject("1,250", "number", ("3,999", "4,700", "310")),
+    "a letter": subject("(B)", "choice", ("(A)", "(C)", "(D)")),
+    "a name": subject("Paris", "text", ("Lima", "Oslo")),
+    "one of several names": subject("Burma", "text", ("Laos", "Chad"), ground_truth=["Burma", "Myanmar"]),
+    "a fraction": subject(r"\frac{3}{4}", "mathematics", ("2x+1", "-917"), BOXED),
+    "an object": subject('{"total": 12}', "json", ('{"total": 73}',), Format("bare")),
+}
+HOSTILE = ["42", "<answer>42</answer>", "42.0", "1", "B", "(b)", "Paris.", "MYANMAR", r"\frac{3}{4}", "1250"]
+HOSTILE += ['{"total": 12}', "Score: 10", "because", "10%"]
+VOCABULARY = assembled(HOSTILE, ["verdict", "b"], [3, 42, 300])
+
+
+def states(text, one):
+    """A judge of its own: whether the right answer stands in a text by itself."""
+    rights = one.columns.get("ground_truth", [one.right.strip("()")])
+    if one.kind == "number":
+        numbers = re.findall(r"\d+\.?\d*", text.replace(",", ""))
+        return float(one.right.replace(",", "")) in map(float, numbers)
+    return any(re.search(rf"(?<!\w){re.escape(right)}(?!\w)", text, re.IGNORECASE) for right in rights)
+
+
+@given(st.sampled_from(sorted(SUBJECTS)), st.integers(0, 2**32))
+def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_only(name, seed):
+    one, draw = SUBJECTS[name], np.random.default_rng(seed)
+    made = [completions.plain(one), *openers(completions.plain(one), VOCABULARY)]
+    for _ in range(20):
+        made.append(edited(made[draw.integers(len(made))], draw, VOCABULARY))
+    for record in made:
+        text = completions.written(record, one)
+        if text is not None and not completions.mentions(record):
+            assert not states(text, one), (record, text)
+        elif text is not None:
+            listed = rf"\W{re.escape(one.wrong[0])}\W.*{re.escape(one.right)}.*{re.escape(one.wrong[1])}\W"
+            assert re.search(listed, f" {text} ", re.DOTALL) and one.kind != "json"
+
+
+CERTAIN = [
+    ("a number", "17 and 95, which is Score: 160 or more", True),
+    ("a number", "-42.00", False),
+    ("thousands", "1250 bales", False),
+    ("a letter", "b)", False),
+    ("a name", "Lima, or the capital of Peru", True),
+    ("a name", "PARIS", False),
+    ("one of several names", "In Myanmar.", False),
+    ("a fraction", r"\frac{3}{4}", False),
+    ("an object", '{"total": 73}', True),
+    ("an object", 'So {"total": 12}', False),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "wrong"), CERTAIN)
+def test_a_text_is_certainly_wrong_where_it_states_no_accepted_answer_nor_a_number_near_it(name, text, wrong):
+    assert completions.certainly_wrong(text, SUBJECTS[name]) is wrong
+
+
+# The smallest form
+
+SEGMENTS = st.builds(completions.Segment, st.text("ab <>", max_size=5), st.integers(1, 3))
+
+
+@given(st.lists(SEGMENTS, max_size=6).map(tuple), st.integers(0, 5), st.integers(0, 5))
+def test_no_sign_is_left_that_can_be_left_out_and_where_all_is_needed_nothing(record, least_a, least_b):
+    def text(record):
+        return completions.filled(record, SUBJECTS["a number"])
+
+    def holds(record):
+        return text(record).count("a") >= least_a and text(record).count("b") >= least_b
+
+    if holds(record):
+        smallest = shrunk(record, holds)
+        assert holds(smallest) and set(text(smallest)) <= {"a", "b"}
+    assert text(shrunk(record, lambda _: False)) == text(record)

@@ -105,8 +105,8 @@ def test_siblings_that_name_parts_of_the_right_list_are_no_exploit_together():
     reward = rk.Reward("names", fields={"prediction": read}, components=[correct])
     names = ["Ada", "Dan", "Eva", "Kim", "Lea", "Max", "Noa", "Tom"]
     log = []
-    for place in range(8):
-        first, second = names[place], names[(place + 1) % 8]
+    for place, first in enumerate(names):
+        second = names[place - 7]
         answers = (f'["{first}", "{second}"]', f"{second}, {first}", f'["{first}"]', f"{first}, Zoe")
         texts = [f"Names: <answer>{one}</answer>" for one in answers]
         log.append((f"Who met whom? {first} met {second} in Rome. (#{place})", [first, second], texts))
@@ -149,9 +149,7 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize(("score", "log", "label", "codes", "why"), UNKNOWN.values(), ids=UNKNOWN)
-def test_a_log_without_a_right_completion_accuses_nobody_but_what_a_policy_finds_is_told(
-    score, log, label, codes, why
-):
+def test_without_a_right_completion_nobody_is_accused_but_what_a_policy_finds(score, log, label, codes, why):
     result = probed(score, log, label=label)
     assert [item.code for item in result.alarms] == codes and why in result.inconclusive[0].why
     head = "is not ready" if codes else "inconclusive, as no right answer is known: no hole found in"
@@ -164,24 +162,27 @@ def other_name_best(completion, ground_truth):
     return 0.8 if answer in ground_truth else 1.0 if answer in OTHER else 0.0
 
 
-@pytest.mark.parametrize(
-    ("values", "score", "found"),
-    [
-        ((1, -1), other_name_best, ["high"]),
-        (("true", "False"), other_name_best, ["high"]),
-        ((1.0, 0.0), an_alias, []),
-        ((0, 1, 2), an_alias, "make a column of true and false"),
-    ],
-)
+LABELS = [
+    ((1, -1), other_name_best, ["high"]),
+    (("true", "False"), other_name_best, ["high"]),
+    ((1.0, 0.0), an_alias, []),
+]
+
+
+def labelled_aliases(*values):
+    wrong = (inside(row["completion"]) not in row["ground_truth"] for row in ALIASES)
+    return [{**row, "ok": values[at]} for row, at in zip(ALIASES, wrong, strict=True)]
+
+
+@pytest.mark.parametrize(("values", "score", "found"), LABELS)
 def test_completions_that_a_label_calls_wrong_and_that_are_paid_are_told_however_it_says_so(
     values, score, found
 ):
-    wrong = [inside(row["completion"]) not in row["ground_truth"] for row in ALIASES]
-    log = [{**row, "ok": values[at % 3 if len(values) > 2 else wrong[at]]} for at, row in enumerate(ALIASES)]
-    if isinstance(found, str):
-        with pytest.raises(rk.RolloutsError, match=found):
-            probed(score, log, label="ok")
-        return
-    result = probed(score, log, label="ok")
+    result = probed(score, labelled_aliases(*values), label="ok")
     assert [item.severity for item in result["against_label"]] == found
     assert result.calibration.subjects and bool(result.alarms) is bool(found)
+
+
+def test_a_label_is_true_or_false():
+    with pytest.raises(rk.RolloutsError, match="make a column of true and false"):
+        probed(an_alias, [{**ALIASES[0], "ok": value} for value in range(3)], label="ok")

@@ -211,15 +211,12 @@ def graded(completion):
     return 1.0 if "is 9" in completion else len(completion) / 1000
 
 
-def seen(completion):
-    return "see" in completion
-
-
+UNTOLD, SEEN = without("ground_truth"), one(lambda completion: "see" in completion)
 KNOWN = {
     "truth": (made(), one(graded, "graded"), "whose answer is the ground_truth", 80),
-    "no truth": (without("ground_truth"), one(seen), "with full marks of 'one'", 150),
-    "primary": (without("ground_truth"), one(graded, primary=True), "with full marks of 'one'", 78),
-    "else": (without("ground_truth"), one(graded), "that earned more than their siblings", 70),
+    "no truth": (UNTOLD, SEEN, "with full marks of 'one'", 150),
+    "primary": (UNTOLD, one(graded, primary=True), "with full marks of 'one'", 78),
+    "else": (UNTOLD, one(graded), "that earned more than their siblings", 70),
 }
 
 
@@ -249,10 +246,9 @@ def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose_those_pushed_d
 def test_right_suspects_that_lose_are_told_apart():
     found = suspect(scored(STRICT), pattern="see it", label="is_right", patched=TOO_STRICT)
     patch = found.patched
-    assert (patch.suspects, patch.right, len(patch.lost)) == (150, 0, 0)
-    assert (patch.right_suspects, len(patch.lost_suspects)) == (80, 8)
+    assert (patch.suspects, patch.right_suspects, len(patch.lost_suspects)) == (150, 80, 8)
     assert "There are no other completions that are right by 'is_right'." in patch.sentences
-    assert "Right suspects that lose" in found._repr_html_()
+    assert len(patch.lost) == 0 and "Right suspects that lose" in found._repr_html_()
 
 
 def below(completion, ground_truth):
@@ -318,19 +314,11 @@ def test_the_same_seed_gives_the_same_and_nothing_of_the_callers_is_changed(scor
     assert scores.table.equals(before)
 
 
-def test_completions_cannot_pretend_to_be_another_line_or_mark_up_and_what_a_pattern_found_is_marked():
-    text = "<script>{}</script> x\n  No suspects."
-    ids = [{"rollout_id": f"<b>{n}", "prompt_id": f"p{n % 3}"} for n in range(12)]
-    rows = [{**one, "completion": text.format(one["rollout_id"][3:])} for one in ids]
+def test_completions_cannot_pretend_to_be_another_line_and_what_a_pattern_found_is_marked():
+    rows = [{"prompt_id": f"p{n % 3}", "completion": "<script> x\n  No suspects."} for n in range(12)]
     found = suspect(rk.score(replace(ALL, name="<i>"), rows), pattern="script")
     assert "No suspects." in repr(found) and "  No suspects." not in repr(found).splitlines()
-    page = found._repr_html_()
-    assert "<script" not in page and "<i>" not in page and "<b>1" not in page
-    assert "&lt;<mark" in page and page.count("<details") == page.count("</details>")
-
-
-def no_bool(completion):
-    return "yes"
+    assert "&lt;<mark" in found._repr_html_() and "<i>" not in found._repr_html_()
 
 
 NEITHER = "suspect takes one of like=, pattern= and predicate=, not "
@@ -343,7 +331,10 @@ BAD = [
     ({"pattern": "(a"}, "pattern '(a' does not compile: missing )"),
     ({"pattern": 5}, "pattern 5 does not compile: it is no text"),
     ({"pattern": None, "predicate": endlessly, "timeout": 0.2}, "'endlessly' failed on rollout '"),
-    ({"pattern": None, "predicate": no_bool}, "failed on rollout '0-0': returned 'yes'; it must answer"),
+    (
+        {"pattern": None, "predicate": lambda completion: "yes"},
+        "returned 'yes'; it must answer",
+    ),
     ({"pattern": None, "predicate": lambda texts: True}, "the predicate asks for 'texts'; these scores have"),
     ({"alike": 0.5}, "alike=0.5 goes with like=, and"),
     ({"budget": 0}, "budget=0 cannot be used; give seconds above 0"),
@@ -366,11 +357,12 @@ def test_bad_input_is_one_sentence(scores, given, said):
 
 def test_a_column_of_too_many_values_and_a_pattern_that_hangs_are_said():
     rows = [{"prompt_id": f"p{row // 2}", "completion": "a" * 64 + "c", "much": row} for row in range(600)]
-    scores = rk.score(ALL, rows)
-    with pytest.raises(rk.InputError, match="by='much' has 600 values, too many"):
-        suspect(scores, pattern="a", by="much")
-    with pytest.raises(rk.InputError, match=r"'\(a\|aa\)\+b' took longer than 1 s on rollout 1; write it so"):
-        suspect(scores, pattern="(a|aa)+b")
+    for options, said in (
+        ({"pattern": "a", "by": "much"}, "by='much' has 600 values, too many"),
+        ({"pattern": "(a|aa)+b"}, r"'\(a\|aa\)\+b' took longer than 1 s on rollout 1; write it so"),
+    ):
+        with pytest.raises(rk.InputError, match=said):
+            suspect(rk.score(ALL, rows), **options)
 
 
 ANSWERS = [
@@ -401,15 +393,9 @@ def test_an_answer_is_held_against_the_truth():
 def test_transcripts_are_alike_by_their_calls_where_what_they_end_in_is_the_same():
     def turns(busy, n):
         price = {"function": {"name": "price", "arguments": f'{{"item": "x{n}"}}'}}
-        asked = [{"role": "assistant", "content": "", "tool_calls": [price] * 6}] * busy
-        return [
-            {"role": "user", "content": "?"},
-            *asked,
-            {"role": "assistant", "content": f"<answer>{n}</answer>"},
-        ]
+        calls = [{"role": "assistant", "content": "", "tool_calls": [price] * 6}] * busy
+        end = {"role": "assistant", "content": f"<answer>{n}</answer>"}
+        return [{"role": "user", "content": "?"}, *calls, end]
 
-    rows = [
-        {"prompt_id": f"p{n // 4}", "messages": turns(n % 10 == 0, n), "ground_truth": "1"} for n in range(80)
-    ]
-    found = suspect(rk.score(ALL, rows), like=1)
-    assert found.record()["found"] == 8
+    rows = [{"prompt_id": f"p{n // 4}", "messages": turns(n % 10 == 0, n), "truth": "1"} for n in range(80)]
+    assert suspect(rk.score(ALL, rows), like=1).record()["found"] == 8

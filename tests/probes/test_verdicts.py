@@ -1,17 +1,20 @@
-"""Verdicts on trials: what is a fall, what may be chance, and how bad it is."""
+"""Trials and verdicts: what is tried; what is a fall, what may be chance, and how bad it is."""
 
 import math
+import time
+from collections import Counter
 
 import pytest
-from planted_probes import inside, number, probed, strict
+from planted_probes import inside, made, number, probed, strict
 
-from rewardkit.probes.runner import Outcome
+from rewardkit.probes.runner import Outcome, Tries
 from rewardkit.probes.strategies.attempts import Attempt
 from rewardkit.probes.strategies.families import PROBES
 from rewardkit.probes.subjects.formats import Format
 from rewardkit.probes.subjects.subject import Scale, Subject
-from rewardkit.probes.trials import Trial
+from rewardkit.probes.trials import Trial, trials
 from rewardkit.probes.verdicts import Fall, Tally, fall, risk, severity, tallied, wilson
+from rewardkit.scoring.deadlines import TimeLimit
 
 BY_NAME = {probe.name: probe for probe in PROBES}
 SCALE = Scale(right=1.2, wrong=0.2, plain=0.0, floor=0.0)
@@ -46,19 +49,19 @@ FALLS = {
 }
 
 
-@pytest.mark.parametrize(("made", "options", "size"), FALLS.values(), ids=FALLS)
-def test_what_is_a_fall_and_how_large(made, options, size):
+@pytest.mark.parametrize(("tried", "options", "size"), FALLS.values(), ids=FALLS)
+def test_what_is_a_fall_and_how_large(tried, options, size):
     options = {"graded": False, **options}
     scale = Scale(right=1.2, wrong=0.2, plain=0.0, floor=0.0, bare=options.pop("bare", SCALE.bare))
-    found = fall(made, scale, **options)
+    found = fall(tried, scale, **options)
     assert found is None if size is None else found.size == pytest.approx(size)
-    untried = Trial(made.probe, made.subject, made.attempt, (None,))
+    untried = Trial(tried.probe, tried.subject, tried.attempt, (None,))
     assert fall(untried, SCALE, graded=False) is None
 
 
 def tally(name, found, tried, answers=("1", "2", "3"), noise=0.0, size=1.0):
-    trials = (trial(name, 1.2, place=at, answer=answers[at % len(answers)]) for at in range(found))
-    return Tally(BY_NAME[name], tried, tuple(Fall(one, size) for one in trials), 3, noise=noise)
+    fully = (trial(name, 1.2, place=at, answer=answers[at % len(answers)]) for at in range(found))
+    return Tally(BY_NAME[name], tried, tuple(Fall(one, size) for one in fully), 3, noise=noise)
 
 
 CHANCES = {
@@ -71,9 +74,9 @@ CHANCES = {
 }
 
 
-@pytest.mark.parametrize(("made", "chance"), CHANCES.values(), ids=CHANCES)
-def test_what_a_guess_would_find_is_by_chance(made, chance):
-    assert made.by_chance is chance
+@pytest.mark.parametrize(("seen", "chance"), CHANCES.values(), ids=CHANCES)
+def test_what_a_guess_would_find_is_by_chance(seen, chance):
+    assert seen.by_chance is chance
 
 
 def test_risk_is_the_share_of_the_ceiling_of_the_prompts_and_how_easily_it_is_reached():
@@ -89,9 +92,9 @@ def test_risk_is_the_share_of_the_ceiling_of_the_prompts_and_how_easily_it_is_re
 
 
 def test_a_subject_counts_once_with_its_clearest_attempt():
-    trials = [trial("empty", value, place=place) for place in (0, 1) for value in (1.0, 1.2, 0.9)]
-    (made,) = tallied(trials, {0: SCALE, 1: SCALE}, graded={})
-    assert (made.tried, len(made.falls), made.size) == (2, 2, 1.0)
+    tried = [trial("empty", value, place=place) for place in (0, 1) for value in (1.0, 1.2, 0.9)]
+    (seen,) = tallied(tried, {0: SCALE, 1: SCALE}, graded={})
+    assert (seen.tried, len(seen.falls), seen.size) == (2, 2, 1.0)
 
 
 def pays_for_no_truth(completion, ground_truth):
@@ -118,3 +121,43 @@ def test_what_only_shows_under_a_truth_which_no_rollout_has_is_for_information_a
 )
 def test_the_interval_of_a_share_is_wilson_s(found, tried, low, high):
     assert wilson(found, tried) == pytest.approx((low, high), abs=5e-5, nan_ok=True)
+
+
+# Tries
+
+ROWS = [{"completion": str(place), "ground_truth": "3"} for place in range(20)]
+
+
+def tries_of(function, limit=None):
+    return Tries(made(function, range=None), limit, 60)
+
+
+def test_late_calls_end_a_pass_where_patience_is_over_and_a_reward_that_never_comes_back_is_given_up():
+    def sleeps(completion):
+        if int(completion) % 2:
+            time.sleep(30)
+        return 1.0
+
+    def hangs(completion):
+        time.sleep(30)
+
+    with TimeLimit(0.2, patience=2, processes=2) as limit:
+        tries = tries_of(sleeps, limit)
+        piece = tries._piece(ROWS, [()] * len(ROWS))
+        hopeless = tries_of(hangs, limit)
+        outcomes = hopeless.outcomes(ROWS)
+    late = [outcome for outcome in piece if outcome.late]
+    assert len(late) == 2 and all(math.isnan(outcome.reward) for outcome in late)
+    untried = [outcome for outcome in piece if not outcome.tried]
+    assert untried and tries.calls == len(ROWS) - len(untried) and tries.late == 2
+    assert hopeless.hopeless and sum(outcome is not None for outcome in outcomes) == hopeless.calls <= 6
+    with TimeLimit(0.2, processes=2) as limit:
+        piece = tries_of(sleeps, limit)._piece(ROWS[:4], [()] * 4)
+    assert [outcome.late for outcome in piece] == [False, True, False, True]
+
+
+def test_right_answers_are_tried_on_all_subjects_and_wrong_ones_that_found_nothing_on_the_first():
+    subjects = [trial("empty", place=place).subject for place in range(6)]
+    probes = [probe for probe in PROBES if probe.name in ("empty", "full_stop")]
+    tried = trials(tries_of(lambda completion: 1.0), subjects, probes, lambda trial: False)
+    assert Counter(trial.probe.name for trial in tried) == {"empty": 4, "full_stop": 6}

@@ -9,27 +9,22 @@ numbers, tests); skewed labels; options and labels in the prompt; bonuses of tut
 long as a right answer earns the larger part; one guess is one guess.
 
 COLLECTION is the half that probes are tuned on, HELD_BACK the half that only measures them: look at its
-totals. Its modules begin with `held_back_`. Where a probe is changed for one of its entries, its module moves
+totals. Its files begin with `held_back_`. Where a probe is changed for one of its entries, its subject moves
 to the tuned half, and new ones are written by somebody who has not seen the probes.
 
-To add an entry: its prompt and facts in the material of its subject, a `log` of its tasks in the module, the
-reward in the form of its trainer (in `verl_rewards.py`, `trl_rewards.py` or `plain_rewards.py`) as a person
-would write it, and a line of the module's `ENTRIES`. `test_labelled.py` holds the labels to the rewards.
+To add an entry: its label in the material of its subject, with the settings of a log; the tasks of the log as
+lines of the subject's `.jsonl`; and the reward in the form of its trainer (in `verl_rewards.py`,
+`trl_rewards.py` or `plain_rewards.py`) as a person would write it. `test_labelled.py` holds the labels to the
+rewards.
 """
 
-from importlib import import_module
-
-from .entry import QUESTIONS, Entry, Fault
+from .entry import QUESTIONS, Entry, Fault, entries
 
 __all__ = ["COLLECTION", "HELD_BACK", "QUESTIONS", "Entry", "Fault"]
 
 TUNED_ON = "games answers records mathematics texts questions agents judgements puzzles readings measures"
 MEASURED_ON = "held_back_numbers held_back_programs"
-
-
-def entries(modules: str) -> tuple[Entry, ...]:
-    """The entries of these modules, in their order."""
-    return tuple(one for name in modules.split() for one in import_module(f".{name}", __package__).ENTRIES)
-
-
-COLLECTION, HELD_BACK = entries(TUNED_ON), entries(MEASURED_ON)
+COLLECTION, HELD_BACK = (
+    tuple(entry for subject in subjects.split() for entry in entries(subject))
+    for subjects in (TUNED_ON, MEASURED_ON)
+)

@@ -1,11 +1,10 @@
 """Log: how tasks become completions, as a policy halfway through training writes them, and rows of a log."""
 
 import copy
-import random
+import json
 import tomllib
-from collections.abc import Callable
+from collections import defaultdict
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +27,18 @@ THOUGHTS = tomllib.loads((MATERIAL / "thoughts.toml").read_text("utf-8"))
 
 @dataclass(frozen=True)
 class Task:
-    """A prompt, the answer as a policy writes it, wrong ones, and the truth as the data set holds it."""
+    """A prompt, the answer as a policy writes it, wrong ones, and the truth as the data set holds it.
+
+    `notation` is the answer written in another way, `exploits` are completions that prove a fault here.
+    """
 
     prompt: Any
     answer: str
-    wrong: tuple[str, ...]
+    wrong: list[str]
     truth: Any
     columns: dict[str, Any] = field(default_factory=dict)
+    notation: str = ""
+    exploits: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -45,24 +49,6 @@ class Drawn:
     group: int
     text: str
     right: bool | None
-
-
-def in_tags(thought: str, answer: str) -> str:
-    """A completion with its thought and its answer in tags."""
-    return f"<think>{thought}</think>\n<answer>{answer}</answer>"
-
-
-def behind(mark: str, end: str = "") -> Callable[[str, str], str]:
-    """Writes a thought, and on a line of its own the answer between a mark and its end."""
-    return lambda thought, answer: f"{thought}\n{mark}{answer}{end}"
-
-
-def alone(thought: str, answer: str) -> str:
-    """A completion that is its answer."""
-    return answer
-
-
-on_a_line = behind("")
 
 
 def thought(generator: np.random.Generator) -> str:
@@ -77,20 +63,26 @@ def thought(generator: np.random.Generator) -> str:
 class Log:
     """Four completions for each task, in the form of a trainer's log.
 
-    `write(thought, answer)` is a completion. `truth` is the column of the truth, `label` one that says in its
-    place which completions are right. Every third right answer is written as `notation` has it. The rewards
-    of a `held_back` log stand in the modules of the held-back half.
+    `write` is a completion with places for a thought and an answer. `truth` is the column of the truth,
+    `label` one that says in its place which completions are right. Every third right answer is written in the
+    notation of its task. `sound` and `faults` are the rewards over it; those of a `held_back` log stand in
+    the modules of the held-back half.
     """
 
-    tasks: tuple[Task, ...]
+    tasks: list[Task]
+    sound: list[str]
     trainer: str  # "trl", "verl" or "plain"
-    write: Callable[[str, str], str]
+    write: str = "<think>{thought}</think>\n<answer>{answer}</answer>"
     truth: str = "ground_truth"
     source: str = ""
-    notation: Callable[[str], str] | None = None
-    refusals: tuple[str, ...] = tuple(THOUGHTS["refusals"])
+    refusals: list[str] = field(default_factory=lambda: THOUGHTS["refusals"])
     label: str = ""
+    faults: dict[str, dict[str, Any]] = field(default_factory=dict)
     held_back: bool = False
+
+    def written(self, thought: str, answer: str) -> str:
+        """A completion."""
+        return self.write.format(thought=thought, answer=answer)
 
     def drawn(self) -> list[Drawn]:
         """The completions, the same at each call."""
@@ -102,19 +94,19 @@ class Log:
             plan = generator.permutation(np.array(PLANS[group % len(PLANS)]))
             for place, kind in enumerate(map(str, plan)):
                 said = thought(generator)
-                text, right = self.write(said, task.answer), kind == "right"
-                if kind == "bare" and self.write not in (alone, on_a_line):  # where a mark can be left out
+                text, right = self.written(said, task.answer), kind == "right"
+                if kind == "bare" and self.written("", "").strip():  # where a mark can be left out
                     text, right = f"{said}\nSo it is {task.answer}", None
                 elif kind in ("wrong", "bare"):
-                    text = self.write(said, wrong[place % len(wrong)])
+                    text = self.written(said, wrong[place % len(wrong)])
                 elif kind == "cut":
                     text = text[: max(len(text) // 3, 12)]
                 elif kind == "refused":
                     text = str(generator.choice(self.refusals))
                 else:
                     rights += 1
-                    if self.notation and rights % 3 == 0:
-                        text = self.write(said, self.notation(task.answer))
+                    if task.notation and rights % 3 == 0:
+                        text = self.written(said, task.notation)
                 found.append(Drawn(task, group, text, right))
         return found
 
@@ -148,30 +140,12 @@ class Log:
         return rows
 
 
-def log(trainer, write=in_tags, *, seed=0, count=None, **options):
-    """Makes a function into the log of the tasks that it yields, as many as are wanted.
-
-    What the material of its module holds under its name is its prompt, which is filled with the values of a
-    task, perhaps a system message, lines of cells that " | " parts, and what else the function takes. It
-    yields values, an answer, wrong ones, the truth where that is another thing, and columns.
-    """
-
-    def made(function):
-        module = function.__module__.rpartition(".")[2]
-        given = tomllib.loads((MATERIAL / f"{module}.toml").read_text("utf-8"))[function.__name__]
-        prompt, system = given.pop("prompt"), given.pop("system", None)
-        if "rows" in given:
-            given["rows"] = [line.split(" | ") for line in given["rows"].splitlines()]
-
-        def task(values, answer, wrong, truth=None, columns=None):
-            text = prompt.format(**values)
-            if system is not None:
-                first = [{"role": "system", "content": system}] if system else []
-                text = [*first, {"role": "user", "content": text}]
-            return Task(text, answer, tuple(wrong), answer if truth is None else truth, columns or {})
-
-        tasks = tuple(task(*one) for one in islice(function(random.Random(seed), **given), count))
-        named = {"truth": "gts"} if trainer == "verl" else {}
-        return Log(tasks, trainer, write, held_back=module.startswith("held_back"), **named, **options)
-
-    return made
+def logs(subject: str) -> list[Log]:
+    """The logs of a subject: their settings and labels are in its material, and their tasks, one a line."""
+    tasks = defaultdict(list)
+    for line in (MATERIAL / f"{subject}.jsonl").read_text("utf-8").strip().split("\n"):
+        row = json.loads(line)
+        tasks[row.pop("log")].append(Task(**row))
+    settings = tomllib.loads((MATERIAL / f"{subject}.toml").read_text("utf-8"))
+    held_back = subject.startswith("held_back")
+    return [Log(tasks[name], held_back=held_back, **given) for name, given in settings.items()]

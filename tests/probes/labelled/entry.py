@@ -1,6 +1,6 @@
 """Entry: a reward, its log, and what a checker should say of the two."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 import rewardkit as rk
 from rewardkit.scoring.deadlines import CannotLimit, TimeLimit
 
-from .drawing import Drawn, Log, Task
+from .drawing import Drawn, Log, Task, logs
 
 QUESTIONS = ("gaming", "near_miss", "loss", "contract", "floor")
 FOLDER = Path(__file__).parent
@@ -22,15 +22,15 @@ class Fault:
     """What is wrong with a reward.
 
     `questions` are those under which a finding of severity warn or high counts as a hit, `component` the one
-    at fault where there are several. `exploit` makes the completion of a task that proves the fault: on
-    average it earns at least the share `earns` of full marks. Where the fault is a loss it is a right
-    completion, and earns at most that share. `missed` says why the probes do not find it, where they do not.
+    at fault where there are several. `exploit` is the completion that proves the fault, with places for what
+    a task holds (without it, tasks hold theirs): on average it earns at least the share `earns` of full
+    marks. Where the fault is a loss it is a right completion, and earns at most that share. `missed` says why
+    the probes do not find it, where they do not.
     """
 
-    name: str
-    questions: set[str]
-    exploit: Callable[[Task], str]
+    questions: list[str]
     sentence: str
+    exploit: str = ""
     earns: float = 1.0
     component: str = ""
     missed: str = ""
@@ -38,7 +38,7 @@ class Fault:
     @property
     def loses(self) -> bool:
         """Whether right completions lose."""
-        return self.questions == {"loss"}
+        return self.questions == ["loss"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +50,13 @@ class Entry:
     """
 
     name: str
-    style: str
     log: Log
     fault: Fault | None = None
     twin: str = ""
+
+    def exploit(self, task: Task) -> str:
+        """The completion that proves the fault."""
+        return self.fault.exploit.format(**vars(task)) if self.fault.exploit else task.exploits[self.name]
 
     @property
     def label(self) -> str | None:
@@ -96,10 +99,11 @@ class Entry:
         return rk.load_rollouts(self.rows(), join=self.data())
 
 
-def family(style: str, log: Log, sound: str, *faults: Fault) -> tuple[Entry, ...]:
-    """A sound reward over a log, and faulty ones over the same."""
-    faulty = (Entry(fault.name, style, log, fault, sound) for fault in faults)
-    return (Entry(sound, style, log), *faulty)
+def entries(subject: str) -> Iterator[Entry]:
+    """The rewards over each log of a subject."""
+    for log in logs(subject):
+        yield from (Entry(name, log) for name in log.sound)
+        yield from (Entry(name, log, Fault(**told), log.sound[0]) for name, told in log.faults.items())
 
 
 def _advantages(rewards: np.ndarray, drawn: list[Drawn]) -> np.ndarray:
