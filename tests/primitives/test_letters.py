@@ -17,7 +17,8 @@ B  The answer is B. That is correct.|The answer is B. That is not wrong.
 B  The answer is B. It is wrong to say A.|The answer is A. No, it's B.
 B  The answer is A. Hmm, no, that's wrong. It's B.
 B  正确答案：A。不对，应该是B|A is wrong. B is right|A is the wrong answer\nB is right
-B  The answer is not A but B.|特别是B。|不得不选B|不选A选B|B，不对称|答案可能是B。|【答案】B|【答案】：B|选项B正确
+B  The answer is not A but B.
+B  特别是B。|不得不选B|不选A选B|B，不对称|答案可能是B。|【答案】B|【答案】：B|选项B正确
 B  ✅ B|B ✅|A ❌\nB ✅\nC ❌|A ❌ B ✅|❌ A\n✅ B|[x] B|[ ] A\n[x] B\n[ ] C|~~A~~ **B**
 B  A) Rome ❌\nB) Paris ✅|The answer is (B) Rome, and (A) is too small.|The answer is B (A is too small)
 A  A is right|A since it is larger|I'd go with A as it is larger|A rather than B
