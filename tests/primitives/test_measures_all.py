@@ -1,11 +1,10 @@
 """What holds for all measures, gates and transforms: scores, missing values, pickle, repr; frozen."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 import re
 
+import inventory
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,29 +27,19 @@ def letters(text):
 
 
 OF_TEXT = (
+    *inventory.MEASURES,
     measure.tags("think?", "step+(answer)", partial=True, outside="before", prefilled=True),
-    measure.length(full_until=0, zero_from=10.5, unit="characters"),
     measure.length(full_until=2, zero_from=10, unit="tokens", tokenizer=letters),
-    measure.length(full_from=2, full_until=4, zero_from=6, zero_until=1, fall="cosine"),
-    measure.overlong(limit=8, buffer=4),
-    measure.repetition(),
-    *(measure.repetition(kind=kind) for kind in ("loop", "sentences", "lines")),
-    measure.diversity(window=5),
     measure.keywords("So", mode="any", case=True),
-    measure.keywords("first", "so", mode="count", full_at=3),
     measure.json_schema({"required": ["a"]}, partial=True),
     measure.regex(r"so$|^<", timeout=0.5),
-    *(measure.steps(2, kind=kind) for kind in ("steps", "sections")),
 )
 OF_MESSAGES = (
-    measure.turns(full_until=0, zero_from=1.5),
-    measure.tool_calls(),
+    *inventory.TRANSCRIPTS,
     measure.tool_calls("search", "read", mode="all"),
     measure.calls_within(2, name="search", zero_from=9),
-    measure.call_efficiency(0, 0, name="read"),
     measure.failed_calls(failed=no_hits),
     measure.repeated_calls(retries=0, failed=no_hits),
-    measure.grounding(ngram=1),
 )
 BESIDE_A_TRUTH = measure.similarity(), measure.similarity("token_set"), measure.citations("f1", label="Doc")
 OTHERS = (
