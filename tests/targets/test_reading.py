@@ -195,6 +195,161 @@ class Talk:
         self.left -= 1
         return {"observations": [], "reward": len(action), "done": self.left == 0 or "stop" in action}
 """
+# with what verifiers' decorators leave on a function, and a base class that is made as its Task is
+VERIFIERS = """
+def reward(weight=1.0):
+    def mark(function):
+        function.reward, function._vf_weight = True, weight
+        return function
+    return mark
+
+def metric(function):
+    function.metric = True
+    return function
+
+async def v1(task, trace):
+    text = trace.last_reply
+    return 2.0 * (task.answer in text) - (not text)
+
+def v1_without_waiting(trace): return float(trace.num_turns + len(trace.messages))
+async def v1_keys(task, trace): return {"right": task.answer in trace.last_reply, "level": task.level}
+async def v1_transcript(trace): return ("[user]\\n2+2?" in trace.transcript) * float(trace.num_turns)
+
+@reward(weight=0.25)
+async def marked(task, trace): return 1.0
+def messages(completion, answer, state): return float(answer in completion[-1]["content"]) * state["turn"]
+def texts(completion, answer, parser): return float(answer in parser.parse(completion))
+def parsed(completion, answer, parser, **kw): return float(answer in parser.parse_answer(completion))
+def by_its_code(completion, answer): return float(answer in completion[-1]["content"])
+async def any_subset(prompt, completion, info, task): return 1 + float(task == "default" and info == {})
+
+def whatever_comes(completion, answer):
+    return float(answer in (completion if isinstance(completion, str) else completion[-1]["content"]))
+
+def a_plain_one(completion, answer): return float(answer in completion)
+
+def plural(completions, answers, states):
+    texts = [turns[-1]["content"] for turns in completions]
+    return [len(texts) * float(truth in text) for text, truth in zip(texts, answers)]
+
+class Task:
+    def __init__(self, data, config=None): self.data, self.config = data, config
+class Marked(Task):
+    @metric
+    def length(self, trace): return len(trace.last_reply)
+
+    @reward(weight=2.0)
+    async def right(self, trace): return float(self.data.answer in trace.last_reply)
+
+    @reward(weight=-0.5)
+    async def form(self, task, trace):
+        assert task is self.data
+        return {"empty": float(not trace.last_reply), "tagged": float("<answer>" in trace.last_reply)}
+
+    def helper(self): return 1 / 0
+
+class Parser:
+    def parse_answer(self, completion): return completion[-1]["content"].strip("<answer/>")
+class Rubric:
+    def __init__(self, funcs, weights, parser): self.funcs, self.weights, self.parser = funcs, weights, parser
+
+def right(completion, answer, parser): return float(parser.parse_answer(completion) == answer)
+async def long(completion, **kwargs): return float(len(completion[0]["content"]) > 9)
+
+rubric = Rubric([right, long], [1.0, -0.25], Parser())
+
+async def runtime(trace, runtime): return 1.0
+async def lacks(task, trace): return task.no_such_column
+async def text(task, trace): return "good" if trace.last_reply else 1.0
+async def nan(trace): return float("nan")
+"""
+BENCHMAX = """
+from abc import ABC, abstractmethod
+
+class BaseEnv(ABC):
+    @abstractmethod
+    async def create_dataset(self, split): ...
+    async def compute_reward(self, rollout): return None
+    async def compute_group_rewards(self, rollouts): return None
+
+class Text:
+    async def compute_reward(self, rollout_id, completion, ground_truth, **kw):
+        return {"right": float(ground_truth in completion)}
+class Turns:
+    async def compute_reward(self, rollout_id, completion, answer):
+        return {"right": float(answer in completion[-1]["content"])}
+class Task:
+    async def compute_reward(self, rollout_id, messages, task, **kwargs):
+        assert [turn["role"] for turn in messages] == ["user", "assistant"]
+        assert task["prompt"] == messages[0]["content"] and "completion" not in task
+        return {"right": float(task["answer"] in messages[-1]["content"]), "level": task["level"]}
+
+class OtherNames:
+    async def compute_reward(self, rid, messages, row):
+        return {"right": float(row["ground_truth"] in messages[-1]["content"])}
+class Between:
+    async def compute_reward(self, rollout_id, messages, example_args, termination_reason):
+        return {termination_reason: 1.0}
+class Rollout(BaseEnv):
+    async def create_dataset(self, split): ...
+    async def compute_reward(self, rollout):
+        assert rollout.termination_reason == "finished" and rollout.split == "train"
+        text = rollout.messages[-1]["content"]
+        return {"right": float(rollout.example_args["ground_truth"] in text)} if text else None
+
+class NoCoroutine:
+    def compute_reward(self, rollout_id, messages, task): return {"x": task["level"] / 2}
+class Texts(Text):
+    async def compute_group_reward(self, rollout_ids, completions, ground_truths, **kwargs):
+        return [{"short": float(len(text) == min(map(len, completions)))} for text in completions]
+class Tasks:
+    async def compute_reward(self, rollout_id, messages, task):
+        return {"right": float(task["answer"] in messages[-1]["content"])}
+    async def compute_group_reward(self, rollout_ids, messages_list, tasks, **kwargs):
+        lengths = [len(turns[-1]["content"]) for turns in messages_list]
+        assert len(rollout_ids) == len(tasks) and tasks[0]["level"]
+        return [{"short": float(length == min(lengths))} for length in lengths]
+
+class Rollouts:
+    async def compute_reward(self, rollout):
+        return {"right": float(rollout.example_args["answer"] in rollout.messages[-1]["content"])}
+    async def compute_group_rewards(self, rollouts):
+        lengths = {one.rollout_id: len(one.messages[-1]["content"]) for one in rollouts}
+        short = {name: float(n == min(lengths.values())) for name, n in lengths.items()}
+        return {name: {"short": short[name]} for name in reversed(short)}
+
+class Paid:
+    def __init__(self, pay): self.pay = pay
+    async def compute_reward(self, rollout_id, messages, task):
+        return {"right": self.pay * (task["answer"] in messages[-1]["content"])}
+
+paid = Paid(0.5)
+
+class ToTheGroup:
+    async def compute_reward(self, rollout_id, messages, task): return {}
+    async def compute_group_reward(self, rollout_ids, messages_list, tasks):
+        return [{"n": len(rollout_ids)} for _ in tasks]
+class OneTooFew:
+    async def compute_group_reward(self, rollout_ids, messages_list, tasks):
+        return self.given(rollout_ids) if len(tasks) < 4 else [{"a": 1.0}] * 4
+    def given(self, ids): return [{"a": 1.0}]
+class AnIdIsMissing(OneTooFew):
+    def given(self, ids): return {ids[0]: {}}
+class AnErrorOfAGroup(OneTooFew):
+    def given(self, ids): return [{"a": 1 / 0}]
+
+class NotFinite:
+    async def compute_reward(self, rollout_id, messages, task): return self.given(task["level"])
+    def given(self, level): return {"a": float("nan") if level == 1 else 1}
+class KeysThatComeAndGo(NotFinite):
+    def given(self, level): return {"a" if level == 1 else "b": 1.0}
+class Fails(NotFinite):
+    def given(self, level): return {"a": 1 / (level - 1)}
+class NotJudged(NotFinite):
+    def given(self, level): return None if level == 1 else {"a": 0.5}
+class NothingAtAll(NotFinite):
+    def given(self, level): return {}
+"""
 NONE = [None] * 4
 QUERIES = "read as OpenRLHF: it takes queries; queries from prompt and completion"
 RESPONSE = "read as Tunix: it takes one response; response from completion"
@@ -203,90 +358,134 @@ LENGTH = "response_length from the words of completion"
 SWIFT = "read as ms-swift: its objects take completions, as texts"
 SCORER = "read as Inspect: it takes state and target"
 GRADER = "read as OpenAI's graders: it takes sample and item"
+V1 = "it takes a trace, as in v1; "
+BEFORE = "as the functions of rubrics before v1; as "
+ENVIRONMENT = "read as benchmax: its compute_reward takes "
 # name, the rewards of the four rows, what the origin says, what is said of the rows without a reward
 READ = {
     ATROPOS: [
-        ("Right", [0.5, -0.5, -0.5, 0.5], WEIGHT, None),
+        ("Right", [0.5, -0.5, -0.5, 0.5], WEIGHT),
         ("Fails", [1 / 36, 1 / 36, None, 0.5], "weight 0.5", "ZeroDivisionError"),  # there a 0
         ("Empty", NONE, WEIGHT, "returned 0 values for 2 completions"),
-        ("Row", [1, 1, 0.5, 0.5], WEIGHT, None),
-        ("Siblings", [0.5, 0.5, 0, 0.5], WEIGHT, None),
-        ("good", [3, -3, -3, 3], "read as Atropos: its compute takes completions; weight 3", None),
+        ("Row", [1, 1, 0.5, 0.5], WEIGHT),
+        ("Siblings", [0.5, 0.5, 0, 0.5], WEIGHT),
+        ("good", [3, -3, -3, 3], "read as Atropos: its compute takes completions; weight 3"),
     ],
     EASYR1: [
-        ("batch", [1.5, -0.5, -1, 1], LENGTH, None),  # a list, as its documentation has it
-        ("one", [1, 1, -1, 1], "read as EasyR1: it takes reward_input", None),
-        ("siblings", [1, 1, 0, 1], "read as EasyR1", None),
+        ("batch", [1.5, -0.5, -1, 1], LENGTH),  # a list, as its documentation has it
+        ("one", [1, 1, -1, 1], "read as EasyR1: it takes reward_input"),
+        ("siblings", [1, 1, 0, 1], "read as EasyR1"),
     ],
     OF_LISTS: [
-        ("one", [1, 1, -1, 1], "read as EasyR1", None),  # the file says something else, which is wrong
+        ("one", [1, 1, -1, 1], "read as EasyR1"),  # the file says something else, which is wrong
         ("empty", NONE, "read as EasyR1", "returned 0 values for 2 completions"),
         ("other_key", NONE, "read as EasyR1", "with 'overall'"),
         ("numbers", NONE, "read as EasyR1", "returned 1.0 for a response"),
         ("nothing", NONE, "read as EasyR1", "returned None"),
     ],
     EVAL_PROTOCOL: [
-        ("right", [1.5, -0.5, None, 1.5], "read as eval-protocol: it takes messages and keywords", None),
-        ("waits", [1, 1, 0.5, 0.5], "read as eval-protocol", None),  # a metric called score is none
+        ("right", [1.5, -0.5, None, 1.5], "read as eval-protocol: it takes messages and keywords"),
+        ("waits", [1, 1, 0.5, 0.5], "read as eval-protocol"),  # a metric called score is none
         ("decorated", NONE, "read as eval-protocol: it is a @reward_function", "expects an EvaluateResult"),
     ],
     INSPECT: [
-        ("letters", [1, 0, 0, 1], SCORER, None),
-        ("partial", [0.5, 0.5, 0, 0.5], SCORER, None),
-        ("truth", [0, 0, 0, 1], SCORER, None),
-        ("column", [0.5] * 4, SCORER, None),
-        ("text", [0.25] * 4, SCORER, None),
-        ("yes", [1] * 4, SCORER, None),
+        ("letters", [1, 0, 0, 1], SCORER),
+        ("partial", [0.5, 0.5, 0, 0.5], SCORER),
+        ("truth", [0, 0, 0, 1], SCORER),
+        ("column", [0.5] * 4, SCORER),
+        ("text", [0.25] * 4, SCORER),
+        ("yes", [1] * 4, SCORER),
         ("unscored", NONE, SCORER, "returned None"),  # not judged, and no error
-        ("none", [None, None, -1, None], SCORER, None),
-        ("turns", [6] * 4, SCORER, None),
+        ("none", [None, None, -1, None], SCORER),
+        ("turns", [6] * 4, SCORER),
         ("maybe", NONE, SCORER, "its value is 'maybe', neither a number nor C, I, P, N, yes, no"),
-        ("several", [1.5] * 4, SCORER, None),  # a component each
-        ("Waits", [0.5] * 4, SCORER, None),
-        ("plain", [1] * 4, SCORER, None),
+        ("several", [1.5] * 4, SCORER),  # a component each
+        ("Waits", [0.5] * 4, SCORER),
+        ("plain", [1] * 4, SCORER),
     ],
     MS_SWIFT: [
-        ("Right", [1.5, -0.5, -0.5, 1.5], SWIFT, None),
-        ("Turns", [3, 3, 3, 3], SWIFT, None),  # which the rollouts do not have as a column
-        ("Judged", [2, 2, None, 1], SWIFT, None),
-        ("Nan", NONE, SWIFT, None),
-        ("Waits", [18, 18, 0, 1], SWIFT, None),  # an AsyncORM
+        ("Right", [1.5, -0.5, -0.5, 1.5], SWIFT),
+        ("Turns", [3, 3, 3, 3], SWIFT),  # which the rollouts do not have as a column
+        ("Judged", [2, 2, None, 1], SWIFT),
+        ("Nan", NONE, SWIFT),
+        ("Waits", [18, 18, 0, 1], SWIFT),  # an AsyncORM
     ],
     OPENAI: [
-        ("truth", [1, 0, 0, 1], GRADER, None),
-        ("as_json", [-0.5, -0.5, -0.5, 1], GRADER, None),
-        ("choices", [18, 18, 0, 1], GRADER, None),
-        ("column", [2, 2, 1, 1], GRADER, None),  # by any name
-        ("none", [1, 1, None, 1], GRADER, None),
-        ("number", [None, None, None, 2], GRADER, None),  # no zero, as it would be there
+        ("truth", [1, 0, 0, 1], GRADER),
+        ("as_json", [-0.5, -0.5, -0.5, 1], GRADER),
+        ("choices", [18, 18, 0, 1], GRADER),
+        ("column", [2, 2, 1, 1], GRADER),  # by any name
+        ("none", [1, 1, None, 1], GRADER),
+        ("number", [None, None, None, 2], GRADER),  # no zero, as it would be there
     ],
     OPENRLHF: [
-        ("documented", [1, -1, -1, 1], f"{QUERIES}, prompts from prompt, labels from ground_truth", None),
-        ("array", [22, 22, 4, 5], QUERIES, None),
-        ("for_all", [11, 11, 2, 2.5], QUERIES, None),
-        ("no_logs", [1.5] * 4, QUERIES, None),
-        ("logs", [1] * 4, QUERIES, None),
-        ("column", [2, 2, 1, 1], QUERIES, None),
-        ("none", [1, 1, None, 1], QUERIES, None),
+        ("documented", [1, -1, -1, 1], f"{QUERIES}, prompts from prompt, labels from ground_truth"),
+        ("array", [22, 22, 4, 5], QUERIES),
+        ("for_all", [11, 11, 2, 2.5], QUERIES),
+        ("no_logs", [1.5] * 4, QUERIES),
+        ("logs", [1] * 4, QUERIES),
+        ("column", [2, 2, 1, 1], QUERIES),
+        ("none", [1, 1, None, 1], QUERIES),
         ("fails", [1 / 18, 1 / 18, None, 1], "read as OpenRLHF", "ZeroDivisionError"),
     ],
     TUNIX: [
-        ("optional", [1, -1, -1, 1], f"{RESPONSE}, answer from ground_truth, prompt from prompt", None),
-        ("alone", [18, 18, 0, 1], RESPONSE, None),
-        ("keywords", [2, 2, 1, 1], RESPONSE, None),
-        ("metadata", [3, -0.5, -0.5, 3], "metadata from all columns", None),
-        ("column", [2, 2, 1, 1], f"{RESPONSE}, level from level", None),
+        ("optional", [1, -1, -1, 1], f"{RESPONSE}, answer from ground_truth, prompt from prompt"),
+        ("alone", [18, 18, 0, 1], RESPONSE),
+        ("keywords", [2, 2, 1, 1], RESPONSE),
+        ("metadata", [3, -0.5, -0.5, 3], "metadata from all columns"),
+        ("column", [2, 2, 1, 1], f"{RESPONSE}, level from level"),
         ("fails", [1 / 18, 1 / 18, None, 1], "read as Tunix", "ZeroDivisionError"),
-        ("batch", [3, -1, -1, 3], "read as TRL: it takes completions, as texts", None),
+        ("batch", [3, -1, -1, 3], "read as TRL: it takes completions, as texts"),
     ],
     SKYRL: [
-        ("Right", [2.5, -1, -1, 2.5], "it is a class with step(action), made with extras; action from", None),
-        ("Object", [0.25] * 4, 'extras["reward_spec"]["ground_truth"] from ground_truth', None),
+        ("Right", [2.5, -1, -1, 2.5], "it is a class with step(action), made with extras; action from"),
+        ("Object", [0.25] * 4, 'extras["reward_spec"]["ground_truth"] from ground_truth'),
         ("Nothing", NONE, "read as SkyRL-gym", "without a reward"),
         ("Tuple", NONE, "read as SkyRL-gym", "without a reward"),  # another library's step
     ],
+    VERIFIERS: [
+        ("v1", [2, 0, -1, 2], f"{V1}task from the row, trace from prompt and completion"),
+        ("v1_without_waiting", [3] * 4, f"{V1}trace from prompt and completion"),
+        ("v1_keys", [3, 2, 1, 2], V1),
+        ("v1_transcript", [1, 1, 0, 0], V1),
+        ("marked", [0.25] * 4, V1),
+        ("messages", [1, 0, 0, 1], f"{BEFORE}messages"),
+        ("texts", [1, 0, 0, 1], f"{BEFORE}texts"),
+        ("parsed", [1, 0, 0, 1], f"{BEFORE}messages"),
+        ("by_its_code", [1, 0, 0, 1], "read as verifiers before v1"),
+        ("any_subset", [2] * 4, "read as verifiers before v1"),
+        ("whatever_comes", [1, 0, 0, 1], "whatever_comes read as"),
+        ("a_plain_one", [1, 0, 0, 1], "read as a plain function of columns"),
+        ("plural", [2, 0, 0, 2], f"{BEFORE}messages"),
+        ("rubric", [0.75, -0.25, 0, 1], f"{BEFORE}messages"),
+        ("Marked", [1.5, -0.5, -0.5, 2], "length read as verifiers: a metric, which is not paid"),
+        ("runtime", NONE, "", "which a log does not have"),
+        ("lacks", NONE, "", "no_such_column"),
+        ("text", [None, None, 1, None], "", "returned 'good'"),
+        ("nan", NONE, "", "returned nan"),
+    ],
+    BENCHMAX: [
+        ("Text", [1, 0, 0, 1], f"{ENVIRONMENT}a completion"),
+        ("Turns", [1, 0, 0, 1], f"{ENVIRONMENT}a completion, as in 0.1 to dev22"),
+        ("Task", [3, 2, 1, 2], "messages from prompt and completion, task from the row"),
+        ("OtherNames", [1, 0, 0, 1], f"{ENVIRONMENT}messages, as in 0.1.2.dev36"),
+        ("Between", [1] * 4, "example_args from the row, termination_reason from the row"),
+        ("Rollout", [1, 0, None, 1], f"{ENVIRONMENT}a rollout, as in 0.2; "),
+        ("NoCoroutine", [1, 1, 0.5, 0.5], "weight 1 here, as the weights are in the training configuration"),
+        ("paid", [0.5, 0, 0, 0.5], f"{ENVIRONMENT}messages"),  # an object, with what it was made with
+        ("ToTheGroup", [2] * 4, "compute_reward is left out: it gave nothing"),
+        ("OneTooFew", NONE, "", "returned 1 values for 2"),
+        ("AnIdIsMissing", NONE, "", "gave no rewards for"),
+        ("AnErrorOfAGroup", NONE, "", "division by zero"),
+        ("NotFinite", [1, 1, None, None], ""),
+        ("KeysThatComeAndGo", NONE, ""),
+        ("Fails", [1, 1, None, None], "", "division by zero"),
+        ("NotJudged", [0.5, 0.5, None, None], ""),
+    ],
 }
-CASES = [pytest.param(source, *case, id=case[0]) for source, cases in READ.items() for case in cases]
+CASES = [
+    pytest.param(source, *(*case, None)[:4], id=case[0]) for source, cases in READ.items() for case in cases
+]
 
 
 @pytest.mark.parametrize(("source", "name", "expected", "said", "errors"), CASES)
@@ -299,16 +498,14 @@ REFUSED = [
     (EVAL_PROTOCOL, "number", "returned 1.0; eval-protocol expects an EvaluateResult"),
     (EVAL_PROTOCOL, "batch", r"batch is not a reward|asks for 'messages'"),
     (MS_SWIFT, "Made", r"Made\(\) failed at .*mine\.py: TypeError: .*'args'; give an object of it"),
-    (
-        MS_SWIFT,
-        "Configured",
-        r"Configured\(\) failed at .*mine\.py:\d+: AttributeError: 'NoneType' .*'weight'",
-    ),
+    (MS_SWIFT, "Configured", r"Configured\(\) failed at .*mine\.py:\d+: AttributeError: .*'weight'"),
     (MS_SWIFT, "Texts", r"returned 'good' of type str for a completion; ms-swift expects class R\(ORM\)"),
     (MS_SWIFT, "Lacks", "Lacks asks for 'level_of'; the rollouts have"),
     (OPENAI, "text", r"text returned '1' of type str .*grade\(sample, item\) -> float"),
     (OPENRLHF, "two", r"returned \[1.0, 2.0\] of type list for a completion; OpenRLHF"),
     (TUNIX, "text", "returned 'good' of type str for a completion; Tunix expects"),
+    (BENCHMAX, "Paid", r"Paid\(\) failed at .*: TypeError.*give an object of it"),
+    (BENCHMAX, "NothingAtAll", r"returned \{\} of type dict|gave nothing"),
     (SKYRL, "Judge", "Judge is made with 'judge', too, and SkyRL-gym hands over env"),
 ]
 
@@ -327,6 +524,11 @@ def test_what_is_paid_has_its_weight_and_what_stands_beside_it_is_recorded(load,
         (INSPECT, "several"): {"right": 1.0, "short": 1.0},
         (OPENRLHF, "documented"): {"rewards": 1.0, "scores": 0.0, "right": 0.0},
         (OPENRLHF, "logs"): {"rewards": 1.0, "n": 0.0},
+        (VERIFIERS, "v1_keys"): {"right": 1, "level": 1},
+        (VERIFIERS, "marked"): {"marked": 0.25},
+        (VERIFIERS, "rubric"): {"right": 1, "long": -0.25},
+        (VERIFIERS, "Marked"): {"right": 2, "empty": -0.5, "tagged": -0.5, "length": 0},
+        (BENCHMAX, "Task"): {"right": 1.0, "level": 1.0},
     }
     assert {case: load(*case).weights for case in weights} == weights
     assert rk.score(load(EASYR1, "batch"), rollouts).score("accuracy").tolist() == [1, 0, 0, 1]
@@ -366,3 +568,46 @@ def test_inspects_state_is_a_copy_of_the_row():
     assert (list(target), target.text) == (["4", "four"], "4four")
     state.metadata["level"]["n"] = 2
     assert row["level"] == {"n": 1} and list(target_of({"ground_truth": None})) == []
+
+
+def test_a_transcript_with_tools_is_handed_over(load, rewards):
+    call = {"id": "1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    asked, answer = {"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}
+    called = {"role": "assistant", "content": None, "tool_calls": [call]}
+    messages = [asked, called, {"role": "tool", "content": "4", "tool_call_id": "1"}, answer]
+    rows = rk.load_rollouts([{"prompt": [asked], "completion": "4", "messages": messages}])
+    source = "async def f(trace): return trace.num_turns + 10.0 * len(trace.tool_messages)"
+    assert rewards(load(source, rollouts=rows), rows) == [12.0]
+    before = "def f(completion, state): return float(len(completion))"
+    assert rewards(load(before, rollouts=rows), rows) == [3.0]
+
+
+@pytest.mark.parametrize("name", ["Texts", "Tasks", "Rollouts"])
+def test_the_hook_of_a_group_gets_the_siblings_and_its_rewards_are_added(name, load, rollouts):
+    reward = load(BENCHMAX, name)
+    assert reward.weights == {"right": 1.0, "short": 1.0}
+    scores = rk.score(reward, rollouts)
+    assert scores.score("right").tolist() == [1, 0, 0, 1]
+    assert scores.score("short").tolist() == [1, 1, 1, 0]
+    alone = reward(completion="4", ground_truth="4", prompt="2+2?")
+    assert alone.status["short"] == "error" and "siblings of its group" in alone.errors["short"]
+
+
+def test_the_hook_of_a_group_is_called_once_for_each(load, rollouts, tmp_path):
+    calls = tmp_path / "calls"
+    hook = "async def compute_group_reward(self, rollout_ids, messages_list, tasks)"
+    given = f"os.system('printf x >>{calls}') or [{{'a': 1.0}}] * len(tasks)"
+    reward = load(f"import os\nclass f:\n    {hook}: return {given}")
+    calls.unlink()
+    assert rk.score(reward, rollouts).rewards.tolist() == [1.0] * 4 and calls.read_text() == "xx"
+
+
+@pytest.mark.parametrize(
+    ("source", "name"), [(BENCHMAX, "Tasks"), (VERIFIERS, "Marked")], ids=["Tasks", "Marked"]
+)
+def test_a_loaded_object_can_be_saved_and_sent_to_another_process(
+    source, name, load, rewards, tmp_path, limited
+):
+    reward = load(source, name)
+    path = rk.save_reward(reward, tmp_path / "saved.py")
+    assert rewards(rk.load_reward(str(path))) == rewards(reward) == rewards(reward, timeout=20)
