@@ -65,6 +65,8 @@ ROWS = (
     ("5 or more", "5", False, "a bound"),
     (r"\binom{n}{k}+\binom{n}{k+1}", r"\binom{n+1}{k+1}", True, "Pascal's rule"),
     ("10:50", "2:10", False, "two times of day"),
+    ("x>3, x<-1", r"(-\infty,-1)\cup(3,\infty)", True, "bounds and a union"),
+    (r"\text{(C)}\ 12", r"\textbf{(C)}\ 12", True, "an option in two ways"),
     ("\u4e8c\u5206\u4e4b\u4e00", "1/2", True, "a Chinese fraction"),
 )
 
@@ -123,6 +125,7 @@ def test_what_cannot_be_read_is_wrong_as_a_prediction_and_not_judged_as_a_truth(
     ("prediction", "truth", "options", "expected"),
     table(
         ("5", None, {}, None, "no truth"),
+        ("5", " ", {}, None, "an empty truth"),
         ("5", math.nan, {}, None, "a truth of NaN, which is how tables write a missing one"),
         ("x", "x" * (LONGEST + 1), {}, None, "a truth that is too long"),
         ("x" * (LONGEST + 1), "x" * (LONGEST + 1), {}, True, "a truth that is too long, and the same text"),

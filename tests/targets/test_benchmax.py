@@ -26,11 +26,10 @@ def of_group(completion):
 def test_one_file_serves_both_apis(rollouts, tmp_path):
     reward = rk.load_reward("gallery:arithmetic")
     module = loaded(export(reward, to="benchmax", path=tmp_path / "out.py").path)
-    for row, expected in zip(rollouts, rk.score(reward, rollouts).rewards, strict=True):
+    for row, expected in zip(rollouts, rk.score(reward, rollouts).rewards.tolist(), strict=True):
         new = run(module.RolloutReward().compute_reward(rollout("r", row)))
         arguments = "r", transcript(row), benchmax.task_of(row)
-        documented = module.MessagesReward().compute_reward(*arguments, extra=1)
-        assert new == run(documented) == {"reward": expected}
+        assert new == run(module.MessagesReward().compute_reward(*arguments, extra=1)) == {"reward": expected}
         assert type(new["reward"]) is float
 
 

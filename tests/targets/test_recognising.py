@@ -30,7 +30,6 @@ class with_as_fn:
 class Computes:
     def __call__(self, completions, **kwargs): return [self.compute(one, **kwargs) for one in completions]
     def compute(self, completions, **kwargs): return float(len(completions))
-
 an_object_with_a_compute_of_its_own = Computes()
 
 def verl(data_source, solution_str, ground_truth, extra_info=None):
@@ -42,14 +41,12 @@ def verl_with_a_dict(solution_str, ground_truth, **kwargs):
 
 async def verl_asynchronous(data_source, solution_str, ground_truth, extra_info=None):
     return {"score": float(len(solution_str))}
-
 def verl_in_batches(data_sources, solution_strs, ground_truths, extra_infos):
     return [float("4" in text) for text in solution_strs]
 
 def trl_with_keywords_only(**kwargs): return [float("4" in text) for text in kwargs["completions"]]
 def verl_with_keywords_only(**kw): return {"score": float(kw["ground_truth"] in kw["solution_str"])}
 def twice(function): return lambda *args, **kwargs: 2 * function(*args, **kwargs)
-
 verl_behind_a_decorator_that_names_no_parameters = twice(verl)
 
 def plain(completion, ground_truth): return ground_truth in completion
@@ -60,7 +57,6 @@ def default_that_a_column_fills(completion, answer="", level=9): return (answer 
 def a_log_has_more(completions, step=0.5, model="judge", target=9, source="web", level=9, answer=None, **kw):
     assert (step, model, target, source, answer) == (0.5, "judge", 9, "web", kw["ground_truth"])
     return [float(one) for one in level]
-
 def verl_shares(data_sources, solution_strs, ground_truths, extra_infos):
     return [{"score": len(text) / len(max(solution_strs))} for text in solution_strs]
 
@@ -73,7 +69,7 @@ def empty_is_none(completions, level, **kwargs):  # as messages a completion is 
 def is_text(completions, **kwargs): return [float(isinstance(one, str)) for one in completions]
 def half(completions, **kwargs): return [0.5 for _ in completions]
 
-def own_key_judged(data_source, solution_str, ground_truth, extra_info=None):
+def own_key_judged(solution_str, ground_truth, **kw):
     return dict.fromkeys(["score", "judged"], float(ground_truth in solution_str))
 
 def fails_on_one(data_source, solution_str, ground_truth, extra_info=None): return 1.0 / len(solution_str)
@@ -82,7 +78,6 @@ def right(completions, answer, **kwargs):
     return [float(a in c) if c else None for c, a in zip(completions, answer)]
 
 async def tagged(completions, **kwargs): return [float("<" in one[-1]["content"]) / 2 for one in completions]
-
 several = [right, tagged]
 
 def means_both(completions, **kwargs): return [float(len(str(one))) for one in completions]
@@ -93,14 +88,12 @@ def chance(**kwargs):
     return one if "solution_str" in kwargs else [one]
 
 def made(k): return lambda completions, **kwargs: [k] * len(completions)
-
 two_lambdas = [made(1.0), made(2.0)]
 
 def keys_of_a_plain_one(completion): return {"right": 1.0, "tidy": 0.2}
 def unjudged_on_the_sample(solution_str, ground_truth, **kwargs): return {"score": None, "acc": 1.0}
 
-def names_of_columns(solution_str, ground_truth, **kwargs):
-    return {"score": 1.0, "ground_truth": 0.5, "names_of_columns": 2.0}
+def names_of_columns(solution_str, ground_truth, **kw): return {"score": 1.0, "ground_truth": 0.5, "acc": 2.0}
 
 def completion(completion, ground_truth): return ground_truth in completion
 
@@ -109,7 +102,6 @@ class Tidy:
 
 def tidy(completions, answer, **kwargs): return [float(text.startswith("<")) for text in completions]
 def short(solution_str, ground_truth): return float(len(solution_str) < 5)
-
 with_truths_that_nothing_reads = [right, tidy, short, Tidy()]
 """
 COLUMNS = "a plain function of columns"
@@ -186,7 +178,7 @@ WEIGHTS = {
     "keys_of_a_plain_one": {"right": 1, "tidy": 1},
     "verl_with_a_dict": {"score": 1, "acc": 0},  # `said` is no number
     "unjudged_on_the_sample": {"score": 1, "acc": 0},
-    "names_of_columns": {"score": 1, "ground_truth_2": 0, "names_of_columns": 0},
+    "names_of_columns": {"score": 1, "ground_truth_2": 0, "acc": 0},
     "completion": {"completion_2": 1},
     "two_lambdas": {"lambda_": 1, "lambda__2": 1},
 }
@@ -203,10 +195,8 @@ def test_what_is_a_component_under_which_name(name, load, rollouts):
 
 
 def test_a_column_can_be_had_under_the_name_that_it_has_in_the_log(load, rewards, rows):
-    rollouts = rk.load_rollouts(
-        [{"response": row["completion"], "gold": row["ground_truth"]} for row in rows]
-    )
-    assert rollouts.mapping["ground_truth"] == "gold"
+    named = [{"response": row["completion"], "gold": row["ground_truth"]} for row in rows]
+    rollouts = rk.load_rollouts(named)
     pays = "return [float(truth in text) for text, truth in zip(completions, gold)]"
     for source in (
         f"def f(completions, **kwargs): gold = kwargs['gold']; {pays}",
@@ -217,13 +207,12 @@ def test_a_column_can_be_had_under_the_name_that_it_has_in_the_log(load, rewards
 
 def test_the_sample_is_taken_from_all_over_the_rollouts_and_need_not_hold_each_kind_of_value(load, rewards):
     rows = [{"completion": "a" if at < 90 else "b", "ground_truth": "t"} for at in range(100)]
-    source = (
-        "def f(solution_str, ground_truth): return {'score': 1} | {b: 1 for b in solution_str.strip('a')}"
-    )
-    assert load(source, rollouts=rows).names == ("score", "b")
+    given = "return {'score': 1} | {b: 1 for b in solution_str.strip('a')}"
+    assert load(f"def f(solution_str, ground_truth): {given}", rollouts=rows).names == ("score", "b")
     rows[57]["completion"] = "late"  # a number on the sample and a dict later: both as the trainer takes them
-    source = "def f(solution_str, ground_truth): return {'score': 1.0} if solution_str == 'late' else 0.0"
-    assert rewards(load(source, rollouts=rows), rk.load_rollouts(rows))[56:59] == [0.0, 1.0, 0.0]
+    given = "return {'score': 1.0} if solution_str == 'late' else 0.0"
+    reward = load(f"def f(solution_str, ground_truth): {given}", rollouts=rows)
+    assert rewards(reward, rk.load_rollouts(rows))[56:59] == [0.0, 1.0, 0.0]
 
 
 def test_verl_hands_over_an_extra_info_where_the_data_set_has_none(load, rewards, rows):
@@ -247,33 +236,37 @@ NUMBER = "def f(data_source, solution_str, ground_truth, extra_info=None): retur
 LISTS = "def f(data_sources, solution_strs, ground_truths, extra_infos): return"
 TRL = "def f(completions, **kwargs): return"
 SHORT = f"{TRL} [1.0] * len(completions) if len(completions[0]) > 1 else"
-GOES = f"{NUMBER} {{'score': 1.0, 'length': 1.0}} if solution_str else {{'score': 1.0}}"
 KEY = f"{NUMBER} float(extra_info['level']) if len(solution_str) > 1 else 0.0"
 NONE = "returned None of type NoneType; verl puts scores"  # `torch.tensor(scores, dtype=torch.float32)`
-# source, the component, the rows that are errors, what is said of the first
+# source, the rewards, what is said of the rows without one
 ERRORS = [
-    (f"{TRL} [1.0]", "f", [0, 1, 2, 3], "returned 1 values for 2"),
-    (f"{TRL} [1.0 / len(text) for text in completions]", "f", [2], "ZeroDivisionError: float division by"),
-    (f"{SHORT} 'high'", "f", [2, 3], "returned 'high', not a list of scores"),
-    (f"{SHORT} {{'a': 1.0}}", "f", [2, 3], "not a list of scores"),
-    (f"{SHORT} None", "f", [2, 3], "not a list of scores"),
-    (f"{SHORT} [float('inf')] * len(completions)", "f", [2, 3], "a score must be finite"),
-    (f"{NUMBER} 1.0 if solution_str else None", "f", [2], NONE),
-    (f"{NUMBER} {{'score': 1.0 if solution_str else None, 'acc': 1.0}}", "score", [2], NONE),
-    (f"{LISTS} [1.0 if one else None for one in solution_strs]", "f", [2], NONE),
-    (GOES, "length", [2], "returned the keys ['score'], without 'length'"),
-    (KEY, "f", [0, 1], "the rollouts have no column 'extra_info'"),
+    (f"{TRL} [1.0]", [None] * 4, "returned 1 values for 2"),
+    (
+        f"{TRL} [1.0 / len(text) for text in completions]",
+        [1 / 18, 1 / 18, None, 1],
+        "ZeroDivisionError: float division by",
+    ),
+    (f"{SHORT} 'high'", [1, 1, None, None], "returned 'high', not a list of scores"),
+    (f"{SHORT} {{'a': 1.0}}", [1, 1, None, None], "not a list of scores"),
+    (f"{SHORT} None", [1, 1, None, None], "not a list of scores"),
+    (f"{SHORT} [float('inf')] * len(completions)", [1, 1, None, None], "a score must be finite"),
+    (f"{NUMBER} 1.0 if solution_str else None", [1, 1, None, 1], NONE),
+    (f"{NUMBER} {{'score': 1.0 if solution_str else None, 'acc': 1.0}}", [1, 1, None, 1], NONE),
+    (f"{LISTS} [1.0 if one else None for one in solution_strs]", [1, 1, None, 1], NONE),
+    (KEY, [None, None, 0, 0], "the rollouts have no column 'extra_info'"),
 ]
 
 
-@pytest.mark.parametrize(("source", "name", "rows", "said"), ERRORS)
-def test_what_would_mislead_the_training_is_an_error_of_its_rows(source, name, rows, said, load, rollouts):
-    reward = load(source)
-    assert ("keys that are not always there: length" in reward.origin) is (name == "length")
-    scores = rk.score(reward, rollouts)
-    statuses = ["error" if row in rows else "scored" for row in range(4)]
-    assert scores.table[f"status/{name}"].tolist() == statuses
-    assert said in scores.table[f"error/{name}"][rows[0]]
+@pytest.mark.parametrize(("source", "expected", "said"), ERRORS)
+def test_what_would_mislead_the_training_is_an_error_of_its_rows(source, expected, said, reads):
+    reads(source, expected, errors=said)
+
+
+def test_a_key_that_comes_and_goes_is_told_and_an_error_where_it_is_not_there(load, rollouts):
+    reward = load(f"{NUMBER} {{'score': 1.0, 'length': 1.0}} if solution_str else {{'score': 1.0}}")
+    assert "keys that are not always there: length" in reward.origin
+    (told,) = rk.score(reward, rollouts).table["error/length"].dropna()
+    assert "returned the keys ['score'], without 'length'" in told
 
 
 PLAIN = "def f(completion, ground_truth): return ground_truth in completion"
@@ -329,9 +322,7 @@ def test_what_means_something_on_texts_and_on_messages_has_to_be_chosen(load, re
 
 
 def test_where_the_rollouts_are_conversations_the_trainer_hands_over_messages(load, rewards, rows):
-    chats = rk.load_rollouts(
-        [{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in rows]
-    )
+    chats = rk.load_rollouts([row | {"prompt": [{"role": "user", "content": row["prompt"]}]} for row in rows])
     reward = load(FOUND, "means_both", rollouts=chats)
     assert "as lists of messages" in reward.origin and min(rewards(reward, chats)) > 30
     reward = load(FOUND, "dead", rollouts=chats)  # it reads texts, which it will not get
@@ -340,12 +331,9 @@ def test_where_the_rollouts_are_conversations_the_trainer_hands_over_messages(lo
 
 
 def test_a_decorated_function_that_makes_a_reward_still_makes_it(load):
-    source = """
-        import rewardkit as rk
-        def logged(function): return lambda *args, **kwargs: function(*args, **kwargs)
-        @logged
-        def f(): return rk.Reward("made", components=[rk.Component("length", rk.measure.regex("a"))])
-    """
+    made = "rk.Reward('made', components=[rk.Component('length', rk.measure.regex('a'))])"
+    logged = "def logged(function): return lambda *args, **kwargs: function(*args, **kwargs)"
+    source = f"import rewardkit as rk\n{logged}\n@logged\ndef f(): return {made}"
     assert load(source, rollouts=None).name == "made"
 
 
@@ -361,14 +349,10 @@ def length_if_any(completion):
 
 
 ASSUMED = "the others give the same kind of value is assumed"
+HANGS = "on 2 of 2 rows of the rollouts it failed: took longer than 0.3 s"
 # what a call does, the seconds it may take, on how many of the 16 rows it is called, what is said of it
 TRIED = {
-    "it hangs": (
-        "time.sleep(60)",
-        0.3,
-        2,
-        "on 2 of 2 rows of the rollouts it failed: took longer than 0.3 s",
-    ),
+    "it hangs": ("time.sleep(60)", 0.3, 2, HANGS),
     "one late call may be chance": ("time.sleep(60 if at == 1 else 0)", 1, 16, ""),
     "it ends in time, and slowly": ("time.sleep(0.7)", 1, 4, ASSUMED),
     "quick": ("pass", 5, 16, ""),
@@ -403,12 +387,10 @@ def test_async_functions_can_be_loaded_where_a_loop_is_running(load, rewards):
 
 
 def test_the_source_of_the_user_is_in_the_fingerprint(load):
-    rewards = [
-        load(FOUND.replace("return 2.0 if", f"return {text} if"), "verl") for text in ("2.0", "3.0", "3.0")
-    ]
-    prints = [reward.record()["fingerprints"]["scoring"] for reward in rewards]
-    assert prints[0] != prints[1] == prints[2]
-    assert rewards[0].record()["sources"].keys() == {"mine.py"}
+    found = [FOUND.replace("return 2.0 if", f"return {text} if") for text in ("2.0", "3.0", "3.0")]
+    records = [load(source, "verl").record() for source in found]
+    prints = [record["fingerprints"]["scoring"] for record in records]
+    assert prints[0] != prints[1] == prints[2] and records[0]["sources"].keys() == {"mine.py"}
 
 
 def test_a_ground_truth_that_is_taken_and_never_read_does_not_make_a_function_the_task(load):
