@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import waiting
-from table import arithmetic, proved
+from table import arithmetic, read_as
 from tunix.rl.algorithm_config import AlgorithmConfig
 from tunix.rl.reward_manager import SequenceRewardManager
 
@@ -54,12 +54,11 @@ def rows_of_level():
 
 def test_functions_of_ones_own_get_what_the_manager_gives_them(theirs):
     given = rows_of_level()
-    reward, columns = rk.load_reward(f"{theirs}:functions", rollouts=given), given.columns()
+    (_, ours), columns = read_as("TRL", "tunix", f"{theirs}:functions", given), given.columns()
     names = {"prompts": "prompt", "completions": "completion", "answer": "ground_truth", "level": "level"}
     found = managed(loaded(theirs).functions, **{name: columns[column] for name, column in names.items()})
     assert len(set(found["rewards"])) > 2
-    np.testing.assert_array_equal(rk.score(reward, given).rewards, found["rewards"])
-    proved("tunix", "recognised", "read")
+    assert ours == found["rewards"].tolist()
 
 
 @pytest.mark.parametrize("name", ["functions", "documented"])
