@@ -1,7 +1,7 @@
 """Extractors: what each finds and must not find; and what holds for all of them, whatever the text."""
 
 import pickle
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -209,18 +209,6 @@ def test_a_value_has_a_span_which_is_its_text_and_neutral_padding_changes_neithe
     assert (extractor(before + completion), extractor.spans(before + completion)) == (value, shifted)
     if extractor in LAST + OTHERS:
         assert (extractor(completion + behind), extractor.spans(completion + behind)) == (value, spans)
-
-
-def test_which_first_and_last_differ_for_every_extractor():
-    one = "<answer>1</answer> \\boxed{2}\n#### 3\n```\n4\n```\n[5] (A) Answer: x\n[Source: a]"
-    other = "<answer>6</answer> \\boxed{7}\n#### 8\n```\n9\n```\n[0] (B) Answer: y\n[Source: b]"
-    text = f'{one}<tool_call>{{"name": "f"}}</tool_call>{other}<tool_call>{{"name": "g"}}</tool_call> (1,)'
-    choosing = [x for x in LAST if "which" in {field.name for field in fields(x)}]
-    found = [(x(text), replace(x, which="first")(text)) for x in choosing]
-    assert found == [
-        ("6", "1"), ("7", "2"), ("8", "3"), ("1", "1"), ("1", "1"), ("9", "4"), ('{"name": "g"}', "[5]"),
-        ("B", "A"), ("y", "x"), ("b", "a"), ('{"name": "g"}', '{"name": "f"}'), ("(1,)", "[5]"),
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("extractor", [*ALL, *made("every(number())", "citation('See')")], ids=repr)

@@ -63,37 +63,9 @@ def test_what_a_primitive_does_takes_a_time_that_grows_with_the_text(name):
         assert check(quarter, call(quarter)) is None, ascii(text[:20])
 
 
-@pytest.mark.parametrize("unit", ["\u0301\u0316", "\uff9e\u0301", "\ufdfa", "\u0344"], ids=ascii)
-def test_runs_of_marks_are_compared_in_linear_time(bounded, unit):
-    for form, size in (("NFC", 500_000), ("NFKC", 100_000)):  # longer texts are not folded
-        text = unit * (size // len(unit))
-        assert verify.matches(f"x{text}", f"x{text}", unicode_form=form) is True
-        assert verify.matches(f"x{text}", f"y{text}", unicode_form=form) is False
-    for size, same in ((100_000, True), (100_001, False)):
-        assert verify.matches("\uff21" * size, "a" * size, unicode_form="NFKC") is same
-
-
-HOSTILE = {  # what each finds in a text that once took the square of its length
-    "\\boxed{" * 30_000 + "x" + "}" * 30_000: {extract.boxed(): "x", extract.math_answer(): "x"},
-    "<answer>" * 100_000 + "4" + "</answer>" * 100_000: {extract.tag("answer"): "4", extract.number(): "4"},
-    "[" * 800 + "1," * 500_000: {extract.json_value(): None, extract.python_literal(): None},
-    "####" * 20_000 + " " * 200_000: {extract.after("####"): "", extract.gsm8k(): ""},
-    "1" + ",111" * 100_000: {extract.number(): "1" + ",111" * 100_000},
-    "1" + " 111" * 50_000 + " 1": {extract.number(): "1", extract.math_answer(): "1"},
-    r"\frac{1" * 30_000: {extract.number(): "1"},
-    "1e" * 100_000: {extract.number(): "1e1"},
-}
-
-
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:12]))
-def test_a_hostile_text_holds_what_it_holds(bounded, text):
-    assert {extractor: extractor(text) for extractor in HOSTILE[text]} == HOSTILE[text]
-
-
 def test_no_more_literals_are_read_than_time_allows(bounded):
     text = "[1] " * 70_000 + "[2]"
-    assert extract.python_literal()(text) == "[2]"
-    assert extract.python_literal(which="first")(text) == "[1]"
+    assert (extract.python_literal()(text), extract.python_literal(which="first")(text)) == ("[2]", "[1]")
     assert len(extract.every(extract.python_literal())(text)) == 200_000 // len("[1]")
 
 

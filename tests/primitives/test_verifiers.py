@@ -178,15 +178,6 @@ def test_f1_is_the_harmonic_mean_of_precision_and_recall(a, b):
     assert verify.f1(" ".join(a), " ".join(b)) == pytest.approx(expected)
 
 
-FORMS = st.sampled_from(["{}", "({})", "{}.", "option {}", "The answer is {}", "**{}**", "{}) Paris"])
-LETTERS = st.sampled_from("ABCD")
-
-
-@given(a=LETTERS, b=LETTERS, one=FORMS, other=FORMS)
-def test_every_form_of_a_letter_is_equal_to_every_other_and_to_no_other_letters(a, b, one, other):
-    assert verify.choice_equal(one.format(a), other.format(b)) is (a == b)
-
-
 def strictly(value):
     """The value with its kinds spelled out, so that Python does not take True for 1."""
     if isinstance(value, dict):

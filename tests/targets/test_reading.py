@@ -28,10 +28,6 @@ class Empty(RewardFunction):
 class Row(RewardFunction):
     def compute(self, completions, **kwargs):
         return [kwargs["item"].pop("level") + 0 * len(kwargs["ground_truth"])] * len(completions)
-class Siblings(RewardFunction):
-    def compute(self, completions, **kwargs):
-        sizes = [len(turns[0]["content"]) for turns in completions]
-        return [size / max(sizes) for size in sizes]
 
 good = Right(weight=3)
 """
@@ -52,11 +48,6 @@ def siblings(reward_inputs):
     return [{"overall": len(one["response"]) / longest} for one in reward_inputs]
 """
 OF_LISTS = """
-REWARD_TYPE = "batch"
-
-def one(reward_input):
-    return {"overall": float(reward_input["response_length"] if reward_input["response"] else -1)}
-
 def empty(reward_inputs): return []
 def other_key(reward_inputs): return [{"score": 1.0}]
 def numbers(reward_inputs): return [1.0]
@@ -151,17 +142,14 @@ def no_logs(queries, prompts, labels): return {"rewards": [1.5], "scores": [1.5]
 def logs(queries, prompts, labels): return {"rewards": [1], "extra_logs": {"why": "x", "n": 3}}
 def column(queries, prompts, labels, level): return [float(level[0])]
 def none(queries, prompts, labels): return {"rewards": [1.0] if queries[0][4:] else None}
-def fails(queries, prompts, labels): return [1 / (len(queries[0]) - 4)]
 def two(queries, prompts, labels): return [1.0, 2.0]
 def chat(queries, prompts, labels): return [float(queries[0] == "Add.\\n2+2?\\n4")]
 """
 TUNIX = """
 def optional(response, answer="", prompt="", **kw): return 2.0 * (answer in response) - len(prompt) / 4
-def alone(response: str, **kwargs) -> float: return float(len(response))
 def keywords(response, **known): return float(known["answer"] == known["solution"] and known["level"])
 def metadata(response, prompt, metadata): return 3.0 if metadata.get("answer", "?") in response else -0.5
 def column(response, level=0): return level * 1.0
-def fails(response, answer=""): return 1.0 / len(response)
 def text(response, answer=""): return "good"
 
 def batch(prompts, completions, answer, **kwargs):
@@ -213,14 +201,12 @@ async def v1(task, trace):
 
 def v1_without_waiting(trace): return float(trace.num_turns + len(trace.messages))
 async def v1_keys(task, trace): return {"right": task.answer in trace.last_reply, "level": task.level}
-async def v1_transcript(trace): return ("[user]\\n2+2?" in trace.transcript) * float(trace.num_turns)
 
 @reward(weight=0.25)
 async def marked(task, trace): return 1.0
 def messages(completion, answer, state): return float(answer in completion[-1]["content"]) * state["turn"]
 def texts(completion, answer, parser): return float(answer in parser.parse(completion))
 def parsed(completion, answer, parser, **kw): return float(answer in parser.parse_answer(completion))
-def by_its_code(completion, answer): return float(answer in completion[-1]["content"])
 async def any_subset(prompt, completion, info, task): return 1 + float(task == "default" and info == {})
 
 def whatever_comes(completion, answer):
@@ -343,8 +329,6 @@ class NotFinite:
     def given(self, level): return {"a": float("nan") if level == 1 else 1}
 class KeysThatComeAndGo(NotFinite):
     def given(self, level): return {"a" if level == 1 else "b": 1.0}
-class Fails(NotFinite):
-    def given(self, level): return {"a": 1 / (level - 1)}
 class NotJudged(NotFinite):
     def given(self, level): return None if level == 1 else {"a": 0.5}
 class NothingAtAll(NotFinite):
@@ -368,7 +352,6 @@ READ = {
         ("Fails", [1 / 36, 1 / 36, None, 0.5], "weight 0.5", "ZeroDivisionError"),  # there a 0
         ("Empty", NONE, WEIGHT, "returned 0 values for 2 completions"),
         ("Row", [1, 1, 0.5, 0.5], WEIGHT),
-        ("Siblings", [0.5, 0.5, 0, 0.5], WEIGHT),
         ("good", [3, -3, -3, 3], "read as Atropos: its compute takes completions; weight 3"),
     ],
     EASYR1: [
@@ -377,7 +360,6 @@ READ = {
         ("siblings", [1, 1, 0, 1], "read as EasyR1"),
     ],
     OF_LISTS: [
-        ("one", [1, 1, -1, 1], "read as EasyR1"),  # the file says something else, which is wrong
         ("empty", NONE, "read as EasyR1", "returned 0 values for 2 completions"),
         ("other_key", NONE, "read as EasyR1", "with 'overall'"),
         ("numbers", NONE, "read as EasyR1", "returned 1.0 for a response"),
@@ -426,15 +408,12 @@ READ = {
         ("logs", [1] * 4, QUERIES),
         ("column", [2, 2, 1, 1], QUERIES),
         ("none", [1, 1, None, 1], QUERIES),
-        ("fails", [1 / 18, 1 / 18, None, 1], "read as OpenRLHF", "ZeroDivisionError"),
     ],
     TUNIX: [
         ("optional", [1, -1, -1, 1], f"{RESPONSE}, answer from ground_truth, prompt from prompt"),
-        ("alone", [18, 18, 0, 1], RESPONSE),
         ("keywords", [2, 2, 1, 1], RESPONSE),
         ("metadata", [3, -0.5, -0.5, 3], "metadata from all columns"),
         ("column", [2, 2, 1, 1], f"{RESPONSE}, level from level"),
-        ("fails", [1 / 18, 1 / 18, None, 1], "read as Tunix", "ZeroDivisionError"),
         ("batch", [3, -1, -1, 3], "read as TRL: it takes completions, as texts"),
     ],
     SKYRL: [
@@ -447,12 +426,10 @@ READ = {
         ("v1", [2, 0, -1, 2], f"{V1}task from the row, trace from prompt and completion"),
         ("v1_without_waiting", [3] * 4, f"{V1}trace from prompt and completion"),
         ("v1_keys", [3, 2, 1, 2], V1),
-        ("v1_transcript", [1, 1, 0, 0], V1),
         ("marked", [0.25] * 4, V1),
         ("messages", [1, 0, 0, 1], f"{BEFORE}messages"),
         ("texts", [1, 0, 0, 1], f"{BEFORE}texts"),
         ("parsed", [1, 0, 0, 1], f"{BEFORE}messages"),
-        ("by_its_code", [1, 0, 0, 1], "read as verifiers before v1"),
         ("any_subset", [2] * 4, "read as verifiers before v1"),
         ("whatever_comes", [1, 0, 0, 1], "whatever_comes read as"),
         ("a_plain_one", [1, 0, 0, 1], "read as a plain function of columns"),
@@ -479,7 +456,6 @@ READ = {
         ("AnErrorOfAGroup", NONE, "", "division by zero"),
         ("NotFinite", [1, 1, None, None], ""),
         ("KeysThatComeAndGo", NONE, ""),
-        ("Fails", [1, 1, None, None], "", "division by zero"),
         ("NotJudged", [0.5, 0.5, None, None], ""),
     ],
 }
@@ -557,8 +533,7 @@ def test_openrlhf_gets_prompts_of_messages_joined_as_text_and_tunix_may_be_chose
     chat = [{"role": "system", "content": "Add."}, {"role": "user", "content": "2+2?"}]
     rows = rk.load_rollouts([{"prompt": chat, "completion": "4", "ground_truth": "4"}])
     assert rewards(load(OPENRLHF, "chat", rollouts=rows), rows) == [1.0]
-    origin = load(TUNIX, "batch", as_="tunix").origin
-    assert origin.startswith("batch read as Tunix: it takes completions, as texts")
+    assert "batch read as Tunix: it takes completions, as texts" in load(TUNIX, "batch", as_="tunix").origin
 
 
 def test_inspects_state_is_a_copy_of_the_row():
