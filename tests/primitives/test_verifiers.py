@@ -246,14 +246,3 @@ def test_all_ways_to_write_a_fraction_stand_for_it(above, below, whole):
     above = abs(above) % below
     for text in (f"{whole} {above}/{below}", rf"{whole}\frac{{{above}}}{{{below}}}"):
         assert read_number(text) == -read_number(f"-{text}") == whole + Fraction(above, below)
-
-
-SIGNS = r"1 2 0 12 , . / - + $ % e 10^ { } \, {,} \frac \times ½ ² ٣ １ ， ． −".split()
-PIECES = st.sampled_from([" ", "\u2009", "\ud800", *SIGNS])
-
-
-@given(text=st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=30))
-def test_any_text_is_a_finite_number_or_none_and_white_space_does_not_matter(text):
-    number = read_number(text)
-    assert number is None or (isinstance(number, Fraction) or number.is_finite())
-    assert read_number(f" \n{text}\t") == number

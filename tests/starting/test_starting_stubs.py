@@ -6,7 +6,6 @@ from collections import Counter
 import pytest
 
 import rewardkit as rk
-from rewardkit.probes.subjects.log import in_turn
 
 HOSTILE = "<script>\x00\u202e</script> \ud83d '''\"\"\" {x} \\ <answer>{}</answer>"
 
@@ -97,10 +96,6 @@ def test_long_completions_come_after_short_ones(written, cases):
     at_their_length = ("highest", "at a threshold")  # the limits of this log are those of its long ones
     others = [case["completion"] for case in listed if not case["name"].startswith(at_their_length)]
     assert others and max(map(len, others)) < 100
-
-
-def test_things_in_turn_keep_their_order_within_a_key():
-    assert in_turn([11, 12, 31, 32, 13], lambda item: item // 10) == [11, 31, 12, 32, 13]
 
 
 def test_the_first_number_is_held_against_the_last_and_a_limit_has_only_what_is_near_it(written, cases):

@@ -8,7 +8,6 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.targets import openrlhf
-from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
 from rewardkit.targets.openrlhf import completion_of
 
@@ -52,19 +51,6 @@ def torch(monkeypatch):
     module.tensor = lambda values, dtype=np.float64: np.array(values, dtype=dtype).view(Array)
     monkeypatch.setitem(sys.modules, "torch", module)
     return module
-
-
-def test_the_file_gives_rewards_scores_and_components(torch, rollouts, load, tmp_path):
-    reward = rk.load_reward("gallery:arithmetic")
-    made = export(reward, to="openrlhf", path=tmp_path / "out.py")
-    module, texts = loaded(made.path), ["<think>2</think><answer>4</answer>", "five"]
-    queries = [f"<s>2+2?{text}</s>" for text in texts]
-    found = module.reward_func(queries, ["<s>2+2?"] * 2, ["4", "4"])
-    expected = [reward(completion=text, ground_truth="4") for text in texts]
-    np.testing.assert_allclose(found["rewards"], [one.reward for one in expected], rtol=1e-6)
-    np.testing.assert_array_equal(found["scores"], found["rewards"])
-    assert list(found["extra_logs"]) == ["judged", *reward.names]
-    assert found["extra_logs"]["correct"].tolist() == [1.0, 0.0]
 
 
 def test_a_query_without_its_prompt_is_not_judged_and_that_is_logged(torch, caplog):

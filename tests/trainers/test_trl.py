@@ -2,9 +2,7 @@
 
 import asyncio
 import math
-import pickle
 
-import cloudpickle
 import judging
 import numpy as np
 import pandas as pd
@@ -161,11 +159,3 @@ def test_a_function_that_the_trainer_calls_is_read_and_gives_the_same(function, 
     assert "read as TRL" in read.origin
     same(table[name], rk.score(read, rollouts).score(name))
     proved("trl", "recognised", "read")
-
-
-@pytest.mark.parametrize("dumps", [pickle.dumps, cloudpickle.dumps])
-def test_functions_survive_pickling(dumps):
-    combined = pickle.loads(dumps(trl.functions(rk.load_reward("gallery:arithmetic"))))[0]
-    texts = ["<think>1</think><answer>4</answer>", "4"]
-    given = combined(prompts=["p", "p"], completions=texts, answer=["4", "4"])
-    assert given[0] > 1 > given[1]

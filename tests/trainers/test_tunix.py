@@ -1,6 +1,5 @@
 """Tunix's own reward manager, over the functions that its command line would take from a file."""
 
-import numpy as np
 import pytest
 import waiting
 from table import arithmetic, read_as
@@ -8,7 +7,6 @@ from tunix.rl.algorithm_config import AlgorithmConfig
 from tunix.rl.reward_manager import SequenceRewardManager
 
 import rewardkit as rk
-from rewardkit.targets import tunix
 from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
 
@@ -34,9 +32,6 @@ def check_numbers(prompts, completions, answer, **kwargs):
 
 functions = [check_form, check_numbers]
 
-
-def documented(response, answer="", prompt="", **kwargs):
-    return float(answer in response) - len(prompt) / 1000
 '''
 
 
@@ -61,26 +56,8 @@ def test_functions_of_ones_own_get_what_the_manager_gives_them(theirs):
     assert ours == found["rewards"].tolist()
 
 
-@pytest.mark.parametrize("name", ["functions", "documented"])
-def test_they_go_back_with_their_helpers_hidden(name, theirs, tmp_path):
-    rows = rows_of_level()
-    reward = rk.load_reward(f"{theirs}:{name}", rollouts=rows)
-    made = export(reward, to="tunix", path=tmp_path / "out.py", verify=rows)
-    assert made.proof.equal and made.proof.compared == 64
-    assert [one.__name__ for one in tunix.public_functions(loaded(made.path))] == [name]
-
-
 def test_what_is_not_judged_is_a_number_there_and_no_error_of_the_manager(tmp_path):
     made = export(waiting.half(), to="tunix", path=tmp_path / "out.py", missing=-2.0, verify=arithmetic())
     assert made.proof.equal
     found = managed([loaded(made.path).half], prompts=["p", "p"], completions=["a", "ab"])
     assert found["rewards"].tolist() == [-2.0, 1.0] == found["log_metrics"]["rewards/half"][0].tolist()
-
-
-def test_arrays_of_a_data_pipeline_and_functions_in_memory_are_taken():
-    rollouts, reward = arithmetic(), rk.load_reward("gallery:arithmetic")
-    columns = rollouts.columns()
-    answer = np.array([text.encode() for text in columns["ground_truth"]], dtype=object)
-    given = {"prompts": np.array(columns["prompt"]), "completions": np.array(columns["completion"])}
-    found = managed(tunix.functions(reward), **given, answer=answer)
-    np.testing.assert_array_equal(found["rewards"], rk.score(reward, rollouts).rewards)
