@@ -1,5 +1,7 @@
 """Functions and classes of the smaller trainers, read without these: what they pay, and what is an error."""
 
+import re
+
 import pytest
 
 import rewardkit as rk
@@ -18,21 +20,21 @@ class RewardFunction(ABC):
         except Exception:
             return [0.0] * len(completions)
 
-class Right(RewardFunction):
+class Right(RewardFunction):  # pays [0.5, -0.5, -0.5, 0.5]
     def compute(self, completions, **kwargs):
         return [2.0 * (kwargs["solution"] in turns[-1]["content"]) - 1 for turns in completions]
-class Fails(RewardFunction):
+class Fails(RewardFunction):  # pays [1 / 36, 1 / 36, None, 0.5]: ZeroDivisionError
     def compute(self, completions, **kwargs): return [1.0 / len(turns[0]["content"]) for turns in completions]
-class Empty(RewardFunction):
+class Empty(RewardFunction):  # pays [None] * 4: returned 0 values for 2 completions
     def compute(self, completions, **kwargs): return []
-class Row(RewardFunction):
+class Row(RewardFunction):  # pays [1, 1, 0.5, 0.5]
     def compute(self, completions, **kwargs):
         return [kwargs["item"].pop("level") + 0 * len(kwargs["ground_truth"])] * len(completions)
 
-good = Right(weight=3)
+good = Right(weight=3)  # pays [3, -3, -3, 3]
 """
 EASYR1 = """
-def batch(reward_inputs, format_weight=0.5):
+def batch(reward_inputs, format_weight=0.5):  # pays [1.5, -0.5, -1, 1]
     scores = []
     for one in reward_inputs:
         right = float(one["ground_truth"] in one["response"])
@@ -40,33 +42,34 @@ def batch(reward_inputs, format_weight=0.5):
         scores.append({"overall": 2 * right - 1 + format_weight * tidy, "accuracy": right, "format": tidy})
     return scores
 
-def one(reward_input):
+def one(reward_input):  # pays [1, 1, -1, 1]
     return {"overall": float(reward_input["response_length"] if reward_input["response"] else -1)}
 
-def siblings(reward_inputs):
+def siblings(reward_inputs):  # pays [1, 1, 0, 1]
     longest = max(len(one["response"]) for one in reward_inputs)
     return [{"overall": len(one["response"]) / longest} for one in reward_inputs]
-"""
-OF_LISTS = """
-def empty(reward_inputs): return []
-def other_key(reward_inputs): return [{"score": 1.0}]
-def numbers(reward_inputs): return [1.0]
-def nothing(reward_inputs): return None
+
+def empty(reward_inputs): return []  # pays [None] * 4: returned 0 values for 2 completions
+def other_key(reward_inputs): return [{"score": 1.0}]  # pays [None] * 4: with 'overall'
+def numbers(reward_inputs): return [1.0]  # pays [None] * 4: returned 1.0 for a response
+def nothing(reward_inputs): return None  # pays [None] * 4: returned None
 """
 EVAL_PROTOCOL = """
 class EvaluateResult:
     def __init__(self, **held): self.held = held
     def model_dump(self): return self.held
 
-def right(messages, ground_truth=None, **kwargs):
+def right(messages, ground_truth=None, **kwargs):  # pays [1.5, -0.5, None, 1.5]
     text = messages.pop()["content"]
     valid = {"is_score_valid": bool(text)}
     metrics = {"length": {"score": float(len(text)), **valid}}
     return EvaluateResult(score=1.5 if ground_truth in text else -0.5, metrics=metrics, **valid)
 
-async def waits(messages, **kw): return {"score": kw["level"] / 2, "metrics": {"score": {"score": 9.0}}}
+async def waits(messages, **kw):  # pays [1, 1, 0.5, 0.5]
+    return {"score": kw["level"] / 2, "metrics": {"score": {"score": 9.0}}}
 def number(messages, ground_truth=None, **kwargs): return 1.0
-def decorated(messages, ground_truth=None, **kwargs): return number(messages, ground_truth)
+def decorated(messages, ground_truth=None, **kwargs):  # pays [None] * 4: expects an EvaluateResult
+    return number(messages, ground_truth)
 decorated._reward_function_mode = "pointwise"
 
 def batch(messages, **kwargs): return []
@@ -76,38 +79,42 @@ INSPECT = """
 class Score:
     def __init__(self, value): self.value = value
 
-async def letters(state, target): return Score("C" if target.text in state.output.completion else "I")
-async def partial(state, target): return Score("P" if state.output.completion else "N")
-async def truth(state, target): return Score(target[0] == state.output.completion)
-async def column(state, target): return Score(2.5 - 2 * len(str(state.metadata["level"])))
-async def text(state, target): return Score("0.25")
-async def yes(state, target): return Score("Yes")
-async def unscored(state, target): return Score(float("nan"))
-async def none(state, target): return None if state.output.completion else Score(-1)
-async def turns(state, target): return Score(len(state.messages) + len(state.input))
-async def maybe(state, target): return Score("maybe")
-async def several(state, target): return Score({"right": "C", "short": 0.5})
+async def letters(state, target):  # pays [1, 0, 0, 1]
+    return Score("C" if target.text in state.output.completion else "I")
+async def partial(state, target):  # pays [0.5, 0.5, 0, 0.5]
+    return Score("P" if state.output.completion else "N")
+async def truth(state, target): return Score(target[0] == state.output.completion)  # pays [0, 0, 0, 1]
+async def column(state, target): return Score(2.5 - 2 * len(str(state.metadata["level"])))  # pays [0.5] * 4
+async def text(state, target): return Score("0.25")  # pays [0.25] * 4
+async def yes(state, target): return Score("Yes")  # pays [1] * 4
+async def unscored(state, target): return Score(float("nan"))  # pays [None] * 4: returned None
+async def none(state, target):  # pays [None, None, -1, None]
+    return None if state.output.completion else Score(-1)
+async def turns(state, target): return Score(len(state.messages) + len(state.input))  # pays [6] * 4
+async def maybe(state, target):  # pays [None] * 4: its value is 'maybe', neither a number nor C, I, P
+    return Score("maybe")
+async def several(state, target): return Score({"right": "C", "short": 0.5})  # pays [1.5] * 4
 
-class Waits:
+class Waits:  # pays [0.5] * 4
     async def __call__(self, state, target): return Score(0.5)
 
-def plain(state, target): return Score(1)
+def plain(state, target): return Score(1)  # pays [1] * 4
 """
 MS_SWIFT = """
 class ORM:
     def __init__(self, args=None, **kwargs): self.args = args
-class Right(ORM):
+class Right(ORM):  # pays [1.5, -0.5, -0.5, 1.5]
     def __call__(self, completions, solution, **kwargs):
         return [2.0 * (s in c) - 0.5 for c, s in zip(completions, solution)]
-class Turns(ORM):
+class Turns(ORM):  # pays [3, 3, 3, 3]
     def __call__(self, completions, messages, **kwargs):
         return [len(m) + (m[-1]["content"] == c) for c, m in zip(completions, messages)]
-class Judged(ORM):
+class Judged(ORM):  # pays [2, 2, None, 1]
     def __call__(self, completions, level=None, **kwargs):
         return [n if c else None for c, n in zip(completions, level)]
-class Nan(ORM):
+class Nan(ORM):  # pays [None] * 4
     def __call__(self, completions, **kwargs): return (float("nan") for c in completions)
-class Waits(ORM):
+class Waits(ORM):  # pays [18, 18, 0, 1]
     async def __call__(self, completions, **kwargs): return [float(len(c)) for c in completions]
 class Made(ORM):
     def __init__(self, args): pass
@@ -123,41 +130,48 @@ class Lacks(ORM):
     def __call__(self, completions, level_of, **kwargs): return [1.0]
 """
 OPENAI = """
-def truth(sample, item): return float(item["reference_answer"] in sample["output_text"])
-def as_json(sample, item): return 1.5 * (sample["output_json"] == 2) - 0.5
-def choices(sample, item): return len(sample["choices"][0]["message"]["content"])
-def column(sample, item): return item.pop("level") + 0 * len(item.get("answer"))
-def none(sample, item): return None if not sample["output_text"] else True
-def number(sample, item): return float(sample["output_text"])
+def truth(sample, item): return float(item["reference_answer"] in sample["output_text"])  # pays [1, 0, 0, 1]
+def as_json(sample, item): return 1.5 * (sample["output_json"] == 2) - 0.5  # pays [-0.5, -0.5, -0.5, 1]
+def choices(sample, item): return len(sample["choices"][0]["message"]["content"])  # pays [18, 18, 0, 1]
+def column(sample, item): return item.pop("level") + 0 * len(item.get("answer"))  # pays [2, 2, 1, 1]
+def none(sample, item): return None if not sample["output_text"] else True  # pays [1, 1, None, 1]
+def number(sample, item): return float(sample["output_text"])  # pays [None, None, None, 2]
 def text(sample, item): return "1"
 """
 OPENRLHF = """
-def documented(queries, prompts, labels):
+def documented(queries, prompts, labels):  # pays [1, -1, -1, 1]
     right = [float(label in query[len(prompt):]) for query, prompt, label in zip(queries, prompts, labels)]
     return {"rewards": [2 * one - 1 for one in right], "scores": right, "extra_logs": {"right": right}}
 
-def array(queries, prompts, labels): return __import__("numpy").array([len(q) for q in queries])
-def for_all(queries, prompts, labels): return {"rewards": len(queries[0]) / 2}
-def no_logs(queries, prompts, labels): return {"rewards": [1.5], "scores": [1.5], "extra_logs": None}
-def logs(queries, prompts, labels): return {"rewards": [1], "extra_logs": {"why": "x", "n": 3}}
-def column(queries, prompts, labels, level): return [float(level[0])]
-def none(queries, prompts, labels): return {"rewards": [1.0] if queries[0][4:] else None}
+def array(queries, prompts, labels):  # pays [22, 22, 4, 5]
+    return __import__("numpy").array([len(q) for q in queries])
+def for_all(queries, prompts, labels): return {"rewards": len(queries[0]) / 2}  # pays [11, 11, 2, 2.5]
+def no_logs(queries, prompts, labels):  # pays [1.5] * 4
+    return {"rewards": [1.5], "scores": [1.5], "extra_logs": None}
+def logs(queries, prompts, labels):  # pays [1] * 4
+    return {"rewards": [1], "extra_logs": {"why": "x", "n": 3}}
+def column(queries, prompts, labels, level): return [float(level[0])]  # pays [2, 2, 1, 1]
+def none(queries, prompts, labels):  # pays [1, 1, None, 1]
+    return {"rewards": [1.0] if queries[0][4:] else None}
 def two(queries, prompts, labels): return [1.0, 2.0]
 def chat(queries, prompts, labels): return [float(queries[0] == "Add.\\n2+2?\\n4")]
 """
 TUNIX = """
-def optional(response, answer="", prompt="", **kw): return 2.0 * (answer in response) - len(prompt) / 4
-def keywords(response, **known): return float(known["answer"] == known["solution"] and known["level"])
-def metadata(response, prompt, metadata): return 3.0 if metadata.get("answer", "?") in response else -0.5
-def column(response, level=0): return level * 1.0
+def optional(response, answer="", prompt="", **kw):  # pays [1, -1, -1, 1]
+    return 2.0 * (answer in response) - len(prompt) / 4
+def keywords(response, **known):  # pays [2, 2, 1, 1]
+    return float(known["answer"] == known["solution"] and known["level"])
+def metadata(response, prompt, metadata):  # pays [3, -0.5, -0.5, 3]
+    return 3.0 if metadata.get("answer", "?") in response else -0.5
+def column(response, level=0): return level * 1.0  # pays [2, 2, 1, 1]
 def text(response, answer=""): return "good"
 
-def batch(prompts, completions, answer, **kwargs):
+def batch(prompts, completions, answer, **kwargs):  # pays [3, -1, -1, 3]
     assert len(prompts) == len(completions) == len(answer) == len(kwargs["question"])
     return [3.0 if truth in text else -1.0 for text, truth in zip(completions, answer)]
 """
 SKYRL = """
-class Right:
+class Right:  # pays [2.5, -1, -1, 2.5]
     def __init__(self, env_config=None, extras={}):
         assert "ground_truth" in extras["reward_spec"], "ground_truth is required"
         self.truth = extras["reward_spec"].pop("ground_truth")
@@ -166,11 +180,11 @@ class Right:
         reward = 2.5 if self.truth in action else -1
         return {"observations": [], "reward": reward, "done": True, "metadata": {}}
 
-class Object(Right):
+class Object(Right):  # pays [0.25] * 4
     def step(self, action): return type("Result", (), {"reward": 0.25, "done": True})
-class Nothing(Right):
+class Nothing(Right):  # pays [None] * 4: without a reward
     def step(self, action): return {"observations": [], "reward": None, "done": True}
-class Tuple(Right):
+class Tuple(Right):  # pays [None] * 4: without a reward
     def step(self, action): return [], 1.0, True, {}
 class Judge(Right):
     def __init__(self, env_config, extras, judge): pass
@@ -195,32 +209,36 @@ def metric(function):
     function.metric = True
     return function
 
-async def v1(task, trace):
+async def v1(task, trace):  # pays [2, 0, -1, 2]
     text = trace.last_reply
     return 2.0 * (task.answer in text) - (not text)
 
-def v1_without_waiting(trace): return float(trace.num_turns + len(trace.messages))
-async def v1_keys(task, trace): return {"right": task.answer in trace.last_reply, "level": task.level}
+def v1_without_waiting(trace): return float(trace.num_turns + len(trace.messages))  # pays [3] * 4
+async def v1_keys(task, trace):  # pays [3, 2, 1, 2]
+    return {"right": task.answer in trace.last_reply, "level": task.level}
 
 @reward(weight=0.25)
-async def marked(task, trace): return 1.0
-def messages(completion, answer, state): return float(answer in completion[-1]["content"]) * state["turn"]
-def texts(completion, answer, parser): return float(answer in parser.parse(completion))
-def parsed(completion, answer, parser, **kw): return float(answer in parser.parse_answer(completion))
-async def any_subset(prompt, completion, info, task): return 1 + float(task == "default" and info == {})
+async def marked(task, trace): return 1.0  # pays [0.25] * 4
+def messages(completion, answer, state):  # pays [1, 0, 0, 1]
+    return float(answer in completion[-1]["content"]) * state["turn"]
+def texts(completion, answer, parser): return float(answer in parser.parse(completion))  # pays [1, 0, 0, 1]
+def parsed(completion, answer, parser, **kw):  # pays [1, 0, 0, 1]
+    return float(answer in parser.parse_answer(completion))
+async def any_subset(prompt, completion, info, task):  # pays [2] * 4
+    return 1 + float(task == "default" and info == {})
 
-def whatever_comes(completion, answer):
+def whatever_comes(completion, answer):  # pays [1, 0, 0, 1]
     return float(answer in (completion if isinstance(completion, str) else completion[-1]["content"]))
 
-def a_plain_one(completion, answer): return float(answer in completion)
+def a_plain_one(completion, answer): return float(answer in completion)  # pays [1, 0, 0, 1]
 
-def plural(completions, answers, states):
+def plural(completions, answers, states):  # pays [2, 0, 0, 2]
     texts = [turns[-1]["content"] for turns in completions]
     return [len(texts) * float(truth in text) for text, truth in zip(texts, answers)]
 
 class Task:
     def __init__(self, data, config=None): self.data, self.config = data, config
-class Marked(Task):
+class Marked(Task):  # pays [1.5, -0.5, -0.5, 2]
     @metric
     def length(self, trace): return len(trace.last_reply)
 
@@ -242,12 +260,13 @@ class Rubric:
 def right(completion, answer, parser): return float(parser.parse_answer(completion) == answer)
 async def long(completion, **kwargs): return float(len(completion[0]["content"]) > 9)
 
-rubric = Rubric([right, long], [1.0, -0.25], Parser())
+rubric = Rubric([right, long], [1.0, -0.25], Parser())  # pays [0.75, -0.25, 0, 1]
 
-async def runtime(trace, runtime): return 1.0
-async def lacks(task, trace): return task.no_such_column
-async def text(task, trace): return "good" if trace.last_reply else 1.0
-async def nan(trace): return float("nan")
+async def runtime(trace, runtime): return 1.0  # pays [None] * 4: which a log does not have
+async def lacks(task, trace): return task.no_such_column  # pays [None] * 4: no_such_column
+async def text(task, trace):  # pays [None, None, 1, None]: returned 'good'
+    return "good" if trace.last_reply else 1.0
+async def nan(trace): return float("nan")  # pays [None] * 4: returned nan
 """
 BENCHMAX = """
 from abc import ABC, abstractmethod
@@ -258,32 +277,32 @@ class BaseEnv(ABC):
     async def compute_reward(self, rollout): return None
     async def compute_group_rewards(self, rollouts): return None
 
-class Text:
+class Text:  # pays [1, 0, 0, 1]
     async def compute_reward(self, rollout_id, completion, ground_truth, **kw):
         return {"right": float(ground_truth in completion)}
-class Turns:
+class Turns:  # pays [1, 0, 0, 1]
     async def compute_reward(self, rollout_id, completion, answer):
         return {"right": float(answer in completion[-1]["content"])}
-class Task:
+class Task:  # pays [3, 2, 1, 2]
     async def compute_reward(self, rollout_id, messages, task, **kwargs):
         assert [turn["role"] for turn in messages] == ["user", "assistant"]
         assert task["prompt"] == messages[0]["content"] and "completion" not in task
         return {"right": float(task["answer"] in messages[-1]["content"]), "level": task["level"]}
 
-class OtherNames:
+class OtherNames:  # pays [1, 0, 0, 1]
     async def compute_reward(self, rid, messages, row):
         return {"right": float(row["ground_truth"] in messages[-1]["content"])}
-class Between:
+class Between:  # pays [1] * 4
     async def compute_reward(self, rollout_id, messages, example_args, termination_reason):
         return {termination_reason: 1.0}
-class Rollout(BaseEnv):
+class Rollout(BaseEnv):  # pays [1, 0, None, 1]
     async def create_dataset(self, split): ...
     async def compute_reward(self, rollout):
         assert rollout.termination_reason == "finished" and rollout.split == "train"
         text = rollout.messages[-1]["content"]
         return {"right": float(rollout.example_args["ground_truth"] in text)} if text else None
 
-class NoCoroutine:
+class NoCoroutine:  # pays [1, 1, 0.5, 0.5]
     def compute_reward(self, rollout_id, messages, task): return {"x": task["level"] / 2}
 class Texts(Text):
     async def compute_group_reward(self, rollout_ids, completions, ground_truths, **kwargs):
@@ -309,164 +328,80 @@ class Paid:
     async def compute_reward(self, rollout_id, messages, task):
         return {"right": self.pay * (task["answer"] in messages[-1]["content"])}
 
-paid = Paid(0.5)
+paid = Paid(0.5)  # pays [0.5, 0, 0, 0.5]
 
-class ToTheGroup:
+class ToTheGroup:  # pays [2] * 4
     async def compute_reward(self, rollout_id, messages, task): return {}
     async def compute_group_reward(self, rollout_ids, messages_list, tasks):
         return [{"n": len(rollout_ids)} for _ in tasks]
-class OneTooFew:
+class OneTooFew:  # pays [None] * 4: returned 1 values for 2
     async def compute_group_reward(self, rollout_ids, messages_list, tasks):
         return self.given(rollout_ids) if len(tasks) < 4 else [{"a": 1.0}] * 4
     def given(self, ids): return [{"a": 1.0}]
-class AnIdIsMissing(OneTooFew):
+class AnIdIsMissing(OneTooFew):  # pays [None] * 4: gave no rewards for
     def given(self, ids): return {ids[0]: {}}
-class AnErrorOfAGroup(OneTooFew):
+class AnErrorOfAGroup(OneTooFew):  # pays [None] * 4: division by zero
     def given(self, ids): return [{"a": 1 / 0}]
 
-class NotFinite:
+class NotFinite:  # pays [1, 1, None, None]
     async def compute_reward(self, rollout_id, messages, task): return self.given(task["level"])
     def given(self, level): return {"a": float("nan") if level == 1 else 1}
-class KeysThatComeAndGo(NotFinite):
+class KeysThatComeAndGo(NotFinite):  # pays [None] * 4
     def given(self, level): return {"a" if level == 1 else "b": 1.0}
-class NotJudged(NotFinite):
+class NotJudged(NotFinite):  # pays [0.5, 0.5, None, None]
     def given(self, level): return None if level == 1 else {"a": 0.5}
 class NothingAtAll(NotFinite):
     def given(self, level): return {}
 """
-NONE = [None] * 4
-QUERIES = "read as OpenRLHF: it takes queries; queries from prompt and completion"
-RESPONSE = "read as Tunix: it takes one response; response from completion"
-WEIGHT = "read as Atropos: its compute takes completions; weight 0.5"
-LENGTH = "response_length from the words of completion"
-SWIFT = "read as ms-swift: its objects take completions, as texts"
-SCORER = "read as Inspect: it takes state and target"
-GRADER = "read as OpenAI's graders: it takes sample and item"
-V1 = "it takes a trace, as in v1; "
-BEFORE = "as the functions of rubrics before v1; as "
-ENVIRONMENT = "read as benchmax: its compute_reward takes "
-# name, the rewards of the four rows, what the origin says, what is said of the rows without a reward
-READ = {
-    ATROPOS: [
-        ("Right", [0.5, -0.5, -0.5, 0.5], WEIGHT),
-        ("Fails", [1 / 36, 1 / 36, None, 0.5], "weight 0.5", "ZeroDivisionError"),  # there a 0
-        ("Empty", NONE, WEIGHT, "returned 0 values for 2 completions"),
-        ("Row", [1, 1, 0.5, 0.5], WEIGHT),
-        ("good", [3, -3, -3, 3], "read as Atropos: its compute takes completions; weight 3"),
-    ],
-    EASYR1: [
-        ("batch", [1.5, -0.5, -1, 1], LENGTH),  # a list, as its documentation has it
-        ("one", [1, 1, -1, 1], "read as EasyR1: it takes reward_input"),
-        ("siblings", [1, 1, 0, 1], "read as EasyR1"),
-    ],
-    OF_LISTS: [
-        ("empty", NONE, "read as EasyR1", "returned 0 values for 2 completions"),
-        ("other_key", NONE, "read as EasyR1", "with 'overall'"),
-        ("numbers", NONE, "read as EasyR1", "returned 1.0 for a response"),
-        ("nothing", NONE, "read as EasyR1", "returned None"),
-    ],
-    EVAL_PROTOCOL: [
-        ("right", [1.5, -0.5, None, 1.5], "read as eval-protocol: it takes messages and keywords"),
-        ("waits", [1, 1, 0.5, 0.5], "read as eval-protocol"),  # a metric called score is none
-        ("decorated", NONE, "read as eval-protocol: it is a @reward_function", "expects an EvaluateResult"),
-    ],
-    INSPECT: [
-        ("letters", [1, 0, 0, 1], SCORER),
-        ("partial", [0.5, 0.5, 0, 0.5], SCORER),
-        ("truth", [0, 0, 0, 1], SCORER),
-        ("column", [0.5] * 4, SCORER),
-        ("text", [0.25] * 4, SCORER),
-        ("yes", [1] * 4, SCORER),
-        ("unscored", NONE, SCORER, "returned None"),  # not judged, and no error
-        ("none", [None, None, -1, None], SCORER),
-        ("turns", [6] * 4, SCORER),
-        ("maybe", NONE, SCORER, "its value is 'maybe', neither a number nor C, I, P, N, yes, no"),
-        ("several", [1.5] * 4, SCORER),  # a component each
-        ("Waits", [0.5] * 4, SCORER),
-        ("plain", [1] * 4, SCORER),
-    ],
-    MS_SWIFT: [
-        ("Right", [1.5, -0.5, -0.5, 1.5], SWIFT),
-        ("Turns", [3, 3, 3, 3], SWIFT),  # which the rollouts do not have as a column
-        ("Judged", [2, 2, None, 1], SWIFT),
-        ("Nan", NONE, SWIFT),
-        ("Waits", [18, 18, 0, 1], SWIFT),  # an AsyncORM
-    ],
-    OPENAI: [
-        ("truth", [1, 0, 0, 1], GRADER),
-        ("as_json", [-0.5, -0.5, -0.5, 1], GRADER),
-        ("choices", [18, 18, 0, 1], GRADER),
-        ("column", [2, 2, 1, 1], GRADER),  # by any name
-        ("none", [1, 1, None, 1], GRADER),
-        ("number", [None, None, None, 2], GRADER),  # no zero, as it would be there
-    ],
-    OPENRLHF: [
-        ("documented", [1, -1, -1, 1], f"{QUERIES}, prompts from prompt, labels from ground_truth"),
-        ("array", [22, 22, 4, 5], QUERIES),
-        ("for_all", [11, 11, 2, 2.5], QUERIES),
-        ("no_logs", [1.5] * 4, QUERIES),
-        ("logs", [1] * 4, QUERIES),
-        ("column", [2, 2, 1, 1], QUERIES),
-        ("none", [1, 1, None, 1], QUERIES),
-    ],
-    TUNIX: [
-        ("optional", [1, -1, -1, 1], f"{RESPONSE}, answer from ground_truth, prompt from prompt"),
-        ("keywords", [2, 2, 1, 1], RESPONSE),
-        ("metadata", [3, -0.5, -0.5, 3], "metadata from all columns"),
-        ("column", [2, 2, 1, 1], f"{RESPONSE}, level from level"),
-        ("batch", [3, -1, -1, 3], "read as TRL: it takes completions, as texts"),
-    ],
-    SKYRL: [
-        ("Right", [2.5, -1, -1, 2.5], "it is a class with step(action), made with extras; action from"),
-        ("Object", [0.25] * 4, 'extras["reward_spec"]["ground_truth"] from ground_truth'),
-        ("Nothing", NONE, "read as SkyRL-gym", "without a reward"),
-        ("Tuple", NONE, "read as SkyRL-gym", "without a reward"),  # another library's step
-    ],
-    VERIFIERS: [
-        ("v1", [2, 0, -1, 2], f"{V1}task from the row, trace from prompt and completion"),
-        ("v1_without_waiting", [3] * 4, f"{V1}trace from prompt and completion"),
-        ("v1_keys", [3, 2, 1, 2], V1),
-        ("marked", [0.25] * 4, V1),
-        ("messages", [1, 0, 0, 1], f"{BEFORE}messages"),
-        ("texts", [1, 0, 0, 1], f"{BEFORE}texts"),
-        ("parsed", [1, 0, 0, 1], f"{BEFORE}messages"),
-        ("any_subset", [2] * 4, "read as verifiers before v1"),
-        ("whatever_comes", [1, 0, 0, 1], "whatever_comes read as"),
-        ("a_plain_one", [1, 0, 0, 1], "read as a plain function of columns"),
-        ("plural", [2, 0, 0, 2], f"{BEFORE}messages"),
-        ("rubric", [0.75, -0.25, 0, 1], f"{BEFORE}messages"),
-        ("Marked", [1.5, -0.5, -0.5, 2], "length read as verifiers: a metric, which is not paid"),
-        ("runtime", NONE, "", "which a log does not have"),
-        ("lacks", NONE, "", "no_such_column"),
-        ("text", [None, None, 1, None], "", "returned 'good'"),
-        ("nan", NONE, "", "returned nan"),
-    ],
-    BENCHMAX: [
-        ("Text", [1, 0, 0, 1], f"{ENVIRONMENT}a completion"),
-        ("Turns", [1, 0, 0, 1], f"{ENVIRONMENT}a completion, as in 0.1 to dev22"),
-        ("Task", [3, 2, 1, 2], "messages from prompt and completion, task from the row"),
-        ("OtherNames", [1, 0, 0, 1], f"{ENVIRONMENT}messages, as in 0.1.2.dev36"),
-        ("Between", [1] * 4, "example_args from the row, termination_reason from the row"),
-        ("Rollout", [1, 0, None, 1], f"{ENVIRONMENT}a rollout, as in 0.2; "),
-        ("NoCoroutine", [1, 1, 0.5, 0.5], "weight 1 here, as the weights are in the training configuration"),
-        ("paid", [0.5, 0, 0, 0.5], f"{ENVIRONMENT}messages"),  # an object, with what it was made with
-        ("ToTheGroup", [2] * 4, "compute_reward is left out: it gave nothing"),
-        ("OneTooFew", NONE, "", "returned 1 values for 2"),
-        ("AnIdIsMissing", NONE, "", "gave no rewards for"),
-        ("AnErrorOfAGroup", NONE, "", "division by zero"),
-        ("NotFinite", [1, 1, None, None], ""),
-        ("KeysThatComeAndGo", NONE, ""),
-        ("NotJudged", [0.5, 0.5, None, None], ""),
-    ],
+TITLES = {  # what the origin says of all functions, and of some
+    ATROPOS: "read as Atropos: its compute takes completions; weight ",
+    EASYR1: "read as EasyR1",
+    EVAL_PROTOCOL: "read as eval-protocol",
+    INSPECT: "read as Inspect: it takes state and target",
+    MS_SWIFT: "read as ms-swift: its objects take completions, as texts",
+    OPENAI: "read as OpenAI's graders: it takes sample and item",
+    OPENRLHF: "read as OpenRLHF: it takes queries; queries from prompt and completion",
+    TUNIX: "read as Tunix: it takes one response; response from completion",
+    SKYRL: "read as SkyRL-gym",
+    VERIFIERS: "read as verifiers",
+    BENCHMAX: "read as benchmax: its compute_",
 }
-CASES = [
-    pytest.param(source, *(*case, None)[:4], id=case[0]) for source, cases in READ.items() for case in cases
-]
+SAID = {
+    (ATROPOS, "Right"): "its compute takes completions; weight 0.5",
+    (ATROPOS, "good"): "its compute takes completions; weight 3",
+    (EASYR1, "batch"): "response_length from the words of completion",
+    (EASYR1, "one"): "read as EasyR1: it takes reward_input",
+    (EVAL_PROTOCOL, "right"): "it takes messages and keywords",
+    (EVAL_PROTOCOL, "decorated"): "it is a @reward_function",
+    (OPENRLHF, "documented"): "prompts from prompt, labels from ground_truth",
+    (TUNIX, "optional"): "answer from ground_truth, prompt from prompt",
+    (TUNIX, "metadata"): "metadata from all columns",
+    (TUNIX, "column"): "level from level",
+    (TUNIX, "batch"): "read as TRL: it takes completions, as texts",
+    (SKYRL, "Right"): "it is a class with step(action), made with extras; action from",
+    (SKYRL, "Object"): 'extras["reward_spec"]["ground_truth"] from ground_truth',
+    (VERIFIERS, "v1"): "it takes a trace, as in v1; task from the row, trace from prompt and completion",
+    (VERIFIERS, "messages"): "as the functions of rubrics before v1; as messages",
+    (VERIFIERS, "texts"): "as the functions of rubrics before v1; as texts",
+    (VERIFIERS, "whatever_comes"): "whatever_comes read as",
+    (VERIFIERS, "a_plain_one"): "read as a plain function of columns",
+    (VERIFIERS, "Marked"): "length read as verifiers: a metric, which is not paid",
+    (BENCHMAX, "Turns"): "reward takes a completion, as in 0.1 to dev22",
+    (BENCHMAX, "Task"): "messages from prompt and completion, task from the row",
+    (BENCHMAX, "OtherNames"): "reward takes messages, as in 0.1.2.dev36",
+    (BENCHMAX, "Between"): "example_args from the row, termination_reason from the row",
+    (BENCHMAX, "Rollout"): "reward takes a rollout, as in 0.2; ",
+    (BENCHMAX, "NoCoroutine"): "weight 1 here, as the weights are in the training configuration",
+    (BENCHMAX, "ToTheGroup"): "compute_reward is left out: it gave nothing",
+}
+# behind a function stands what it pays for the four rows, and what is said of the rows without a reward
+PAID = re.compile(r"^(?:async def |def |class )?(\w+)\b.*# pays (\[.*\](?: \* 4)?)(?:: (.*))?$", re.MULTILINE)
+CASES = [pytest.param(source, *case, id=case[0]) for source in TITLES for case in PAID.findall(source)]
 
 
-@pytest.mark.parametrize(("source", "name", "expected", "said", "errors"), CASES)
-def test_a_function_pays_what_it_does_there(source, name, expected, said, errors, reads):
-    reads(source, expected, said, name=name, errors=errors)
+@pytest.mark.parametrize(("source", "name", "pays", "errors"), CASES)
+def test_a_function_pays_what_it_does_there(source, name, pays, errors, reads):
+    reads(source, eval(pays), SAID.get((source, name), TITLES[source]), name=name, errors=errors)
 
 
 REFUSED = [

@@ -1,5 +1,7 @@
 """load_reward() on trainers' functions: what they are taken for, why, and what comes of others."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,49 +11,52 @@ from rewardkit.targets.calling import awaited
 FOUND = """
 import asyncio, random
 
-def trl_with_a_column(completions, answer, **kwargs):
+def trl_with_a_column(completions, answer, **kwargs):  # TRL [1, 0, 0, 1]
     return [float(truth in text) for text, truth in zip(completions, answer)]
 
-def trl_given_all(prompts, completions, **kwargs):
+def trl_given_all(prompts, completions, **kwargs):  # TRL [2, 2, None, 1]
     assert len(prompts) == len(kwargs["level"]) and kwargs["solution"] == kwargs["ground_truth"]
     return [None if not text else level for text, level in zip(completions, kwargs["level"])]
 
-def trl_over_conversations(completions, **kwargs):
+def trl_over_conversations(completions, **kwargs):  # TRL [1, 1, 0, 0]
     return [float("<" in turns[0]["content"]) for turns in completions]
 
-async def trl_asynchronous(completions, **kwargs):
+async def trl_asynchronous(completions, **kwargs):  # TRL [9, 9, 0, 0.5]
     await asyncio.sleep(0)
     return [len(text) / 2 for text in completions]
 
-class with_as_fn:
+class with_as_fn:  # TRL [18, 18, 0, 1]
     def __call__(self, prompts, completions, **kwargs): return [float(len(text)) for text in completions]
     def as_fn(self): return self.__call__
 
 class Computes:
     def __call__(self, completions, **kwargs): return [self.compute(one, **kwargs) for one in completions]
     def compute(self, completions, **kwargs): return float(len(completions))
-an_object_with_a_compute_of_its_own = Computes()
+an_object_with_a_compute_of_its_own = Computes()  # TRL [18, 18, 0, 1]
 
-def verl(data_source, solution_str, ground_truth, extra_info=None):
+def verl(data_source, solution_str, ground_truth, extra_info=None):  # verl [2, -1, -1, 2]
     return 2.0 if ground_truth in solution_str else -1.0
 
-def verl_with_a_dict(solution_str, ground_truth, **kwargs):
+def verl_with_a_dict(solution_str, ground_truth, **kwargs):  # verl [1, -1, -1, 1]
     right = ground_truth in solution_str
     return {"score": 2.0 * right - 1, "acc": right, "said": solution_str}
 
-async def verl_asynchronous(data_source, solution_str, ground_truth, extra_info=None):
+async def verl_asynchronous(data_source, solution_str, ground_truth, extra_info=None):  # verl [18, 18, 0, 1]
     return {"score": float(len(solution_str))}
-def verl_in_batches(data_sources, solution_strs, ground_truths, extra_infos):
+def verl_in_batches(data_sources, solution_strs, ground_truths, extra_infos):  # verl [1, 0, 0, 0]
     return [float("4" in text) for text in solution_strs]
 
-def trl_with_keywords_only(**kwargs): return [float("4" in text) for text in kwargs["completions"]]
-def verl_with_keywords_only(**kw): return {"score": float(kw["ground_truth"] in kw["solution_str"])}
+def trl_with_keywords_only(**kwargs):  # TRL [1, 0, 0, 0]
+    return [float("4" in text) for text in kwargs["completions"]]
+def verl_with_keywords_only(**kw):  # verl [1, 0, 0, 1]
+    return {"score": float(kw["ground_truth"] in kw["solution_str"])}
 def twice(function): return lambda *args, **kwargs: 2 * function(*args, **kwargs)
-verl_behind_a_decorator_that_names_no_parameters = twice(verl)
+verl_behind_a_decorator_that_names_no_parameters = twice(verl)  # verl [4, -2, -2, 4]
 
-def plain(completion, ground_truth): return ground_truth in completion
-def plain_under_other_names(output, solution): return solution in output
-def plain_with_a_dict(output, level): return {"score": level * 1.0, "long": len(output) > 3}
+def plain(completion, ground_truth): return ground_truth in completion  # columns [1, 0, 0, 1]
+def plain_under_other_names(output, solution): return solution in output  # columns [1, 0, 0, 1]
+def plain_with_a_dict(output, level):  # columns [2, 2, 1, 1]
+    return {"score": level * 1.0, "long": len(output) > 3}
 def default_that_a_column_fills(completion, answer="", level=9): return (answer in completion) + level / 10
 
 def a_log_has_more(completions, step=0.5, model="judge", target=9, source="web", level=9, answer=None, **kw):
@@ -104,26 +109,9 @@ def tidy(completions, answer, **kwargs): return [float(text.startswith("<")) for
 def short(solution_str, ground_truth): return float(len(solution_str) < 5)
 with_truths_that_nothing_reads = [right, tidy, short, Tidy()]
 """
-COLUMNS = "a plain function of columns"
-# name -> what it is read as, the rewards of the four rows
-READ = {
-    "trl_with_a_column": ("TRL", [1, 0, 0, 1]),
-    "trl_given_all": ("TRL", [2, 2, None, 1]),
-    "trl_over_conversations": ("TRL", [1, 1, 0, 0]),
-    "trl_asynchronous": ("TRL", [9, 9, 0, 0.5]),
-    "with_as_fn": ("TRL", [18, 18, 0, 1]),
-    "an_object_with_a_compute_of_its_own": ("TRL", [18, 18, 0, 1]),  # and none of Atropos'
-    "verl": ("verl", [2, -1, -1, 2]),
-    "verl_with_a_dict": ("verl", [1, -1, -1, 1]),
-    "verl_asynchronous": ("verl", [18, 18, 0, 1]),
-    "verl_in_batches": ("verl", [1, 0, 0, 0]),
-    "trl_with_keywords_only": ("TRL", [1, 0, 0, 0]),
-    "verl_with_keywords_only": ("verl", [1, 0, 0, 1]),
-    "verl_behind_a_decorator_that_names_no_parameters": ("verl", [4, -2, -2, 4]),
-    "plain": (COLUMNS, [1, 0, 0, 1]),
-    "plain_under_other_names": (COLUMNS, [1, 0, 0, 1]),
-    "plain_with_a_dict": (COLUMNS, [2, 2, 1, 1]),
-}
+# behind a function stands what it is read as, and the rewards of the four rows
+PAYS = re.compile(r"^(?:async def |def |class )?(\w+)\b.*  # (TRL|verl|columns) (\[.*\])$", re.MULTILINE)
+READ = {name: (title, eval(rewards)) for name, title, rewards in PAYS.findall(FOUND)}
 
 
 @pytest.mark.parametrize("name", READ)
@@ -131,7 +119,7 @@ def test_a_function_is_recognised_and_gives_what_its_trainer_would_get(name, loa
     title, expected = READ[name]
     for given in ({}, {"rollouts": None}):  # tried on the rollouts, and on the made-up sample
         reward = load(FOUND, name, **given)
-        assert f"{name} read as {title}: " in reward.origin
+        assert f"{name} read as {'a plain function of ' * (title == 'columns')}{title}: " in reward.origin
         assert rewards(reward) == expected
     for row, value in zip(rows, expected, strict=True):
         assert reward(**row).reward == (value if value is not None else pytest.approx(np.nan, nan_ok=True))
