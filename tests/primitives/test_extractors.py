@@ -1,6 +1,5 @@
 """Extractors: what each finds and must not find; and what holds for all of them, whatever the text."""
 
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -101,6 +101,7 @@ def test_what_is_no_text_or_no_list_of_messages_is_not_judged(made):
 
 
 TAG = extract.tag("a")
+PARTS = [rk.Component("c", measure.repetition(), weight=-1)]
 REFUSED = (
     (lambda: extract.after(" \n"), "marker=' \\n'", "empty"),
     (lambda: extract.after("#", until="word"), "until='word'", "'line'"),
@@ -147,6 +148,9 @@ REFUSED = (
     (lambda: verify.matches("a", "a", exact=True, unicode_form="NFKC"), "exclude each other"),
     (lambda: verify.choice_equal("A", "A", options="Aa"), "options='Aa'", "two or more"),
     (lambda: verify.json_equal("1", "1", text="loose"), "text='loose'", "'exact', 'matches'"),
+    (lambda: rk.Reward("r", components=PARTS, aggregation="median"), "'median'", "'weighted_sum'"),
+    (lambda: rk.Reward("r", components=PARTS, on_missing="drop"), "'drop'", "'nan'"),
+    (lambda: rk.Reward("r", components=PARTS, aggregation="weighted_mean"), "at least one weight above 0"),
     (lambda: gate("c"), "gate('c') has no condition", "at_least="),
     (lambda: gate("", at_least=1), "'' is not the name of a column"),
     (lambda: gate("c", at_least=2, at_most=1), "never open", "at_least=2"),

@@ -112,22 +112,14 @@ def spoil(value):
         value.clear()
 
 
-class Rude:
-    """An object of several trainers that changes what it is handed."""
-
-    def __init__(self, env_config=None, extras=None):
-        spoil(extras or {})
-
-    def compute(self, completions, **kwargs):
-        return spoil(kwargs) or [1.0]
-
-    def compute_reward(self, rollout_id, messages, task):
-        return spoil([messages, task]) or {"reward": 1.0}
-
-    def step(self, action):
-        return {"reward": 1.0, "done": True}
+def rude(**methods):
+    return type("Rude", (), methods)
 
 
+ENVIRONMENT = rude(
+    compute_reward=lambda self, rollout_id, messages, task: spoil([messages, task]) or {"a": 1.0}
+)
+DONE = {"reward": 1.0, "done": True}
 RUDE = {
     "verl": lambda data_source, solution_str, ground_truth, extra_info: spoil(extra_info) or 1.0,
     "verifiers-rubric": lambda prompt, info, state: spoil([prompt, state]) or 1.0,
@@ -136,9 +128,9 @@ RUDE = {
     "openai": lambda sample, item: spoil([sample, item]) or 1.0,
     "easyr1": lambda reward_inputs: spoil(reward_inputs[0]) or [{"overall": 1.0}],
     "inspect": lambda state, target: spoil(state.metadata) or 1.0,
-    "benchmax": Part(Rude(), "compute_reward"),
-    "atropos": Rude,
-    "skyrl-gym": Rude,
+    "benchmax": Part(ENVIRONMENT(), "compute_reward"),
+    "atropos": rude(compute=lambda self, completions, **kwargs: spoil(kwargs) or [1.0]),
+    "skyrl-gym": rude(__init__=lambda self, extras: spoil(extras), step=lambda self, action: DONE),
 }
 
 
