@@ -8,7 +8,7 @@ from inspect_ai.solver import TaskState
 from table import read_as, rows
 
 import rewardkit as rk
-from rewardkit.targets.inspect_ai import evaluated, state_of, target_of
+from rewardkit.targets.inspect_ai import evaluated
 
 ROLLOUTS = rows("it is 4", "4 or 5", "", "four", level=2)
 
@@ -49,14 +49,6 @@ def test_a_scorer_is_read_as_it_is_called_there(place, expected):
     assert read_as("Inspect", "inspect", place, ROLLOUTS)[1] == expected
     if "includes" in place:  # in their own eval, too
         assert [{"C": 1, "I": 0}[one.value] for one in evaluated(includes(), list(ROLLOUTS))] == expected
-
-
-def test_the_states_are_their_own():
-    state, target = state_of(ROLLOUTS[0]), target_of(ROLLOUTS[0])
-    assert isinstance(state, TaskState) and isinstance(target, Target)
-    assert isinstance(state.output, ModelOutput)
-    assert (state.input_text, state.output.completion, target.text) == ("2+2?", "it is 4", "4")
-    assert state.messages[-1].text == "it is 4" and state.metadata["level"] == 2
 
 
 @pytest.mark.parametrize("kind", ["eval", "json"])

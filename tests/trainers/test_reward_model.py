@@ -42,24 +42,18 @@ def logit_of(made, text):
         return made(input_ids=torch.tensor([tiny.tokenizer()(text)["input_ids"]])).logits[0].tolist()
 
 
-def logits_of(made):
-    return [logit_of(made, f"user:{row['prompt']};assistant:{row['completion']};")[0] for row in ROWS]
+KINDS = [("Phi3", {}), ("ModernBert", {}), ("Phi3", {"pad_token_id": None})]  # one text at a time without it
 
 
-@pytest.mark.parametrize("kind", ["Phi3", "ModernBert"])
-def test_padding_and_the_order_of_a_batch_do_not_change_a_score(tmp_path, kind):
-    folder, made = saved(tmp_path, kind)
+@pytest.mark.parametrize(("kind", "options"), KINDS)
+def test_padding_and_the_order_of_a_batch_do_not_change_a_score(tmp_path, kind, options):
+    folder, made = saved(tmp_path, kind, **options)
     alone, together = (scored(folder, batch_size=size)["score/rm"] for size in (1, 8))
-    expected = [1 / (1 + math.exp(-logit)) for logit in logits_of(made)]
+    texts = [f"user:{row['prompt']};assistant:{row['completion']};" for row in ROWS]
+    expected = [1 / (1 + math.exp(-logit_of(made, text)[0])) for text in texts]
     assert list(together) == pytest.approx(list(alone), abs=1e-6)
     assert list(alone) == pytest.approx(expected, abs=1e-6)
     assert len({round(score, 6) for score in expected}) == len(ROWS)  # so that a mix-up would be seen
-
-
-def test_a_model_without_a_padding_token_takes_one_text_at_a_time(tmp_path):
-    folder, made = saved(tmp_path, pad_token_id=None)
-    logits = [verdict["logit"] for verdict in scored(folder)["verdict/rm"]]
-    assert logits == pytest.approx(logits_of(made), abs=1e-6)
 
 
 TURNS = [{"role": "system", "content": "brief"}, {"role": "user", "content": "2+2?"}]

@@ -51,10 +51,8 @@ def trained(functions, folder, *, chat=False, **config):
     assert len(files) == 2
     table = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
     rows = table[["prompt", "completion", "step"]]
-    if chat:
-        rows = rows.assign(
-            **{name: rows[name].map(lambda turns: turns[0]["content"]) for name in rows.columns[:2]}
-        )
+    for name in ("prompt", "completion") if chat else ():
+        rows = rows.assign(**{name: rows[name].map(lambda turns: turns[0]["content"])})
     rows = rows.assign(ground_truth=rows["prompt"].map(TRUTHS))
     return table, rk.load_rollouts(rows.to_dict("records")), trainer
 
@@ -99,12 +97,11 @@ def test_a_trainer_logs_our_rewards_and_advantages_for_the_combined_function(sca
     proved("trl", "called", "equal", by="GRPOTrainer of trl 1.16.0, two steps, plain and conversational")
 
 
-@pytest.mark.parametrize("chat", [False, True], ids=["plain", "conversational"])
-def test_a_trainer_waits_for_the_async_function_of_a_file(chat, tmp_path):
+def test_a_trainer_waits_for_the_async_function_of_a_file(tmp_path):
     made = export(rk.load_reward(f"{waiting.__file__}:tiny"), to="trl", path=tmp_path / "tiny_trl.py")
     function = loaded(made.path).tiny
     assert asyncio.iscoroutinefunction(function)
-    table, rollouts, _ = trained([function], tmp_path, chat=chat)
+    table, rollouts, _ = trained([function], tmp_path, chat=True)
     same(table["tiny"], rk.score(waiting.tiny(), rollouts).rewards)
     proved("trl", "written")
 
@@ -132,9 +129,8 @@ def test_separate_functions_with_reward_weights_give_our_scores_and_both_aggrega
     def estimate(rows, groups):
         if aggregation == "normalize_then_sum":
             return gdpo(parts[rows], weights, groups)
-        return grpo(
-            np.nansum(parts[rows] * weights, axis=1), groups
-        )  # None counts 0: the loss that export prints
+        # None counts 0: the loss that export prints
+        return grpo(np.nansum(parts[rows] * weights, axis=1), groups)
 
     check_advantages(table, rollouts, estimate, 1e-3, 2e-4)
 

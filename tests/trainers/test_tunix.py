@@ -1,6 +1,5 @@
 """Tunix's own reward manager, over the functions that its command line would take from a file."""
 
-import pytest
 import waiting
 from table import arithmetic, read_as
 from tunix.rl.algorithm_config import AlgorithmConfig
@@ -15,40 +14,26 @@ def managed(functions, **columns):
     return SequenceRewardManager(reward_fns=functions, algo_config=AlgorithmConfig())(**columns)
 
 
-THEIRS = '''
-def last(text):
-    return text.split()[-1].strip(".") if text.split() else None
-
+THEIRS = """
+def last(text): return text.split()[-1].strip(".") if text.split() else None
 
 def check_form(prompts, completions, **kwargs):
-    """Three, or less than nothing."""
     return [3.0 if "<answer>" in text else -0.5 for text in completions]
-
 
 def check_numbers(prompts, completions, answer, **kwargs):
     assert len(kwargs["level"]) == len(prompts)
     return [None if last(text) is None else 1.5 * (truth in text) for text, truth in zip(completions, answer)]
 
-
 functions = [check_form, check_numbers]
-
-'''
-
-
-@pytest.fixture
-def theirs(tmp_path):
-    (tmp_path / "theirs.py").write_text(THEIRS)
-    return tmp_path / "theirs.py"
+"""
 
 
-def rows_of_level():
+def test_functions_of_ones_own_get_what_the_manager_gives_them(tmp_path):
+    theirs = tmp_path / "theirs.py"
+    theirs.write_text(THEIRS)
     rows = [{**row, "level": 1} for row in arithmetic()]
     rows[3]["completion"] = ""
-    return rk.load_rollouts(rows)
-
-
-def test_functions_of_ones_own_get_what_the_manager_gives_them(theirs):
-    given = rows_of_level()
+    given = rk.load_rollouts(rows)
     (_, ours), columns = read_as("TRL", "tunix", f"{theirs}:functions", given), given.columns()
     names = {"prompts": "prompt", "completions": "completion", "answer": "ground_truth", "level": "level"}
     found = managed(loaded(theirs).functions, **{name: columns[column] for name, column in names.items()})
