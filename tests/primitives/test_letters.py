@@ -1,7 +1,6 @@
 """Multiple choice: which option a text names, and whether two texts name the same."""
 
 import pytest
-from tabled import table
 
 from rewardkit.primitives.extract.letters import choice
 from rewardkit.primitives.verify import choice_equal
@@ -53,16 +52,3 @@ def test_the_option_that_a_text_names_is_found_and_a_denial_a_hedge_or_a_list_le
 ):
     assert choice()(completion) == (None if expected == "-" else expected)
     assert (choice_equal(completion, "B") is True) <= (expected == "B" or completion == "Option: b")
-
-
-@pytest.mark.parametrize(
-    ("extractor", "completion", "expected"),
-    table(
-        (choice("ABCDEFGHI"), "The answer is I think E.", "E", "the pronoun"),
-        (choice(case=False), "the answer is (b)", "b", "a small letter"),
-        (choice(case=False), "it is b.", None, "no small letter"),
-        (choice("ABCDE"), "A) 1 B) 2 C) 3 D) 4 Answer: E) 5", "E", "a fifth option"),
-    ),
-)
-def test_the_pronoun_small_letters_and_a_fifth_option(extractor, completion, expected):
-    assert extractor(completion) == expected

@@ -66,19 +66,6 @@ def test_a_measure_scores_a_text(made, text, expected):
     assert made(text) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("method", "prediction", "ground_truth", "expected"),
-    table(
-        ("token_set", "it is Paris or London", "Paris", 1.0, "the documented hole: words around the truth"),
-        ("ratio", None, "Paris", 0.0, "no prediction"),
-        ("ratio", "Paris", float("nan"), None, "a truth of NaN, which is how tables write a missing one"),
-        ("ratio", "a" * 40_000, "a" * 80_000, 40_000 / 120_000, "20,000 characters of each are compared"),
-    ),
-)
-def test_similarity_by_method(method, prediction, ground_truth, expected):
-    assert measure.similarity(method)(prediction, ground_truth) == pytest.approx(expected)
-
-
 def test_ordinary_text_is_not_repetition_of_any_kind():
     # in an argument of short sentences there is one run; any repeated word counted once: a fault in the wild
     for text, runs in ((ORDINARY, 0.0), (CODE, 0.0), (ARGUMENT, 1 / 20)):

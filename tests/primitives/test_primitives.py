@@ -15,10 +15,6 @@ import rewardkit as rk
 extract, measure, verify, weigh, gate = rk.extract, rk.measure, rk.verify, rk.weigh, rk.gate
 
 
-def name_of(made):
-    return repr(made).partition("(")[0]
-
-
 def no_hits(text):
     return text == "0 hits"
 
@@ -88,7 +84,7 @@ def test_a_measure_of_text_is_a_score_that_white_space_around_it_leaves_alone(ma
     score = made(completion)
     assert isinstance(score, float)
     assert 0.0 <= score <= 1.0
-    if getattr(made, "unit", "words") == "words" and name_of(made) != "regex":
+    if getattr(made, "unit", "words") == "words" and not repr(made).startswith("regex("):
         assert made(f"\n {completion}\t") == score
     assert made(completion) == score
 
@@ -111,12 +107,9 @@ REFUSED = (
     (lambda: extract.json_value("a..b"), "path='a..b'", "empty key"),
     (lambda: extract.tool_call(""), "name=''", "name of a tool"),
     (lambda: extract.choice("AA"), "options='AA'", "different"),
-    (lambda: extract.gsm8k("loose"), "mode='loose'", "'strict'", "'flexible'"),
-    (lambda: extract.answer_phrase(language="de"), "language='de'", "'any'"),
     (lambda: extract.within(TAG), "within takes extractors", "none"),
     (lambda: extract.within(extract.every(TAG), TAG), "every(within("),
     (lambda: extract.boxed(which="middle"), "which='middle' is not known; use one of 'first', 'last'"),
-    (lambda: rk.siblings.novelty("cosine"), "method='cosine'", "'ratio'"),
     (lambda: rk.siblings.majority(same="math_equal"), "same='math_equal'", "give a function"),
     (lambda: rk.siblings.rank(of="a b"), "of='a b'", "name of an earlier component"),
     (lambda: rk.siblings.length(zero_from=1), "zero_from=1", "above 1"),
@@ -128,14 +121,12 @@ REFUSED = (
     (lambda: measure.regex("(" * 5000 + ")" * 5000), "does not compile", "recursion"),
     (lambda: measure.repetition(kind="loop", ngram=3), "ngram=3", "kind='loop'"),
     (lambda: measure.length(), "full_until=None, zero_from=None, full_from=0"),
-    (lambda: measure.length(full_until=5, zero_from=5), "length", "full_until=5, zero_from=5"),
     (lambda: measure.length(full_until=5, zero_from=9, full_from=3, zero_until=3), "zero_until=3"),
     (lambda: measure.overlong(limit=5, buffer=6), "buffer=6 is more than limit=5"),
     (lambda: measure.turns(full_until=5, zero_from=5), "turns", "full_until=5, zero_from=5"),
     (lambda: measure.tool_calls(mode="all"), "mode='all'", "names of tools"),
     (lambda: measure.calls_within(2, zero_from=2), "zero_from=2", "whole number from 3"),
     (lambda: measure.json_schema({"type": "strin"}), '"strin"', "at $.type"),
-    (lambda: measure.json_schema({"$ref": "http://e.org/a"}), "'http://e.org/a'", "nothing is fetched"),
     (lambda: measure.json_schema({"$ref": "#/$defs/x"}), "'/$defs/x' does not exist"),
     (lambda: measure.json_schema({"$schema": "http://e.org"}), "Unknown meta-schema: 'http://e.org'"),
     (lambda: measure.json_schema({"enum": {1, 2}}), "what JSON cannot"),

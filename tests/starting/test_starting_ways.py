@@ -167,11 +167,8 @@ def test_objects_are_paid_value_by_value_and_by_the_schema_of_the_truths(written
 
 def test_a_schema_holds_what_all_objects_share():
     schema = schema_of([{"a": 1, "b": "x", "c": None}, {"a": 2.5, "b": 3, "d": True}])
-    assert schema == {
-        "type": "object",
-        "properties": {"a": {"type": "number"}, "b": {}},
-        "required": ["a", "b"],
-    }
+    properties = {"a": {"type": "number"}, "b": {}}
+    assert schema == {"type": "object", "properties": properties, "required": ["a", "b"]}
     assert schema_of([{"a": 1}, [1]]) is schema_of([{f"k{at}": 1 for at in range(40)}]) is None
 
 

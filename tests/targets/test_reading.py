@@ -5,7 +5,6 @@ import re
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets.inspect_ai import state_of, target_of
 
 ATROPOS = """
 from abc import ABC, abstractmethod
@@ -469,15 +468,6 @@ def test_openrlhf_gets_prompts_of_messages_joined_as_text_and_tunix_may_be_chose
     rows = rk.load_rollouts([{"prompt": chat, "completion": "4", "ground_truth": "4"}])
     assert rewards(load(OPENRLHF, "chat", rollouts=rows), rows) == [1.0]
     assert "batch read as Tunix: it takes completions, as texts" in load(TUNIX, "batch", as_="tunix").origin
-
-
-def test_inspects_state_is_a_copy_of_the_row():
-    row = {"prompt": "2+2?", "completion": "4", "ground_truth": ["4", "four"], "level": {"n": 1}}
-    state, target = state_of(row), target_of(row)
-    assert (state.input, state.output.completion, state.messages[-1].text) == ("2+2?", "4", "4")
-    assert (list(target), target.text) == (["4", "four"], "4four")
-    state.metadata["level"]["n"] = 2
-    assert row["level"] == {"n": 1} and list(target_of({"ground_truth": None})) == []
 
 
 def test_a_transcript_with_tools_is_handed_over(load, rewards):
