@@ -2,8 +2,6 @@
 
 import logging
 import math
-import os
-import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -187,14 +185,6 @@ def test_the_worker_is_asked_once_for_each_distinct_pair_that_needs_it(asked):
         assert math_equal(r"\sqrt{17}", r"3\sqrt{2}", absolute=1.0) is True
         assert math_equal(r"\sqrt{18}" + "+0" * 200, r"3\sqrt{2}") is True
     assert len(asked) == 4
-
-
-def test_a_killed_worker_is_replaced(impatient):
-    assert math_equal("2x", "x+x") is True
-    (process,) = impatient._processes
-    os.kill(process.popen.pid, signal.SIGKILL)
-    assert math_equal("3x", "x+2x") is True
-    assert impatient._processes[0].popen.pid != process.popen.pid
 
 
 def run(program):

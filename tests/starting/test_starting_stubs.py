@@ -48,15 +48,13 @@ def test_a_log_of_few_different_completions_gives_few(written, cases):
 
 
 def test_hostile_texts_and_nulls_come_back_as_they_were(written, cases):
+    texts = [HOSTILE.replace("{}", str(at)) for at in range(40)]
     rows = [
-        {
-            "prompt": HOSTILE,
-            "completion": HOSTILE.replace("{}", str(at)),
-            "ground_truth": None if at % 3 == 0 else str(at % 5),
-            "data_source": f"'\"\n\u202e{at % 2}",
-        }
-        for at in range(40)
+        {"prompt": HOSTILE, "completion": text, "data_source": f"'\"\n\u202e{len(text) % 2}"}
+        for text in texts
     ]
+    for at, row in enumerate(rows):
+        row["ground_truth"] = None if at % 3 == 0 else str(at % 5)
     made = written(rows)
     listed = cases(made)
     assert {case["completion"] for case in listed} <= {row["completion"] for row in rows}
@@ -100,15 +98,9 @@ def test_long_completions_come_after_short_ones(written, cases):
 
 def test_the_first_number_is_held_against_the_last_and_a_limit_has_only_what_is_near_it(written, cases):
     """Completions of 20 words at most, each saying a wrong number before the right one."""
-    rows = [
-        {
-            "prompt_id": at // 4,
-            "prompt": f"{at // 4} + 1?",
-            "completion": f"I think {at}, {'well ' * (at % 18)}or {at // 4 + 1}",
-            "ground_truth": str(at // 4 + 1),
-        }
-        for at in range(40)
-    ]
+    said = [f"I think {at}, {'well ' * (at % 18)}or {at // 4 + 1}" for at in range(40)]
+    named = ((text, at // 4) for at, text in enumerate(said))
+    rows = [{"prompt": f"{n} + 1?", "completion": text, "ground_truth": str(n + 1)} for text, n in named]
     found = cases(written(rows))
     differ = [case for case in found if case["name"].startswith("readings differ")]
     assert len(differ) >= 7 and all('number(which="first") takes' in case["why"] for case in differ)

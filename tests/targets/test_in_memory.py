@@ -41,14 +41,9 @@ def says(*texts):
     return [{"role": ("user", "assistant")[at], "content": text} for at, text in enumerate(texts)]
 
 
-class Message:
+def message(turn):
     """As eval-protocol has it."""
-
-    def __init__(self, turn):
-        self.turn = turn
-
-    def model_dump(self, exclude_none):
-        return self.turn
+    return SimpleNamespace(model_dump=lambda exclude_none: turn)
 
 
 def state(text, question=None, **more):
@@ -88,7 +83,7 @@ CALLED = [
     ("easyr1", "near", ([response("4", 50)],), {}, [{"judged": 1.0, "overall": -3.0}]),
     ("easyr1", "near", ([response("", 0)],), {}, [{"judged": 0.0, "overall": -9.0}]),
     ("eval-protocol", "fits", (says("2+2?", "4"), "4"), LEVEL, result(2.0)),
-    ("eval-protocol", "fits", (list(map(Message, says("2+2?", "4"))), "4"), LEVEL, result(2.0)),
+    ("eval-protocol", "fits", (list(map(message, says("2+2?", "4"))), "4"), LEVEL, result(2.0)),
     ("eval-protocol", "fits", (says("2+2?", ""), "4"), LEVEL, result(-9.0, judged=False)),
     ("inspect", "fits", (state("4", "2+2?"), FOUR), {}, {"value": 2.0, "metadata": {"paid": 2.0}}),
     ("inspect", "fits", (state("5"), FOUR), {}, {"value": -4.0, "metadata": {"paid": -4.0}}),

@@ -268,7 +268,6 @@ REFUSED = {
     "a dict without what is paid": (f"{NUMBER} {{'right': 1.0}}", "without 'score', which verl pays"),
     "a key of an extra_info that the log lacks": (f"{NUMBER} float(extra_info['level'])", LACKS),
     "a file that raises": ("x = 1\nraise OSError('no disk')", "mine.py:2: OSError"),
-    "a file that is not Python": ("def f(:", "mine.py:1: SyntaxError"),
     "two arguments for one column": ("def f(solution, answer): return 1.0", "is not a reward"),
     "what nobody gives": ("def f(completion, gpu): return 1.0", "asks for 'gpu'; the rollouts have ['comp"),
     "ids that the log lacks": ("def f(completion_ids, **k): return [1.0]", "asks for 'completion_ids'"),
@@ -328,7 +327,6 @@ TRIED = {
     "it hangs": ("time.sleep(60)", 0.3, 2, HANGS),
     "one late call may be chance": ("time.sleep(60 if at == 1 else 0)", 1, 16, ""),
     "it ends in time, and slowly": ("time.sleep(0.7)", 1, 4, ASSUMED),
-    "quick": ("pass", 5, 16, ""),
 }
 
 
