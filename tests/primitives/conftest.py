@@ -1,7 +1,5 @@
 """What the tests of the primitives share: a bound on calls that hostile text could keep busy for hours."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Iterator

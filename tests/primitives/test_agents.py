@@ -1,28 +1,18 @@
 """Transcripts: the assistant's text, calls in both forms, the final answer; conduct and evidence scored."""
 
-from __future__ import annotations
-
 import functools
 import json
 
+import inventory
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tabled import columns, table
+from tabled import table
 
+import rewardkit as rk
 from rewardkit.primitives.agents.transcripts import final_answer, read_turns, says_error
-from rewardkit.primitives.extract import assistant_text
-from rewardkit.primitives.measure import (
-    call_efficiency,
-    calls_within,
-    citations,
-    failed_calls,
-    grounding,
-    read_calls,
-    repeated_calls,
-    tool_calls,
-    turns,
-)
+
+measure, assistant_text, read_calls = rk.measure, rk.extract.assistant_text, rk.measure.read_calls
 
 
 def said(content=None, **more):
@@ -53,10 +43,6 @@ def hermes(name, arguments):
     return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"
 
 
-def named(*names):
-    return "".join(hermes(name, {}) for name in names)
-
-
 def brief(calls):
     return [(item.name, item.arguments, item.result, item.failed, item.turn) for item in calls]
 
@@ -67,38 +53,25 @@ CUT = '<tool_call>\n{"name": "search", "arguments": {"q": "Os'
 INSIDE = CUT.removeprefix("<tool_call>\n")
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
 WRITTEN = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
-USER, SAID = user("2+2?"), said("3")
+CALLS, USER, SAID = {"tool_calls": True}, user("2+2?"), said("3")
 
 
 @pytest.mark.parametrize(
-    ("messages", "expected"),
+    ("messages", "options", "expected"),
     table(
-        ([SAID, USER, {"role": "assistant", "content": "4"}], "4", "of several the last"),
-        (None, None, "nothing"),
-        ([{"role": "assistant", "tool_calls": [CALL]}], "", "calls are left out"),
-        ([{"role": "assistant", "content": {1: 2}}], "", "content that JSON has not"),
+        ([SAID, USER, said("4")], {}, "4", "of several the last"),
+        ([SAID, USER, said("4")], {"turns": "all"}, "3\n\n4", "all of them"),
+        (None, {}, None, "nothing"),
+        ([said(tool_calls=[CALL])], {}, "", "calls are left out"),
+        ([said({1: 2})], {}, "", "content that JSON has not"),
+        ([said("So.", tool_calls=[CALL])], CALLS, f"So.\n{WRITTEN}", "behind the text"),
+        ([said(tool_calls=[{"name": "f", "parameters": {"a": 1}}])], CALLS, WRITTEN, "as Llama calls them"),
+        ([said(function_call=CALL["function"])], CALLS, WRITTEN, "the form of 2023"),
+        ([said("4", tool_calls=[{"name": 3}, None, "f", {}, {"function": None}])], CALLS, "4", "none is one"),
     ),
 )
-def test_assistant_text_gives_the_last_assistant_message_or_all(messages, expected):
-    assert assistant_text(messages) == expected
-    assert assistant_text([SAID, USER, said("4")], turns="all") == "3\n\n4"
-
-
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    table(
-        (said("Let me see.", tool_calls=[CALL]), f"Let me see.\n{WRITTEN}", "behind the text"),
-        (said(tool_calls=[{"name": "f", "parameters": {"a": 1}}]), WRITTEN,
-         "arguments as Llama calls them"),
-        (said(function_call=CALL["function"]), WRITTEN, "the form of 2023"),
-        (said(tool_calls=[{"name": "f"}]), '<tool_call>{"name": "f", "arguments": {}}</tool_call>',
-         "no arguments"),
-        (said("4", tool_calls=[{"name": 3}, None, "f", {}, {"function": None}]), "4",
-         "calls that are none"),
-    ),
-)  # fmt: skip
-def test_tool_calls_are_written_behind_the_text_where_asked(message, expected):
-    assert assistant_text([USER, message], tool_calls=True) == expected
+def test_the_text_of_the_assistant_is_the_last_or_all_with_calls_where_asked(messages, options, expected):
+    assert assistant_text(messages, **options) == expected
 
 
 COLDLY, SEARCHED = ("search", OSLO, "cold", False, 0), ("search", OSLO, None, None, 0)
@@ -162,51 +135,35 @@ def test_any_run_is_the_same_in_both_forms(turns, as_text, in_user):
     assert final_answer(read_turns([*structured, said("So.")])) == "So."
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "same"),
-    table(
-        ('{"a": 1.0}', '{"a": 1}', True, "whole floats are whole numbers"),
-        ('{"a": 1}', '{"a": "1"}', False, "a number is no text"),
-        ('{"a": null}', "{}", False, "null is a value"),
-    ),
-)
+SAME = [('{"a": 1.0}', '{"a": 1}', True), ('{"a": 1}', '{"a": "1"}', False), ('{"a": null}', "{}", False)]
+
+
+@pytest.mark.parametrize(("a", "b", "same"), SAME)
 def test_calls_that_ask_for_the_same_have_one_key(a, b, same):
     one, two, other = read_calls([calling(call("f", a), call("f", b), call("g", a))])
-    assert (one.key == two.key) is same
-    assert one.key != other.key
+    assert (one.key == two.key) is same and one.key != other.key
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "more", "expected"),
     table(
-        ("  \n[ERROR] disk full", True, "in capitals and brackets"),
-        ('{"isError": true, "content": []}', True, "isError"),
-        ('{"data": {"error": "x"}}', False, "deeper inside"),
+        ("  \n[ERROR] disk full", {}, True, "in capitals and brackets"),
+        ('{"data": {"error": "x"}}', {}, False, "deeper inside"),
+        ("x", {"status": "error"}, True, "the status of the message"),
+        ("x", {"success": False}, True, "no success"),
+        ("x", {"error": "timeout"}, True, "its error"),
+        ("x", dict.fromkeys(("status", "is_error", "success", "error")), False, "fields of nothing"),
     ),
 )
-def test_what_counts_as_an_error(text, expected):
-    assert says_error(text) is expected
-    [read] = read_calls([calling("f"), result(text)])
+def test_what_counts_as_an_error(text, more, expected):
+    assert more or says_error(text) is expected
+    [read] = read_calls([calling("f"), result(text, **more)])
     assert read.failed is expected
 
 
-def test_a_tool_message_itself_can_say_that_the_call_failed():
-    for more in ({"status": "error"}, {"is_error": True}, {"success": False}, {"error": "timeout"}):
-        [read] = read_calls([calling("f"), result("nothing", **more)])
-        assert read.failed is True
-        [read] = read_calls([calling("f"), result("nothing", **dict.fromkeys(more))])
-        assert read.failed is False
-
-
-@pytest.mark.parametrize(
-    ("messages", "expected"),
-    table(
-        ([said("4"), user("Sure?"), said(" 5\n")], "5", "the last turn, without white space around it"),
-        ([said(f"I look. {SEARCH} Soon.")], "I look. \n Soon.", "without calls in its text"),
-    ),
-)
-def test_the_final_answer(messages, expected):
-    assert final_answer(read_turns(messages)) == expected
+def test_the_final_answer_is_the_last_turn_without_its_calls():
+    assert final_answer(read_turns([said("4"), user("Sure?"), said(" 5\n")])) == "5"
+    assert final_answer(read_turns([said(f"I look. {SEARCH} Soon.")])) == "I look. \n Soon."
 
 
 CYCLE = {}
@@ -227,19 +184,15 @@ def test_arguments_that_json_cannot_hold_are_malformed(arguments):
     assert hash(read) == hash(read)
 
 
-MEASURES = (
-    turns(full_until=2, zero_from=6), tool_calls("f", "search", mode="all"), calls_within(1, zero_from=9),
-    call_efficiency(1, 3), failed_calls(), repeated_calls(retries=0), grounding(ngram=1),
-)  # fmt: skip
-KEYS = "role content tool_calls function_call id function name arguments tool_call_id type text error status"
-TEXTS = (SEARCH, CUT, "<think>", "</think>", "<tool_response>", "assistant", "tool", "x", '{"a":')
+KEYS = st.sampled_from("role content tool_calls function id name arguments error".split()) | st.text(
+    max_size=3
+)
+TEXTS = st.sampled_from([SEARCH, CUT, "<think>", "</think>", "<tool_response>", "tool", '{"a":'])
 JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.binary(max_size=2) | st.text(max_size=5)
-    | st.sampled_from(TEXTS),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(st.sampled_from(KEYS.split()) | st.text(max_size=3), inner, max_size=5),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.binary(max_size=2) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5),
     max_leaves=20,
-)  # fmt: skip
+)
 MESSAGE = st.fixed_dictionaries(
     {"role": st.sampled_from(["assistant", "tool", "user", "function"])},
     optional={"content": JUNK, "tool_calls": JUNK | st.lists(JUNK, max_size=3), "function_call": JUNK,
@@ -259,64 +212,60 @@ def test_no_messages_raise(messages):
     for turns_of in ("last", "all"):
         text = assistant_text(messages, turns=turns_of, tool_calls=True)
         assert text is None or isinstance(text, str)
-    for measure in MEASURES:
-        score = measure(messages)
+    for item in inventory.TRANSCRIPTS:
+        score = item(messages)
         assert score is None or 0.0 <= score <= 1.0
 
 
 FAILS, OK = result("Error: timeout"), result("ok")
-A1, A2 = ("a", {"x": 1, "y": [1]}), ("a", {"x": 2})
-
-
-TURNS = columns(
-    (turns(full_until=2, zero_from=6),),
-    ([calling("f", "g"), result("ok"), result("ok")] * 3, 0.75, "nor results, nor how many calls"),
-)
-BY_NAME = columns(
-    [tool_calls("search", "read", mode=mode) for mode in ("share", "all", "any")],
-    ([calling("search")], 0.5, 0.0, 1.0, "one of two"),
-)
-BUDGETS = columns(
-    (calls_within(2), calls_within(2, zero_from=6), calls_within(2, name="search")),
-    ([calling("f", "f")], 1.0, 1.0, 1.0, "at the budget"),
-    ([calling("f", "search", "f")], 0.0, 0.75, 1.0, "one over, in one turn"),
-    ([calling("f"), result("Error: no")] * 3, 0.0, 0.75, 1.0, "failed calls use it up"),
-)
-FAILED = columns(
-    (failed_calls(),),
-    ([calling("f", "g"), result("ok"), result('{"success": false}')], 0.5, "one of two"),
-    ([calling(("f", "{"), "g"), result("ok"), result("ok")], 0.5, "malformed arguments"),
-)
-REPEATED = columns(
-    (repeated_calls(),),
-    ([calling(A1), OK, calling(A1), OK], 0.5, "the same call"),
-    ([calling(A1), FAILS, calling(A1), FAILS, calling(A1), OK], 1 / 3, "a second retry is one"),
-)
-RETRIED = columns(
-    tuple(repeated_calls(retries=retries) for retries in (0, 1, 2, 3, 9)),
-    ([calling(A1), FAILS] * 4, 0.75, 0.5, 0.25, 0.0, 0.0, "how many retries are none"),
-)
+A = ("a", {"x": 1, "y": [1]})
 HITS = [calling("f", "f"), result("0 hits"), result("Error: no")]
-BY_THE_USER = (
-    (failed_calls(failed=lambda text: text == "0 hits"), HITS, 0.5, "what failed by the user's word"),
-    (repeated_calls(failed=lambda text: text == "0 hits"), HITS, 0.0, "a retry of what failed by it"),
-)
-CONDUCT = (
-    *(*TURNS, *BY_NAME, *BUDGETS, *FAILED, *REPEATED, *RETRIED, *BY_THE_USER),
-    (calls_within(0), [calling("f")], 0.0, "a budget of nothing forbids calls"),
-    (call_efficiency(3, 5), [calling(*["f"] * 10)], 0.5, "twice the most"),
-    (call_efficiency(3, 5, name="f"), named(*["f"] * 10, "g"), 0.5, "twice the most of one tool"),
-)
-
-
-@pytest.mark.parametrize(("measure", "messages", "expected"), table(*CONDUCT))
-def test_conduct_is_scored(measure, messages, expected):
-    assert measure(messages) == expected
-
-
+SPENT = [calling("f"), result("Error: no")] * 3
+AGAIN = [calling(A), FAILS] * 4
 KNOWN = ["a1", "a2", "b3", "b4"]
 TWO = "First [Source: a1], then [Source: b3]."
-FOUND = [said("I look."), result("The tower in Paris is 330 metres high.")]
+FOUND = [said("I look."), result("The tower is 330 metres high."), said("330 metres high " * 20)]
+
+
+def no_hits(text):
+    return text == "0 hits"
+
+
+CONDUCT = (
+    (measure.turns(full_until=2, zero_from=6), [calling("f", "g"), OK, OK] * 3, 0.75, "turns, not calls"),
+    (measure.tool_calls("search", "read"), [calling("search")], 0.5, "a share: one of two"),
+    (measure.tool_calls("search", "read", mode="all"), [calling("search")], 0.0, "all: one of two"),
+    (measure.tool_calls("search", "read", mode="any"), [calling("search")], 1.0, "any: one of two"),
+    (measure.calls_within(2), [calling("f", "f")], 1.0, "at the budget"),
+    (measure.calls_within(2), SPENT, 0.0, "failed calls use it up"),
+    (measure.calls_within(2, zero_from=6), [calling("f", "search", "f")], 0.75, "one over, in one turn"),
+    (measure.calls_within(2, name="search"), SPENT, 1.0, "calls of another tool"),
+    (measure.calls_within(0), [calling("f")], 0.0, "a budget of nothing forbids calls"),
+    (measure.failed_calls(), [calling("f", "g"), OK, result('{"success": false}')], 0.5, "one of two failed"),
+    (measure.failed_calls(), [calling(("f", "{"), "g"), OK, OK], 0.5, "malformed arguments"),
+    (measure.failed_calls(failed=no_hits), HITS, 0.5, "what failed by the user's word"),
+    (measure.repeated_calls(failed=no_hits), HITS, 0.0, "a retry of what failed by it"),
+    (measure.repeated_calls(), [calling(A), OK, calling(A), OK], 0.5, "the same call"),
+    (measure.repeated_calls(), [*AGAIN[:4], calling(A), OK], 1 / 3, "a second retry is one"),
+    (measure.repeated_calls(retries=0), AGAIN, 0.75, "no retry is free"),
+    (measure.repeated_calls(retries=2), AGAIN, 0.25, "two retries are free"),
+    (measure.repeated_calls(retries=9), AGAIN, 0.0, "more retries than there are"),
+    (measure.call_efficiency(3, 5), [calling(*["f"] * 10)], 0.5, "twice the most"),
+    (
+        measure.call_efficiency(3, 5, name="f"),
+        hermes("f", {}) * 10 + SEARCH,
+        0.5,
+        "twice the most of one tool",
+    ),
+    (measure.grounding(ngram=1), FOUND, 1.0, "words that are said again count once"),
+    (measure.grounding(), [said("330 metres")], 0.0, "without results nothing is grounded"),
+    (measure.grounding(ngram=1), [said("330"), result("330")], 0.0, "a result that came later"),
+)
+
+
+@pytest.mark.parametrize(("made", "messages", "expected"), table(*CONDUCT))
+def test_conduct_and_grounding_are_scored(made, messages, expected):
+    assert made(messages) == expected
 
 
 @pytest.mark.parametrize(
@@ -325,33 +274,15 @@ FOUND = [said("I look."), result("The tower in Paris is 330 metres high.")]
         (TWO, KNOWN, 1.0, 0.5, 2 / 3, "two of four, both right"),
         ("[Source: a1] " * 50, KNOWN, 1.0, 0.25, 0.4, "one source fifty times is one"),
         ("It is 4.", KNOWN, 0.0, 0.0, 0.0, "nothing cited earns nothing"),
-        ("[Sources: a1] (Source: a1) [a1] Source: a1]", KNOWN, 0.0, 0.0, 0.0, "other forms are none"),
-        ("[Source: a1\n] [Source: a1", KNOWN, 0.0, 0.0, 0.0,
-         "nor is one that the line or the text cuts off"),
-        ([said("[Source: x]"), result("[Source: a2]"), said("[Source: a1]")], KNOWN, 1.0, 0.25, 0.4,
-         "of messages the final answer"),
+        ("[Sources: a1] (Source: a1) [a1] [Source: a1\n] [Source: a1", KNOWN, 0.0, 0.0, 0.0, "other forms"),
+        ([said("[Source: x]"), said("[Source: a1]")], KNOWN, 1.0, 0.25, 0.4, "of messages the final answer"),
         (TWO, "a1, a2, b3, b4", 1.0, 0.5, 2 / 3, "ids as text with commas"),
         (TWO, None, None, None, None, "missing ids"),
         (TWO, True, None, None, None, "nor can a bool"),
         ("[Source: 1] [Source: 3]", [1.0, 2.0], 0.5, 0.5, 0.5, "numbers of a column with gaps"),
         (None, KNOWN, None, None, None, "no completion is not judged"),
     ),
-)  # fmt: skip
-def test_citations_are_compared_with_the_known_ids(completion, known_ids, precision, recall, f1):
-    scores = [citations(kind)(completion, known_ids) for kind in ("precision", "recall", "f1")]
-    assert scores == [None if item is None else pytest.approx(item) for item in (precision, recall, f1)]
-
-
-AGAIN = [*FOUND, said("330 metres high " * 20)]
-
-
-@pytest.mark.parametrize(
-    ("ngram", "messages", "expected"),
-    table(
-        (1, AGAIN, 1.0, "words that are said again count once"),
-        (3, [said("330 metres")], 0.0, "without results nothing is grounded"),
-        (3, [said("330 metres"), result("330 metres")], 0.0, "a result that came later"),
-    ),
 )
-def test_grounding_is_the_share_of_the_answers_runs(ngram, messages, expected):
-    assert grounding(ngram=ngram)(messages) == (None if expected is None else pytest.approx(expected))
+def test_citations_are_compared_with_the_known_ids(completion, known_ids, precision, recall, f1):
+    scores = [measure.citations(kind)(completion, known_ids) for kind in ("precision", "recall", "f1")]
+    assert scores == [None if item is None else pytest.approx(item) for item in (precision, recall, f1)]

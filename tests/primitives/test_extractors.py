@@ -1,221 +1,218 @@
-"""Extractors: what each finds, and what it must not find; the value of the last or the first occurrence."""
-
-from __future__ import annotations
+"""Extractors: what each finds and must not find; and what holds for all of them, whatever the text."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tabled import table
 
-from rewardkit.primitives.extract import (
-    after,
-    answer_phrase,
-    boxed,
-    code_block,
-    every,
-    first_of,
-    gsm8k,
-    json_value,
-    number,
-    pattern,
-    python_literal,
-    tag,
-    tool_call,
-    within,
-)
+import rewardkit as rk
 from rewardkit.primitives.verify import read_number
 
-ANSWER = tag("answer")
+extract = rk.extract
+NAMES = {name: getattr(extract, name) for name in extract.__all__}
 WEATHER = '{"name": "weather", "arguments": {"city": "Oslo", "days": 3}}'
 CODER = "<function=f>\n<parameter=a>\nso\n it is\n</parameter>\n<parameter=b>3</parameter>\n</function>"
 
 
-def found(expected, **groups):
-    """Rows of texts in which the same is found, from reason: texts; | stands between texts."""
-    return [(text, expected, f"{why}: {text}") for why, texts in groups.items() for text in texts.split("|")]
+def made(*calls):
+    """The extractors that these calls make, as they are written."""
+    return tuple(eval(call, NAMES) for call in calls)
 
 
-def alone(**groups):
-    """Rows of texts that are what is found in them, between words."""
-    return [(f"it is {text} so", text, why) for text, _, why in found(None, **groups)]
+def each(call, expected, *texts):
+    """A row for each text, in which the same is found; | stands between texts."""
+    return [(call, text, expected, f"{call}: {text!a}") for line in texts for text in line.split("|")]
 
 
-def call(text):
+def called(text):
     return f"<tool_call>\n{text}\n</tool_call>"
 
 
-TAGS = (
-    ("<answer>1<answer>2</answer>3</answer>", "2", "of nested pairs the innermost"),
-    ("<answer></answer>", "", "an empty pair is found and empty"),
-    ("<answers>4</answers>", None, "a longer name is another tag"),
-    ('<answer note="a>b"/> 42', "", "a tag with it that closes itself"),
-)
-BOXES = (
-    (r"so \boxed{\frac{1}{2}}.", r"\frac{1}{2}", "inner braces belong to it"),
-    (r"\boxed{4", None, "a box that is never closed"),
-    (r"\boxed4", "4", "without a space"),
-    (r"\\boxed{4}", None, "a line break before the word boxed is no box"),
-)
-MARKERS = (
-    (after("####"), "#### 42\nbye", "42", "to the end of the line"),
-    (after("####", until="end"), "#### 42\nbye ", "42\nbye", "to the end of the completion"),
-    (after("</think>", until="end"), "<think>2+2</think>\nIt is\n4.", "It is\n4.", "behind the thinking"),
-)
-CODE_BLOCKS = (
-    (code_block("python"), "```python\na\n```\n```json\n{}\n```", "a", "of the language asked for"),
-    (code_block(), "````\n```\na\n```\n````", "```\na\n```", "a shorter fence does not close"),
-    (code_block("python"), "> ```python\n> if a:\n>     b\n>\n> c\n> ```", "if a:\n    b\n\nc", "quoted"),
-)
 PHRASES = (
-    *found(
-        None,
-        denied="The answer is not 4.|the wrong answer is 5|No answer: 5|answer == 5",
-        not_sure="The answer could be 42.|I have no answer to x. It is 4|An answer to it. Then x is 4",
-        a_condition="If the answer is 20, then so be it|Suppose that the final answer is 20.|如果答案是2，则",
-        denied_in_chinese="该答案是错误的|你的答案是什么|错误的答案是5|\u6700\u7ec8\u7b54\u6848\u5e94\u8be5\u662f\u5426",
+    *each(
+        "answer_phrase()", None, "The answer is not 4.|the wrong answer is 5|No answer: 5|answer == 5",
+        "The answer could be 42.|I have no answer to x. It is 4|An answer to it. Then x is 4",
+        "If the answer is 20, then so be it|Suppose that the final answer is 20.|如果答案是2，则",
+        "该答案是错误的|你的答案是什么|错误的答案是5|最终答案应该是否",
     ),
-    *found(
-        "42",
-        verbs="The answer is 42.|The answer should be 42.|the answer would be 42|The answer was 42.",
-        chinese="因此答案是42。谢谢|【答案】42|【答案】42【解析】略",
-        markdown="The answer must be **42**.",
+    *each(
+        "answer_phrase()", "42", "The answer is 42.|The answer should be 42.|the answer would be 42",
+        "The answer was 42.|因此答案是42。谢谢|【答案】42|【答案】42【解析】略|The answer must be **42**.",
     ),
-    *found(
-        "5",
-        the_last_one="The answer is 4? No! The answer is 5!",
-        chinese="答案就是 5|## 答案\n5",
-        forms="The answer is \\[\n5\n\\]|The answer is $$\n5\n$$|Answer = 5|# Answer\n\n5",
-        marks="The answer is 5</think>|Answer: 5.</s>",
+    *each(
+        "answer_phrase()", "5", "The answer is 4? No! The answer is 5!|答案就是 5|## 答案\n5",
+        "The answer is \\[\n5\n\\]|The answer is $$\n5\n$$|Answer = 5|# Answer\n\n5",
+        "The answer is 5</think>|Answer: 5.</s>",
     ),
+)  # fmt: skip
+STRANGE = (  # most of it found by a stranger
     ("The answer is **42** apples.", "**42** apples", "bold that ends in the sentence"),
     ("Answer:", "", "nothing behind it is found and empty"),
-    ("The answer is $$\nx = 1\n+ 2\n$$.", "x = 1\n+ 2", "found by a stranger: a formula of two lines"),
-    ("The answer is $$5$$", "$$5$$", "found by a stranger: a formula on the same line"),
-    ("The answer to 2+2 is 4", "4", "found by a stranger: a sum in the question"),
-    ("The answer is 5<|im_end|>", "5", "found by a stranger: a mark of a turn"),
-    ("The answer is \\[ 5", "\\[ 5", "found by a stranger: a formula that is not closed on its line"),
-    ("The answer is 15, not 20.", "15", "found by a stranger: what it is not"),
-    ("answer: 15 (fifteen)", "15", "found by a stranger: a remark in brackets"),
+    ("The answer is $$\nx = 1\n+ 2\n$$.", "x = 1\n+ 2", "a formula of two lines"),
+    ("The answer is $$5$$", "$$5$$", "a formula on the same line"),
+    ("The answer to 2+2 is 4", "4", "a sum in the question"),
+    ("The answer is 5<|im_end|>", "5", "a mark of a turn"),
+    ("The answer is \\[ 5", "\\[ 5", "a formula that is not closed on its line"),
+    ("The answer is 15, not 20.", "15", "what it is not"),
+    ("answer: 15 (fifteen)", "15", "a remark in brackets"),
     ("The answer is 3 (mod n)", "3 (mod n)", "what belongs to the number"),
     ("If so, the answer is 20.", "20", "a condition of something else"),
 )
-LANGUAGES = "Answer: 4\n\u7b54\u6848\uff1a5\nanswer is 6"
-JSON = (
-    (None, 'Here: {"a": 1}.', '{"a": 1}', "an object in prose, as it is written"),
-    (None, 'x [1,  "]"] y', '[1,  "]"]', "an array, with a bracket in a string"),
-    (None, '{"a": NaN}', None, "NaN is not JSON"),
-    ("a.b", '{"a": 1}', None, "a path through a number"),
-)
-REPAIRED = (
-    (None, '{"a": [1, 2', '{"a": [1, 2]}', "cut off"),
-    (None, "{\"a\": 1} {'a': 2}", '{"a": 1}', "strict comes before repaired"),
-    (None, '{"a": 1, "b": ["x"],}', '{"a": 1, "b": ["x"]}', "a strict part of what is broken is a part"),
-    (None, r"\frac{1}{2}", None, "LaTeX"),
-)
-LITERALS = (
-    (None, r"\frac{1}{2} x^{2} \{1\}", None, "LaTeX"),
-    (None, "[1, 2", None, "never closed"),
-    ("a.1", "{'a': (1, {2})}", "{2}", "a position"),
-    ("a.b", "{'a': 1}", None, "a path through a number"),
-)
-CALLS = (
-    (tool_call(), call(CODER), CODER, "a call as Qwen3-Coder writes it"),
-    (tool_call("f", "arguments.a"), call(CODER), "so\n it is", "an argument of it"),
-    (tool_call(), call("x") + call(WEATHER) + call("y"), WEATHER, "calls that are none are passed over"),
-    (tool_call(), f"<tool_call>{WEATHER}", None, "never closed"),
-)
+ALONE = (
+    r"1,234,567|12,34,567.50|1\,234|5 000|1 000 1/2|\frac{1 000}{3}|负5|－５|-$5"
+    "|1\u2009234\u202f567|6.02 \\times 10^{23}|6.02 × 10^23|6.02×10²³|6.02*10^-3|3/4|1 1/2|½|\\frac12"
+    "|1\\frac\x1e1\x1c2"
+    r"|.5…|0.333...|0.12\ldots"
+).split("|")
 NUMBERS = (
-    *found(
-        None,
-        misplaced_separators="1,23|1,2,3",
-        dates_and_times="on 2024-01-15|in 2024-01|at 1:30|on 3/4/2024",
-        telephone_numbers_and_addresses="call 555-123-4567|at 1.2.3.4 now",
-        in_words="GPT-4.5|x2 and b12",
-        powers_and_binaries="0b101|5\u00b2|2^10|1e9999999|2^{\\frac{1}{2}}",
-        chinese="5 百|5千|2的5次方|5的平方|5分之2",
-        roots=r"\sqrt5|\sqrt[3]{5}|\sqrt{\frac{1}{2}}|4\sqrt{x+5}|2√5|2sqrt(5)",
-        multiples_of_pi_and_both_signs=r"2\pi|2 \cdot \pi|2π or 2 pi|±5",
+    *each(
+        "number()", None, "1,23|1,2,3|on 2024-01-15|in 2024-01|at 1:30|on 3/4/2024|call 555-123-4567",
+        "at 1.2.3.4 now|GPT-4.5|x2 and b12|0b101|5²|2^10|1e9999999|2^{\\frac{1}{2}}|5 百|5千|2的5次方",
+        "5的平方|5分之2", r"\sqrt5|\sqrt[3]{5}|\sqrt{\frac{1}{2}}|4\sqrt{x+5}|2√5|2sqrt(5)|2\pi|2 \cdot \pi",
+        "2π or 2 pi|±5",
     ),
-    *alone(
-        separators="1,234,567|12,34,567.50|1\\,234|1\u2009234\u202f567|5 000|1 000 1/2|\\frac{1 000}{3}",
-        signs="负5|\uff0d\uff15|-$5",
-        powers_of_ten="6.02 \\times 10^{23}|6.02 \u00d7 10^23|6.02\u00d710\u00b2\u00b3|6.02*10^-3",
-        fractions="3/4|1 1/2|\u00bd|\\frac12|1\\frac\x1e1\x1c2",
-        decimals_that_go_on=r".5…|0.333...|0.12\ldots",
-    ),
-    ("3 and then 4", "4", "of several the last"),
-    ("in 2020 300 people", "300", "a space separates two numbers"),
-    ("pages 3\u20135", "5", "a range is no sign"),
-    ("5 or 3/0", "5", "a division by zero is no number"),
-)
-WITHIN = (
-    (within(ANSWER, number()), "3 <answer>so 4 apples</answer> 5", "4", "a number in a tag"),
-    (within(json_value("a"), number()), '{"a": "it is 4 kg"}', "4", "in a text of JSON"),
-)
+    *(("number()", f"it is {text} so", text, f"alone: {text!a}") for text in ALONE),
+    ("number()", "3 and then 4", "4", "of several the last"),
+    ("number()", "in 2020 300 people", "300", "a space separates two numbers"),
+    ("number()", "pages 3–5", "5", "a range is no sign"),
+    ("number()", "5 or 3/0", "5", "a division by zero is no number"),
+)  # fmt: skip
 FOUND = (
-    *((ANSWER, *row) for row in TAGS),
-    *((boxed(), *row) for row in BOXES),
-    *((answer_phrase(), *row) for row in PHRASES),
-    *((json_value(path), *row) for path, *row in JSON),
-    *((json_value(path, repair=True), *row) for path, *row in REPAIRED),
-    *((python_literal(path), *row) for path, *row in LITERALS),
-    *((number(), *row) for row in NUMBERS),
-    (pattern(r"\d+"), "a 12 b", "12", "without groups the whole match"),
-    (answer_phrase(language="zh"), LANGUAGES, "5", "Chinese"),
-    *(*MARKERS, *CODE_BLOCKS, *CALLS, *WITHIN),
+    ("tag('answer')", "<answer>1<answer>2</answer>3</answer>", "2", "of nested pairs the innermost"),
+    ("tag('answer')", "<answer></answer>", "", "an empty pair is found and empty"),
+    ("tag('answer')", "<answers>4</answers>", None, "a longer name is another tag"),
+    ("tag('answer')", '<answer note="a>b"/> 42', "", "a tag with it that closes itself"),
+    ("boxed()", r"so \boxed{\frac{1}{2}}.", r"\frac{1}{2}", "inner braces belong to it"),
+    ("boxed()", r"\boxed{4", None, "a box that is never closed"),
+    ("boxed()", r"\boxed4", "4", "without a space"),
+    ("boxed()", r"\\boxed{4}", None, "a line break before the word boxed is no box"),
+    ("after('####')", "#### 42\nbye", "42", "to the end of the line"),
+    ("after('</think>', until='end')", "<think>2+2</think>\nIt is\n4. ", "It is\n4.", "behind the thinking"),
+    ("code_block('python')", "```python\na\n```\n```json\n{}\n```", "a", "of the language asked for"),
+    ("code_block()", "````\n```\na\n```\n````", "```\na\n```", "a shorter fence does not close"),
+    ("code_block('python')", "> ```python\n> if a:\n>     b\n>\n> c\n> ```", "if a:\n    b\n\nc", "quoted"),
+    ("json_value()", 'Here: {"a": 1}.', '{"a": 1}', "an object in prose, as it is written"),
+    ("json_value()", 'x [1,  "]"] y', '[1,  "]"]', "an array, with a bracket in a string"),
+    ("json_value()", '{"a": NaN}', None, "NaN is not JSON"),
+    ("json_value('a.b')", '{"a": 1}', None, "a path through a number"),
+    ("json_value(repair=True)", '{"a": [1, 2', '{"a": [1, 2]}', "cut off"),
+    ("json_value(repair=True)", "{\"a\": 1} {'a': 2}", '{"a": 1}', "strict comes before repaired"),
+    ("json_value(repair=True)", '{"a": 1, "b": ["x"],}', '{"a": 1, "b": ["x"]}', "a part of what is broken"),
+    ("json_value(repair=True)", r"\frac{1}{2}", None, "LaTeX is no object"),
+    ("python_literal()", r"\frac{1}{2} x^{2} \{1\}", None, "LaTeX is no set"),
+    ("python_literal()", "[1, 2", None, "a list that is never closed"),
+    ("python_literal('a.1')", "{'a': (1, {2})}", "{2}", "a position"),
+    ("python_literal('a.b')", "{'a': 1}", None, "a path through a number of Python"),
+    ("tool_call()", called(CODER), CODER, "a call as Qwen3-Coder writes it"),
+    ("tool_call('f', 'arguments.a')", called(CODER), "so\n it is", "an argument of it"),
+    ("tool_call()", called("x") + called(WEATHER) + called("y"), WEATHER, "calls that are none"),
+    ("tool_call()", f"<tool_call>{WEATHER}", None, "a call that is never closed"),
+    ("within(tag('answer'), number())", "3 <answer>so 4 apples</answer> 5", "4", "a number in a tag"),
+    ("within(json_value('a'), number())", '{"a": "it is 4 kg"}', "4", "in a text of JSON"),
+    (r"pattern(r'\d+')", "a 12 b", "12", "without groups the whole match"),
+    ("choice('ABCDEFGHI')", "The answer is I think E.", "E", "the pronoun is no option"),
+    ("choice(case=False)", "the answer is (b)", "b", "a small letter"),
+    ("choice(case=False)", "it is b.", None, "a small letter of no answer"),
+    ("choice('ABCDE')", "A) 1 B) 2 C) 3 D) 4 Answer: E) 5", "E", "a fifth option"),
+    ("answer_phrase(language='zh')", "Answer: 4\n答案：5\nanswer is 6", "5", "Chinese"),
+    ("tag('answer', unclosed=True)", "<answer>4</answer> <answer> 5 ", "5", "cut off in the second"),
+    ("tag('answer')", "<answer>4</answer> <answer> 5 ", "4", "a pair that is not closed"),
+    ("tag('answer', unclosed=True)", "<answer>4</answer", "4", "cut off in its closing tag"),
+    ("tag('answer', prefilled=True)", "<answer>4</answer", None, "opened in the prompt and never closed"),
+    ("tag('answer', unclosed=True, prefilled=True)", "4", "4", "opened in the prompt, cut off in the answer"),
+    ("gsm8k()", "#### 1\n#### 2", "2", "of several marks the last"),
+    ("gsm8k()", "5\n####\n42", "", "the number on the next line"),
+    ("gsm8k(mode='flexible')", "5\n#### none", "5", "no number behind the mark"),
+    ("gsm8k(mode='flexible')", "5\n####\n42", "42", "of the whole text the last"),
+    ("every(first_of(tag('a'), number()))", "1 <a>2</a> <a>3</a>", ["2", "3"], "all of the first"),
+    ("every(boxed())", r"\boxed{1 \boxed{2}} \boxed{3}", [r"1 \boxed{2}", "2", "3"], "a box in a box"),
+    ("every(within(tag('a'), number()))", "1 <a>2 3</a>", ["2", "3"], "all in the last pair"),
+    *(("answer_phrase()", *row) for row in STRANGE),
+    *(*PHRASES, *NUMBERS),
 )
 
 
-@pytest.mark.parametrize(("extractor", "completion", "expected"), table(*FOUND))
-def test_an_extractor_finds_the_last_of_what_it_is_for_and_nothing_else(extractor, completion, expected):
+@pytest.mark.parametrize(("call", "completion", "expected"), table(*FOUND))
+def test_an_extractor_finds_the_last_of_what_it_is_for_and_nothing_else(call, completion, expected):
+    (extractor,) = made(call)
     assert extractor(completion) == expected
-
-
-@pytest.mark.parametrize(
-    ("completion", "closed", "unclosed", "prefilled", "both"),
-    table(
-        ("4", None, None, None, "4", "no tag"),
-        ("<answer>4</answer>", "4", "4", "4", "4", "one pair"),
-        ("<answer>4</answer> <answer> 5 ", "4", "5", "4", "5", "cut off in the second"),
-        ("<answer>4</answer", None, "4", None, "4", "cut off in its closing tag"),
-    ),
-)
-def test_tags_that_are_cut_off_or_opened_in_the_prompt(completion, closed, unclosed, prefilled, both):
-    assert tag("answer")(completion) == closed
-    assert tag("answer", unclosed=True)(completion) == unclosed
-    assert tag("answer", prefilled=True)(completion) == prefilled
-    assert tag("answer", unclosed=True, prefilled=True)(completion) == both
-
-
-@pytest.mark.parametrize(
-    ("completion", "strict", "flexible"),
-    table(
-        ("#### 1\n#### 2", "2", "2", "of several the last"),
-        ("5\n#### none", "", "5", "no number behind it"),
-        ("5\n####\n42", "", "42", "the number on the next line"),
-    ),
-)
-def test_gsm8k_gives_the_number_behind_the_last_mark(completion, strict, flexible):
-    assert gsm8k()(completion) == strict
-    assert gsm8k(mode="flexible")(completion) == flexible
-
-
-@pytest.mark.parametrize(
-    ("extractor", "completion", "expected"),
-    table(
-        (first_of(tag("a"), number()), "1 <a>2</a> <a>3</a>", ["2", "3"], "all of the first"),
-        (boxed(), r"\boxed{1 \boxed{2}} \boxed{3}", [r"1 \boxed{2}", "2", "3"], "a box in a box"),
-        (within(tag("a"), number()), "1 <a>2 3</a>", ["2", "3"], "all in the last pair"),
-    ),
-)
-def test_every_gives_the_list_of_all_occurrences(extractor, completion, expected):
-    assert every(extractor)(completion) == expected
-    assert len(every(extractor).spans(completion)) == len(expected or [])
 
 
 @given(value=st.integers(-(10**9), 10**9) | st.decimals(-(10**6), 10**6, places=3))
 @pytest.mark.parametrize("sentence", ["It is {}.", "x = {}, so", "**{}**", "_{}_", "${}$", "{}%", "{}kg"])
 def test_a_number_that_was_written_is_found_again(sentence, value):
     for text in (f"{value:f}" if hasattr(value, "as_tuple") else str(value), f"{value:,}"):
-        assert number()(sentence.format(text)) == text
-        assert read_number(number()(sentence.format(text))) == value
+        assert extract.number()(sentence.format(text)) == text
+        assert read_number(extract.number()(sentence.format(text))) == value
+
+
+LAST = made(
+    *("tag('answer')", "boxed()", "after('####')", r"pattern('\\d+')", "number()", "code_block()"),
+    *("json_value()", "choice()", "answer_phrase()", "citation()", "tool_call()", "python_literal()"),
+    *("gsm8k()", "math_answer()", "within(tag('answer'), number())"),
+    "first_of(tag('answer'), boxed(), number())",
+)
+CUT_OFF = made(  # what they find depends on where the text ends
+    *("tag('answer', unclosed=True, prefilled=True)", "after('####', until='end', case=False)"),
+    "code_block(unclosed=True)",
+    "within(tag('answer', unclosed=True), first_of(code_block('python', unclosed=True), number()))",
+)
+OTHERS = made(
+    *("tag('answer', which='first')", "tag('answer', prefilled=True)", "number(percent=True)"),
+    r"pattern('(?P<n>\\d)\\.(\\d)', which='first', group='n', timeout=2.0)",
+    *("code_block('python', which='first')", "choice('ABCDEFGHI', case=False)"),
+    *("answer_phrase(which='first', language='en')", "answer_phrase(language='zh')"),
+    *("citation('See also', which='first')", "tool_call('f', which='first')", "gsm8k(mode='flexible')"),
+    "within(within(tag('answer'), boxed()), first_of(json_value(), number(which='first')))",
+)
+WITH_PATH = made(
+    *("json_value(('a', '1'), which='first')", "json_value(('a',), which='first', repair=True)"),
+    *("python_literal(('a',))", "tool_call('f', path=('arguments', 'a'))"),
+    *("first_of(json_value('a'), choice())", "within(json_value('a', repair=True), number())"),
+)
+ALL = (*LAST, *CUT_OFF, *OTHERS, *WITH_PATH)
+PIECES = (
+    "<answer>|</answer>|<answer/>|<ANSWER x=1>|\\boxed{|\\boxed|{|}|\\|####|####\n|```\n|```python\n|~~~\n"
+    '|(B)|answer is |A|B.|1|2|-|,234|.|$|e5| |\n|\r\n|\t|[1, "]|[2]|{"a": |"a"|"|:|\ud800|\u202e|\x00|\u00e9'
+    '|    |> |not | or | is wrong|, |<answer n=">">'
+    "|Answer:|答案是|[Source: a, b]|[See also: |]|<tool_call>|</tool_call>"
+    '|{"name": "f", "arguments": {"a": 1}}|{\'a\': 3|(1, |\'|)|**|1/2|10^|%'
+).split("|")
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.text(max_size=60)
+BEFORE = st.sampled_from(["Let me see.\n", "\n \n", "so we go on, it is:\n\n"])
+BEHIND = st.sampled_from(["\nThat is all.", "\n \n", "\n\nso we go on"])
+
+
+@pytest.mark.parametrize("extractor", ALL, ids=repr)
+@settings(max_examples=25)
+@given(completion=TEXTS, before=BEFORE, behind=BEHIND)
+def test_a_value_has_a_span_which_is_its_text_and_neutral_padding_changes_neither(
+    extractor, completion, before, behind
+):
+    written = repr(extractor)
+    if "prefilled=True" in written:
+        completion = f"<answer>{completion}"  # without an opening tag the padding is in the pair
+    if written.startswith("answer_phrase"):
+        completion += "x"  # where nothing follows on the line, the next line is the answer
+    value, spans = extractor(completion), extractor.spans(completion)
+    assert len(spans) == (value is not None)
+    if extractor not in WITH_PATH and "code_block" not in written:  # indented with its fence
+        assert [completion[start:end] for start, end in spans] == ([] if value is None else [value])
+    if hasattr(extractor, "which") and extractor not in WITH_PATH:
+        places = extractor.occurrences(completion)
+        assert places == sorted(places)
+        assert spans == (places[:1] if extractor.which == "first" else places[-1:])
+    values, all_spans = extract.every(extractor)(completion), extract.every(extractor).spans(completion)
+    assert len(values) == len(all_spans) and all_spans == sorted(all_spans)
+    assert value is None or value in values
+    assert all(place in all_spans for place in spans)
+    shifted = [(start + len(before), end + len(before)) for start, end in spans]
+    assert (extractor(before + completion), extractor.spans(before + completion)) == (value, shifted)
+    if extractor in LAST + OTHERS:
+        assert (extractor(completion + behind), extractor.spans(completion + behind)) == (value, spans)
+
+
+@pytest.mark.parametrize("extractor", [*ALL, *made("every(number())")], ids=repr)
+def test_what_is_no_text_has_nothing_in_it(extractor):
+    for nothing in (None, 4, float("nan"), b"<answer>4</answer>", ["4"]):
+        assert extractor(nothing) is None and extractor.spans(nothing) == []

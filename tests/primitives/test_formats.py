@@ -1,7 +1,5 @@
 """Formats: tags against a grammar, JSON against a schema; in part, and what is said of faults."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket
@@ -15,17 +13,14 @@ from tabled import noted, table
 
 from rewardkit.primitives.measure import json_schema, tags
 
-TWO, NOTHING_ELSE = tags("think", "answer"), tags("a", "b", outside="nowhere")
+TWO = tags("think", "answer")
 OPENED = tags("think", "answer", prefilled=True, outside="nowhere")
 STEPS = "<plan><step>a</step><step>b</step></plan>"
-SIDE_BY_SIDE = (
-    ("<think>2+2</think><answer>4</answer>", 1.0, 1.0, "as asked for"),
-    ("Hm. <think>2+2</think>\nso\n<answer>4</answer> bye", 1.0, 1.0, "text outside is allowed"),
-    ("<answer>4</answer><think>2+2</think>", 0.0, 0.5, "the wrong order"),
-    ("<think>2+2<answer></think>4</answer>", 0.0, 0.5, "crossed"),
-    (None, None, None, "no completion is not judged"),
-)
 GRAMMARS = (
+    (TWO, "Hm. <think>2+2</think>\nso\n<answer>4</answer> bye", 1.0, 1.0, "text outside is allowed"),
+    (TWO, "<answer>4</answer><think>2+2</think>", 0.0, 0.5, "the wrong order"),
+    (TWO, "<think>2+2<answer></think>4</answer>", 0.0, 0.5, "crossed"),
+    (TWO, None, None, None, "no completion is not judged"),
     (tags("step+"), "", 0.0, 0.0, "one or more: none"),
     (tags("note?", "answer"), "<note/><note/><answer/>", 0.0, 0.5, "at most one: two"),
     (tags("call*"), "", 1.0, 1.0, "any number: none"),
@@ -37,9 +32,7 @@ GRAMMARS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("made", "completion", "whole", "share"), table(*((TWO, *row) for row in SIDE_BY_SIDE), *GRAMMARS)
-)
+@pytest.mark.parametrize(("made", "completion", "whole", "share"), table(*GRAMMARS))
 def test_a_grammar_says_how_often_in_what_order_and_in_what(made, completion, whole, share):
     assert made(completion) == whole
     assert replace(made, partial=True)(completion) == share
@@ -67,43 +60,37 @@ PERSON = {
     },
     "additionalProperties": False,
 }
+OF_PERSON = json_schema(PERSON)
 A_AND_B = {"required": ["a"], "properties": {"b": {"type": "integer"}}}
-DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 TREE = {"$defs": {"n": {"items": {"$ref": "#/$defs/n"}, "maxItems": 2}}, "$ref": "#/$defs/n"}
-EXCLUSIVE = {"minimum": 1, "exclusiveMinimum": True}
+DRAFT_4 = {
+    "$schema": "http://json-schema.org/draft-04/schema#",
+    "items": {"minimum": 1, "exclusiveMinimum": True},
+}
 PEOPLE = '{"person": {"name": "Uma", "age": 1}, "people": [{"name": "Uma", "age": 1}, {"name": "uma"}]}'
 FIRST = '{"name": "Uma", "age": 59} and {"name": "Zoe"}'
-PERSONS = (
-    ('{"name": "Uma", "age": 59}', 1.0, 1.0, "as asked for"),
-    ('Here: {"name": "Uma", "age": 59}.', 1.0, 1.0, "with text around it"),
-    ('{"name": "Uma", "age": 59, "email": "no"}', 1.0, 1.0, "a format says nothing: documented"),
-    ('{"name": "Uma", "age": 59, "x": 1}', 0.0, 2 / 3, "a forbidden key"),
-    ("Uma is 59.", 0.0, 0.0, "no JSON"),
-    (None, None, None, "no completion is not judged"),
-)
-KEYWORDS = (
-    ({"items": {"multipleOf": 0.01}}, "[0.07, 19.99, 1e300]", 1.0, "multiples are exact"),
-    (TREE, "[[[]], [[], [], []]]", 0.0, "a reference to itself, three deep"),
-    ({"$schema": DRAFT_4, "items": EXCLUSIVE}, "[1]", 0.0, "draft 4, where exclusiveMinimum is a bool"),
-)
-IN_PART = (
-    (A_AND_B, '{"b": 2}', 0.5, "the one required is not there"),
-    ({"maxProperties": 1, "required": ["a"]}, '{"a": 1, "b": 2}', 0.0, "a fault of the whole"),
-)
+ONLY_ONE = {"maxProperties": 1, "required": ["a"]}
 FITTING = (
-    *((json_schema(PERSON), text, whole, why) for text, whole, _, why in PERSONS),
-    *((json_schema(PERSON, partial=True), text, share, why) for text, _, share, why in PERSONS),
-    *((json_schema(schema), *row) for schema, *row in KEYWORDS),
-    (json_schema(PERSON, path=("people", 0)), PEOPLE, 1.0, "a key and a position"),
-    *((json_schema(schema, partial=True), *row) for schema, *row in IN_PART),
-    (json_schema(PERSON, which="first"), FIRST, 1.0, "the first"),
-    (json_schema(PERSON), FIRST, 0.0, "the last"),
+    (OF_PERSON, 'Here: {"name": "Uma", "age": 59}.', 1.0, 1.0, "with text around it"),
+    (OF_PERSON, '{"name": "Uma", "age": 59, "email": "no"}', 1.0, 1.0, "a format says nothing: documented"),
+    (OF_PERSON, '{"name": "Uma", "age": 59, "x": 1}', 0.0, 2 / 3, "a forbidden key"),
+    (OF_PERSON, "Uma is 59.", 0.0, 0.0, "no JSON"),
+    (OF_PERSON, None, None, None, "no completion is not judged"),
+    (json_schema({"items": {"multipleOf": 0.01}}), "[0.07, 19.99, 1e300]", 1.0, 1.0, "multiples are exact"),
+    (json_schema(TREE), "[[[]], [[], [], []]]", 0.0, 0.0, "a reference to itself, three deep"),
+    (json_schema(DRAFT_4), "[1]", 0.0, 0.0, "draft 4, where exclusiveMinimum is a bool"),
+    (json_schema(A_AND_B), '{"b": 2}', 0.0, 0.5, "the one required is not there"),
+    (json_schema(ONLY_ONE), '{"a": 1, "b": 2}', 0.0, 0.0, "a fault of the whole"),
+    (json_schema(PERSON, path=("people", 0)), PEOPLE, 1.0, 1.0, "a key and a position"),
+    (json_schema(PERSON, which="first"), FIRST, 1.0, 1.0, "the first"),
+    (OF_PERSON, FIRST, 0.0, 0.5, "the last"),
 )
 
 
-@pytest.mark.parametrize(("made", "completion", "expected"), table(*FITTING))
-def test_json_fits_a_schema_or_in_part(made, completion, expected):
-    assert made(completion) == expected
+@pytest.mark.parametrize(("made", "completion", "whole", "share"), table(*FITTING))
+def test_json_fits_a_schema_or_in_part(made, completion, whole, share):
+    assert made(completion) == whole
+    assert replace(made, partial=True)(completion) == share
 
 
 SAID = st.sampled_from(["Uma", "uma", 59, -1, 5.5, True, None])
@@ -118,18 +105,14 @@ def test_the_verdict_is_the_librarys(value):
 
 
 UNFIT = '\'age\' is "x", which does not fit {"type": "integer", "minimum": 0}'
-TURNED, PLAN = "<answer>4</answer><think>a</think>", tags("plan(step+)", outside="before")
+FORBIDDEN = "'x' is 1, which does not fit the schema"
+PLAN = tags("plan(step+)", outside="before")
 NOTED = (
     (TWO, "<think>a</think><answer>4</answer>", "as asked for", "nothing is wrong"),
     (PLAN, f"<step/>{STEPS}", ["<step> stands outside of <plan>"], "one before and two inside"),
-    (json_schema(PERSON), '{"name": "Uma", "age": "x"}', [UNFIT], "a wrong value"),
-    (
-        json_schema(PERSON),
-        '{"name": "Uma", "x": 1}',
-        ["'age' is missing", "'x' is 1, which does not fit the schema"],
-        "keys",
-    ),
-    (json_schema(PERSON), "[1]", ["does not fit"], "a fault of the whole"),
+    (OF_PERSON, '{"name": "Uma", "age": "x"}', [UNFIT], "a wrong value"),
+    (OF_PERSON, '{"name": "Uma", "x": 1}', ["'age' is missing", FORBIDDEN], "keys"),
+    (OF_PERSON, "[1]", ["does not fit"], "a fault of the whole"),
 )
 
 

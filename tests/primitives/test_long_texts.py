@@ -1,7 +1,5 @@
 """Hostile and long texts: no primitive hangs, raises, or takes more than its time over one."""
 
-from __future__ import annotations
-
 import time
 
 import hostile
@@ -16,21 +14,8 @@ extract, measure, verify = rk.extract, rk.measure, rk.verify
 SIZE, SLOW = 20_000, 0.05  # characters, seconds
 
 
-def pieces(text):
-    """The pieces of which long texts are made: | stands between them."""
-    return text.split("|")
-
-
-def said(content, **more):
-    return {"role": "assistant", "content": content, **more}
-
-
-def result(content):
-    return {"role": "tool", "content": content}
-
-
 # beside those of the bench; many of them once took the square of their length
-UNITS = (*hostile.UNITS, *pieces(
+UNITS = (*hostile.UNITS, *(
     "<think>|so |中|5,|\u0301\u0316|a. |。|a b c d\n|</a>|<a><b>|<a |[Source:|; Source: | [ |<tool_call>[[|"
     "<tool_response>|Error |[(<|/|1,|a-|’|中1.5,|% 5  |!|ﷺ|option |answer is |_|A or |A, |not A |A) b |"
     "answer to a |A is |A isn't |a) x\n|(a |A) B) C) D) |A. No wait |$A$\n|A ❌\n|1|\\frac|[1,|\"k\":1,|"
@@ -38,7 +23,7 @@ UNITS = (*hostile.UNITS, *pieces(
     "[[1],[2]],|({[|['|['''|[\"\"\"|{'a':|{\"a\": 'b'} |[1, #|['a' |[\"\\|{a:|[Source: a,|\\boxed |"
     "\\text{A}|\\frac{1|1\\,111|$a|#### |9,999|-1|1 1/2 |5 7/2 |10^|~|*|最终答案 |I |answer:\n|answer is A |"
     "final answer |<tool_call>{|٣|1\u2009111|1.000.|aa is |\\boxed{1}, |$x=1$, |$a$ and |\\( |5万"
-))  # fmt: skip
+).split("|"))  # fmt: skip
 PAIRS = [
     *(("<answer>", "</answer>"), ("[", "]"), ("{", "}"), ("(", "'"), ('["', '\\"'), ("[1", "] ")),
     *(("1,111", "/"), ("answer:", " "), ("not ", "A "), ("A", ", "), ("1-", "1:"), ('<answer n="', "'")),
@@ -78,48 +63,9 @@ def test_what_a_primitive_does_takes_a_time_that_grows_with_the_text(name):
         assert check(quarter, call(quarter)) is None, ascii(text[:20])
 
 
-@pytest.mark.parametrize("unit", ["\u0301\u0316", "\uff9e\u0301", "\ufdfa", "\u0344"], ids=ascii)
-def test_runs_of_marks_are_compared_in_linear_time(bounded, unit):
-    for form, size in (("NFC", 500_000), ("NFKC", 100_000)):  # longer texts are not folded
-        text = unit * (size // len(unit))
-        assert verify.matches(f"x{text}", f"x{text}", unicode_form=form) is True
-        assert verify.matches(f"x{text}", f"y{text}", unicode_form=form) is False
-    for size, same in ((100_000, True), (100_001, False)):
-        assert verify.matches("\uff21" * size, "a" * size, unicode_form="NFKC") is same
-
-
-PLAIN = (
-    extract.tag("answer"), extract.boxed(), extract.after("####"), extract.number(), extract.code_block(),
-    extract.json_value(), extract.choice(), extract.answer_phrase(), extract.citation(), extract.tool_call(),
-    extract.python_literal(), extract.gsm8k(), extract.math_answer(),
-    extract.within(extract.tag("answer"), extract.number()),
-)  # fmt: skip
-HOSTILE = {
-    "<answer " * 100_000: {},
-    "\\boxed{" * 30_000 + "x" + "}" * 30_000: dict.fromkeys(["boxed", "math_answer"], "x"),
-    "<answer>" * 100_000 + "4" + "</answer>" * 100_000: dict.fromkeys(["tag", "within", "number"], "4"),
-    "```\n" * 100_000: {"code_block": ""},
-    "[" * 800 + "1," * 500_000: {},
-    "####" * 20_000 + " " * 200_000: {"after": "", "gsm8k": ""},
-    "1" + ",111" * 100_000: {"number": "1" + ",111" * 100_000},
-    "1" + ",111" * 50_000 + ".5.5": {},
-    "1" + " 111" * 50_000 + " 1": {"number": "1", "math_answer": "1"},
-    r"\frac{1" * 30_000: {"number": "1"},
-    r"\sqrt{{a}" * 20_000: {},
-    "1e" * 100_000: {"number": "1e1"},
-}
-
-
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:12]))
-def test_a_hostile_text_holds_what_it_holds(bounded, text):
-    for extractor in PLAIN:
-        assert extractor(text) == HOSTILE[text].get(repr(extractor).partition("(")[0]), extractor
-
-
 def test_no_more_literals_are_read_than_time_allows(bounded):
     text = "[1] " * 70_000 + "[2]"
-    assert extract.python_literal()(text) == "[2]"
-    assert extract.python_literal(which="first")(text) == "[1]"
+    assert (extract.python_literal()(text), extract.python_literal(which="first")(text)) == ("[2]", "[1]")
     assert len(extract.every(extract.python_literal())(text)) == 200_000 // len("[1]")
 
 
@@ -144,19 +90,18 @@ BRANCH = {"properties": {"x": {"$ref": "#/$defs/n"}}}
 TWO_WAYS = {"anyOf": [{**BRANCH, "required": ["a"]}, {**BRANCH, "required": ["b"]}]}
 DOUBLING = {"$defs": {"n": TWO_WAYS}, "$ref": "#/$defs/n"}
 SCHEMAS = {
-    "brackets without end": (RECURSIVE, "[" * 100_000 + "]" * 100_000, 0.0),
-    "two ways at every level": (DOUBLING, '{"x":' * 60 + "{}" + "}" * 60, 0.0),
-    "elements that cannot be sorted": ({"uniqueItems": True}, f"[{'{},' * 100_000}{{}}]", 0.0),
-    "more digits than Python reads": ({"items": {"type": "integer"}}, f"[{'1' * 5_000}]", 0.0),
-    "lone surrogates": ({"items": {"pattern": "^a"}}, '["\\ud800", "\ud800"]', 0.0),
+    "brackets without end": (RECURSIVE, "[" * 100_000 + "]" * 100_000),
+    "two ways at every level": (DOUBLING, '{"x":' * 60 + "{}" + "}" * 60),
+    "elements that cannot be sorted": ({"uniqueItems": True}, f"[{'{},' * 100_000}{{}}]"),
+    "more digits than Python reads": ({"items": {"type": "integer"}}, f"[{'1' * 5_000}]"),
+    "lone surrogates": ({"items": {"pattern": "^a"}}, '["\\ud800", "\ud800"]'),
 }
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_hostile_json_neither_raises_nor_hangs(bounded, name):
-    schema, json, expected = SCHEMAS[name]
-    for partial in (False, True):
-        assert measure.json_schema(schema, partial=partial)(json) == expected
+    schema, text = SCHEMAS[name]
+    assert measure.json_schema(schema)(text) == measure.json_schema(schema, partial=True)(text) == 0.0
 
 
 def test_a_text_made_to_slow_the_search_for_loops_does_not(bounded):
@@ -169,24 +114,24 @@ def test_a_text_made_to_slow_the_search_for_loops_does_not(bounded):
 
 def test_many_messages_take_a_time_that_grows_with_their_number(bounded):
     half = range(3_000)
-    made = {"id": "x", "function": {"name": "f", "arguments": '{"a": 1}'}}
-    written = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
+    said, made = {"role": "assistant"}, {"id": "x", "function": {"name": "f", "arguments": '{"a": 1}'}}
+    written = {**said, "content": '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'}
+    ok = {"role": "tool", "content": "ok"}
     for messages in (
-        [item for at in half for item in (said(None, tool_calls=[{**made, "id": at}]), result("ok"))],
-        [item for _ in half for item in (said(written), result("ok"))],
-        [said(None, tool_calls=[made] * len(half)), *[{**result("ok"), "tool_call_id": "x"}] * len(half)],
+        [item for at in half for item in ({**said, "tool_calls": [{**made, "id": at}]}, ok)],
+        [item for _ in half for item in (written, ok)],
+        [{**said, "tool_calls": [made] * len(half)}, *[{**ok, "tool_call_id": "x"}] * len(half)],
     ):
         calls = measure.read_calls(messages)
-        assert len(calls) == len(half)
         assert {(call.name, call.key, call.result) for call in calls} == {("f", '["f", {"a": 1}]', "ok")}
         assert measure.repeated_calls()(messages) == 1 - 1 / len(half)
     assert measure.read_calls([None, 5, {}, {"role": []}] * 10_000) == ()
 
 
-SPELLED = pieces(
+SPELLED = (
     "1|{|(|$|,| 1|\\left(|sqrt(|^(|1,|\\text{|=|.|1 cm |1 apples |a/|1\\text{a}|\\boxed{|\\boxed{}|$1$ and |"
     "''|{a \\choose |1.1|0.12|1\\text{ dozen}|\\begin{aligned}|&\\\\| and|ab |{a}|{a}{"
-)  # fmt: skip
+).split("|")
 
 
 @pytest.mark.parametrize("piece", SPELLED)
@@ -198,11 +143,10 @@ def test_the_normal_form_of_mathematics_takes_little_processor_time(piece):
 
 
 FORMULAS = [
-    *("9^{9^{9^{9}}}", "(10!)!", r"x^{10^{9}}", r"\sum_{k=1}^{10^{30}} k", "2^" * 600 + "2"),
-    *(r"\sqrt{" * 200 + "2" + "}" * 200, r"\frac{1}{" * 100 + "2" + "}" * 100),
-    *("-" * 1900 + "1", "1+" * 900 + "1", "x_" * 600 + "1", "1," * 900, "..." * 500, "!" * 1000 + "5"),
-    *(r"\boxed{1}" * 200, r"\begin{a}", "\u0000\\frac", "\ud800" * 1000, "\u202e5", "e\u0301", "nan"),
-    *(r"\frac{1}{0}", r"\infty-\infty", "0^0", r"\log 0"),
+    *("9^{9^{9^{9}}}", "(10!)!", r"\sum_{k=1}^{10^{30}} k", "2^" * 600 + "2", "-" * 1900 + "1"),
+    *(r"\sqrt{" * 200 + "2" + "}" * 200, r"\frac{1}{" * 100 + "2" + "}" * 100, "1+" * 900 + "1"),
+    *("x_" * 600 + "1", "1," * 900, "..." * 500, "!" * 1000 + "5", r"\boxed{1}" * 200, r"\begin{a}"),
+    *("\u0000\\frac", "\ud800" * 1000, "\u202e5", "e\u0301", "nan", r"\frac{1}{0}", r"\infty-\infty", "0^0"),
 ]
 
 

@@ -1,17 +1,17 @@
 """Completions beside their siblings: scores by hand, what is missing, no order, long texts."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tabled import table
 
 import rewardkit as rk
 
 siblings, verify = rk.siblings, rk.verify
-LONG = 100_000
+AGREE = partial(verify.numbers_equal, absolute=1)
+HALF = 1 / 2
 
 
 def called(made, values):
@@ -21,7 +21,6 @@ def called(made, values):
     return made(values) if component.call.positional else made(**{component.asks_for[0]: values})
 
 
-HALF = 1 / 2
 TABLE = [
     (siblings.diversity(ngram=2), ["a b c", "a b d", "x y"], [HALF, HALF, 1.0], "b c, b d and x y are own"),
     (siblings.diversity(ngram=1), ["a b", "a b"], [0.0, 0.0], "copies have nothing of their own"),
@@ -29,12 +28,7 @@ TABLE = [
     (siblings.majority(), ["4", "5", "5", "4", "6"], [HALF, HALF, HALF, HALF, 0.0], "two share it"),
     (siblings.majority(), ["4", None, None], [None] * 3, "one answer is no majority"),
     (siblings.majority(same=verify.math_equal), ["1/2", "0.5", "2"], [1.0, 1.0, 0.0], "unless compared so"),
-    (
-        siblings.majority(same=partial(verify.numbers_equal, absolute=1)),
-        ["1", "2", "3", "9"],
-        [1.0, 1.0, 1.0, 0.0],
-        "1 and 3 each agree with 2, which agrees with most",
-    ),
+    (siblings.majority(same=AGREE), ["1", "2", "3", "9"], [1.0, 1.0, 1.0, 0.0], "1 and 3 agree with 2"),
     (siblings.rank(of="score"), [0.1, 0.9, 0.5], [0.0, 1.0, HALF], "beats none, both, one"),
     (siblings.rank(of="score"), [1.0, 1.0, 0.0, None], [0.75, 0.75, 0.0, None], "a tie is half a win"),
     (siblings.best_of(of="score"), [0.9, 0.9, 0.1], [HALF, HALF, 0.0], "the best share it"),
@@ -42,15 +36,15 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("made", "values", "expected", "why"), TABLE, ids=[row[-1] for row in TABLE])
-def test_a_group_scores_what_is_worked_out_by_hand(made, values, expected, why):
-    assert called(made, values) == [None if one is None else pytest.approx(one) for one in expected], why
+@pytest.mark.parametrize(("made", "values", "expected"), table(*TABLE))
+def test_a_group_scores_what_is_worked_out_by_hand(made, values, expected):
+    assert called(made, values) == [None if one is None else pytest.approx(one) for one in expected]
 
 
 MADE = [
     *(siblings.diversity(ngram=2), siblings.novelty(), siblings.length(), siblings.majority()),
     *(siblings.rank(of="score"), siblings.best_of(of="score")),
-    siblings.majority(same=partial(verify.numbers_equal, absolute=1)),
+    siblings.majority(same=AGREE),
 ]
 
 
@@ -58,9 +52,7 @@ MADE = [
 def test_what_is_alone_or_missing_is_not_judged(made):
     value = 0.5 if isinstance(made, siblings.rank | siblings.best_of) else "4 5 6"
     assert called(made, [value]) == called(made, [None]) == [None]
-    assert called(made, []) == []
-    alone = called(made, [None, value])
-    assert alone == [None, None]
+    assert called(made, []) == [] and called(made, [None, value]) == [None, None]
     both = called(made, [value, None, value])
     assert both[1] == (0.0 if isinstance(made, siblings.majority) else None) and None not in both[::2]
 
@@ -84,7 +76,7 @@ PIECES = ["a", "so ", "1", "\u4e2d", "\ud800", "\u0301\u0316", "a b c\n", "[(<"]
 @pytest.mark.parametrize("made", [*MADE[:4], MADE[-1]], ids=repr)
 def test_eight_long_texts_are_compared_in_time(bounded, made):
     for piece in PIECES:
-        text = piece * (LONG // len(piece))
+        text = piece * (100_000 // len(piece))
         group = [f"{mark}{text}" for mark in "abcd"] + [f"{text}{mark}" for mark in "abcd"]
         assert all(0.0 <= score <= 1.0 for score in called(made, group)), piece
 

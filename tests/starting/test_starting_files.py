@@ -26,17 +26,15 @@ def test_three_files_are_written_and_nothing_else(written):
     before = set(sys.modules)
     made = written(ROWS, folder="deep/er")
     assert sorted(contents("deep/er")) == ["task.ipynb", "task.py", "task_cases.jsonl"]
-    assert [made.reward, made.cases, made.notebook] == [
-        Path("deep/er") / name for name in ("task.py", "task_cases.jsonl", "task.ipynb")
-    ]
+    files = [made.reward, made.cases, made.notebook]
+    assert files == [Path("deep/er") / name for name in ("task.py", "task_cases.jsonl", "task.ipynb")]
     assert made.record() == json.loads(json.dumps(made.record()))
     assert [name for name in set(sys.modules) - before if name.startswith("reward_file_task")] == []
 
 
 def test_the_same_log_gives_the_same_bytes(written):
-    assert contents(written(ROWS, folder="a").reward.parent) == contents(
-        written(ROWS, folder="b").reward.parent
-    )
+    one, other = (written(ROWS, folder=name).reward.parent for name in "ab")
+    assert contents(one) == contents(other)
 
 
 @pytest.mark.parametrize("name", ["task.py", "task_cases.jsonl", "task.ipynb"])
@@ -45,10 +43,8 @@ def test_a_file_that_is_there_is_not_written_over_and_nothing_else_is_written(wr
     with pytest.raises(rk.InputError, match=f"{name}' is there, and is not written over"):
         written(ROWS)
     assert contents(".") == {name: b"mine"}
-
-
-def test_a_link_that_leads_nowhere_is_a_file_that_is_there(written):
-    Path("task.py").symlink_to("gone.py")
+    Path(name).rename("mine")
+    Path(name).symlink_to("gone")  # a link that leads nowhere is a file that is there
     with pytest.raises(rk.InputError, match="is not written over"):
         written(ROWS)
 
@@ -104,32 +100,28 @@ def test_of_long_completions_fewer_are_measured_but_one_at_the_least(written, mo
     assert written(ROWS, folder="b").measured == 1
 
 
+RENAMED = [{"say": row["completion"], "answer": row["ground_truth"], "of": row["prompt"]} for row in ROWS]
+COLUMNS = {"completion": "say", "prompt": "of"}
+
+
 def test_the_next_commands_name_the_files_and_how_the_log_is_read(written):
-    made = written(
-        [{"say": row["completion"], "answer": row["ground_truth"], "of": row["prompt"]} for row in ROWS],
-        folder="my folder",
-        columns={"completion": "say", "prompt": "of"},
-        group="prompt",
-        fill={"data_source": "it's"},
-    )
-    assert 'group: list = ["prompt"]' in "".join(cells(made)[1]["source"])
+    options = {"columns": COLUMNS, "group": "prompt", "fill": {"data_source": "it's"}}
+    made = written(RENAMED, folder="my folder", **options)
+    assert 'group: list = ["prompt"]' in parameters(made)
     lab, check, probe = map(shlex.split, made.next)
     assert lab == ["jupyter", "lab", "my folder/task.ipynb"]
     assert check == ["rewardkit", "check", "my folder/task.py", "my folder/task_cases.jsonl"]
     assert probe[:6] == ["rewardkit", "probe", check[2], "../log.jsonl", "--cases", check[3]]
-    assert set(probe[6:]) == {
-        "--column=completion=say",
-        "--column=prompt=of",
-        "--group=prompt",
-        "--set=data_source=it's",
-    }
-
-
-# --- the notebook
+    columns = {"--column=completion=say", "--column=prompt=of"}
+    assert set(probe[6:]) == {*columns, "--group=prompt", "--set=data_source=it's"}
 
 
 def cells(made):
     return json.loads(made.notebook.read_text())["cells"]
+
+
+def parameters(made):
+    return "".join(cells(made)[1]["source"])
 
 
 def test_the_notebook_has_no_outputs_typed_parameters_and_ids_that_stay(written):
@@ -137,36 +129,33 @@ def test_the_notebook_has_no_outputs_typed_parameters_and_ids_that_stay(written)
     code = [cell for cell in cells(made) if cell["cell_type"] == "code"]
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
     assert [cell["id"] for cell in cells(made)] == [str(at) for at in range(len(cells(made)))]
-    (parameters,) = [cell for cell in code if cell["metadata"].get("tags") == ["parameters"]]
+    assert cells(made)[1]["metadata"]["tags"] == ["parameters"]
     names: dict = {}
-    exec("".join(parameters["source"]), names)
+    exec(parameters(made), names)
     assert names["reward"] == "task.py" and names["cases"] == "task_cases.jsonl"
     assert set(names["__annotations__"]) <= set(names)
-    assert json.loads(made.notebook.read_text())["metadata"]["kernelspec"]["name"] == "python3"
 
 
-@pytest.mark.parametrize(
-    ("folder", "seen"), [(".", "../log.jsonl"), ("a/b", "../../../log.jsonl"), ("..", "log.jsonl")]
-)
-def test_the_log_is_named_as_the_notebook_sees_it(written, folder, seen):
-    made = written(ROWS, folder=folder, join="../log.jsonl")
-    source = "".join(cells(made)[1]["source"])
-    assert f'rollouts: str = "{seen}"' in source
-    assert f'join: str = "{seen}"' in source
+SEEN = [
+    (".", "../log.jsonl"),
+    ("a/b", "../../../log.jsonl"),
+    ("..", "log.jsonl"),
+    ("link", "../../../log.jsonl"),
+]
 
 
-def test_the_log_is_found_from_a_folder_that_is_a_link(written, tmp_path):
+@pytest.mark.parametrize(("folder", "seen"), SEEN)
+def test_the_log_is_named_as_the_notebook_sees_it_from_a_folder_that_may_be_a_link(
+    written, folder, seen, tmp_path
+):
     (tmp_path / "so" / "far" / "away").mkdir(parents=True)
     Path("link").symlink_to(tmp_path / "so" / "far" / "away")
-    assert 'rollouts: str = "../../../log.jsonl"' in "".join(cells(written(ROWS, folder="link"))[1]["source"])
+    made = written(ROWS, folder=folder, join="../log.jsonl")
+    assert f'rollouts: str = "{seen}"' in parameters(made) and f'join: str = "{seen}"' in parameters(made)
 
 
 def test_the_notebook_runs_from_the_folder_of_its_files_and_holds_the_cases(written, monkeypatch):
-    made = written(
-        [{"say": row["completion"], "answer": row["ground_truth"], "of": row["prompt"]} for row in ROWS],
-        folder="out",
-        columns={"completion": "say", "prompt": "of"},
-    )
+    made = written(RENAMED, folder="out", columns=COLUMNS)
     monkeypatch.chdir("out")
     notebook, error = executed("task.ipynb")
     assert error is None

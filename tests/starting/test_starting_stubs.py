@@ -6,7 +6,6 @@ from collections import Counter
 import pytest
 
 import rewardkit as rk
-from rewardkit.probes.subjects.log import in_turn
 
 HOSTILE = "<script>\x00\u202e</script> \ud83d '''\"\"\" {x} \\ <answer>{}</answer>"
 
@@ -19,43 +18,27 @@ def arithmetic(tmp_path_factory):
 def test_there_are_twenty_that_pass_and_each_says_what_is_to_be_decided(arithmetic, cases):
     listed = cases(arithmetic)
     assert len(listed) == len({case["completion"] for case in listed}) == arithmetic.stubs == 20
+    assert len({case["prompt"] for case in listed}) == 20
     assert all(case["why"].startswith("TODO: ") for case in listed)
     assert rk.check(rk.load_reward(str(arithmetic.reward)), arithmetic.cases).misses == ()
 
 
-def test_they_are_of_every_kind_and_of_different_prompts(arithmetic, cases):
-    listed = cases(arithmetic)
-    kinds = Counter(case["name"].partition(" (")[0] for case in listed)
-    assert kinds == {"readings differ": 7, "at a threshold": 4, "highest reward": 4, "right": 2, "wrong": 3}
-    assert len({case["prompt"] for case in listed}) == 20
-
-
-def test_what_differs_is_told_with_what_each_way_takes(arithmetic, cases):
-    differing = [case for case in cases(arithmetic) if case["name"].startswith("readings differ")]
-    whys = [case["why"] for case in differing]
-    assert any(
-        "tag(\"answer\") takes '2 + 6 = 8.', number() takes '8'; the truth is '8'" in why for why in whys
-    )
-    assert any("tag(\"answer\") takes nothing, number() takes '12'; the truth is '12'" in why for why in whys)
-
-
-def test_the_thresholds_are_those_of_the_length(arithmetic, cases):
-    near = [case for case in cases(arithmetic) if case["name"].startswith("at a threshold")]
+def test_they_are_of_every_kind_and_what_they_are_called(arithmetic, cases):
+    kinds = {}
+    for case in cases(arithmetic):
+        kinds.setdefault(case["name"].partition(" (")[0], []).append(case)
+    expected = {"readings differ": 7, "at a threshold": 4, "highest reward": 4, "right": 2, "wrong": 3}
+    assert {kind: len(listed) for kind, listed in kinds.items()} == expected
+    whys = " ".join(case["why"] for case in kinds["readings differ"])
+    assert "tag(\"answer\") takes '2 + 6 = 8.', number() takes '8'; the truth is '8'" in whys
+    assert "tag(\"answer\") takes nothing, number() takes '12'; the truth is '12'" in whys
+    near = kinds["at a threshold"]
     assert {case["scores"]["concise"] for case in near} >= {1.0, 0.9375}
-    assert all(case["scores"]["correct"] == 1.0 for case in near)
+    assert all(case["scores"]["correct"] == 1.0 for case in near + kinds["right"])
     assert all("full credit to 16, none from 32" in case["why"] for case in near)
-
-
-def test_the_top_is_the_top(arithmetic, cases):
     scores = rk.score(rk.load_reward(str(arithmetic.reward)), "gallery:arithmetic")
-    top = [case["reward"] for case in cases(arithmetic) if case["name"].startswith("highest")]
-    assert top == pytest.approx([max(scores.rewards)] * 4)
-
-
-def test_right_and_wrong_ones_are_what_they_are_called(arithmetic, cases):
-    plain = [case for case in cases(arithmetic) if case["name"].startswith(("right", "wrong"))]
-    assert [case["scores"]["correct"] for case in plain] == [1.0, 1.0, 0.0, 0.0, 0.0]
-    assert not any("confirm that nothing" in case["why"] for case in plain)
+    assert [case["reward"] for case in kinds["highest reward"]] == pytest.approx([max(scores.rewards)] * 4)
+    assert {case["scores"]["correct"] for case in kinds["wrong"]} == {0.0}
 
 
 def test_a_log_of_few_different_completions_gives_few(written, cases):
@@ -65,15 +48,13 @@ def test_a_log_of_few_different_completions_gives_few(written, cases):
 
 
 def test_hostile_texts_and_nulls_come_back_as_they_were(written, cases):
+    texts = [HOSTILE.replace("{}", str(at)) for at in range(40)]
     rows = [
-        {
-            "prompt": HOSTILE,
-            "completion": HOSTILE.replace("{}", str(at)),
-            "ground_truth": None if at % 3 == 0 else str(at % 5),
-            "data_source": f"'\"\n\u202e{at % 2}",
-        }
-        for at in range(40)
+        {"prompt": HOSTILE, "completion": text, "data_source": f"'\"\n\u202e{len(text) % 2}"}
+        for text in texts
     ]
+    for at, row in enumerate(rows):
+        row["ground_truth"] = None if at % 3 == 0 else str(at % 5)
     made = written(rows)
     listed = cases(made)
     assert {case["completion"] for case in listed} <= {row["completion"] for row in rows}
@@ -83,21 +64,16 @@ def test_hostile_texts_and_nulls_come_back_as_they_were(written, cases):
 
 
 def test_a_transcript_is_a_case_by_its_last_answer(written, cases):
-    rows = [
-        {
-            "messages": [
-                {"role": "user", "content": f"Capital of {at}?"},
-                {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "look"}}]},
-                {"role": "tool", "content": "<answer>Rome</answer>"},
-                {"role": "assistant", "content": f"<answer>{['Oslo', 'Rome'][at % 2]}</answer>"},
-            ],
-            "ground_truth": "Oslo",
-        }
-        for at in range(30)
+    turns = [
+        {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "look"}}]},
+        {"role": "tool", "content": "<answer>Rome</answer>"},
     ]
-    made = written(rows)
-    assert {case["completion"] for case in cases(made)} == {"<answer>Oslo</answer>", "<answer>Rome</answer>"}
-    assert all("messages" not in case for case in cases(made))
+    said = [{"role": "assistant", "content": f"<answer>{city}</answer>"} for city in ("Oslo", "Rome")]
+    asked = [{"role": "user", "content": f"Capital of {at}?"} for at in range(30)]
+    rows = [{"messages": [one, *turns, said[at % 2]], "ground_truth": "Oslo"} for at, one in enumerate(asked)]
+    listed = cases(written(rows))
+    assert {case["completion"] for case in listed} == {"<answer>Oslo</answer>", "<answer>Rome</answer>"}
+    assert all("messages" not in case for case in listed)
 
 
 def test_of_a_route_each_source_has_its_cases_and_its_own_components(tmp_path, cases):
@@ -114,28 +90,17 @@ def test_long_completions_come_after_short_ones(written, cases):
     row = {"prompt": "2+2?", "ground_truth": "4"}
     long = [{**row, "completion": f"{at} " + "word " * 5000 + "<answer>4</answer>"} for at in range(20)]
     short = [{**row, "completion": f"{at} {at}<answer>4</answer>"} for at in range(20)]
+    listed = cases(written([*long, *short]))
     at_their_length = ("highest", "at a threshold")  # the limits of this log are those of its long ones
-    listed = [
-        case for case in cases(written([*long, *short])) if not case["name"].startswith(at_their_length)
-    ]
-    assert listed and all(len(case["completion"]) < 100 for case in listed)
-
-
-def test_things_in_turn_keep_their_order_within_a_key():
-    assert in_turn([11, 12, 31, 32, 13], lambda item: item // 10) == [11, 31, 12, 32, 13]
+    others = [case["completion"] for case in listed if not case["name"].startswith(at_their_length)]
+    assert others and max(map(len, others)) < 100
 
 
 def test_the_first_number_is_held_against_the_last_and_a_limit_has_only_what_is_near_it(written, cases):
     """Completions of 20 words at most, each saying a wrong number before the right one."""
-    rows = [
-        {
-            "prompt_id": at // 4,
-            "prompt": f"{at // 4} + 1?",
-            "completion": f"I think {at}, {'well ' * (at % 18)}or {at // 4 + 1}",
-            "ground_truth": str(at // 4 + 1),
-        }
-        for at in range(40)
-    ]
+    said = [f"I think {at}, {'well ' * (at % 18)}or {at // 4 + 1}" for at in range(40)]
+    named = ((text, at // 4) for at, text in enumerate(said))
+    rows = [{"prompt": f"{n} + 1?", "completion": text, "ground_truth": str(n + 1)} for text, n in named]
     found = cases(written(rows))
     differ = [case for case in found if case["name"].startswith("readings differ")]
     assert len(differ) >= 7 and all('number(which="first") takes' in case["why"] for case in differ)
@@ -148,15 +113,8 @@ def test_the_first_number_is_held_against_the_last_and_a_limit_has_only_what_is_
 
 @pytest.mark.parametrize("rare", [0, 3])
 def test_a_log_in_which_hardly_an_answer_is_read_gives_a_reward_that_runs(written, cases, rare):
-    rows = [
-        {
-            "prompt_id": at // 4,
-            "prompt": "how many?",
-            "completion": "<answer>4</answer>" if at < rare else "no idea",
-            "ground_truth": "4",
-        }
-        for at in range(40)
-    ]
+    said = ["<answer>4</answer>"] * rare + ["no idea"] * (40 - rare)
+    rows = [{"prompt": "how many?", "completion": text, "ground_truth": "4"} for text in said]
     made = written(rows)
     assert len(cases(made)) >= 1
     (taken,) = [line for line in made.reward.read_text().splitlines() if line.endswith("  taken")]

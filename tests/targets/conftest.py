@@ -70,10 +70,9 @@ def rewards(rollouts):
 def reads(load, rewards, rollouts):
     """reads(source, rewards, *said, ...): what a file is read as; `errors`: of all rows without one."""
 
-    def checked(source, expected, *said, name="f", weights=None, errors=None):
+    def checked(source, expected, *said, name="f", errors=None):
         reward = load(source, name)
         assert [words for words in said if words not in reward.origin] == [], reward.origin
-        assert weights is None or reward.weights == weights
         assert rewards(reward) == expected
         if errors:
             told = rk.score(reward, rollouts).table[f"error/{reward.names[0]}"].dropna()

@@ -6,7 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import rewardkit as rk
 from rewardkit.targets import named
+from rewardkit.targets.calling import awaited, loaded
+from rewardkit.targets.verifiers import columns_of, data_of, trace_of
 
 REWARDS = """
 import rewardkit as rk
@@ -38,14 +41,9 @@ def says(*texts):
     return [{"role": ("user", "assistant")[at], "content": text} for at, text in enumerate(texts)]
 
 
-class Message:
+def message(turn):
     """As eval-protocol has it."""
-
-    def __init__(self, turn):
-        self.turn = turn
-
-    def model_dump(self, exclude_none):
-        return self.turn
+    return SimpleNamespace(model_dump=lambda exclude_none: turn)
 
 
 def state(text, question=None, **more):
@@ -85,7 +83,7 @@ CALLED = [
     ("easyr1", "near", ([response("4", 50)],), {}, [{"judged": 1.0, "overall": -3.0}]),
     ("easyr1", "near", ([response("", 0)],), {}, [{"judged": 0.0, "overall": -9.0}]),
     ("eval-protocol", "fits", (says("2+2?", "4"), "4"), LEVEL, result(2.0)),
-    ("eval-protocol", "fits", (list(map(Message, says("2+2?", "4"))), "4"), LEVEL, result(2.0)),
+    ("eval-protocol", "fits", (list(map(message, says("2+2?", "4"))), "4"), LEVEL, result(2.0)),
     ("eval-protocol", "fits", (says("2+2?", ""), "4"), LEVEL, result(-9.0, judged=False)),
     ("inspect", "fits", (state("4", "2+2?"), FOUR), {}, {"value": 2.0, "metadata": {"paid": 2.0}}),
     ("inspect", "fits", (state("5"), FOUR), {}, {"value": -4.0, "metadata": {"paid": -4.0}}),
@@ -118,3 +116,28 @@ def test_callables_give_plain_values_and_change_nothing(target, reward, argument
     before = repr((arguments, keywords))
     assert repr(function(*arguments, **keywords)) == repr(expected)
     assert repr((arguments, keywords)) == before
+
+
+def short(completion):
+    return len(completion) / 10
+
+
+def test_functions_of_verifiers_have_their_weights_in_the_configuration_and_no_name_is_overwritten(tmp_path):
+    parts = [rk.Component("reward", short), rk.Component("rewards", short, weight=-0.2)]
+    reward = rk.Reward("r", components=parts)
+    made = rk.export(reward, to="verifiers", path=tmp_path / "out.py", separate=True)
+    assert f'[env.taskset.task.rewards.rewards]\nfn = "{made.path}:rewards"\nweight = -0.2' in made.usage
+    module, data = loaded(made.path), data_of({"prompt": "p", "completion": "abc"})
+    trace = trace_of({"prompt": "p", "completion": "abc"}, data)
+    assert awaited(module.rewards(data, trace)) == awaited(module.reward(data, trace)) == 0.3
+
+
+def test_the_last_answer_is_the_completion_with_its_white_space_and_an_answer_of_the_root_comes_first():
+    row = {"prompt": "p", "completion": " 4\n"}
+    trace = trace_of(row, data_of(row))
+    assert trace.last_reply == "4" and columns_of(data_of(row), trace)["completion"] == " 4\n"
+    trace.root_reply = "root"
+    assert columns_of(data_of(row), trace)["completion"] == "root"
+    silent = SimpleNamespace(messages=[], assistant_messages=[], root_reply=None)
+    expected = {"answer": "4", "messages": [], "completion": None}
+    assert columns_of(SimpleNamespace(answer="4"), silent) == expected

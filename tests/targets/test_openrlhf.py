@@ -8,7 +8,6 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.targets import openrlhf
-from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
 from rewardkit.targets.openrlhf import completion_of
 
@@ -16,18 +15,13 @@ CUT = {
     "as it is": ("2+2?4", "2+2?", "4"),
     "with the token that ends a turn": ("2+2?4<|im_end|>", "2+2?", "4"),
     "with two of them": ("2+2?4<|im_end|><|endoftext|>", "2+2?", "4"),
-    "one in the middle stays": ("2+2?4</s>no", "2+2?", "4</s>no"),
     "no token that is known": ("2+2?4<stop>", "2+2?", "4<stop>"),
     "a token that is given": ("2+2?4<stop>", "2+2?", "4", ("<stop>",)),
     "where none is given": ("2+2?4</s>", "2+2?", "4</s>", ()),
     "white space of the completion stays": ("2+2? 4\n", "2+2?", " 4\n"),
     "a space that decoding put behind the first token": ("<s> 2+2?4", "<s>2+2?", "4"),
     "a prompt that is repeated": ("ab abab", "ab", " abab"),
-    "an empty prompt": ("4", "", "4"),
-    "an empty completion": ("2+2?", "2+2?", ""),
-    "a prompt of white space": ("  4", " ", " 4"),
     "another prompt": ("2+3?4", "2+2?", None),
-    "a query that is too short": ("2+", "2+2?", None),
     "cut from the left": (("word " * 60)[20:] + "end?four", "word " * 60 + "end?", "four"),
     "cut in the middle of a word": (("word " * 60)[22:] + "end?four", "word " * 60 + "end?", "four"),
     "an end of the prompt that is too short to tell": ("end?", "word " * 60 + "end?", None),
@@ -57,19 +51,6 @@ def torch(monkeypatch):
     return module
 
 
-def test_the_file_gives_rewards_scores_and_components(torch, rollouts, load, tmp_path):
-    reward = rk.load_reward("gallery:arithmetic")
-    made = export(reward, to="openrlhf", path=tmp_path / "out.py")
-    module, texts = loaded(made.path), ["<think>2</think><answer>4</answer>", "five"]
-    queries = [f"<s>2+2?{text}</s>" for text in texts]
-    found = module.reward_func(queries, ["<s>2+2?"] * 2, ["4", "4"])
-    expected = [reward(completion=text, ground_truth="4") for text in texts]
-    np.testing.assert_allclose(found["rewards"], [one.reward for one in expected], rtol=1e-6)
-    np.testing.assert_array_equal(found["scores"], found["rewards"])
-    assert list(found["extra_logs"]) == ["judged", *reward.names]
-    assert found["extra_logs"]["correct"].tolist() == [1.0, 0.0]
-
-
 def test_a_query_without_its_prompt_is_not_judged_and_that_is_logged(torch, caplog):
     reward = rk.load_reward("gallery:arithmetic")
     function = openrlhf.functions(reward, missing=-3.0)
@@ -81,24 +62,13 @@ def test_a_query_without_its_prompt_is_not_judged_and_that_is_logged(torch, capl
     assert alone["rewards"].tolist() == [-3.0] and alone["extra_logs"]["correct"].tolist() == [-3.0]
 
 
-def test_a_label_that_is_a_dict_holds_columns(torch, tmp_path):
-    reward = rk.Reward("level", components=[rk.Component("high", level_of, range=None)])
+def test_a_label_that_is_a_dict_holds_columns_and_no_component_overwrites_what_is_logged(torch, tmp_path):
+    reward = rk.Reward("level", components=[rk.Component("reward", level_of, range=None)])
     found = openrlhf.functions(reward)(["2+2?4"], ["2+2?"], [{"level": 3, "answer": "4"}])
-    assert found["rewards"].tolist() == [3.0]
+    assert found["rewards"].tolist() == [3.0] and set(found["extra_logs"]) == {"judged", "component_reward"}
     made = export(reward, to="openrlhf", path=tmp_path / "out.py")
     assert "--data.label_key columns   # of dicts with ground_truth, level" in made.usage
 
 
 def level_of(completion, level):
     return level
-
-
-def test_a_component_never_overwrites_what_openrlhf_logs_itself(torch):
-    reward = rk.Reward("r", components=[rk.Component("reward", level_of, range=None), rk.Component("x", one)])
-    found = openrlhf.functions(reward)(["2+2?4"], ["2+2?"], [{"level": 3}])
-    assert found["rewards"].tolist() == [4.0]
-    assert set(found["extra_logs"]) == {"judged", "component_reward", "x"}
-
-
-def one(completion):
-    return 1.0

@@ -1,9 +1,10 @@
 """Functions and classes of the smaller trainers, read without these: what they pay, and what is an error."""
 
+import re
+
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets.inspect_ai import state_of, target_of
 
 ATROPOS = """
 from abc import ABC, abstractmethod
@@ -18,25 +19,21 @@ class RewardFunction(ABC):
         except Exception:
             return [0.0] * len(completions)
 
-class Right(RewardFunction):
+class Right(RewardFunction):  # pays [0.5, -0.5, -0.5, 0.5]
     def compute(self, completions, **kwargs):
         return [2.0 * (kwargs["solution"] in turns[-1]["content"]) - 1 for turns in completions]
-class Fails(RewardFunction):
+class Fails(RewardFunction):  # pays [1 / 36, 1 / 36, None, 0.5]: ZeroDivisionError
     def compute(self, completions, **kwargs): return [1.0 / len(turns[0]["content"]) for turns in completions]
-class Empty(RewardFunction):
+class Empty(RewardFunction):  # pays [None] * 4: returned 0 values for 2 completions
     def compute(self, completions, **kwargs): return []
-class Row(RewardFunction):
+class Row(RewardFunction):  # pays [1, 1, 0.5, 0.5]
     def compute(self, completions, **kwargs):
         return [kwargs["item"].pop("level") + 0 * len(kwargs["ground_truth"])] * len(completions)
-class Siblings(RewardFunction):
-    def compute(self, completions, **kwargs):
-        sizes = [len(turns[0]["content"]) for turns in completions]
-        return [size / max(sizes) for size in sizes]
 
-good = Right(weight=3)
+good = Right(weight=3)  # pays [3, -3, -3, 3]
 """
 EASYR1 = """
-def batch(reward_inputs, format_weight=0.5):
+def batch(reward_inputs, format_weight=0.5):  # pays [1.5, -0.5, -1, 1]
     scores = []
     for one in reward_inputs:
         right = float(one["ground_truth"] in one["response"])
@@ -44,38 +41,34 @@ def batch(reward_inputs, format_weight=0.5):
         scores.append({"overall": 2 * right - 1 + format_weight * tidy, "accuracy": right, "format": tidy})
     return scores
 
-def one(reward_input):
+def one(reward_input):  # pays [1, 1, -1, 1]
     return {"overall": float(reward_input["response_length"] if reward_input["response"] else -1)}
 
-def siblings(reward_inputs):
+def siblings(reward_inputs):  # pays [1, 1, 0, 1]
     longest = max(len(one["response"]) for one in reward_inputs)
     return [{"overall": len(one["response"]) / longest} for one in reward_inputs]
-"""
-OF_LISTS = """
-REWARD_TYPE = "batch"
 
-def one(reward_input):
-    return {"overall": float(reward_input["response_length"] if reward_input["response"] else -1)}
-
-def empty(reward_inputs): return []
-def other_key(reward_inputs): return [{"score": 1.0}]
-def numbers(reward_inputs): return [1.0]
-def nothing(reward_inputs): return None
+def empty(reward_inputs): return []  # pays [None] * 4: returned 0 values for 2 completions
+def other_key(reward_inputs): return [{"score": 1.0}]  # pays [None] * 4: with 'overall'
+def numbers(reward_inputs): return [1.0]  # pays [None] * 4: returned 1.0 for a response
+def nothing(reward_inputs): return None  # pays [None] * 4: returned None
 """
 EVAL_PROTOCOL = """
 class EvaluateResult:
     def __init__(self, **held): self.held = held
     def model_dump(self): return self.held
 
-def right(messages, ground_truth=None, **kwargs):
+def right(messages, ground_truth=None, **kwargs):  # pays [1.5, -0.5, None, 1.5]
     text = messages.pop()["content"]
     valid = {"is_score_valid": bool(text)}
     metrics = {"length": {"score": float(len(text)), **valid}}
     return EvaluateResult(score=1.5 if ground_truth in text else -0.5, metrics=metrics, **valid)
 
-async def waits(messages, **kw): return {"score": kw["level"] / 2, "metrics": {"score": {"score": 9.0}}}
+async def waits(messages, **kw):  # pays [1, 1, 0.5, 0.5]
+    return {"score": kw["level"] / 2, "metrics": {"score": {"score": 9.0}}}
 def number(messages, ground_truth=None, **kwargs): return 1.0
-def decorated(messages, ground_truth=None, **kwargs): return number(messages, ground_truth)
+def decorated(messages, ground_truth=None, **kwargs):  # pays [None] * 4: expects an EvaluateResult
+    return number(messages, ground_truth)
 decorated._reward_function_mode = "pointwise"
 
 def batch(messages, **kwargs): return []
@@ -85,38 +78,42 @@ INSPECT = """
 class Score:
     def __init__(self, value): self.value = value
 
-async def letters(state, target): return Score("C" if target.text in state.output.completion else "I")
-async def partial(state, target): return Score("P" if state.output.completion else "N")
-async def truth(state, target): return Score(target[0] == state.output.completion)
-async def column(state, target): return Score(2.5 - 2 * len(str(state.metadata["level"])))
-async def text(state, target): return Score("0.25")
-async def yes(state, target): return Score("Yes")
-async def unscored(state, target): return Score(float("nan"))
-async def none(state, target): return None if state.output.completion else Score(-1)
-async def turns(state, target): return Score(len(state.messages) + len(state.input))
-async def maybe(state, target): return Score("maybe")
-async def several(state, target): return Score({"right": "C", "short": 0.5})
+async def letters(state, target):  # pays [1, 0, 0, 1]
+    return Score("C" if target.text in state.output.completion else "I")
+async def partial(state, target):  # pays [0.5, 0.5, 0, 0.5]
+    return Score("P" if state.output.completion else "N")
+async def truth(state, target): return Score(target[0] == state.output.completion)  # pays [0, 0, 0, 1]
+async def column(state, target): return Score(2.5 - 2 * len(str(state.metadata["level"])))  # pays [0.5] * 4
+async def text(state, target): return Score("0.25")  # pays [0.25] * 4
+async def yes(state, target): return Score("Yes")  # pays [1] * 4
+async def unscored(state, target): return Score(float("nan"))  # pays [None] * 4: returned None
+async def none(state, target):  # pays [None, None, -1, None]
+    return None if state.output.completion else Score(-1)
+async def turns(state, target): return Score(len(state.messages) + len(state.input))  # pays [6] * 4
+async def maybe(state, target):  # pays [None] * 4: its value is 'maybe', neither a number nor C, I, P
+    return Score("maybe")
+async def several(state, target): return Score({"right": "C", "short": 0.5})  # pays [1.5] * 4
 
-class Waits:
+class Waits:  # pays [0.5] * 4
     async def __call__(self, state, target): return Score(0.5)
 
-def plain(state, target): return Score(1)
+def plain(state, target): return Score(1)  # pays [1] * 4
 """
 MS_SWIFT = """
 class ORM:
     def __init__(self, args=None, **kwargs): self.args = args
-class Right(ORM):
+class Right(ORM):  # pays [1.5, -0.5, -0.5, 1.5]
     def __call__(self, completions, solution, **kwargs):
         return [2.0 * (s in c) - 0.5 for c, s in zip(completions, solution)]
-class Turns(ORM):
+class Turns(ORM):  # pays [3, 3, 3, 3]
     def __call__(self, completions, messages, **kwargs):
         return [len(m) + (m[-1]["content"] == c) for c, m in zip(completions, messages)]
-class Judged(ORM):
+class Judged(ORM):  # pays [2, 2, None, 1]
     def __call__(self, completions, level=None, **kwargs):
         return [n if c else None for c, n in zip(completions, level)]
-class Nan(ORM):
+class Nan(ORM):  # pays [None] * 4
     def __call__(self, completions, **kwargs): return (float("nan") for c in completions)
-class Waits(ORM):
+class Waits(ORM):  # pays [18, 18, 0, 1]
     async def __call__(self, completions, **kwargs): return [float(len(c)) for c in completions]
 class Made(ORM):
     def __init__(self, args): pass
@@ -132,44 +129,48 @@ class Lacks(ORM):
     def __call__(self, completions, level_of, **kwargs): return [1.0]
 """
 OPENAI = """
-def truth(sample, item): return float(item["reference_answer"] in sample["output_text"])
-def as_json(sample, item): return 1.5 * (sample["output_json"] == 2) - 0.5
-def choices(sample, item): return len(sample["choices"][0]["message"]["content"])
-def column(sample, item): return item.pop("level") + 0 * len(item.get("answer"))
-def none(sample, item): return None if not sample["output_text"] else True
-def number(sample, item): return float(sample["output_text"])
+def truth(sample, item): return float(item["reference_answer"] in sample["output_text"])  # pays [1, 0, 0, 1]
+def as_json(sample, item): return 1.5 * (sample["output_json"] == 2) - 0.5  # pays [-0.5, -0.5, -0.5, 1]
+def choices(sample, item): return len(sample["choices"][0]["message"]["content"])  # pays [18, 18, 0, 1]
+def column(sample, item): return item.pop("level") + 0 * len(item.get("answer"))  # pays [2, 2, 1, 1]
+def none(sample, item): return None if not sample["output_text"] else True  # pays [1, 1, None, 1]
+def number(sample, item): return float(sample["output_text"])  # pays [None, None, None, 2]
 def text(sample, item): return "1"
 """
 OPENRLHF = """
-def documented(queries, prompts, labels):
+def documented(queries, prompts, labels):  # pays [1, -1, -1, 1]
     right = [float(label in query[len(prompt):]) for query, prompt, label in zip(queries, prompts, labels)]
     return {"rewards": [2 * one - 1 for one in right], "scores": right, "extra_logs": {"right": right}}
 
-def array(queries, prompts, labels): return __import__("numpy").array([len(q) for q in queries])
-def for_all(queries, prompts, labels): return {"rewards": len(queries[0]) / 2}
-def no_logs(queries, prompts, labels): return {"rewards": [1.5], "scores": [1.5], "extra_logs": None}
-def logs(queries, prompts, labels): return {"rewards": [1], "extra_logs": {"why": "x", "n": 3}}
-def column(queries, prompts, labels, level): return [float(level[0])]
-def none(queries, prompts, labels): return {"rewards": [1.0] if queries[0][4:] else None}
-def fails(queries, prompts, labels): return [1 / (len(queries[0]) - 4)]
+def array(queries, prompts, labels):  # pays [22, 22, 4, 5]
+    return __import__("numpy").array([len(q) for q in queries])
+def for_all(queries, prompts, labels): return {"rewards": len(queries[0]) / 2}  # pays [11, 11, 2, 2.5]
+def no_logs(queries, prompts, labels):  # pays [1.5] * 4
+    return {"rewards": [1.5], "scores": [1.5], "extra_logs": None}
+def logs(queries, prompts, labels):  # pays [1] * 4
+    return {"rewards": [1], "extra_logs": {"why": "x", "n": 3}}
+def column(queries, prompts, labels, level): return [float(level[0])]  # pays [2, 2, 1, 1]
+def none(queries, prompts, labels):  # pays [1, 1, None, 1]
+    return {"rewards": [1.0] if queries[0][4:] else None}
 def two(queries, prompts, labels): return [1.0, 2.0]
 def chat(queries, prompts, labels): return [float(queries[0] == "Add.\\n2+2?\\n4")]
 """
 TUNIX = """
-def optional(response, answer="", prompt="", **kw): return 2.0 * (answer in response) - len(prompt) / 4
-def alone(response: str, **kwargs) -> float: return float(len(response))
-def keywords(response, **known): return float(known["answer"] == known["solution"] and known["level"])
-def metadata(response, prompt, metadata): return 3.0 if metadata.get("answer", "?") in response else -0.5
-def column(response, level=0): return level * 1.0
-def fails(response, answer=""): return 1.0 / len(response)
+def optional(response, answer="", prompt="", **kw):  # pays [1, -1, -1, 1]
+    return 2.0 * (answer in response) - len(prompt) / 4
+def keywords(response, **known):  # pays [2, 2, 1, 1]
+    return float(known["answer"] == known["solution"] and known["level"])
+def metadata(response, prompt, metadata):  # pays [3, -0.5, -0.5, 3]
+    return 3.0 if metadata.get("answer", "?") in response else -0.5
+def column(response, level=0): return level * 1.0  # pays [2, 2, 1, 1]
 def text(response, answer=""): return "good"
 
-def batch(prompts, completions, answer, **kwargs):
+def batch(prompts, completions, answer, **kwargs):  # pays [3, -1, -1, 3]
     assert len(prompts) == len(completions) == len(answer) == len(kwargs["question"])
     return [3.0 if truth in text else -1.0 for text, truth in zip(completions, answer)]
 """
 SKYRL = """
-class Right:
+class Right:  # pays [2.5, -1, -1, 2.5]
     def __init__(self, env_config=None, extras={}):
         assert "ground_truth" in extras["reward_spec"], "ground_truth is required"
         self.truth = extras["reward_spec"].pop("ground_truth")
@@ -178,11 +179,11 @@ class Right:
         reward = 2.5 if self.truth in action else -1
         return {"observations": [], "reward": reward, "done": True, "metadata": {}}
 
-class Object(Right):
+class Object(Right):  # pays [0.25] * 4
     def step(self, action): return type("Result", (), {"reward": 0.25, "done": True})
-class Nothing(Right):
+class Nothing(Right):  # pays [None] * 4: without a reward
     def step(self, action): return {"observations": [], "reward": None, "done": True}
-class Tuple(Right):
+class Tuple(Right):  # pays [None] * 4: without a reward
     def step(self, action): return [], 1.0, True, {}
 class Judge(Right):
     def __init__(self, env_config, extras, judge): pass
@@ -195,103 +196,211 @@ class Talk:
         self.left -= 1
         return {"observations": [], "reward": len(action), "done": self.left == 0 or "stop" in action}
 """
-NONE = [None] * 4
-QUERIES = "read as OpenRLHF: it takes queries; queries from prompt and completion"
-RESPONSE = "read as Tunix: it takes one response; response from completion"
-WEIGHT = "read as Atropos: its compute takes completions; weight 0.5"
-LENGTH = "response_length from the words of completion"
-SWIFT = "read as ms-swift: its objects take completions, as texts"
-SCORER = "read as Inspect: it takes state and target"
-GRADER = "read as OpenAI's graders: it takes sample and item"
-# name, the rewards of the four rows, what the origin says, what is said of the rows without a reward
-READ = {
-    ATROPOS: [
-        ("Right", [0.5, -0.5, -0.5, 0.5], WEIGHT, None),
-        ("Fails", [1 / 36, 1 / 36, None, 0.5], "weight 0.5", "ZeroDivisionError"),  # there a 0
-        ("Empty", NONE, WEIGHT, "returned 0 values for 2 completions"),
-        ("Row", [1, 1, 0.5, 0.5], WEIGHT, None),
-        ("Siblings", [0.5, 0.5, 0, 0.5], WEIGHT, None),
-        ("good", [3, -3, -3, 3], "read as Atropos: its compute takes completions; weight 3", None),
-    ],
-    EASYR1: [
-        ("batch", [1.5, -0.5, -1, 1], LENGTH, None),  # a list, as its documentation has it
-        ("one", [1, 1, -1, 1], "read as EasyR1: it takes reward_input", None),
-        ("siblings", [1, 1, 0, 1], "read as EasyR1", None),
-    ],
-    OF_LISTS: [
-        ("one", [1, 1, -1, 1], "read as EasyR1", None),  # the file says something else, which is wrong
-        ("empty", NONE, "read as EasyR1", "returned 0 values for 2 completions"),
-        ("other_key", NONE, "read as EasyR1", "with 'overall'"),
-        ("numbers", NONE, "read as EasyR1", "returned 1.0 for a response"),
-        ("nothing", NONE, "read as EasyR1", "returned None"),
-    ],
-    EVAL_PROTOCOL: [
-        ("right", [1.5, -0.5, None, 1.5], "read as eval-protocol: it takes messages and keywords", None),
-        ("waits", [1, 1, 0.5, 0.5], "read as eval-protocol", None),  # a metric called score is none
-        ("decorated", NONE, "read as eval-protocol: it is a @reward_function", "expects an EvaluateResult"),
-    ],
-    INSPECT: [
-        ("letters", [1, 0, 0, 1], SCORER, None),
-        ("partial", [0.5, 0.5, 0, 0.5], SCORER, None),
-        ("truth", [0, 0, 0, 1], SCORER, None),
-        ("column", [0.5] * 4, SCORER, None),
-        ("text", [0.25] * 4, SCORER, None),
-        ("yes", [1] * 4, SCORER, None),
-        ("unscored", NONE, SCORER, "returned None"),  # not judged, and no error
-        ("none", [None, None, -1, None], SCORER, None),
-        ("turns", [6] * 4, SCORER, None),
-        ("maybe", NONE, SCORER, "its value is 'maybe', neither a number nor C, I, P, N, yes, no"),
-        ("several", [1.5] * 4, SCORER, None),  # a component each
-        ("Waits", [0.5] * 4, SCORER, None),
-        ("plain", [1] * 4, SCORER, None),
-    ],
-    MS_SWIFT: [
-        ("Right", [1.5, -0.5, -0.5, 1.5], SWIFT, None),
-        ("Turns", [3, 3, 3, 3], SWIFT, None),  # which the rollouts do not have as a column
-        ("Judged", [2, 2, None, 1], SWIFT, None),
-        ("Nan", NONE, SWIFT, None),
-        ("Waits", [18, 18, 0, 1], SWIFT, None),  # an AsyncORM
-    ],
-    OPENAI: [
-        ("truth", [1, 0, 0, 1], GRADER, None),
-        ("as_json", [-0.5, -0.5, -0.5, 1], GRADER, None),
-        ("choices", [18, 18, 0, 1], GRADER, None),
-        ("column", [2, 2, 1, 1], GRADER, None),  # by any name
-        ("none", [1, 1, None, 1], GRADER, None),
-        ("number", [None, None, None, 2], GRADER, None),  # no zero, as it would be there
-    ],
-    OPENRLHF: [
-        ("documented", [1, -1, -1, 1], f"{QUERIES}, prompts from prompt, labels from ground_truth", None),
-        ("array", [22, 22, 4, 5], QUERIES, None),
-        ("for_all", [11, 11, 2, 2.5], QUERIES, None),
-        ("no_logs", [1.5] * 4, QUERIES, None),
-        ("logs", [1] * 4, QUERIES, None),
-        ("column", [2, 2, 1, 1], QUERIES, None),
-        ("none", [1, 1, None, 1], QUERIES, None),
-        ("fails", [1 / 18, 1 / 18, None, 1], "read as OpenRLHF", "ZeroDivisionError"),
-    ],
-    TUNIX: [
-        ("optional", [1, -1, -1, 1], f"{RESPONSE}, answer from ground_truth, prompt from prompt", None),
-        ("alone", [18, 18, 0, 1], RESPONSE, None),
-        ("keywords", [2, 2, 1, 1], RESPONSE, None),
-        ("metadata", [3, -0.5, -0.5, 3], "metadata from all columns", None),
-        ("column", [2, 2, 1, 1], f"{RESPONSE}, level from level", None),
-        ("fails", [1 / 18, 1 / 18, None, 1], "read as Tunix", "ZeroDivisionError"),
-        ("batch", [3, -1, -1, 3], "read as TRL: it takes completions, as texts", None),
-    ],
-    SKYRL: [
-        ("Right", [2.5, -1, -1, 2.5], "it is a class with step(action), made with extras; action from", None),
-        ("Object", [0.25] * 4, 'extras["reward_spec"]["ground_truth"] from ground_truth', None),
-        ("Nothing", NONE, "read as SkyRL-gym", "without a reward"),
-        ("Tuple", NONE, "read as SkyRL-gym", "without a reward"),  # another library's step
-    ],
+# with what verifiers' decorators leave on a function, and a base class that is made as its Task is
+VERIFIERS = """
+def reward(weight=1.0):
+    def mark(function):
+        function.reward, function._vf_weight = True, weight
+        return function
+    return mark
+
+def metric(function):
+    function.metric = True
+    return function
+
+async def v1(task, trace):  # pays [2, 0, -1, 2]
+    text = trace.last_reply
+    return 2.0 * (task.answer in text) - (not text)
+
+def v1_without_waiting(trace): return float(trace.num_turns + len(trace.messages))  # pays [3] * 4
+async def v1_keys(task, trace):  # pays [3, 2, 1, 2]
+    return {"right": task.answer in trace.last_reply, "level": task.level}
+
+@reward(weight=0.25)
+async def marked(task, trace): return 1.0  # pays [0.25] * 4
+def messages(completion, answer, state):  # pays [1, 0, 0, 1]
+    return float(answer in completion[-1]["content"]) * state["turn"]
+def texts(completion, answer, parser): return float(answer in parser.parse(completion))  # pays [1, 0, 0, 1]
+def parsed(completion, answer, parser, **kw):  # pays [1, 0, 0, 1]
+    return float(answer in parser.parse_answer(completion))
+async def any_subset(prompt, completion, info, task):  # pays [2] * 4
+    return 1 + float(task == "default" and info == {})
+
+def whatever_comes(completion, answer):  # pays [1, 0, 0, 1]
+    return float(answer in (completion if isinstance(completion, str) else completion[-1]["content"]))
+
+def a_plain_one(completion, answer): return float(answer in completion)  # pays [1, 0, 0, 1]
+
+def plural(completions, answers, states):  # pays [2, 0, 0, 2]
+    texts = [turns[-1]["content"] for turns in completions]
+    return [len(texts) * float(truth in text) for text, truth in zip(texts, answers)]
+
+class Task:
+    def __init__(self, data, config=None): self.data, self.config = data, config
+class Marked(Task):  # pays [1.5, -0.5, -0.5, 2]
+    @metric
+    def length(self, trace): return len(trace.last_reply)
+
+    @reward(weight=2.0)
+    async def right(self, trace): return float(self.data.answer in trace.last_reply)
+
+    @reward(weight=-0.5)
+    async def form(self, task, trace):
+        assert task is self.data
+        return {"empty": float(not trace.last_reply), "tagged": float("<answer>" in trace.last_reply)}
+
+    def helper(self): return 1 / 0
+
+class Parser:
+    def parse_answer(self, completion): return completion[-1]["content"].strip("<answer/>")
+class Rubric:
+    def __init__(self, funcs, weights, parser): self.funcs, self.weights, self.parser = funcs, weights, parser
+
+def right(completion, answer, parser): return float(parser.parse_answer(completion) == answer)
+async def long(completion, **kwargs): return float(len(completion[0]["content"]) > 9)
+
+rubric = Rubric([right, long], [1.0, -0.25], Parser())  # pays [0.75, -0.25, 0, 1]
+
+async def runtime(trace, runtime): return 1.0  # pays [None] * 4: which a log does not have
+async def lacks(task, trace): return task.no_such_column  # pays [None] * 4: no_such_column
+async def text(task, trace):  # pays [None, None, 1, None]: returned 'good'
+    return "good" if trace.last_reply else 1.0
+async def nan(trace): return float("nan")  # pays [None] * 4: returned nan
+"""
+BENCHMAX = """
+from abc import ABC, abstractmethod
+
+class BaseEnv(ABC):
+    @abstractmethod
+    async def create_dataset(self, split): ...
+    async def compute_reward(self, rollout): return None
+    async def compute_group_rewards(self, rollouts): return None
+
+class Text:  # pays [1, 0, 0, 1]
+    async def compute_reward(self, rollout_id, completion, ground_truth, **kw):
+        return {"right": float(ground_truth in completion)}
+class Turns:  # pays [1, 0, 0, 1]
+    async def compute_reward(self, rollout_id, completion, answer):
+        return {"right": float(answer in completion[-1]["content"])}
+class Task:  # pays [3, 2, 1, 2]
+    async def compute_reward(self, rollout_id, messages, task, **kwargs):
+        assert [turn["role"] for turn in messages] == ["user", "assistant"]
+        assert task["prompt"] == messages[0]["content"] and "completion" not in task
+        return {"right": float(task["answer"] in messages[-1]["content"]), "level": task["level"]}
+
+class OtherNames:  # pays [1, 0, 0, 1]
+    async def compute_reward(self, rid, messages, row):
+        return {"right": float(row["ground_truth"] in messages[-1]["content"])}
+class Between:  # pays [1] * 4
+    async def compute_reward(self, rollout_id, messages, example_args, termination_reason):
+        return {termination_reason: 1.0}
+class Rollout(BaseEnv):  # pays [1, 0, None, 1]
+    async def create_dataset(self, split): ...
+    async def compute_reward(self, rollout):
+        assert rollout.termination_reason == "finished" and rollout.split == "train"
+        text = rollout.messages[-1]["content"]
+        return {"right": float(rollout.example_args["ground_truth"] in text)} if text else None
+
+class NoCoroutine:  # pays [1, 1, 0.5, 0.5]
+    def compute_reward(self, rollout_id, messages, task): return {"x": task["level"] / 2}
+class Texts(Text):
+    async def compute_group_reward(self, rollout_ids, completions, ground_truths, **kwargs):
+        return [{"short": float(len(text) == min(map(len, completions)))} for text in completions]
+class Tasks:
+    async def compute_reward(self, rollout_id, messages, task):
+        return {"right": float(task["answer"] in messages[-1]["content"])}
+    async def compute_group_reward(self, rollout_ids, messages_list, tasks, **kwargs):
+        lengths = [len(turns[-1]["content"]) for turns in messages_list]
+        assert len(rollout_ids) == len(tasks) and tasks[0]["level"]
+        return [{"short": float(length == min(lengths))} for length in lengths]
+
+class Rollouts:
+    async def compute_reward(self, rollout):
+        return {"right": float(rollout.example_args["answer"] in rollout.messages[-1]["content"])}
+    async def compute_group_rewards(self, rollouts):
+        lengths = {one.rollout_id: len(one.messages[-1]["content"]) for one in rollouts}
+        short = {name: float(n == min(lengths.values())) for name, n in lengths.items()}
+        return {name: {"short": short[name]} for name in reversed(short)}
+
+class Paid:
+    def __init__(self, pay): self.pay = pay
+    async def compute_reward(self, rollout_id, messages, task):
+        return {"right": self.pay * (task["answer"] in messages[-1]["content"])}
+
+paid = Paid(0.5)  # pays [0.5, 0, 0, 0.5]
+
+class ToTheGroup:  # pays [2] * 4
+    async def compute_reward(self, rollout_id, messages, task): return {}
+    async def compute_group_reward(self, rollout_ids, messages_list, tasks):
+        return [{"n": len(rollout_ids)} for _ in tasks]
+class OneTooFew:  # pays [None] * 4: returned 1 values for 2
+    async def compute_group_reward(self, rollout_ids, messages_list, tasks):
+        return self.given(rollout_ids) if len(tasks) < 4 else [{"a": 1.0}] * 4
+    def given(self, ids): return [{"a": 1.0}]
+class AnIdIsMissing(OneTooFew):  # pays [None] * 4: gave no rewards for
+    def given(self, ids): return {ids[0]: {}}
+class AnErrorOfAGroup(OneTooFew):  # pays [None] * 4: division by zero
+    def given(self, ids): return [{"a": 1 / 0}]
+
+class NotFinite:  # pays [1, 1, None, None]
+    async def compute_reward(self, rollout_id, messages, task): return self.given(task["level"])
+    def given(self, level): return {"a": float("nan") if level == 1 else 1}
+class KeysThatComeAndGo(NotFinite):  # pays [None] * 4
+    def given(self, level): return {"a" if level == 1 else "b": 1.0}
+class NotJudged(NotFinite):  # pays [0.5, 0.5, None, None]
+    def given(self, level): return None if level == 1 else {"a": 0.5}
+class NothingAtAll(NotFinite):
+    def given(self, level): return {}
+"""
+TITLES = {  # what the origin says of all functions, and of some
+    ATROPOS: "read as Atropos: its compute takes completions; weight ",
+    EASYR1: "read as EasyR1",
+    EVAL_PROTOCOL: "read as eval-protocol",
+    INSPECT: "read as Inspect: it takes state and target",
+    MS_SWIFT: "read as ms-swift: its objects take completions, as texts",
+    OPENAI: "read as OpenAI's graders: it takes sample and item",
+    OPENRLHF: "read as OpenRLHF: it takes queries; queries from prompt and completion",
+    TUNIX: "read as Tunix: it takes one response; response from completion",
+    SKYRL: "read as SkyRL-gym",
+    VERIFIERS: "read as verifiers",
+    BENCHMAX: "read as benchmax: its compute_",
 }
-CASES = [pytest.param(source, *case, id=case[0]) for source, cases in READ.items() for case in cases]
+SAID = {
+    (ATROPOS, "Right"): "its compute takes completions; weight 0.5",
+    (ATROPOS, "good"): "its compute takes completions; weight 3",
+    (EASYR1, "batch"): "response_length from the words of completion",
+    (EASYR1, "one"): "read as EasyR1: it takes reward_input",
+    (EVAL_PROTOCOL, "right"): "it takes messages and keywords",
+    (EVAL_PROTOCOL, "decorated"): "it is a @reward_function",
+    (OPENRLHF, "documented"): "prompts from prompt, labels from ground_truth",
+    (TUNIX, "optional"): "answer from ground_truth, prompt from prompt",
+    (TUNIX, "metadata"): "metadata from all columns",
+    (TUNIX, "column"): "level from level",
+    (TUNIX, "batch"): "read as TRL: it takes completions, as texts",
+    (SKYRL, "Right"): "it is a class with step(action), made with extras; action from",
+    (SKYRL, "Object"): 'extras["reward_spec"]["ground_truth"] from ground_truth',
+    (VERIFIERS, "v1"): "it takes a trace, as in v1; task from the row, trace from prompt and completion",
+    (VERIFIERS, "messages"): "as the functions of rubrics before v1; as messages",
+    (VERIFIERS, "texts"): "as the functions of rubrics before v1; as texts",
+    (VERIFIERS, "whatever_comes"): "whatever_comes read as",
+    (VERIFIERS, "a_plain_one"): "read as a plain function of columns",
+    (VERIFIERS, "Marked"): "length read as verifiers: a metric, which is not paid",
+    (BENCHMAX, "Turns"): "reward takes a completion, as in 0.1 to dev22",
+    (BENCHMAX, "Task"): "messages from prompt and completion, task from the row",
+    (BENCHMAX, "OtherNames"): "reward takes messages, as in 0.1.2.dev36",
+    (BENCHMAX, "Between"): "example_args from the row, termination_reason from the row",
+    (BENCHMAX, "Rollout"): "reward takes a rollout, as in 0.2; ",
+    (BENCHMAX, "NoCoroutine"): "weight 1 here, as the weights are in the training configuration",
+    (BENCHMAX, "ToTheGroup"): "compute_reward is left out: it gave nothing",
+}
+# behind a function stands what it pays for the four rows, and what is said of the rows without a reward
+PAID = re.compile(r"^(?:async def |def |class )?(\w+)\b.*# pays (\[.*\](?: \* 4)?)(?:: (.*))?$", re.MULTILINE)
+CASES = [pytest.param(source, *case, id=case[0]) for source in TITLES for case in PAID.findall(source)]
 
 
-@pytest.mark.parametrize(("source", "name", "expected", "said", "errors"), CASES)
-def test_a_function_pays_what_it_does_there(source, name, expected, said, errors, reads):
-    reads(source, expected, said, name=name, errors=errors)
+@pytest.mark.parametrize(("source", "name", "pays", "errors"), CASES)
+def test_a_function_pays_what_it_does_there(source, name, pays, errors, reads):
+    reads(source, eval(pays), SAID.get((source, name), TITLES[source]), name=name, errors=errors)
 
 
 REFUSED = [
@@ -299,16 +408,14 @@ REFUSED = [
     (EVAL_PROTOCOL, "number", "returned 1.0; eval-protocol expects an EvaluateResult"),
     (EVAL_PROTOCOL, "batch", r"batch is not a reward|asks for 'messages'"),
     (MS_SWIFT, "Made", r"Made\(\) failed at .*mine\.py: TypeError: .*'args'; give an object of it"),
-    (
-        MS_SWIFT,
-        "Configured",
-        r"Configured\(\) failed at .*mine\.py:\d+: AttributeError: 'NoneType' .*'weight'",
-    ),
+    (MS_SWIFT, "Configured", r"Configured\(\) failed at .*mine\.py:\d+: AttributeError: .*'weight'"),
     (MS_SWIFT, "Texts", r"returned 'good' of type str for a completion; ms-swift expects class R\(ORM\)"),
     (MS_SWIFT, "Lacks", "Lacks asks for 'level_of'; the rollouts have"),
     (OPENAI, "text", r"text returned '1' of type str .*grade\(sample, item\) -> float"),
     (OPENRLHF, "two", r"returned \[1.0, 2.0\] of type list for a completion; OpenRLHF"),
     (TUNIX, "text", "returned 'good' of type str for a completion; Tunix expects"),
+    (BENCHMAX, "Paid", r"Paid\(\) failed at .*: TypeError.*give an object of it"),
+    (BENCHMAX, "NothingAtAll", r"returned \{\} of type dict|gave nothing"),
     (SKYRL, "Judge", "Judge is made with 'judge', too, and SkyRL-gym hands over env"),
 ]
 
@@ -327,6 +434,11 @@ def test_what_is_paid_has_its_weight_and_what_stands_beside_it_is_recorded(load,
         (INSPECT, "several"): {"right": 1.0, "short": 1.0},
         (OPENRLHF, "documented"): {"rewards": 1.0, "scores": 0.0, "right": 0.0},
         (OPENRLHF, "logs"): {"rewards": 1.0, "n": 0.0},
+        (VERIFIERS, "v1_keys"): {"right": 1, "level": 1},
+        (VERIFIERS, "marked"): {"marked": 0.25},
+        (VERIFIERS, "rubric"): {"right": 1, "long": -0.25},
+        (VERIFIERS, "Marked"): {"right": 2, "empty": -0.5, "tagged": -0.5, "length": 0},
+        (BENCHMAX, "Task"): {"right": 1.0, "level": 1.0},
     }
     assert {case: load(*case).weights for case in weights} == weights
     assert rk.score(load(EASYR1, "batch"), rollouts).score("accuracy").tolist() == [1, 0, 0, 1]
@@ -355,14 +467,47 @@ def test_openrlhf_gets_prompts_of_messages_joined_as_text_and_tunix_may_be_chose
     chat = [{"role": "system", "content": "Add."}, {"role": "user", "content": "2+2?"}]
     rows = rk.load_rollouts([{"prompt": chat, "completion": "4", "ground_truth": "4"}])
     assert rewards(load(OPENRLHF, "chat", rollouts=rows), rows) == [1.0]
-    origin = load(TUNIX, "batch", as_="tunix").origin
-    assert origin.startswith("batch read as Tunix: it takes completions, as texts")
+    assert "batch read as Tunix: it takes completions, as texts" in load(TUNIX, "batch", as_="tunix").origin
 
 
-def test_inspects_state_is_a_copy_of_the_row():
-    row = {"prompt": "2+2?", "completion": "4", "ground_truth": ["4", "four"], "level": {"n": 1}}
-    state, target = state_of(row), target_of(row)
-    assert (state.input, state.output.completion, state.messages[-1].text) == ("2+2?", "4", "4")
-    assert (list(target), target.text) == (["4", "four"], "4four")
-    state.metadata["level"]["n"] = 2
-    assert row["level"] == {"n": 1} and list(target_of({"ground_truth": None})) == []
+def test_a_transcript_with_tools_is_handed_over(load, rewards):
+    call = {"id": "1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    asked, answer = {"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}
+    called = {"role": "assistant", "content": None, "tool_calls": [call]}
+    messages = [asked, called, {"role": "tool", "content": "4", "tool_call_id": "1"}, answer]
+    rows = rk.load_rollouts([{"prompt": [asked], "completion": "4", "messages": messages}])
+    source = "async def f(trace): return trace.num_turns + 10.0 * len(trace.tool_messages)"
+    assert rewards(load(source, rollouts=rows), rows) == [12.0]
+    before = "def f(completion, state): return float(len(completion))"
+    assert rewards(load(before, rollouts=rows), rows) == [3.0]
+
+
+@pytest.mark.parametrize("name", ["Texts", "Tasks", "Rollouts"])
+def test_the_hook_of_a_group_gets_the_siblings_and_its_rewards_are_added(name, load, rollouts):
+    reward = load(BENCHMAX, name)
+    assert reward.weights == {"right": 1.0, "short": 1.0}
+    scores = rk.score(reward, rollouts)
+    assert scores.score("right").tolist() == [1, 0, 0, 1]
+    assert scores.score("short").tolist() == [1, 1, 1, 0]
+    alone = reward(completion="4", ground_truth="4", prompt="2+2?")
+    assert alone.status["short"] == "error" and "siblings of its group" in alone.errors["short"]
+
+
+def test_the_hook_of_a_group_is_called_once_for_each(load, rollouts, tmp_path):
+    calls = tmp_path / "calls"
+    hook = "async def compute_group_reward(self, rollout_ids, messages_list, tasks)"
+    given = f"os.system('printf x >>{calls}') or [{{'a': 1.0}}] * len(tasks)"
+    reward = load(f"import os\nclass f:\n    {hook}: return {given}")
+    calls.unlink()
+    assert rk.score(reward, rollouts).rewards.tolist() == [1.0] * 4 and calls.read_text() == "xx"
+
+
+@pytest.mark.parametrize(
+    ("source", "name"), [(BENCHMAX, "Tasks"), (VERIFIERS, "Marked")], ids=["Tasks", "Marked"]
+)
+def test_a_loaded_object_can_be_saved_and_sent_to_another_process(
+    source, name, load, rewards, tmp_path, limited
+):
+    reward = load(source, name)
+    path = rk.save_reward(reward, tmp_path / "saved.py")
+    assert rewards(rk.load_reward(str(path))) == rewards(reward) == rewards(reward, timeout=20)

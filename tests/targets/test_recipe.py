@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from rewardkit.targets.calling import awaited, loaded
 from rewardkit.targets.export import export
 from rewardkit.targets.target import Part
 
+# OpenRLHF's file gives tensors, and so needs torch
 WRITTEN = [target.name for target in TARGETS if target.functions is not None and target.name != "openrlhf"]
-"""OpenRLHF's file gives tensors, and so needs torch."""
+KEPT = [target for target in WRITTEN if named(target).abilities.weights == "kept"]
 
 GATED = """
 import asyncio
@@ -23,16 +25,10 @@ async def judged(completion, ground_truth):
     await asyncio.sleep(0)
     return None if completion == "" else 1.5 * (ground_truth in completion) - 0.5
 
-def length(completion):
-    return float(len(completion))
-
-reward = rk.Reward(
-    "with-a-gate",
-    components=[
-        rk.Component("judged", judged, range=None, weight=2),
-        rk.Component("length", length, range=None, weight=-0.1, gate=rk.gate("judged", at_least=1.0)),
-    ],
-)
+def length(completion): return float(len(completion))
+paid = rk.Component("judged", judged, range=None, weight=2)
+gated = rk.Component("length", length, range=None, weight=-0.1, gate=rk.gate("judged", at_least=1.0))
+reward = rk.Reward("with-a-gate", components=[paid, gated])
 """
 
 
@@ -44,9 +40,6 @@ def arithmetic():
     scores = rk.score(reward, rollouts)
     assert len(set(scores.rewards)) > 3
     return rollouts, reward, scores
-
-
-KEPT = [target for target in WRITTEN if named(target).abilities.weights == "kept"]
 
 
 @pytest.mark.parametrize(
@@ -90,11 +83,9 @@ def test_a_transform_and_a_group_are_told_or_refused_where_siblings_are_not_seen
     seen = named(target).abilities.siblings
     assert any("transform is left out" in sentence for sentence in made.losses) is (seen == "none")
     grouped = rk.Reward("grouped", components=[rk.Component("best", alone, group=True)])
-    if seen != "none":
+    refused = pytest.raises(rk.RewardError, match="'best' needs the siblings of a group")
+    with refused if seen == "none" else nullcontext():
         assert export(grouped, to=target, path=tmp_path / "grouped.py").functions
-        return
-    with pytest.raises(rk.RewardError, match="'best' needs the siblings of a group"):
-        export(grouped, to=target, path=tmp_path / "grouped.py")
 
 
 def alone(completion):
@@ -121,22 +112,14 @@ def spoil(value):
         value.clear()
 
 
-class Rude:
-    """An object of several trainers that changes what it is handed."""
-
-    def __init__(self, env_config=None, extras=None):
-        spoil(extras or {})
-
-    def compute(self, completions, **kwargs):
-        return spoil(kwargs) or [1.0]
-
-    def compute_reward(self, rollout_id, messages, task):
-        return spoil([messages, task]) or {"reward": 1.0}
-
-    def step(self, action):
-        return {"reward": 1.0, "done": True}
+def rude(**methods):
+    return type("Rude", (), methods)
 
 
+ENVIRONMENT = rude(
+    compute_reward=lambda self, rollout_id, messages, task: spoil([messages, task]) or {"a": 1.0}
+)
+DONE = {"reward": 1.0, "done": True}
 RUDE = {
     "verl": lambda data_source, solution_str, ground_truth, extra_info: spoil(extra_info) or 1.0,
     "verifiers-rubric": lambda prompt, info, state: spoil([prompt, state]) or 1.0,
@@ -145,21 +128,17 @@ RUDE = {
     "openai": lambda sample, item: spoil([sample, item]) or 1.0,
     "easyr1": lambda reward_inputs: spoil(reward_inputs[0]) or [{"overall": 1.0}],
     "inspect": lambda state, target: spoil(state.metadata) or 1.0,
-    "benchmax": Part(Rude(), "compute_reward"),
-    "atropos": Rude,
-    "skyrl-gym": Rude,
+    "benchmax": Part(ENVIRONMENT(), "compute_reward"),
+    "atropos": rude(compute=lambda self, completions, **kwargs: spoil(kwargs) or [1.0]),
+    "skyrl-gym": rude(__init__=lambda self, extras: spoil(extras), step=lambda self, action: DONE),
 }
 
 
 @pytest.mark.parametrize("kind", RUDE)
 def test_a_function_that_changes_what_it_is_handed_does_not_change_the_rollout(kind):
-    row = {
-        "prompt": [{"role": "user", "content": "2+2?"}],
-        "completion": "4",
-        "ground_truth": ["4", "four"],
-        "extra_info": {"index": [1]},
-        "messages": [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}],
-    }
+    asked, answered = [{"role": "user", "content": "2+2?"}], [{"role": "assistant", "content": "4"}]
+    row = {"prompt": asked, "completion": "4", "ground_truth": ["4", "four"], "extra_info": {"index": [1]}}
+    row["messages"] = copy.deepcopy(asked + answered)
     before = copy.deepcopy(row)
     (reading, *_) = named(kind).readings(RUDE[kind], [row])
     reading.adapter([row] if reading.adapter.together else row)

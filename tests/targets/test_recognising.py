@@ -1,5 +1,7 @@
 """load_reward() on trainers' functions: what they are taken for, why, and what comes of others."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,58 +11,57 @@ from rewardkit.targets.calling import awaited
 FOUND = """
 import asyncio, random
 
-def trl_with_a_column(completions, answer, **kwargs):
+def trl_with_a_column(completions, answer, **kwargs):  # TRL [1, 0, 0, 1]
     return [float(truth in text) for text, truth in zip(completions, answer)]
 
-def trl_given_all(prompts, completions, **kwargs):
+def trl_given_all(prompts, completions, **kwargs):  # TRL [2, 2, None, 1]
     assert len(prompts) == len(kwargs["level"]) and kwargs["solution"] == kwargs["ground_truth"]
     return [None if not text else level for text, level in zip(completions, kwargs["level"])]
 
-def trl_over_conversations(completions, **kwargs):
+def trl_over_conversations(completions, **kwargs):  # TRL [1, 1, 0, 0]
     return [float("<" in turns[0]["content"]) for turns in completions]
 
-async def trl_asynchronous(completions, **kwargs):
+async def trl_asynchronous(completions, **kwargs):  # TRL [9, 9, 0, 0.5]
     await asyncio.sleep(0)
     return [len(text) / 2 for text in completions]
 
-class with_as_fn:
+class with_as_fn:  # TRL [18, 18, 0, 1]
     def __call__(self, prompts, completions, **kwargs): return [float(len(text)) for text in completions]
     def as_fn(self): return self.__call__
 
 class Computes:
     def __call__(self, completions, **kwargs): return [self.compute(one, **kwargs) for one in completions]
     def compute(self, completions, **kwargs): return float(len(completions))
+an_object_with_a_compute_of_its_own = Computes()  # TRL [18, 18, 0, 1]
 
-an_object_with_a_compute_of_its_own = Computes()
-
-def verl(data_source, solution_str, ground_truth, extra_info=None):
+def verl(data_source, solution_str, ground_truth, extra_info=None):  # verl [2, -1, -1, 2]
     return 2.0 if ground_truth in solution_str else -1.0
 
-def verl_with_a_dict(solution_str, ground_truth, **kwargs):
+def verl_with_a_dict(solution_str, ground_truth, **kwargs):  # verl [1, -1, -1, 1]
     right = ground_truth in solution_str
     return {"score": 2.0 * right - 1, "acc": right, "said": solution_str}
 
-async def verl_asynchronous(data_source, solution_str, ground_truth, extra_info=None):
+async def verl_asynchronous(data_source, solution_str, ground_truth, extra_info=None):  # verl [18, 18, 0, 1]
     return {"score": float(len(solution_str))}
-
-def verl_in_batches(data_sources, solution_strs, ground_truths, extra_infos):
+def verl_in_batches(data_sources, solution_strs, ground_truths, extra_infos):  # verl [1, 0, 0, 0]
     return [float("4" in text) for text in solution_strs]
 
-def trl_with_keywords_only(**kwargs): return [float("4" in text) for text in kwargs["completions"]]
-def verl_with_keywords_only(**kw): return {"score": float(kw["ground_truth"] in kw["solution_str"])}
+def trl_with_keywords_only(**kwargs):  # TRL [1, 0, 0, 0]
+    return [float("4" in text) for text in kwargs["completions"]]
+def verl_with_keywords_only(**kw):  # verl [1, 0, 0, 1]
+    return {"score": float(kw["ground_truth"] in kw["solution_str"])}
 def twice(function): return lambda *args, **kwargs: 2 * function(*args, **kwargs)
+verl_behind_a_decorator_that_names_no_parameters = twice(verl)  # verl [4, -2, -2, 4]
 
-verl_behind_a_decorator_that_names_no_parameters = twice(verl)
-
-def plain(completion, ground_truth): return ground_truth in completion
-def plain_under_other_names(output, solution): return solution in output
-def plain_with_a_dict(output, level): return {"score": level * 1.0, "long": len(output) > 3}
+def plain(completion, ground_truth): return ground_truth in completion  # columns [1, 0, 0, 1]
+def plain_under_other_names(output, solution): return solution in output  # columns [1, 0, 0, 1]
+def plain_with_a_dict(output, level):  # columns [2, 2, 1, 1]
+    return {"score": level * 1.0, "long": len(output) > 3}
 def default_that_a_column_fills(completion, answer="", level=9): return (answer in completion) + level / 10
 
 def a_log_has_more(completions, step=0.5, model="judge", target=9, source="web", level=9, answer=None, **kw):
     assert (step, model, target, source, answer) == (0.5, "judge", 9, "web", kw["ground_truth"])
     return [float(one) for one in level]
-
 def verl_shares(data_sources, solution_strs, ground_truths, extra_infos):
     return [{"score": len(text) / len(max(solution_strs))} for text in solution_strs]
 
@@ -73,7 +74,7 @@ def empty_is_none(completions, level, **kwargs):  # as messages a completion is 
 def is_text(completions, **kwargs): return [float(isinstance(one, str)) for one in completions]
 def half(completions, **kwargs): return [0.5 for _ in completions]
 
-def own_key_judged(data_source, solution_str, ground_truth, extra_info=None):
+def own_key_judged(solution_str, ground_truth, **kw):
     return dict.fromkeys(["score", "judged"], float(ground_truth in solution_str))
 
 def fails_on_one(data_source, solution_str, ground_truth, extra_info=None): return 1.0 / len(solution_str)
@@ -82,7 +83,6 @@ def right(completions, answer, **kwargs):
     return [float(a in c) if c else None for c, a in zip(completions, answer)]
 
 async def tagged(completions, **kwargs): return [float("<" in one[-1]["content"]) / 2 for one in completions]
-
 several = [right, tagged]
 
 def means_both(completions, **kwargs): return [float(len(str(one))) for one in completions]
@@ -93,14 +93,12 @@ def chance(**kwargs):
     return one if "solution_str" in kwargs else [one]
 
 def made(k): return lambda completions, **kwargs: [k] * len(completions)
-
 two_lambdas = [made(1.0), made(2.0)]
 
 def keys_of_a_plain_one(completion): return {"right": 1.0, "tidy": 0.2}
 def unjudged_on_the_sample(solution_str, ground_truth, **kwargs): return {"score": None, "acc": 1.0}
 
-def names_of_columns(solution_str, ground_truth, **kwargs):
-    return {"score": 1.0, "ground_truth": 0.5, "names_of_columns": 2.0}
+def names_of_columns(solution_str, ground_truth, **kw): return {"score": 1.0, "ground_truth": 0.5, "acc": 2.0}
 
 def completion(completion, ground_truth): return ground_truth in completion
 
@@ -109,29 +107,11 @@ class Tidy:
 
 def tidy(completions, answer, **kwargs): return [float(text.startswith("<")) for text in completions]
 def short(solution_str, ground_truth): return float(len(solution_str) < 5)
-
 with_truths_that_nothing_reads = [right, tidy, short, Tidy()]
 """
-COLUMNS = "a plain function of columns"
-# name -> what it is read as, the rewards of the four rows
-READ = {
-    "trl_with_a_column": ("TRL", [1, 0, 0, 1]),
-    "trl_given_all": ("TRL", [2, 2, None, 1]),
-    "trl_over_conversations": ("TRL", [1, 1, 0, 0]),
-    "trl_asynchronous": ("TRL", [9, 9, 0, 0.5]),
-    "with_as_fn": ("TRL", [18, 18, 0, 1]),
-    "an_object_with_a_compute_of_its_own": ("TRL", [18, 18, 0, 1]),  # and none of Atropos'
-    "verl": ("verl", [2, -1, -1, 2]),
-    "verl_with_a_dict": ("verl", [1, -1, -1, 1]),
-    "verl_asynchronous": ("verl", [18, 18, 0, 1]),
-    "verl_in_batches": ("verl", [1, 0, 0, 0]),
-    "trl_with_keywords_only": ("TRL", [1, 0, 0, 0]),
-    "verl_with_keywords_only": ("verl", [1, 0, 0, 1]),
-    "verl_behind_a_decorator_that_names_no_parameters": ("verl", [4, -2, -2, 4]),
-    "plain": (COLUMNS, [1, 0, 0, 1]),
-    "plain_under_other_names": (COLUMNS, [1, 0, 0, 1]),
-    "plain_with_a_dict": (COLUMNS, [2, 2, 1, 1]),
-}
+# behind a function stands what it is read as, and the rewards of the four rows
+PAYS = re.compile(r"^(?:async def |def |class )?(\w+)\b.*  # (TRL|verl|columns) (\[.*\])$", re.MULTILINE)
+READ = {name: (title, eval(rewards)) for name, title, rewards in PAYS.findall(FOUND)}
 
 
 @pytest.mark.parametrize("name", READ)
@@ -139,7 +119,7 @@ def test_a_function_is_recognised_and_gives_what_its_trainer_would_get(name, loa
     title, expected = READ[name]
     for given in ({}, {"rollouts": None}):  # tried on the rollouts, and on the made-up sample
         reward = load(FOUND, name, **given)
-        assert f"{name} read as {title}: " in reward.origin
+        assert f"{name} read as {'a plain function of ' * (title == 'columns')}{title}: " in reward.origin
         assert rewards(reward) == expected
     for row, value in zip(rows, expected, strict=True):
         assert reward(**row).reward == (value if value is not None else pytest.approx(np.nan, nan_ok=True))
@@ -186,7 +166,7 @@ WEIGHTS = {
     "keys_of_a_plain_one": {"right": 1, "tidy": 1},
     "verl_with_a_dict": {"score": 1, "acc": 0},  # `said` is no number
     "unjudged_on_the_sample": {"score": 1, "acc": 0},
-    "names_of_columns": {"score": 1, "ground_truth_2": 0, "names_of_columns": 0},
+    "names_of_columns": {"score": 1, "ground_truth_2": 0, "acc": 0},
     "completion": {"completion_2": 1},
     "two_lambdas": {"lambda_": 1, "lambda__2": 1},
 }
@@ -203,10 +183,8 @@ def test_what_is_a_component_under_which_name(name, load, rollouts):
 
 
 def test_a_column_can_be_had_under_the_name_that_it_has_in_the_log(load, rewards, rows):
-    rollouts = rk.load_rollouts(
-        [{"response": row["completion"], "gold": row["ground_truth"]} for row in rows]
-    )
-    assert rollouts.mapping["ground_truth"] == "gold"
+    named = [{"response": row["completion"], "gold": row["ground_truth"]} for row in rows]
+    rollouts = rk.load_rollouts(named)
     pays = "return [float(truth in text) for text, truth in zip(completions, gold)]"
     for source in (
         f"def f(completions, **kwargs): gold = kwargs['gold']; {pays}",
@@ -217,13 +195,12 @@ def test_a_column_can_be_had_under_the_name_that_it_has_in_the_log(load, rewards
 
 def test_the_sample_is_taken_from_all_over_the_rollouts_and_need_not_hold_each_kind_of_value(load, rewards):
     rows = [{"completion": "a" if at < 90 else "b", "ground_truth": "t"} for at in range(100)]
-    source = (
-        "def f(solution_str, ground_truth): return {'score': 1} | {b: 1 for b in solution_str.strip('a')}"
-    )
-    assert load(source, rollouts=rows).names == ("score", "b")
+    given = "return {'score': 1} | {b: 1 for b in solution_str.strip('a')}"
+    assert load(f"def f(solution_str, ground_truth): {given}", rollouts=rows).names == ("score", "b")
     rows[57]["completion"] = "late"  # a number on the sample and a dict later: both as the trainer takes them
-    source = "def f(solution_str, ground_truth): return {'score': 1.0} if solution_str == 'late' else 0.0"
-    assert rewards(load(source, rollouts=rows), rk.load_rollouts(rows))[56:59] == [0.0, 1.0, 0.0]
+    given = "return {'score': 1.0} if solution_str == 'late' else 0.0"
+    reward = load(f"def f(solution_str, ground_truth): {given}", rollouts=rows)
+    assert rewards(reward, rk.load_rollouts(rows))[56:59] == [0.0, 1.0, 0.0]
 
 
 def test_verl_hands_over_an_extra_info_where_the_data_set_has_none(load, rewards, rows):
@@ -247,33 +224,36 @@ NUMBER = "def f(data_source, solution_str, ground_truth, extra_info=None): retur
 LISTS = "def f(data_sources, solution_strs, ground_truths, extra_infos): return"
 TRL = "def f(completions, **kwargs): return"
 SHORT = f"{TRL} [1.0] * len(completions) if len(completions[0]) > 1 else"
-GOES = f"{NUMBER} {{'score': 1.0, 'length': 1.0}} if solution_str else {{'score': 1.0}}"
 KEY = f"{NUMBER} float(extra_info['level']) if len(solution_str) > 1 else 0.0"
 NONE = "returned None of type NoneType; verl puts scores"  # `torch.tensor(scores, dtype=torch.float32)`
-# source, the component, the rows that are errors, what is said of the first
+# source, the rewards, what is said of the rows without one
 ERRORS = [
-    (f"{TRL} [1.0]", "f", [0, 1, 2, 3], "returned 1 values for 2"),
-    (f"{TRL} [1.0 / len(text) for text in completions]", "f", [2], "ZeroDivisionError: float division by"),
-    (f"{SHORT} 'high'", "f", [2, 3], "returned 'high', not a list of scores"),
-    (f"{SHORT} {{'a': 1.0}}", "f", [2, 3], "not a list of scores"),
-    (f"{SHORT} None", "f", [2, 3], "not a list of scores"),
-    (f"{SHORT} [float('inf')] * len(completions)", "f", [2, 3], "a score must be finite"),
-    (f"{NUMBER} 1.0 if solution_str else None", "f", [2], NONE),
-    (f"{NUMBER} {{'score': 1.0 if solution_str else None, 'acc': 1.0}}", "score", [2], NONE),
-    (f"{LISTS} [1.0 if one else None for one in solution_strs]", "f", [2], NONE),
-    (GOES, "length", [2], "returned the keys ['score'], without 'length'"),
-    (KEY, "f", [0, 1], "the rollouts have no column 'extra_info'"),
+    (f"{TRL} [1.0]", [None] * 4, "returned 1 values for 2"),
+    (
+        f"{TRL} [1.0 / len(text) for text in completions]",
+        [1 / 18, 1 / 18, None, 1],
+        "ZeroDivisionError: float division by",
+    ),
+    (f"{SHORT} 'high'", [1, 1, None, None], "returned 'high', not a list of scores"),
+    (f"{SHORT} None", [1, 1, None, None], "not a list of scores"),
+    (f"{SHORT} [float('inf')] * len(completions)", [1, 1, None, None], "a score must be finite"),
+    (f"{NUMBER} 1.0 if solution_str else None", [1, 1, None, 1], NONE),
+    (f"{NUMBER} {{'score': 1.0 if solution_str else None, 'acc': 1.0}}", [1, 1, None, 1], NONE),
+    (f"{LISTS} [1.0 if one else None for one in solution_strs]", [1, 1, None, 1], NONE),
+    (KEY, [None, None, 0, 0], "the rollouts have no column 'extra_info'"),
 ]
 
 
-@pytest.mark.parametrize(("source", "name", "rows", "said"), ERRORS)
-def test_what_would_mislead_the_training_is_an_error_of_its_rows(source, name, rows, said, load, rollouts):
-    reward = load(source)
-    assert ("keys that are not always there: length" in reward.origin) is (name == "length")
-    scores = rk.score(reward, rollouts)
-    statuses = ["error" if row in rows else "scored" for row in range(4)]
-    assert scores.table[f"status/{name}"].tolist() == statuses
-    assert said in scores.table[f"error/{name}"][rows[0]]
+@pytest.mark.parametrize(("source", "expected", "said"), ERRORS)
+def test_what_would_mislead_the_training_is_an_error_of_its_rows(source, expected, said, reads):
+    reads(source, expected, errors=said)
+
+
+def test_a_key_that_comes_and_goes_is_told_and_an_error_where_it_is_not_there(load, rollouts):
+    reward = load(f"{NUMBER} {{'score': 1.0, 'length': 1.0}} if solution_str else {{'score': 1.0}}")
+    assert "keys that are not always there: length" in reward.origin
+    (told,) = rk.score(reward, rollouts).table["error/length"].dropna()
+    assert "returned the keys ['score'], without 'length'" in told
 
 
 PLAIN = "def f(completion, ground_truth): return ground_truth in completion"
@@ -282,15 +262,12 @@ LACKS = "reads extra_info['level'], and the rollouts have no column 'extra_info'
 # source, what it says, options
 REFUSED = {
     "a number": ("f = 3", "f is not a reward: it is 3"),
-    "an empty list": ("f = []", "is an empty list"),
     "a list with a number": (f"{PLAIN}\nf = [f, 3]", "is not a reward: it is 3"),
     "text": ("def f(completion): return 'good'", "returned 'good' of type str for a completion"),
-    "text to verl": (f"{NUMBER} 'good'", "verl expects compute_score(data_source, solution_str"),
     "a dict of texts": (f"{NUMBER} {{'score': 'good'}}", "of type dict for a completion"),
     "a dict without what is paid": (f"{NUMBER} {{'right': 1.0}}", "without 'score', which verl pays"),
     "a key of an extra_info that the log lacks": (f"{NUMBER} float(extra_info['level'])", LACKS),
     "a file that raises": ("x = 1\nraise OSError('no disk')", "mine.py:2: OSError"),
-    "a file that is not Python": ("def f(:", "mine.py:1: SyntaxError"),
     "two arguments for one column": ("def f(solution, answer): return 1.0", "is not a reward"),
     "what nobody gives": ("def f(completion, gpu): return 1.0", "asks for 'gpu'; the rollouts have ['comp"),
     "ids that the log lacks": ("def f(completion_ids, **k): return [1.0]", "asks for 'completion_ids'"),
@@ -300,7 +277,6 @@ REFUSED = {
     "an unknown target": (PLAIN, "there is no target 'tlr'; known are ", {"as_": "tlr"}),
     "another trainer's": (PLAIN, "cannot be read as TRL: its parameters are ['completion', ", {"as_": "trl"}),
     "no time": (PLAIN, "timeout=0 is not a time", {"timeout": 0}),
-    "a text for a time": (PLAIN, "timeout='5' is not a time", {"timeout": "5"}),
 }
 
 
@@ -329,9 +305,7 @@ def test_what_means_something_on_texts_and_on_messages_has_to_be_chosen(load, re
 
 
 def test_where_the_rollouts_are_conversations_the_trainer_hands_over_messages(load, rewards, rows):
-    chats = rk.load_rollouts(
-        [{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in rows]
-    )
+    chats = rk.load_rollouts([row | {"prompt": [{"role": "user", "content": row["prompt"]}]} for row in rows])
     reward = load(FOUND, "means_both", rollouts=chats)
     assert "as lists of messages" in reward.origin and min(rewards(reward, chats)) > 30
     reward = load(FOUND, "dead", rollouts=chats)  # it reads texts, which it will not get
@@ -340,38 +314,19 @@ def test_where_the_rollouts_are_conversations_the_trainer_hands_over_messages(lo
 
 
 def test_a_decorated_function_that_makes_a_reward_still_makes_it(load):
-    source = """
-        import rewardkit as rk
-        def logged(function): return lambda *args, **kwargs: function(*args, **kwargs)
-        @logged
-        def f(): return rk.Reward("made", components=[rk.Component("length", rk.measure.regex("a"))])
-    """
+    made = "rk.Reward('made', components=[rk.Component('length', rk.measure.regex('a'))])"
+    logged = "def logged(function): return lambda *args, **kwargs: function(*args, **kwargs)"
+    source = f"import rewardkit as rk\n{logged}\n@logged\ndef f(): return {made}"
     assert load(source, rollouts=None).name == "made"
 
 
-def test_a_score_is_missing_where_our_own_file_says_that_there_is_none(tmp_path, rewards, rollouts):
-    made = rk.Reward("ours", components=[rk.Component("length", length_if_any, range=None)])
-    path = rk.export(made, to="verl", path=tmp_path / "ours.py", missing=-1.0).path
-    again = rk.load_reward(f"{path}:compute_score", rollouts=rollouts)
-    assert rewards(again) == [18, 18, None, 1] and "no score where judged is 0" in again.origin
-
-
-def length_if_any(completion):
-    return len(completion) or None
-
-
 ASSUMED = "the others give the same kind of value is assumed"
+HANGS = "on 2 of 2 rows of the rollouts it failed: took longer than 0.3 s"
 # what a call does, the seconds it may take, on how many of the 16 rows it is called, what is said of it
 TRIED = {
-    "it hangs": (
-        "time.sleep(60)",
-        0.3,
-        2,
-        "on 2 of 2 rows of the rollouts it failed: took longer than 0.3 s",
-    ),
+    "it hangs": ("time.sleep(60)", 0.3, 2, HANGS),
     "one late call may be chance": ("time.sleep(60 if at == 1 else 0)", 1, 16, ""),
     "it ends in time, and slowly": ("time.sleep(0.7)", 1, 4, ASSUMED),
-    "quick": ("pass", 5, 16, ""),
 }
 
 
@@ -403,12 +358,10 @@ def test_async_functions_can_be_loaded_where_a_loop_is_running(load, rewards):
 
 
 def test_the_source_of_the_user_is_in_the_fingerprint(load):
-    rewards = [
-        load(FOUND.replace("return 2.0 if", f"return {text} if"), "verl") for text in ("2.0", "3.0", "3.0")
-    ]
-    prints = [reward.record()["fingerprints"]["scoring"] for reward in rewards]
-    assert prints[0] != prints[1] == prints[2]
-    assert rewards[0].record()["sources"].keys() == {"mine.py"}
+    found = [FOUND.replace("return 2.0 if", f"return {text} if") for text in ("2.0", "3.0", "3.0")]
+    records = [load(source, "verl").record() for source in found]
+    prints = [record["fingerprints"]["scoring"] for record in records]
+    assert prints[0] != prints[1] == prints[2] and records[0]["sources"].keys() == {"mine.py"}
 
 
 def test_a_ground_truth_that_is_taken_and_never_read_does_not_make_a_function_the_task(load):

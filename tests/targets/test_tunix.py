@@ -1,6 +1,7 @@
 """Tunix and agent-tunix: batch functions, functions of one response, the registry; the file by its rules."""
 
 import inspect
+from functools import partial
 
 import pytest
 
@@ -20,16 +21,10 @@ lower = str.lower
 twice = lambda number: 2 * number
 
 class Reader:
-    def read(self, text):
-        return last(text)
+    def read(self, text): return last(text)
 
-def last(text):
-    """The last number."""
-    found = pattern.findall(lower(text))
-    return found[-1] if found else None
-
-def _hidden(text):
-    return f"{last(text)}"
+def last(text): return (pattern.findall(lower(text)) or [None])[-1]
+def _hidden(text): return f"{last(text)}"
 
 def reward(response, answer="", **kwargs):
     """Twice one where it is right."""
@@ -38,9 +33,7 @@ def reward(response, answer="", **kwargs):
 '''
 
 
-def test_the_only_public_function_of_a_file_is_the_reward_as_the_command_line_takes_them_all(
-    load, rollouts, tmp_path
-):
+def test_the_only_public_function_of_a_file_is_the_reward(load, rollouts, tmp_path):
     reward = load(HELPERS, "reward")
     made = export(reward, to="tunix", path=tmp_path / "out.py", columns={"ground_truth": "label"})
     (tmp_path / "mine.py").unlink()
@@ -55,26 +48,21 @@ def test_the_only_public_function_of_a_file_is_the_reward_as_the_command_line_ta
 
 
 def test_a_registered_function_is_had_by_name_and_any_other_by_its_module(tmp_path, monkeypatch):
-    def long(response, **kwargs):
-        return float(len(response) > 3)
-
-    assert register_reward_function("math", long) is long
-    assert get_reward_function("math") is long
+    assert register_reward_function("math", max) is max is get_reward_function("math")
     register_reward_function("math", len)
     assert get_reward_function("math") is len
     (tmp_path / "custom_rewards.py").write_text("def my_reward_v1(response): return 1.0\nnumber = 3\n")
     (tmp_path / "broken_rewards.py").write_text("1 / 0\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert get_reward_function("custom_rewards.my_reward_v1")("x") == 1.0
-    for name, said in {
-        "maths": "no reward function is registered as 'maths'.*did you mean 'math'",
-        "custom_rewards.my_reward_v2": "has no function 'my_reward_v2'; did you mean 'my_reward_v1'",
-        "custom_rewards.number": "has no function 'number'",
-        "no_such_module.f": "importing 'no_such_module' failed with ModuleNotFoundError",
-        "broken_rewards.f": "importing 'broken_rewards' failed with ZeroDivisionError",
+    for call, said in {
+        partial(get_reward_function, "maths"): "no .* registered as 'maths'.*did you mean 'math'",
+        partial(get_reward_function, "custom_rewards.my_reward_v2"): "has no .*; did you mean 'my_reward_v1'",
+        partial(get_reward_function, "custom_rewards.number"): "has no function 'number'",
+        partial(get_reward_function, "no_such_module.f"): "'no_such_module' failed with ModuleNotFoundError",
+        partial(get_reward_function, "broken_rewards.f"): "'broken_rewards' failed with ZeroDivisionError",
+        partial(register_reward_function, "", len): "is not a name",
+        partial(register_reward_function, "x", 3): "cannot be called",
     }.items():
         with pytest.raises(rk.RewardError, match=said):
-            get_reward_function(name)
-    for name, function, said in (("", len, "is not a name"), ("x", 3, "cannot be called")):
-        with pytest.raises(rk.RewardError, match=said):
-            register_reward_function(name, function)
+            call()

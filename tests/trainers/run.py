@@ -24,10 +24,8 @@ def interpreter(version):
     """A Python of this version: the one that runs, else one that can be found; None where there is none."""
     if sys.version.startswith(f"{version}."):
         return sys.executable
-    roots = {os.environ.get("PYENV_ROOT", ""), str(Path.home() / ".pyenv")} - {""}
-    builds = [path for root in roots for path in Path(root).glob(f"versions/{version}.*/bin/python")]
-    places = [f"python{version}", *map(str, builds)]
-    for place in places:
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    for place in (f"python{version}", *map(str, pyenv.glob(f"versions/{version}.*/bin/python"))):
         try:
             subprocess.run([place, "-c", ""], check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError):

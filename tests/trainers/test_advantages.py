@@ -2,6 +2,7 @@
 
 import inspect
 import textwrap
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +17,7 @@ from rewardkit.analysis.statistics.groups import group_stats
 
 SIZE = 6
 BEGIN, END = "unscorable_mask = ", "# Slice to keep only the local part"
-WEIGHTS = np.array([1.0, 2.0, -0.5])
+WEIGHTS, EACH = np.array([1.0, 2.0, -0.5]), {"aggregation": "normalize_then_sum"}
 
 
 def trls(scores, *, scale="group", aggregation="sum_then_normalize", dtype=torch.float64):
@@ -61,17 +62,14 @@ OURS = {  # name: what is given to TRL, and ours
     "group": ({}, lambda rewards, scores, groups: advantages.grpo(rewards, groups)),
     "none": ({"scale": "none"}, lambda rewards, scores, groups: advantages.dr_grpo(rewards, groups)),
     "batch": ({"scale": "batch"}, lambda rewards, scores, groups: advantages.batch(rewards, groups)),
-    "gdpo": (
-        {"aggregation": "normalize_then_sum"},
-        lambda rewards, scores, groups: advantages.gdpo(scores, WEIGHTS, groups),
-    ),
+    "gdpo": (EACH, lambda rewards, scores, groups: advantages.gdpo(scores, WEIGHTS, groups)),
 }
+DOUBLE, SINGLE = torch.float64, torch.float32
 
 
 @pytest.mark.parametrize(("options", "estimate"), OURS.values(), ids=OURS)
 @pytest.mark.parametrize(
-    ("seed", "dtype", "tolerance"),
-    [(0, torch.float64, 1e-9), (1, torch.float64, 1e-9), (7, torch.float32, 1e-5)],
+    ("seed", "dtype", "tolerance"), [(0, DOUBLE, 1e-9), (1, DOUBLE, 1e-9), (7, SINGLE, 1e-5)]
 )
 def test_advantages_are_trls_to_nine_digits_or_to_its_own_rounding(options, estimate, seed, dtype, tolerance):
     scores, rewards, groups = table(seed)
@@ -82,28 +80,13 @@ def test_advantages_are_trls_to_nine_digits_or_to_its_own_rounding(options, esti
     np.testing.assert_allclose(np.nan_to_num(ours)[wide], theirs[wide], rtol=tolerance, atol=tolerance)
 
 
-def verls(function, rewards, groups, **options):
-    """What a function of verl makes of rewards, one token each."""
-    given = torch.tensor(rewards)[:, None]
-    found, _ = function(given.clone(), torch.ones_like(given), np.array(groups), **options)
-    return found[:, 0].numpy()
-
-
-GRPO, SMALL = core_algos.compute_grpo_outcome_advantage, {"eps": 1e-6}
-PLUS_PLUS = core_algos.compute_reinforce_plus_plus_baseline_outcome_advantage
-OF_VERL = {
-    "grpo": (GRPO, {}, lambda rewards, groups: advantages.grpo(rewards, groups, **SMALL), 1e-9),
-    "dr_grpo": (GRPO, {"norm_adv_by_std_in_grpo": False}, advantages.dr_grpo, 1e-9),
-    "rloo": (core_algos.compute_rloo_outcome_advantage, {}, advantages.rloo, 1e-9),
-    # these differ where the small number stands in what they whiten
-    "reinforce_pp": (
-        PLUS_PLUS,
-        {},
-        lambda rewards, groups: advantages.reinforce_pp(rewards, groups, **SMALL),
-        3e-6,
-    ),
+SMALL, MEANS = {"eps": 1e-6}, {"norm_adv_by_std_in_grpo": False}
+OF_VERL = {  # what is given to verl, ours, and how far: the last two differ by the small number in whitening
+    "grpo": ({}, partial(advantages.grpo, **SMALL), 1e-9),
+    "grpo, means": (MEANS, advantages.dr_grpo, 1e-9),
+    "rloo": ({}, advantages.rloo, 1e-9),
+    "reinforce_plus_plus_baseline": ({}, partial(advantages.reinforce_pp, **SMALL), 3e-6),
     "gdpo": (
-        core_algos.compute_gdpo_outcome_advantage,
         {},
         lambda rewards, groups: advantages.gdpo(rewards[:, None], np.ones(1), groups, **SMALL),
         3e-6,
@@ -111,10 +94,13 @@ OF_VERL = {
 }
 
 
-@pytest.mark.parametrize(("function", "options", "ours", "rtol"), OF_VERL.values(), ids=OF_VERL)
-def test_advantages_are_verls(function, options, ours, rtol):
+@pytest.mark.parametrize("name", OF_VERL)
+def test_advantages_are_verls(name):
+    options, ours, rtol = OF_VERL[name]
+    function = getattr(core_algos, f"compute_{name.partition(',')[0]}_outcome_advantage")
     scores, _, groups = table(3, missing=0.0)
     scores[SIZE : SIZE + 3] = 0.5
     rewards = summed(scores)
-    theirs = verls(function, rewards, groups, **options)
-    np.testing.assert_allclose(ours(rewards, groups), theirs, rtol=rtol, atol=1e-9)
+    given = torch.tensor(rewards)[:, None]  # one token each
+    theirs, _ = function(given.clone(), torch.ones_like(given), np.array(groups), **options)
+    np.testing.assert_allclose(ours(rewards, groups), theirs[:, 0].numpy(), rtol=rtol, atol=1e-9)

@@ -3,7 +3,7 @@
 import pytest
 from atroposlib.envs.reward_fns import CombinedReward, RewardFunction, registry
 from atroposlib.envs.reward_fns.format_reward import FormatReward
-from table import arithmetic, proved
+from table import arithmetic, read_as
 
 import rewardkit as rk
 from rewardkit.targets.calling import loaded
@@ -24,17 +24,14 @@ class Length(RewardFunction):
 
 def test_a_class_of_ones_own_and_one_of_theirs_are_read_as_they_are_called_there():
     rollouts = arithmetic()
-    reward = rk.load_reward(f"{__file__}:Length", rollouts=rollouts)
-    assert reward.weights == {"Length": 0.5} and "read as Atropos" in reward.origin
-    theirs = [
-        Length()([[{"role": "assistant", "content": row["completion"]}]], solution=row["ground_truth"])[0]
-        for row in rollouts
-    ]
-    assert rk.score(reward, rollouts).rewards.tolist() == theirs and len(set(theirs)) > 2
-    reward = rk.load_reward("atroposlib.envs.reward_fns.format_reward:FormatReward", rollouts=rollouts)
+    reward, ours = read_as("Atropos", "atropos", f"{__file__}:Length", rollouts)
+    turns = [[[{"role": "assistant", "content": row["completion"]}]] for row in rollouts]
+    truths = [row["ground_truth"] for row in rollouts]
+    theirs = [Length()(turn, solution=truth)[0] for turn, truth in zip(turns, truths, strict=True)]
+    assert reward.weights == {"Length": 0.5} and ours == theirs and len(set(theirs)) > 2
+    place = "atroposlib.envs.reward_fns.format_reward:FormatReward"
     theirs = FormatReward()([row["completion"] for row in rollouts])
-    assert rk.score(reward, rollouts).rewards.tolist() == pytest.approx(theirs)
-    proved("atropos", "recognised", "read")
+    assert read_as("Atropos", "atropos", place, rollouts)[1] == pytest.approx(theirs)
 
 
 def test_the_file_is_one_of_several_in_their_combined_reward(tmp_path):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import waiting
 from benchmax.envs import BaseEnv
-from table import arithmetic, proved
+from table import arithmetic, read_as
 
 import rewardkit as rk
 from rewardkit.targets.benchmax import rewards_of
@@ -33,14 +33,13 @@ class Arithmetic(BaseEnv):
 
 
 def test_an_environment_of_ones_own_is_scored_as_benchmax_does():
-    reward = rk.load_reward(f"{__file__}:Arithmetic", rollouts=ROLLOUTS)
+    reward, _ = read_as("benchmax", "benchmax", f"{__file__}:Arithmetic", ROLLOUTS)
     assert reward.weights == {"right": 1.0, "penalty": 1.0, "short": 1.0}
     scores = rk.score(reward, ROLLOUTS)
     theirs = awaited(rewards_of(Arithmetic, list(ROLLOUTS)))
     for name in reward.names:
         np.testing.assert_array_equal(scores.score(name), [one[name] for one in theirs])
         assert len(set(scores.score(name))) > 1
-    proved("benchmax", "recognised", "read")
 
 
 def share(completion):

@@ -4,13 +4,8 @@ import asyncio
 import json
 import os
 import re
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "sampling"))
-
 from deepeval import telemetry
 from deepeval.metrics import BaseConversationalMetric, BaseMetric, ExactMatchMetric, FaithfulnessMetric, GEval
 from deepeval.models import GPTModel
@@ -34,17 +29,15 @@ def quiet(monkeypatch, tmp_path):
 def judge():
     """A server that grades a completion "answer K" with K of 10, slowly."""
 
+    odd = {"fails": error(400, "no such luck"), "rambles": said("It is fine, I think.")}
+
     def answer(content, attempt):
         text = str(content)
         if "evaluation steps" in text and "answer" not in text:
             return said(json.dumps({"steps": STEPS}))
         (grade,) = set(re.findall(r"answer (\w+)", text))
-        if grade == "fails":
-            return error(400, "no such luck")
-        if grade == "rambles":
-            return said("It is fine, I think.")
-        reply = said(json.dumps({"score": int(grade), "reason": f"it deserves {grade}"}))
-        return type(reply)(reply.body, delay=0.02)
+        reply = odd.get(grade) or said(json.dumps({"score": int(grade), "reason": f"it deserves {grade}"}))
+        return type(reply)(reply.body, status=reply.status, delay=0.02)
 
     server = ModelServer(answer)
     yield server
@@ -92,33 +85,30 @@ def test_a_row_that_fails_is_not_judged_with_its_reason_and_the_others_are(judge
 
 
 IN, OUT, WANTED = Asked.INPUT, Asked.ACTUAL_OUTPUT, Asked.EXPECTED_OUTPUT
-PASSAGES = {"retrieval_context": "passages"}
-
-
 ASKED = [
     ([OUT], None, ["completion"]),
     ([IN, OUT, WANTED], None, ["prompt", "completion", "ground_truth"]),
-    ([OUT, Asked.RETRIEVAL_CONTEXT], PASSAGES, ["completion", "passages"]),
+    ([OUT, Asked.RETRIEVAL_CONTEXT], {"retrieval_context": "passages"}, ["completion", "passages"]),
     ([OUT, Asked.CONTEXT], None, ["completion", "context"]),
 ]
+ROW = {
+    "prompt": [{"role": "system", "content": "brief"}, {"role": "user", "content": "how many?"}],
+    "completion": "answer 3",
+    "ground_truth": {"sum": 4},
+    "passages": ["passage one", "passage two"],
+    "context": "known fact",
+}
+SIGNS = {"prompt": "[user]", "ground_truth": '"sum": 4', "passages": "passage two", "context": "known"}
 
 
 @pytest.mark.parametrize(("asked", "columns", "expected"), ASKED)
 def test_the_test_case_is_filled_from_the_columns_that_the_metric_asks_for(judge, asked, columns, expected):
     function = rk.judges.from_deepeval(geval(judge, *asked, evaluation_steps=STEPS), columns)
     assert rk.Component("good", function).asks_for == tuple(expected)
-    row = {
-        "prompt": [{"role": "system", "content": "brief"}, {"role": "user", "content": "how many?"}],
-        "completion": "answer 3",
-        "ground_truth": {"sum": 4},
-        "passages": ["passage one", "passage two"],
-        "context": "known fact",
-    }
-    table = scored(function, [row])
+    table = scored(function, [ROW])
     assert table["score/good"][0] == 0.3, table["error/good"][0]
     sent = "".join(str(message["content"]) for message in judge.asked[0]["messages"])
-    signs = {"prompt": "[user]", "ground_truth": '"sum": 4', "passages": "passage two", "context": "known"}
-    assert {column for column, sign in signs.items() if sign in sent} == {*expected} - {"completion"}
+    assert {column for column, sign in SIGNS.items() if sign in sent} == {*expected} - {"completion"}
 
 
 def test_a_completion_cannot_have_a_file_read_and_sent(judge, tmp_path):
@@ -133,20 +123,12 @@ def test_a_completion_cannot_have_a_file_read_and_sent(judge, tmp_path):
 def test_it_works_inside_a_running_loop_and_called_all_at_once_keeps_to_its_concurrency(judge):
     function = rk.judges.from_deepeval(geval(judge), concurrency=3)
 
-    async def cell():
-        return scored(function, answers(1, 2))["score/good"].tolist()
-
     async def trainer():
+        assert scored(function, answers(1, 2))["score/good"].tolist() == [0.1, 0.2]
         return await asyncio.gather(*(function(prompt="?", completion=f"answer {k}") for k in range(9)))
 
-    assert asyncio.run(cell()) == [0.1, 0.2]
     assert asyncio.run(trainer()) == [k / 10 for k in range(9)]
     assert judge.most_at_once <= 3
-
-
-def test_a_ready_metric_without_a_model_scores_too():
-    rows = [{"prompt": "2+2?", "completion": text, "ground_truth": "4"} for text in ("4", "5")]
-    assert list(scored(rk.judges.from_deepeval(ExactMatchMetric()), rows)["score/good"]) == [1.0, 0.0]
 
 
 class Quiet(BaseMetric):
@@ -161,16 +143,14 @@ class Quiet(BaseMetric):
         assert test_case.actual_output == "answer 1"
 
 
-def test_a_metric_that_gives_no_score_is_not_judged():
-    table = scored(rk.judges.from_deepeval(Quiet()), answers(1))
-    assert (table["status/good"][0], table["error/good"][0]) == ("abstained", "Quiet gives no score")
-
-
-def test_telemetry_is_off(monkeypatch):
+def test_a_metric_needs_neither_a_model_nor_telemetry_and_one_that_gives_no_score_is_not_judged(monkeypatch):
     monkeypatch.delenv("DEEPEVAL_TELEMETRY_OPT_OUT", raising=False)
     assert not telemetry.telemetry_opt_out()
-    rk.judges.from_deepeval(ExactMatchMetric())
+    rows = [{"prompt": "2+2?", "completion": text, "ground_truth": "4"} for text in ("4", "5")]
+    assert list(scored(rk.judges.from_deepeval(ExactMatchMetric()), rows)["score/good"]) == [1.0, 0.0]
     assert telemetry.telemetry_opt_out() and os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] == "1"
+    table = scored(rk.judges.from_deepeval(Quiet()), answers(1))
+    assert (table["status/good"][0], table["error/good"][0]) == ("abstained", "Quiet gives no score")
 
 
 METRIC = "is no single-turn metric of DeepEval; give one"

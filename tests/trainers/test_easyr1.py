@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from table import arithmetic, proved
+from table import arithmetic, read_as
 
 import rewardkit as rk
 from rewardkit.targets import easyr1
@@ -25,11 +25,9 @@ def compute_score(reward_inputs, format_weight=0.25):
 
 def test_a_documented_function_is_read_as_it_is_called_there(tmp_path):
     rollouts, file = arithmetic(), tmp_path / "mine.py"
-    read = rk.load_reward(f"{__file__}:compute_score", rollouts=rollouts)
-    assert "read as EasyR1" in read.origin and read.weights == {"overall": 1, "format": 0, "accuracy": 0}
+    read, ours = read_as("EasyR1", "easyr1", f"{__file__}:compute_score", rollouts)
+    assert read.weights == {"overall": 1, "format": 0, "accuracy": 0}
     file.write_text("from test_easyr1 import REWARD_TYPE, compute_score\n")
     theirs = easyr1.call(file, None, list(rollouts)).values
-    scores = rk.score(read, rollouts)
-    assert scores.rewards.tolist() == pytest.approx(theirs["reward"]) and len(set(theirs["reward"])) > 2
-    assert theirs["accuracy"] == scores.score("accuracy").tolist()
-    proved("easyr1", "recognised", "read")
+    assert ours == pytest.approx(theirs["reward"]) and len(set(theirs["reward"])) > 2
+    assert theirs["accuracy"] == rk.score(read, rollouts).score("accuracy").tolist()

@@ -6,9 +6,7 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else its import asks the 
 
 import pytest
 from eval_protocol import EvaluateResult, Message, MetricResult, reward_function
-from table import proved
-
-import rewardkit as rk
+from table import read_as, rows
 
 
 @reward_function
@@ -39,11 +37,7 @@ READ = {
 
 @pytest.mark.parametrize("name", READ)
 def test_a_decorated_function_is_read_as_it_is_called_there(name):
-    rows = [{"prompt": "2+2?", "completion": one, "ground_truth": "4", "level": 3} for one in ("4", "5!", "")]
-    rollouts = rk.load_rollouts(rows)
-    reward = rk.load_reward(f"{__file__}:{name}", rollouts=rollouts)
-    assert "read as eval-protocol: it is a @reward_function" in reward.origin
-    ours = [None if value != value else value for value in rk.score(reward, rollouts).rewards.tolist()]
+    title = "eval-protocol: it is a @reward_function"
+    reward, ours = read_as(title, "eval-protocol", f"{__file__}:{name}", rows("4", "5!", "", level=3))
     assert ours == READ[name]
     assert name != "mine" or reward.weights == {"length": 0.0, "score": 1.0}
-    proved("eval-protocol", "recognised", "read")

@@ -5,16 +5,12 @@ from inspect_ai import log
 from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Target, accuracy, includes, match, scorer
 from inspect_ai.solver import TaskState
-from table import proved
+from table import read_as, rows
 
 import rewardkit as rk
-from rewardkit.targets.inspect_ai import evaluated, state_of, target_of
+from rewardkit.targets.inspect_ai import evaluated
 
-ROWS = [
-    {"prompt": "2+2?", "completion": text, "ground_truth": "4", "level": 2}
-    for text in ("it is 4", "4 or 5", "", "four")
-]
-ROLLOUTS = rk.load_rollouts(ROWS)
+ROLLOUTS = rows("it is 4", "4 or 5", "", "four", level=2)
 
 
 @scorer(metrics=[accuracy()])
@@ -50,21 +46,9 @@ READ = [
 
 @pytest.mark.parametrize(("place", "expected"), READ)
 def test_a_scorer_is_read_as_it_is_called_there(place, expected):
-    reward = rk.load_reward(place, rollouts=ROLLOUTS)
-    assert "read as Inspect" in reward.origin
-    ours = [None if value != value else value for value in rk.score(reward, ROLLOUTS).rewards.tolist()]
-    assert ours == expected
+    assert read_as("Inspect", "inspect", place, ROLLOUTS)[1] == expected
     if "includes" in place:  # in their own eval, too
-        assert [{"C": 1, "I": 0}[score.value] for score in evaluated(includes(), ROWS)] == expected
-        proved("inspect", "recognised", "read")
-
-
-def test_the_states_are_their_own():
-    state, target = state_of(ROWS[0]), target_of(ROWS[0])
-    assert isinstance(state, TaskState) and isinstance(target, Target)
-    assert isinstance(state.output, ModelOutput)
-    assert (state.input_text, state.output.completion, target.text) == ("2+2?", "it is 4", "4")
-    assert state.messages[-1].text == "it is 4" and state.metadata["level"] == 2
+        assert [{"C": 1, "I": 0}[one.value] for one in evaluated(includes(), list(ROLLOUTS))] == expected
 
 
 @pytest.mark.parametrize("kind", ["eval", "json"])

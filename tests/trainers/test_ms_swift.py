@@ -6,13 +6,12 @@ import waiting
 from swift.rewards import ORM, AsyncORM, orms
 from swift.rl_core.data import GRPOSample
 from swift.rl_core.grpo_algorithm import compute_rewards_per_func
-from table import proved
+from table import read_as, rows
 
-import rewardkit as rk
 from rewardkit.targets.export import export
 from rewardkit.targets.turns import transcript
 
-ROWS = [{"prompt": "2+2?", "completion": text, "ground_truth": "4"} for text in ("it is 4", "5", "4", "")]
+ROLLOUTS = rows("it is 4", "5", "4", "")
 
 
 class Ends(ORM):
@@ -30,22 +29,19 @@ class Turns(AsyncORM):
 
 def theirs(function):
     """What their trainer makes of a reward: NaN where it is None."""
-    known = [{"messages": transcript(row), "solution": row["ground_truth"]} for row in ROWS]
+    known = [{"messages": transcript(row), "solution": row["ground_truth"]} for row in ROLLOUTS]
     samples = [GRPOSample.from_row(row) for row in known]
     return compute_rewards_per_func(samples, [function], [None], torch.device("cpu"))[:, 0].tolist()
 
 
 @pytest.mark.parametrize("kind", [Ends, Turns])
 def test_a_class_is_read_as_it_is_called_there(kind):
-    rollouts = rk.load_rollouts(ROWS)
-    reward = rk.load_reward(f"{__file__}:{kind.__name__}", rollouts=rollouts)
-    assert "read as ms-swift" in reward.origin
-    assert rk.score(reward, rollouts).rewards.tolist() == pytest.approx(theirs(kind()), nan_ok=True)
-    proved("ms-swift", "recognised", "read")
+    _, ours = read_as("ms-swift", "ms-swift", f"{__file__}:{kind.__name__}", ROLLOUTS)
+    assert ours == [None if value != value else value for value in theirs(kind())]
 
 
 def test_an_async_reward_is_an_async_class_there(tmp_path):
-    path, rollouts = tmp_path / "waiting.py", rk.load_rollouts(ROWS)
-    made = export(waiting.waiting(), to="ms-swift", path=path, missing=-3.0, verify=rollouts)
+    path = tmp_path / "waiting.py"
+    made = export(waiting.waiting(), to="ms-swift", path=path, missing=-3.0, verify=ROLLOUTS)
     assert made.proof.equal and issubclass(orms["waiting"], AsyncORM)
     assert theirs(orms["waiting"]()) == [7 / 64, 1 / 64, 1 / 64, -3.0]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from openrlhf.utils.agent import SingleTurnAgentExecutor
-from table import arithmetic, proved
+from table import arithmetic, read_as
 
 import rewardkit as rk
 from rewardkit.targets.export import export
@@ -90,10 +90,9 @@ def reward_func(queries, prompts, labels, **kwargs):
 def test_a_function_of_ones_own_is_scored_as_there(tmp_path):
     path = tmp_path / "theirs.py"
     path.write_text(THEIRS)
-    reward = rk.load_reward(f"{path}:reward_func", rollouts=ROLLOUTS)
+    reward, ours = read_as("OpenRLHF", "openrlhf", f"{path}:reward_func", ROLLOUTS)
     assert reward.weights == {"rewards": 1.0, "scores": 0.0, "length": 0.0}
-    found, scores = [executed(path, row) for row in ROLLOUTS], rk.score(reward, ROLLOUTS)
-    np.testing.assert_array_equal(scores.rewards, [one["reward"].item() for one in found])
-    ended = scores.score("length") + len(END)
+    found = [executed(path, row) for row in ROLLOUTS]
+    assert ours == [one["reward"].item() for one in found]
+    ended = rk.score(reward, ROLLOUTS).score("length") + len(END)
     np.testing.assert_array_equal(ended, [one["extra_logs"]["length"] for one in found])
-    proved("openrlhf", "recognised", "read")

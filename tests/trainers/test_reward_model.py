@@ -1,6 +1,7 @@
 """reward_model on tiny random models made here: one reads its score at the last token, one at the first."""
 
 import math
+from unittest.mock import Mock
 
 import pytest
 import tiny
@@ -41,29 +42,21 @@ def logit_of(made, text):
         return made(input_ids=torch.tensor([tiny.tokenizer()(text)["input_ids"]])).logits[0].tolist()
 
 
-def logits_of(made):
-    return [logit_of(made, f"user:{row['prompt']};assistant:{row['completion']};")[0] for row in ROWS]
+KINDS = [("Phi3", {}), ("ModernBert", {}), ("Phi3", {"pad_token_id": None})]  # one text at a time without it
 
 
-@pytest.mark.parametrize("kind", ["Phi3", "ModernBert"])
-def test_padding_and_the_order_of_a_batch_do_not_change_a_score(tmp_path, kind):
-    folder, made = saved(tmp_path, kind)
+@pytest.mark.parametrize(("kind", "options"), KINDS)
+def test_padding_and_the_order_of_a_batch_do_not_change_a_score(tmp_path, kind, options):
+    folder, made = saved(tmp_path, kind, **options)
     alone, together = (scored(folder, batch_size=size)["score/rm"] for size in (1, 8))
-    expected = [1 / (1 + math.exp(-logit)) for logit in logits_of(made)]
+    texts = [f"user:{row['prompt']};assistant:{row['completion']};" for row in ROWS]
+    expected = [1 / (1 + math.exp(-logit_of(made, text)[0])) for text in texts]
     assert list(together) == pytest.approx(list(alone), abs=1e-6)
     assert list(alone) == pytest.approx(expected, abs=1e-6)
     assert len({round(score, 6) for score in expected}) == len(ROWS)  # so that a mix-up would be seen
 
 
-def test_a_model_without_a_padding_token_takes_one_text_at_a_time(tmp_path):
-    folder, made = saved(tmp_path, pad_token_id=None)
-    logits = [verdict["logit"] for verdict in scored(folder)["verdict/rm"]]
-    assert logits == pytest.approx(logits_of(made), abs=1e-6)
-
-
 TURNS = [{"role": "system", "content": "brief"}, {"role": "user", "content": "2+2?"}]
-
-
 WRITTEN = [
     (tiny.CHAT, {}, "2+2?", "user:2+2?;assistant:4;"),
     (tiny.CHAT, {}, TURNS, "system:brief;user:2+2?;assistant:4;"),
@@ -113,12 +106,11 @@ def not_judged(folder, column, name="completion"):
     return judged, reasons[0]
 
 
+OF_PROMPT = "the prompt is neither a text nor messages"
+
+
 @pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("completion", "the completion is no text"),
-        ("prompt", "the prompt is neither a text nor messages"),
-    ],
+    ("name", "reason"), [("completion", "the completion is no text"), ("prompt", OF_PROMPT)]
 )
 def test_what_is_no_text_is_not_judged_and_says_why(tmp_path, name, reason):
     judged, told = not_judged(saved(tmp_path)[0], [None, 7, ["4"], "4"], name)
@@ -126,11 +118,7 @@ def test_what_is_no_text_is_not_judged_and_says_why(tmp_path, name, reason):
 
 
 def test_a_logit_that_is_none_and_a_template_that_refuses_are_not_judged_and_say_why(tmp_path):
-    def break_it(made):
-        with torch.no_grad():
-            made.score.weight.fill_(math.nan)
-
-    folder, _ = saved(tmp_path / "nan", change=break_it)
+    folder, _ = saved(tmp_path / "nan", change=lambda made: made.score.weight.data.fill_(math.nan))
     assert not_judged(folder, ["4"] * 2) == ([False] * 2, "the reward model gives nan, which is no score")
     folder, _ = saved(tmp_path / "refuses", template="{{ raise_exception('no') }}")
     judged, told = not_judged(folder, ["4"] * 2)
@@ -144,16 +132,17 @@ def test_of_several_labels_the_score_is_the_softmax_of_the_good_one(tmp_path):
     assert table["score/rm"][0] == pytest.approx(float(logits.softmax(0)[1]), abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("labels", "options", "sentence"),
-    [
-        (None, {}, r"^'nowhere' cannot be loaded as a reward model on 'cpu' \(.*\); give a folder or a name"),
-        (3, {}, r"has 3 labels, and label=None; give the number of the good one, from 0$"),
-        (3, {"label": 3}, r"has 3 labels, and label=3; give the number of the good one, from 0$"),
-        (1, {"device": "moon"}, r"cannot be loaded as a reward model on 'moon' \("),
-        (0, {}, r"is no reward model: it has no 'score.weight', which would be made up at random$"),
-    ],
-)
+SEVERAL = "give the number of the good one, from 0$"
+NO_MODEL = [
+    (None, {}, r"^'nowhere' cannot be loaded as a reward model on 'cpu' \(.*\); give a folder or a name"),
+    (3, {}, f"has 3 labels, and label=None; {SEVERAL}"),
+    (3, {"label": 3}, f"has 3 labels, and label=3; {SEVERAL}"),
+    (1, {"device": "moon"}, r"cannot be loaded as a reward model on 'moon' \("),
+    (0, {}, r"is no reward model: it has no 'score.weight', which would be made up at random$"),
+]
+
+
+@pytest.mark.parametrize(("labels", "options", "sentence"), NO_MODEL)
 def test_a_model_without_a_score_is_one_sentence_before_the_first_row(tmp_path, labels, options, sentence):
     folder = "nowhere" if labels is None else saved(tmp_path, num_labels=labels or 1)[0]
     if labels == 0:
@@ -165,16 +154,11 @@ def test_a_model_without_a_score_is_one_sentence_before_the_first_row(tmp_path, 
 
 def test_a_model_is_loaded_once_for_all_that_ask_it(tmp_path, monkeypatch):
     folder, _ = saved(tmp_path)
-    loaded, kind = [], transformers.AutoModelForSequenceClassification
-    real = kind.from_pretrained
-
-    def counted(*names, **options):
-        loaded.append(names)
-        return real(*names, **options)
-
+    kind = transformers.AutoModelForSequenceClassification
+    counted = Mock(side_effect=kind.from_pretrained)
     monkeypatch.setattr(kind, "from_pretrained", counted)
     rk.judges.reward_model(folder)
-    assert loaded == []
+    assert counted.call_count == 0
     scored(folder)
     scored(folder, map=(-1, 1))
-    assert len(loaded) == 1
+    assert counted.call_count == 1

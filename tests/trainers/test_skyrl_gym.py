@@ -2,7 +2,7 @@
 
 import pytest
 import skyrl_gym
-from table import proved
+from table import read_as, rows
 
 import rewardkit as rk
 from rewardkit.targets.calling import loaded
@@ -13,24 +13,22 @@ TRUTH = {"reward_spec": {"ground_truth": "4"}}
 
 def test_an_environment_of_theirs_is_read_as_it_steps():
     texts = ("#### 4", "#### 5", "four", "#### 4.0")
-    rollouts = rk.load_rollouts([{"prompt": "2+2?", "completion": one, "ground_truth": "4"} for one in texts])
-    reward = rk.load_reward("skyrl_gym.envs.gsm8k.env:GSM8kEnv", rollouts=rollouts)
+    _, ours = read_as("SkyRL", "skyrl-gym", "skyrl_gym.envs.gsm8k.env:GSM8kEnv", rows(*texts))
     environments = [skyrl_gym.make("gsm8k", env_config={}, extras=TRUTH) for _ in texts]
     theirs = [one.step(text)["reward"] for one, text in zip(environments, texts, strict=True)]
-    assert rk.score(reward, rollouts).rewards.tolist() == theirs and set(theirs) == {0.0, 1.0}
-    proved("skyrl-gym", "recognised", "read")
+    assert ours == theirs and set(theirs) == {0.0, 1.0}
 
 
 def test_the_rewards_of_several_turns_add_up_as_in_their_own_environment():
     turns = [("user", "2+2?"), ("assistant", "#### 5"), ("user", "again"), ("assistant", "#### 4")]
     messages = [{"role": role, "content": text} for role, text in turns]
-    row = {"prompt": "2+2?", "completion": "#### 4", "ground_truth": "4", "messages": messages}
-    rollouts = rk.load_rollouts([{**row, "extra_info": {"max_turns": 2}}])
-    reward = rk.load_reward("skyrl_gym.envs.gsm8k.multi_turn_env:GSM8kMultiTurnEnv", rollouts=rollouts)
+    place = "skyrl_gym.envs.gsm8k.multi_turn_env:GSM8kMultiTurnEnv"
+    rollouts = rows("#### 4", messages=messages, extra_info={"max_turns": 2})
     extras = {**TRUTH, "extra_info": {"max_turns": 2}, "max_turns": 2}
     env = skyrl_gym.make("gsm8k_multi_turn", env_config={}, extras=extras)
     theirs = [env.step(text)["reward"] for role, text in turns if role == "assistant"]
-    assert rk.score(reward, rollouts).rewards.tolist() == pytest.approx([sum(theirs)]) and sum(theirs) > 0
+    _, ours = read_as("SkyRL", "skyrl-gym", place, rollouts)
+    assert ours == pytest.approx([sum(theirs)]) and sum(theirs) > 0
 
 
 def test_the_lines_to_paste_register_the_environment(tmp_path):

@@ -2,9 +2,7 @@
 
 import asyncio
 import math
-import pickle
 
-import cloudpickle
 import judging
 import numpy as np
 import pandas as pd
@@ -53,10 +51,8 @@ def trained(functions, folder, *, chat=False, **config):
     assert len(files) == 2
     table = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
     rows = table[["prompt", "completion", "step"]]
-    if chat:
-        rows = rows.assign(
-            **{name: rows[name].map(lambda turns: turns[0]["content"]) for name in rows.columns[:2]}
-        )
+    for name in ("prompt", "completion") if chat else ():
+        rows = rows.assign(**{name: rows[name].map(lambda turns: turns[0]["content"])})
     rows = rows.assign(ground_truth=rows["prompt"].map(TRUTHS))
     return table, rk.load_rollouts(rows.to_dict("records")), trainer
 
@@ -101,12 +97,11 @@ def test_a_trainer_logs_our_rewards_and_advantages_for_the_combined_function(sca
     proved("trl", "called", "equal", by="GRPOTrainer of trl 1.16.0, two steps, plain and conversational")
 
 
-@pytest.mark.parametrize("chat", [False, True], ids=["plain", "conversational"])
-def test_a_trainer_waits_for_the_async_function_of_a_file(chat, tmp_path):
+def test_a_trainer_waits_for_the_async_function_of_a_file(tmp_path):
     made = export(rk.load_reward(f"{waiting.__file__}:tiny"), to="trl", path=tmp_path / "tiny_trl.py")
     function = loaded(made.path).tiny
     assert asyncio.iscoroutinefunction(function)
-    table, rollouts, _ = trained([function], tmp_path, chat=chat)
+    table, rollouts, _ = trained([function], tmp_path, chat=True)
     same(table["tiny"], rk.score(waiting.tiny(), rollouts).rewards)
     proved("trl", "written")
 
@@ -134,9 +129,8 @@ def test_separate_functions_with_reward_weights_give_our_scores_and_both_aggrega
     def estimate(rows, groups):
         if aggregation == "normalize_then_sum":
             return gdpo(parts[rows], weights, groups)
-        return grpo(
-            np.nansum(parts[rows] * weights, axis=1), groups
-        )  # None counts 0: the loss that export prints
+        # None counts 0: the loss that export prints
+        return grpo(np.nansum(parts[rows] * weights, axis=1), groups)
 
     check_advantages(table, rollouts, estimate, 1e-3, 2e-4)
 
@@ -161,11 +155,3 @@ def test_a_function_that_the_trainer_calls_is_read_and_gives_the_same(function, 
     assert "read as TRL" in read.origin
     same(table[name], rk.score(read, rollouts).score(name))
     proved("trl", "recognised", "read")
-
-
-@pytest.mark.parametrize("dumps", [pickle.dumps, cloudpickle.dumps])
-def test_functions_survive_pickling(dumps):
-    combined = pickle.loads(dumps(trl.functions(rk.load_reward("gallery:arithmetic"))))[0]
-    texts = ["<think>1</think><answer>4</answer>", "4"]
-    given = combined(prompts=["p", "p"], completions=texts, answer=["4", "4"])
-    assert given[0] > 1 > given[1]

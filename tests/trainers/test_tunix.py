@@ -1,14 +1,11 @@
 """Tunix's own reward manager, over the functions that its command line would take from a file."""
 
-import numpy as np
-import pytest
 import waiting
-from table import arithmetic, proved
+from table import arithmetic, read_as
 from tunix.rl.algorithm_config import AlgorithmConfig
 from tunix.rl.reward_manager import SequenceRewardManager
 
 import rewardkit as rk
-from rewardkit.targets import tunix
 from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
 
@@ -17,58 +14,31 @@ def managed(functions, **columns):
     return SequenceRewardManager(reward_fns=functions, algo_config=AlgorithmConfig())(**columns)
 
 
-THEIRS = '''
-def last(text):
-    return text.split()[-1].strip(".") if text.split() else None
-
+THEIRS = """
+def last(text): return text.split()[-1].strip(".") if text.split() else None
 
 def check_form(prompts, completions, **kwargs):
-    """Three, or less than nothing."""
     return [3.0 if "<answer>" in text else -0.5 for text in completions]
-
 
 def check_numbers(prompts, completions, answer, **kwargs):
     assert len(kwargs["level"]) == len(prompts)
     return [None if last(text) is None else 1.5 * (truth in text) for text, truth in zip(completions, answer)]
 
-
 functions = [check_form, check_numbers]
+"""
 
 
-def documented(response, answer="", prompt="", **kwargs):
-    return float(answer in response) - len(prompt) / 1000
-'''
-
-
-@pytest.fixture
-def theirs(tmp_path):
-    (tmp_path / "theirs.py").write_text(THEIRS)
-    return tmp_path / "theirs.py"
-
-
-def rows_of_level():
+def test_functions_of_ones_own_get_what_the_manager_gives_them(tmp_path):
+    theirs = tmp_path / "theirs.py"
+    theirs.write_text(THEIRS)
     rows = [{**row, "level": 1} for row in arithmetic()]
     rows[3]["completion"] = ""
-    return rk.load_rollouts(rows)
-
-
-def test_functions_of_ones_own_get_what_the_manager_gives_them(theirs):
-    given = rows_of_level()
-    reward, columns = rk.load_reward(f"{theirs}:functions", rollouts=given), given.columns()
+    given = rk.load_rollouts(rows)
+    (_, ours), columns = read_as("TRL", "tunix", f"{theirs}:functions", given), given.columns()
     names = {"prompts": "prompt", "completions": "completion", "answer": "ground_truth", "level": "level"}
     found = managed(loaded(theirs).functions, **{name: columns[column] for name, column in names.items()})
     assert len(set(found["rewards"])) > 2
-    np.testing.assert_array_equal(rk.score(reward, given).rewards, found["rewards"])
-    proved("tunix", "recognised", "read")
-
-
-@pytest.mark.parametrize("name", ["functions", "documented"])
-def test_they_go_back_with_their_helpers_hidden(name, theirs, tmp_path):
-    rows = rows_of_level()
-    reward = rk.load_reward(f"{theirs}:{name}", rollouts=rows)
-    made = export(reward, to="tunix", path=tmp_path / "out.py", verify=rows)
-    assert made.proof.equal and made.proof.compared == 64
-    assert [one.__name__ for one in tunix.public_functions(loaded(made.path))] == [name]
+    assert ours == found["rewards"].tolist()
 
 
 def test_what_is_not_judged_is_a_number_there_and_no_error_of_the_manager(tmp_path):
@@ -76,12 +46,3 @@ def test_what_is_not_judged_is_a_number_there_and_no_error_of_the_manager(tmp_pa
     assert made.proof.equal
     found = managed([loaded(made.path).half], prompts=["p", "p"], completions=["a", "ab"])
     assert found["rewards"].tolist() == [-2.0, 1.0] == found["log_metrics"]["rewards/half"][0].tolist()
-
-
-def test_arrays_of_a_data_pipeline_and_functions_in_memory_are_taken():
-    rollouts, reward = arithmetic(), rk.load_reward("gallery:arithmetic")
-    columns = rollouts.columns()
-    answer = np.array([text.encode() for text in columns["ground_truth"]], dtype=object)
-    given = {"prompts": np.array(columns["prompt"]), "completions": np.array(columns["completion"])}
-    found = managed(tunix.functions(reward), **given, answer=answer)
-    np.testing.assert_array_equal(found["rewards"], rk.score(reward, rollouts).rewards)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import verifiers.v1 as vf
 import waiting
-from table import arithmetic, proved
+from table import arithmetic, read_as
 
 import rewardkit as rk
 from rewardkit.targets.export import export
@@ -49,16 +49,14 @@ def scored(row, config=None):
 
 
 def test_a_task_of_ones_own_is_scored_as_verifiers_does():
-    reward = rk.load_reward(f"{__file__}:Arithmetic", rollouts=ROLLOUTS)
+    reward, ours = read_as("verifiers", "verifiers", f"{__file__}:Arithmetic", ROLLOUTS)
     assert reward.weights == {"right": 2.0, "long": -0.25, "asked": -0.25, "length": 0.0}
     scores, traces = rk.score(reward, ROLLOUTS), [scored(row) for row in ROLLOUTS]
     theirs = {name: [trace.rewards[name].score for trace in traces] for name in ("right", "long", "asked")}
     theirs["length"] = [trace.metrics["length"] for trace in traces]
     for name, values in theirs.items():
         np.testing.assert_array_equal(scores.score(name), values)
-    np.testing.assert_array_equal(scores.rewards, [trace.reward for trace in traces])
-    assert len(set(scores.rewards)) > 1
-    proved("verifiers", "recognised", "read")
+    assert ours == [trace.reward for trace in traces] and len(set(ours)) > 1
 
 
 def test_separate_components_are_scores_of_their_own_with_their_weights(tmp_path):
@@ -74,19 +72,14 @@ def test_separate_components_are_scores_of_their_own_with_their_weights(tmp_path
 
 
 CALL = {"id": "1", "type": "function", "function": {"name": "add", "arguments": '{"a": 2}'}}
-TURNS = [
-    {"role": "user", "content": "2+2?"},
-    {"role": "assistant", "content": "", "tool_calls": [CALL]},
-    {"role": "tool", "content": "4", "tool_call_id": "1"},
-    {"role": "assistant", "content": "4"},
-]
+CALLING = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+ANSWERED = {"role": "tool", "content": "4", "tool_call_id": "1"}, {"role": "assistant", "content": "4"}
+TURNS = [{"role": "user", "content": "2+2?"}, CALLING, *ANSWERED]
 WITH_TOOLS = [{"prompt": TURNS[:1], "completion": "4", "messages": TURNS, "ground_truth": "4"}]
 CALLS = rk.Reward("calls", components=[rk.Component("calls", rk.measure.tool_calls("add"))])
+HALF = waiting.made("half", {waiting.abstains: 1.0, waiting.slow: 1.0})
 WRITTEN = {
-    "what is not judged and what waits": (
-        waiting.made("half", {waiting.abstains: 1.0, waiting.slow: 1.0}),
-        ROLLOUTS,
-    ),
+    "what is not judged and what waits": (HALF, ROLLOUTS),
     "a transcript with tools": (CALLS, rk.load_rollouts(WITH_TOOLS)),
 }
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import waiting
-from table import arithmetic, proved
+from table import arithmetic, proved, read_as
 from verl.workers.reward_manager.batch import BatchRewardManager
 
 import rewardkit as rk
@@ -18,14 +18,13 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None, bonu
 
 def test_a_documented_function_is_read_as_its_manager_calls_it(tmp_path):
     rollouts = rk.load_rollouts([{**row, "data_source": "countdown"} for row in arithmetic(48)])
-    read = rk.load_reward(f"{__file__}:compute_score", rollouts=rollouts)
-    assert "read as verl" in read.origin and read.names == ("score", "acc")
+    read, ours = read_as("verl", "verl", f"{__file__}:compute_score", rollouts)
+    assert read.names == ("score", "acc")
     file = tmp_path / "mine.py"
     file.write_text("from test_verl import compute_score\n")
-    theirs, scores = verl.call(file, None, list(rollouts)).values, rk.score(read, rollouts)
-    assert theirs["reward"] == scores.rewards.tolist() and {2.0, -1.0} <= {*theirs["reward"]}
-    assert theirs["acc"] == scores.score("acc").tolist()
-    proved("verl", "recognised", "read")
+    theirs = verl.call(file, None, list(rollouts)).values
+    assert theirs["reward"] == ours and {2.0, -1.0} <= {*ours}
+    assert theirs["acc"] == rk.score(read, rollouts).score("acc").tolist()
 
 
 def test_an_async_reward_is_a_coroutine_function_there_and_a_missing_one_is_marked(tmp_path):
