@@ -44,7 +44,7 @@ def correlated(diagnosis: Diagnosis) -> pd.DataFrame:
     """
     pairs = [{"part": view.part, **pair} for view in diagnosis.views for pair in view.correlations.record()]
     pairs.sort(key=lambda pair: -abs(np.nan_to_num(pair["value"])))
-    return _table(pairs)
+    return _table(pairs).rename(columns={"value": "correlation"})
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -137,8 +137,8 @@ def test_pairs_of_components_stand_from_the_strongest_on_and_say_why_there_is_no
     up = [0.0, 1.0, 0.0, 1.0]
     columns = {"a": up, "b": [0.0, 1.0, 0.0, 0.2], "c": [1.0, 0.0, 1.0, 0.0], "d": [1.0] * 4}
     pairs = tables.correlated(rk.diagnose(table_of(columns, [0, 0, 1, 1]))).set_index(["first", "second"])
-    assert pairs.value.iloc[:3].tolist() == pytest.approx([-1.0, 0.8320503, -0.8320503])
-    assert pairs.index[0] == ("a", "c") and pairs.value.iloc[3:].isna().all()
+    assert pairs.correlation.iloc[:3].tolist() == pytest.approx([-1.0, 0.8320503, -0.8320503])
+    assert pairs.index[0] == ("a", "c") and pairs.correlation.iloc[3:].isna().all()
     assert pairs.why_not["a", "d"] == "'d' is the same among siblings in all 4 rows"
     alone = rk.diagnose(table_of({"a": up}, [0, 0, 1, 1]))
     assert tables.correlated(alone).empty
