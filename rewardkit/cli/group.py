@@ -89,7 +89,8 @@ def main(debug: bool) -> None:
     logging.lastResort = logging.StreamHandler(Legible())
     logging.captureWarnings(True)
     if sys.stdout.isatty():
-        LINE.set(min(LINE.get(), shutil.get_terminal_size().columns))
+        room = shutil.get_terminal_size().columns - 8  # for names of options, which are longer than Python's
+        LINE.set(min(LINE.get(), room))
     try:
         os.getcwd()
     except FileNotFoundError:

@@ -18,7 +18,7 @@ FLAT = 1e-9
 SPARKS = 20  # bins of a small picture
 COLUMNS = 160
 """Groups up to which each has a column of its own; of more, those that follow each other share one."""
-WIDTH, HEIGHT, LEFT, BELOW, ABOVE, STRIP = 360, 108, 46, 18, 6, 14
+WIDTH, HEIGHT, LEFT, BELOW, ABOVE, STRIP = 360, 108, 52, 18, 6, 14
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 GREY = 'stroke="var(--rk-grey)"'
@@ -47,7 +47,7 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
         said += ", dashed: at the start"
     missing = len(values) - len(known)
     said += f", {missing:,} not judged" if missing else ""
-    along = (f"{low:.3g}", f"{high:.3g}")
+    along = (f"{low:.4g}", f"{high:.4g}")
     if not len(earlier) and known.min() == known.max():
         said, along = f"{said}, all {known[0]:.3g}", ("", "")
     inner += f'<path d="M{LEFT} {HEIGHT}H{WIDTH}" {GREY} stroke-opacity="0.5"/>'
@@ -87,7 +87,7 @@ def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) 
     said = f"{len(order):,} groups by mean reward{each}; strip below: {count:,} whose "
     said += "siblings all earn the same"
     return _svg(
-        inner, said, "reward", ("lowest mean", "highest mean"), (f"{bottom:.3g}", f"{top:.3g}"), floor
+        inner, said, "reward", ("lowest mean", "highest mean"), (f"{bottom:.4g}", f"{top:.4g}"), floor
     )
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.suggestions.suggestion import Suggestions
@@ -79,6 +81,8 @@ def signal_tile(diagnosis: Diagnosis) -> Tile:
     views = diagnosis.views
     several = sum(view.several for view in views)
     if not several:
+        if all(np.isnan(view.rewards).all() for view in views):
+            return Tile(SIGNAL, "info", "-", "no rewards", "no completion has a reward")
         return Tile(SIGNAL, "info", "-", "no siblings", "no group has two completions to compare")
     live = 1 - sum(int(view.dead.sum()) for view in views) / several
     interval = (math.nan, math.nan)

@@ -78,6 +78,6 @@ def is_recorded(reward: Reward) -> bool:
 
 def _numbers(rollouts: Rollouts) -> Sequence[str]:
     """Columns of numbers that are no score of the log yet."""
-    known = {"rollout_id", "prompt_id", "step", *rollouts.logged.components.values()}
+    known = {"rollout_id", "prompt_id", "step", "ground_truth", *rollouts.logged.components.values()}
     names = [str(name) for name in rollouts.table.columns if name not in known]
     return [name for name in names if numeric(column_values(rollouts.table[name]))]

@@ -325,3 +325,20 @@ def test_a_function_that_takes_the_truth_out_of_its_kwargs_is_the_task(tmp_path,
     )
     rollouts = rk.load_rollouts([{"prompt": "2+2?", "completion": "4", "answer": "4"}] * 4)
     assert reward_named(f"{file}:reward_funcs", rollouts).task == ("right",)
+
+
+@pytest.mark.parametrize("weight", [0.5, -0.5])
+def test_a_component_that_its_gate_tells_apart_among_siblings_is_not_called_constant(weight):
+    flags = np.random.default_rng(0).integers(0, 2, 160).tolist()
+    for opened, expected in ((flags, set()), ([1] * 160, {"constant"})):
+        rows = [
+            {"prompt_id": n // 8, "completion": "x" * (n % 7), "open": flag, "worth": n % 3 / 2}
+            for n, flag in enumerate(opened)
+        ]
+        parts = [
+            rk.Component("good", lambda worth: worth, primary=True),
+            rk.Component("bonus", lambda completion: 1.0, weight=weight, gate=rk.gate("open", at_least=1)),
+        ]
+        diagnosis = rk.diagnose(rk.score(rk.Reward("r", components=parts), rows))
+        found = {one.code for one in diagnosis.findings if one.component == "bonus"}
+        assert found & {"constant", "dead"} == expected

@@ -281,6 +281,18 @@ def test_a_gate_that_opens_says_what_must_be_scored_and_scores_it_on_a_click(ben
     assert controls(compose.controls)["gate", "brief", "on"] and bench.line == "reward"
 
 
+@pytest.mark.parametrize(("limit", "said"), [(None, "a limit is a number"), (2.0, "can never open")])
+def test_a_limit_that_no_gate_has_is_refused_and_its_box_stays(limit, said):
+    gate = rk.gate("right", at_least=0.5, at_most=1.0)
+    parts = [rk.Component("right", right), rk.Component("brief", brief, gate=gate)]
+    compose = panels(rk.Workbench(rk.Reward("r", FIELDS, parts), rows()))["Compose"]
+    send(compose, "gate", "brief", "at_least", limit)
+    assert said in compose.message.text
+    send(compose, "undo")
+    asked = controls(compose.controls)
+    assert (asked["gate", "brief", "at_least"], asked["gate", "brief", "at_most"]) == ("0.5", "1")
+
+
 def test_the_line_of_code_gives_the_reward_that_stands(bench, compose):
     weigh(compose, right=0.8)
     send(compose, "gate", "brief", "at_least", 0.5)
@@ -495,6 +507,7 @@ def test_what_the_page_sends_is_done_once_though_it_is_sent_again(bench, browse)
     send(browse, "ask", "kind", "flagged")
     assert list(browse.rows) == [place]
     send(bench, "flag")
+    assert list(browse.rows) == []
     send(bench, "case")
     assert bench.flagged == [] and ("case-set", "expected") in controls(browse.form.form)
     assert browse.form.message.widget.layout.display == ""

@@ -12,6 +12,7 @@ from rewardkit.analysis.statistics.cores import each
 from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, group_stats
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
+from rewardkit.scoring.outcomes import GATED
 
 FIRST = 1 << 16  # rows that are looked at before all are
 
@@ -47,9 +48,12 @@ def _shape(
     least, most = np.fmin.reduce(scores), np.fmax.reduce(scores)
     weight, task = view.declared_weights[name], name == view.primary
     usual = "warn" if item.weight else "info"
+    is_flat = least == most or not _varies_among_siblings(view, scores)
+    if is_flat and _varies_by_its_gate(view, name):
+        return
     if least == most:
         yield _constant(view, name, float(least), n)
-    elif not _varies_among_siblings(view, scores):
+    elif is_flat:
         if view.group_stats(scores).dead.sum() >= FEWEST_GROUPS:
             told: dict[str, Any] = {"value": 0.0, "interval": (0.0, 0.0), "n": n}
             told |= {"limit": ZERO_STD, "severity": usual, "read": known}
@@ -97,6 +101,14 @@ def _constant(view: View, name: str, value: float, n: int) -> Finding:
     more |= {"answers": answers if paid else (), "cost": view.declared_weights[name]}
     severity = "high" if name == view.primary else "warn" if paid else "info"
     return constant(view, name, value, n, severity=severity, read=~np.isnan(view.scores[name]), **more)
+
+
+def _varies_by_its_gate(view: View, name: str) -> bool:
+    """Whether siblings differ by whether its gate is open: a closed one counts 0 in a sum or mean."""
+    closed = view.status[name] == GATED
+    if not closed.any() or view.reward.aggregation not in ("weighted_sum", "weighted_mean"):
+        return False
+    return _varies_among_siblings(view, np.where(closed, 0.0, view.scores[name]))
 
 
 def _varies_among_siblings(view: View, scores: Floats) -> bool:

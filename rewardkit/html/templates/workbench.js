@@ -8,7 +8,8 @@ var all = what => [...panel.querySelectorAll(what)];
 var sent = [], keep = '', begun = false;
 var send = command => {
   var wire = panel.querySelector('.rewardkit-wire input');
-  var number = Math.max(Date.now(), sent.length ? sent[sent.length - 1][0] + 1 : 0);
+  var last = JSON.parse(wire.value || '[]').slice(-1)[0];  // of this page, or of another on the same panel
+  var number = Math.max(Date.now(), last ? last[0] + 1 : 0);
   sent = [...sent.slice(-15), [number, command]];
   wire.value = JSON.stringify(sent);
   wire.dispatchEvent(new Event('change', {bubbles: true}));

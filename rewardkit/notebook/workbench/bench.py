@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,7 +20,7 @@ from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.variants import with_gates
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError
-from rewardkit.findings import percent
+from rewardkit.findings import counted, percent
 from rewardkit.notebook.workbench.figures import Figures, figures_of
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.probes.suspects.rightness import label_of, rightness
@@ -280,6 +281,7 @@ class Bench(traitlets.HasTraits):
         """
         if not path:
             raise InputError("there is no case file to write to; give its path, such as cases.jsonl")
+        path = os.path.expanduser(path)
         try:
             added = append_cases(path, [case])
         except OSError as error:
@@ -288,7 +290,9 @@ class Bench(traitlets.HasTraits):
         if not added:
             return f"A case that expects the same is in {path} already."
         self.cases_written += added
-        return f"Saved as {case['name']!r} in {path}."
+        *before, last = load_cases(path)
+        more = f", which has {counted(len(before), 'other case')}" if before else ""
+        return f"Saved as {last.name!r} in {path}{more}."
 
 
 KEPT = 8

@@ -89,14 +89,13 @@ class Browse(Panel):
         )
 
     def search(self) -> None:
-        """Find the rows that are asked for, and open the first if what is open is none of them."""
+        """Find the rows that are asked for, and open the first."""
         self._stale = False
         self._find()
-        opened = self.bench.opened
-        if len(self.rows) and (opened is None or opened.row not in self.rows):
+        if len(self.rows):
             self.bench.opened = Opened(int(self.rows[0]))  # which lists and draws
         else:
-            self._blank = not len(self.rows)
+            self._blank = True
             self._show()
 
     def _find(self) -> None:
@@ -140,6 +139,8 @@ class Browse(Panel):
     def flag(self) -> None:
         """Flag the completion that is open, or take its flag away."""
         self.bench.flag()
+        if self.asked.kind == "flagged":
+            self._find()
         self._listed = None
         self._show()
 

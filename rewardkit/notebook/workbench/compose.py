@@ -73,7 +73,9 @@ class Compose(Panel):
         """Switch a gate on or off, or move one of its limits."""
         gates = self.bench.variant.gates
         try:
-            limit: Any = {} if what == "on" else {what: None if value is None else float(value)}
+            if value is None:
+                raise ValueError("a limit is a number; switch the gate off to pay always")
+            limit: Any = {} if what == "on" else {what: float(value)}
             gate = replace(self._gates[name], **limit)
         except ValueError as error:
             self._refuse(f"{error}; the gate stays as it was")

@@ -94,7 +94,9 @@ def _auc(views: Sequence[View]) -> float:
 
 
 def turned(before: Figures, now: Figures) -> float:
-    """Share of the advantages of `before` whose sign is another now, or gone; NaN where there were none."""
+    """Share of the advantages of `before` whose sign is another now, or gone; NaN where none are known."""
+    if np.isnan(now.advantages).all():
+        return math.nan
     one, other = (
         np.sign(np.where(np.abs(np.nan_to_num(item.advantages)) < TINY, 0.0, np.nan_to_num(item.advantages)))
         for item in (before, now)

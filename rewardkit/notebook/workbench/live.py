@@ -26,7 +26,8 @@ def live(bench: Bench) -> str:
     why = [f"The label is not used: {why}." for why in told if why]
     rows = [_effect(bench, told, moved) for told in now.effective]
     figures = markup.html_of(_table(now, before, moved))
-    return made("live", rows, moved, markup.html_of(pictures), figures, why)
+    is_route = bench.scored.reward.routing is not None
+    return made("live", rows, is_route, moved, markup.html_of(pictures), figures, why)
 
 
 def _table(now: Figures, before: Figures, moved: bool) -> str:
@@ -62,7 +63,7 @@ def _effect(bench: Bench, told: str, moved: bool) -> dict[str, Any]:
     return {
         "name": told,
         "weight": f"{weights[name]:g}",
-        "shares": [percent(item) for item in (declared, share, *start)],
+        "shares": [percent(item).replace("under ", "<") for item in (declared, share, *start)],
         "declared": 100 * declared,
         "effective": 100 * min(max(np.nan_to_num(share), 0.0), 1.0),
         "spark": _sparks(bench)[told],

@@ -72,6 +72,7 @@ class _Tried(parts.Panel):
     def draw_controls(self) -> None:
         """Draw the buttons, and how much is done."""
         can_run, can_stop = self.done is None, self.done is not None and not self._cancelled.is_set()
+        self.bar.value = ""  # what is the same as before is not sent again
         self.bar.value = parts.made("running", self.mark, self.label, can_run, can_stop, self.budget)
         self.share.value = parts.made("share", self.done)
 
@@ -148,6 +149,8 @@ class _Tried(parts.Panel):
 
     def _compare(self, _: Any = None) -> None:
         """Say whether what is shown is of other settings than those of now."""
+        if not self.busy:
+            self.message.clear()  # of a change before
         if self._of is None or self._of == self.bench.now:
             self.moved.clear()
         else:
@@ -251,6 +254,7 @@ class Probes(_Tried):
             self.draw_controls()
         else:
             self.budget = float(seconds)
+            self.message.clear()
 
     def _work(self) -> Work:
         bench, timeout = self.bench, self.bench.timeout or TIMEOUT
