@@ -89,8 +89,7 @@ def main(debug: bool) -> None:
     logging.lastResort = logging.StreamHandler(Legible())
     logging.captureWarnings(True)
     if sys.stdout.isatty():
-        room = shutil.get_terminal_size().columns - 8  # for names of options, which are longer than Python's
-        LINE.set(min(LINE.get(), room))
+        LINE.set(min(LINE.get(), shutil.get_terminal_size().columns - 8))  # options have longer names
     try:
         os.getcwd()
     except FileNotFoundError:

@@ -249,12 +249,8 @@ class Probes(_Tried):
         bench.commands["budget"] = self._spend
 
     def _spend(self, seconds: float | None) -> None:
-        if seconds is None or not 1 <= seconds <= LONGEST:
-            self.message.warn(f"The limit is between 1 and {LONGEST:g} seconds; it stays {self.budget:g}.")
-            self.draw_controls()
-        else:
-            self.budget = float(seconds)
-            self.message.clear()
+        self.budget = min(max(seconds or BUDGET, 1.0), LONGEST)
+        self.draw_controls()
 
     def _work(self) -> Work:
         bench, timeout = self.bench, self.bench.timeout or TIMEOUT
