@@ -103,7 +103,6 @@ class Compose(Panel):
             drawn = what == self._last[0] and now - self._last[1] <= ONE_MOVE
             self._last, self._by_page = (what, now), True
             self.bench.go(variant, undone=drawn)
-            self._by_page = False
         return True
 
     def _refuse(self, why: str) -> None:
@@ -176,11 +175,11 @@ class Compose(Panel):
         variant = self.bench.variant
         if not self._by_page:
             self.draw_controls()
+        self._by_page = False
         _, to_score = self.bench.gated(variant)
         self.picture.value = live(self.bench)
-        self.to_score.value = made("do", ["score"], "Score them", "run what the gates let in") * bool(
-            to_score
-        )
+        score = made("do", ["score"], "Score them", "run what the gates let in")
+        self.to_score.value = score if to_score else ""
         if to_score:
             told = ", ".join(f"{count:,} rows for {name!r}" for name, count in to_score.items())
             self.message.warn(f"An open gate lets in {told}, which were never scored; they count as missing.")
