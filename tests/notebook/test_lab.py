@@ -247,6 +247,7 @@ CELLS = [
     "print('row\\n' * 5000)",
     "print('one')",
     f"{ODD}\nframed(bench._bench, bench._panels[0].widget)",
+    "framed(bench._bench, bench._panels[0].widget)",
     "reward, logged = rk.load_reward('mine.py'), rk.load_rollouts('log.jsonl')",
     "scores = rk.score(reward, logged);",
     "logged",
@@ -277,22 +278,22 @@ def test_a_panel_that_is_shown_moves_no_weight_and_what_a_cell_prints_scrolls_in
     long, short = page.locator(f"{OUTPUT}[data-mime-type*='stdout']").all()[:2]
     assert long.inner_text().count("row") == 5000 and 100 < long.bounding_box()["height"] < 400
     assert short.bounding_box()["height"] < 40
-    for name, written in (("third", "0.333"), ("eighth", "0.125"), ("huge", "1500"), ("small", "1e-05")):
-        box = page.locator(f".rewardkit-weight-box-{name}")
-        box.wait_for()
-        assert box.input_value().startswith(written)
-    handle = page.locator(".rewardkit-weight-eighth")
+    for name, written in (("third", "0.333"), ("eighth", "0.125"), ("huge", "1500"), ("small", "0.00001")):
+        first, other = (page.locator(f".rewardkit-weight-box-{name}").nth(at) for at in (0, 1))
+        first.wait_for()
+        other.wait_for()
+        assert all(box.input_value().startswith(written) for box in (first, other))
+    handle = page.locator(".rewardkit-weight-eighth").first
     handle.focus()
     page.wait_for_timeout(500)  # what the page would say of its own has been said
     out = run_cell(page, "print('now', bench.line, bench.reward.weights == weights)")
     out.filter(has_text="now reward True").wait_for()
     handle.press("ArrowRight")
     handle.press("ArrowRight")
-    page.wait_for_function(
-        "!document.querySelector('.rewardkit-weight-box-eighth').value.startsWith('0.125')"
-    )
+    boxes = "[...document.querySelectorAll('.rewardkit-weight-box-eighth')]"  # two pages on one panel
+    page.wait_for_function(f"{boxes}.every(box => !box.value.startsWith('0.125'))")
     page.locator(".rewardkit-reset").first.click()
-    page.wait_for_function("document.querySelector('.rewardkit-weight-box-eighth').value === '0.125'")
+    page.wait_for_function(f"{boxes}.every(box => box.value === '0.125')")
 
 
 def test_hostile_texts_run_nothing_and_load_nothing_wherever_they_are_shown(page, lab, shown):

@@ -21,15 +21,24 @@ var moved = field => {  // of a field that is drawn only where it is now
   if (field.matches('select')) value = JSON.parse(value);
   if (field.dataset.sent === String(value)) return;  // with Enter, and again as the focus goes
   field.dataset.sent = value;
-  all('input[type=range], input[type=number]').filter(one => one !== field && one.dataset.rk === field.dataset.rk).forEach(one => {
-    if (one.type === 'range' && Math.abs(value) > one.max) [one.min, one.max] = [-Math.abs(value), Math.abs(value)];
-    one.value = value;
-    delete one.dataset.sent;
-  });
   sent = sent.filter(([, one]) => JSON.stringify(one.slice(0, -1)) !== same);
   send([...command, value]);
 };
+var put = (field, value) => {  // what stands now, where nobody is at it
+  if (field === document.activeElement) return;
+  var far = Math.abs(value);
+  if (field.type === 'range' && far > field.max) [field.min, field.max] = [-far, far];
+  if (field.type === 'checkbox') field.checked = value;
+  else field.value = field.matches('select') ? JSON.stringify(value) : value;
+  delete field.dataset.sent;
+};
 var follow = () => {
+  var live = panel.querySelector('[data-now]'), key = command => JSON.stringify(command);
+  var now = new Map((live ? JSON.parse(live.dataset.now) : []).map(([command, value]) => [key(command), value]));
+  all('input[data-rk], select[data-rk]').forEach(field => {
+    var command = key(JSON.parse(field.dataset.rk));
+    if (now.has(command)) put(field, now.get(command));
+  });
   all('.rewardkit-wire input').forEach(wire => {
     wire.tabIndex = -1;
     wire.setAttribute('aria-hidden', 'true');

@@ -27,7 +27,17 @@ def live(bench: Bench) -> str:
     rows = [_effect(bench, told, moved) for told in now.effective]
     figures = markup.html_of(_table(now, before, moved))
     is_route = bench.scored.reward.routing is not None
-    return made("live", rows, is_route, moved, markup.html_of(pictures), figures, why)
+    return made("live", rows, _settings(bench), is_route, moved, markup.html_of(pictures), figures, why)
+
+
+def _settings(bench: Bench) -> list[tuple[list[str], Any]]:
+    """What stands, by the command that sets it: weights, gates and how they are combined."""
+    variant = bench.variant
+    scaling = variant.training.scale_rewards
+    now: list[tuple[list[str], Any]] = [(["choose", "scale_rewards"], scaling)]
+    now += [(["choose", "aggregation"], variant.aggregation)]
+    now += [(["weigh", name], float(f"{weight:.6g}")) for name, weight in variant.weights.items()]
+    return now + [(["gate", name, "on"], gate is not None) for name, gate in variant.gates.items()]
 
 
 def _table(now: Figures, before: Figures, moved: bool) -> str:
