@@ -12,7 +12,6 @@ from rewardkit.analysis.statistics.cores import each
 from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, group_stats
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
-from rewardkit.scoring.outcomes import GATED
 
 FIRST = 1 << 16  # rows that are looked at before all are
 
@@ -105,10 +104,9 @@ def _constant(view: View, name: str, value: float, n: int) -> Finding:
 
 def _varies_by_its_gate(view: View, name: str) -> bool:
     """Whether siblings differ by whether its gate is open: a closed one counts 0 in a sum or mean."""
-    closed = view.status[name] == GATED
-    if not closed.any() or view.reward.aggregation not in ("weighted_sum", "weighted_mean"):
+    if not (view.additive and view.gated[name].any()):
         return False
-    return _varies_among_siblings(view, np.where(closed, 0.0, view.scores[name]))
+    return _varies_among_siblings(view, np.where(view.gated[name], 0.0, view.scores[name]))
 
 
 def _varies_among_siblings(view: View, scores: Floats) -> bool:

@@ -206,15 +206,7 @@ class MutantResult:
         if self.stopped:
             why = self.stopped[:1].upper() + self.stopped[1:]
             return Page(self.verdict, [why + (f" ({reason(self.cause)})" if self.cause else "")])
-        header = (
-            "what was changed",
-            "code",
-            "rollouts that differ",
-            "most on",
-            "reward → mutant's",
-            "completion",
-        )
-        told = header if texts else header[:-1]
+        told = HEADER if texts else HEADER[:-1]
         rows = [item.cells(self.rollouts)[: len(told)] for item in self.survived]
         lines = [f"Next: {self.next_step}."] if self.next_step else []
         if same := len(self.not_told_apart):
