@@ -16,7 +16,7 @@ from rewardkit.starting.code import code_of
 def notebook_text(source: str, values: Mapping[str, Any]) -> str:
     """The text of a notebook with these values in its cell of parameters."""
     notebook = json.loads(source)
-    cell = _parameters(notebook)
+    cell = parameters_cell(notebook)
     cell["source"] = with_values("".join(cell["source"]), values).splitlines(keepends=True)
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
 
@@ -24,13 +24,14 @@ def notebook_text(source: str, values: Mapping[str, Any]) -> str:
 def same_parameters(path: Path, text: str) -> bool:
     """Whether a file is a notebook with the parameters that the notebook of this text has."""
     try:
-        there = _parameters(json.loads(path.read_text(encoding="utf-8")))["source"]
+        there = parameters_cell(json.loads(path.read_text(encoding="utf-8")))["source"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):  # another file
         return False
-    return "".join(there) == "".join(_parameters(json.loads(text))["source"])
+    return "".join(there) == "".join(parameters_cell(json.loads(text))["source"])
 
 
-def _parameters(notebook: Any) -> Any:
+def parameters_cell(notebook: Any) -> Any:
+    """The cell of a notebook that is tagged as that of its parameters."""
     return next(cell for cell in notebook["cells"] if "parameters" in cell["metadata"].get("tags", []))
 
 

@@ -14,7 +14,7 @@ var send = command => {
   wire.value = JSON.stringify(sent);
   wire.dispatchEvent(new Event('change', {bubbles: true}));
 };
-var moved = field => {  // of a field that is drawn only where it is now
+var moved = field => {  // of a slider that is drawn only its last place is sent
   var command = JSON.parse(field.dataset.rk), value = field.value, same = JSON.stringify(command);
   if (field.type === 'checkbox') value = field.checked;
   if (field.type === 'range' || field.type === 'number') value = value === '' ? null : Number(value);

@@ -33,6 +33,7 @@ from rewardkit.rollouts.package_data import bundled
 from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.cases import cases_for
 from rewardkit.scoring.score import score
+from rewardkit.starting.notebooks import parameters_cell
 
 NOTEBOOKS = (
     ("01_build", "Build: what it pays for"),
@@ -108,10 +109,21 @@ def report(
         raise InputError(
             f"by={shown!r} names the slices by texts, which redact=True leaves out; name other columns"
         )
-    told: dict[str, Any] = {"as_": as_, "log_weights": log_weights, "baseline": baseline, "label": label}
-    reading: dict[str, Any] = {"columns": columns, "group": list(group or []) or None, "join": join}
-    reading |= {"on": on, "fill": fill}
-    loaded, logged, written, ignored = read_inputs(names, rollouts, cases=cases, by=by, **told, **reading)
+    loaded, logged, written, ignored = read_inputs(
+        names,
+        rollouts,
+        cases=cases,
+        as_=as_,
+        log_weights=log_weights,
+        baseline=baseline,
+        label=label,
+        by=by,
+        columns=columns,
+        group=list(group or []) or None,
+        join=join,
+        on=on,
+        fill=fill,
+    )
     timeout = timeout(list(loaded.values())) if callable(timeout) else timeout
     training = Training.of(training)
     for reward in loaded.values():
@@ -193,8 +205,8 @@ def _slugs(names: Sequence[str]) -> list[str]:
 def _run(stem: str, title: str, given: dict[str, Any], slug: str, redact: bool) -> Page:
     """Execute one notebook with the parameters it has, and make its page."""
     notebook = load_notebook_node(str(bundled(f"notebooks/{stem}.ipynb").resolve()))
-    cell = next(cell for cell in notebook.cells if "parameters" in cell.metadata.tags)
-    known = {name: value for name, value in given.items() if re.search(rf"(?m)^{name}: ", cell.source)}
+    source = parameters_cell(notebook).source
+    known = {name: value for name, value in given.items() if re.search(rf"(?m)^{name}: ", source)}
     notebook, failure = parameterize_notebook(notebook, known), None
     try:
         _execute(notebook)

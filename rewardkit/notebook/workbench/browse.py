@@ -12,7 +12,7 @@ from rewardkit.notebook.workbench import reading
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.cases import CaseForm
 from rewardkit.notebook.workbench.filters import KINDS, ORDERS, Filter, Sieve
-from rewardkit.notebook.workbench.parts import Message, Panel, html, made, row, stack
+from rewardkit.notebook.workbench.parts import Message, Panel, html, made, redraw, row, stack
 
 PAGE = 60
 """Completions in the list at a time: only what is shown is rendered."""
@@ -82,11 +82,9 @@ class Browse(Panel):
         shown, left = self.choices[:CHOICES], len(self.choices[CHOICES:])
         values = [(at, one_line(choice)[:LINE] or "-") for at, choice in enumerate(shown)]
         components = [("", "reward"), *((name, name) for name in self.bench.scored.reward.names)]
-        self.filters.value = ""  # what is the same as before is not sent again
         place = self.choices.index(self.asked.value)
-        self.filters.value = made(
-            "filters", self.asked, KINDS, ORDERS, components, columns, values, place, left
-        )
+        drawn = made("filters", self.asked, KINDS, ORDERS, components, columns, values, place, left)
+        redraw(self.filters, drawn)
 
     def search(self) -> None:
         """Find the rows that are asked for, and open the first."""

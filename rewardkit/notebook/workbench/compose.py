@@ -13,7 +13,7 @@ from typing import Any
 from rewardkit.errors import InputError, RewardError
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.live import live
-from rewardkit.notebook.workbench.parts import Message, Panel, html, made, row, stack
+from rewardkit.notebook.workbench.parts import Message, Panel, html, made, redraw, row, stack
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import AGGREGATIONS
 from rewardkit.rewards.save import Writer
@@ -148,12 +148,8 @@ class Compose(Panel):
             choices.insert(0, ("aggregation", AGGREGATIONS, variant.aggregation, ""))
         rows = [(name, weight, self._gate_row(name)) for name, weight in variant.weights.items()]
         is_route = self.bench.scored.reward.routing is not None
-        for pane, shown in (
-            (self.settings, made("settings", choices, is_route)),
-            (self.controls, made("controls", rows)),
-        ):
-            pane.value = ""  # what is the same as before is not sent again
-            pane.value = shown
+        redraw(self.settings, made("settings", choices, is_route))
+        redraw(self.controls, made("controls", rows))
 
     def _gate_row(self, name: str) -> dict[str, Any] | None:
         """The gate of a component on a column, and its limits that are numbers; ``None`` without one."""

@@ -44,6 +44,12 @@ def html(mark: str, value: str = "") -> Any:
     return classed(widgets.HTML(value), mark)
 
 
+def redraw(pane: Any, shown: str) -> None:
+    """Show this HTML, also where it is what was shown before: that alone is not sent to the page again."""
+    pane.value = ""
+    pane.value = shown
+
+
 def row(*parts: Any, mark: str) -> Any:
     """Widgets beside each other, on several lines where the page is narrow."""
     return classed(widgets.HBox(parts), mark)
@@ -77,7 +83,7 @@ class Panel:
         """Show what stands now."""
 
     def draw_controls(self) -> None:
-        """Draw the controls as they stand, as what a person moves in one page is not drawn again there."""
+        """Draw the controls as they stand: a page may show what a person typed, or what stood before."""
 
 
 class Message:

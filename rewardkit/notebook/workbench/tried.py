@@ -72,8 +72,8 @@ class _Tried(parts.Panel):
     def draw_controls(self) -> None:
         """Draw the buttons, and how much is done."""
         can_run, can_stop = self.done is None, self.done is not None and not self._cancelled.is_set()
-        self.bar.value = ""  # what is the same as before is not sent again
-        self.bar.value = parts.made("running", self.mark, self.label, can_run, can_stop, self.budget)
+        running = parts.made("running", self.mark, self.label, can_run, can_stop, self.budget)
+        parts.redraw(self.bar, running)
         self.share.value = parts.made("share", self.done)
 
     @property
