@@ -20,14 +20,18 @@ if any(any(_Path(place).glob("harbor_rewardkit-*.dist-info")) for place in _sys.
 
 _PLACES = {
     name.asname or name.name: (statement.module or __name__, name.name)
-    for statement in _ast.parse(_Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body
+    for statement in _ast.parse(
+        _Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    ).body
     if isinstance(statement, _ast.ImportFrom)
     for name in statement.names
 }
 """Public name -> the module that has it and its name there, as the stub beside this file imports them."""
 
 __all__ = sorted(  # without what needs the extra: `from rewardkit import *` works in a trainer, too
-    name for name, (place, _) in _PLACES.items() if not place.startswith("rewardkit.notebook")
+    name
+    for name, (place, _) in _PLACES.items()
+    if not place.startswith("rewardkit.notebook")
 )
 
 

@@ -20,18 +20,18 @@ from rewardkit.errors import (
 from rewardkit.findings import Finding
 from rewardkit.judges.report import JudgeReport, judge_report
 from rewardkit.judges.rubric import judge
-from rewardkit.notebook.reward_cell.magic import load_ipython_extension as load_ipython_extension
+from rewardkit.mutation.mutants import mutants
+from rewardkit.mutation.results import MutantResult
+from rewardkit.notebook.reward_cell.magic import (
+    load_ipython_extension as load_ipython_extension,
+)
 from rewardkit.notebook.workbench.panel import Workbench as Workbench
 from rewardkit.primitives import extract, measure, siblings, verify
 from rewardkit.primitives import weights as weigh
 from rewardkit.primitives.gates import gate
 from rewardkit.primitives.notes import note
-from rewardkit.probes.mutants.mutants import mutants
-from rewardkit.probes.mutants.results import MutantResult
 from rewardkit.probes.probe import ProbeResult, probe
 from rewardkit.probes.results.asserting import assert_holds
-from rewardkit.probes.suspects.suspect import suspect
-from rewardkit.probes.suspects.suspicion import Suspicion
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.recorded import recorded
 from rewardkit.rewards.reward import Reward, Route
@@ -45,6 +45,8 @@ from rewardkit.scoring.result import RewardResult
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores, load_scores
 from rewardkit.starting.start import Started, start
+from rewardkit.suspects.suspect import suspect
+from rewardkit.suspects.suspicion import Suspicion
 from rewardkit.targets.export import Exported, export
 from rewardkit.targets.load import load_reward
 from rewardkit.targets.tunix import get_reward_function, register_reward_function

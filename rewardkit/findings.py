@@ -69,9 +69,13 @@ class Example:
     @property
     def snippet(self) -> str:
         """Lines of Python that show it; `reward` is the reward that was probed."""
-        arguments = ", ".join(f"{name}={as_code(value)}" for name, value in self.columns.items())
+        arguments = ", ".join(
+            f"{name}={as_code(value)}" for name, value in self.columns.items()
+        )
         scale = f"; {self.scale}" if self.scale else ""
-        return f"reward({arguments}).reward  # {self.said or f'{self.reward:.6g}'}{scale}"
+        return (
+            f"reward({arguments}).reward  # {self.said or f'{self.reward:.6g}'}{scale}"
+        )
 
     def case(self, why: str) -> dict[str, Any] | None:
         """The case to add to a case file; ``None`` where no reward can be expected of it."""
@@ -80,11 +84,20 @@ class Example:
         reward = [round(value, 6) for value in self.expected]
         name = f"{self.probe} ({self.rollout_id})"
         scale = f" Here {self.scale}." if self.scale else ""
-        return {"name": name, **self.columns, "reward": reward, "why": f"{BY_PROBING}: {why}{scale}"}
+        return {
+            "name": name,
+            **self.columns,
+            "reward": reward,
+            "why": f"{BY_PROBING}: {why}{scale}",
+        }
 
     def record(self) -> dict[str, Any]:
         """The example as plain data."""
-        plain = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "of_rollouts"}
+        plain = {
+            item.name: getattr(self, item.name)
+            for item in fields(self)
+            if item.name != "of_rollouts"
+        }
         plain["columns"] = {name: _cut(value) for name, value in self.columns.items()}
         plain["expected"] = list(self.expected) if self.expected else None
         return {**plain, "snippet": self.snippet}
@@ -155,7 +168,9 @@ class Finding:
         names = self.evidence.get("components") or [*filter(None, [self.component])]
         who = "Components" if len(names) > 1 else "Component"
         about = [(who, most(names, NAMED)), ("Data source", self.part)]
-        return " ".join([says(self), *(f"{name}: {value}." for name, value in about if value)])
+        return " ".join(
+            [says(self), *(f"{name}: {value}." for name, value in about if value)]
+        )
 
     @property
     def _inconclusive(self) -> str:
@@ -163,12 +178,12 @@ class Finding:
         if not self.evidence.get("inconclusive"):
             return ""
         if few := self.evidence.get("too_few"):
-            return (
-                f"Inconclusive: {counted(few, 'group')} {'is' if few == 1 else 'are'} too few for a verdict."
-            )
+            return f"Inconclusive: {counted(few, 'group')} {'is' if few == 1 else 'are'} too few for a verdict."
         if needed := self.evidence.get("n_needed"):
             return f"Inconclusive: too few prompts (about {float(f'{needed:.2g}'):,.0f} needed in all)."
-        return f"Inconclusive: the interval includes the threshold of {self.threshold:g}."
+        return (
+            f"Inconclusive: the interval includes the threshold of {self.threshold:g}."
+        )
 
     @property
     def order(self) -> tuple[int, float]:
@@ -182,7 +197,9 @@ class Finding:
 
         That is what an exploit is made of, and of which type an error is: no number that a seed changes.
         """
-        return "/".join(filter(None, (self.code, self.component, self.part, self._which)))
+        return "/".join(
+            filter(None, (self.code, self.component, self.part, self._which))
+        )
 
     @property
     def _which(self) -> str:
@@ -191,23 +208,47 @@ class Finding:
         if self.code not in ("raises", "always_errors"):
             return ""
         reason = str(self.evidence.get("reason", ""))
-        found = re.match(r"(?:field '\w{1,200}' failed: |its gate failed: )*(\w{1,200})(?=:|$)", reason)
+        found = re.match(
+            r"(?:field '\w{1,200}' failed: |its gate failed: )*(\w{1,200})(?=:|$)",
+            reason,
+        )
         return found[1] if found else ""
 
     @property
     def cases(self) -> list[dict[str, Any]]:
         """The cases to add to a case file."""
-        return [case for item in self.examples if (case := item.case(self.sentence)) is not None]
+        return [
+            case
+            for item in self.examples
+            if (case := item.case(self.sentence)) is not None
+        ]
 
     def record(self) -> dict[str, Any]:
         """The finding as plain data."""
-        names = ("code", "severity", "component", "part", "sentence", "evidence", "n", "threshold")
+        names = (
+            "code",
+            "severity",
+            "component",
+            "part",
+            "sentence",
+            "evidence",
+            "n",
+            "threshold",
+        )
         common = {name: getattr(self, name) for name in names}
-        common |= {"evidence": dict(self.evidence), "rollout_ids": list(self.rollout_ids)}
+        common |= {
+            "evidence": dict(self.evidence),
+            "rollout_ids": list(self.rollout_ids),
+        }
         if not self.family:
             return {**common, "suggestions": list(self.suggestions)}
         examples = [item.record() for item in self.examples]
-        own = {"family": self.family, "examples": examples, "cases": self.cases, "accepted": self.accepted}
+        own = {
+            "family": self.family,
+            "examples": examples,
+            "cases": self.cases,
+            "accepted": self.accepted,
+        }
         return {**common, **own}
 
 
@@ -239,7 +280,10 @@ def percent(share: float) -> str:
 def with_interval(evidence: Mapping[str, Any]) -> str:
     """The measured value as a share, and its interval where it has one."""
     low, high = evidence.get("interval", (math.nan, math.nan))
-    value, ends = percent(evidence.get("value", math.nan)), (percent(low), percent(high))
+    value, ends = (
+        percent(evidence.get("value", math.nan)),
+        (percent(low), percent(high)),
+    )
     if math.isnan(low) or set(ends) == {value}:
         return value
     return f"{value} ({ends[0].removesuffix(' %')} to {ends[1]})"

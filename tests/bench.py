@@ -25,14 +25,19 @@ def repeated(rows: int) -> rk.Rollouts:
     """The bundled arithmetic rollouts, repeated; each copy has prompts, and so groups, of its own."""
     table = rk.load_rollouts("gallery:arithmetic").table
     copies = -(-rows // len(table))
-    whole = pd.concat([table.assign(prompt_id=table.prompt_id + f"-{copy}") for copy in range(copies)])
+    whole = pd.concat(
+        [table.assign(prompt_id=table.prompt_id + f"-{copy}") for copy in range(copies)]
+    )
     return rk.load_rollouts(whole.head(rows).drop(columns="rollout_id"))
 
 
 def by_hand(rows: list[dict[str, object]]) -> list[float]:
     """The gallery's arithmetic reward as the loop a person would write; range and NaN are checked."""
     answer, tags = rk.extract.tag("answer"), rk.measure.tags("think", "answer")
-    concise, repetition = rk.measure.length(full_until=14, zero_from=24), rk.measure.repetition(ngram=4)
+    concise, repetition = (
+        rk.measure.length(full_until=14, zero_from=24),
+        rk.measure.repetition(ngram=4),
+    )
 
     def checked(value: float | None) -> float:
         if value is None or math.isnan(value):
@@ -66,7 +71,9 @@ def in_turn(*sides: Callable[[], object], runs: int = RUNS) -> list[list[float]]
     return seconds
 
 
-def compare(title: str, ours: Callable[[], object], name: str, theirs: Callable[[], object]) -> None:
+def compare(
+    title: str, ours: Callable[[], object], name: str, theirs: Callable[[], object]
+) -> None:
     """Print the seconds of both sides and their ratio, run by run."""
     first, second = in_turn(ours, theirs)
     ratios = [a / b for a, b in zip(first, second, strict=True)]
@@ -74,7 +81,9 @@ def compare(title: str, ours: Callable[[], object], name: str, theirs: Callable[
     print(f"  rk.score           {statistics.median(first):6.3f} s")
     print(f"  {name:<18} {statistics.median(second):6.3f} s")
     middle = statistics.median(ratios)
-    print(f"  ratio              {middle:6.3f}    (lowest {min(ratios):.3f}, highest {max(ratios):.3f})")
+    print(
+        f"  ratio              {middle:6.3f}    (lowest {min(ratios):.3f}, highest {max(ratios):.3f})"
+    )
 
 
 def scoring() -> None:
@@ -82,9 +91,16 @@ def scoring() -> None:
     reward, rollouts = rk.load_reward("gallery:arithmetic"), repeated(ROWS)
     rows = list(rollouts)
     scores = rk.score(reward, rollouts)
-    difference = max(abs(a - b) for a, b in zip(scores.rewards, by_hand(rows), strict=True))
+    difference = max(
+        abs(a - b) for a, b in zip(scores.rewards, by_hand(rows), strict=True)
+    )
     title = f"scoring {len(rollouts):,} rollouts, 1 field, 4 components of the gallery's arithmetic"
-    compare(title, lambda: rk.score(reward, rollouts), "hand-written loop", lambda: by_hand(rows))
+    compare(
+        title,
+        lambda: rk.score(reward, rollouts),
+        "hand-written loop",
+        lambda: by_hand(rows),
+    )
     print(f"  largest difference of a reward: {difference:.1e}")
 
 
@@ -97,14 +113,20 @@ def starting() -> None:
     )
 
     def run(code: str) -> Callable[[], object]:
-        return lambda: subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        return lambda: subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True
+        )
 
     nothing, ours, scored, pandas = in_turn(
         run("pass"), run("import rewardkit"), run(first), run("import pandas")
     )
     for name, measured in (("import rewardkit", ours), ("first rk.score", scored)):
-        ratios = [(a - n) / (b - n) for a, b, n in zip(measured, pandas, nothing, strict=True)]
-        print(f"{name} / import pandas (both without Python's own start)  {statistics.median(ratios):.2f}")
+        ratios = [
+            (a - n) / (b - n) for a, b, n in zip(measured, pandas, nothing, strict=True)
+        ]
+        print(
+            f"{name} / import pandas (both without Python's own start)  {statistics.median(ratios):.2f}"
+        )
 
 
 if __name__ == "__main__":

@@ -54,16 +54,30 @@ def main() -> None:
         assert server.stdout is not None
         url = server.stdout.readline().strip()
         limits = rk.judges.Limits(concurrency=AT_ONCE)
-        judge = rk.judge("Is {completion} clear?", model="tiny", base_url=url, limits=limits, cache=False)
+        judge = rk.judge(
+            "Is {completion} clear?",
+            model="tiny",
+            base_url=url,
+            limits=limits,
+            cache=False,
+        )
         reward = rk.Reward("judged", components=[rk.Component("clear", judge)])
         rows = [{"prompt": "2+2?", "completion": f"It is {at}."} for at in range(ROWS)]
         rollouts = rk.load_rollouts(rows)
         asked = [
-            {"model": "tiny", **judge._request([], {**row}, 0)}  # the very same requests
+            {
+                "model": "tiny",
+                **judge._request([], {**row}, 0),
+            }  # the very same requests
             for row in rows
         ]
         title = f"{ROWS:,} completions judged, {AT_ONCE} calls at a time, 50 ms each"
-        compare(title, lambda: rk.score(reward, rollouts), "asyncio + openai", lambda: by_hand(url, asked))
+        compare(
+            title,
+            lambda: rk.score(reward, rollouts),
+            "asyncio + openai",
+            lambda: by_hand(url, asked),
+        )
         server.kill()
 
 

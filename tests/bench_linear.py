@@ -32,15 +32,20 @@ def worst(call: Callable[[str], Any]) -> tuple[str, list[float]]:
     units = (ORDINARY, *hostile.UNITS)
     last = [seconds(call, hostile.repeated(unit, LENGTHS[-1]), 1) for unit in units]
     unit = units[max(range(len(units)), key=last.__getitem__)]
-    return unit, [seconds(call, hostile.repeated(unit, length), 3) for length in LENGTHS]
+    return unit, [
+        seconds(call, hostile.repeated(unit, length), 3) for length in LENGTHS
+    ]
 
 
 def main() -> None:
     """Print the table, the slowest first."""
     rows = sorted(
-        ((name, *worst(call)) for name, (call, _) in inventory.CALLS.items()), key=lambda row: -row[2][-1]
+        ((name, *worst(call)) for name, (call, _) in inventory.CALLS.items()),
+        key=lambda row: -row[2][-1],
     )
-    print("seconds for one completion of 1 kB, 10 kB, 100 kB and 1 MB, in the text that is worst for each")
+    print(
+        "seconds for one completion of 1 kB, 10 kB, 100 kB and 1 MB, in the text that is worst for each"
+    )
     lengths = " ".join(f"{name:>9}" for name in ("1 kB", "10 kB", "100 kB", "1 MB"))
     print(f"{'primitive':<52} {lengths} {'growth':>7}  repeated text")
     for name, unit, taken in rows:

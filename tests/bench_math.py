@@ -38,7 +38,10 @@ def theirs(pairs: Sequence[Pair]) -> list[bool]:
     """math-verify's verdicts."""
     from math_verify import parse, verify
 
-    return [verify(parse(in_dollars(truth)), parse(in_dollars(prediction))) for prediction, truth in pairs]
+    return [
+        verify(parse(in_dollars(truth)), parse(in_dollars(prediction)))
+        for prediction, truth in pairs
+    ]
 
 
 def ours(pairs: Sequence[Pair]) -> list[bool | None]:
@@ -51,11 +54,15 @@ def compare(title: str, pairs: Sequence[Pair], aim: str) -> None:
     """Print pairs a second of each side, their ratio and the verdicts that differ."""
     said: dict[str, Sequence[bool | None]] = {}
     sides = in_turn(
-        lambda: said.update(ours=ours(pairs)), lambda: said.update(theirs=theirs(pairs)), runs=RUNS
+        lambda: said.update(ours=ours(pairs)),
+        lambda: said.update(theirs=theirs(pairs)),
+        runs=RUNS,
     )
     fast, slow = ([len(pairs) / seconds for seconds in side] for side in sides)
     ratios = [a / b for a, b in zip(fast, slow, strict=True)]
-    verdicts = dict(zip(pairs, zip(said["ours"], said["theirs"], strict=True), strict=True))
+    verdicts = dict(
+        zip(pairs, zip(said["ours"], said["theirs"], strict=True), strict=True)
+    )
     differing = {pair: both for pair, both in verdicts.items() if both[0] != both[1]}
     print(f"{title}: {len(pairs):,} pairs, {len(verdicts):,} of them distinct")
     print(f"  rk.verify.math_equal  {statistics.median(fast):12,.0f} pairs/s")
@@ -64,7 +71,9 @@ def compare(title: str, pairs: Sequence[Pair], aim: str) -> None:
     print(f"  ratio {middle:.1f} (lowest {lowest:.1f}, highest {highest:.1f}; {aim})")
     print(f"  differing verdicts: {len(differing)} of {len(verdicts):,} distinct pairs")
     for (prediction, truth), (mine_, other_) in differing.items():
-        print(f"    {prediction!r} for {truth!r}: math_equal {mine_}, math-verify {other_}")
+        print(
+            f"    {prediction!r} for {truth!r}: math_equal {mine_}, math-verify {other_}"
+        )
 
 
 def main() -> None:
@@ -72,11 +81,15 @@ def main() -> None:
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
     started = time.perf_counter()
     rk.verify.math_equal("x", r"\frac{x}{1}")
-    print(f"math_equal's worker starts in {time.perf_counter() - started:.1f} s, once; not counted below")
+    print(
+        f"math_equal's worker starts in {time.perf_counter() - started:.1f} s, once; not counted below"
+    )
     theirs([("x", "x")])
     answer, rollouts = rk.extract.tag("answer"), rk.load_rollouts("gallery:arithmetic")
     logged = [(answer(row["completion"]), row["ground_truth"]) for row in rollouts]
-    answers = [(prediction, truth) for prediction, truth in logged if prediction is not None]
+    answers = [
+        (prediction, truth) for prediction, truth in logged if prediction is not None
+    ]
     numbers = [(p, t) for p, t in answers if rk.verify.read_number(p) is not None]
     compare("(a) bundled arithmetic answers, as logged", answers, "aim 100")
     compare("(a) those that are plain numbers", numbers, "aim 100, none differing")

@@ -56,7 +56,9 @@ def of_rewardkit(function, numbers, seconds):
 
     with Workers(seconds=seconds, count=2) as workers:
         found = dict(workers.map(function, [(number,) for number in numbers]))
-    return [LOST if isinstance(found[at], Lost) else found[at] for at in range(len(numbers))]
+    return [
+        LOST if isinstance(found[at], Lost) else found[at] for at in range(len(numbers))
+    ]
 
 
 def of_pebble(function, numbers, seconds):
@@ -65,7 +67,9 @@ def of_pebble(function, numbers, seconds):
 
     sent = partial(unpickled, cloudpickle.dumps(function))
     with ProcessPool(max_workers=2, context=get_context("forkserver")) as pool:
-        futures = [pool.schedule(sent, args=(number,), timeout=seconds) for number in numbers]
+        futures = [
+            pool.schedule(sent, args=(number,), timeout=seconds) for number in numbers
+        ]
         return [value(future) for future in futures]
 
 
@@ -76,7 +80,9 @@ def of_loky(function, numbers, seconds):
     pool = get_reusable_executor(max_workers=2, reuse=False)
     futures = [pool.submit(function, number) for number in numbers]
     try:
-        return [value(future, seconds if function is hangs else None) for future in futures]
+        return [
+            value(future, seconds if function is hangs else None) for future in futures
+        ]
     finally:
         pool.shutdown(wait=False, kill_workers=True)
 
@@ -86,20 +92,35 @@ def measure(name, call):
     call(busy, range(10), 60.0)
     began = time.perf_counter()
     call(busy, range(5000), 60.0)
-    print(f"{name:9s} 5,000 calls of 50 us on two processes {time.perf_counter() - began:6.2f} s", flush=True)
+    print(
+        f"{name:9s} 5,000 calls of 50 us on two processes {time.perf_counter() - began:6.2f} s",
+        flush=True,
+    )
     found, began = [], time.perf_counter()
-    thread = threading.Thread(target=lambda: found.extend(call(hangs, range(20), 1.0)), daemon=True)
+    thread = threading.Thread(
+        target=lambda: found.extend(call(hangs, range(20), 1.0)), daemon=True
+    )
     thread.start()
     thread.join(30)
     took = time.perf_counter() - began
-    print(f"{name:9s} a hang in C, deadline 1 s {took:6.2f} s, lost {lost(found)}", flush=True)
+    print(
+        f"{name:9s} a hang in C, deadline 1 s {took:6.2f} s, lost {lost(found)}",
+        flush=True,
+    )
     for function in (exits, killed):
         found = call(function, range(20), 60.0)
-        print(f"{name:9s} the sixth of 20 calls {function.__name__:6s} lost {lost(found)}", flush=True)
+        print(
+            f"{name:9s} the sixth of 20 calls {function.__name__:6s} lost {lost(found)}",
+            flush=True,
+        )
 
 
 def lost(found):
-    return [at for at, one in enumerate(found) if one == LOST] if found else "everything: no answer"
+    return (
+        [at for at, one in enumerate(found) if one == LOST]
+        if found
+        else "everything: no answer"
+    )
 
 
 if __name__ == "__main__":

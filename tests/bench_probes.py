@@ -23,7 +23,10 @@ def busy(seconds: float) -> Callable[[str, str], float]:
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
             pass
-        return float(completion.rpartition("<answer>")[2].partition("</answer>")[0].strip() == ground_truth)
+        return float(
+            completion.rpartition("<answer>")[2].partition("</answer>")[0].strip()
+            == ground_truth
+        )
 
     return score
 
@@ -39,7 +42,9 @@ def runner(seconds: float) -> None:
             lambda: [score(row["completion"], row["ground_truth"]) for row in rows],
         )
     ratio = statistics.median(b / a for a, b in zip(ours, loop, strict=True))
-    print(f"completions/s of the probes' runner / plain loop, {1000 * seconds:g} ms a call  {ratio:.2f}")
+    print(
+        f"completions/s of the probes' runner / plain loop, {1000 * seconds:g} ms a call  {ratio:.2f}"
+    )
 
 
 def whole_runs() -> None:
@@ -47,7 +52,9 @@ def whole_runs() -> None:
     reward = rk.Reward("r", components=[rk.Component("c", busy(0.001))])
     began = time.perf_counter()
     result = rk.probe(reward, "gallery:arithmetic")
-    print(f"rk.probe at 1 ms a call  {time.perf_counter() - began:.2f} s, {result.calls:,} calls")
+    print(
+        f"rk.probe at 1 ms a call  {time.perf_counter() - began:.2f} s, {result.calls:,} calls"
+    )
     gallery = rk.load_reward("gallery:arithmetic")
     (seconds,) = in_turn(lambda: rk.mutants(gallery, "gallery:arithmetic"))
     print(f"rk.mutants, gallery's reward and cases  {statistics.median(seconds):.2f} s")

@@ -89,49 +89,108 @@ def timed(page, source, target, act, values):
 def told(what, found, against=None):
     """Print median and worst, and the ratio to an alternative."""
     median = statistics.median(found)
-    ratio = f", {statistics.median(against) / median:.1f} times as fast as interact" if against else ""
+    ratio = (
+        f", {statistics.median(against) / median:.1f} times as fast as interact"
+        if against
+        else ""
+    )
     print(
-        f"{what:<42} median {median:6.0f} ms, worst of {len(found)} {max(found):6.0f} ms{ratio}", flush=True
+        f"{what:<42} median {median:6.0f} ms, worst of {len(found)} {max(found):6.0f} ms{ratio}",
+        flush=True,
     )
 
 
 def main() -> None:
     """Print the timings."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    path = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if path is None:
-        print("workbench in the browser: not timed, as there is no Chromium on this machine")
+        print(
+            "workbench in the browser: not timed, as there is no Chromium on this machine"
+        )
         return
-    print("Workbench in the browser, 50,000 rollouts x 5 components, event to drawn picture")
+    print(
+        "Workbench in the browser, 50,000 rollouts x 5 components, event to drawn picture"
+    )
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         folder = Path(home) / "work"
         folder.mkdir()
         write_notebook(folder / "bench.ipynb", [SETUP, BENCH, ALTERNATIVE, "'done'"])
         with started(folder) as lab:
             browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-            page = browser.new_context(viewport={"width": 1400, "height": 1000}).new_page()
+            page = browser.new_context(
+                viewport={"width": 1400, "height": 1000}
+            ).new_page()
             page.set_default_timeout(60_000)
             run_all(page, lab, "bench.ipynb")
-            print(page.locator(".jp-OutputArea-output", has_text="opened in").first.inner_text().strip())
+            print(
+                page.locator(".jp-OutputArea-output", has_text="opened in")
+                .first.inner_text()
+                .strip()
+            )
             page.wait_for_timeout(6000)  # what is computed when nothing moves is there
             keys = ["ArrowLeft", "ArrowRight"] * (TIMES // 2)
-            interact = timed(page, ".alternative .noUi-handle", ".alternative .jp-OutputArea", "key", keys)
+            interact = timed(
+                page,
+                ".alternative .noUi-handle",
+                ".alternative .jp-OutputArea",
+                "key",
+                keys,
+            )
             places = ["0.49", "0.51"] * (TIMES // 2)
-            moved = timed(page, ".rewardkit-weight-c", ".rewardkit-picture", "input", places)
+            moved = timed(
+                page, ".rewardkit-weight-c", ".rewardkit-picture", "input", places
+            )
             told("a weight is moved by its slider", moved, interact)
-            box, numbers = ".rewardkit-weight-box-b", [str(0.3 + step / 100) for step in range(TIMES)]
-            told("a weight is typed", timed(page, box, ".rewardkit-picture", "change", numbers))
-            page.evaluate("document.querySelector('.rewardkit-workbench').scrollIntoView()")
-            opened = page.evaluate(OPENED, ".rewardkit-workbench .lm-TabBar-tab:nth-child(2)")
+            box, numbers = (
+                ".rewardkit-weight-box-b",
+                [str(0.3 + step / 100) for step in range(TIMES)],
+            )
+            told(
+                "a weight is typed",
+                timed(page, box, ".rewardkit-picture", "change", numbers),
+            )
+            page.evaluate(
+                "document.querySelector('.rewardkit-workbench').scrollIntoView()"
+            )
+            opened = page.evaluate(
+                OPENED, ".rewardkit-workbench .lm-TabBar-tab:nth-child(2)"
+            )
             print(f"{'Browse is opened':<42}        {opened:6.0f} ms")
-            option = "document.querySelector('.rewardkit-kind select').options[{}].value"
-            kinds = [page.evaluate(option.format(kind)) for kind in (1, 2, 3, 8, 0)] * (TIMES // 5)
+            option = (
+                "document.querySelector('.rewardkit-kind select').options[{}].value"
+            )
+            kinds = [page.evaluate(option.format(kind)) for kind in (1, 2, 3, 8, 0)] * (
+                TIMES // 5
+            )
             texts = [f"answer>{step % 7}" for step in range(TIMES)]
             message, read = ".rewardkit-browse .rewardkit-message", ".rewardkit-page"
             listed = ".rewardkit-list [role=listbox]"
             for what, *action in (
-                ("a filter is chosen", ".rewardkit-kind select", message, "change", kinds),
-                ("a text is looked for", ".rewardkit-text input", ".rewardkit-list", "change", texts),
-                ("the next completion", ".rewardkit-next", read, "click", [None] * TIMES),
+                (
+                    "a filter is chosen",
+                    ".rewardkit-kind select",
+                    message,
+                    "change",
+                    kinds,
+                ),
+                (
+                    "a text is looked for",
+                    ".rewardkit-text input",
+                    ".rewardkit-list",
+                    "change",
+                    texts,
+                ),
+                (
+                    "the next completion",
+                    ".rewardkit-next",
+                    read,
+                    "click",
+                    [None] * TIMES,
+                ),
                 ("the next completion by its key", listed, read, "key", ["j"] * TIMES),
             ):
                 told(what, timed(page, *action))

@@ -17,7 +17,13 @@ settings.load_profile("rewardkit")
 sys.path.insert(0, str(Path(__file__).parent))
 
 
-LONGEST = ("test_lab.py", "test_report.py", "test_hang.py", "test_suspect.py", "test_workbench.py")
+LONGEST = (
+    "test_lab.py",
+    "test_report.py",
+    "test_hang.py",
+    "test_suspect.py",
+    "test_workbench.py",
+)
 """Files that take longest, which begin first, so that no worker is left alone with one at the end."""
 
 

@@ -14,7 +14,9 @@ from pathlib import Path
 GENERATIONS = 16
 
 TEXT = Path(__file__).with_suffix(".txt").read_text()
-TEMPLATES = [[cell.split(" ; ") for cell in line.split(" | ")] for line in TEXT.splitlines()]
+TEMPLATES = [
+    [cell.split(" ; ") for cell in line.split(" | ")] for line in TEXT.splitlines()
+]
 """The truth, other right spellings, wrong answers."""
 
 
@@ -25,7 +27,8 @@ def log(truths: int = 200, seed: int = 0) -> list[tuple[str, str, bool]]:
     for number in range(truths):
         numbers = _numbers(chance)
         ((truth,), right, wrong) = (
-            [text.translate(numbers) for text in part] for part in TEMPLATES[number % len(TEMPLATES)]
+            [text.translate(numbers) for text in part]
+            for part in TEMPLATES[number % len(TEMPLATES)]
         )
         share = chance.uniform(0.3, 0.9)  # of right answers; how hard the task is
         for _ in range(GENERATIONS):

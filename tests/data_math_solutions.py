@@ -20,8 +20,17 @@ class Labelled(NamedTuple):
     right: bool
 
 
-_ROWS = list(map(json.loads, Path(__file__).with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()))
+_ROWS = list(
+    map(
+        json.loads,
+        Path(__file__).with_suffix(".jsonl").read_text(encoding="utf-8").splitlines(),
+    )
+)
 DEVELOPMENT, HELD_OUT = (
-    [Labelled(row["solution"], row["truth"], row["right"]) for row in _ROWS if row["part"] == part]
+    [
+        Labelled(row["solution"], row["truth"], row["right"])
+        for row in _ROWS
+        if row["part"] == part
+    ]
     for part in ("development", "held_out")
 )

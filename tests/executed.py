@@ -36,9 +36,13 @@ def run_here(notebook):
             shown = [] if cell.source.rstrip().endswith(";") else results
             streams = {"stdout": captured.stdout, "stderr": captured.stderr}
             cell.outputs = [
-                new_output("stream", name=name, text=text) for name, text in streams.items() if text
+                new_output("stream", name=name, text=text)
+                for name, text in streams.items()
+                if text
             ]
-            cell.outputs += [new_output("display_data", one.data) for one in captured.outputs]
+            cell.outputs += [
+                new_output("display_data", one.data) for one in captured.outputs
+            ]
             cell.outputs += [new_output("execute_result", one["data"]) for one in shown]
             error = done.error_before_exec or done.error_in_exec
             if error:

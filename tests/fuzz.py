@@ -25,7 +25,9 @@ MATH_DEADLINE = 2 * CPU_SECONDS
 """Of `math_equal`, by the clock: its own is in processor time."""
 RARELY = {"math_equal": 10, "math_equal, hostile truth": 10}
 """What waits for a worker process sees one text in so many; its deadline is of its own."""
-SEEDED_BY = 10_000  # texts that come from one seed, so that processes can share the work
+SEEDED_BY = (
+    10_000  # texts that come from one seed, so that processes can share the work
+)
 
 
 @dataclass
@@ -46,18 +48,26 @@ class Longest:
 def run(seed: int, count: int) -> dict[str, Longest]:
     """Make every call on `count` texts, and check what each gives."""
     for call, _ in inventory.CALLS.values():
-        call("x")  # what a first call makes, such as patterns and a worker process, takes seconds
+        call(
+            "x"
+        )  # what a first call makes, such as patterns and a worker process, takes seconds
     found = {name: Longest() for name in inventory.CALLS}
     for place, text in enumerate(hostile.texts(seed, count, inventory.samples())):
         for name, (call, check) in inventory.CALLS.items():
             if place % RARELY.get(name, 1) == 0:
                 deadline = MATH_DEADLINE if name in RARELY else DEADLINE
-                found[name].add(one(call, check, text, deadline, f"seed {seed}, text {place}"))
+                found[name].add(
+                    one(call, check, text, deadline, f"seed {seed}, text {place}")
+                )
     return found
 
 
 def one(
-    call: Callable[[str], Any], check: Callable[[str, Any], Any], text: str, deadline: float, where: str
+    call: Callable[[str], Any],
+    check: Callable[[str, Any], Any],
+    text: str,
+    deadline: float,
+    where: str,
 ) -> Longest:
     """One call: its time, and what is wrong with its value."""
     started = time.perf_counter()
@@ -70,7 +80,11 @@ def one(
         fault = f"{type(error).__name__}: {error}"
     if seconds > deadline:
         fault = f"took {seconds:.1f} s"
-    return Longest(1, (seconds, len(text)), [f"{where}, {len(text)} characters: {fault}"] if fault else [])
+    return Longest(
+        1,
+        (seconds, len(text)),
+        [f"{where}, {len(text)} characters: {fault}"] if fault else [],
+    )
 
 
 def main() -> None:
@@ -93,13 +107,19 @@ def main() -> None:
             for name, item in found.items():
                 total[name].add(item)
     faults = 0
-    for name, item in sorted(total.items(), key=lambda pair: pair[1].longest, reverse=True):
+    for name, item in sorted(
+        total.items(), key=lambda pair: pair[1].longest, reverse=True
+    ):
         faults += len(item.faults)
         seconds, length = item.longest
         longest = f"{1e3 * seconds:.1f} ms of {length:,} characters"
-        print(f"{name:<50.50} {item.calls:>9,} calls, longest {longest}, {len(item.faults)} faults")
+        print(
+            f"{name:<50.50} {item.calls:>9,} calls, longest {longest}, {len(item.faults)} faults"
+        )
         print("".join(f"  {fault}\n" for fault in item.faults[:3]), end="")
-    print(f"{options.texts:,} texts in {time.perf_counter() - started:.0f} s, {faults} faults")
+    print(
+        f"{options.texts:,} texts in {time.perf_counter() - started:.0f} s, {faults} faults"
+    )
     sys.exit(1 if faults else 0)
 
 

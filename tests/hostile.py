@@ -72,7 +72,11 @@ def damaged(text: str, chance: random.Random) -> str:
     for _ in range(chance.randint(1, 4)):
         start, end = sorted(chance.choices(range(len(text) + 1), k=2))
         head, tail = text[:start], text[end:]
-        changes = (head + chance.choice(PIECES) + text[start:], head + tail, text[:end] + text[start:])
+        changes = (
+            head + chance.choice(PIECES) + text[start:],
+            head + tail,
+            text[:end] + text[start:],
+        )
         text = chance.choice((*changes, tail + head, text[:end]))
     return text
 

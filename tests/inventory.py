@@ -45,13 +45,19 @@ EXTRACTORS = (
     extract.every(extract.citation()),
 )
 
-SCHEMA = {"type": "object", "required": ["a"], "properties": {"a": {"type": "string", "pattern": "^(x+)+$"}}}
+SCHEMA = {
+    "type": "object",
+    "required": ["a"],
+    "properties": {"a": {"type": "string", "pattern": "^(x+)+$"}},
+}
 
 MEASURES = (
     measure.tags("think", "answer"),
     measure.tags("plan(step+)", "note?", "answer", outside="nowhere", partial=True),
     measure.length(full_until=15, zero_from=60),
-    measure.length(full_until=200, zero_from=400, full_from=50, unit="characters", fall="cosine"),
+    measure.length(
+        full_until=200, zero_from=400, full_from=50, unit="characters", fall="cosine"
+    ),
     measure.overlong(limit=100, buffer=20),
     measure.repetition(),
     measure.repetition(kind="loop"),
@@ -100,7 +106,11 @@ TRANSCRIPTS = (
 def samples() -> list[str]:
     """Real completions, to damage."""
     names = ("gallery:arithmetic", "gallery:mixed")
-    return [text for name in names for text in rk.load_rollouts(name).table["completion"].head(200)]
+    return [
+        text
+        for name in names
+        for text in rk.load_rollouts(name).table["completion"].head(200)
+    ]
 
 
 def conversation(text: str) -> list[dict[str, Any]]:
@@ -120,24 +130,34 @@ def _spans_fit(extractor: Any, text: str, value: Any) -> str | None:
         return f"spans {spans} outside of the text"
     if (value is None or value == []) != (not spans):
         return f"value {value!r:.60} with spans {spans}"
-    verbatim = not re.search(r"path=|(json_value|python_literal|tool_call|code_block)\(", repr(extractor))
+    verbatim = not re.search(
+        r"path=|(json_value|python_literal|tool_call|code_block)\(", repr(extractor)
+    )
     if verbatim and isinstance(value, str) and value != text[slice(*spans[0])]:
         return f"value {value!r:.60} is not what stands at {spans}"
     return None
 
 
 def _share(text: str, value: Any) -> str | None:
-    is_share = value is None or isinstance(value, bool) or (isinstance(value, float) and 0.0 <= value <= 1.0)
+    is_share = (
+        value is None
+        or isinstance(value, bool)
+        or (isinstance(value, float) and 0.0 <= value <= 1.0)
+    )
     return None if is_share else f"{value!r:.60} is no share"
 
 
 def _is(*kinds: type) -> Check:
-    return lambda text, value: None if isinstance(value, kinds) else f"{value!r:.60} is of another type"
+    return lambda text, value: (
+        None if isinstance(value, kinds) else f"{value!r:.60} is of another type"
+    )
 
 
 def _named(function: Any) -> str:
     if isinstance(function, partial):
-        options = ", ".join(f"{key}={value!r}" for key, value in function.keywords.items())
+        options = ", ".join(
+            f"{key}={value!r}" for key, value in function.keywords.items()
+        )
         return f"{function.func.__name__}(..., {options})"
     return getattr(function, "__name__", repr(function))
 
@@ -151,12 +171,18 @@ def _calls() -> Mapping[str, tuple[Callable[[str], Any], Check]]:
     for function, truth in VERIFICATIONS:
         name = _named(function)
         calls[name] = (lambda text, f=function, t=truth: f(text, t), _share)
-        calls[f"{name}, hostile truth"] = (lambda text, f=function, t=truth: f(t, text), _share)
+        calls[f"{name}, hostile truth"] = (
+            lambda text, f=function, t=truth: f(t, text),
+            _share,
+        )
     for item in TRANSCRIPTS:
         calls[repr(item)] = (lambda text, f=item: f(conversation(text)), _share)
     cited = measure.citations("f1")
     calls[repr(cited)] = (lambda text: cited(text, ["a1", "b"]), _share)
-    calls[f"{cited!r}, hostile truth"] = (lambda text: cited("[Source: a1]", text), _share)
+    calls[f"{cited!r}, hostile truth"] = (
+        lambda text: cited("[Source: a1]", text),
+        _share,
+    )
     calls["read_number"] = (verify.read_number, _is(Decimal, Fraction, type(None)))
     said = partial(extract.assistant_text, turns="all", tool_calls=True)
     calls["assistant_text"] = (lambda text: said(conversation(text)), _is(str))

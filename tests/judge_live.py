@@ -30,8 +30,25 @@ def started(log):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "llama_cpp.server", "--model", str(assemble()), "--model_alias", "gemma"]
-    command += ["--host", "127.0.0.1", "--port", str(port), "--n_ctx", "2048", "--n_threads", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "llama_cpp.server",
+        "--model",
+        str(assemble()),
+        "--model_alias",
+        "gemma",
+    ]
+    command += [
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--n_ctx",
+        "2048",
+        "--n_threads",
+        "2",
+    ]
     server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     url, until = f"http://127.0.0.1:{port}/v1", time.monotonic() + START_SECONDS
     while server.poll() is None and time.monotonic() < until:
@@ -48,7 +65,9 @@ def started(log):
 def scored(judge, rollouts):
     """The scored table, and the seconds."""
     began = time.perf_counter()
-    table = rk.score(rk.Reward("live", components=[rk.Component("correct", judge)]), rollouts).table
+    table = rk.score(
+        rk.Reward("live", components=[rk.Component("correct", judge)]), rollouts
+    ).table
     return table, time.perf_counter() - began
 
 
@@ -59,9 +78,16 @@ def main():
     with tempfile.TemporaryFile("w+") as log, tempfile.TemporaryDirectory() as answers:
         os.environ |= {"REWARDKIT_CACHE": answers, "NO_PROXY": "127.0.0.1"}
         server, url = started(log)
-        limits = rk.judges.Limits(concurrency=1, timeout=120, call_deadline=300, retries=1)
-        asked = {"inputs": ["completion", "ground_truth"], "options": {"max_tokens": 200}}
-        judge = rk.judge(RUBRIC, model="gemma", base_url=url, scale=SCALE, limits=limits, **asked)
+        limits = rk.judges.Limits(
+            concurrency=1, timeout=120, call_deadline=300, retries=1
+        )
+        asked = {
+            "inputs": ["completion", "ground_truth"],
+            "options": {"max_tokens": 200},
+        }
+        judge = rk.judge(
+            RUBRIC, model="gemma", base_url=url, scale=SCALE, limits=limits, **asked
+        )
         try:
             table, seconds = scored(judge, rollouts)
         finally:
@@ -71,13 +97,21 @@ def main():
     for _, row in table.iterrows():
         verdict = row["verdict/correct"]
         told = verdict.get("level") or f"not judged: {row['error/correct']}"
-        print(f"{row['rollout_id']}: {told} {verdict['tokens']} {verdict.get('reason', '')[:70]!r}")
+        print(
+            f"{row['rollout_id']}: {told} {verdict['tokens']} {verdict.get('reason', '')[:70]!r}"
+        )
     judged = table["status/correct"] == "scored"
     print(f"{judged.sum()} of {len(table)} judged in {seconds:.1f} s")
-    print(f"again, without a server: {again['score/correct'].notna().sum()} in {seconds_again:.1f} s")
-    print(f"the server took schema form {judge.session.form} of 0 (OpenAI's), 1 (json_object), 2 (none)")
+    print(
+        f"again, without a server: {again['score/correct'].notna().sum()} in {seconds_again:.1f} s"
+    )
+    print(
+        f"the server took schema form {judge.session.form} of 0 (OpenAI's), 1 (json_object), 2 (none)"
+    )
     assert judged.sum() >= ROWS // 2, "fewer than half of the rows were judged"
-    assert all(row["verdict/correct"]["level"] in SCALE for _, row in table[judged].iterrows())
+    assert all(
+        row["verdict/correct"]["level"] in SCALE for _, row in table[judged].iterrows()
+    )
     assert all(table["error/correct"][~judged].str.len() > 0)
     assert (again["score/correct"][judged] == table["score/correct"][judged]).all()
     assert all(verdict["cached"] for verdict in again["verdict/correct"][judged])

@@ -53,19 +53,31 @@ def lines(*rows):
 def folder(tmp_path, monkeypatch):
     """A working folder with rewards, rollouts and cases."""
     monkeypatch.chdir(tmp_path)
-    rollouts = [{"prompt": "p", "completion": text} for text in ("a", "bad", "none", "two")]
+    rollouts = [
+        {"prompt": "p", "completion": text} for text in ("a", "bad", "none", "two")
+    ]
     passed = {"completion": "abc", "reward": 1.25}
     files = {
         "small.py": REWARD,
         "raises.py": "x = 1\n1 / 0\n",
         "rollouts.jsonl": lines(*rollouts),
         "other.jsonl": lines(*({"text": "ab", "seed": seed} for seed in (1, 1, 2, 2))),
-        "unjudged.jsonl": lines(*({**row, "ground_truth": "no number"} for row in rollouts)),
+        "unjudged.jsonl": lines(
+            *({**row, "ground_truth": "no number"} for row in rollouts)
+        ),
         "cases.jsonl": lines(passed, {"completion": "a", "scores": {"odd": "gated"}}),
         "missed.jsonl": lines(
-            passed, {"completion": "a", "reward": 1.0, "name": "one letter", "why": "too short"}
+            passed,
+            {
+                "completion": "a",
+                "reward": 1.0,
+                "name": "one letter",
+                "why": "too short",
+            },
         ),
-        "hang.jsonl": lines({"completion": "bad", "reward": 1}, {"completion": "a", "reward": 1}),
+        "hang.jsonl": lines(
+            {"completion": "bad", "reward": 1}, {"completion": "a", "reward": 1}
+        ),
         "broken.jsonl": "{\n",
     }
     for name, content in files.items():
@@ -76,12 +88,31 @@ def folder(tmp_path, monkeypatch):
 def test_score_writes_the_folder_and_says_what_happened(folder):
     result = run("score small.py rollouts.jsonl -o out/deep")
     assert result.exit_code == 0
-    assert sorted(path.name for path in (folder / "out/deep").iterdir()) == ["run.json", "scores.parquet"]
-    assert "Rollouts: 4 from rollouts.jsonl" in result.stdout and "written to out" in result.stdout
-    assert rk.load_scores("out/deep").counts["odd"] == {"scored": 1, "gated": 1, "abstained": 1, "error": 1}
+    assert sorted(path.name for path in (folder / "out/deep").iterdir()) == [
+        "run.json",
+        "scores.parquet",
+    ]
+    assert (
+        "Rollouts: 4 from rollouts.jsonl" in result.stdout
+        and "written to out" in result.stdout
+    )
+    assert rk.load_scores("out/deep").counts["odd"] == {
+        "scored": 1,
+        "gated": 1,
+        "abstained": 1,
+        "error": 1,
+    }
     got = record("score small.py other.jsonl --column completion=text --group seed")
-    assert [got[name] for name in ("rows", "scored", "gated", "output")] == [4, 8, 0, None]
-    assert (got["rollouts"]["mapping"], got["rollouts"]["group_sizes"]) == ({"completion": "text"}, {"2": 2})
+    assert [got[name] for name in ("rows", "scored", "gated", "output")] == [
+        4,
+        8,
+        0,
+        None,
+    ]
+    assert (got["rollouts"]["mapping"], got["rollouts"]["group_sizes"]) == (
+        {"completion": "text"},
+        {"2": 2},
+    )
 
 
 def test_scores_without_one_reward_are_written_and_are_no_success(folder):
@@ -99,11 +130,15 @@ def test_a_score_that_fails_leaves_no_empty_folder(folder):
     assert not (folder / "new").exists() and (folder / "kept").exists()
 
 
-def test_an_interrupt_is_said_in_our_words_and_leaves_no_empty_folder(folder, monkeypatch):
+def test_an_interrupt_is_said_in_our_words_and_leaves_no_empty_folder(
+    folder, monkeypatch
+):
     """A KeyboardInterrupt that comes while text is decoded speaks of the codec; found in the wild."""
 
     def interrupted(*_, **__):
-        raise KeyboardInterrupt("decoding with 'utf-8-sig' codec failed (KeyboardInterrupt: )")
+        raise KeyboardInterrupt(
+            "decoding with 'utf-8-sig' codec failed (KeyboardInterrupt: )"
+        )
 
     monkeypatch.setattr(rk, "load_rollouts", interrupted)
     done = run("score small.py rollouts.jsonl -o out")
@@ -115,7 +150,10 @@ def test_a_working_folder_that_was_deleted_is_said_so(folder, monkeypatch):
     (folder / "gone").mkdir()
     monkeypatch.chdir(folder / "gone")
     (folder / "gone").rmdir()
-    refused(f"score {folder}/small.py {folder}/rollouts.jsonl", "the working folder does not exist any more")
+    refused(
+        f"score {folder}/small.py {folder}/rollouts.jsonl",
+        "the working folder does not exist any more",
+    )
 
 
 def test_check_exits_0_when_every_case_passes_and_1_when_one_is_missed(folder):
@@ -123,13 +161,26 @@ def test_check_exits_0_when_every_case_passes_and_1_when_one_is_missed(folder):
     assert (passed.exit_code, passed.stdout) == (0, "2 of 2 cases passed for 'small'\n")
     missed = run("check small.py missed.jsonl")
     assert missed.exit_code == 1
-    for said in ("1 of 2 cases passed", "one letter", "expected", "0.25", "'a'", "too short"):
+    for said in (
+        "1 of 2 cases passed",
+        "one letter",
+        "expected",
+        "0.25",
+        "'a'",
+        "too short",
+    ):
         assert said in missed.stdout
     got = record("check small.py missed.jsonl", 1)
-    assert (got["passed"], got["failed"], got["misses"][0]["case"]) == (1, 1, "one letter")
+    assert (got["passed"], got["failed"], got["misses"][0]["case"]) == (
+        1,
+        1,
+        "one letter",
+    )
 
 
-def test_what_cases_say_of_components_that_a_reward_lacks_is_left_out_by_an_option(folder):
+def test_what_cases_say_of_components_that_a_reward_lacks_is_left_out_by_an_option(
+    folder,
+):
     flawed = f"check {GALLERY}.flawed {GALLERY}"
     assert "'concise', 'repetition' with --ignore NAME" in run(flawed).stderr
     left = run(f"{flawed} --ignore concise --ignore repetition")
@@ -138,8 +189,15 @@ def test_what_cases_say_of_components_that_a_reward_lacks_is_left_out_by_an_opti
 
 def test_check_tells_which_changes_of_the_reward_no_case_notices(folder):
     told = run(f"check {GALLERY} {GALLERY} --mutants --rollouts {GALLERY}")
-    assert told.exit_code == 0 and "Mutation score 1.00: your 88 cases catch all " in told.stdout
-    case = {"completion": "<answer>4</answer>", "ground_truth": "4", "scores": {"correct": 1}}
+    assert (
+        told.exit_code == 0
+        and "Mutation score 1.00: your 88 cases catch all " in told.stdout
+    )
+    case = {
+        "completion": "<answer>4</answer>",
+        "ground_truth": "4",
+        "scores": {"correct": 1},
+    }
     (folder / "one.jsonl").write_text(json.dumps(case))
     asked = f"check {GALLERY} one.jsonl --mutants --rollouts {GALLERY}"
     assert record(asked)["mutants"]["survived"]
@@ -148,10 +206,15 @@ def test_check_tells_which_changes_of_the_reward_no_case_notices(folder):
     assert run(f"check {GALLERY} new.jsonl").exit_code == 0
 
 
-def test_figures_that_are_not_finite_are_null_in_json_and_a_transform_of_ones_own_is_diagnosed(folder):
+def test_figures_that_are_not_finite_are_null_in_json_and_a_transform_of_ones_own_is_diagnosed(
+    folder,
+):
     for reward, output in ((GALLERY, "null"), ("small.py:own", "transform")):
         run(f"score {reward} unjudged.jsonl -o out")
-        assert output in run("diagnose out --json").stdout and record("diagnose out")["rows"] == 4
+        assert (
+            output in run("diagnose out --json").stdout
+            and record("diagnose out")["rows"] == 4
+        )
 
 
 REPORT = "report -o pages --rollouts"
@@ -160,9 +223,15 @@ BAD = [  # what can be wrong with a reward, rollouts or cases is tested with the
     ("score raises.py rollouts.jsonl", "raises.py:2: ZeroDivisionError"),
     ("score small.py:broken rollouts.jsonl", "transform"),
     ("score small.py broken.jsonl", "no usable row; line 1: broken JSON"),
-    ("score small.py rollouts.jsonl --column completion=txt", "--column asks for 'txt'"),
+    (
+        "score small.py rollouts.jsonl --column completion=txt",
+        "--column asks for 'txt'",
+    ),
     ("score small.py rollouts.jsonl --group promt", "did you mean 'prompt'?"),
-    (f"export {GALLERY} --to trl --group prompt", "options for reading are for the rollouts of --verify"),
+    (
+        f"export {GALLERY} --to trl --group prompt",
+        "options for reading are for the rollouts of --verify",
+    ),
     ("score small.py", "ROLLOUTS"),
     ("score small.py rollouts.jsonl --nope", "--nope"),
     ("score small.py rollouts.jsonl --column text", "'text' is not canonical=source"),
@@ -171,13 +240,25 @@ BAD = [  # what can be wrong with a reward, rollouts or cases is tested with the
     ("score small.py rollouts.jsonl -o small.py", "'small.py' is a file"),
     ("score small.py rollouts.jsonl --timeout x", "'x' is not a valid number."),
     ("score small.py rollouts.jsonl --timeout -1", "-1"),
-    ("score small.py:held rollouts.jsonl --timeout 1", "cannot be called in another process"),
+    (
+        "score small.py:held rollouts.jsonl --timeout 1",
+        "cannot be called in another process",
+    ),
     ("check small.py nowhere.jsonl", "there is no case file"),
     (f"check {GALLERY} {GALLERY} --rollouts {GALLERY}", "--rollouts is for --mutants"),
     (f"{REPORT} {GALLERY} --reward nowhere.py", "there is no reward file"),
-    (f"{REPORT} {GALLERY} --reward {GALLERY} --cases nowhere.jsonl", "there is no case file"),
-    (f"{REPORT} {GALLERY} --reward {GALLERY} --label god", "the rollouts have no column 'god'"),
-    (f"{REPORT} {GALLERY} --reward {GALLERY} --by prompt --redact", "--by ['prompt'] names the slices by"),
+    (
+        f"{REPORT} {GALLERY} --reward {GALLERY} --cases nowhere.jsonl",
+        "there is no case file",
+    ),
+    (
+        f"{REPORT} {GALLERY} --reward {GALLERY} --label god",
+        "the rollouts have no column 'god'",
+    ),
+    (
+        f"{REPORT} {GALLERY} --reward {GALLERY} --by prompt --redact",
+        "--by ['prompt'] names the slices by",
+    ),
     (f"{REPORT} {GALLERY}", "holds no scores of a trainer"),
     (f"report --reward {GALLERY}", "--rollouts"),
     ("scor", "No such command 'scor'"),
@@ -217,8 +298,12 @@ def test_a_component_that_hangs_ends_as_an_error_of_its_row(folder):
     assert record("check small.py:waits hang.jsonl --timeout 0.5", 1)["passed"] == 1
 
 
-def test_the_default_limit_gives_way_to_a_function_that_cannot_be_limited_and_says_so(folder):
+def test_the_default_limit_gives_way_to_a_function_that_cannot_be_limited_and_says_so(
+    folder,
+):
     for limit, said in (("", True), ("--timeout 0", False)):
         done = run(f"score small.py:held rollouts.jsonl {limit}")
         assert done.exit_code == 0
-        assert ("no time limit: Held() cannot be called in another process" in done.stderr) == said
+        assert (
+            "no time limit: Held() cannot be called in another process" in done.stderr
+        ) == said

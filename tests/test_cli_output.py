@@ -24,7 +24,9 @@ HOSTILE = (  # clears the screen, names the window, links, fills the clipboard, 
     "\u202e\u2066\x00abc\b\b\b\r\u200b\ud83d"
 )
 ALL = f"{HOSTILE}[red]x[/red] [link=http://x]y[/link] :smile:"
-NAME = ALL.replace("\0", "").replace("\ud83d", "")  # what a column, a reward or an argument can be called
+NAME = ALL.replace("\0", "").replace(
+    "\ud83d", ""
+)  # what a column, a reward or an argument can be called
 REWARD = """
 import rewardkit as rk
 
@@ -44,7 +46,9 @@ named = rk.Reward(NAME, components=parts)
 
 def raw(text):
     """The characters of a text that control a terminal or hide what stands there."""
-    return {one for one in text if unicodedata.category(one)[0] == "C" and one not in "\n\t"}
+    return {
+        one for one in text if unicodedata.category(one)[0] == "C" and one not in "\n\t"
+    }
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +66,17 @@ def folder(tmp_path_factory):
         }
         for at in range(64)
     ]
-    cases = [{"name": f"{ALL}{row['rollout_id']}", **row, "reward": 7, "why": ALL} for row in rows[:20]]
+    cases = [
+        {"name": f"{ALL}{row['rollout_id']}", **row, "reward": 7, "why": ALL}
+        for row in rows[:20]
+    ]
     (folder / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, cases)))
     (folder / "own.py").write_text(REWARD.replace("NAME", repr(NAME)))
     (folder / "raises.py").write_text(f"raise ValueError({ALL!r})")
-    (folder / "prints.py").write_text(f"print({NAME!r})\n" + REWARD.replace("NAME", "'n'"))
+    (folder / "prints.py").write_text(
+        f"print({NAME!r})\n" + REWARD.replace("NAME", "'n'")
+    )
     with contextlib.chdir(folder):
         for name, reward in (("a", "own.py"), ("b", "own.py:named")):
             made = run(f"score {reward} log.jsonl -o {name}")
@@ -113,23 +122,39 @@ def test_no_hostile_text_reaches_a_terminal_raw_and_none_is_read_as_markup(
 
 @pytest.mark.parametrize(
     ("environment", "coloured"),
-    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
     ids=str,
 )
 def test_colour_is_for_terminals_and_those_who_ask(environment, coloured):
-    done = run("check gallery:gsm8k gallery:gsm8k", **{"NO_COLOR": "", "FORCE_COLOR": "", **environment})
+    done = run(
+        "check gallery:gsm8k gallery:gsm8k",
+        **{"NO_COLOR": "", "FORCE_COLOR": "", **environment},
+    )
     assert ("\x1b[1;32m" in done.stdout) == coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).startswith(tuple("0123456789"))
 
 
-def test_on_a_terminal_lines_are_as_wide_as_it_is_and_progress_tells_rate_and_time(folder):
+def test_on_a_terminal_lines_are_as_wide_as_it_is_and_progress_tells_rate_and_time(
+    folder,
+):
     """A terminal of 60 columns, on which a probe is run."""
     leader, follower = pty.openpty()
     subprocess.run(["stty", "cols", "60", "rows", "30"], stdin=follower, check=True)
-    command = [sys.executable, "-m", "rewardkit", *"probe own.py log.jsonl --only contract".split()]
+    command = [
+        sys.executable,
+        "-m",
+        "rewardkit",
+        *"probe own.py log.jsonl --only contract".split(),
+    ]
     environment = {**os.environ, "TERM": "xterm", "NO_COLOR": ""}
     environment.pop("COLUMNS", None)
-    with subprocess.Popen(command, stdout=follower, stderr=follower, cwd=folder, env=environment) as running:
+    with subprocess.Popen(
+        command, stdout=follower, stderr=follower, cwd=folder, env=environment
+    ) as running:
         os.close(follower)
         shown = b""
         while True:
@@ -140,14 +165,18 @@ def test_on_a_terminal_lines_are_as_wide_as_it_is_and_progress_tells_rate_and_ti
     text = shown.decode()
     assert running.returncode == 0, text
     assert re.search(r"probing: +\d+ %\|.*\d\d:\d\d<.*%/s", text), text
-    printed = re.sub(r"\x1b\[[0-9;]*[mA]", "", text.split("\r")[-1] if "\n" not in text else text)
+    printed = re.sub(
+        r"\x1b\[[0-9;]*[mA]", "", text.split("\r")[-1] if "\n" not in text else text
+    )
     lines = [line.split("\r")[-1] for line in printed.replace("\r\n", "\n").split("\n")]
     assert [line for line in lines if len(line) > 60] == [] and "\x1b[1;31m" in text
 
 
 def test_the_commands_are_grouped_by_job_each_on_one_line():
     listed = run("--help").stdout
-    assert [name for names in JOBS.values() for name in names] == re.findall(r"^  (\w+) +[A-Z]", listed, re.M)
+    assert [name for names in JOBS.values() for name in names] == re.findall(
+        r"^  (\w+) +[A-Z]", listed, re.M
+    )
     assert set(main.commands) == {name for names in JOBS.values() for name in names}
     assert re.findall(r"^(\w+):$", listed, re.M) == ["Options", *JOBS]
     assert max(map(len, listed.splitlines())) <= 80
@@ -159,7 +188,9 @@ DONE = {}  # the folder of the examples, and the lines that have run
 @pytest.mark.parametrize("name", [name for names in JOBS.values() for name in names])
 def test_the_example_of_each_help_runs_as_it_is(tmp_path_factory, monkeypatch, name):
     monkeypatch.chdir(DONE.setdefault("folder", tmp_path_factory.mktemp("examples")))
-    monkeypatch.setattr(subprocess, "call", lambda *_, **__: 0)  # as JupyterLab is started
+    monkeypatch.setattr(
+        subprocess, "call", lambda *_, **__: 0
+    )  # as JupyterLab is started
     monkeypatch.setattr(report, "NOTEBOOKS", report.NOTEBOOKS[:0])
     _, _, example = run(f"{name} --help").stdout.partition("Example:\n")
     lines = example.rstrip().splitlines()
@@ -167,13 +198,19 @@ def test_the_example_of_each_help_runs_as_it_is(tmp_path_factory, monkeypatch, n
     for line in lines:
         if line not in DONE:
             DONE[line] = run(line.strip().removeprefix("rewardkit "))
-        assert DONE[line].exit_code == 2 * (name == "sample"), DONE[line].output  # where no server answers
+        assert DONE[line].exit_code == 2 * (name == "sample"), DONE[
+            line
+        ].output  # where no server answers
 
 
 COMPLETED = [
     (["check"], "gallery:gs", ["gallery:gsm8k"]),
     (["check", "x"], "gallery:ari", ["gallery:arithmetic"]),
-    (["score", "x"], "gallery:", ["gallery:arithmetic", "gallery:mixed", "gallery:tool_use"]),
+    (
+        ["score", "x"],
+        "gallery:",
+        ["gallery:arithmetic", "gallery:mixed", "gallery:tool_use"],
+    ),
     (["report", "--cases"], "gallery:ch", ["gallery:chinese"]),
     (["probe"], "own.py:re", ["own.py:reward"]),
     (["probe"], "own.py:_", ["own.py:_"]),
@@ -187,7 +224,9 @@ def test_a_shell_completes_commands_names_of_the_gallery_and_of_files(
     folder, monkeypatch, words, begun, expected
 ):
     monkeypatch.chdir(folder)
-    found = ShellComplete(main, {}, "rewardkit", "_REWARDKIT_COMPLETE").get_completions(words, begun)
+    found = ShellComplete(main, {}, "rewardkit", "_REWARDKIT_COMPLETE").get_completions(
+        words, begun
+    )
     assert [item.value for item in found] == expected
 
 
@@ -213,11 +252,17 @@ probe    | leakage=..., expects_partial=True, budget=90 | --leakage SHARE, --exp
 probe    | rk.Component(..., columns={"a": "b"}, timeout=...) |
 check    | label=... is no option of this command     |
 """
-TYPED = [[cell.strip() for cell in line.split("|")] for line in TYPED.strip().splitlines()]
+TYPED = [
+    [cell.strip() for cell in line.split("|")] for line in TYPED.strip().splitlines()
+]
 TYPED += [["probe", "       | label=... is what the completion says", ""]]
 
 
 @pytest.mark.parametrize(("command", "said", "typed"), TYPED)
-def test_what_a_sentence_names_as_python_has_it_is_written_as_the_option_and_code_stays(command, said, typed):
+def test_what_a_sentence_names_as_python_has_it_is_written_as_the_option_and_code_stays(
+    command, said, typed
+):
     assert as_typed(said, main.commands[command], all_of_it=True) == (typed or said)
-    assert as_typed("<a label='x'>", main.commands["diagnose"]) == "<a label='x'>"  # of a completion
+    assert (
+        as_typed("<a label='x'>", main.commands["diagnose"]) == "<a label='x'>"
+    )  # of a completion

@@ -8,8 +8,8 @@ from commands import record, refused, run
 
 import rewardkit as rk
 from rewardkit.cli.probe import MUST
-from rewardkit.probes.strategies.attempts import Expects
-from rewardkit.probes.strategies.families import FAMILIES, PROBES
+from rewardkit.strategies.attempts import Expects
+from rewardkit.strategies.families import FAMILIES, PROBES
 
 REWARDS = '''
 import threading
@@ -48,7 +48,12 @@ def folder(tmp_path, monkeypatch):
         for text in (str(answer), "1")
     ]  # fmt: skip
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    case = {"completion": "<answer>5</answer>", "ground_truth": "5", "reward": 1.0, "name": "half \ud83d"}
+    case = {
+        "completion": "<answer>5</answer>",
+        "ground_truth": "5",
+        "reward": 1.0,
+        "name": "half \ud83d",
+    }
     (tmp_path / "cases.jsonl").write_text(json.dumps(case))
     return tmp_path
 
@@ -64,7 +69,11 @@ FAULTY, STRICT = PROBE.format("anywhere"), PROBE.format("strict")
         (FAULTY, 0, ""),
         (f"{FAULTY} --fail-on high", 1, ""),
         (f"{STRICT} --budget 1e-9", 0, ""),
-        (f"{STRICT} --budget 1e-9 --fail-on high", 1, "no prompt could be probed, so nothing says that the"),
+        (
+            f"{STRICT} --budget 1e-9 --fail-on high",
+            1,
+            "no prompt could be probed, so nothing says that the",
+        ),
     ],
 )
 def test_the_exit_status_is_1_only_where_a_finding_was_to_fail_or_nothing_was_probed(
@@ -74,7 +83,9 @@ def test_the_exit_status_is_1_only_where_a_finding_was_to_fail_or_nothing_was_pr
     assert done.exit_code == status and said in done.stderr
 
 
-def test_one_whole_run_is_a_page_a_record_and_cases_that_hold_for_a_strict_reward(folder):
+def test_one_whole_run_is_a_page_a_record_and_cases_that_hold_for_a_strict_reward(
+    folder,
+):
     got = record("probe mine.py:anywhere log.jsonl --write-cases new.jsonl")
     assert got["findings"] and got["inconclusive"] == [] and got["stale"] == []
     assert got["calls"] > 100 and got["subjects"] == 4
@@ -82,42 +93,79 @@ def test_one_whole_run_is_a_page_a_record_and_cases_that_hold_for_a_strict_rewar
     assert rk.check(rk.load_reward("mine.py:anywhere"), "new.jsonl").passed == 0
     assert rk.check(rk.load_reward("mine.py:strict"), "new.jsonl").failed == 0
     before = (folder / "new.jsonl").read_text()
-    short, whole = (run(f"{FAULTY} --write-cases new.jsonl {more}").stdout for more in ("", "--verbose"))
+    short, whole = (
+        run(f"{FAULTY} --write-cases new.jsonl {more}").stdout
+        for more in ("", "--verbose")
+    )
     assert (folder / "new.jsonl").read_text().startswith(before)
-    assert len(short.splitlines()) <= 25 and "--verbose" in short and "shown by" not in short
-    assert "reward = rk.load_reward('mine.py:anywhere')" in whole and "shown by: reward(" in whole
+    assert (
+        len(short.splitlines()) <= 25
+        and "--verbose" in short
+        and "shown by" not in short
+    )
+    assert (
+        "reward = rk.load_reward('mine.py:anywhere')" in whole
+        and "shown by: reward(" in whole
+    )
 
 
-@pytest.mark.parametrize("reward", ["anywhere", "here"])  # in a worker process, and in this one
-def test_what_the_users_code_prints_while_it_is_probed_is_shown_nowhere(folder, capfd, reward):
+@pytest.mark.parametrize(
+    "reward", ["anywhere", "here"]
+)  # in a worker process, and in this one
+def test_what_the_users_code_prints_while_it_is_probed_is_shown_nowhere(
+    folder, capfd, reward
+):
     (folder / "mine.py").write_text(f'print("read"){REWARDS}')
     result = run(f"probe mine.py:{reward} log.jsonl --json --only empty")
     assert json.loads(result.stdout)["reward"] == reward and result.stderr == "read\n"
     assert "judging" not in "".join(capfd.readouterr())
 
 
-def test_cases_are_probed_too_or_alone_and_those_that_a_probe_wrote_are_no_places_and_written_once(folder):
-    assert record("probe mine.py:strict --cases cases.jsonl --only shotgun")["subjects"] == 1
+def test_cases_are_probed_too_or_alone_and_those_that_a_probe_wrote_are_no_places_and_written_once(
+    folder,
+):
+    assert (
+        record("probe mine.py:strict --cases cases.jsonl --only shotgun")["subjects"]
+        == 1
+    )
     both = f"{FAULTY} --cases cases.jsonl --write-cases cases.jsonl"
     first, again = (record(both) for _ in range(2))
-    assert first["cases_written"] > 0 == again["cases_written"] and again["subjects"] == 5
-    (folder / "cases.jsonl").write_text((folder / "cases.jsonl").read_text().partition("\n")[2])
-    assert "a probe wrote all of these cases" in run("probe mine.py:strict --cases cases.jsonl").stderr
+    assert (
+        first["cases_written"] > 0 == again["cases_written"] and again["subjects"] == 5
+    )
+    (folder / "cases.jsonl").write_text(
+        (folder / "cases.jsonl").read_text().partition("\n")[2]
+    )
+    assert (
+        "a probe wrote all of these cases"
+        in run("probe mine.py:strict --cases cases.jsonl").stderr
+    )
 
 
-def test_what_is_accepted_fails_no_more_keeps_its_reason_and_is_told_when_it_is_gone(folder):
+def test_what_is_accepted_fails_no_more_keeps_its_reason_and_is_told_when_it_is_gone(
+    folder,
+):
     line = f"{FAULTY} --baseline known.json --fail-on warn"
     first = run(f"{line} --accept 'the old prompts need it'")
     assert first.exit_code == 0 and "accepted in known.json" in first.stdout
     alarms = [item for item in record(line)["findings"] if item["severity"] != "info"]
-    assert alarms and {item["accepted"] for item in alarms} == {"the old prompts need it"}
+    assert alarms and {item["accepted"] for item in alarms} == {
+        "the old prompts need it"
+    }
     (folder / "mine.py").write_text(REWARDS.replace("anywhere(", "old(") + MENDED)
-    assert record(line.replace("--only shotgun", ""))["stale"]  # which a part of the probes cannot tell
+    assert record(line.replace("--only shotgun", ""))[
+        "stale"
+    ]  # which a part of the probes cannot tell
 
 
 def test_a_hang_ends_as_a_finding_which_has_no_case_to_write(folder):
-    told = run("probe mine.py:endless log.jsonl --only hang --timeout 0.5 --write-cases new.jsonl")
-    assert "0 cases added to new.jsonl; none for 1 finding (hang), as nothing says which rew" in told.stdout
+    told = run(
+        "probe mine.py:endless log.jsonl --only hang --timeout 0.5 --write-cases new.jsonl"
+    )
+    assert (
+        "0 cases added to new.jsonl; none for 1 finding (hang), as nothing says which rew"
+        in told.stdout
+    )
 
 
 def test_the_list_names_every_family_and_probe_and_what_it_must_do():

@@ -49,12 +49,20 @@ def scored(tmp_path_factory):
     rollouts = rk.load_rollouts(table)
     (folder / "own.py").write_text(OWN)
     (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, CASES)))
-    own = {name: f"{folder}/own.py:{name}" for name in ("fine", "warned", "dead", "even")}
+    own = {
+        name: f"{folder}/own.py:{name}" for name in ("fine", "warned", "dead", "even")
+    }
     for name, reward in {"good": GALLERY, "flawed": f"{GALLERY}.flawed", **own}.items():
         rk.score(rk.load_reward(reward), rollouts).save(folder / name)
-    rk.score(rk.load_reward(own["fine"]), rollouts.select(range(6))).save(folder / "part")
+    rk.score(rk.load_reward(own["fine"]), rollouts.select(range(6))).save(
+        folder / "part"
+    )
     names = {"prompt": "input", "completion": "output", "ground_truth": "gts"}
-    log = table[[*names]].rename(columns=names).assign(score=table["good"].astype(float), step=1)
+    log = (
+        table[[*names]]
+        .rename(columns=names)
+        .assign(score=table["good"].astype(float), step=1)
+    )
     log.to_json(folder / "log.jsonl", orient="records", lines=True)
     return folder
 
@@ -65,14 +73,18 @@ def inside(scored, monkeypatch):
 
 
 SAME = {
-    "compare flawed good --seed 3": lambda a: rk.compare(a, rk.load_scores("good"), seed=3),
+    "compare flawed good --seed 3": lambda a: rk.compare(
+        a, rk.load_scores("good"), seed=3
+    ),
     "diagnose flawed --label good --by task --by policy": lambda a: rk.diagnose(
         a, label="good", by=["task", "policy"]
     ),
     "forecast flawed --label good --follow completion_tokens": lambda a: rk.forecast(
         a, label="good", columns=["completion_tokens"]
     ),
-    "whatif flawed --weight detail=0": lambda a: rk.whatif(rk.diagnose(a), weights={"detail": 0.0}),
+    "whatif flawed --weight detail=0": lambda a: rk.whatif(
+        rk.diagnose(a), weights={"detail": 0.0}
+    ),
     "suspect flawed --pattern because --by task --patched good": lambda a: rk.suspect(
         a, pattern="because", by=["task"], patched=rk.load_scores("good")
     ),
@@ -102,7 +114,9 @@ def test_a_command_prints_what_python_gives_as_text_and_as_json(line):
         ("compare warned warned --fail-on warn", 0),  # nothing is new
     ],
 )
-def test_findings_fail_only_where_they_are_to_and_in_a_comparison_only_what_is_new_in_b(line, status):
+def test_findings_fail_only_where_they_are_to_and_in_a_comparison_only_what_is_new_in_b(
+    line, status
+):
     assert run(line).exit_code == status
 
 
@@ -113,29 +127,45 @@ def test_diagnose_in_words_says_what_a_person_at_a_terminal_can_do(option):
     text = run(f"diagnose flawed {option}").stdout
     for found in (diagnosis, advice):
         assert found.text(verbose=bool(option)).splitlines()[0] in text
-    assert not re.search(r"verbose=True|rk\.(suggest|diagnose)|scores\.\w|weights=", text)
+    assert not re.search(
+        r"verbose=True|rk\.(suggest|diagnose)|scores\.\w|weights=", text
+    )
     assert "All: --verbose" in " ".join(text.split()) or option
-    tried = [line for line in text.splitlines() if line.startswith("      rewardkit whatif ")]
+    tried = [
+        line for line in text.splitlines() if line.startswith("      rewardkit whatif ")
+    ]
     assert bool(tried) == bool(option)
     for line in tried:
         assert run(line.strip().removeprefix("rewardkit ")).exit_code == 0
     got = record("diagnose flawed")
-    assert (got["suggestions"], got["notes"]) == (plain(advice.record()), list(advice.notes))
+    assert (got["suggestions"], got["notes"]) == (
+        plain(advice.record()),
+        list(advice.notes),
+    )
 
 
 def test_a_case_that_was_lost_is_high_where_the_rewards_are_named_and_rows_of_one_side_are_counted():
     line = "compare fine even --timeout 0 --cases cases.jsonl --reward-a own.py:fine --reward-b own.py:even"
-    got = record(f"{line} --fail-on high", 1)["cases"]  # what the user's code prints is not on stdout
+    got = record(f"{line} --fail-on high", 1)[
+        "cases"
+    ]  # what the user's code prints is not on stdout
     assert (got["lost"], got["gained"]) == (["lost"], ["gained"])
     got = record("compare fine part --training scale_rewards=none")
-    assert got["matching"]["matched"] == 6 and got["training"]["scale_rewards"] == "none"
+    assert (
+        got["matching"]["matched"] == 6 and got["training"]["scale_rewards"] == "none"
+    )
 
 
 def test_a_gate_that_opens_says_how_many_rows_must_be_scored_which_the_reward_itself_does():
-    line, closed = "whatif good --gate concise=none", rk.load_scores("good").counts["concise"]["gated"]
+    line, closed = (
+        "whatif good --gate concise=none",
+        rk.load_scores("good").counts["concise"]["gated"],
+    )
     said = run(line).stdout
     assert f"{closed} rows must be scored for 'concise' first" in said
-    assert "give --reward REWARD" in said and record(line)["to_score"] == {"concise": closed}
+    assert "give --reward REWARD" in said and record(line)["to_score"] == {
+        "concise": closed
+    }
     assert record(f"{line} --reward {GALLERY}")["to_score"] == {}
 
 
@@ -147,9 +177,13 @@ def test_a_gate_that_opens_says_how_many_rows_must_be_scored_which_the_reward_it
         ("--weight detail=0", "group", "group"),
     ],
 )
-def test_the_settings_before_are_others_only_where_they_are_what_changes(options, before, after):
+def test_the_settings_before_are_others_only_where_they_are_what_changes(
+    options, before, after
+):
     got = record(f"whatif flawed {options}")
-    assert [got[side]["training"]["scale_rewards"] for side in ("before", "diagnosis")] == [before, after]
+    assert [
+        got[side]["training"]["scale_rewards"] for side in ("before", "diagnosis")
+    ] == [before, after]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +193,10 @@ def test_the_settings_before_are_others_only_where_they_are_what_changes(options
         (["a=b==1"], {"a": rk.gate("b", equals=1.0)}),
         (["a=task==two steps"], {"a": rk.gate("task", equals="two steps")}),
         ([" a = b >= 1 "], {"a": rk.gate("b", at_least=1.0)}),
-        (["a=b>=0.2", "a=b<=0.5", "c=NONE"], {"a": rk.gate("b", at_least=0.2, at_most=0.5), "c": None}),
+        (
+            ["a=b>=0.2", "a=b<=0.5", "c=NONE"],
+            {"a": rk.gate("b", at_least=0.2, at_most=0.5), "c": None},
+        ),
     ],
 )
 def test_a_gate_is_read_as_it_is_written(values, expected):
@@ -167,17 +204,24 @@ def test_a_gate_is_read_as_it_is_written(values, expected):
 
 
 @pytest.mark.parametrize(
-    ("name", "magic"), [("f.png", b"\x89PNG"), ("new/f.svg", b"<?xml"), ("f.PDF", b"%PDF")]
+    ("name", "magic"),
+    [("f.png", b"\x89PNG"), ("new/f.svg", b"<?xml"), ("f.PDF", b"%PDF")],
 )
 def test_forecast_draws_its_curves_into_a_file(tmp_path, name, magic):
     result = run(f"forecast good --plot {tmp_path / name}")
-    assert result.exit_code == 0 and result.stdout.endswith(f"picture: {tmp_path / name}\n")
+    assert result.exit_code == 0 and result.stdout.endswith(
+        f"picture: {tmp_path / name}\n"
+    )
     assert (tmp_path / name).read_bytes().startswith(magic)
 
 
 @pytest.mark.parametrize(
     "line",
-    ["forecast log.jsonl", "whatif log.jsonl --weight score=2", "suspect log.jsonl --pattern a"],
+    [
+        "forecast log.jsonl",
+        "whatif log.jsonl --weight score=2",
+        "suspect log.jsonl --pattern a",
+    ],
 )
 def test_the_log_of_a_trainer_is_read_with_its_own_scores(line):
     got = record(line)
@@ -186,10 +230,18 @@ def test_the_log_of_a_trainer_is_read_with_its_own_scores(line):
 
 
 def test_a_patched_reward_runs_with_what_it_prints_on_stderr_and_none_found_is_no_failure():
-    patch = record("suspect even --like 9 --patched own.py:even --label good")["patched"]
-    assert patch["earned"] == patch["earn"] and patch["right_by"] == "that are right by 'good'"
+    patch = record("suspect even --like 9 --patched own.py:even --label good")[
+        "patched"
+    ]
+    assert (
+        patch["earned"] == patch["earn"]
+        and patch["right_by"] == "that are right by 'good'"
+    )
     none = run("suspect good --pattern 'no such text'")
-    assert none.exit_code == 0 and "completions match the pattern 'no such text'" in none.stdout
+    assert (
+        none.exit_code == 0
+        and "completions match the pattern 'no such text'" in none.stdout
+    )
 
 
 def test_a_number_is_a_text_where_the_column_holds_texts():
@@ -199,7 +251,9 @@ def test_a_number_is_a_text_where_the_column_holds_texts():
     assert got == plain(found.diagnosis.record())
 
 
-CASED = "compare fine even --cases cases.jsonl --reward-a own.py:{} --reward-b own.py:even"
+CASED = (
+    "compare fine even --cases cases.jsonl --reward-a own.py:{} --reward-b own.py:even"
+)
 
 
 @pytest.mark.parametrize(
@@ -212,30 +266,60 @@ CASED = "compare fine even --cases cases.jsonl --reward-a own.py:{} --reward-b o
         ("diagnose good --by good", "--by 'good' differs among the siblings of"),
         ("diagnose good --label god", "did you mean 'good'?"),
         ("compare good own.py", "'own.py' is not a scored table"),
-        ("compare fine even --reward-a own.py", "--cases, --reward-a and --reward-b go together"),
+        (
+            "compare fine even --reward-a own.py",
+            "--cases, --reward-a and --reward-b go together",
+        ),
         (
             CASED.format("warned"),
             "'own.py:warned' is not the reward that 'fine' was scored with (fingerprint",
         ),
         ("compare fine", "Missing argument 'B'"),
-        ("whatif good", "nothing is to be another; give --weight, --gate or --training"),
+        (
+            "whatif good",
+            "nothing is to be another; give --weight, --gate or --training",
+        ),
         ("whatif good --weight detail", "'detail' is not name=number"),
         ("whatif good --weight concise=x", "concise='x' is not a number"),
-        ("whatif good --weight concise=1 --weight concise=2", "'concise' is given twice, '1' and '2'"),
+        (
+            "whatif good --weight concise=1 --weight concise=2",
+            "'concise' is given twice, '1' and '2'",
+        ),
         ("whatif good --weight concise=1 --seed -1", "-1 is not in the range x>=0"),
-        ("whatif good --gate concise", "'concise' is not NAME=none or NAME=OTHER>=NUMBER"),
-        ("whatif good --gate 'concise=correct>=x'", "compares with 'x', which is no number"),
-        ("whatif good --gate concise=none --gate 'concise=a>=1'", "has one gate; 'none' and 'a' are two"),
+        (
+            "whatif good --gate concise",
+            "'concise' is not NAME=none or NAME=OTHER>=NUMBER",
+        ),
+        (
+            "whatif good --gate 'concise=correct>=x'",
+            "compares with 'x', which is no number",
+        ),
+        (
+            "whatif good --gate concise=none --gate 'concise=a>=1'",
+            "has one gate; 'none' and 'a' are two",
+        ),
         ("whatif good --gate 'concise=a>=1' --gate 'concise=a<=0'", "can never open"),
         ("whatif good --gate concis=none", "did you mean 'concise'?"),
-        ("whatif good --gate concise=task==1", "would never open: no row has task=1; there are"),
+        (
+            "whatif good --gate concise=task==1",
+            "would never open: no row has task=1; there are",
+        ),
         ("forecast good --follow task", "column 'task' holds '"),
         ("forecast good --plot f.txt", "'f.txt' is no picture; its name ends"),
         ("forecast good --column completion=text", "'good' is scored already"),
         ("suspect good", "give --like ID or --pattern REGEX; neither is there"),
-        ("suspect good --like 3 --pattern a", "give --like ID or --pattern REGEX; not both"),
-        ("suspect good --like=-1", "--like '-1' is no rollout_id of these scores, which have ones such as"),
-        ("suspect good --pattern a --patched nowhere.py", "there is no reward file 'nowhere.py'"),
+        (
+            "suspect good --like 3 --pattern a",
+            "give --like ID or --pattern REGEX; not both",
+        ),
+        (
+            "suspect good --like=-1",
+            "--like '-1' is no rollout_id of these scores, which have ones such as",
+        ),
+        (
+            "suspect good --pattern a --patched nowhere.py",
+            "there is no reward file 'nowhere.py'",
+        ),
     ],
 )
 def test_input_that_cannot_be_used_is_one_line_on_stderr_and_exit_2(line, said):

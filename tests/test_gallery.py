@@ -20,8 +20,14 @@ from rewardkit.scoring.outcomes import ERROR
 ROOT = Path(__file__).parent.parent
 GALLERY = ROOT / "rewardkit" / "gallery"
 CASES = ROOT / "data" / "gallery"
-OF_DATA = {"arithmetic": 45, "mixed": 24}  # cases that lie beside the rollouts they are for, at least
-PARTS = {"mixed.people": "people-json", "mixed.choice": "largest-choice"}  # of a route, with their sources
+OF_DATA = {
+    "arithmetic": 45,
+    "mixed": 24,
+}  # cases that lie beside the rollouts they are for, at least
+PARTS = {
+    "mixed.people": "people-json",
+    "mixed.choice": "largest-choice",
+}  # of a route, with their sources
 NAMES = sorted(path.stem for path in CASES.glob("*.jsonl"))
 ALL = sorted((*NAMES, *OF_DATA))
 AWKWARD = "awkward: "  # how the `why` of an awkward case begins
@@ -46,26 +52,40 @@ def paid_by_the_task(name):
             reward = reward.routing.rewards.get(columns.pop(reward.routing.column))
         result = reward(**columns) if reward else None
         if result and result.status[reward.primary] == "scored":
-            (right if result.scores[reward.primary] == 1 else wrong).append(result.reward)
+            (right if result.scores[reward.primary] == 1 else wrong).append(
+                result.reward
+            )
     return right, wrong
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_there_are_cases_enough_half_of_them_awkward_and_of_every_component_more_than_one_score(name):
+def test_there_are_cases_enough_half_of_them_awkward_and_of_every_component_more_than_one_score(
+    name,
+):
     cases = cases_of(name)
     assert len(cases) >= OF_DATA.get(name, 12)
     assert len({case.name for case in cases}) == len(cases)
-    assert len({repr(case.columns) for case in cases}) == len(cases), "two cases ask the same"
+    assert len({repr(case.columns) for case in cases}) == len(cases), (
+        "two cases ask the same"
+    )
     assert all(case.why.strip() for case in cases)
     assert 2 * sum(case.why.startswith(AWKWARD) for case in cases) >= len(cases)
-    assert name in OF_DATA or sum(case.reward is not None for case in cases) >= 0.8 * len(cases)
+    assert name in OF_DATA or sum(
+        case.reward is not None for case in cases
+    ) >= 0.8 * len(cases)
     for component in reward_of(name).names:
-        expected = {str(case.scores[component].written) for case in cases if component in case.scores}
+        expected = {
+            str(case.scores[component].written)
+            for case in cases
+            if component in case.scores
+        }
         assert len(expected) > 1, component
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_the_docstring_says_what_it_is_what_it_is_for_and_what_it_misses_and_a_component_why(name):
+def test_the_docstring_says_what_it_is_what_it_is_for_and_what_it_misses_and_a_component_why(
+    name,
+):
     text = inspect.getdoc(importlib.import_module(f"rewardkit.gallery.{name}"))
     first, _, rest = text.partition("\n")
     assert first.endswith((".", "."))
@@ -77,10 +97,14 @@ def test_the_docstring_says_what_it_is_what_it_is_for_and_what_it_misses_and_a_c
 
 def test_every_module_has_cases_and_the_card_lists_them_with_their_number():
     lines = (CASES / "README.md").read_text(encoding="utf-8").splitlines()
-    rows = [re.split(r"\s*(?<!\\)\|\s*", line)[1:-1] for line in lines if line[:1] == "|"][2:]
+    rows = [
+        re.split(r"\s*(?<!\\)\|\s*", line)[1:-1] for line in lines if line[:1] == "|"
+    ][2:]
     card = {row[0].strip("`"): int(row[-1]) for row in rows if all(row)}
     assert card == {one: len(cases_of(one)) for one in ALL}
-    assert ALL == sorted(path.stem for path in GALLERY.glob("*.py") if path.stem != "__init__")
+    assert ALL == sorted(
+        path.stem for path in GALLERY.glob("*.py") if path.stem != "__init__"
+    )
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -114,7 +138,11 @@ def hostile_columns():
         "completion": texts,
         "ground_truth": (["7", "0", "-3", "B", '{"a": 1}', None] * rows)[:rows],
         "messages": [
-            [said("user", text), said("assistant", text, tool_calls=[call] * (at % 3)), said("tool", text)]
+            [
+                said("user", text),
+                said("assistant", text, tool_calls=[call] * (at % 3)),
+                said("tool", text),
+            ]
             for at, text in enumerate(texts)
         ],
         "prompt": ["What is 3 + 4?"] * rows,
@@ -126,18 +154,27 @@ def hostile_columns():
 def test_hostile_completions_end_in_no_error_and_earn_less_than_a_right_answer(name):
     reward, columns = reward_of(name), hostile_columns()
     rows = len(columns["completion"])
-    columns = {one: columns[one] for one in columns if one in (*reward.needs, "completion")}
+    columns = {
+        one: columns[one] for one in columns if one in (*reward.needs, "completion")
+    }
     if route := reward.routing:
         columns[route.column] = (list(route.rewards) * rows)[:rows]
     found = evaluate(reward.bind(columns, rows), columns)
     errors = [
-        one.reasons[row] for one in found.components.values() for row in np.flatnonzero(one.status == ERROR)
+        one.reasons[row]
+        for one in found.components.values()
+        for row in np.flatnonzero(one.status == ERROR)
     ]
     assert errors == []
     for scores in found.scores.values():
         judged = scores[~np.isnan(scores)]
         assert ((judged >= 0) & (judged <= 1)).all()
-    if name not in ("keywords", "mixed", "routed", "judged_aspects"):  # the last has an answer for none
+    if name not in (
+        "keywords",
+        "mixed",
+        "routed",
+        "judged_aspects",
+    ):  # the last has an answer for none
         right = found.scores[reward.primary] == 1
         least = min(paid_by_the_task(name)[0]) if name != "strict_format" else 0.9
         assert np.nanmax(found.rewards[~right]) < least
@@ -149,15 +186,24 @@ def test_no_wrong_answer_earns_as_much_as_a_right_one(name):
     assert min(len(right), len(wrong)) > 3 and max(wrong) < min(right)
 
 
-LETTERS = "runs other code, max(2, len(letters)) for max(1, len(letters)) in in_chinese()"
+LETTERS = (
+    "runs other code, max(2, len(letters)) for max(1, len(letters)) in in_chinese()"
+)
 SAME = {
     "chinese": {LETTERS},  # of one letter
     "routed": {LETTERS},
     "keywords": {"has on_missing='skip'"},  # nothing of it can be missing
     "strict_format": {"has a gate with at_least=0.525, not 0.75"},  # it is on quarters
-    "tagged": {"takes the first match, not the last", "has unclosed=True", "has prefilled=True"},  # one pair
+    "tagged": {
+        "takes the first match, not the last",
+        "has unclosed=True",
+        "has prefilled=True",
+    },  # one pair
     "mixed.choice": {  # the field takes one capital letter, at the end
-        *(f"has {option}=True" for option in ("exact", "case", "white_space", "punctuation")),
+        *(
+            f"has {option}=True"
+            for option in ("exact", "case", "white_space", "punctuation")
+        ),
         "is met by a text that contains the truth",
         "runs other code, rk.extract.pattern('The answer is \\\\(([A-D])\\\\)\\\\.\\\\s*$', which='fi... for "
         "rk.extract.pattern('The answer is \\\\(([A-D])\\\\)\\\\.\\\\s*$')",
@@ -170,7 +216,12 @@ SAME = {
 def test_a_reward_that_is_changed_a_little_fails_a_case(name):
     reward, source = reward_of(name), PARTS.get(name)
     cases = [
-        replace(case, scores={one: case.scores[one] for one in case.scores if one in reward.names})
+        replace(
+            case,
+            scores={
+                one: case.scores[one] for one in case.scores if one in reward.names
+            },
+        )
         for case in cases_of(name.partition(".")[0])
         if source in (None, case.columns.get("data_source"))
     ]
@@ -180,14 +231,33 @@ def test_a_reward_that_is_changed_a_little_fails_a_case(name):
 
 
 def test_a_tournament_pays_right_siblings_by_their_wins_which_single_cases_cannot_show():
-    scores = rk.score(reward_of("pairwise"), [dict(case.columns) for case in cases_of("pairwise")])
-    paid = dict(zip((case.name for case in cases_of("pairwise")), scores.rewards.tolist(), strict=True))
-    assert paid["eggs, explained"] == 1.5 > paid["eggs, numbers"] > paid["eggs, the answer alone"] == 1.0
-    assert paid["shirt, in two steps"] == paid["shirt, in one"] == 1.375 and paid["pages, short"] == 1.5
+    scores = rk.score(
+        reward_of("pairwise"), [dict(case.columns) for case in cases_of("pairwise")]
+    )
+    paid = dict(
+        zip(
+            (case.name for case in cases_of("pairwise")),
+            scores.rewards.tolist(),
+            strict=True,
+        )
+    )
+    assert (
+        paid["eggs, explained"]
+        == 1.5
+        > paid["eggs, numbers"]
+        > paid["eggs, the answer alone"]
+        == 1.0
+    )
+    assert (
+        paid["shirt, in two steps"] == paid["shirt, in one"] == 1.375
+        and paid["pages, short"] == 1.5
+    )
     assert paid["euros, alone"] == 1.0 and paid["eggs, wrong"] == 0.0
 
 
-@pytest.mark.parametrize("source", sorted((CASES / "answers").glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "source", sorted((CASES / "answers").glob("*.json")), ids=lambda path: path.stem
+)
 def test_recorded_answers_are_those_that_stand_beside_them_in_words(source):
     recorded = run_path(str(CASES / "answers" / "record.py"))["recorded"](source.stem)
     assert source.with_suffix(".jsonl").read_text(encoding="utf-8") == recorded

@@ -62,11 +62,15 @@ def folder(tmp_path, monkeypatch):
 def _proves_or_says_what_is_missing(folder, name, given, target):
     """The third command: proved where the trainer is installed, else written all the same, and said."""
     there = importlib.util.find_spec(target) is not None
-    told = said(f"export {name} --to {target} --verify {given}", status=0 if there else 2)
+    told = said(
+        f"export {name} --to {target} --verify {given}", status=0 if there else 2
+    )
     assert f"written for {target}: " in told and "read as" in told
     assert (folder / f"{name.partition(':')[2]}_{target}.py").is_file()
     if there:
-        assert told.count(", equal, ") == 2 and "on the function as it was found" in told
+        assert (
+            told.count(", equal, ") == 2 and "on the function as it was found" in told
+        )
     else:
         assert f"the proof runs {target}'s own code; missing here: {target}" in told
 
@@ -74,7 +78,11 @@ def _proves_or_says_what_is_missing(folder, name, given, target):
 def test_a_verl_dump_and_a_compute_score(folder):
     for step, rows in STEPS:
         dump = [
-            {"input": f"user\n{row['prompt']}\nassistant\n", "output": row["completion"], "gts": None}
+            {
+                "input": f"user\n{row['prompt']}\nassistant\n",
+                "output": row["completion"],
+                "gts": None,
+            }
             | {"score": score(row), "step": step}
             for row in rows
         ]
@@ -103,34 +111,61 @@ def test_a_verl_dump_and_a_compute_score(folder):
     assert callable(loaded.function)
 
 
-def test_a_trl_folder_its_training_set_and_a_list_of_functions(folder, here, monkeypatch):
+def test_a_trl_folder_its_training_set_and_a_list_of_functions(
+    folder, here, monkeypatch
+):
     logged = [
         [
-            {"step": step, "prompt": row["prompt"], "completion": row["completion"], "right": score(row)}
-            | {"short": float32(max(0.0, 1 - len(row["completion"]) / 200)), "advantage": 0.0}
+            {
+                "step": step,
+                "prompt": row["prompt"],
+                "completion": row["completion"],
+                "right": score(row),
+            }
+            | {
+                "short": float32(max(0.0, 1 - len(row["completion"]) / 200)),
+                "advantage": 0.0,
+            }
             for row in rows
         ]
         for step, rows in STEPS
     ]
     write_trl(folder, *logged)
-    pd.DataFrame(TRUTHS.items(), columns=["prompt", "solution"]).to_parquet("train.parquet")
+    pd.DataFrame(TRUTHS.items(), columns=["prompt", "solution"]).to_parquet(
+        "train.parquet"
+    )
     name, given = "mine.py:functions", "completions --join train.parquet"
     told = said(f"score {name} {given} -o run1")
-    assert "TRL completions" in told and "What each takes: --json" in " ".join(told.split())
+    assert "TRL completions" in told and "What each takes: --json" in " ".join(
+        told.split()
+    )
     assert "log_mismatch" not in said("diagnose run1")
-    assert rk.load_scores("run1").score("right").tolist() == [score(row) for row in ROWS]
+    assert rk.load_scores("run1").score("right").tolist() == [
+        score(row) for row in ROWS
+    ]
     monkeypatch.setattr("rewardkit.notebook.report.report.NOTEBOOKS", NOTEBOOKS[2:])
-    made = json.loads(said(f"report --reward {name} --rollouts {given} -o pages --json"))
+    made = json.loads(
+        said(f"report --reward {name} --rollouts {given} -o pages --json")
+    )
     assert made["failed"] == [] and "read as TRL" in made["origins"][0]
     assert "right read as TRL" in (folder / "pages" / "index.html").read_text()
     _proves_or_says_what_is_missing(folder, name, given, "trl")
     made = json.loads(said(f"export {name} --to verl --json"))
-    assert made["path"] == "functions_verl.py" and (folder / "functions_verl.py").is_file()
+    assert (
+        made["path"] == "functions_verl.py" and (folder / "functions_verl.py").is_file()
+    )
 
 
 def test_the_lines_of_the_readme_on_bundled_data_run_one_after_the_other():
     readme = (Path(__file__).parents[1] / "README.md").read_text()
     lines = re.findall(r"(?m)^    rewardkit ([^#\n]*\b(?:sums|busy)\b[^#\n]*)", readme)
     told = [said(line) for line in lines]
-    assert [line.split()[0] for line in lines] == ["new", "probe", "check", "export", "score", "suspect"]
+    assert [line.split()[0] for line in lines] == [
+        "new",
+        "probe",
+        "check",
+        "export",
+        "score",
+        "suspect",
+    ]
     assert "20 of 20 cases passed" in told[2] and "Paid. 25 of 320" in told[5]

@@ -65,7 +65,12 @@ def test_a_reward_is_taken_as_it_is_or_from_a_function_without_arguments(file):
 def test_a_plain_function_becomes_the_one_unbounded_component_and_can_be_pickled(file):
     reward = rk.load_reward(f"{file}:paid")
     (component,) = reward.components
-    assert (reward.name, component.name, component.range, component.weight) == ("paid", "paid", None, 1.0)
+    assert (reward.name, component.name, component.range, component.weight) == (
+        "paid",
+        "paid",
+        None,
+        1.0,
+    )
     assert component.why == "Pay for the right text."
     assert reward(completion="4", ground_truth="4").reward == 5.0
     assert pickle.loads(pickle.dumps(component.function)) is component.function
@@ -87,7 +92,10 @@ def test_a_plain_function_becomes_the_one_unbounded_component_and_can_be_pickled
         ("{file}:raises", [f"my_reward.py:{INSIDE}: KeyError: 'inside'"]),
         ("{file}:a b", ["neither a Python file"]),
         ("nowhere.py", ["there is no reward file 'nowhere.py'"]),
-        ("no_such_module_of_anyone:f", ["there is no module 'no_such_module_of_anyone'"]),
+        (
+            "no_such_module_of_anyone:f",
+            ["there is no module 'no_such_module_of_anyone'"],
+        ),
         ("gallery:arithmetik", ["did you mean 'arithmetic'?"]),
         ("gallery:arithmetic.flawd", ["did you mean 'flawed'?"]),
     ],
@@ -107,12 +115,18 @@ UNPRINTABLE = "class E(Exception):\n    def __str__(self):\n        raise Runtim
     [
         ("import os\ndef f(:\n    pass\n", 2, "SyntaxError"),
         ("import sys\nsys.exit(3)\n", 2, "SystemExit: 3"),
-        ("import rewardkit as rk\nreward = rk.Reward('r')\n", 2, "reward 'r' has no components"),
+        (
+            "import rewardkit as rk\nreward = rk.Reward('r')\n",
+            2,
+            "reward 'r' has no components",
+        ),
         ("raise ValueError('two\\nlines')\n", 1, "ValueError: two lines"),
         (UNPRINTABLE, 5, "E"),
     ],
 )
-def test_an_error_while_a_file_or_module_runs_names_file_and_line(source, line, said, tmp_path, monkeypatch):
+def test_an_error_while_a_file_or_module_runs_names_file_and_line(
+    source, line, said, tmp_path, monkeypatch
+):
     path = tmp_path / f"broken_{abs(hash(source))}.py"
     path.write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
@@ -124,10 +138,18 @@ def test_an_error_while_a_file_or_module_runs_names_file_and_line(source, line, 
         assert "\n" not in str(raised.value)
 
 
-def test_file_and_the_modules_beside_it_are_run_anew_after_a_run_that_failed_and_within_one_second(file):
+def test_file_and_the_modules_beside_it_are_run_anew_after_a_run_that_failed_and_within_one_second(
+    file,
+):
     helper = file.parent / "beside_the_file.py"
     made = []
-    for level, text in ((1, SOURCE + "1 / 0\n"), (2, SOURCE), (3, SOURCE), (3, SOURCE), (3, SOURCE + "#")):
+    for level, text in (
+        (1, SOURCE + "1 / 0\n"),
+        (2, SOURCE),
+        (3, SOURCE),
+        (3, SOURCE),
+        (3, SOURCE + "#"),
+    ):
         helper.write_text(f"LEVEL = {level}\n")
         os.utime(helper, (1e9, 1e9))
         file.write_text(text)
@@ -135,17 +157,28 @@ def test_file_and_the_modules_beside_it_are_run_anew_after_a_run_that_failed_and
             made.append(rk.load_reward(f"{file}:paid"))
         except rk.RewardError:
             continue
-    assert [reward(completion="4", ground_truth="4").reward for reward in made] == [10.0, 15.0, 15.0, 15.0]
+    assert [reward(completion="4", ground_truth="4").reward for reward in made] == [
+        10.0,
+        15.0,
+        15.0,
+        15.0,
+    ]
     # of what was loaded, though the file says something else by now
     prints = [reward.record()["fingerprints"]["scoring"] for reward in made]
     assert prints[0] != prints[1] == prints[2] != prints[3]
 
 
 @pytest.mark.parametrize("text", ["1 / 0", "raise KeyboardInterrupt", SOURCE])
-def test_its_folder_is_importable_only_while_the_file_runs_and_no_half_module_is_left(file, text):
+def test_its_folder_is_importable_only_while_the_file_runs_and_no_half_module_is_left(
+    file, text
+):
     path, modules = list(sys.path), set(sys.modules)
     file.write_text(text)
-    with nullcontext() if text == SOURCE else pytest.raises((rk.RewardError, KeyboardInterrupt)):
+    with (
+        nullcontext()
+        if text == SOURCE
+        else pytest.raises((rk.RewardError, KeyboardInterrupt))
+    ):
         rk.load_reward(str(file))
     assert sys.path == path and (text == SOURCE or set(sys.modules) == modules)
 
@@ -154,7 +187,9 @@ def test_two_files_of_one_name_do_not_meet(tmp_path):
     rewards = []
     for folder in "ab":
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "same.py").write_text(f"def f(completion):\n    return {int(folder == 'a')}\n")
+        (tmp_path / folder / "same.py").write_text(
+            f"def f(completion):\n    return {int(folder == 'a')}\n"
+        )
         rewards.append(rk.load_reward(f"{tmp_path / folder / 'same.py'}:f"))
     assert [reward(completion="x").reward for reward in rewards] == [1.0, 0.0]
     for function in [reward.components[0].function for reward in rewards]:

@@ -34,29 +34,53 @@ def write(folder, files):
 
 @pytest.mark.parametrize("chat", [False, True], ids=["plain", "conversational"])
 def test_a_trl_folder_gives_all_steps_with_a_score_a_reward_function(tmp_path, chat):
-    steps = [made.trl_rows(step, chat=chat, prompts=(f"{step}+0?", "2+2?")) for step in (2, 10, 1)]
+    steps = [
+        made.trl_rows(step, chat=chat, prompts=(f"{step}+0?", "2+2?"))
+        for step in (2, 10, 1)
+    ]
     rollouts = rk.load_rollouts(made.write_trl(tmp_path / "out", *steps))
     assert values(rollouts, "step") == [1] * 4 + [2] * 4 + [10] * 4
     assert values(rollouts, "completion") == ["4", "10"] * 6
     assert values(rollouts, "ground_truth") == ["4"] * 12
     logged = rollouts.logged
-    assert logged.components == {name: f"logged/{name}" for name in ("right", "brief", "n_chars")}
+    assert logged.components == {
+        name: f"logged/{name}" for name in ("right", "brief", "n_chars")
+    }
     assert logged.weights == {"right": 1.0, "brief": 1.0, "n_chars": 0.0}
     assert (logged.total, logged.on_missing) == (None, "skip")
     assert values(rollouts, "logged/brief") == [None, 0.5] * 6
     assert rollouts.group_key == ("prompt", "step") and rollouts.group_sizes == {2: 6}
-    assert "TRL completions" in repr(rollouts) and rollouts.summary()["kind"] == "TRL completions"
+    assert (
+        "TRL completions" in repr(rollouts)
+        and rollouts.summary()["kind"] == "TRL completions"
+    )
     assert rollouts.warnings == ()
 
 
-def test_the_folder_of_completions_one_file_of_any_name_and_the_table_itself_are_the_same_log(tmp_path):
+def test_the_folder_of_completions_one_file_of_any_name_and_the_table_itself_are_the_same_log(
+    tmp_path,
+):
     folder = made.write_trl(tmp_path / "out", made.trl_rows())
-    write(tmp_path, {"mine.parquet": made.trl_rows(), "completions_00001.jsonl": [{"completion": "c"}]})
+    write(
+        tmp_path,
+        {
+            "mine.parquet": made.trl_rows(),
+            "completions_00001.jsonl": [{"completion": "c"}],
+        },
+    )
     file = folder / "completions/completions_00001.parquet"
-    sources = [folder, folder / "completions", file, tmp_path / "mine.parquet", pd.read_parquet(file)]
+    sources = [
+        folder,
+        folder / "completions",
+        file,
+        tmp_path / "mine.parquet",
+        pd.read_parquet(file),
+    ]
     read = [rk.load_rollouts(source) for source in sources]
     assert {item.kind for item in read} == {"TRL completions"}
-    texts = {item.table.drop(columns="rollout_id").to_json(orient="records") for item in read}
+    texts = {
+        item.table.drop(columns="rollout_id").to_json(orient="records") for item in read
+    }
     assert len(texts) == 1
     assert values(read[0], "rollout_id") == values(read[1], "rollout_id")
     assert rk.load_rollouts(tmp_path / "completions_00001.jsonl").kind == "rollouts"
@@ -64,15 +88,30 @@ def test_the_folder_of_completions_one_file_of_any_name_and_the_table_itself_are
 
 def test_a_batch_that_trl_logged_at_each_step_it_trained_on_it_counts_once(tmp_path):
     first, other = made.trl_rows(1), made.trl_rows(3, prompts=("1+1?", "3+3?"))
-    again = [[{**row, "step": step} for row in rows] for step, rows in ((2, first), (4, other))]
-    rollouts = rk.load_rollouts(made.write_trl(tmp_path / "out", first, again[0], other, again[1]))
+    again = [
+        [{**row, "step": step} for row in rows]
+        for step, rows in ((2, first), (4, other))
+    ]
+    rollouts = rk.load_rollouts(
+        made.write_trl(tmp_path / "out", first, again[0], other, again[1])
+    )
     assert values(rollouts, "step") == [1] * 4 + [3] * 4
-    assert rollouts.warnings[0].startswith("2 of 4 files left out that repeat the rows of the one before")
-    assert "completions_00002.parquet, completions_00004.parquet" in rollouts.warnings[0]
+    assert rollouts.warnings[0].startswith(
+        "2 of 4 files left out that repeat the rows of the one before"
+    )
+    assert (
+        "completions_00002.parquet, completions_00004.parquet" in rollouts.warnings[0]
+    )
 
 
 def siirl(rank):
-    row = {"rank": rank, "global_step": 5, "data_source": "toy", "input": "2+2?", "output": "4"}
+    row = {
+        "rank": rank,
+        "global_step": 5,
+        "data_source": "toy",
+        "input": "2+2?",
+        "output": "4",
+    }
     return {**row, "score": 1.0, "format": 0.5}
 
 
@@ -118,17 +157,33 @@ def test_a_log_has_its_columns_under_our_names_and_its_scores_by_their_weights(k
 
 def test_a_trace_of_verifiers_has_its_turns_and_the_weighted_sum_of_the_rewards_that_ran():
     late = {"correct": None, "brief": {"score": 0.5, "weight": 0.2}}
-    rows = [made.episode("a", "4", rewards=late), made.episode("b", "4"), made.episode("c", "4", rewards={})]
+    rows = [
+        made.episode("a", "4", rewards=late),
+        made.episode("b", "4"),
+        made.episode("c", "4", rewards={}),
+    ]
     rollouts = rk.load_rollouts(rows)
-    assert [item["role"] for item in values(rollouts, "prompt")[0]] == ["system", "user"]
+    assert [item["role"] for item in values(rollouts, "prompt")[0]] == [
+        "system",
+        "user",
+    ]
     assert len(values(rollouts, "messages")[0]) == 5
     assert values(rollouts, "logged/correct") == [None, 1.0, None]
-    assert values(rollouts, rollouts.logged.total) == [pytest.approx(0.1), pytest.approx(1.1), None]
+    assert values(rollouts, rollouts.logged.total) == [
+        pytest.approx(0.1),
+        pytest.approx(1.1),
+        None,
+    ]
     assert rollouts.logged.weights["correct"] == 1.0
 
 
 def test_a_trace_without_a_message_of_a_model_is_kept_out_with_its_error():
-    lost = made.episode("b", "4", nodes=[], errors=[{"type": "ProviderError", "message": "no such model"}])
+    lost = made.episode(
+        "b",
+        "4",
+        nodes=[],
+        errors=[{"type": "ProviderError", "message": "no such model"}],
+    )
     circle = made.episode("c", "4")
     circle["traces"][0]["nodes"][0]["parent"] = 4
     seen = made.episode("d", "4", rewards={"only here": {"score": 1.0}})
@@ -136,7 +191,9 @@ def test_a_trace_without_a_message_of_a_model_is_kept_out_with_its_error():
     rollouts = rk.load_rollouts([made.episode("a", "4"), lost, circle, broken])
     assert values(rollouts, "rollout_id") == ["a"]
     reasons = {item.line: item.reason for item in rollouts.rejected}
-    assert "trace b has no message of a model (ProviderError: no such model)" in reasons[2]
+    assert (
+        "trace b has no message of a model (ProviderError: no such model)" in reasons[2]
+    )
     assert "its messages go in circles" in reasons[3]
     assert "is no episode that can be read" in reasons[4]
     assert "only_here" not in rollouts.logged.weights
@@ -160,7 +217,9 @@ def read_inspect(monkeypatch, tmp_path):
         def read_eval_log(*_, **__):
             if not samples:
                 raise KeyError("eval")
-            return SimpleNamespace(samples=samples, eval=SimpleNamespace(task="sums", model="m/1"))
+            return SimpleNamespace(
+                samples=samples, eval=SimpleNamespace(task="sums", model="m/1")
+            )
 
         module = ModuleType("inspect_ai.log")
         module.read_eval_log = read_eval_log
@@ -182,14 +241,19 @@ def sample(text, *, uuid=None, error=None, **scores):
     )  # fmt: skip
 
 
-def test_the_samples_of_an_inspect_log_are_rollouts_and_its_grades_numbers(read_inspect):
+def test_the_samples_of_an_inspect_log_are_rollouts_and_its_grades_numbers(
+    read_inspect,
+):
     rollouts = read_inspect(
         sample("4", uuid="u-4", match="C", two={"a": 0.25, "b": float("nan")}),
         sample("5", match="I", two={"a": True, "b": 2}),
         sample("", error="ConnectionError: no host\nat all"),
     )
     assert rollouts.kind == "Inspect log"
-    assert (values(rollouts, "rollout_id"), values(rollouts, "prompt_id")) == (["u-4", "x:1"], ["x", "x"])
+    assert (values(rollouts, "rollout_id"), values(rollouts, "prompt_id")) == (
+        ["u-4", "x:1"],
+        ["x", "x"],
+    )
     assert values(rollouts, "ground_truth") == ["4", "4"]
     assert rollouts.logged.weights == {"match": 1.0, "two_a": 1.0, "two_b": 1.0}
     assert values(rollouts, "logged/match") == [1.0, 0.0]
@@ -199,7 +263,9 @@ def test_the_samples_of_an_inspect_log_are_rollouts_and_its_grades_numbers(read_
 
 
 def test_a_log_that_inspect_cannot_read_is_one_sentence(read_inspect):
-    with pytest.raises(rk.RolloutsError, match="is not a log that Inspect can read: KeyError"):
+    with pytest.raises(
+        rk.RolloutsError, match="is not a log that Inspect can read: KeyError"
+    ):
         read_inspect()
 
 
@@ -217,14 +283,23 @@ def test_a_log_of_inspect_names_the_package_that_reads_it(tmp_path, monkeypatch,
 def trl(*left_out, **extra):
     """Rows of TRL with other columns between its two rewards and the advantage; a reward may be left out."""
     out, rows = {"gold", "n_chars", "advantage", *left_out}, made.trl_rows()
-    kept = [{name: value for name, value in row.items() if name not in out} for row in rows]
-    return [{**some, **extra, "advantage": row["advantage"]} for some, row in zip(kept, rows, strict=True)]
+    kept = [
+        {name: value for name, value in row.items() if name not in out} for row in rows
+    ]
+    return [
+        {**some, **extra, "advantage": row["advantage"]}
+        for some, row in zip(kept, rows, strict=True)
+    ]
 
 
 def verl(**columns):
     """Rows of verl's with further columns, of which a list has a value a row."""
     return [
-        row | {name: cell[at] if type(cell) is list else cell for name, cell in columns.items()}
+        row
+        | {
+            name: cell[at] if type(cell) is list else cell
+            for name, cell in columns.items()
+        }
         for at, row in enumerate(made.verl_rows())
     ]
 
@@ -240,7 +315,9 @@ def verl(**columns):
         ([{**RESULT, "completion": None}, RESULT], LOGS["verifiers results"][2], "logged/reward", "results"),
     ],
 )  # fmt: skip
-def test_what_is_a_score_of_the_trainer_and_which_is_the_reward(rows, weights, total, why):
+def test_what_is_a_score_of_the_trainer_and_which_is_the_reward(
+    rows, weights, total, why
+):
     rollouts = rk.load_rollouts(rows)
     assert (rollouts.logged.weights, rollouts.logged.total) == (weights, total), why
     assert bool(rollouts.logged) == bool(weights)
@@ -253,8 +330,18 @@ TRUTHS = [{**row, "response": "4"} for row in made.training_rows()]
 @pytest.mark.parametrize(
     ("rows", "column", "expected", "why"),
     [
-        (verl(uid=UIDS), "rollout_id", UIDS, "the key of a row in verl's new trainer is its id"),
-        (verl(gts="4", answer="extracted"), "ground_truth", ["4"] * 4, "what was returned is no truth"),
+        (
+            verl(uid=UIDS),
+            "rollout_id",
+            UIDS,
+            "the key of a row in verl's new trainer is its id",
+        ),
+        (
+            verl(gts="4", answer="extracted"),
+            "ground_truth",
+            ["4"] * 4,
+            "what was returned is no truth",
+        ),
         (TRUTHS, "ground_truth", ["4", "10"], "the truth inside reward_model"),
     ],
 )
@@ -263,9 +350,16 @@ def test_columns_of_a_log_have_their_place(rows, column, expected, why):
 
 
 def test_scores_that_are_no_numbers_are_counted_and_a_column_that_a_person_names_is_no_score():
-    rollouts = rk.load_rollouts(verl(score=[1.0, "bad", None, [0]], gold=4), columns={"ground_truth": "gold"})
-    assert "2 values of logged/score are no numbers: taken as missing" in rollouts.warnings
-    assert values(rollouts, "ground_truth") == [4] * 4 and "gold" not in rollouts.logged.components
+    rollouts = rk.load_rollouts(
+        verl(score=[1.0, "bad", None, [0]], gold=4), columns={"ground_truth": "gold"}
+    )
+    assert (
+        "2 values of logged/score are no numbers: taken as missing" in rollouts.warnings
+    )
+    assert (
+        values(rollouts, "ground_truth") == [4] * 4
+        and "gold" not in rollouts.logged.components
+    )
 
 
 def trl_log(*, weights=(1.0, 1.0), scaled=True, **extras):
@@ -274,38 +368,68 @@ def trl_log(*, weights=(1.0, 1.0), scaled=True, **extras):
     for prompt in range(6):
         rewards = draw.random((4, 2)).astype(np.float32)
         total = rewards @ np.array(weights)
-        advantages = (total - total.mean()) / (total.std(ddof=1) + 1e-4 if scaled else 1.0)
+        advantages = (total - total.mean()) / (
+            total.std(ddof=1) + 1e-4 if scaled else 1.0
+        )
         for at in range(4):
-            own = {name: float(np.float32(make(prompt, draw))) for name, make in extras.items()}
-            judged = {"accuracy_reward": float(rewards[at, 0]), "style": float(rewards[at, 1])}
+            own = {
+                name: float(np.float32(make(prompt, draw)))
+                for name, make in extras.items()
+            }
+            judged = {
+                "accuracy_reward": float(rewards[at, 0]),
+                "style": float(rewards[at, 1]),
+            }
             head = {"step": 1, "prompt": f"p{prompt}", "completion": f"c{at}"}
-            rows.append({**head, **judged, **own, "advantage": float(np.float32(advantages[at]))})
+            rows.append(
+                {
+                    **head,
+                    **judged,
+                    **own,
+                    "advantage": float(np.float32(advantages[at])),
+                }
+            )
     return rows
 
 
-EXTRAS = {"difficulty": lambda prompt, draw: prompt, "num_tokens": lambda prompt, draw: draw.integers(500)}
+EXTRAS = {
+    "difficulty": lambda prompt, draw: prompt,
+    "num_tokens": lambda prompt, draw: draw.integers(500),
+}
 
 
 @pytest.mark.parametrize("scaled", [True, False])
-@pytest.mark.parametrize("extras", [{}, EXTRAS, {"difficulty": EXTRAS["difficulty"]}], ids=list)
+@pytest.mark.parametrize(
+    "extras", [{}, EXTRAS, {"difficulty": EXTRAS["difficulty"]}], ids=list
+)
 def test_numbers_that_trl_logged_beside_the_rewards_are_no_rewards(scaled, extras):
     logged = rk.load_rollouts(trl_log(scaled=scaled, **extras)).logged
-    assert logged.weights == {"accuracy_reward": 1.0, "style": 1.0, **dict.fromkeys(extras, 0.0)}
+    assert logged.weights == {
+        "accuracy_reward": 1.0,
+        "style": 1.0,
+        **dict.fromkeys(extras, 0.0),
+    }
 
 
 def test_where_the_advantages_do_not_tell_which_are_rewards_that_is_said():
     rollouts = rk.load_rollouts(trl_log(weights=(1.0, 0.2), **EXTRAS))
     assert set(rollouts.logged.weights.values()) == {1.0}
-    (said,) = [text for text in rollouts.warnings if text.startswith("Cannot tell which of ")]
+    (said,) = [
+        text for text in rollouts.warnings if text.startswith("Cannot tell which of ")
+    ]
     assert "'num_tokens'" in said
 
 
 # Folders and data sets
 
 
-def test_a_saved_data_set_is_read_in_the_order_of_its_shards_and_a_log_in_it_is_recognised(tmp_path):
+def test_a_saved_data_set_is_read_in_the_order_of_its_shards_and_a_log_in_it_is_recognised(
+    tmp_path,
+):
     rows = [{"prompt": "p", "completion": text} for text in "abc"]
-    rollouts = rk.load_rollouts(made.write_saved_dataset(tmp_path / "set", rows[:1], rows[1:]))
+    rollouts = rk.load_rollouts(
+        made.write_saved_dataset(tmp_path / "set", rows[:1], rows[1:])
+    )
     assert values(rollouts, "completion") == ["a", "b", "c"]
     log = rk.load_rollouts(made.write_saved_dataset(tmp_path / "log", made.trl_rows()))
     assert log.kind == "TRL completions"
@@ -313,10 +437,14 @@ def test_a_saved_data_set_is_read_in_the_order_of_its_shards_and_a_log_in_it_is_
 
 def test_the_splits_of_a_saved_data_set_stand_in_a_column(tmp_path):
     for split in ("train", "test"):
-        made.write_saved_dataset(tmp_path / split, [{"prompt": "p", "completion": split}])
+        made.write_saved_dataset(
+            tmp_path / split, [{"prompt": "p", "completion": split}]
+        )
     write(tmp_path, {"dataset_dict.json": json.dumps({"splits": ["train", "test"]})})
     rollouts = rk.load_rollouts(tmp_path)
-    assert values(rollouts, "split") == ["train", "test"] == values(rollouts, "completion")
+    assert (
+        values(rollouts, "split") == ["train", "test"] == values(rollouts, "completion")
+    )
 
 
 A, B = ([{"completion": text}] for text in "ab")
@@ -335,7 +463,9 @@ X = {"completion": "b", "rollout_id": "x"}
 )  # fmt: skip
 def test_a_folder_is_one_table(tmp_path, files, column, expected, why):
     write(tmp_path, files)
-    rollouts = rk.load_rollouts(tmp_path / "log.json" if "log.json" in files else tmp_path)
+    rollouts = rk.load_rollouts(
+        tmp_path / "log.json" if "log.json" in files else tmp_path
+    )
     assert values(rollouts, column) == expected, why
     assert rollouts.rejected == ()
 
@@ -344,11 +474,20 @@ def test_rows_kept_out_of_a_folder_are_listed_with_their_file(tmp_path):
     files = {"2.jsonl": [X, {"rollout_id": "z"}], "10.jsonl": "{\n", "11.jsonl": ""}
     write(tmp_path, {**files, "12.jsonl": [{**X, "rollout_id": "y"}] * 2})
     rollouts = rk.load_rollouts(tmp_path)
-    places = ["line 2 of 2.jsonl", "line 1 of 10.jsonl", "line 0 of 11.jsonl", "line 2 of 12.jsonl"]
+    places = [
+        "line 2 of 2.jsonl",
+        "line 1 of 10.jsonl",
+        "line 0 of 11.jsonl",
+        "line 2 of 12.jsonl",
+    ]
     assert [item.place for item in rollouts.rejected] == places
     assert rollouts.rejected[3].reason == "repeats rollout_id 'y' of line 1 of 12.jsonl"
     assert "line 2 of 2.jsonl: has no completion" in rollouts.warnings[0]
-    assert rollouts.summary()["rejected"][0] == {"line": 2, "reason": "has no completion", "file": "2.jsonl"}
+    assert rollouts.summary()["rejected"][0] == {
+        "line": 2,
+        "reason": "has no completion",
+        "file": "2.jsonl",
+    }
 
 
 @pytest.mark.parametrize(

@@ -38,14 +38,19 @@ def test_rows_that_match_nothing_are_counted_and_stay_without_a_truth(train, cap
     rollouts = rk.load_rollouts(made.verl_rows(questions=("2+2?", "9+9?")), join=train)
     assert values(rollouts, "ground_truth") == ["4", "4", None, None]
     (sentence,) = rollouts.warnings
-    assert "2 of 4 rows match no row" in sentence and "they lack ground_truth" in sentence
+    assert (
+        "2 of 4 rows match no row" in sentence and "they lack ground_truth" in sentence
+    )
     assert any("match no row" in message for message in caplog.messages)
     assert "9+9" not in sentence  # a report without completions shows it
 
 
 def asked(*texts, system=None):
     above = [{"role": "system", "content": system}] if system else []
-    return above + [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)]
+    return above + [
+        {"role": ("user", "assistant")[at % 2], "content": text}
+        for at, text in enumerate(texts)
+    ]
 
 
 def rows(*prompts, **columns):
@@ -53,13 +58,18 @@ def rows(*prompts, **columns):
     return pd.DataFrame({"prompt": prompts, **columns}).to_dict("records")
 
 
-CHAT = [{key: value for key, value in row.items() if key != "gold"} for row in made.trl_rows(chat=True)]
+CHAT = [
+    {key: value for key, value in row.items() if key != "gold"}
+    for row in made.trl_rows(chat=True)
+]
 BOTH = (
     rows("a", "b", ground_truth=["log", None], level=[1, 2]),
     rows("a", "b", answer=["A", "B"], level=[1, 1]),
 )
 TURNS = asked("1+1?", "2", "5+5?"), asked("2+2?", system="Be brief."), asked("2+2?")
-SEVERAL = rows(asked("Go.", system="A"), asked("Go.", system="B"), answer=["A", "B"], level=[1, 1])
+SEVERAL = rows(
+    asked("Go.", system="A"), asked("Go.", system="B"), answer=["A", "B"], level=[1, 1]
+)
 OF_A_RUN = {
     "messages": [asked("a", "gold")], "answer": ["4"], "reward": [1.0], "completion": ["gold"], "step": [3],
     "model": ["m"], "score/x": [1],
@@ -87,22 +97,39 @@ OF_A_RUN = {
 def test_the_truth_of_a_row_comes_from_the_data_set_and_what_is_odd_is_told(
     log, data, options, truths, told, why
 ):
-    rollouts = rk.load_rollouts([{"completion": "c", **row} for row in log], join=data, **options)
+    rollouts = rk.load_rollouts(
+        [{"completion": "c", **row} for row in log], join=data, **options
+    )
     assert values(rollouts, "ground_truth") == truths, why
     said = " ".join([*rollouts.warnings, *rollouts.notes])
     assert [words for words in told.split("|") if words not in said] == [], why
-    assert bool(rollouts.cautions) == any(word in told for word in ("differs", "turns", "several")), why
+    assert bool(rollouts.cautions) == any(
+        word in told for word in ("differs", "turns", "several")
+    ), why
 
 
-def test_a_saved_data_set_is_joined_and_what_the_log_lacks_can_be_set_before_and_nothing_is_changed(tmp_path):
-    log, data = made.verl_rows(), made.write_saved_dataset(tmp_path / "set", made.training_rows())
+def test_a_saved_data_set_is_joined_and_what_the_log_lacks_can_be_set_before_and_nothing_is_changed(
+    tmp_path,
+):
+    log, data = (
+        made.verl_rows(),
+        made.write_saved_dataset(tmp_path / "set", made.training_rows()),
+    )
     before = copy.deepcopy(log)
     rollouts = rk.load_rollouts(log, join=data, fill={"data_source": "gsm8k", "tag": 7})
     assert log == before and values(rollouts, "ground_truth") == ["4", "4", "10", "10"]
-    assert (values(rollouts, "data_source"), values(rollouts, "tag")) == (["gsm8k"] * 4, [7] * 4)
-    assert rollouts.notes[1:3] == ("set data_source to 'gsm8k' in 4 of 4 rows", "set tag to 7 in 4 of 4 rows")
+    assert (values(rollouts, "data_source"), values(rollouts, "tag")) == (
+        ["gsm8k"] * 4,
+        [7] * 4,
+    )
+    assert rollouts.notes[1:3] == (
+        "set data_source to 'gsm8k' in 4 of 4 rows",
+        "set tag to 7 in 4 of 4 rows",
+    )
     assert "left out data_source" in rollouts.notes[3] and rollouts.warnings == ()
-    partly = rk.load_rollouts([{**LOG[0], "data_source": "own"}, *LOG], fill={"data_source": "x"})
+    partly = rk.load_rollouts(
+        [{**LOG[0], "data_source": "own"}, *LOG], fill={"data_source": "x"}
+    )
     assert values(partly, "data_source") == ["own", "x"]
     assert partly.notes == ("set data_source to 'x' in 1 of 2 rows",)
 
@@ -112,11 +139,16 @@ def test_a_saved_data_set_is_joined_and_what_the_log_lacks_can_be_set_before_and
     [
         ({"join": [{"prompt": "2+2?", "answer": "4"}]}, ["Who wrote Faust?", "2+2?"]),
         ({"join": QUESTIONS, "on": "promt"}, ["'promt'", "did you mean 'prompt'?"]),
-        ({"join": QUESTIONS, "on": "completion"}, ["'completion'", "has ['prompt', 'ground_truth']"]),
+        (
+            {"join": QUESTIONS, "on": "completion"},
+            ["'completion'", "has ['prompt', 'ground_truth']"],
+        ),
         ({"join": [1]}, ["'the joined table' has no rows to join (1 cannot be read)"]),
     ],
 )
 def test_what_cannot_be_joined_is_an_error_with_what_there_is(options, said):
     with pytest.raises(rk.RolloutsError) as raised:
-        rk.load_rollouts([{"prompt": "Who wrote Faust?", "completion": "Goethe"}], **options)
+        rk.load_rollouts(
+            [{"prompt": "Who wrote Faust?", "completion": "Goethe"}], **options
+        )
     assert [words for words in said if words not in str(raised.value)] == []

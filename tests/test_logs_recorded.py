@@ -40,7 +40,12 @@ def test_the_scores_of_a_trl_log_are_components_of_weight_one_and_a_missing_one_
     assert reward.weights == {"right": 1.0, "brief": 1.0, "n_chars": 0.0}
     assert all(item.range is None for item in reward.components)
     scores = rk.score(reward, rollouts)
-    assert scores.table["status/brief"].tolist() == ["abstained", "scored", "abstained", "abstained"]
+    assert scores.table["status/brief"].tolist() == [
+        "abstained",
+        "scored",
+        "abstained",
+        "abstained",
+    ]
     # as TRL adds them: nansum; what no function judged has no reward
     assert scores.rewards == pytest.approx([0.0, 0.7, 0.0, np.nan], nan_ok=True)
 
@@ -50,7 +55,9 @@ def test_of_a_verl_dump_the_score_is_paid_and_the_rest_recorded():
     reward = rk.recorded(rollouts)
     assert reward.weights == {"score": 1.0, "acc": 0.0}
     assert rk.score(reward, rollouts).rewards.tolist() == [1.0, 0.0, 0.0, 1.0]
-    endless = rk.load_rollouts([{**row, "score": float("inf")} for row in made.verl_rows()])
+    endless = rk.load_rollouts(
+        [{**row, "score": float("inf")} for row in made.verl_rows()]
+    )
     assert rk.score(rk.recorded(endless), endless).counts["score"]["error"] == 4
 
 
@@ -91,8 +98,15 @@ def test_a_log_alone_is_diagnosed_suggested_on_and_saved(tmp_path):
     assert "log_mismatch" not in codes(diagnosis)
     rk.suggest(diagnosis)
     again = rk.load_scores(scores.save(tmp_path / "run"))
-    assert (again.rollouts.kind, again.rollouts.logged) == (rollouts.kind, rollouts.logged)
-    assert is_recorded(again.reward) and is_recorded(scores.reward) and not is_recorded(mine())
+    assert (again.rollouts.kind, again.rollouts.logged) == (
+        rollouts.kind,
+        rollouts.logged,
+    )
+    assert (
+        is_recorded(again.reward)
+        and is_recorded(scores.reward)
+        and not is_recorded(mine())
+    )
     assert "log_mismatch" not in codes(rk.diagnose(again.reweigh({"score": 3.0})))
     assert repr(rk.explain(scores.reward, rollouts[0]).result.reward) == "1.0"
 
@@ -103,7 +117,13 @@ def test_a_log_alone_is_diagnosed_suggested_on_and_saved(tmp_path):
 @pytest.mark.parametrize(
     ("reward", "rows"),
     [
-        (mine(), [{**row, "score": None, "acc": None} if at % 2 else row for at, row in enumerate(dump())]),
+        (
+            mine(),
+            [
+                {**row, "score": None, "acc": None} if at % 2 else row
+                for at, row in enumerate(dump())
+            ],
+        ),
         (mine(transform=rk.weigh.standardise()), dump()),
     ],
     ids=["rows that only the reward judges", "the raw reward is compared"],
@@ -113,31 +133,60 @@ def test_a_reward_that_gives_what_the_log_has_is_silent(reward, rows):
     assert {"log_mismatch", "log_not_compared"}.isdisjoint(codes(rk.diagnose(scores)))
 
 
-def test_a_reward_that_gives_something_else_is_the_first_finding_with_rows_and_numbers(tmp_path):
-    faulty = mine(lambda prediction, ground_truth: prediction == ground_truth and ground_truth == "4")
+def test_a_reward_that_gives_something_else_is_the_first_finding_with_rows_and_numbers(
+    tmp_path,
+):
+    faulty = mine(
+        lambda prediction, ground_truth: (
+            prediction == ground_truth and ground_truth == "4"
+        )
+    )
     scores = rk.score(faulty, rk.load_rollouts(dump(), join=made.training_rows()))
     total, component = rk.diagnose(scores).findings[:2]
-    assert (total.code, total.component, total.severity) == ("log_mismatch", None, "high")
+    assert (total.code, total.component, total.severity) == (
+        "log_mismatch",
+        None,
+        "high",
+    )
     assert (component.code, component.component) == ("log_mismatch", "acc")
-    wrong = set(scores.table.loc[scores.table["logged/score"] != scores.table["reward"], "rollout_id"])
+    wrong = set(
+        scores.table.loc[
+            scores.table["logged/score"] != scores.table["reward"], "rollout_id"
+        ]
+    )
     assert len(total.rollout_ids) == 5 and set(total.rollout_ids) <= wrong
-    told = ("'logged/score'", "20 of 80 rows differ (25 %) by up to 1 ", "mean 0.25 here, 0.5 in the log")
+    told = (
+        "'logged/score'",
+        "20 of 80 rows differ (25 %) by up to 1 ",
+        "mean 0.25 here, 0.5 in the log",
+    )
     assert [words for words in told if words not in total.sentence] == []
-    assert codes(rk.diagnose(rk.load_scores(scores.save(tmp_path / "run"))))[0] == "log_mismatch"
+    assert (
+        codes(rk.diagnose(rk.load_scores(scores.save(tmp_path / "run"))))[0]
+        == "log_mismatch"
+    )
 
 
 def test_a_log_of_several_functions_without_a_total_is_compared_by_name():
-    rollouts = rk.load_rollouts([row for step in range(20) for row in made.trl_rows(step)])
+    rollouts = rk.load_rollouts(
+        [row for step in range(20) for row in made.trl_rows(step)]
+    )
 
     def found(name, paid, code):
         component = rk.Component(name, lambda completion: paid * (completion == "10"))
-        return rk.diagnose(rk.score(rk.Reward("r", components=[component]), rollouts))[code]
+        return rk.diagnose(rk.score(rk.Reward("r", components=[component]), rollouts))[
+            code
+        ]
 
     assert not found("right", 0.2, "log_mismatch")
     (finding,) = found("right", 0.3, "log_mismatch")
-    assert finding.component == "right" and finding.evidence["largest"] == pytest.approx(0.1)
+    assert finding.component == "right" and finding.evidence[
+        "largest"
+    ] == pytest.approx(0.1)
     (finding,) = found("mine", 1.0, "log_not_compared")
-    assert "'right', 'brief', 'n_chars'" in finding.sentence and finding.severity == "info"
+    assert (
+        "'right', 'brief', 'n_chars'" in finding.sentence and finding.severity == "info"
+    )
 
 
 # the command line and reports
@@ -149,26 +198,44 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made.write_jsonl(tmp_path / "dump/1.jsonl", dump())
     pd.DataFrame(made.training_rows()).to_parquet(tmp_path / "train.parquet")
-    made.write_jsonl(tmp_path / "plain.jsonl", [{"prompt": "p", "completion": "x", "n": n} for n in range(4)])
+    made.write_jsonl(
+        tmp_path / "plain.jsonl",
+        [{"prompt": "p", "completion": "x", "n": n} for n in range(4)],
+    )
     return tmp_path
 
 
-def test_score_joins_on_a_column_and_sets_one_and_what_is_scored_is_not_read_again(folder):
-    said = run("score logged dump --join train.parquet --on prompt --set run=7 -o run").stdout
+def test_score_joins_on_a_column_and_sets_one_and_what_is_scored_is_not_read_again(
+    folder,
+):
+    said = run(
+        "score logged dump --join train.parquet --on prompt --set run=7 -o run"
+    ).stdout
     assert "verl rollout dump" in said and "80 of 80 rows matched" in said
     assert pd.read_parquet(folder / "run/scores.parquet")["run"].tolist() == [7] * 80
     for reading in ("--join train.parquet", "--log-weight score=1", "--set a=b"):
         refused(f"diagnose run {reading}", "is scored already")
-    refused("diagnose plain.jsonl", "['n']: name those to take (--log-weight NAME=NUMBER), or")
-    refused("report --rollouts dump --cases gallery:arithmetic", "cannot be checked against cases")
+    refused(
+        "diagnose plain.jsonl",
+        "['n']: name those to take (--log-weight NAME=NUMBER), or",
+    )
+    refused(
+        "report --rollouts dump --cases gallery:arithmetic",
+        "cannot be checked against cases",
+    )
 
 
 def test_the_pages_of_a_report_read_the_log_as_the_report_does(folder, here):
-    options = {"join": "train.parquet", "fill": {"run": "a"}, "log_weights": {"acc": 1.0, "score": 0.0}}
+    options = {
+        "join": "train.parquet",
+        "fill": {"run": "a"},
+        "log_weights": {"acc": 1.0, "score": 0.0},
+    }
     pages = report(["logged"], "dump", "pages", **options)
     assert pages.failed == [] and [item.name for item in pages.summaries] == ["logged"]
     build, analyze = (
-        (folder / f"pages/logged/{stem}.html").read_text() for stem in ("01_build", "03_analyze")
+        (folder / f"pages/logged/{stem}.html").read_text()
+        for stem in ("01_build", "03_analyze")
     )
     assert analyze.count("80 of 80 rows matched") == 1
     for page in (build, analyze):

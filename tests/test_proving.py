@@ -40,7 +40,9 @@ def short(completion):
 
 
 def reward_of(function=length):
-    return rk.Reward("mine", components=[rk.Component("one", function, weight=2.0, range=None)])
+    return rk.Reward(
+        "mine", components=[rk.Component("one", function, weight=2.0, range=None)]
+    )
 
 
 def gives(share):
@@ -57,7 +59,9 @@ def proof_of(call, tmp_path, reward=None, to="verl"):
     return prove_with(replace(named(to), call=call), made.path, *made.plan, ROLLOUTS)
 
 
-@pytest.mark.parametrize(("share", "differ"), [(0, 0), (1e-10, 0), (1e-8, 1), (float("nan"), 1)])
+@pytest.mark.parametrize(
+    ("share", "differ"), [(0, 0), (1e-10, 0), (1e-8, 1), (float("nan"), 1)]
+)
 def test_values_are_equal_to_nine_digits(share, differ, tmp_path):
     proof = proof_of(gives(share), tmp_path)
     assert (proof.compared, proof.differ, proof.equal) == (3, differ, not differ)
@@ -70,15 +74,21 @@ def test_where_no_rollout_has_a_reward_nothing_is_proved(tmp_path):
     assert "NOTHING PROVED" in proof.lines()[0]
 
 
-def test_a_file_that_was_changed_after_it_was_written_differs_and_a_gated_score_is_0(tmp_path):
-    made = export(reward_of(half), to="easyr1", path=tmp_path / "mine.py", verify=ROLLOUTS)
+def test_a_file_that_was_changed_after_it_was_written_differs_and_a_gated_score_is_0(
+    tmp_path,
+):
+    made = export(
+        reward_of(half), to="easyr1", path=tmp_path / "mine.py", verify=ROLLOUTS
+    )
     assert made.proof.equal and made.proof.judged == 3
     made.path.write_text(made.path.read_text().replace("weight=2.0", "weight=2.5"))
     again = prove(made, ROWS).proof
     assert (again.differ, again.max_abs_difference) == (3, 0.25) and not again.equal
     gated = rk.Component("one", half, gate=rk.gate("short", at_least=1.0))
     reward = rk.Reward("gated", components=[rk.Component("short", short), gated])
-    proof = export(reward, to="easyr1", path=tmp_path / "gated.py", verify=ROLLOUTS).proof
+    proof = export(
+        reward, to="easyr1", path=tmp_path / "gated.py", verify=ROLLOUTS
+    ).proof
     assert proof.compared == 9 and proof.equal
 
 
@@ -89,7 +99,11 @@ def missing(path, written, rows):
 @pytest.mark.parametrize(
     ("call", "to", "said"),
     [
-        (missing, "verl", r"own code, which cannot be imported here \(No module named 'torchv"),
+        (
+            missing,
+            "verl",
+            r"own code, which cannot be imported here \(No module named 'torchv",
+        ),
         (None, "easyr1", "EasyR1 has no caller"),
     ],
 )
@@ -134,11 +148,29 @@ def failing(completions, prompts=None, **kwargs):
 AS_FOUND = [
     # function, how it is read, whether it is equal, (compared, differing) of the original, what is said last
     ("lengths", {}, True, (3, 0), "on the function as it was found: 3 values"),
-    ("lengths", {"as_": "trl:messages"}, False, (3, 1), ""),  # of one turn each len(text) is 1
+    (
+        "lengths",
+        {"as_": "trl:messages"},
+        False,
+        (3, 1),
+        "",
+    ),  # of one turn each len(text) is 1
     ("share", {}, False, (3, 3), ""),  # looks at the whole batch, and is read by groups
     ("bound", {}, True, None, "was not compared: functools.partial"),
-    ("failing", {}, False, None, "it FAILS on the function as it was found: called by TRL, ValueError: boom"),
-    (None, {}, True, None, ""),  # a reward of components, which is more than the function
+    (
+        "failing",
+        {},
+        False,
+        None,
+        "it FAILS on the function as it was found: called by TRL, ValueError: boom",
+    ),
+    (
+        None,
+        {},
+        True,
+        None,
+        "",
+    ),  # a reward of components, which is more than the function
 ]
 
 
@@ -150,10 +182,18 @@ def test_a_function_of_the_trainer_is_called_as_it_was_found_too(
     path = f"{tmp_path / 'found.py'}:{name}"
     reward = rk.load_reward(path, rollouts=ROLLOUTS, **options) if name else reward_of()
     made = export(reward, to="trl", path=tmp_path / "back.py")
-    proof = prove_with(replace(trl.TARGET, call=batch_caller), made.path, *made.plan, ROLLOUTS)
+    proof = prove_with(
+        replace(trl.TARGET, call=batch_caller), made.path, *made.plan, ROLLOUTS
+    )
     assert proof.equal is equal and told in "\n".join(proof.lines())
-    assert (proof.original and (proof.original.compared, proof.original.differ)) == original
+    assert (
+        proof.original and (proof.original.compared, proof.original.differ)
+    ) == original
     record = proof.record()
-    assert record["compared"] == proof.compared and bool(record.get("original")) is bool(original)
+    assert record["compared"] == proof.compared and bool(
+        record.get("original")
+    ) is bool(original)
     assert bool(record.get("not_original")) is (name == "bound")
-    assert ("ValueError: boom" in str(record.get("original_failed"))) is (name == "failing")
+    assert ("ValueError: boom" in str(record.get("original_failed"))) is (
+        name == "failing"
+    )

@@ -14,7 +14,9 @@ def python(code, folder, status=0):
     """What a new process says, beside a folder of distributions."""
     environment = {"PYTHONPATH": f"{folder}:{PACKAGE.parent}"}
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=folder, env=environment)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, cwd=folder, env=environment
+    )
     assert done.returncode == status, done.stderr
     return done.stdout + done.stderr
 
@@ -22,16 +24,24 @@ def python(code, folder, status=0):
 def install(folder, name):
     info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
+    )
 
 
 def test_every_name_is_what_the_stub_says_and_is_found_by_completion():
     stub = ast.parse(PACKAGE.joinpath("__init__.pyi").read_text())
-    (listed,) = (ast.literal_eval(item.value) for item in stub.body if isinstance(item, ast.Assign))
+    (listed,) = (
+        ast.literal_eval(item.value)
+        for item in stub.body
+        if isinstance(item, ast.Assign)
+    )
     assert rk.__all__ == sorted(listed) and set(listed) <= set(dir(rk))
     for item in stub.body:
         for name in item.names if isinstance(item, ast.ImportFrom) else ():
-            assert (name.asname or name.name in listed) or item.module.startswith("rewardkit.notebook")
+            assert (name.asname or name.name in listed) or item.module.startswith(
+                "rewardkit.notebook"
+            )
             value = getattr(rk, name.asname or name.name)
             assert value.__name__ in (name.name, f"{item.module}.{name.name}")
 
@@ -54,12 +64,16 @@ for found in pkgutil.walk_packages(rk.__path__, "rewardkit."):
 print([name for name in rk.__all__ if type(getattr(rk, name)).__name__ == "module"])
 """
     install(tmp_path, "harbor-else")
-    modules = "['extract', 'judges', 'measure', 'siblings', 'targets', 'verify', 'weigh']"
+    modules = (
+        "['extract', 'judges', 'measure', 'siblings', 'targets', 'verify', 'weigh']"
+    )
     assert python(code, tmp_path).splitlines() == ["set()", modules]
 
 
 def test_the_clash_with_harbor_rewardkit_is_one_sentence_on_what_to_do(tmp_path):
     install(tmp_path, "harbor-rewardkit")
     last = python("import rewardkit", tmp_path, status=1).splitlines()[-1]
-    assert last.startswith("ImportError: harbor-rewardkit and reward-workbench both install")
+    assert last.startswith(
+        "ImportError: harbor-rewardkit and reward-workbench both install"
+    )
     assert "uninstall both, then install reward-workbench alone" in last

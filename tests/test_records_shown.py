@@ -20,7 +20,11 @@ EVIL = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
     "<a href='javascript:pwned'>go</a><style>body{display:none}</style>\x00\u202e\ud800</div></table>"
 )
-SHORT = {"suggestions": 100_000, "check": 50_000, "suspicion": 40_000}  # characters; others: 17,000
+SHORT = {
+    "suggestions": 100_000,
+    "check": 50_000,
+    "suspicion": 40_000,
+}  # characters; others: 17,000
 ALLOWED = set(
     "div p b table thead tbody tr th td ul li em code pre svg rect g path text figure figcaption details "
     "summary mark sup span i".split()
@@ -35,8 +39,17 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.tags, self.attributes, self.text, self.colours = [], [], set(), "", []
-        self.marks, self.unlabelled = [], ""  # marked texts; the text without the labels of marks
+        self.open, self.tags, self.attributes, self.text, self.colours = (
+            [],
+            [],
+            set(),
+            "",
+            [],
+        )
+        self.marks, self.unlabelled = (
+            [],
+            "",
+        )  # marked texts; the text without the labels of marks
         self.feed(text.replace(markup.style(), ""))
         self.close()
         assert self.open == []
@@ -45,11 +58,15 @@ class Page(HTMLParser):
         self.tags.append(tag)
         self.marks += [""] * (tag == "mark")
         self.attributes |= {name for name, _ in attrs}
-        self.colours += [found for _, value in attrs for found in COLOUR.findall(value or "")]
+        self.colours += [
+            found for _, value in attrs for found in COLOUR.findall(value or "")
+        ]
         self.open += [tag] * (tag not in VOID)
 
     def handle_endtag(self, tag):
-        assert tag in VOID or (self.open and self.open.pop() == tag), f"</{tag}> closes what is not open"
+        assert tag in VOID or (self.open and self.open.pop() == tag), (
+            f"</{tag}> closes what is not open"
+        )
 
     def handle_data(self, data):
         self.text += data
@@ -70,7 +87,15 @@ def odd(completion):
 
 def told(completion):
     """A judge whose model said what is in the completion."""
-    rk.note("verdict", {"level": completion, "reason": completion, "raw": [completion] * 3, completion: 1})
+    rk.note(
+        "verdict",
+        {
+            "level": completion,
+            "reason": completion,
+            "raw": [completion] * 3,
+            completion: 1,
+        },
+    )
     if "marks" in completion:
         return 1.0
     return 0.0
@@ -92,8 +117,13 @@ def build(evil):
         }
         for row in range(24)
     ]
-    rollouts = rk.load_rollouts([*rows, {"prompt_id": "p", "rollout_id": evil}], columns={})
-    fields = {"prediction": rk.extract.tag("answer"), "whole": rk.extract.pattern("(?s)^(.{1,5000})")}
+    rollouts = rk.load_rollouts(
+        [*rows, {"prompt_id": "p", "rollout_id": evil}], columns={}
+    )
+    fields = {
+        "prediction": rk.extract.tag("answer"),
+        "whole": rk.extract.pattern("(?s)^(.{1,5000})"),
+    }
     components = [
         rk.Component("correct", rk.verify.matches, why=evil, primary=True),
         rk.Component("odd", odd, weight=0.5, gate=rk.gate("correct", at_least=1.0)),
@@ -103,13 +133,21 @@ def build(evil):
     other = rk.Reward("other", fields, components[:2])
     scores, found = rk.score(reward, rollouts), rk.score(other, rollouts)
     case = {"completion": evil, "ground_truth": "1", "reward": 1, "why": evil}
-    cases = rk.load_cases([{**case, "name": f"{evil[:3000]}{row}"} for row in range(20)])
+    cases = rk.load_cases(
+        [{**case, "name": f"{evil[:3000]}{row}"} for row in range(20)]
+    )
     diagnosis = rk.diagnose(found, label="is_right")
     flawed = rk.load_reward("gallery:arithmetic.flawed")
-    advice = rk.suggest(rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")))
+    advice = rk.suggest(
+        rk.diagnose(
+            rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
+        )
+    )
     first = rk.load_rollouts("gallery:arithmetic").select(range(160))
     examples = ({"rollout_id": evil, "old": evil, "new": None},) * 7
-    changes = tuple(replace(item, why=item.why + evil, examples=examples) for item in advice.changes)
+    changes = tuple(
+        replace(item, why=item.why + evil, examples=examples) for item in advice.changes
+    )
     advice = replace(advice, changes=changes * 6, notes=(evil,))
     return {
         "rollouts": rollouts,
@@ -125,8 +163,12 @@ def build(evil):
         "comparison": rk.compare(scores, found, cases=cases),
         "whatif": rk.whatif(diagnosis, weights={"odd": -3.0}),
         "explanation": rk.explain(reward, rollouts[0]),
-        "verdict": rk.explain(rk.Reward("j", components=[rk.Component("j", told)]), {"completion": evil}),
-        "judged": rk.judge_report(told, [{"completion": evil, "label": at / 9} for at in range(10)]),
+        "verdict": rk.explain(
+            rk.Reward("j", components=[rk.Component("j", told)]), {"completion": evil}
+        ),
+        "judged": rk.judge_report(
+            told, [{"completion": evil, "label": at / 9} for at in range(10)]
+        ),
         "suspicion": rk.suspect(scores, pattern="script"),
         "probes": rk.probe(flawed, first, only="padding", search=0),
         "mutants": rk.mutants(other, cases, rollouts, budget=5),
@@ -149,37 +191,60 @@ def test_a_record_is_short_harmless_the_same_twice_and_has_the_one_look_without_
     records, kind
 ):
     shown = records[kind]._repr_html_()
-    assert shown.startswith(markup.card("")[: -len("</div>")]) and shown.count("<style>") >= 1
+    assert (
+        shown.startswith(markup.card("")[: -len("</div>")])
+        and shown.count("<style>") >= 1
+    )
     assert shown == records[kind]._repr_html_()
     shown = shown.replace(markup.style(), "")
     page = Page(shown)
     assert set(page.tags) <= ALLOWED
-    assert not {name for name in page.attributes if name.startswith("on") or name in ("href", "src")}
+    assert not {
+        name
+        for name in page.attributes
+        if name.startswith("on") or name in ("href", "src")
+    }
     assert not re.search("[\x00\u202e\ud800]", shown)
     shown.encode("utf-8")
-    assert [colour for colour in page.colours if not OF_THE_PAGE.fullmatch(colour)] == []
+    assert [
+        colour for colour in page.colours if not OF_THE_PAGE.fullmatch(colour)
+    ] == []
     assert "rgb(" not in shown
     assert len(shown) < SHORT.get(kind, 17_000)
 
 
 def rollouts():
-    rows = [{"question": f"q{n // 2}", "response": f"<b>{n}</b>", "answer": "x" * 900} for n in range(8)]
+    rows = [
+        {"question": f"q{n // 2}", "response": f"<b>{n}</b>", "answer": "x" * 900}
+        for n in range(8)
+    ]
     return rk.load_rollouts([*rows, {"question": "q"}])
 
 
 CORRECT = rk.Component("correct", rk.verify.matches, why="the task")
-SIZE = rk.Component("size", odd, weight=-0.25, range=None, gate=rk.gate("correct", at_least=1.0))
+SIZE = rk.Component(
+    "size", odd, weight=-0.25, range=None, gate=rk.gate("correct", at_least=1.0)
+)
 MINE = rk.Reward(
     "mine", {"prediction": rk.extract.tag("answer")}, [CORRECT, SIZE, rk.Component("fails", fails)],
     on_missing="zero", gate=rk.gate("correct", at_least=0.5), transform=rk.weigh.min_max(),
 )  # fmt: skip
-ROUTE = rk.Route("data_source", {"math": MINE}, default=rk.Reward("rest", components=[CORRECT]))
-ODD = rk.Reward("r", {"size": lambda completion: len(completion)}, [rk.Component("odd", odd)])
+ROUTE = rk.Route(
+    "data_source", {"math": MINE}, default=rk.Reward("rest", components=[CORRECT])
+)
+ODD = rk.Reward(
+    "r", {"size": lambda completion: len(completion)}, [rk.Component("odd", odd)]
+)
 
 
 def checked(misses):
-    bad = [{"completion": "b" * (2 * n), "name": f"n{n}", "reward": 1, "why": "odd"} for n in range(1, 15)]
-    return rk.check(ODD, rk.load_cases([{"completion": "a", "reward": 1}, *bad[:misses]]))
+    bad = [
+        {"completion": "b" * (2 * n), "name": f"n{n}", "reward": 1, "why": "odd"}
+        for n in range(1, 15)
+    ]
+    return rk.check(
+        ODD, rk.load_cases([{"completion": "a", "reward": 1}, *bad[:misses]])
+    )
 
 
 def unjudged():
@@ -190,21 +255,42 @@ def unjudged():
 @pytest.mark.parametrize(
     ("record", "told"),
     [
-        (rollouts, "8 from memory, 1 row kept out|4 by prompt (sizes: 4 of 2)|completion from response"),
-        (rollouts, f"has no completion|and 3 more|as above|<b>4</b>|{'x' * 200}|700 more characters"),
-        (lambda: MINE, "mine|the task|-0.25|unbounded|0 to 1|weighted_sum|zero|min_max()|at_least=0.5|tag('"),
-        (lambda: ROUTE, "data_source|math|correct 1, size -0.25, fails 1|(any other)|rest|weighted_sum"),
-        (lambda: MINE(completion="<answer>1</answer>", ground_truth="1"), "Reward |ValueError|seen|-0.25"),
+        (
+            rollouts,
+            "8 from memory, 1 row kept out|4 by prompt (sizes: 4 of 2)|completion from response",
+        ),
+        (
+            rollouts,
+            f"has no completion|and 3 more|as above|<b>4</b>|{'x' * 200}|700 more characters",
+        ),
+        (
+            lambda: MINE,
+            "mine|the task|-0.25|unbounded|0 to 1|weighted_sum|zero|min_max()|at_least=0.5|tag('",
+        ),
+        (
+            lambda: ROUTE,
+            "data_source|math|correct 1, size -0.25, fails 1|(any other)|rest|weighted_sum",
+        ),
+        (
+            lambda: MINE(completion="<answer>1</answer>", ground_truth="1"),
+            "Reward |ValueError|seen|-0.25",
+        ),
         (lambda: MINE(completion="none", ground_truth="1"), "predictionnot found"),
         (lambda: checked(0), "\u2713 1 of 1 cases passed, 0 failed"),
-        (lambda: checked(14), "\u2717 1 of 15 cases passed, 14 failed|size = 24|and 2 more|size = 26"),
+        (
+            lambda: checked(14),
+            "\u2717 1 of 15 cases passed, 14 failed|size = 24|and 2 more|size = 26",
+        ),
         (lambda: rollouts().select(np.zeros(8, dtype=bool)), "0 rollouts"),
         (unjudged, "no reward was judged"),
         (lambda: unjudged().reward(completion="x"), "not judged"),
         (lambda: rk.suggest(rk.diagnose(unjudged())), "no change"),
         (lambda: rk.diagnose(unjudged()), "diagnosis"),
         (lambda: rk.compare(unjudged(), unjudged()), "same"),
-        (lambda: rk.whatif(unjudged(), weights={"fails": 2.0}), "same findings as before"),
+        (
+            lambda: rk.whatif(unjudged(), weights={"fails": 2.0}),
+            "same findings as before",
+        ),
     ],
 )
 def test_a_record_shows_what_is_in_it_and_says_where_there_is_nothing(record, told):
@@ -230,7 +316,9 @@ def test_a_record_shows_what_is_in_it_and_says_where_there_is_nothing(record, to
         ("x" * 9000, {"limit": None}, "x" * 9000),
     ],
 )
-def test_text_is_escaped_what_cannot_be_seen_is_made_visible_and_what_is_long_is_cut(text, options, shown):
+def test_text_is_escaped_what_cannot_be_seen_is_made_visible_and_what_is_long_is_cut(
+    text, options, shown
+):
     assert markup.escaped(text, **options) == shown
 
 
@@ -247,12 +335,20 @@ SPANS_THAT_MEET = {"wide": [(0, 4)], "inner": [(1, 3)], "over": [(3, 6)]}
 @pytest.mark.parametrize(
     ("text", "spans", "limit", "marks", "labels"),
     [
-        ("a <answer>4</answer>", {"prediction": [(10, 11)]}, None, ["4"], ["prediction"]),
+        (
+            "a <answer>4</answer>",
+            {"prediction": [(10, 11)]},
+            None,
+            ["4"],
+            ["prediction"],
+        ),
         ("abcdef", SPANS_THAT_MEET, None, ["abcd"], ["wide", "inner", "over"]),
         ("abcdef", {"over": [(2, 6)], "behind": [(5, 6)]}, 4, ["cd"], ["over"]),
     ],
 )
-def test_spans_are_marked_in_place_and_labelled_and_never_nested(text, spans, limit, marks, labels):
+def test_spans_are_marked_in_place_and_labelled_and_never_nested(
+    text, spans, limit, marks, labels
+):
     shown = markup.marked(text, spans, **({"limit": limit} if limit else {}))
     assert Page(shown).marks == marks
     assert [one for one in labels if f">{one}</sup>" not in shown] == []
@@ -262,16 +358,23 @@ def test_spans_are_marked_in_place_and_labelled_and_never_nested(text, spans, li
 
 
 def test_cells_are_escaped_and_numeric_columns_stand_flush_right():
-    shown = markup.table(("<i>", "name"), [("<b>bold</b>", 1), (3, "x")], numeric=("<i>",))
+    shown = markup.table(
+        ("<i>", "name"), [("<b>bold</b>", 1), (3, "x")], numeric=("<i>",)
+    )
     assert {"i", "b"}.isdisjoint(Page(shown).tags)
     assert Page(shown).unlabelled == "<i>name<b>bold</b>13x"
-    assert re.findall(r"<t[hd]( class=\"rk-number\")?>", shown) == [' class="rk-number"', ""] * 3
+    assert (
+        re.findall(r"<t[hd]( class=\"rk-number\")?>", shown)
+        == [' class="rk-number"', ""] * 3
+    )
 
 
 # excerpts of completions
 
 HIDDEN = {"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"}
-SIGNS = st.characters(codec="utf-8") | st.sampled_from(list("\u202e\u200b\ud800\x1b\r\n\t\x00\u2028"))
+SIGNS = st.characters(codec="utf-8") | st.sampled_from(
+    list("\u202e\u200b\ud800\x1b\r\n\t\x00\u2028")
+)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +408,10 @@ def test_a_span_marks_the_same_text_when_it_is_shown(text, start, length):
     read = shown(text, {"field": [(start, end)]}, longest=60)
     (low, high) = read.spans["field"][0]
     assert read.text[low:high] == visible(text[start:end])
-    assert not {unicodedata.category(sign) for sign in read.text if sign not in "\n\t"} & HIDDEN
+    assert (
+        not {unicodedata.category(sign) for sign in read.text if sign not in "\n\t"}
+        & HIDDEN
+    )
     assert one_line(text).isprintable() and len(one_line(text)) <= 300
 
 
@@ -331,7 +437,9 @@ def spans_of(completion, **fields):
 
 
 def test_fields_are_those_of_extractors_and_of_texts_of_some_length_that_are_read_in_time():
-    assert spans_of("<answer>42</answer>", size=rk.extract.tag("answer")) == {"size": [(8, 10)]}
+    assert spans_of("<answer>42</answer>", size=rk.extract.tag("answer")) == {
+        "size": [(8, 10)]
+    }
     assert spans_of("x" * 30_000, size=rk.extract.tag("answer")) == {}
     assert spans_of("<answer>42</answer>", size=odd) == {}
     slow = rk.extract.pattern(r"(a|aa)+$", timeout=0.01)
@@ -339,8 +447,16 @@ def test_fields_are_those_of_extractors_and_of_texts_of_some_length_that_are_rea
 
 
 def test_a_table_that_is_wider_than_a_line_is_told_row_by_row():
-    table = Table("what it selects", ("mean of", "now", "later"), [("reward", 1.0, "2 to 3")], is_open=True)
-    assert table.text.splitlines()[1:] == ["  mean of  now  later", "  reward   1.0  2 to 3"]
+    table = Table(
+        "what it selects",
+        ("mean of", "now", "later"),
+        [("reward", 1.0, "2 to 3")],
+        is_open=True,
+    )
+    assert table.text.splitlines()[1:] == [
+        "  mean of  now  later",
+        "  reward   1.0  2 to 3",
+    ]
     token = LINE.set(20)
     try:
         assert table.text.splitlines()[1:] == ["  reward: now: 1.0; later: 2 to 3"]

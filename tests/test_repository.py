@@ -37,7 +37,11 @@ def named(requirement):
 
 
 def test_every_dependency_that_ci_installs_is_pinned_in_the_constraints():
-    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line[:1] != "#"]
+    lines = [
+        line
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if line[:1] != "#"
+    ]
     assert all(re.fullmatch(r"[\w.-]+==[\w.+!-]+", line) for line in lines)
     extras = PROJECT["optional-dependencies"]
     wanted = [*PROJECT["dependencies"], *extras["notebook"], *extras["test"]]
@@ -49,19 +53,29 @@ def test_no_file_names_an_index_address_or_a_path_of_a_machine():
         r"(index-url|find-links)\s*=?\s*(https?|file):|//(test\.)?pypi\.org/simple|files\.pythonhosted"
     )
     places = re.compile(r"(^|[^\w./-])/(root|home|work|Users)/")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     for path in (ROOT / name for name in listed.stdout.split("\0")):
-        if path.is_file() and path.suffix not in (".png", ".jsonl", ".gz") and path != Path(__file__):
+        if (
+            path.is_file()
+            and path.suffix not in (".png", ".jsonl", ".gz")
+            and path != Path(__file__)
+        ):
             text = path.read_text(encoding="utf-8")
             assert not hosts.search(text) and not places.search(text), path
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem
+)
 def test_a_notebook_is_committed_without_outputs_and_with_parameters(path):
     notebook = json.loads(path.read_text())
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)
     assert notebook["metadata"]["kernelspec"]["name"] == "python3"
-    (parameters,) = (cell for cell in code if "parameters" in cell["metadata"].get("tags", []))
+    (parameters,) = (
+        cell for cell in code if "parameters" in cell["metadata"].get("tags", [])
+    )
     lines = [line.strip() for line in parameters["source"]]
     assert all(re.match(r"\w+: [\w\[\] |]+ = .+  # \w", line) for line in lines), lines

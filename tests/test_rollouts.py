@@ -48,7 +48,9 @@ TURNS = [
         ({"messages": TURNS}, None, {"completion": "last", "messages": TURNS}, "and messages, which stay"),
     ],
 )  # fmt: skip
-def test_columns_are_known_by_the_usual_names_or_by_those_that_are_given(row, columns, expected, why):
+def test_columns_are_known_by_the_usual_names_or_by_those_that_are_given(
+    row, columns, expected, why
+):
     for source in ([row], pd.DataFrame([row])):
         rollouts = rk.load_rollouts(source, columns=columns)
         assert {name: rollouts[0].get(name) for name in expected} == expected, why
@@ -57,10 +59,22 @@ def test_columns_are_known_by_the_usual_names_or_by_those_that_are_given(row, co
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, ["no column holds the completions", "text", "completion", "response", "solution_str"]),
+        (
+            {},
+            [
+                "no column holds the completions",
+                "text",
+                "completion",
+                "response",
+                "solution_str",
+            ],
+        ),
         ({"columns": {"completion": "txet"}}, ["did you mean 'text'?"]),
         ({"columns": {"completions": "text"}}, ["did you mean 'completion'?"]),
-        ({"columns": {"completion": "text"}, "group": "polcy"}, ["'polcy'", "did you mean 'policy'?"]),
+        (
+            {"columns": {"completion": "text"}, "group": "polcy"},
+            ["'polcy'", "did you mean 'policy'?"],
+        ),
     ],
 )
 def test_names_that_are_not_there_are_an_error_that_names_the_nearest(options, said):
@@ -69,44 +83,79 @@ def test_names_that_are_not_there_are_an_error_that_names_the_nearest(options, s
     assert [words for words in said if words not in str(raised.value)] == []
 
 
-SPLIT = [{"prompt_id": 1, "policy": policy, "step": step} for policy in "ab" for step in (1, 2)]
+SPLIT = [
+    {"prompt_id": 1, "policy": policy, "step": step}
+    for policy in "ab"
+    for step in (1, 2)
+]
 IDS = [("1", "a"), (None, "a"), (None, "a"), (None, None), (None, None)]
 IDS = [{"prompt_id": one, "prompt": text} for one, text in IDS]
-SEEDS = [{"prompt": "p", "seed": seed, "part": part} for seed in (1, 2) for part in "ab"]
+SEEDS = [
+    {"prompt": "p", "seed": seed, "part": part} for seed in (1, 2) for part in "ab"
+]
 
 
 @pytest.mark.parametrize(
     ("rows", "group", "key", "groups", "why"),
     [
-        ([*SPLIT, *SPLIT], None, "prompt_id policy step", [0, 1, 2, 3] * 2, "split by policy and step"),
-        ([{"prompt": text} for text in "abab"], None, "prompt", [0, 1, 0, 1], "never by the order of rows"),
+        (
+            [*SPLIT, *SPLIT],
+            None,
+            "prompt_id policy step",
+            [0, 1, 2, 3] * 2,
+            "split by policy and step",
+        ),
+        (
+            [{"prompt": text} for text in "abab"],
+            None,
+            "prompt",
+            [0, 1, 0, 1],
+            "never by the order of rows",
+        ),
         (IDS, None, "prompt_id", [0, 1, 1, 2, 3], "no id: the prompt"),
         (SEEDS, "seed", "seed", [0, 0, 1, 1], "group= names a column"),
     ],
 )
 def test_rows_of_one_prompt_are_a_group(rows, group, key, groups, why):
-    rollouts = rk.load_rollouts([{"completion": "c", **row} for row in rows], group=group)
-    assert (rollouts.groups.tolist(), rollouts.group_key) == (groups, tuple(key.split())), why
+    rollouts = rk.load_rollouts(
+        [{"completion": "c", **row} for row in rows], group=group
+    )
+    assert (rollouts.groups.tolist(), rollouts.group_key) == (
+        groups,
+        tuple(key.split()),
+    ), why
 
 
 def test_groups_are_counted_by_size_and_odd_sizes_are_warned_of(caplog):
     assert prompts("aaabbbcd").group_sizes == {1: 2, 3: 2}
     caplog.clear()
-    assert ["group sizes are mixed" in text for text in prompts("aab").warnings] == [True]
-    assert ["every group has one completion" in text for text in prompts("ab").warnings] == [True]
+    assert ["group sizes are mixed" in text for text in prompts("aab").warnings] == [
+        True
+    ]
+    assert [
+        "every group has one completion" in text for text in prompts("ab").warnings
+    ] == [True]
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
     assert prompts("aabb").warnings == () and len(caplog.records) == 2
 
 
 def test_the_summary_and_the_repr_report_mapping_group_key_and_histogram():
-    rollouts = rk.load_rollouts([{"question": prompt, "response": "c"} for prompt in "aab"])
+    rollouts = rk.load_rollouts(
+        [{"question": prompt, "response": "c"} for prompt in "aab"]
+    )
     summary = rollouts.summary()
-    assert summary["mapping"] == rollouts.mapping == {"prompt": "question", "completion": "response"}
+    assert (
+        summary["mapping"]
+        == rollouts.mapping
+        == {"prompt": "question", "completion": "response"}
+    )
     assert list(rollouts.table) == ["rollout_id", "prompt", "completion"]
     assert (summary["group_key"], summary["groups"]) == (["prompt"], 2)
     assert summary["group_sizes"] == {"1": 1, "2": 1}
     assert json.loads(json.dumps(summary)) == summary
-    assert "completion from response" in repr(rollouts) and "Groups: 2 by prompt" in repr(rollouts)
+    assert "completion from response" in repr(
+        rollouts
+    ) and "Groups: 2 by prompt" in repr(rollouts)
 
 
 def test_the_callers_table_list_and_dicts_are_never_changed():
@@ -120,27 +169,45 @@ def test_the_callers_table_list_and_dicts_are_never_changed():
 
 
 def test_a_row_is_a_dict_and_select_takes_positions_or_a_mask():
-    rollouts = rk.load_rollouts([{"completion": text, "n": at} for at, text in enumerate("abc")])
-    assert rollouts[1] == {"rollout_id": 2, "completion": "b", "n": 1} and type(rollouts[1]["n"]) is int
+    rollouts = rk.load_rollouts(
+        [{"completion": text, "n": at} for at, text in enumerate("abc")]
+    )
+    assert (
+        rollouts[1] == {"rollout_id": 2, "completion": "b", "n": 1}
+        and type(rollouts[1]["n"]) is int
+    )
     assert list(rollouts)[:2] == [rollouts[0], rollouts[1]]
     assert values(rollouts.select([2, 0]), "completion") == ["c", "a"]
     assert values(rollouts[1:], "completion") == ["b", "c"] and len(rollouts[:0]) == 0
-    assert values(rollouts.select(np.array([True, False, True])), "completion") == ["a", "c"]
-    assert len(rollouts.select([])) == len(rollouts.select(np.zeros(3, dtype=bool))) == 0
-    with pytest.raises(IndexError, match="there is no row 3; of 3 rollouts the last is row 2"):
+    assert values(rollouts.select(np.array([True, False, True])), "completion") == [
+        "a",
+        "c",
+    ]
+    assert (
+        len(rollouts.select([])) == len(rollouts.select(np.zeros(3, dtype=bool))) == 0
+    )
+    with pytest.raises(
+        IndexError, match="there is no row 3; of 3 rollouts the last is row 2"
+    ):
         rollouts[3]
-    with pytest.raises(TypeError, match=r"rollouts\['completion'\] is no row; give a position"):
+    with pytest.raises(
+        TypeError, match=r"rollouts\['completion'\] is no row; give a position"
+    ):
         rollouts["completion"]
 
 
-cells = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
+cells = (
+    st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
+)
 
 
 @given(st.lists(cells | st.lists(st.integers()), min_size=1))
 def test_a_column_gives_its_values_back_as_they_were(values):
     returned = column_values(as_column(values))
     assert returned == values
-    if not {int, float} <= set(map(type, values)):  # whole and other numbers together become floats
+    if not {int, float} <= set(
+        map(type, values)
+    ):  # whole and other numbers together become floats
         assert [type(value) for value in returned] == [type(value) for value in values]
 
 
@@ -160,7 +227,9 @@ def load(tmp_path):
 
 
 def lines(*rows):
-    return "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
+    return "".join(
+        (row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows
+    )
 
 
 def test_every_kind_of_source_gives_the_same_rollouts(tmp_path):
@@ -180,12 +249,20 @@ def test_every_kind_of_source_gives_the_same_rollouts(tmp_path):
     for source in (*files, str(files[0]), frame, (dict(row) for row in rows)):
         rollouts = rk.load_rollouts(source)
         assert rollouts.columns() == expected.columns(), source
-        assert (rollouts.mapping, rollouts.groups.tolist()) == (expected.mapping, [0, 0, 1])
+        assert (rollouts.mapping, rollouts.groups.tolist()) == (
+            expected.mapping,
+            [0, 0, 1],
+        )
         assert rollouts.fingerprint == expected.fingerprint
-    assert rk.load_rollouts([{**rows[0], "step": 3}, *rows[1:]]).fingerprint != expected.fingerprint
+    assert (
+        rk.load_rollouts([{**rows[0], "step": 3}, *rows[1:]]).fingerprint
+        != expected.fingerprint
+    )
 
 
-def test_csv_text_that_looks_like_a_missing_value_or_a_number_stays_text_and_an_empty_cell_is_missing(load):
+def test_csv_text_that_looks_like_a_missing_value_or_a_number_stays_text_and_an_empty_cell_is_missing(
+    load,
+):
     text = "prompt_id,completion,ground_truth,tag,n,own\n012,NA,None,NA,1,x\n1e5,null,007,None,2,\n,,,,,y\n"
     assert load("r.csv", text, columns={"policy": "own"}).columns() == {
         "rollout_id": [2, 3, 4], "prompt_id": ["012", "1e5", None], "completion": ["NA", "null", ""],
@@ -194,8 +271,12 @@ def test_csv_text_that_looks_like_a_missing_value_or_a_number_stays_text_and_an_
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("cells", [("007", "7"), ("nan", "1"), ("1_000", "2"), ("Infinity", "3")])
-def test_csv_text_that_a_number_would_not_give_back_stays_text_in_every_column(load, cells):
+@pytest.mark.parametrize(
+    "cells", [("007", "7"), ("nan", "1"), ("1_000", "2"), ("Infinity", "3")]
+)
+def test_csv_text_that_a_number_would_not_give_back_stays_text_in_every_column(
+    load, cells
+):
     text = f"completion,own,label\na,{cells[0]},012\nb,{cells[1]},013\n"
     rollouts = load("r.csv", text, group="own", columns={"ground_truth": "label"})
     assert values(rollouts, "own") == list(cells) and rollouts.groups.tolist() == [0, 1]
@@ -227,19 +308,36 @@ def test_what_cannot_be_used_is_kept_out_with_line_and_reason_and_counted(load, 
     expected = {at: said for at, (_, said) in enumerate(KEPT_OUT, start=1) if said}
     assert list(reasons) == list(expected)
     assert [line for line, said in expected.items() if said not in reasons[line]] == []
-    assert rollouts.warnings[0].startswith("10 of 12 rows kept out (line 2: broken JSON")
-    assert "and 7 more" in rollouts.warnings[0] and len(rollouts.summary()["rejected"]) == 10
+    assert rollouts.warnings[0].startswith(
+        "10 of 12 rows kept out (line 2: broken JSON"
+    )
+    assert (
+        "and 7 more" in rollouts.warnings[0]
+        and len(rollouts.summary()["rejected"]) == 10
+    )
     assert any("10 of 12 rows kept out" in message for message in caplog.messages)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "line", "said"),
     [
-        ("r.csv", b'completion,n\nfine,1\n"a\nb",2,3\n', 4, "has 3 cells, and the header 2"),
-        ("r.jsonl", b'{"completion": "fine"}\n{"completion": "caf\xe9"}\n', 2, "is not UTF-8"),
+        (
+            "r.csv",
+            b'completion,n\nfine,1\n"a\nb",2,3\n',
+            4,
+            "has 3 cells, and the header 2",
+        ),
+        (
+            "r.jsonl",
+            b'{"completion": "fine"}\n{"completion": "caf\xe9"}\n',
+            2,
+            "is not UTF-8",
+        ),
     ],
 )
-def test_a_row_that_is_not_whole_is_kept_out_and_not_altered(load, name, content, line, said):
+def test_a_row_that_is_not_whole_is_kept_out_and_not_altered(
+    load, name, content, line, said
+):
     rollouts = load(name, content)
     assert values(rollouts, "completion") == ["fine"]
     (lost,) = rollouts.rejected
@@ -249,7 +347,10 @@ def test_a_row_that_is_not_whole_is_kept_out_and_not_altered(load, name, content
 @pytest.mark.parametrize(
     ("content", "completions"),
     [
-        (b'{"completion": "a"}\r\n{"completion": "b"}\r\n', ["a", "b"]),  # line ends of Windows
+        (
+            b'{"completion": "a"}\r\n{"completion": "b"}\r\n',
+            ["a", "b"],
+        ),  # line ends of Windows
         (b'\xef\xbb\xbf{"completion": "a"}\n', ["a"]),  # byte order mark
         ('{"completion": "a\u2028b\u0085"}'.encode(), ["a\u2028b\u0085"]),
         (b'{"completion": "\\ud800\\u0000"}', ["\ud800\0"]),
@@ -257,7 +358,10 @@ def test_a_row_that_is_not_whole_is_kept_out_and_not_altered(load, name, content
 )
 def test_unusual_text_is_read_as_it_stands(load, content, completions):
     rollouts = load("r.jsonl", content)
-    assert values(rollouts, "completion") == completions and len(rollouts.fingerprint) == 16
+    assert (
+        values(rollouts, "completion") == completions
+        and len(rollouts.fingerprint) == 16
+    )
 
 
 @pytest.mark.parametrize(
@@ -270,19 +374,31 @@ def test_unusual_text_is_read_as_it_stands(load, content, completions):
         ("r.txt", "x", "ends in '.txt'"),
     ],
 )
-def test_a_file_without_a_usable_row_is_an_error_with_its_name(load, name, content, said):
+def test_a_file_without_a_usable_row_is_an_error_with_its_name(
+    load, name, content, said
+):
     with pytest.raises(rk.RolloutsError) as raised:
         load(name, content)
-    assert said in str(raised.value) and name in str(raised.value) and "\n" not in str(raised.value)
+    assert (
+        said in str(raised.value)
+        and name in str(raised.value)
+        and "\n" not in str(raised.value)
+    )
 
 
 @pytest.mark.parametrize(
     ("source", "said"),
     [
         ([], "has no rows"),
-        (pd.DataFrame([["a", "b"]], columns=["completion", "completion"]), "completion"),
+        (
+            pd.DataFrame([["a", "b"]], columns=["completion", "completion"]),
+            "completion",
+        ),
         ("nowhere/r.jsonl", "there is no file 'nowhere/r.jsonl'"),
-        ("gallery:arithmetics", "no rollouts for 'arithmetics'.*did you mean 'arithmetic'"),
+        (
+            "gallery:arithmetics",
+            "no rollouts for 'arithmetics'.*did you mean 'arithmetic'",
+        ),
     ],
 )
 def test_a_source_without_a_usable_row_is_an_error(source, said):

@@ -12,7 +12,11 @@ import pytest
 
 import rewardkit as rk
 
-PREDICTION = {"prediction": rk.extract.first_of(rk.extract.tag("answer"), rk.extract.number(which="last"))}
+PREDICTION = {
+    "prediction": rk.extract.first_of(
+        rk.extract.tag("answer"), rk.extract.number(which="last")
+    )
+}
 
 
 def reward(*components, **options):
@@ -27,9 +31,13 @@ def definition(reward):
     """The record without where the sources lie and what hangs on that."""
 
     def without_places(pairs):
-        return {key: value for key, value in pairs if key not in ("sources", "fingerprints")}
+        return {
+            key: value for key, value in pairs if key not in ("sources", "fingerprints")
+        }
 
-    return json.loads(json.dumps(reward.record(), default=str), object_pairs_hook=without_places)
+    return json.loads(
+        json.dumps(reward.record(), default=str), object_pairs_hook=without_places
+    )
 
 
 def written(folder, source, name="mine.py"):
@@ -38,11 +46,14 @@ def written(folder, source, name="mine.py"):
 
 
 def length(**options):
-    return rk.Component("length", rk.measure.length(full_until=3, zero_from=9), **options)
+    return rk.Component(
+        "length", rk.measure.length(full_until=3, zero_from=9), **options
+    )
 
 
 within = rk.extract.within(
-    rk.extract.tag("answer", unclosed=True), rk.extract.first_of(rk.extract.boxed(), rk.extract.number())
+    rk.extract.tag("answer", unclosed=True),
+    rk.extract.first_of(rk.extract.boxed(), rk.extract.number()),
 )
 NESTED = {
     "prediction": within,
@@ -57,14 +68,25 @@ SAVED = {
     "gallery with functions": lambda: rk.load_reward("gallery:arithmetic.flawed"),
     "route": lambda: rk.load_reward("gallery:mixed"),
     "numbers of numpy": lambda: reward(NUMPY),
-    "gates": lambda: reward(BOUND, length(gate=rk.gate("correct", at_least=1.0)), **GATES),
-    "transform": lambda: reward(correct(), transform=rk.weigh.standardise(clip=2.5, within="batch")),
-    "aggregation": lambda: reward(correct(), aggregation="weighted_mean", on_missing="skip"),
+    "gates": lambda: reward(
+        BOUND, length(gate=rk.gate("correct", at_least=1.0)), **GATES
+    ),
+    "transform": lambda: reward(
+        correct(), transform=rk.weigh.standardise(clip=2.5, within="batch")
+    ),
+    "aggregation": lambda: reward(
+        correct(), aggregation="weighted_mean", on_missing="skip"
+    ),
     "penalty, range and why": lambda: reward(QUOTED, length(range=None, weight=0)),
     "extractors in each other": lambda: reward(correct(), fields=NESTED),
     **{
         f"the name {name!r}": lambda name=name: rk.Reward(name, PREDICTION, [correct()])
-        for name in ('say """hi"""', "ends with a \\", "ends with a 'quote'", "two\nlines")
+        for name in (
+            'say """hi"""',
+            "ends with a \\",
+            "ends with a 'quote'",
+            "two\nlines",
+        )
     },
 }
 
@@ -144,10 +166,13 @@ def test_a_function_is_copied_with_its_whole_file(kind, tmp_path):
 
 def test_what_is_imported_from_beside_the_file_can_be_saved_beside_it_only(tmp_path):
     (tmp_path / "helper_beside.py").write_text("def half():\n    return 0.5\n")
-    source = FILE.format("from helper_beside import half\ndef f(completion):\n    return half()")
+    source = FILE.format(
+        "from helper_beside import half\ndef f(completion):\n    return half()"
+    )
     original = written(tmp_path, source)
     with pytest.raises(
-        rk.RewardError, match="imports 'helper_beside' from beside itself; write the new file"
+        rk.RewardError,
+        match="imports 'helper_beside' from beside itself; write the new file",
     ):
         rk.save_reward(original, tmp_path / "out" / "saved.py")
     path = rk.save_reward(original, tmp_path / "saved.py")
@@ -165,7 +190,9 @@ AWKWARD = {  # a file, of which a second one has every name, too
 }
 
 
-def test_two_files_in_one_do_what_they_did_and_are_pickled_into_another_process(tmp_path):
+def test_two_files_in_one_do_what_they_did_and_are_pickled_into_another_process(
+    tmp_path,
+):
     names = [f"saved_{at}" for at in range(len(AWKWARD))]
     for name, source in zip(names, AWKWARD.values(), strict=True):
         components = []
@@ -174,28 +201,55 @@ def test_two_files_in_one_do_what_they_did_and_are_pickled_into_another_process(
             path.write_text(source.replace("WORTH", str(worth)), encoding="utf-8")
             (function,) = rk.load_reward(f"{path}:f").components
             components.append(rk.Component(f"c{place}", function.function))
-        path = rk.save_reward(rk.Reward("two", components=components), tmp_path / f"out/{name}.py")
+        path = rk.save_reward(
+            rk.Reward("two", components=components), tmp_path / f"out/{name}.py"
+        )
         for _ in range(2):
-            assert rk.load_reward(str(path))(completion="x").scores == {"c0": 0.25, "c1": 0.75}, source
+            assert rk.load_reward(str(path))(completion="x").scores == {
+                "c0": 0.25,
+                "c1": 0.75,
+            }, source
         again = rk.save_reward(rk.load_reward(str(path)), tmp_path / "again.py")
-        assert rk.load_reward(str(again))(completion="x").scores == {"c0": 0.25, "c1": 0.75}, source
+        assert rk.load_reward(str(again))(completion="x").scores == {
+            "c0": 0.25,
+            "c1": 0.75,
+        }, source
     code = f"import pickle, {', '.join(names)}\nfor one in ({', '.join(names)}):\n"
     code += "    print(pickle.loads(pickle.dumps(one.reward))(completion='x').scores)"
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path / "out", timeout=60, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        cwd=tmp_path / "out",
+        timeout=60,
+        capture_output=True,
+        text=True,
     )
-    assert done.stdout.splitlines() == ["{'c0': 0.25, 'c1': 0.75}"] * len(names), done.stderr
+    assert done.stdout.splitlines() == ["{'c0': 0.25, 'c1': 0.75}"] * len(names), (
+        done.stderr
+    )
 
 
 def test_a_function_of_a_notebook_cell_is_copied_if_it_uses_nothing_else(tmp_path):
     cell = "def f(completion):\n    return 1.0\n\ndef g(completion):\n    return f(completion)\n"
-    linecache.cache["<cell 1>"] = (len(cell), None, cell.splitlines(keepends=True), "<cell 1>")
+    linecache.cache["<cell 1>"] = (
+        len(cell),
+        None,
+        cell.splitlines(keepends=True),
+        "<cell 1>",
+    )
     names = {"__name__": "__main__"}
     exec(compile(cell, "<cell 1>", "exec"), names)
-    path = rk.save_reward(rk.Reward("r", components=[rk.Component("f", names["f"])]), tmp_path / "saved.py")
+    path = rk.save_reward(
+        rk.Reward("r", components=[rk.Component("f", names["f"])]),
+        tmp_path / "saved.py",
+    )
     assert rk.load_reward(str(path))(completion="x").reward == 1.0
-    with pytest.raises(rk.RewardError, match=r"needs \['f'\]; put it into a file with them"):
-        rk.save_reward(rk.Reward("r", components=[rk.Component("g", names["g"])]), tmp_path / "saved.py")
+    with pytest.raises(
+        rk.RewardError, match=r"needs \['f'\]; put it into a file with them"
+    ):
+        rk.save_reward(
+            rk.Reward("r", components=[rk.Component("g", names["g"])]),
+            tmp_path / "saved.py",
+        )
 
 
 STATEFUL = """
@@ -224,7 +278,10 @@ def bound_to(value):
 REFUSED = {
     "no reward": (None, "None is no Reward; make one with"),
     "a lambda": (reward(rk.Component("c", lambda completion: 1.0)), "lambda"),
-    "a transform": (reward(correct(), transform=lambda rewards, groups: rewards), "transform"),
+    "a transform": (
+        reward(correct(), transform=lambda rewards, groups: rewards),
+        "transform",
+    ),
     "a pattern": (bound_to(re.compile("x")), NO_NAME),
     "an object of a file": (of_a_file, "uses <"),
     "loaded scores": (of_loaded_scores, NO_NAME.replace("c", "prediction", 1)),
@@ -234,9 +291,15 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_has_no_text_is_refused_in_one_sentence_and_the_old_file_stays(kind, tmp_path, monkeypatch):
+def test_what_has_no_text_is_refused_in_one_sentence_and_the_old_file_stays(
+    kind, tmp_path, monkeypatch
+):
     given, said = REFUSED[kind]
-    given = given(tmp_path) if callable(given) and not isinstance(given, rk.Reward) else given
+    given = (
+        given(tmp_path)
+        if callable(given) and not isinstance(given, rk.Reward)
+        else given
+    )
     if kind == "another reward":
         other = "rk.Reward('saved', components=[rk.Component('c', rk.verify.matches)])"
         monkeypatch.setattr("rewardkit.rewards.save.Writer.reward", lambda *_: other)
@@ -254,8 +317,17 @@ def test_a_script_that_would_write_a_copy_of_itself_again_is_told_what_to_do(tmp
         "import rewardkit as rk", "def f(completion):", "    return 1.0",
         "reward = rk.Reward('r', components=[rk.Component('f', f)])", "rk.save_reward(reward, 'saved.py')",
     ]  # fmt: skip
-    for begin, said in (("", "write it under if __name__ == '__main__'"), ("if __name__ == '__main__':", "")):
-        (tmp_path / "script.py").write_text("\n".join([*lines[:-1], f"{begin} {lines[-1]}".strip()]))
+    for begin, said in (
+        ("", "write it under if __name__ == '__main__'"),
+        ("if __name__ == '__main__':", ""),
+    ):
+        (tmp_path / "script.py").write_text(
+            "\n".join([*lines[:-1], f"{begin} {lines[-1]}".strip()])
+        )
         command = [sys.executable, "script.py"]
-        done = subprocess.run(command, cwd=tmp_path, timeout=60, capture_output=True, text=True)
-        assert said in done.stderr and (tmp_path / "saved.py").exists() == (not said), done.stderr
+        done = subprocess.run(
+            command, cwd=tmp_path, timeout=60, capture_output=True, text=True
+        )
+        assert said in done.stderr and (tmp_path / "saved.py").exists() == (not said), (
+            done.stderr
+        )

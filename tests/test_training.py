@@ -10,10 +10,18 @@ from commands import record
 import rewardkit as rk
 
 VERL = {
-    "algorithm": {"adv_estimator": "grpo", "norm_adv_by_std_in_grpo": False, "use_kl_in_reward": False},
+    "algorithm": {
+        "adv_estimator": "grpo",
+        "norm_adv_by_std_in_grpo": False,
+        "use_kl_in_reward": False,
+    },
     "actor_rollout_ref": {
         "rollout": {"n": 16},
-        "actor": {"use_kl_loss": True, "kl_loss_coef": 0.002, "loss_agg_mode": "token-mean"},
+        "actor": {
+            "use_kl_loss": True,
+            "kl_loss_coef": 0.002,
+            "loss_agg_mode": "token-mean",
+        },
     },
     "data": {"train_batch_size": 256},
 }
@@ -46,12 +54,24 @@ OF_VERL = {"trainer": "verl", "num_generations": 16, "prompts_per_batch": 256, "
     ("given", "name", "others"),
     [
         ({}, "grpo", {"trainer": "trl", "num_generations": None}),
-        ({"scale_rewards": "none", "num_generations": 4}, "dr_grpo", {"num_generations": 4}),
+        (
+            {"scale_rewards": "none", "num_generations": 4},
+            "dr_grpo",
+            {"num_generations": 4},
+        ),
         ({"estimator": "rloo"}, "rloo", {}),
         ({"multi_objective_aggregation": "normalize_then_sum"}, "gdpo", {}),
-        ({"num_generations": 8, "generation_batch_size": 64}, "grpo", {"prompts_per_batch": 8}),
+        (
+            {"num_generations": 8, "generation_batch_size": 64},
+            "grpo",
+            {"prompts_per_batch": 8},
+        ),
         ({"trainer": "VERL"}, "grpo", {"trainer": "verl", "eps": 1e-6}),
-        (Config(), "grpo", {"num_generations": 8, "prompts_per_batch": 8, "beta": 0.04}),
+        (
+            Config(),
+            "grpo",
+            {"num_generations": 8, "prompts_per_batch": 8, "beta": 0.04},
+        ),
         (Config(scale_rewards=False), "dr_grpo", {}),
         (VERL, "dr_grpo", OF_VERL),
         (verl(norm_adv_by_std_in_grpo=True), "grpo", {"filter_metric": None}),
@@ -75,12 +95,20 @@ def test_settings_say_which_advantages_there_are(given, name, others, tmp_path):
 
 def test_a_file_of_trl_may_say_more_than_is_asked(tmp_path):
     for name, text in (
-        ("a.yaml", "model_name_or_path: x\nnum_generations: 8\nscale_rewards: batch\nbeta: 1e-3\n"),
-        ("a.json", '{"num_generations": 8, "scale_rewards": "batch", "bf16": true, "beta": 0.001}'),
+        (
+            "a.yaml",
+            "model_name_or_path: x\nnum_generations: 8\nscale_rewards: batch\nbeta: 1e-3\n",
+        ),
+        (
+            "a.json",
+            '{"num_generations": 8, "scale_rewards": "batch", "bf16": true, "beta": 0.001}',
+        ),
     ):
         (tmp_path / name).write_text(text)
         expected = rk.Training(num_generations=8, scale_rewards="batch", beta=0.001)
-        assert rk.Training.of(tmp_path / name) == expected  # of numbers that YAML takes for texts, too
+        assert (
+            rk.Training.of(tmp_path / name) == expected
+        )  # of numbers that YAML takes for texts, too
 
 
 BOTH = {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"}
@@ -89,7 +117,10 @@ BOTH = {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"scale_rewards": "grup"}, "scale_rewards='grup' is not one of .*did you mean 'group'"),
+        (
+            {"scale_rewards": "grup"},
+            "scale_rewards='grup' is not one of .*did you mean 'group'",
+        ),
         ({"num_generations": 2.5}, "num_generations=2.5 is not a whole number"),
         ({"beta": -1}, "beta=-1 is not a number of at least 0"),
         ({"trainer": 3}, "trainer=3 is not a name"),
@@ -100,7 +131,10 @@ BOTH = {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"
         ("a: [", "are no YAML"),
         ("- 1", "hold list, not names"),
         ("lr: 1", "has no settings of a GRPO training"),
-        ("scale_reward: none\nnum_generations: 8", "no setting 'scale_reward'; did you mean 'scale_rewards'"),
+        (
+            "scale_reward: none\nnum_generations: 8",
+            "no setting 'scale_reward'; did you mean 'scale_rewards'",
+        ),
     ],
 )
 def test_what_is_no_setting_is_one_clear_sentence(given, said, tmp_path):
@@ -115,14 +149,24 @@ def test_what_is_no_setting_is_one_clear_sentence(given, said, tmp_path):
 
 
 ROWS = [
-    {"prompt_id": at // 4, "step": at // 8, "completion": "x" * (at % 5), "value": float(at % 7)}
+    {
+        "prompt_id": at // 4,
+        "step": at // 8,
+        "completion": "x" * (at % 5),
+        "value": float(at % 7),
+    }
     for at in range(24)
 ]
 
 
 def scores(step=True):
-    rows = [{key: value for key, value in row.items() if step or key != "step"} for row in ROWS]
-    reward = rk.Reward("r", components=[rk.Component("value_of", lambda value: value, range=None)])
+    rows = [
+        {key: value for key, value in row.items() if step or key != "step"}
+        for row in ROWS
+    ]
+    reward = rk.Reward(
+        "r", components=[rk.Component("value_of", lambda value: value, range=None)]
+    )
     return rk.score(reward, rows)
 
 
@@ -133,14 +177,26 @@ def test_a_batch_is_a_step_or_so_many_prompts_or_all():
 
     values = np.array([row["value"] for row in ROWS])
     first = values[:4] - values[:4].mean()
-    np.testing.assert_allclose(advantages(), advantages(step=False, prompts_per_batch=2))  # a step has two
-    np.testing.assert_allclose(advantages()[:4], first / (values[:8].std(ddof=1) + 1e-4))
-    np.testing.assert_allclose(advantages(step=False)[:4], first / (values.std(ddof=1) + 1e-4))
+    np.testing.assert_allclose(
+        advantages(), advantages(step=False, prompts_per_batch=2)
+    )  # a step has two
+    np.testing.assert_allclose(
+        advantages()[:4], first / (values[:8].std(ddof=1) + 1e-4)
+    )
+    np.testing.assert_allclose(
+        advantages(step=False)[:4], first / (values.std(ddof=1) + 1e-4)
+    )
 
 
 def test_the_command_takes_a_file_and_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scores().save("run")
     (tmp_path / "verl.yaml").write_text(yaml.safe_dump(VERL))
-    told = record("diagnose run --training verl.yaml --training num_generations=4")["training"]
-    assert (told["trainer"], told["num_generations"], told["scale_rewards"]) == ("verl", 4, "none")
+    told = record("diagnose run --training verl.yaml --training num_generations=4")[
+        "training"
+    ]
+    assert (told["trainer"], told["num_generations"], told["scale_rewards"]) == (
+        "verl",
+        4,
+        "none",
+    )

@@ -43,7 +43,9 @@ def write_trl(folder, *tables):
     inner = folder / "completions"
     inner.mkdir(parents=True)
     for rows in tables:
-        pd.DataFrame(rows).to_parquet(inner / f"completions_{rows[0]['step']:05d}.parquet")
+        pd.DataFrame(rows).to_parquet(
+            inner / f"completions_{rows[0]['step']:05d}.parquet"
+        )
     return folder
 
 
@@ -73,7 +75,10 @@ def verl_rows(step=1, questions=tuple(QUESTIONS)):
 def write_jsonl(path, rows):
     """Rows as lines of JSON; the folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),
+        encoding="utf-8",
+    )
 
 
 def training_rows():
@@ -94,14 +99,23 @@ def episode(name, text, **trace):
     """A line of traces.jsonl of verifiers 0.4.0 with one trace of two turns of the model."""
     data = {"idx": 0, "prompt": "2+2?", "skills": [], "answer": "4"}
     task = {"type": "Math", "data": data, "key": "k", "hash": "h"}
-    turns = [said("system", "Be brief."), said("user", "2+2?"), said("assistant", "let me see")]
+    turns = [
+        said("system", "Be brief."),
+        said("user", "2+2?"),
+        said("assistant", "let me see"),
+    ]
     turns += [said("user", "go on"), said("assistant", text)]
-    nodes = [{"message": turn, "sampled": turn["role"] == "assistant"} for turn in turns]
+    nodes = [
+        {"message": turn, "sampled": turn["role"] == "assistant"} for turn in turns
+    ]
     made = {
         "id": name,
         "task": task,
         "agent": {"name": "solver", "trainable": True},
-        "nodes": [{**node, **({"parent": at - 1} if at else {})} for at, node in enumerate(nodes)],
+        "nodes": [
+            {**node, **({"parent": at - 1} if at else {})}
+            for at, node in enumerate(nodes)
+        ],
         "calls": [{"node": 4, "model": "m-1"}],
         "rewards": {
             "correct": {"score": float(text == "4"), "weight": 1.0},
@@ -110,7 +124,13 @@ def episode(name, text, **trace):
         "metrics": {"num_turns": 2.0},
         **trace,
     }
-    about = {"id": f"e-{name}", "env": {"id": "math"}, "task": task, "ok": True, "errors": []}
+    about = {
+        "id": f"e-{name}",
+        "env": {"id": "math"},
+        "task": task,
+        "ok": True,
+        "errors": [],
+    }
     return {**about, "traces": [made]}
 
 
@@ -122,7 +142,11 @@ def write_saved_dataset(folder, *shards):
         table = pa.Table.from_pylist(rows)
         with ipc.new_stream(str(folder / name), table.schema) as writer:
             writer.write_table(table)
-    state = {"_data_files": [{"filename": name} for name in names], "_fingerprint": "f", "_split": None}
+    state = {
+        "_data_files": [{"filename": name} for name in names],
+        "_fingerprint": "f",
+        "_split": None,
+    }
     (folder / "state.json").write_text(json.dumps(state))
     (folder / "dataset_info.json").write_text("{}")
     return folder

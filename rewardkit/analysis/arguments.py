@@ -16,16 +16,26 @@ def names_of(value: Any, what: str) -> list[str]:
     >>> names_of("task", "by")
     ['task']
     """
-    names = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
+    names = (
+        [value]
+        if isinstance(value, str)
+        else list(value)
+        if isinstance(value, Iterable)
+        else [value]
+    )
     if not all(isinstance(name, str) for name in names):
-        raise InputError(f'{what}={preview(value)} is no list of names of columns; give one such as ["task"]')
+        raise InputError(
+            f'{what}={preview(value)} is no list of names of columns; give one such as ["task"]'
+        )
     return list(dict.fromkeys(names))
 
 
 def check_label(label: Any) -> None:
     """InputError: no name of a column."""
     if not (label is None or isinstance(label, str)):
-        raise InputError(f'label={preview(label)} is no name of a column; give one such as "is_correct"')
+        raise InputError(
+            f'label={preview(label)} is no name of a column; give one such as "is_correct"'
+        )
 
 
 def check_seed(seed: Any) -> None:

@@ -11,7 +11,12 @@ import numpy as np
 
 from rewardkit.analysis.comparison.comparison import Comparison, EqualKL
 from rewardkit.analysis.comparison.definition_changes import definition_changes
-from rewardkit.analysis.comparison.figures import advantage_signs, group_signal, rank_agreement, reward_deltas
+from rewardkit.analysis.comparison.figures import (
+    advantage_signs,
+    group_signal,
+    rank_agreement,
+    reward_deltas,
+)
 from rewardkit.analysis.comparison.matched import match_rows, side_by_side
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.forecast import forecast
@@ -51,10 +56,19 @@ def compare(
             )
     training = Training.of(training)
     rows, counts = match_rows(scores_a, scores_b)
-    checked = None if cases is None else _checked(scores_a.reward, scores_b.reward, cases, timeout)
-    a, b = (diagnose(scores, training=training, label=label, seed=seed) for scores in (scores_a, scores_b))
+    checked = (
+        None
+        if cases is None
+        else _checked(scores_a.reward, scores_b.reward, cases, timeout)
+    )
+    a, b = (
+        diagnose(scores, training=training, label=label, seed=seed)
+        for scores in (scores_a, scores_b)
+    )
     matched = side_by_side(a, b, rows, counts, seed=seed)
-    unlabelled = dict.fromkeys(view.context.why_no_label for side in (a, b) for view in side.views)
+    unlabelled = dict.fromkeys(
+        view.context.why_no_label for side in (a, b) for view in side.views
+    )
     first, second = _by_key(a), _by_key(b)
     both = [(was, second[key]) for key, was in first.items() if key in second]
     return Comparison(
@@ -67,13 +81,17 @@ def compare(
         rewards=reward_deltas(matched),
         advantages=advantage_signs(matched),
         ranks=rank_agreement(matched),
-        signal=group_signal(matched) | {"all_a": _without_gradient(a), "all_b": _without_gradient(b)},
+        signal=group_signal(matched)
+        | {"all_a": _without_gradient(a), "all_b": _without_gradient(b)},
         cases=checked,
         new=_only(b, a),
         gone=_only(a, b),
         graded=tuple((was, now) for was, now in both if was.severity != now.severity),
         forecast=_forecast(a, b, rows, label, same=not counts["other_completions"]),
-        notes=(*matched.notes, *(f"the label is not used: {why}" for why in unlabelled if why)),
+        notes=(
+            *matched.notes,
+            *(f"the label is not used: {why}" for why in unlabelled if why),
+        ),
     )
 
 
@@ -87,8 +105,18 @@ def _checked(
     """
     cases = load_cases(given) if isinstance(given, str | Path) else given
     shared = {"reward", *set(a.names).intersection(b.names)}
-    asked = [case.name for case in cases if case.reward is not None or shared.intersection(case.scores)]
-    found: dict[str, Any] = {"cases": len(cases), "a": None, "b": None, "gained": None, "lost": None}
+    asked = [
+        case.name
+        for case in cases
+        if case.reward is not None or shared.intersection(case.scores)
+    ]
+    found: dict[str, Any] = {
+        "cases": len(cases),
+        "a": None,
+        "b": None,
+        "gained": None,
+        "lost": None,
+    }
     missed = {}
     for name, reward in (("a", a), ("b", b)):
         if all(inner.recorded is None for inner in reward.inner):
@@ -104,7 +132,12 @@ def _checked(
 
 
 def _forecast(
-    a: Diagnosis, b: Diagnosis, rows: tuple[Codes, Codes], label: str | None, *, same: bool
+    a: Diagnosis,
+    b: Diagnosis,
+    rows: tuple[Codes, Codes],
+    label: str | None,
+    *,
+    same: bool,
 ) -> EqualKL:
     """What both rewards select for among the matched rows; `same` says that these are the same completions.
 
@@ -120,13 +153,22 @@ def _forecast(
     if len(found) == 2 and np.array_equal(found[0], found[1], equal_nan=True):
         measures = {a.scores.reward.primary: found[0]}
     both = [
-        replace(scores, table=scores.table.iloc[own].assign(**measures), rollouts=scores.rollouts.select(own))
+        replace(
+            scores,
+            table=scores.table.iloc[own].assign(**measures),
+            rollouts=scores.rollouts.select(own),
+        )
         for scores, own, _ in sides
     ]
     if not np.array_equal(both[0].rollouts.prompts, both[1].rollouts.prompts):
         why = "the rollouts in both are not of the same prompts, so nothing is compared at equal KL"
         return EqualKL("tilted", np.array([]), {}, (why,))
-    options: dict[str, Any] = {"label": label, "columns": [*measures], "training": a.training, "seed": a.seed}
+    options: dict[str, Any] = {
+        "label": label,
+        "columns": [*measures],
+        "training": a.training,
+        "seed": a.seed,
+    }
     views = first, second = [forecast(scores, **options).tilted for scores in both]
     notes = [
         f"{name} {'selects nothing among these siblings' if len(view) else 'judges no row'}"
@@ -138,20 +180,30 @@ def _forecast(
 
 def _without_gradient(side: Diagnosis) -> float:
     """Share of the groups of all rows, of several judged siblings, that get one reward."""
-    dead, live = (sum(int(getattr(view, kind).sum()) for view in side.views) for kind in ("dead", "live"))
+    dead, live = (
+        sum(int(getattr(view, kind).sum()) for view in side.views)
+        for kind in ("dead", "live")
+    )
     return dead / (dead + live) if dead + live else float("nan")
 
 
 def _run(*sides: Scores) -> dict[str, Any]:
     """What was not the same when the two were scored: name -> [A, B]."""
-    a, b = ({"ignore_gates": side.run.get("ignore_gates"), **side.run.get("versions", {})} for side in sides)
-    return {name: [a.get(name), b.get(name)] for name in a | b if a.get(name) != b.get(name)}
+    a, b = (
+        {"ignore_gates": side.run.get("ignore_gates"), **side.run.get("versions", {})}
+        for side in sides
+    )
+    return {
+        name: [a.get(name), b.get(name)] for name in a | b if a.get(name) != b.get(name)
+    }
 
 
 def _by_key(diagnosis: Diagnosis) -> dict[tuple[Any, ...], Finding]:
     """Each finding by code, component, part and what else it is about; of equal ones the worst."""
     found: dict[tuple[Any, ...], Finding] = {}
-    for item in sorted(diagnosis.findings, key=lambda item: SEVERITIES.index(item.severity)):
+    for item in sorted(
+        diagnosis.findings, key=lambda item: SEVERITIES.index(item.severity)
+    ):
         about = (item.evidence.get(name) for name in ("column", "other", "longer"))
         found.setdefault((item.code, item.component, item.part, *about), item)
     return found
@@ -163,11 +215,17 @@ def _only(a: Diagnosis, b: Diagnosis) -> tuple[Finding, ...]:
     One of a slice is there, too, where B says it of the whole: that is then not said again of its slices.
     """
     there = _by_key(b)
-    said = {key[:3] for key, item in there.items() if not item.evidence.get("inconclusive")}
+    said = {
+        key[:3] for key, item in there.items() if not item.evidence.get("inconclusive")
+    }
     wholes = sorted((view.part for view in a.views), key=len, reverse=True)
 
     def said_of_the_whole(item: Finding) -> bool:
         whole = next((name for name in wholes if item.part.startswith(f"{name}: ")), "")
         return item.part not in wholes and (item.code, item.component, whole) in said
 
-    return tuple(item for key, item in _by_key(a).items() if key not in there and not said_of_the_whole(item))
+    return tuple(
+        item
+        for key, item in _by_key(a).items()
+        if key not in there and not said_of_the_whole(item)
+    )

@@ -23,7 +23,15 @@ FEWEST_LABELLED = 20
 """Labelled rows in which a component may say the same by luck. Our choice."""
 MOST_LABELLED = 0.9
 """Share of the labelled rows that a component must be scored on to be the label itself. Our choice."""
-KNOWN_OTHERWISE = ("rollout_id", "prompt_id", "step", "generation", "advantage", "advantages", TOKENS)
+KNOWN_OTHERWISE = (
+    "rollout_id",
+    "prompt_id",
+    "step",
+    "generation",
+    "advantage",
+    "advantages",
+    TOKENS,
+)
 """Columns of numbers that name rows, or are looked at by themselves."""
 
 
@@ -58,7 +66,9 @@ class Context:
     @property
     def length_unit(self) -> str:
         """What lengths are counted in: "tokens" where each completion has a count, else "characters"."""
-        counted = TOKENS in self.table and not np.isnan(numbers(self.table[TOKENS])).any()
+        counted = (
+            TOKENS in self.table and not np.isnan(numbers(self.table[TOKENS])).any()
+        )
         return "tokens" if counted else "characters"
 
     @cached_property
@@ -80,40 +90,72 @@ class Context:
         """Further numbers of each row, by name."""
         if self.named is not None:
             return {name: numbers(self.table[name]) for name in self.named}
-        others = [name for name in self.table.columns if name in self.own and name != self.label_name]
-        found = {str(name): self.table[name] for name in others if name not in KNOWN_OTHERWISE}
-        return {name: numbers(column) for name, column in found.items() if numeric(column_values(column))}
+        others = [
+            name
+            for name in self.table.columns
+            if name in self.own and name != self.label_name
+        ]
+        found = {
+            str(name): self.table[name]
+            for name in others
+            if name not in KNOWN_OTHERWISE
+        }
+        return {
+            name: numbers(column)
+            for name, column in found.items()
+            if numeric(column_values(column))
+        }
 
 
 def context_of(
-    scores: Scores, table: pd.DataFrame, *, label: str | None = None, columns: Sequence[str] | None = None
+    scores: Scores,
+    table: pd.DataFrame,
+    *,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Context:
     """The context of these rows of the scores.
 
     InputError: a label or column that is not there, or holds no numbers.
     """
-    scores.rollouts.check_columns([*([label] if label is not None else []), *(columns or ())])
+    scores.rollouts.check_columns(
+        [*([label] if label is not None else []), *(columns or ())]
+    )
     for name in columns or ():
         if not numeric(column_values(scores.rollouts.table[name])):
             raise InputError(f"column {name!r} holds no numbers; give one that does")
-    asked = {name for item in scores.reward.components for name in item.asks_for} | set(scores.reward.needs)
+    asked = {name for item in scores.reward.components for name in item.asks_for} | set(
+        scores.reward.needs
+    )
     held = {*scores.rollouts.logged.components.values(), *asked}
     own = frozenset(map(str, scores.rollouts.table.columns)) - held
-    values, why = _label(table, label, scores.reward.names) if label is not None else (None, "")
+    values, why = (
+        _label(table, label, scores.reward.names) if label is not None else (None, "")
+    )
     return Context(table, values, label or "", why, columns, own)
 
 
-def _label(table: pd.DataFrame, name: str, components: Sequence[str]) -> tuple[Floats | None, str]:
+def _label(
+    table: pd.DataFrame, name: str, components: Sequence[str]
+) -> tuple[Floats | None, str]:
     """The label as 0 and 1; ``None`` and why it cannot be used."""
     given = truths(column_values(table[name]))
     if not numeric(given):
         found = next((value for value in given if value is not None), None)
-        said = "" if found is None else f" but {preview(found)}; make a column of true and false of it"
+        said = (
+            ""
+            if found is None
+            else f" but {preview(found)}; make a column of true and false of it"
+        )
         return None, f"{name!r} holds no numbers{said}"
-    values = finite(np.array([np.nan if value is None else value for value in given], dtype=float))
+    values = finite(
+        np.array([np.nan if value is None else value for value in given], dtype=float)
+    )
     levels = np.unique(values[~np.isnan(values)])
     if len(levels) != 2:
-        found = ", ".join(f"{level:g}" for level in levels[:5]) + (" ..." if len(levels) > 5 else "")
+        found = ", ".join(f"{level:g}" for level in levels[:5]) + (
+            " ..." if len(levels) > 5 else ""
+        )
         return None, f"{name!r} is not one of two values: it has {found or 'none'}"
     label = np.where(np.isnan(values), np.nan, (values == levels[1]).astype(float))
     least = max(FEWEST_LABELLED, MOST_LABELLED * (~np.isnan(label)).sum())
@@ -139,7 +181,10 @@ def truths(values: list[Any]) -> list[Any]:
     texts = {value for value in values if isinstance(value, str)}
     if not texts or not {text.strip().lower() for text in texts} <= {"true", "false"}:
         return values
-    return [value.strip().lower() == "true" if isinstance(value, str) else value for value in values]
+    return [
+        value.strip().lower() == "true" if isinstance(value, str) else value
+        for value in values
+    ]
 
 
 def numbers(column: pd.Series) -> Floats:

@@ -53,7 +53,11 @@ class Diagnosis:
     @property
     def worst(self) -> str | None:
         """The highest severity found."""
-        return min((item.severity for item in self.findings), key=SEVERITIES.index, default=None)
+        return min(
+            (item.severity for item in self.findings),
+            key=SEVERITIES.index,
+            default=None,
+        )
 
     @cached_property
     def components(self) -> pd.DataFrame:
@@ -67,7 +71,9 @@ class Diagnosis:
         share of the variance that lies between groups, which group advantages never see, ``dead_groups`` the
         share of groups whose siblings all got the same score.
         """
-        return pd.DataFrame([component_row(view, name) for view in self.views for name in view.names])
+        return pd.DataFrame(
+            [component_row(view, name) for view in self.views for name in view.names]
+        )
 
     @cached_property
     def group_signal(self) -> pd.DataFrame:
@@ -83,13 +89,28 @@ class Diagnosis:
         advantage. What a vector says is lost there; to normalise each component before adding loses less.
         """
         rows = []
-        names = [*slices.usable(self.scores, self.scores.rollouts.group_key[1:]), *self.by]
+        names = [
+            *slices.usable(self.scores, self.scores.rollouts.group_key[1:]),
+            *self.by,
+        ]
         for view in self.views:
             whole = Part(view.part, view.reward, view.rows)
-            rows.append({"slice": view.part or "all", **signal_of(view, np.ones(len(view), dtype=bool))})
+            rows.append(
+                {
+                    "slice": view.part or "all",
+                    **signal_of(view, np.ones(len(view), dtype=bool)),
+                }
+            )
             for item in slices.rows_by(self.scores, whole, list(dict.fromkeys(names))):
-                rows.append({"slice": item.label, **signal_of(view, np.isin(view.rows, item.rows))})
-        labels = pd.Series([row.pop("slice") for row in rows], dtype=object)  # may hold lone surrogates
+                rows.append(
+                    {
+                        "slice": item.label,
+                        **signal_of(view, np.isin(view.rows, item.rows)),
+                    }
+                )
+        labels = pd.Series(
+            [row.pop("slice") for row in rows], dtype=object
+        )  # may hold lone surrogates
         table = pd.DataFrame(rows)
         table.insert(0, "slice", labels)
         return table
@@ -102,8 +123,12 @@ class Diagnosis:
         Each is of the last `window` steps together. InputError: a window that is no whole number from 1 on.
         """
         if not isinstance(window, int) or isinstance(window, bool) or window < 1:
-            raise InputError(f"window={window!r} is not a whole number of steps from 1 on")
-        return pd.concat([over_steps(view, window) for view in self.views], ignore_index=True)
+            raise InputError(
+                f"window={window!r} is not a whole number of steps from 1 on"
+            )
+        return pd.concat(
+            [over_steps(view, window) for view in self.views], ignore_index=True
+        )
 
     def highest(self, n: int = 8) -> pd.DataFrame:
         """The `n` completions of highest reward (of each part), diverse, to read what is really paid for.
@@ -119,8 +144,12 @@ class Diagnosis:
         True
         """
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-            raise InputError(f"highest takes a number of completions from 1 on, not {n!r}")
-        return pd.concat([highest(self.scores, view, n) for view in self.views], ignore_index=True)
+            raise InputError(
+                f"highest takes a number of completions from 1 on, not {n!r}"
+            )
+        return pd.concat(
+            [highest(self.scores, view, n) for view in self.views], ignore_index=True
+        )
 
     def dead_share(self, size: int) -> dict[str, DeadShare]:
         """The share of groups without a signal that groups of `size` would have, by part of the reward.
@@ -128,7 +157,8 @@ class Diagnosis:
         Where groups without spread in a `filter_metric` are dropped, it is that metric's.
         """
         return {
-            view.part: dead_share(view.filtered_by, view.groups, view.bootstrap, size) for view in self.views
+            view.part: dead_share(view.filtered_by, view.groups, view.bootstrap, size)
+            for view in self.views
         }
 
     def record(self) -> dict[str, Any]:
@@ -139,7 +169,9 @@ class Diagnosis:
             "reward": self.scores.reward.name,
             "rows": len(self.scores),
             "training": self.training.record(),
-            "dead_share": [{"part": part, **share.record()} for part, share in shares.items()],
+            "dead_share": [
+                {"part": part, **share.record()} for part, share in shares.items()
+            ],
             "findings": [finding.record() for finding in self.findings],
         }
 
@@ -195,7 +227,12 @@ def diagnose(
     found = not_finite(scores, seed=seed)
     scores = only_finite(scores)
     training = Training.of(training)
-    options: dict[str, Any] = {"training": training, "label": label, "columns": columns, "seed": seed}
+    options: dict[str, Any] = {
+        "training": training,
+        "label": label,
+        "columns": columns,
+        "seed": seed,
+    }
     views = make_views(scores, thresholds=thresholds, **options)
     names = slices.chosen(scores, by)
     wholes = [Part(view.part, view.reward, view.rows) for view in views]
@@ -212,7 +249,9 @@ def diagnose(
         found += findings_of(view, RULES, looked_at)
 
     def of(part: Part, tests: int) -> list[Finding]:
-        view = make_view(scores, part, thresholds=views[0].thresholds, tests=tests, **options)
+        view = make_view(
+            scores, part, thresholds=views[0].thresholds, tests=tests, **options
+        )
         return findings_of(view, RULES, looked_at)
 
     for view, parts in zip(views, sliced, strict=True):
@@ -220,9 +259,16 @@ def diagnose(
         found += slices.news(parts, said, of)
     found += _unmatched(scores, views)
     ranked = sorted(
-        found, key=lambda item: (item.order[0], bool(item.evidence.get("inconclusive")), item.order)
+        found,
+        key=lambda item: (
+            item.order[0],
+            bool(item.evidence.get("inconclusive")),
+            item.order,
+        ),
     )
-    log = of_log(scores)  # first: where the log says otherwise, all else is of another reward
+    log = of_log(
+        scores
+    )  # first: where the log says otherwise, all else is of another reward
     first = [item for item in log if item.severity != "info"]
     ranked = [*first, *ranked, *(item for item in log if item.severity == "info")]
     return Diagnosis(scores, tuple(ranked), training, seed, views, tuple(names))
@@ -238,14 +284,32 @@ def _unmatched(scores: Scores, views: tuple[View, ...]) -> list[Finding]:
         return []
     limits, seed = views[0].thresholds, views[0].bootstrap.seed
     share, limit = len(left) / len(scores), limits["abstained"]
-    severity = "high" if share >= limits["lost_rows_high"] else "warn" if share >= limit else "info"
+    severity = (
+        "high"
+        if share >= limits["lost_rows_high"]
+        else "warn"
+        if share >= limit
+        else "info"
+    )
     (column,) = scores.reward.split_by
-    values = list(dict.fromkeys(repr(value) for value in scores.table[column].iloc[left]))
-    named = ", ".join(values[:5]) + (f" and {len(values) - 5} more" if len(values) > 5 else "")
+    values = list(
+        dict.fromkeys(repr(value) for value in scores.table[column].iloc[left])
+    )
+    named = ", ".join(values[:5]) + (
+        f" and {len(values) - 5} more" if len(values) > 5 else ""
+    )
     prompts = scores.rollouts.prompts
-    interval = Bootstrap(prompts, seed=seed).interval([rows, np.ones(len(scores))], prompts)
+    interval = Bootstrap(prompts, seed=seed).interval(
+        [rows, np.ones(len(scores))], prompts
+    )
     reason = f"no reward for {column}={named}"
-    evidence = {"value": share, "interval": interval, "rows": len(left), "reason": reason, "paid": False}
+    evidence = {
+        "value": share,
+        "interval": interval,
+        "rows": len(left),
+        "reason": reason,
+        "paid": False,
+    }
     ids = tuple(scores.table["rollout_id"].iloc[left[:5]])
     return [Finding("abstentions", severity, None, evidence, len(scores), limit, ids)]
 
@@ -270,7 +334,10 @@ def make_views(
                 f"there is no threshold {name!r}; there are "
                 f"{sorted(THRESHOLDS)}{did_you_mean(name, THRESHOLDS)}"
             )
-    split = {name: column_values(scores.rollouts.table[name]) for name in scores.reward.split_by}
+    split = {
+        name: column_values(scores.rollouts.table[name])
+        for name in scores.reward.split_by
+    }
     parts = scores.reward.parts(split, len(scores))
     if not parts:
         raise InputError(
@@ -279,6 +346,12 @@ def make_views(
         )
     limits = {**THRESHOLDS, **(thresholds or {})}
     make = partial(
-        make_view, scores, training=training, seed=seed, thresholds=limits, label=label, columns=columns
+        make_view,
+        scores,
+        training=training,
+        seed=seed,
+        thresholds=limits,
+        label=label,
+        columns=columns,
     )
     return tuple(map(make, parts))

@@ -14,7 +14,13 @@ from rewardkit.analysis.arguments import check_label, check_seed, names_of
 from rewardkit.analysis.context import truths
 from rewardkit.analysis.plain import to_plain
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.groups import Floats, GroupStats, finite, group_stats, overflows
+from rewardkit.analysis.statistics.groups import (
+    Floats,
+    GroupStats,
+    finite,
+    group_stats,
+    overflows,
+)
 from rewardkit.analysis.statistics.selection import Curve, Selection, select
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.findings import counted, percent
@@ -38,7 +44,9 @@ SHIFT = 0.05
 MOVES = 0.1
 """Share of its value at random by which a figure must change to be told. Our choice."""
 BATCH = "the trainer standardises each batch; the tilt has one beta for all rows"
-GDPO = "GDPO standardises each component by itself; the tilt is of their sum, standardised"
+GDPO = (
+    "GDPO standardises each component by itself; the tilt is of their sum, standardised"
+)
 TRAINERS = {"gdpo": GDPO, "batch": BATCH, "reinforce_pp": BATCH}
 """Where the tilt is not quite what the trainer maximises."""
 MOST = 4  # figures in the verdict
@@ -71,8 +79,15 @@ class Forecast:
         rows = []
         for view in (self.best_of, self.tilted):
             for name, curve in view.curves.items():
-                of_view = {key: getattr(view, key) for key in ("points", "kl", "groups", "sample_size")}
-                rows.append(pd.DataFrame({"how": view.how, "figure": name, **of_view, **to_plain(curve)}))
+                of_view = {
+                    key: getattr(view, key)
+                    for key in ("points", "kl", "groups", "sample_size")
+                }
+                rows.append(
+                    pd.DataFrame(
+                        {"how": view.how, "figure": name, **of_view, **to_plain(curve)}
+                    )
+                )
         return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
 
     @cached_property
@@ -99,30 +114,56 @@ class Forecast:
             for name, curve in [*self.moved.items()][:MOST]
         ]
         more = f" and {len(self.moved) - MOST} more" if len(self.moved) > MOST else ""
-        return ", ".join(told) + more if told else "nothing but the reward itself changes by a tenth"
+        return (
+            ", ".join(told) + more
+            if told
+            else "nothing but the reward itself changes by a tenth"
+        )
 
     def called(self, name: str) -> str:
         """The name of a figure as a person reads it."""
-        return f"label {self.label!r}" if name == "label" else name.removeprefix("score/")
+        return (
+            f"label {self.label!r}" if name == "label" else name.removeprefix("score/")
+        )
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        names = ("groups", "training", "label", "seed", "best_of", "tilted", "notes", "limits")
-        of = {"reward": self.scores.reward.name, "rows": len(self.scores), "tied_groups": self.tied}
+        names = (
+            "groups",
+            "training",
+            "label",
+            "seed",
+            "best_of",
+            "tilted",
+            "notes",
+            "limits",
+        )
+        of = {
+            "reward": self.scores.reward.name,
+            "rows": len(self.scores),
+            "tied_groups": self.tied,
+        }
         return of | {name: to_plain(getattr(self, name)) for name in names}
 
     @cached_property
     def page(self) -> Page:
         """What a person reads: what it selects for, both views at their ends, what to know and to do."""
-        reward, notes = self.scores.reward.name, [f"Note: {note}" for note in self.notes]
+        reward, notes = (
+            self.scores.reward.name,
+            [f"Note: {note}" for note in self.notes],
+        )
         limits = [f"Limit: {limit}" for limit in self.limits]
         if len(self.best_of) < 2:
-            return Page(f"no forecast of {reward!r}: {self.verdict}", notes, more=limits)
+            return Page(
+                f"no forecast of {reward!r}: {self.verdict}", notes, more=limits
+            )
         best, tilt = self.best_of, self.tilted
         views = {f"best of {best.points[-1]:g}, KL at most {best.kl[-1]:.2f}": best}
         if len(tilt) > 1:
             unit = " std of the group" if self.training.scales_groups else ""
-            views[f"tilted, beta {tilt.points[-1]:.2g}{unit}, KL {tilt.kl[-1]:.2f}"] = tilt
+            views[f"tilted, beta {tilt.points[-1]:.2g}{unit}, KL {tilt.kl[-1]:.2f}"] = (
+                tilt
+            )
         rows = {
             name: [
                 self.called(name),
@@ -131,16 +172,31 @@ class Forecast:
             ]
             for name, curve in best.curves.items()
         }
-        first = [name for name in rows if name in ("reward", "label") or name in self.moved][:SHOWN]
-        others = [" ".join(rows[name][:2]) for name in rows if name not in (*first, "characters")]
+        first = [
+            name for name in rows if name in ("reward", "label") or name in self.moved
+        ][:SHOWN]
+        others = [
+            " ".join(rows[name][:2])
+            for name in rows
+            if name not in (*first, "characters")
+        ]
         still = [f"Not clearly moved: {', '.join(others)}"] if others else []
         of = f"{counted(len(self.scores), 'rollout')} in {counted(self.groups, 'group')} ({self.training})"
         header = ("mean of", "a sibling at random", *views)
-        top = Table(f"On {of}, with 95 % intervals", header, [rows[name] for name in first], header[1:], True)
+        top = Table(
+            f"On {of}, with 95 % intervals",
+            header,
+            [rows[name] for name in first],
+            header[1:],
+            True,
+        )
         return Page(
             f"{reward!r} selects for: {self.verdict}",
             [*still, *notes[: SHOWN // 2], limits[0], f"Next: {self._next}"],
-            [top, Table(f"All {len(rows)} figures", header, [*rows.values()], header[1:])],
+            [
+                top,
+                Table(f"All {len(rows)} figures", header, [*rows.values()], header[1:]),
+            ],
             [*notes[SHOWN // 2 :], *limits[1:]],
         )
 
@@ -169,7 +225,9 @@ def _last(curve: Curve) -> str:
 
 def followed(scores: Scores, label: str) -> str | None:
     """The label, where a forecast can follow it: a column of numbers; else ``None``."""
-    return label if label and numeric(truths(column_values(scores.table[label]))) else None
+    return (
+        label if label and numeric(truths(column_values(scores.table[label]))) else None
+    )
 
 
 def forecast(
@@ -206,21 +264,31 @@ def forecast(
     training, rewards = Training.of(training), finite(scores.rewards)
     figures, notes = _figures(scores, rewards, label, names_of(columns, "columns"))
     bootstrap = Bootstrap(scores.rollouts.prompts, seed=seed)
-    with np.errstate(over="ignore", invalid="ignore"):  # enormous rewards have a spread of inf
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # enormous rewards have a spread of inf
         stats = group_stats(rewards, scores.groups)
         betas, scaled = _betas(stats, training), training.scales_groups
-        best, tilt = select(rewards, figures, scores.groups, betas, bootstrap, scaled=scaled)
+        best, tilt = select(
+            rewards, figures, scores.groups, betas, bootstrap, scaled=scaled
+        )
     groups, tied = int((stats.count > 0).sum()), stats.dead_share
     notes += _of_rewards(scores.rewards, len(stats.count) - groups)
     notes += [*_of_selection(best, tied), *_of_training(training, tilt)]
-    return Forecast(scores, training, label, seed, groups, tied, best, tilt, tuple(notes))
+    return Forecast(
+        scores, training, label, seed, groups, tied, best, tilt, tuple(notes)
+    )
 
 
 def _betas(stats: GroupStats, training: Training) -> Floats:
     """From no tilt on: `BETAS` in standard deviations within groups, and the one that training has."""
     freedom = np.maximum(stats.count - 1, 0).sum()
     spread = float(np.sqrt(stats.squares.sum() / max(freedom, 1)))
-    unit = spread if np.isfinite(spread) and spread > 0 and not training.scales_groups else 1.0
+    unit = (
+        spread
+        if np.isfinite(spread) and spread > 0 and not training.scales_groups
+        else 1.0
+    )
     own = [float(training.beta)] if training.beta > 0 else []
     return np.unique([np.inf, *(unit * beta for beta in BETAS), *own])[::-1]
 
@@ -236,18 +304,27 @@ def _figures(
                 "followed beside it; rename the column"
             )
     texts, judged = scores.table["completion"].tolist(), ~np.isnan(rewards)
-    given = {"reward": rewards} | ({} if label is None else {"label": _numbers(scores, label, "label")})
+    given = {"reward": rewards} | (
+        {} if label is None else {"label": _numbers(scores, label, "label")}
+    )
     given |= {f"score/{name}": scores.score(name) for name in scores.reward.names}
     given |= {"words": np.array([len(words(text)) for text in texts], dtype=float)}
     given |= {"characters": np.array([*map(len, texts)], dtype=float)}
-    given |= {name: _numbers(scores, name, "column") for name in columns if name not in given}
+    given |= {
+        name: _numbers(scores, name, "column") for name in columns if name not in given
+    }
     notes, found = [], {}
     for name, values in given.items():
         found[name] = np.where(np.isfinite(values), values, np.nan)
         if judged.any() and np.isnan(found[name][judged]).all():
-            notes.append(f"{name!r} is missing in every row that has a reward, so it has no curve")
+            notes.append(
+                f"{name!r} is missing in every row that has a reward, so it has no curve"
+            )
             del found[name]
-    return found, [*(_of_label(scores, found["label"]) if "label" in found else []), *notes]
+    return found, [
+        *(_of_label(scores, found["label"]) if "label" in found else []),
+        *notes,
+    ]
 
 
 def _numbers(scores: Scores, name: str, kind: str) -> Floats:
@@ -259,7 +336,9 @@ def _numbers(scores: Scores, name: str, kind: str) -> Floats:
             f"{did_you_mean(str(name), known)}"
         )
     values = truths(column_values(scores.table[name]))
-    if others := [value for value in values if not isinstance(value, int | float | None)]:
+    if others := [
+        value for value in values if not isinstance(value, int | float | None)
+    ]:
         raise InputError(
             f"{kind} {name!r} holds {preview(others[0])}; a forecast follows numbers, true and false: make a "
             "column of these first"
@@ -269,15 +348,23 @@ def _numbers(scores: Scores, name: str, kind: str) -> Floats:
 
 def _of_rewards(rewards: Floats, empty: int) -> list[str]:
     missing = {"no reward": np.isnan(rewards), "an infinite reward": overflows(rewards)}
-    told = {f"{rows.sum()} of {len(rewards)} rows have {what}": rows.any() for what, rows in missing.items()}
+    told = {
+        f"{rows.sum()} of {len(rewards)} rows have {what}": rows.any()
+        for what, rows in missing.items()
+    }
     notes = [f"{rows} and are never picked" for rows, some in told.items() if some]
-    return notes + ([f"left out: {counted(empty, 'group')} without any reward"] if empty else [])
+    return notes + (
+        [f"left out: {counted(empty, 'group')} without any reward"] if empty else []
+    )
 
 
 def _of_label(scores: Scores, label: Floats) -> list[str]:
     """Where the label is a component under another name."""
     copied = [name for name in scores.reward.names if _same(scores.score(name), label)]
-    return [f"the label is what the component {name!r} scores, so it confirms nothing" for name in copied]
+    return [
+        f"the label is what the component {name!r} scores, so it confirms nothing"
+        for name in copied
+    ]
 
 
 def _same(score: Floats, label: Floats) -> bool:
@@ -295,11 +382,15 @@ def _of_selection(best: Selection, tied: float) -> list[str]:
     if len(best) == 0:
         return ["no row of these scores has a reward, so there is nothing to forecast"]
     if len(best) == 1:
-        return ["no group has two completions with a reward, so there is nothing to choose from"]
+        return [
+            "no group has two completions with a reward, so there is nothing to choose from"
+        ]
     notes, n = [], f"n = {best.points[-1]:g}"
     if tied > 0:
         where = "every group" if tied == 1 else f"{percent(tied)} of groups"
-        notes.append(f"in {where} all completions get the same reward, so nothing is selected there")
+        notes.append(
+            f"in {where} all completions get the same reward, so nothing is selected there"
+        )
     if best.groups[-1] < best.groups[0]:
         notes.append(
             f"{best.groups[-1]} of {best.groups[0]} groups reach {n}; each n is of those that reach it"
@@ -310,7 +401,9 @@ def _of_selection(best: Selection, tied: float) -> list[str]:
             have = f"{percent(before)} of the picks have {name!r} at n = 1, {percent(after)} at {n}"
             notes.append(f"{have}, so its curve mixes two changes")
     if np.isnan(best.curves["reward"].low[0]):
-        notes.append("all rows with a reward are of one prompt, so nothing has an interval")
+        notes.append(
+            "all rows with a reward are of one prompt, so nothing has an interval"
+        )
     return notes
 
 
@@ -318,5 +411,7 @@ def _of_training(training: Training, tilt: Selection) -> list[str]:
     notes = [TRAINERS[training.name]] if training.name in TRAINERS else []
     if training.beta > 0 and len(tilt) and training.beta < tilt.points[-1]:
         end = f"the tilted view ends at beta {tilt.points[-1]:.3g}"
-        notes.append(f"the KL penalty of {training.beta:g} is weaker than these siblings can show: {end}")
+        notes.append(
+            f"the KL penalty of {training.beta:g} is weaker than these siblings can show: {end}"
+        )
     return notes

@@ -34,7 +34,9 @@ def make_view(
     InputError: a label, column or filter metric that is not there.
     """
     _check_metric(training, part.reward)
-    at = slice(None) if len(part.rows) == len(scores) else part.rows  # of all rows no array is copied
+    at = (
+        slice(None) if len(part.rows) == len(scores) else part.rows
+    )  # of all rows no array is copied
     table, names = scores.table.iloc[at], part.reward.names
     prompts = numbered(scores.rollouts.prompts[at])
     return View(
@@ -45,7 +47,9 @@ def make_view(
         status={name: scores.status(name)[at] for name in names},
         errors={name: table[f"error/{name}"].to_numpy(dtype=object) for name in names},
         rewards=scores.rewards[at],
-        gate=table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in table else np.ones(len(table)),
+        gate=table["gate/reward"].to_numpy(dtype=float)
+        if "gate/reward" in table
+        else np.ones(len(table)),
         groups=numbered(scores.groups[at]),
         rollout_ids=table["rollout_id"],
         completions=table["completion"].to_numpy(dtype=object),

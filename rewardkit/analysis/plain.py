@@ -21,7 +21,11 @@ def to_plain(value: Any) -> Any:
     if callable(record := getattr(value, "record", None)):
         return record()
     if is_dataclass(value):
-        return {item.name: to_plain(getattr(value, item.name)) for item in fields(value) if item.repr}
+        return {
+            item.name: to_plain(getattr(value, item.name))
+            for item in fields(value)
+            if item.repr
+        }
     if isinstance(value, Mapping):
         return {key: to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

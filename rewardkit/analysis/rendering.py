@@ -24,18 +24,28 @@ NEXT = "Next: rk.suggest(diagnosis) says what to change, rk.forecast(scores) wha
 
 def named(codes: Iterable[str]) -> str:
     """Codes and how often each."""
-    return ", ".join(code if count == 1 else f"{code} ({count})" for code, count in Counter(codes).items())
+    return ", ".join(
+        code if count == 1 else f"{code} ({count})"
+        for code, count in Counter(codes).items()
+    )
 
 
 def diagnosis_page(
-    name: str, on: str, findings: Sequence[Finding], views: Sequence[View], *, verbose: bool
+    name: str,
+    on: str,
+    findings: Sequence[Finding],
+    views: Sequence[View],
+    *,
+    verbose: bool,
 ) -> Page:
     """The verdict on a reward, `on` what it was found, and the findings that matter most, or all.
 
     The HTML folds the other findings and has a table of the components of each view.
     """
     counts = Counter(item.severity for item in findings)
-    found = ", ".join(counted(counts[level], COUNTED[level]) for level in SEVERITIES if counts[level])
+    found = ", ".join(
+        counted(counts[level], COUNTED[level]) for level in SEVERITIES if counts[level]
+    )
     ready = READY[next((level for level in SEVERITIES if counts[level]), None)]
     weighty = [item for item in findings if item.severity != "info"]
     notes = [item for item in findings if item.severity == "info"]
@@ -43,7 +53,10 @@ def diagnosis_page(
     few = [item for item in findings if item.code == "not_enough"]
     if (ready == "fine" and few) or not any(view.several for view in views):
         ready, shown = "cannot be judged yet", shown or few
-    told = [f"{SEVERITY_MARKS[item.severity]} {item.code}: {item.sentence}" for item in shown]
+    told = [
+        f"{SEVERITY_MARKS[item.severity]} {item.code}: {item.sentence}"
+        for item in shown
+    ]
     left = named(item.code for item in findings if item not in shown)
     more = weighty[FULL:]
     return Page(
@@ -64,12 +77,19 @@ def _signal(view: View) -> str:
     where = f"[{view.part}] " if view.part else ""
     if not view.several:
         return f"{where}No group has two completions with a reward, so there is no advantage."
-    live, have = 1 - int(view.dead.sum()) / view.several, "has" if view.several == 1 else "have"
-    return f"{where}{percent(live)} of {counted(view.several, 'group')} {have} a signal."
+    live, have = (
+        1 - int(view.dead.sum()) / view.several,
+        "has" if view.several == 1 else "have",
+    )
+    return (
+        f"{where}{percent(live)} of {counted(view.several, 'group')} {have} a signal."
+    )
 
 
 def _findings(caption: str, findings: Sequence[Finding]) -> Table:
-    rows = [(SEVERITY_MARKS[item.severity], item.code, item.sentence) for item in findings]
+    rows = [
+        (SEVERITY_MARKS[item.severity], item.code, item.sentence) for item in findings
+    ]
     header = ("severity", "finding", "what it does, and what to do")
     return Table(caption, header, rows, most=SHOWN, limit=LONGEST)
 

@@ -48,7 +48,9 @@ class Moved(NamedTuple):
         return self.run | self.gated
 
 
-def moved_by(reward: Reward, *, run: Iterable[str] = (), gated: Iterable[str] = ()) -> Moved:
+def moved_by(
+    reward: Reward, *, run: Iterable[str] = (), gated: Iterable[str] = ()
+) -> Moved:
     """What moves with fields and components that are others, and with components behind other gates."""
     moved = Moved(set(run), set(gated))
     reasons: list[str] = []
@@ -62,23 +64,34 @@ def moved_by(reward: Reward, *, run: Iterable[str] = (), gated: Iterable[str] = 
         follows(moved.run, name, call.asks_for)
     for at, item in enumerate(reward.components):
         name, asked = item.name, _asked(item.gate, item.gate_call, reward.names[:at])
-        follows(moved.run, name, item.asks_for, f"{name!r} asks for the score of {{!r}}")
+        follows(
+            moved.run, name, item.asks_for, f"{name!r} asks for the score of {{!r}}"
+        )
         predicate = f"the gate of {name!r} is a predicate that asks for {{!r}}, or may"
-        follows(moved.gated, name, asked, predicate if item.gate and callable(item.gate.on) else "")
+        follows(
+            moved.gated,
+            name,
+            asked,
+            predicate if item.gate and callable(item.gate.on) else "",
+        )
         if item.group or item.batch:
             why = f"{name!r} is scored from several rows at once, and would see others"
             follows(moved.run, name, {name} & moved.gated, why)
     if "" not in moved.gated:
         asked = _asked(reward.gate, reward.gate_call, reward.names)
         unread = isinstance(getattr(reward.gate, "on", None), Recorded)
-        said = "may ask for {!r}: its record does not say" if unread else "asks for {!r}"
+        said = (
+            "may ask for {!r}: its record does not say" if unread else "asks for {!r}"
+        )
         follows(moved.gated, "", asked, f"the gate on the whole reward {said}")
         if "" in moved.gated:  # it may close other rows now, for every component
             moved = moved_by(reward, run=moved.run, gated={*reward.names, ""})
     return moved._replace(why=next(filter(None, reasons), ""))
 
 
-def _asked(gate: Gate | None, call: Call | None, earlier: Sequence[str]) -> Sequence[str]:
+def _asked(
+    gate: Gate | None, call: Call | None, earlier: Sequence[str]
+) -> Sequence[str]:
     """What a gate asks for; a predicate from a run record may ask for all that is scored earlier."""
     if gate is None or call is None:
         return ()
@@ -87,11 +100,16 @@ def _asked(gate: Gate | None, call: Call | None, earlier: Sequence[str]) -> Sequ
 
 def behind(reward: Reward, gates: Mapping[str, Gate | None]) -> Reward:
     """The reward with these gates on its components."""
-    items = [replace(item, gate=gates.get(item.name, item.gate)) for item in reward.components]
+    items = [
+        replace(item, gate=gates.get(item.name, item.gate))
+        for item in reward.components
+    ]
     return replace(reward, components=items)
 
 
-def rescore(scores: Scores, reward: Reward, *, run: bool = True) -> tuple[Scores, dict[str, int]]:
+def rescore(
+    scores: Scores, reward: Reward, *, run: bool = True
+) -> tuple[Scores, dict[str, int]]:
     """The scores of `reward`, a changed one of `scores`, and by component the rows that lack a score.
 
     Run are functions that are others and what depends on them, and, with `run`, components whose gate opens
@@ -107,14 +125,19 @@ def rescore(scores: Scores, reward: Reward, *, run: bool = True) -> tuple[Scores
         to_score = {
             name: count
             for name in reward.names
-            if name in names and (count := int((again[f"error/{name}"] == UNSCORED).sum()))
+            if name in names
+            and (count := int((again[f"error/{name}"] == UNSCORED).sum()))
         }
         if not (run and to_score):
             break
         opened |= to_score.keys()
     written = [f"{kind}/{name}" for name in names for kind in WRITTEN]
-    table = scores.table.drop(columns=[f"failed/{name}" for name in names], errors="ignore")
-    table = table.assign(**{column: again[column] for column in written if column in again})
+    table = scores.table.drop(
+        columns=[f"failed/{name}" for name in names], errors="ignore"
+    )
+    table = table.assign(
+        **{column: again[column] for column in written if column in again}
+    )
     if "" in names:
         table["gate/reward"] = again.get("gate/reward", 1.0)
     return Scores(table, reward, scores.rollouts, scores.run).under(reward), to_score
@@ -127,10 +150,22 @@ def _moved(old: Reward, new: Reward, opened: set[str]) -> Moved:
     def differ(*parts: str) -> set[str]:
         """Components of which one of these attributes is another, or which are new."""
         others = [(item, part) for item in new.components for part in parts]
-        return {i.name for i, part in others if getattr(i, part) != getattr(before.get(i.name), part, ...)}
+        return {
+            i.name
+            for i, part in others
+            if getattr(i, part) != getattr(before.get(i.name), part, ...)
+        }
 
-    fields = {name for name, function in new.fields.items() if function is not old.fields.get(name)}
-    return moved_by(new, run=fields | differ(*RUN_BY) | (opened & {*new.names}), gated=differ("gate"))
+    fields = {
+        name
+        for name, function in new.fields.items()
+        if function is not old.fields.get(name)
+    }
+    return moved_by(
+        new,
+        run=fields | differ(*RUN_BY) | (opened & {*new.names}),
+        gated=differ("gate"),
+    )
 
 
 class Known(Recorded):
@@ -143,7 +178,9 @@ class Known(Recorded):
         return columns[-1]
 
 
-def _scored(scores: Scores, reward: Reward, moves: Iterable[Moved], names: set[str]) -> pd.DataFrame:
+def _scored(
+    scores: Scores, reward: Reward, moves: Iterable[Moved], names: set[str]
+) -> pd.DataFrame:
     """The scored table of these fields and components and what they ask for; only what moves is run."""
     known: dict[str, Any] = {}
     left, table = iter(moves), scores.rollouts.table
@@ -151,26 +188,42 @@ def _scored(scores: Scores, reward: Reward, moves: Iterable[Moved], names: set[s
     if any(type(getattr(item, "on", item)) is Recorded for item in made.functions):
         why = "was read from a run record and cannot score; load the reward itself"
         raise RewardError(f"reward {reward.name!r} {why}")
-    if ROLLOUT in made.needs and ROLLOUT not in table:  # the row without what is known beside it
+    if (
+        ROLLOUT in made.needs and ROLLOUT not in table
+    ):  # the row without what is known beside it
         logged = scores.rollouts.as_logged()
-        known[ROLLOUT] = [dict(zip(logged, row, strict=True)) for row in zip(*logged.values(), strict=True)]
-    columns = {name: pd.Series(values, table.index, dtype=object) for name, values in known.items()}
+        known[ROLLOUT] = [
+            dict(zip(logged, row, strict=True))
+            for row in zip(*logged.values(), strict=True)
+        ]
+    columns = {
+        name: pd.Series(values, table.index, dtype=object)
+        for name, values in known.items()
+    }
     rollouts = replace(scores.rollouts, table=table.assign(**columns))
     return score(made, rollouts, timeout=scores.run.get("timeout")).table
 
 
-def _replay(scores: Scores, reward: Reward, moved: Moved, names: set[str], known: dict[str, Any]) -> Reward:
+def _replay(
+    scores: Scores, reward: Reward, moved: Moved, names: set[str], known: dict[str, Any]
+) -> Reward:
     """The reward with what is known in place of its functions; `known` gets the columns that say it."""
     table, ignored = scores.table, bool(scores.run.get("ignore_gates"))
     needed, run = {*names, "", reward.names[0]}, set(moved.run)
     for name, call in reversed(reward.calls):
         needed |= set(call.asks_for) if name in needed else set()
-        if name in run and reward.recorded is None:  # fields as they were, not as a table keeps them
+        if (
+            name in run and reward.recorded is None
+        ):  # fields as they were, not as a table keeps them
             run |= reward.fields.keys() & call.asks_for
-    fields = {name: function for name, function in reward.fields.items() if name in needed}
+    fields = {
+        name: function for name, function in reward.fields.items() if name in needed
+    }
     for name in fields.keys() - run:
         failed = table.get(f"failed/{name}", [None] * len(table))
-        known[f"field {name}"] = _answers(column_values(table[f"field/{name}"]), failed, np.zeros(len(table)))
+        known[f"field {name}"] = _answers(
+            column_values(table[f"field/{name}"]), failed, np.zeros(len(table))
+        )
         fields[name] = Known("known", (f"field {name}",))
     items = []
     for item in (item for item in reward.components if item.name in needed):
@@ -184,19 +237,36 @@ def _replay(scores: Scores, reward: Reward, moved: Moved, names: set[str], known
             ran = ran & [not str(why).startswith(UNDECIDED) for why in errors]
         column = f"score {name} {gated}"
         abstains = (status == ABSTAINED) | ~ran
-        known[column] = _answers(scores.score(name), errors.where(ran, UNSCORED), abstains)
+        known[column] = _answers(
+            scores.score(name), errors.where(ran, UNSCORED), abstains
+        )
         asked = [other for other in item.asks_for if gated and other in reward.names]
         on = item.gate if gated else gate(f"ran {name}", equals=True)
-        items.append(Component(name, Known("known", (*asked, column)), gate=on, range=None))
+        items.append(
+            Component(name, Known("known", (*asked, column)), gate=on, range=None)
+        )
     whole = None if ignored else reward.gate
     if whole and "" not in moved.gated:
-        known["gate"] = table.get("gate/reward", pd.Series(1.0, table.index)).map({1.0: True, 0.0: False})
-        asked = [other for other in dict(reward.calls)[""].asks_for if other in reward.names]
+        known["gate"] = table.get("gate/reward", pd.Series(1.0, table.index)).map(
+            {1.0: True, 0.0: False}
+        )
+        asked = [
+            other for other in dict(reward.calls)[""].asks_for if other in reward.names
+        ]
         whole = gate(Known("known", (*asked, "gate")))
-    return replace(reward, fields=fields, components=items, gate=whole, transform=None, recorded=None)
+    return replace(
+        reward,
+        fields=fields,
+        components=items,
+        gate=whole,
+        transform=None,
+        recorded=None,
+    )
 
 
-def _answers(values: Iterable[Any], reasons: Iterable[Any], abstains: Iterable[Any]) -> list[Any]:
+def _answers(
+    values: Iterable[Any], reasons: Iterable[Any], abstains: Iterable[Any]
+) -> list[Any]:
     """What a function gave for each row: a value, or a Failure where there is a reason why not."""
     return [
         Failure(why, abstains=bool(itself)) if isinstance(why, str) else value

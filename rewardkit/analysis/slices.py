@@ -39,7 +39,12 @@ def chosen(scores: Scores, names: Sequence[str] | None) -> list[str]:
     known = list(map(str, scores.rollouts.table.columns))
     if names is None:
         return usable(
-            scores, [name for name in USUAL if name in known and name not in scores.reward.split_by]
+            scores,
+            [
+                name
+                for name in USUAL
+                if name in known and name not in scores.reward.split_by
+            ],
         )
     asked = names_of(names, "by")
     scores.rollouts.check_columns(asked)
@@ -72,7 +77,10 @@ def usable(scores: Scores, names: Sequence[str]) -> list[str]:
 def _coded(column: pd.Series[Any]) -> tuple[Codes, Sequence[Any]]:
     """A code for each row by its value, -1: missing; and what each stands for, in order of appearance."""
     if column.dtype == object:
-        values = (repr(item) if isinstance(item, list | dict) else item for item in column_values(column))
+        values = (
+            repr(item) if isinstance(item, list | dict) else item
+            for item in column_values(column)
+        )
         column = pd.Series(list(values), dtype=object)
     codes, kinds = pd.factorize(column)
     return np.asarray(codes, dtype=np.intp), kinds.tolist()
@@ -88,7 +96,11 @@ def _mixed(codes: Codes, groups: Codes) -> int:
 def parts_of(scores: Scores, part: Part, names: Sequence[str]) -> list[Part]:
     """The slices of a part of the scores that have groups enough for a verdict, labelled ``column=value``."""
     found = rows_by(scores, part, names)
-    return [item for item in found if len(np.unique(scores.groups[item.rows])) >= FEWEST_GROUPS]
+    return [
+        item
+        for item in found
+        if len(np.unique(scores.groups[item.rows])) >= FEWEST_GROUPS
+    ]
 
 
 def rows_by(scores: Scores, part: Part, names: Sequence[str]) -> Iterator[Part]:
@@ -104,16 +116,24 @@ def rows_by(scores: Scores, part: Part, names: Sequence[str]) -> Iterator[Part]:
 
 
 def news(
-    parts: Sequence[Part], said: Sequence[Finding], find: Callable[[Part, int], list[Finding]]
+    parts: Sequence[Part],
+    said: Sequence[Finding],
+    find: Callable[[Part, int], list[Finding]],
 ) -> Iterator[Finding]:
     """Findings that hold in a slice, at a level for all slices together, and are not said of its whole.
 
     `find` gives those of a part that is one of so many.
     """
-    known = {(item.code, item.component) for item in said if not item.evidence.get("inconclusive")}
+    known = {
+        (item.code, item.component)
+        for item in said
+        if not item.evidence.get("inconclusive")
+    }
     for part in parts:
         for item in find(part, len(parts)):
             sure = item.severity != "info" and not item.evidence.get("inconclusive")
             if sure and item.code in TOLD and (item.code, item.component) not in known:
                 beside = item.code in SHAPES and item.component != part.reward.primary
-                yield replace(item, severity="info" if beside else "warn")  # of a part of the data at most
+                yield replace(
+                    item, severity="info" if beside else "warn"
+                )  # of a part of the data at most

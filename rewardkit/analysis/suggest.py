@@ -70,7 +70,9 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
     return Suggestions(tuple(changes), tuple(table), tuple(notes))
 
 
-def _changes(view: View, scores: Scores, found: Sequence[Finding]) -> tuple[list[Suggestion], list[str]]:
+def _changes(
+    view: View, scores: Scores, found: Sequence[Finding]
+) -> tuple[list[Suggestion], list[str]]:
     """The changes that answer what was found in one reward, ranked; and why others are left out."""
     sure = [item for item in found if not item.evidence.get("inconclusive")]
     proposed = [item for rule in RULES for item in rule(view, scores, sure)]
@@ -78,14 +80,24 @@ def _changes(view: View, scores: Scores, found: Sequence[Finding]) -> tuple[list
     proposals = [item for item in proposed if isinstance(item, Proposal)]
     kept = [item for item in proposals if _moves(view, item)]
     measured = [_measured(view, item, len(kept), sure) for item in kept]
-    if still := ", ".join(in_words(item.code, item.component) for item in proposals if item not in kept):
-        what = "" if view.additive else f", as the reward is a {view.reward.aggregation}"
+    if still := ", ".join(
+        in_words(item.code, item.component) for item in proposals if item not in kept
+    ):
+        what = (
+            "" if view.additive else f", as the reward is a {view.reward.aggregation}"
+        )
         notes.append(f"left out, as no advantage changes{what}: {still}")
     notes += [item for item in measured if isinstance(item, str)]
-    unsure = dict.fromkeys(item.code for item in found if item.suggestions and item not in sure)
+    unsure = dict.fromkeys(
+        item.code for item in found if item.suggestions and item not in sure
+    )
     if unsure:
-        notes.append(f"not answered, as the rollouts are too few to be sure: {', '.join(unsure)}")
-    return _ranked([item for item in measured if isinstance(item, Suggestion)], sure), notes
+        notes.append(
+            f"not answered, as the rollouts are too few to be sure: {', '.join(unsure)}"
+        )
+    return _ranked(
+        [item for item in measured if isinstance(item, Suggestion)], sure
+    ), notes
 
 
 def _moves(view: View, item: Proposal) -> bool:
@@ -95,17 +107,24 @@ def _moves(view: View, item: Proposal) -> bool:
     return not same or moved(view.advantages, after) >= MOVED
 
 
-def _measured(view: View, proposal: Proposal, tests: int, findings: Sequence[Finding]) -> Suggestion | str:
+def _measured(
+    view: View, proposal: Proposal, tests: int, findings: Sequence[Finding]
+) -> Suggestion | str:
     """The suggestion that a proposal becomes, compared with so many others; or why it is none."""
     before, after = proposal.views or (view, view_of(proposal.changed, view))
     found = effects(before, after, tests=tests, held_out=proposal.views is not None)
     answered = next((item for item in findings if _answers(proposal, item)), None)
-    outcome, worse = _outcome(before, after, answered, found) if answered else ("", False)
+    outcome, worse = (
+        _outcome(before, after, answered, found) if answered else ("", False)
+    )
     if answered and worse:
         of = f" of {proposal.component!r}" if proposal.component else ""
         return f"{proposal.code}{of} is left out, as it makes worse what it answers: {outcome}"
     more, why = (
-        {**proposal.after, "advantage_moved": moved(before.advantages, after.advantages)},
+        {
+            **proposal.after,
+            "advantage_moved": moved(before.advantages, after.advantages),
+        },
         proposal.why,
     )
     share = share_in_tied_groups(before, after)
@@ -142,23 +161,40 @@ def _answers(item: Proposal, found: Finding) -> bool:
     return item.code in found.suggestions and (about or item.code == "pay_component")
 
 
-def _outcome(before: View, after: View, found: Finding, effects: Sequence[Effect]) -> tuple[str, bool]:
+def _outcome(
+    before: View, after: View, found: Finding, effects: Sequence[Effect]
+) -> tuple[str, bool]:
     """What becomes of a finding, and of the groups without a signal; and whether that finding gets worse."""
     rule = next(rule for rule in FINDINGS if found.code in rule.codes)
     key = (found.code, found.component)
     was, now = (
-        next((item for item in rule(view, ()) if (item.code, item.component) == key), None)
+        next(
+            (item for item in rule(view, ()) if (item.code, item.component) == key),
+            None,
+        )
         for view in (before, after)
     )
     said = [f"{found.code} is no longer found"] if was and not now else []
-    moved = {found.code: [item.evidence.get("value", np.nan) for item in (was, now) if item]}
+    moved = {
+        found.code: [item.evidence.get("value", np.nan) for item in (was, now) if item]
+    }
     if found.code != "zero_std_groups":
         moved["groups without a signal"] = [effects[0].before, effects[0].after]
-    told = {what: [percent(value) for value in values] for what, values in moved.items()}
-    said += [f"{what}: {' -> '.join(ends)}" for what, ends in told.items() if len(set(ends)) == 2]
+    told = {
+        what: [percent(value) for value in values] for what, values in moved.items()
+    }
+    said += [
+        f"{what}: {' -> '.join(ends)}"
+        for what, ends in told.items()
+        if len(set(ends)) == 2
+    ]
     shown = len(set(told[found.code])) == 2  # what no percent shows is no change
-    same = np.array_equal(np.isnan(before.rewards), np.isnan(after.rewards))  # else it is of other rows
-    return "; ".join(said), bool(was and now and shown and same and _badness(now) > _badness(was))
+    same = np.array_equal(
+        np.isnan(before.rewards), np.isnan(after.rewards)
+    )  # else it is of other rows
+    return "; ".join(said), bool(
+        was and now and shown and same and _badness(now) > _badness(was)
+    )
 
 
 def _badness(found: Finding) -> float:
@@ -191,9 +227,15 @@ def _judged(
     if effect.difference == 0 and effect.interval == (0, 0):
         return "unclear", f"It orders siblings of which {name!r} differs as before"
     if not certain(effect.difference, effect.interval, tests):
-        return "unclear", f"Whether it orders siblings more like {name!r} is not clear: {told}"
+        return (
+            "unclear",
+            f"Whether it orders siblings more like {name!r} is not clear: {told}",
+        )
     if effect.difference < 0:
-        return "harms", f"It orders siblings less like {name!r}, {told}: it makes the reward worse"
+        return (
+            "harms",
+            f"It orders siblings less like {name!r}, {told}: it makes the reward worse",
+        )
     better = f"It orders siblings more like {name!r}, {told}"
     new = [item.name for item in change.added]
     new += [key for key in change.weights if before.components[key].weight == 0]
@@ -204,14 +246,23 @@ def _judged(
                 f"{better}, but what it adds does so in {percent(share)} of them, no more than noise would"
             )
     if first.difference < 0 and certain(first.difference, first.interval, tests):
-        return "unclear", f"{better}, but the one that it puts first has it less often, by {first.moved}"
+        return (
+            "unclear",
+            f"{better}, but the one that it puts first has it less often, by {first.moved}",
+        )
     return "improves", better
 
 
 def _figures(found: Sequence[Effect], when: str) -> dict[str, Any]:
     """The figures before or after by name, the effective weights by component."""
-    plain = {item.figure: getattr(item, when) for item in found if item.component is None}
-    weights = {item.component: round(getattr(item, when), 3) for item in found if item.component is not None}
+    plain = {
+        item.figure: getattr(item, when) for item in found if item.component is None
+    }
+    weights = {
+        item.component: round(getattr(item, when), 3)
+        for item in found
+        if item.component is not None
+    }
     return {**plain, **({"effective_weights": weights} if weights else {})}
 
 
@@ -224,7 +275,14 @@ def _ranked(found: list[Suggestion], findings: Sequence[Finding]) -> list[Sugges
     codes = [item.code for item in findings]
 
     def place(item: Suggestion) -> tuple[float, ...]:
-        gain = next((effect.difference for effect in item.effects if effect.figure == "label_auc"), 0.0)
+        gain = next(
+            (
+                effect.difference
+                for effect in item.effects
+                if effect.figure == "label_auc"
+            ),
+            0.0,
+        )
         if item.verdict in ("improves", "harms"):
             return (0 if item.verdict == "improves" else 2, -gain)
         answered = codes.index(item.answers) if item.answers else len(codes)
@@ -232,10 +290,15 @@ def _ranked(found: list[Suggestion], findings: Sequence[Finding]) -> list[Sugges
 
     ranked = sorted(found, key=place)
     better = sum(item.verdict == "improves" for item in ranked)
-    return [*(replace(item, rank=at) for at, item in enumerate(ranked[:better], 1)), *ranked[better:]]
+    return [
+        *(replace(item, rank=at) for at, item in enumerate(ranked[:better], 1)),
+        *ranked[better:],
+    ]
 
 
-def _by_setting(found: Sequence[Finding], rows: Sequence[Normalization]) -> Iterator[str]:
+def _by_setting(
+    found: Sequence[Finding], rows: Sequence[Normalization]
+) -> Iterator[str]:
     """The findings that a normalization answers, and what it would do."""
     works = {row.code: row for row in rows if row.works}
     for item in found:
@@ -249,6 +312,8 @@ def _no_help(view: View, changes: Sequence[Suggestion]) -> list[str]:
     """That nothing helps, where that is so."""
     if not changes:
         return ["no fix is known here for what was found"]
-    if view.context.label is None or any(item.verdict == "improves" for item in changes):
+    if view.context.label is None or any(
+        item.verdict == "improves" for item in changes
+    ):
         return []
     return [f"no change measurably improves agreement with {view.context.label_name!r}"]

@@ -9,7 +9,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
-from rewardkit.analysis.statistics.groups import Codes, between_share, group_stats, tie_rate
+from rewardkit.analysis.statistics.groups import (
+    Codes,
+    between_share,
+    group_stats,
+    tie_rate,
+)
 from rewardkit.analysis.statistics.signal import merged_vectors, sample_size, top_decile
 from rewardkit.analysis.view import View
 from rewardkit.rollouts.values import as_column, column_values
@@ -51,16 +56,28 @@ def component_row(view: View, name: str) -> dict[str, Any]:
 def signal_of(view: View, rows: NDArray[np.bool_]) -> dict[str, Any]:
     """The figures of `Diagnosis.group_signal` for some whole groups of a view."""
     which, groups = np.unique(view.groups[rows], return_inverse=True)
-    rewards, primary, advantages = view.rewards[rows], view.scores[view.primary][rows], view.advantages[rows]
+    rewards, primary, advantages = (
+        view.rewards[rows],
+        view.scores[view.primary][rows],
+        view.advantages[rows],
+    )
     several = group_stats(rewards, groups).count > 1
     best = group_stats(primary, groups).high
 
-    silent = pd.DataFrame({"zero_std": view.dead[which], "none_right": best == view.span(view.primary)[0]})
-    paid = {name: view.scores[name][rows] for name, item in view.components.items() if item.weight}
+    silent = pd.DataFrame(
+        {"zero_std": view.dead[which], "none_right": best == view.span(view.primary)[0]}
+    )
+    paid = {
+        name: view.scores[name][rows]
+        for name, item in view.components.items()
+        if item.weight
+    }
     return {
         "groups": len(which),
         "mean_reward": pd.Series(rewards).mean(),
-        "mean_primary" if view.part else f"mean_{view.primary}": pd.Series(primary).mean(),
+        "mean_primary" if view.part else f"mean_{view.primary}": pd.Series(
+            primary
+        ).mean(),
         **{str(name): share for name, share in silent[several].mean().items()},
         "top_decile": top_decile(advantages, groups),
         "sample_size": sample_size(advantages),
@@ -79,11 +96,23 @@ def over_steps(view: View, window: int) -> pd.DataFrame:
             some, scored = pd.Series(values[inside]), name in view.components
             edges = some.quantile([*QUANTILES.values()])
             rows.append(
-                {**({"part": view.part} if view.part else {}), "step": step, "figure": name}
+                {
+                    **({"part": view.part} if view.part else {}),
+                    "step": step,
+                    "figure": name,
+                }
                 | {"rows": int(some.count()), "mean": some.mean(), "std": some.std()}
                 | dict(zip(QUANTILES, edges, strict=True))
-                | {"at_minimum": float((some == view.span(name)[0]).mean()) if scored else np.nan}
-                | {"zero_std": group_stats(values[inside], view.groups[inside]).dead_share}
+                | {
+                    "at_minimum": float((some == view.span(name)[0]).mean())
+                    if scored
+                    else np.nan
+                }
+                | {
+                    "zero_std": group_stats(
+                        values[inside], view.groups[inside]
+                    ).dead_share
+                }
             )
     return pd.DataFrame(rows)
 
@@ -93,12 +122,20 @@ def highest(scores: Scores, view: View, n: int) -> pd.DataFrame:
     rows = different(view, n)
     table = scores.table.iloc[view.rows[rows]]
     key = {name: column_values(table[name]) for name in scores.rollouts.group_key}
-    paid = {f"score/{name}": view.scores[name][rows] for name, item in view.components.items() if item.weight}
+    paid = {
+        f"score/{name}": view.scores[name][rows]
+        for name, item in view.components.items()
+        if item.weight
+    }
     found: dict[str, Any] = {"part": [view.part] * len(rows)} if view.part else {}
     found |= {"rollout_id": column_values(table["rollout_id"]), **key}
     found |= {"reward": view.rewards[rows], "advantage": view.advantages[rows], **paid}
     found |= {"completion": column_values(table["completion"])}
-    texts = {name: as_column(values) for name, values in found.items() if isinstance(values, list)}
+    texts = {
+        name: as_column(values)
+        for name, values in found.items()
+        if isinstance(values, list)
+    }
     return pd.DataFrame(found | texts)  # pandas' own texts take no lone surrogates
 
 
@@ -106,13 +143,18 @@ def different(view: View, n: int) -> Codes:
     """Up to `n` rows, highest reward first: one a prompt, then further ones, none like another."""
     candidates = _top(view)
     _, first = np.unique(view.bootstrap.prompts[candidates], return_index=True)
-    order = [*np.sort(first).tolist(), *np.setdiff1d(np.arange(len(candidates)), first).tolist()]
+    order = [
+        *np.sort(first).tolist(),
+        *np.setdiff1d(np.arange(len(candidates)), first).tolist(),
+    ]
     chosen: dict[int, str] = {}
     for at in order:
         if len(chosen) == n:
             break
         text = view.completions[candidates[at]][:COMPARED]
-        if not any(fuzz.ratio(text, other, score_cutoff=ALIKE) for other in chosen.values()):
+        if not any(
+            fuzz.ratio(text, other, score_cutoff=ALIKE) for other in chosen.values()
+        ):
             chosen[at] = text
     return candidates[np.sort(np.array([*chosen], dtype=np.intp))]
 

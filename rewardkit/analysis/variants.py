@@ -41,8 +41,13 @@ class WhatIf:
         }
 
     def _repr_html_(self) -> str:
-        title = "What must be scored first" if self.to_score else "New and gone findings"
-        return Page(title, self._head() or ["same findings as before"]).html + self.diagnosis._repr_html_()
+        title = (
+            "What must be scored first" if self.to_score else "New and gone findings"
+        )
+        return (
+            Page(title, self._head() or ["same findings as before"]).html
+            + self.diagnosis._repr_html_()
+        )
 
     def __repr__(self) -> str:
         return "\n".join([*self._head(), repr(self.diagnosis)])
@@ -55,13 +60,15 @@ class WhatIf:
             for name, count in self.to_score.items()
         ]
         if lines:
-            what = (
-                "What is new or gone cannot be said before; this is the diagnosis with their rewards missing:"
-            )
+            what = "What is new or gone cannot be said before; this is the diagnosis with their rewards missing:"
             return [*lines, what]
-        sides = (("new", self.diagnosis, self.before), ("gone", self.before, self.diagnosis))
+        sides = (
+            ("new", self.diagnosis, self.before),
+            ("gone", self.before, self.diagnosis),
+        )
         keys = {
-            what: {(item.code, item.component, item.part) for item in of.findings} for what, _, of in sides
+            what: {(item.code, item.component, item.part) for item in of.findings}
+            for what, _, of in sides
         }
         return [
             f"{what}: {item.severity} {item.code}: {item.sentence}"
@@ -94,11 +101,15 @@ def whatif(
     """
     for option, given in (("weights", weights), ("gates", gates)):
         if given is not None and not isinstance(given, Mapping):
-            raise InputError(f"{option}={preview(given)} is no dict of component: {option[:-1]}")
+            raise InputError(
+                f"{option}={preview(given)} is no dict of component: {option[:-1]}"
+            )
     check_label(label)
     check_seed(seed)
     before = _before(source, label, seed)
-    changed, to_score = with_gates(before.scores, gates, run) if gates else (before.scores, {})
+    changed, to_score = (
+        with_gates(before.scores, gates, run) if gates else (before.scores, {})
+    )
     if weights:
         changed = changed.reweigh(weights)
     return WhatIf(changed, _again(before, changed, training, None), before, to_score)
@@ -117,7 +128,9 @@ def _before(source: Any, label: str | None, seed: int) -> Diagnosis:
     return source if same else _again(source, source.scores, None, label)
 
 
-def _again(like: Diagnosis, scores: Scores, training: Any, label: str | None) -> Diagnosis:
+def _again(
+    like: Diagnosis, scores: Scores, training: Any, label: str | None
+) -> Diagnosis:
     """The diagnosis of other scores of the same rows with all the settings that another one was made with."""
     view = like.views[0]
     usual = list(like.by) == slices.chosen(like.scores, None)
@@ -140,7 +153,9 @@ def with_gates(
     With `run` these are scored. Errors as in `whatif`.
     """
     if scores.reward.routing:
-        raise RewardError("gates are those of one reward; take the part of the route that is meant")
+        raise RewardError(
+            "gates are those of one reward; take the part of the route that is meant"
+        )
     names = scores.reward.names
     for name, gate in gates.items():
         if name not in names:
@@ -148,7 +163,9 @@ def with_gates(
                 f"gates= names {name!r}; reward {scores.reward.name!r} has {list(names)}"
                 f"{did_you_mean(name, names)}"
             )
-        if gate is not None and not (isinstance(gate, Gate) and isinstance(gate.on, str)):
+        if gate is not None and not (
+            isinstance(gate, Gate) and isinstance(gate.on, str)
+        ):
             raise RewardError(
                 f"the gate of {name!r} is {preview(gate)}; without scoring only a gate on a column by name "
                 'can be decided, such as rk.gate("correct", at_least=1.0), or None'
@@ -156,8 +173,14 @@ def with_gates(
     gates = {name: _fitted(scores, name, gate) for name, gate in gates.items()}
     reward = behind(scores.reward, gates)
     if not run and (why := moved_by(reward, gated=gates).why):
-        do = "write the reward so and score again" if reward.recorded else "give run=True to score it"
-        raise RewardError(f"{why}, so that the scores do not say what another gate does; {do}")
+        do = (
+            "write the reward so and score again"
+            if reward.recorded
+            else "give run=True to score it"
+        )
+        raise RewardError(
+            f"{why}, so that the scores do not say what another gate does; {do}"
+        )
     return rescore(scores, reward, run=run)
 
 
@@ -172,15 +195,21 @@ def _fitted(scores: Scores, name: str, gate: Gate | None) -> Gate | None:
     column = next((place for place in places if place in scores.table), None)
     if column is None:
         raise RewardError(f"a gate is on {gate.on!r}, which these scores do not have")
-    known = [value for value in column_values(scores.table[column]) if value is not None]
+    known = [
+        value for value in column_values(scores.table[column]) if value is not None
+    ]
     texts = [value for value in known if not isinstance(value, int | float)]
     if texts and (gate.at_least is not None or gate.at_most is not None):
         raise RewardError(
             f"{gate!r} compares {gate.on!r} with a number, and it holds {preview(texts[0])}; name a column "
             "of numbers, or ask for a value that it has"
         )
-    kinds = list(dict.fromkeys(value for value in known if not isinstance(value, list | dict)))
-    same = [kind for kind in kinds if gate.equals in (None, kind, cell_number(str(kind)))]
+    kinds = list(
+        dict.fromkeys(value for value in known if not isinstance(value, list | dict))
+    )
+    same = [
+        kind for kind in kinds if gate.equals in (None, kind, cell_number(str(kind)))
+    ]
     if not same and kinds:
         raise RewardError(
             f"the gate of {name!r} would never open: no row has {gate.on}={gate.equals!r}; there are "

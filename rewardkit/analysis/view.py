@@ -112,8 +112,16 @@ class View:
         """
         added = [self.rewards]
         if self.training.name == "gdpo":
-            added = [self.scores[name] for name, item in self.components.items() if item.weight]
-        ends = [(np.fmin.reduce(values), np.fmax.reduce(values)) for values in added if len(values)]
+            added = [
+                self.scores[name]
+                for name, item in self.components.items()
+                if item.weight
+            ]
+        ends = [
+            (np.fmin.reduce(values), np.fmax.reduce(values))
+            for values in added
+            if len(values)
+        ]
         wide = [high - low for low, high in ends if not np.isnan(low)]
         return not wide or max(wide) > ZERO_STD
 
@@ -127,9 +135,16 @@ class View:
         if not (spread := self.stats.std[self.stats.live]).size:
             return math.nan
         paid = [item for item in self.reward.components if item.weight]
-        wide = [abs(item.weight) * (item.range[1] - item.range[0]) for item in paid if item.range]
+        wide = [
+            abs(item.weight) * (item.range[1] - item.range[0])
+            for item in paid
+            if item.range
+        ]
         seen = float(np.ptp(np.nanquantile(self.rewards[self.few], [0.01, 0.99])))
-        least = max(seen, sum(wide) if self.additive and len(wide) == len(paid) else 0.0) / 100
+        least = (
+            max(seen, sum(wide) if self.additive and len(wide) == len(paid) else 0.0)
+            / 100
+        )
         return max(float(np.quantile(spread, 0.75)), least)
 
     @cached_property
@@ -166,7 +181,10 @@ class View:
         return self.advantages if self.training.name == "gdpo" else self.rewards
 
     def advantages_of(
-        self, rewards: Floats, training: Training | None = None, columns: Floats | None = None
+        self,
+        rewards: Floats,
+        training: Training | None = None,
+        columns: Floats | None = None,
     ) -> Floats:
         """Advantages of other rewards of the same rows, or under other settings.
 
@@ -180,11 +198,15 @@ class View:
         match training.name:
             case "gdpo":
                 each = self.score_columns if columns is None else columns
-                found = advantages.gdpo(each, self.weights, self.groups, self.batches, eps=eps)
+                found = advantages.gdpo(
+                    each, self.weights, self.groups, self.batches, eps=eps
+                )
             case "batch":
                 found = advantages.batch(rewards, self.groups, self.batches, eps=eps)
             case "reinforce_pp":
-                found = advantages.reinforce_pp(rewards, self.groups, self.batches, eps=eps)
+                found = advantages.reinforce_pp(
+                    rewards, self.groups, self.batches, eps=eps
+                )
             case "rloo":
                 found = advantages.rloo(rewards, self.groups)
             case "dr_grpo":
@@ -194,7 +216,9 @@ class View:
         if training.filter_metric is None:
             return found
         metric = self.scores.get(training.filter_metric, rewards)
-        return np.where(group_stats(metric, self.groups).dead[self.groups], np.nan, found)
+        return np.where(
+            group_stats(metric, self.groups).dead[self.groups], np.nan, found
+        )
 
     @property
     def filtered_by(self) -> Floats:
@@ -207,7 +231,9 @@ class View:
         codes = np.zeros(len(self), dtype=np.int64)
         for name, item in self.components.items():
             if item.weight:
-                each, kinds = pd.factorize(np.round(self.scores[name], 12), use_na_sentinel=False)
+                each, kinds = pd.factorize(
+                    np.round(self.scores[name], 12), use_na_sentinel=False
+                )
                 codes, _ = pd.factorize(codes * len(kinds) + each)
         return np.where(np.isnan(self.rewards), np.nan, codes)
 
@@ -237,15 +263,22 @@ class View:
         if self.reward.aggregation == "weighted_mean":
             below, skips = np.zeros(len(self)), self.reward.on_missing == "skip"
             for name, item in self.components.items():
-                skipped = np.isnan(self.scores[name]) & (self.status[name] != GATED) & skips
+                skipped = (
+                    np.isnan(self.scores[name]) & (self.status[name] != GATED) & skips
+                )
                 below += np.where(skipped, 0.0, max(item.weight, 0.0))
-        closed, not_judged = np.flatnonzero(self.gate == 0), np.flatnonzero(np.isnan(self.rewards))
+        closed, not_judged = (
+            np.flatnonzero(self.gate == 0),
+            np.flatnonzero(np.isnan(self.rewards)),
+        )
 
         def paid(name: str) -> Floats:
             found = self.components[name].weight * self.scores[name]
             found[np.isnan(found)] = 0.0
             if below is not None:
-                found = np.divide(found, below, out=np.zeros(len(self)), where=below > 0)
+                found = np.divide(
+                    found, below, out=np.zeros(len(self)), where=below > 0
+                )
             found[closed], found[not_judged] = 0.0, np.nan
             return found
 
@@ -257,7 +290,9 @@ class View:
         if len(self) <= MOST_ROWS:
             return slice(None)
         total = len(self.owner)
-        drawn = np.random.default_rng([self.bootstrap.seed, total]).random(total) < MOST_ROWS / len(self)
+        drawn = np.random.default_rng([self.bootstrap.seed, total]).random(
+            total
+        ) < MOST_ROWS / len(self)
         return np.flatnonzero(drawn[self.groups])
 
     @property
@@ -273,7 +308,9 @@ class View:
     def under(self, reward: Reward) -> View:
         """The view of the same scores under other weights, gates or transform of the reward as a whole."""
         rewards = add_up(reward, self.scores, self.gated, self.gate)
-        return replace(self, reward=reward, rewards=transformed(reward, rewards, self.groups))
+        return replace(
+            self, reward=reward, rewards=transformed(reward, rewards, self.groups)
+        )
 
     @cached_property
     def sign_influence(self) -> dict[str, float]:
@@ -284,12 +321,21 @@ class View:
         return {name: self._sign_influence(name) for name in self.names}
 
     def _sign_influence(self, name: str) -> float:
-        others = [other for other, item in self.components.items() if item.weight and other != name]
+        others = [
+            other
+            for other, item in self.components.items()
+            if item.weight and other != name
+        ]
         signs = _signs(self.advantages)
         if not self.components[name].weight:
             return 0.0
-        mean = self.reward.aggregation == "weighted_mean"  # which only what is paid can be divided by
-        if not any(self.components[other].weight > 0 or not mean for other in others) or not signs.any():
+        mean = (
+            self.reward.aggregation == "weighted_mean"
+        )  # which only what is paid can be divided by
+        if (
+            not any(self.components[other].weight > 0 or not mean for other in others)
+            or not signs.any()
+        ):
             return math.nan
         without = _signs(self.under(self.reward.reweigh({name: 0.0})).advantages)
         return float((signs != without)[signs != 0].mean())
@@ -309,7 +355,13 @@ class View:
 
     def counts(self, name: str) -> dict[str, int]:
         """Number of rows by status."""
-        return dict(zip(STATUSES, np.bincount(self.status[name], minlength=4).tolist(), strict=True))
+        return dict(
+            zip(
+                STATUSES,
+                np.bincount(self.status[name], minlength=4).tolist(),
+                strict=True,
+            )
+        )
 
     @cached_property
     def pieces(self) -> dict[str, Floats]:
@@ -320,12 +372,19 @@ class View:
         if self.training.name == "gdpo":
             return {
                 name: item.weight
-                * np.nan_to_num(advantages.grpo(self.scores[name], self.groups, eps=self.training.eps))
+                * np.nan_to_num(
+                    advantages.grpo(
+                        self.scores[name], self.groups, eps=self.training.eps
+                    )
+                )
                 for name, item in self.components.items()
             }
         if self.additive:
             return self.paid
-        how = {"aggregation": self.reward.aggregation, "on_missing": self.reward.on_missing}
+        how = {
+            "aggregation": self.reward.aggregation,
+            "on_missing": self.reward.on_missing,
+        }
         return shapley(self.scores, self.gated, self.weights, self.groups, **how)
 
     @cached_property
@@ -336,7 +395,9 @@ class View:
     @cached_property
     def group_shares(self) -> dict[str, Floats]:
         """Share of each component in the squared advantage of each group, (groups,); 0 in dead groups."""
-        return group_shares(self.pieces, self.centred, self.groups) if self.pieces else {}
+        return (
+            group_shares(self.pieces, self.centred, self.groups) if self.pieces else {}
+        )
 
     @cached_property
     def group_mass(self) -> Floats:
@@ -355,15 +416,24 @@ class View:
 
     def sign(self, first: str, second: str) -> int:
         """-1 where one of two components is a penalty: their pay goes together where their scores do not."""
-        return 1 if self.components[first].weight * self.components[second].weight > 0 else -1
+        return (
+            1
+            if self.components[first].weight * self.components[second].weight > 0
+            else -1
+        )
 
     def correlation_interval(self, first: str, second: str) -> tuple[float, float]:
         """The interval of the correlation of what two components pay."""
         both = [self.scores[first], self.scores[second]]
         missing = np.isnan(both).any(axis=0)
-        a, b = (np.nan_to_num(within(np.where(missing, np.nan, of), self.groups)) for of in both)
+        a, b = (
+            np.nan_to_num(within(np.where(missing, np.nan, of), self.groups))
+            for of in both
+        )
         sums = [a * a, b * b, self.sign(first, second) * a * b]
-        return self.bootstrap.interval(sums, self.bootstrap.prompts, lambda aa, bb, ab: ab / np.sqrt(aa * bb))
+        return self.bootstrap.interval(
+            sums, self.bootstrap.prompts, lambda aa, bb, ab: ab / np.sqrt(aa * bb)
+        )
 
     @cached_property
     def effective_weights(self) -> dict[str, float]:
@@ -374,13 +444,18 @@ class View:
         mass = self.group_mass
         if not mass.sum():
             return {}
-        return {name: float((shares * mass).sum() / mass.sum()) for name, shares in self.group_shares.items()}
+        return {
+            name: float((shares * mass).sum() / mass.sum())
+            for name, shares in self.group_shares.items()
+        }
 
     @cached_property
     def declared_weights(self) -> dict[str, float]:
         """|weight| of each component as a share of all."""
         total = sum(abs(item.weight) for item in self.components.values()) or 1.0
-        return {name: abs(item.weight) / total for name, item in self.components.items()}
+        return {
+            name: abs(item.weight) / total for name, item in self.components.items()
+        }
 
     def ids(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> tuple[Any, ...]:
         """Ids of a few of these rows, spread over all of them."""
@@ -392,4 +467,8 @@ class View:
 
 def _signs(advantages: Floats) -> Floats:
     """-1, 0 or 1; 0 where there is none, or only the last digits of a sum."""
-    return np.sign(np.where(np.abs(np.nan_to_num(advantages)) < TINY, 0.0, np.nan_to_num(advantages)))
+    return np.sign(
+        np.where(
+            np.abs(np.nan_to_num(advantages)) < TINY, 0.0, np.nan_to_num(advantages)
+        )
+    )

@@ -18,8 +18,18 @@ def cache(asked: Asked) -> Answer:
     """
     path = cache_file()
     if path is None or not path.exists():
-        said = f"{path}: no answers yet" if path else f"no answers are cached: {FOLDER} is 'off'"
-        return Answer({"path": path and str(path), **({"answers": 0, "bytes": 0} if path else {})}, said)
+        said = (
+            f"{path}: no answers yet"
+            if path
+            else f"no answers are cached: {FOLDER} is 'off'"
+        )
+        return Answer(
+            {
+                "path": path and str(path),
+                **({"answers": 0, "bytes": 0} if path else {}),
+            },
+            said,
+        )
     kept = Cache(path)
     gone = kept.count if asked.clear else 0
     if asked.clear:

@@ -14,7 +14,13 @@ from rewardkit.starting.stubs import TODO
 
 SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them: a page
 AT_LENGTH = 600  # characters of the one miss that is told at length
-COLUMNS = {"case": 28, "what": 16, "expected": 12, "got": 22, "why": 25}  # characters of each
+COLUMNS = {
+    "case": 28,
+    "what": 16,
+    "expected": 12,
+    "got": 22,
+    "why": 25,
+}  # characters of each
 
 
 @command(
@@ -38,34 +44,56 @@ def check(asked: Asked) -> Answer:
     spoken_of = components_of(cases)
     if unknown := [name for name in asked.ignore if name not in spoken_of]:
         near = did_you_mean(unknown[0], spoken_of)
-        raise rk.InputError(f"--ignore {unknown[0]}: no case expects a score of such a component{near}")
-    reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=[case.columns for case in cases])
+        raise rk.InputError(
+            f"--ignore {unknown[0]}: no case expects a score of such a component{near}"
+        )
+    reward = rk.load_reward(
+        asked.reward, as_=asked.as_, rollouts=[case.columns for case in cases]
+    )
     limit = asked.time_limit(reward)
     result = rk.check(reward, cases, ignore=asked.ignore, timeout=limit)
     record = {**result.record(), "origin": reward.origin}
-    lines = [*recognised(reward.origin, verbose=asked.verbose), *_lines(result, asked.verbose)]
+    lines = [
+        *recognised(reward.origin, verbose=asked.verbose),
+        *_lines(result, asked.verbose),
+    ]
     if asked.mutants:
-        changed = rk.mutants(reward, cases, asked.rollouts, ignore=asked.ignore, timeout=limit)
+        changed = rk.mutants(
+            reward, cases, asked.rollouts, ignore=asked.ignore, timeout=limit
+        )
         record["mutants"] = changed.record()
         lines += ["", changed.text(verbose=asked.verbose)]
         if asked.write_cases:
             record["cases_written"] = changed.write_cases(asked.write_cases)
-            lines.append(f"{counted(record['cases_written'], 'case')} added to {asked.write_cases}")
+            lines.append(
+                f"{counted(record['cases_written'], 'case')} added to {asked.write_cases}"
+            )
     return Answer(record, "\n".join(lines), 1 if result.misses else 0)
 
 
 def _lines(result: rk.CheckResult, verbose: bool) -> list[str]:
     """The verdict and the misses: a row each, and for the first what was written."""
-    lines = [f"{result.passed} of {len(result.cases)} cases passed for {result.reward!r}"]
+    lines = [
+        f"{result.passed} of {len(result.cases)} cases passed for {result.reward!r}"
+    ]
     shown = result.misses if verbose else result.misses[:SHOWN]
     if shown:
-        told = [[one_line(getattr(miss, name), most) for name, most in COLUMNS.items()] for miss in shown]
+        told = [
+            [one_line(getattr(miss, name), most) for name, most in COLUMNS.items()]
+            for miss in shown
+        ]
         rows = [tuple(COLUMNS), *told]
         lines += ["", *(one[: min(WIDTH, LINE.get())] for one in aligned(rows))]
         lines += ["", one_line(shown[0], AT_LENGTH)]
     if todo := sum(case.why.startswith(TODO) for case in result.cases):
-        marked = "is still marked TODO: it says" if todo == 1 else "are still marked TODO: they say"
-        lines.append(f"{counted(todo, 'case')} {marked} what the reward gives, not what it should")
+        marked = (
+            "is still marked TODO: it says"
+            if todo == 1
+            else "are still marked TODO: they say"
+        )
+        lines.append(
+            f"{counted(todo, 'case')} {marked} what the reward gives, not what it should"
+        )
     if more := len(result.misses) - len(shown):
         lines.append(f"and {more:,} more misses: --verbose")
     return lines

@@ -59,14 +59,26 @@ class Asked(SimpleNamespace):
     @classmethod
     def of(cls, ctx: click.Context) -> Asked:
         """The values of a command that was called."""
-        written = {str(parameter.name): parameter.opts[0] for parameter in ctx.command.params}
+        written = {
+            str(parameter.name): parameter.opts[0] for parameter in ctx.command.params
+        }
         source = ctx.get_parameter_source
-        given = {name: written[name] for name in written if source(name) == ParameterSource.COMMANDLINE}
-        reading = {name: value for name, value in ctx.params.items() if written[name] in READING}
+        given = {
+            name: written[name]
+            for name in written
+            if source(name) == ParameterSource.COMMANDLINE
+        }
+        reading = {
+            name: value
+            for name, value in ctx.params.items()
+            if written[name] in READING
+        }
         for key, said in NEEDS.items():
             names, _, needed = key.partition(": ")
             one = next((given[name] for name in names.split() if name in given), "")
-            if one and not all(ctx.params.get(name, True) for name in (needed or names).split()):
+            if one and not all(
+                ctx.params.get(name, True) for name in (needed or names).split()
+            ):
                 raise click.UsageError(said.format(one), ctx)
         return cls(**{"json": False, **ctx.params}, reading=reading, given=given)
 
@@ -78,7 +90,9 @@ class Asked(SimpleNamespace):
         """The time limit that was asked for; else the default, where the rewards can be scored under it."""
         if self.timeout is not None:
             return self.timeout or None
-        why = next(filter(None, (cannot_limit(reward.functions) for reward in rewards)), None)
+        why = next(
+            filter(None, (cannot_limit(reward.functions) for reward in rewards)), None
+        )
         if why:
             say(f"rewardkit: no time limit: {' '.join(why.split())}", err=True)
         return None if why else TIMEOUT
@@ -93,7 +107,14 @@ class Asked(SimpleNamespace):
         """Gives what is told the share of the work that is done, and shows it with the time that remains."""
         form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed}<{remaining}, {rate_fmt}"
         hidden = not self.is_watched
-        with tqdm(desc=what, total=100, unit=" %", bar_format=form, leave=False, disable=hidden) as bar:
+        with tqdm(
+            desc=what,
+            total=100,
+            unit=" %",
+            bar_format=form,
+            leave=False,
+            disable=hidden,
+        ) as bar:
             yield lambda share: bar.update(100 * share - bar.n) or True
 
 
@@ -113,19 +134,33 @@ def command(
             with redirect_stdout(cast(Any, Legible())):
                 answer = work(asked)
             if answer.text and asked.json:
-                say(json.dumps(plain(answer.record), ensure_ascii=True, allow_nan=False))
+                say(
+                    json.dumps(plain(answer.record), ensure_ascii=True, allow_nan=False)
+                )
             elif answer.text:
                 say(as_typed(answer.text, ctx.command))
             if answer.error:
-                say(f"rewardkit: {as_typed(answer.error, ctx.command, all_of_it=True)}", err=True)
+                say(
+                    f"rewardkit: {as_typed(answer.error, ctx.command, all_of_it=True)}",
+                    err=True,
+                )
             ctx.exit(answer.status)
 
-        name, takes = work.__name__, re.findall("[A-Z]+", " ".join([named, *(own or {})]))
+        name, takes = (
+            work.__name__,
+            re.findall("[A-Z]+", " ".join([named, *(own or {})])),
+        )
         told, _, example = (inspect.getdoc(work) or "").partition("\n\nExample:\n")
-        notes = [NOTES[what] for what in NOTES if what in takes and (name, what) != ("score", "READING")]
+        notes = [
+            NOTES[what]
+            for what in NOTES
+            if what in takes and (name, what) != ("score", "READING")
+        ]
         epilog = "\n\n".join([*notes, f"\b\nExample:\n{example}"])
         context = {**CONTEXT, "show_default": True, **settings}
-        one = click.Command(name, context, run, parameters(named, own or {}), help=told, epilog=epilog)
+        one = click.Command(
+            name, context, run, parameters(named, own or {}), help=told, epilog=epilog
+        )
         main.add_command(one)
         return one
 

@@ -30,5 +30,7 @@ def compare(asked: Asked) -> Answer:
     both = ((asked.a, asked.reward_a), (asked.b, asked.reward_b))
     sides = [with_reward(rk.load_scores(path), name, path) for path, name in both]
     limit = asked.time_limit(*(side.reward for side in sides)) if asked.cases else None
-    found = rk.compare(*sides, cases=asked.cases, timeout=limit, **asked.some("training label seed"))
+    found = rk.compare(
+        *sides, cases=asked.cases, timeout=limit, **asked.some("training label seed")
+    )
     return Answer(found.record(), str(found), is_met(found.worst_new, asked.fail_on))

@@ -7,7 +7,9 @@ from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.cli.scores import is_met, scored_or_logged
 
 
-@command("SCORES --training --label --by --seed --fail-on --verbose READING --log-weight --json")
+@command(
+    "SCORES --training --label --by --seed --fail-on --verbose READING --log-weight --json"
+)
 def diagnose(asked: Asked) -> Answer:
     """Say what SCORES would do to training, and what to change.
 
@@ -17,9 +19,19 @@ def diagnose(asked: Asked) -> Answer:
     """
     read = scored_or_logged(asked)
     with asked.progress("diagnosing") as progress:
-        diagnosis = rk.diagnose(read.scores, progress=progress, **asked.some("training label by seed"))
+        diagnosis = rk.diagnose(
+            read.scores, progress=progress, **asked.some("training label by seed")
+        )
     advice = rk.suggest(diagnosis)
-    pages = diagnosis.page(verbose=asked.verbose), advice.page(verbose=asked.verbose, path=asked.scores)
+    pages = (
+        diagnosis.page(verbose=asked.verbose),
+        advice.page(verbose=asked.verbose, path=asked.scores),
+    )
     text = "\n\n".join(page.text for page in pages)
-    record = {**diagnosis.record(), "suggestions": advice.record(), "notes": advice.notes, **read.about}
+    record = {
+        **diagnosis.record(),
+        "suggestions": advice.record(),
+        "notes": advice.notes,
+        **read.about,
+    }
     return Answer(record, f"{read.head}{text}", is_met(diagnosis.worst, asked.fail_on))

@@ -19,10 +19,16 @@ WRITTEN = [target.name for target in TARGETS if target.functions is not None]
 @command(
     "REWARD --as READING --json",
     {
-        "--to TARGET": (f"{', '.join(WRITTEN)}.", {"required": True, "type": click.Choice(WRITTEN)}),
+        "--to TARGET": (
+            f"{', '.join(WRITTEN)}.",
+            {"required": True, "type": click.Choice(WRITTEN)},
+        ),
         "-o --output OUTPUT": "The file to write.  [default: REWARD_TARGET.py]",
         "--verify ROLLOUTS": "Compare its rewards in the trainer's own code; exit 1 where they differ.",
-        "--missing NUMBER": ("What a completion without a reward gets, if it must.", {"default": 0.0}),
+        "--missing NUMBER": (
+            "What a completion without a reward gets, if it must.",
+            {"default": 0.0},
+        ),
         "--separate": "Write one function for each component; the trainer weighs them.",
         "--name NAME=SOURCE...": "Name of a column in the training set: ground_truth=label.",
     },
@@ -36,7 +42,11 @@ def export(asked: Asked) -> Answer:
     Example:
       rewardkit export gallery:arithmetic --to trl
     """
-    rollouts = rk.load_rollouts(asked.verify, **asked.reading) if asked.verify is not None else None
+    rollouts = (
+        rk.load_rollouts(asked.verify, **asked.reading)
+        if asked.verify is not None
+        else None
+    )
     reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=rollouts)
     path = asked.output or Path(f"{identifier(reward.name)}_{identifier(asked.to)}.py")
     options = {"columns": asked.name, **asked.some("missing separate")}

@@ -29,11 +29,19 @@ def forecast(asked: Asked) -> Answer:
       rewardkit forecast run1
     """
     if asked.plot is not None and asked.plot.suffix.lower() not in PICTURES:
-        raise rk.InputError(f"{str(asked.plot)!r} is no picture; its name ends with {', '.join(PICTURES)}")
+        raise rk.InputError(
+            f"{str(asked.plot)!r} is no picture; its name ends with {', '.join(PICTURES)}"
+        )
     read = scored_or_logged(asked)
-    found = rk.forecast(read.scores, columns=asked.follow or (), **asked.some("label training seed"))
+    found = rk.forecast(
+        read.scores, columns=asked.follow or (), **asked.some("label training seed")
+    )
     drawn = _draw(found, asked.plot) if asked.plot is not None else ""
-    record = {**found.record(), **read.about, "plot": str(asked.plot) if asked.plot is not None else None}
+    record = {
+        **found.record(),
+        **read.about,
+        "plot": str(asked.plot) if asked.plot is not None else None,
+    }
     return Answer(record, f"{read.head}{found}{drawn}")
 
 

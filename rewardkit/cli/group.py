@@ -27,12 +27,23 @@ INTERRUPTED = 130
 JOBS = {
     "Design": ("new", "lab"),
     "Check": ("check", "probe", "judge"),
-    "Analyse": ("score", "diagnose", "whatif", "forecast", "compare", "suspect", "report"),
+    "Analyse": (
+        "score",
+        "diagnose",
+        "whatif",
+        "forecast",
+        "compare",
+        "suspect",
+        "report",
+    ),
     "Run": ("sample", "export", "cache", "completion"),
 }
 """What is to be done -> the commands for it, in the order in which a newcomer meets them."""
 
-CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+CONTEXT: dict[str, Any] = {
+    "help_option_names": ["-h", "--help"],
+    "max_content_width": 100,
+}
 
 
 class Group(click.Group):
@@ -42,12 +53,19 @@ class Group(click.Group):
         """Take ``--debug`` wherever it stands, behind the command too."""
         end = args.index("--") if "--" in args else len(args)
         others = [argument for argument in args[:end] if argument != "--debug"]
-        return super().parse_args(ctx, ["--debug"] * (len(others) < end) + others + args[end:])
+        return super().parse_args(
+            ctx, ["--debug"] * (len(others) < end) + others + args[end:]
+        )
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         """Write the commands by what is to be done."""
         for job, names in JOBS.items():
-            told = [(name.ljust(10), self.commands[name].get_short_help_str(90)) for name in names]
+            told = [
+                (name.ljust(10), self.commands[name].get_short_help_str(90))
+                for name in names
+            ]
             with formatter.section(job):
                 formatter.write_dl(told)
 
@@ -58,14 +76,18 @@ class Group(click.Group):
         except (click.exceptions.Exit, click.Abort):
             raise
         except (Exception, KeyboardInterrupt) as error:
-            if ctx.params["debug"] and not isinstance(error, click.ClickException | KeyboardInterrupt):
+            if ctx.params["debug"] and not isinstance(
+                error, click.ClickException | KeyboardInterrupt
+            ):
                 say(traceback.format_exc().rstrip("\n"), err=True)
             say(f"rewardkit: {' '.join(self._reason(error, ctx).split())}", err=True)
             ctx.exit(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 2)
 
     def _reason(self, error: BaseException, ctx: click.Context) -> str:
         """What went wrong, for a person."""
-        if isinstance(error, KeyboardInterrupt):  # its own text may be of a codec that it came into
+        if isinstance(
+            error, KeyboardInterrupt
+        ):  # its own text may be of a codec that it came into
             return "interrupted"
         if isinstance(error, click.ClickException):
             where = getattr(error, "ctx", None) or ctx
@@ -73,7 +95,11 @@ class Group(click.Group):
         if isinstance(error, OSError) and error.filename:
             return f"{error.strerror}: {error.filename!r}"
         if isinstance(error, rk.InputError | OSError | ModuleNotFoundError):
-            return as_typed(str(error), self.commands.get(ctx.invoked_subcommand or ""), all_of_it=True)
+            return as_typed(
+                str(error),
+                self.commands.get(ctx.invoked_subcommand or ""),
+                all_of_it=True,
+            )
         return f"{describe_error(error)} (this should not happen: run it with --debug and report it)"
 
 
@@ -89,8 +115,12 @@ def main(debug: bool) -> None:
     logging.lastResort = logging.StreamHandler(Legible())
     logging.captureWarnings(True)
     if sys.stdout.isatty():
-        LINE.set(min(LINE.get(), shutil.get_terminal_size().columns - 8))  # options have longer names
+        LINE.set(
+            min(LINE.get(), shutil.get_terminal_size().columns - 8)
+        )  # options have longer names
     try:
         os.getcwd()
     except FileNotFoundError:
-        raise rk.InputError("the working folder does not exist any more; change to another one") from None
+        raise rk.InputError(
+            "the working folder does not exist any more; change to another one"
+        ) from None

@@ -14,10 +14,16 @@ from rewardkit.rewards.load import find_reward
     "REWARD CASES --seed --no-cache --json",
     {
         "--component NAME": "Only this one.  [default: all that ask a model]",
-        "--repeats N": ("How often each case is asked.", {"type": Integer(min=1), "default": 1}),
+        "--repeats N": (
+            "How often each case is asked.",
+            {"type": Integer(min=1), "default": 1},
+        ),
         "--label COLUMN": ("The level or score of a case.", {"default": "label"}),
         "--no-attacks": "Do not try texts that speak to the judge.",
-        "--fail-under KAPPA": ("Exit 1 where a kappa is lower, or none.", {"type": Number(-1, 1)}),
+        "--fail-under KAPPA": (
+            "Exit 1 where a kappa is lower, or none.",
+            {"type": Number(-1, 1)},
+        ),
     },
 )
 def judge(asked: Asked) -> Answer:
@@ -33,13 +39,27 @@ def judge(asked: Asked) -> Answer:
     names = [asked.component]
     if asked.component or not getattr(judge, "asks_model", False):
         judge = rk.load_reward(asked.reward)
-        alone = [*judge.names] if len(judge.names) == 1 else [None]  # of none the report says what it needs
+        alone = (
+            [*judge.names] if len(judge.names) == 1 else [None]
+        )  # of none the report says what it needs
         names = names if asked.component else judges_of(judge) or alone
-    options = {**asked.some("repeats label seed"), "attacks": {} if asked.no_attacks else ATTACKS}
+    options = {
+        **asked.some("repeats label seed"),
+        "attacks": {} if asked.no_attacks else ATTACKS,
+    }
     reports = {
-        name or attribute: rk.judge_report(judge, asked.cases, component=name, **options) for name in names
+        name or attribute: rk.judge_report(
+            judge, asked.cases, component=name, **options
+        )
+        for name in names
     }
     least = asked.fail_under
-    under = least is not None and any(not one.ratings.kappa.value >= least for one in reports.values())
+    under = least is not None and any(
+        not one.ratings.kappa.value >= least for one in reports.values()
+    )
     text = "\n\n".join(f"{name}\n{report!r}" for name, report in reports.items())
-    return Answer({"judges": {name: one.record() for name, one in reports.items()}}, text, int(under))
+    return Answer(
+        {"judges": {name: one.record() for name, one in reports.items()}},
+        text,
+        int(under),
+    )

@@ -27,7 +27,10 @@ PATHS = ("rollouts", "cases", "join", "baseline")
     "[ARGUMENTS] --rollouts --cases --training --label --by --seed --budget --leakage --baseline "
     "--redact --as READING --log-weight",
     {
-        "--folder FOLDER": ("Folder for the copy.", {"default": Path("rewardkit-notebooks")}),
+        "--folder FOLDER": (
+            "Folder for the copy.",
+            {"default": Path("rewardkit-notebooks")},
+        ),
         "--timeout SECONDS": "Limit for one call of your code.  [default: 0, for none]",
         "--reward REWARD": 'The reward for the notebooks, or "logged": the scores in the log.',
     },
@@ -49,14 +52,20 @@ def lab(asked: Asked) -> Answer:
             "'rewardkit lab' needs jupyterlab, which the extra 'notebook' brings: pip install "
             "'reward-workbench[notebook]'"
         )
-    given = {name: written for name, written in asked.given.items() if name not in ("folder", "arguments")}
+    given = {
+        name: written
+        for name, written in asked.given.items()
+        if name not in ("folder", "arguments")
+    }
     stems, values = _checked(asked, given) if given else (ALL, {})
     notebooks = _copied(stems, asked.folder, values)
     run = [sys.executable, "-m", "jupyter", "lab", notebooks[0].name, *asked.arguments]
     return Answer({}, "", subprocess.call(run, cwd=asked.folder))
 
 
-def _checked(asked: Asked, given: Mapping[str, str]) -> tuple[Sequence[str], dict[str, Any]]:
+def _checked(
+    asked: Asked, given: Mapping[str, str]
+) -> tuple[Sequence[str], dict[str, Any]]:
     """The notebooks that are for the options that were given, and their parameters.
 
     InputError: what cannot be used.
@@ -65,17 +74,29 @@ def _checked(asked: Asked, given: Mapping[str, str]) -> tuple[Sequence[str], dic
         raise rk.InputError(
             f"{next(iter(given.values()))} is for notebooks on rollouts of yours; give --rollouts, too"
         )
-    from rewardkit.notebook.inputs import read_inputs  # what it needs, jupyterlab brings
+    from rewardkit.notebook.inputs import (
+        read_inputs,
+    )  # what it needs, jupyterlab brings
 
     reward = asked.reward or ""
     told = asked.some("cases as_ log_weights baseline label by")
-    read = read_inputs([reward] if reward else [], asked.rollouts, **told, **asked.reading)
-    values = {"reward": reward, "cases": asked.cases or "", **asked.some(" ".join(given))}
+    read = read_inputs(
+        [reward] if reward else [], asked.rollouts, **told, **asked.reading
+    )
+    values = {
+        "reward": reward,
+        "cases": asked.cases or "",
+        **asked.some(" ".join(given)),
+    }
     values |= {"read_as": values.pop("as_", ""), "ignore": read.ignored}
     if "training" in values:
         values["training"] = asked.training.record()
-    stems = (BUILD,) if not reward else (BUILD, ANALYZE) if reward == LOGGED_REWARD else ALL
-    return stems, {name: _from_folder(name, value, asked.folder) for name, value in values.items()}
+    stems = (
+        (BUILD,) if not reward else (BUILD, ANALYZE) if reward == LOGGED_REWARD else ALL
+    )
+    return stems, {
+        name: _from_folder(name, value, asked.folder) for name, value in values.items()
+    }
 
 
 def _from_folder(name: str, value: Any, folder: Path) -> Any:
@@ -85,18 +106,25 @@ def _from_folder(name: str, value: Any, folder: Path) -> Any:
     return seen_from(folder, value) if name in PATHS and value else value
 
 
-def _copied(stems: Sequence[str], folder: Path, values: Mapping[str, Any]) -> list[Path]:
+def _copied(
+    stems: Sequence[str], folder: Path, values: Mapping[str, Any]
+) -> list[Path]:
     """The notebooks as they are to be opened: copies in the folder whose parameters have these values.
 
     A copy that is there is opened again where its parameters are the same, whatever else was changed in it;
     else all get the first number that none with others has: ``01_build-2.ipynb``. Without values copies that
     are there are kept as they are.
     """
-    sources = [bundled(f"notebooks/{stem}.ipynb").read_text(encoding="utf-8") for stem in stems]
+    sources = [
+        bundled(f"notebooks/{stem}.ipynb").read_text(encoding="utf-8") for stem in stems
+    ]
     texts = [notebook_text(source, values) for source in sources]
     for number in count(1):
         behind = "" if number == 1 else f"-{number}"
-        wanted = {folder / f"{stem}{behind}.ipynb": text for stem, text in zip(stems, texts, strict=True)}
+        wanted = {
+            folder / f"{stem}{behind}.ipynb": text
+            for stem, text in zip(stems, texts, strict=True)
+        }
         there = [path for path in wanted if path.exists()]
         if not values or all(same_parameters(path, wanted[path]) for path in there):
             break

@@ -39,17 +39,23 @@ class Integer(click.IntRange):
 # --- how values are read
 
 
-def _pairs(form: str, read: Callable[[str, str], Any] = lambda name, text: text) -> Callable[..., Any]:
+def _pairs(
+    form: str, read: Callable[[str, str], Any] = lambda name, text: text
+) -> Callable[..., Any]:
     """What reads values such as name=text into a dict. BadParameter: another form, or a name twice."""
 
-    def read_all(ctx: click.Context, parameter: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
+    def read_all(
+        ctx: click.Context, parameter: click.Parameter, values: Sequence[str]
+    ) -> dict[str, Any]:
         found: dict[str, str] = {}
         for value in values:
             name, _, text = value.partition("=")
             if not name or not text:
                 raise click.BadParameter(f"{value!r} is not {form}")
             if name in found:
-                raise click.BadParameter(f"{name!r} is given twice, {found[name]!r} and {text!r}; give one")
+                raise click.BadParameter(
+                    f"{name!r} is given twice, {found[name]!r} and {text!r}; give one"
+                )
             found[name] = text
         return {name: read(name, text) for name, text in found.items()}
 
@@ -69,11 +75,15 @@ def _number(name: str, text: str) -> float:
         raise click.BadParameter(f"{name}={text!r} is not a number") from None
 
 
-def _settings(ctx: click.Context, parameter: click.Parameter, values: Sequence[str]) -> rk.Training:
+def _settings(
+    ctx: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> rk.Training:
     """The settings of a file, if any, with those that were named put in their place."""
     files = [value for value in values if "=" not in value]
     if len(files) > 1:
-        raise click.BadParameter(f"{files[1]!r} is a second file; give one, and NAME=VALUE for what differs")
+        raise click.BadParameter(
+            f"{files[1]!r} is a second file; give one, and NAME=VALUE for what differs"
+        )
     named = [value for value in values if "=" in value]
     base = rk.Training.of(files[0]).record() if files else {}
     read = _pairs("NAME=VALUE, such as scale_rewards=none", _constant)
@@ -85,7 +95,9 @@ def _columns(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
     return (list(value) or None) if isinstance(value, tuple) else value
 
 
-def _keep_no_answers(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
+def _keep_no_answers(
+    ctx: click.Context, parameter: click.Parameter, given: bool
+) -> None:
     """Keep no answers of models in this process and in those that it starts."""
     if given:
         os.environ[FOLDER] = "off"
@@ -93,11 +105,15 @@ def _keep_no_answers(ctx: click.Context, parameter: click.Parameter, given: bool
 
 # --- what a shell completes
 
-BOUND = re.compile(r"(?m)^(?:(?:async )?def|class) ([a-zA-Z]\w*)|^([a-zA-Z]\w*)(?:: [^=\n]+)? = ")
+BOUND = re.compile(
+    r"(?m)^(?:(?:async )?def|class) ([a-zA-Z]\w*)|^([a-zA-Z]\w*)(?:: [^=\n]+)? = "
+)
 """A line at the top of a file that binds a public name."""
 
 
-def _completed(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _completed(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     """Names of the gallery that begin so, what a Python file defines, or files."""
     words = f"{parameter.name} {parameter.metavar or ''}".lower()
     kind = next((kind for kind in ("rollouts", "cases") if kind in words), "")
@@ -105,8 +121,15 @@ def _completed(ctx: click.Context, parameter: click.Parameter, incomplete: str) 
     if place.endswith(".py"):
         names = [f"{place}:{name}" for name in _defined(Path(place))]
     else:
-        names = [f"{GALLERY}{name}" for name in (files_of(f"{kind}.jsonl") if kind else gallery_names())]
-    found = [CompletionItem(name) for name in names if incomplete and name.startswith(incomplete)]
+        names = [
+            f"{GALLERY}{name}"
+            for name in (files_of(f"{kind}.jsonl") if kind else gallery_names())
+        ]
+    found = [
+        CompletionItem(name)
+        for name in names
+        if incomplete and name.startswith(incomplete)
+    ]
     return found or [CompletionItem(incomplete, type="file")]
 
 
@@ -118,12 +141,24 @@ def _defined(path: Path) -> list[str]:
 
 # --- the table
 
-COMPLETED = ("A", "B", "CASES", "FILE", "PROMPTS", "REWARD", "ROLLOUTS", "SCORES", "TRAIN")
+COMPLETED = (
+    "A",
+    "B",
+    "CASES",
+    "FILE",
+    "PROMPTS",
+    "REWARD",
+    "ROLLOUTS",
+    "SCORES",
+    "TRAIN",
+)
 
 KINDS: dict[str, dict[str, Any]] = {
     "ARGUMENTS": {"nargs": -1, "type": click.UNPROCESSED},
     "COLUMN": {"callback": _columns},
-    "COLUMN=VALUE": {"callback": _pairs("column=value, such as data_source=gsm8k", _constant)},
+    "COLUMN=VALUE": {
+        "callback": _pairs("column=value, such as data_source=gsm8k", _constant)
+    },
     "FILE|NAME=VALUE": {"callback": _settings},
     "FOLDER": {"type": click.Path(file_okay=False, path_type=Path)},
     "NAME=NUMBER": {"callback": _pairs("name=number, such as accuracy=2", _number)},
@@ -205,7 +240,11 @@ def parameters(named: str, own: Written) -> list[click.Parameter]:
             options.append(_option(*shared[name]))
         else:
             kind = name.strip("[]")
-            arguments.append(click.Argument([kind.lower()], required=kind == name, **KINDS.get(kind, {})))
+            arguments.append(
+                click.Argument(
+                    [kind.lower()], required=kind == name, **KINDS.get(kind, {})
+                )
+            )
     return [*arguments, *options]
 
 
@@ -219,7 +258,11 @@ class Option(click.Option):
 
     def get_help_extra(self, ctx: click.Context) -> Any:
         """Give what stands behind it, in brackets."""
-        return {what: said for what, said in super().get_help_extra(ctx).items() if what != "range"}
+        return {
+            what: said
+            for what, said in super().get_help_extra(ctx).items()
+            if what != "range"
+        }
 
 
 def _option(written: str, told: str | tuple[str, Mapping[str, Any]]) -> Option:
@@ -227,5 +270,7 @@ def _option(written: str, told: str | tuple[str, Mapping[str, Any]]) -> Option:
     help, more = (told, {}) if isinstance(told, str) else told
     *flags, value = written.split() if " " in written else (written, "")
     kind = value.removesuffix("...")
-    how: dict[str, Any] = {"metavar": kind, **KINDS.get(kind, {})} if kind else {"is_flag": True}
+    how: dict[str, Any] = (
+        {"metavar": kind, **KINDS.get(kind, {})} if kind else {"is_flag": True}
+    )
     return Option(flags, help=help, **{**how, "multiple": value != kind, **more})

@@ -83,7 +83,10 @@ def recognised(origin: str, *, verbose: bool = False) -> list[str]:
     lines = origin.splitlines()
     if len(lines) > 1 and not verbose:
         lines = [f"{one_line(lines[0])} What each takes: text(verbose=True)"]
-    return [textwrap.fill(line, LINE.get(), subsequent_indent="  ", break_on_hyphens=False) for line in lines]
+    return [
+        textwrap.fill(line, LINE.get(), subsequent_indent="  ", break_on_hyphens=False)
+        for line in lines
+    ]
 
 
 def plain(value: Any) -> Any:

@@ -17,10 +17,10 @@ from rewardkit.probes.results import rendering
 from rewardkit.probes.results.asserting import met
 from rewardkit.probes.results.baseline import accept, stale, under_baseline
 from rewardkit.probes.results.summary import unprobed
-from rewardkit.probes.strategies.families import FAMILIES, PROBES
 from rewardkit.probes.subjects.cases import rollouts_of, with_cases
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.scoring.case_writing import append_cases
+from rewardkit.strategies.families import FAMILIES, PROBES
 
 OTHER_FAMILIES = {
     "search": "a completion that is put together, wrong for certain and paid, as small as it goes",
@@ -78,11 +78,21 @@ def probe(asked: Asked) -> Answer:
         raise click.UsageError(
             "the scores of a log cannot be probed, as nothing new can be scored; name the reward"
         )
-    known = asked.baseline if asked.accept is None or Path(asked.baseline).exists() else None
+    known = (
+        asked.baseline
+        if asked.accept is None or Path(asked.baseline).exists()
+        else None
+    )
     cases = rk.load_cases(asked.cases) if asked.cases is not None else []
-    read = rk.load_rollouts(asked.rollouts, **asked.reading) if asked.rollouts is not None else None
+    read = (
+        rk.load_rollouts(asked.rollouts, **asked.reading)
+        if asked.rollouts is not None
+        else None
+    )
     read = rollouts_of(cases) if read is None else with_cases(read, cases)
-    reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=read, timeout=asked.timeout)
+    reward = rk.load_reward(
+        asked.reward, as_=asked.as_, rollouts=read, timeout=asked.timeout
+    )
     settings = asked.some("only label timeout budget leakage expects_partial seed")
     with asked.progress("probing") as progress:
         result = rk.probe(reward, read, baseline=known, progress=progress, **settings)
@@ -104,22 +114,37 @@ def _added(asked: Asked, result: rk.ProbeResult) -> tuple[dict[str, int], list[s
     added, notes = {}, []
     if asked.write_cases:
         added["cases_written"] = append_cases(asked.write_cases, result.cases)
-        notes.append(f"{counted(added['cases_written'], 'case')} added to {asked.write_cases}")
+        notes.append(
+            f"{counted(added['cases_written'], 'case')} added to {asked.write_cases}"
+        )
         if bare := [item.code for item in result.alarms if not item.cases]:
             left = f"; none for {counted(len(bare), 'finding')} ({', '.join(bare)})"
             notes[-1] += f"{left}, as nothing says which reward is due there"
     if asked.accept is not None:
-        added["accepted"] = accept(asked.baseline, result.alarms, asked.accept, reward=result.reward.name)
-        notes.append(f"{counted(added['accepted'], 'finding')} accepted in {asked.baseline}")
+        added["accepted"] = accept(
+            asked.baseline, result.alarms, asked.accept, reward=result.reward.name
+        )
+        notes.append(
+            f"{counted(added['accepted'], 'finding')} accepted in {asked.baseline}"
+        )
     return added, notes
 
 
 def _listed() -> Answer:
     """The families and their probes."""
-    families, lines = [], ["Families of probes; name a family or a probe with --only", ""]
+    families, lines = (
+        [],
+        ["Families of probes; name a family or a probe with --only", ""],
+    )
     for family in FAMILIES:
-        says, probes = OTHER_FAMILIES.get(family, ""), [one for one in PROBES if one.family == family]
-        listed = [dict(probe=one.name, says=one.says, expects=one.expects, kinds=one.kinds) for one in probes]
+        says, probes = (
+            OTHER_FAMILIES.get(family, ""),
+            [one for one in PROBES if one.family == family],
+        )
+        listed = [
+            dict(probe=one.name, says=one.says, expects=one.expects, kinds=one.kinds)
+            for one in probes
+        ]
         families.append({"family": family, "says": says, "probes": listed})
         rows = [(f"  {one.name}", f"{one.says}: {MUST[one.expects]}") for one in probes]
         lines += [f"{family}: {says}" if says else family, *aligned(rows)]

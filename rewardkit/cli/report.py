@@ -30,7 +30,9 @@ def report(asked: Asked) -> Answer:
     Example:
       rewardkit report --reward gallery:arithmetic --rollouts gallery:arithmetic
     """
-    from rewardkit.notebook.report.report import report  # papermill takes seconds to import
+    from rewardkit.notebook.report.report import (
+        report,
+    )  # papermill takes seconds to import
 
     names = "cases as_ training label by seed budget leakage baseline single_file redact log_weights"
     settings = {**asked.some(names), **asked.reading, "progress": asked.is_watched}
@@ -41,6 +43,9 @@ def report(asked: Asked) -> Answer:
     places = {"index": str(made.index), "summary": str(made.summary)}
     lines = [line for origin in origins for line in recognised(origin)]
     lines += [f"{name}: {verdict}" for name, verdict in verdicts.items()]
-    lines += [*(f"page failed: {line}" for line in made.failed), f"report: {made.index}"]
+    lines += [
+        *(f"page failed: {line}" for line in made.failed),
+        f"report: {made.index}",
+    ]
     record = {**places, "verdicts": verdicts, "failed": made.failed, "origins": origins}
     return Answer(record, "\n".join(lines), int(bool(made.failed)))

@@ -14,28 +14,41 @@ from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT
 from rewardkit.rollouts.sample import sample as sample_completions
 
 
-def _object(ctx: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, Any] | None:
+def _object(
+    ctx: click.Context, parameter: click.Parameter, value: str | None
+) -> dict[str, Any] | None:
     try:
         read = None if value is None else json.loads(value)
     except (ValueError, RecursionError):
         read = value
     if not isinstance(read, dict | None):
-        raise click.BadParameter(f"{value!r} is not JSON of an object; give one such as '{{\"top_k\": 20}}'")
+        raise click.BadParameter(
+            f"{value!r} is not JSON of an object; give one such as '{{\"top_k\": 20}}'"
+        )
     return read
 
 
 OPTIONS: Written = {
-    "--base-url URL": ("Address of the server, such as http://localhost:8000/v1.", {"required": True}),
+    "--base-url URL": (
+        "Address of the server, such as http://localhost:8000/v1.",
+        {"required": True},
+    ),
     "--model NAME": ("Name of the model on the server.", {"required": True}),
     "-n N": ("Completions for each prompt.", {"default": 8}),
-    "-o --output OUTPUT": ("The JSONL log to write; an existing one is continued.", {"required": True}),
+    "-o --output OUTPUT": (
+        "The JSONL log to write; an existing one is continued.",
+        {"required": True},
+    ),
     "--temperature NUMBER": ("Sampling temperature; trainers use 1.", {"default": 1.0}),
     "--top-p NUMBER": "Nucleus sampling.  [default: the server's]",
     "--max-tokens N": "Longest completion.  [default: the server's]",
     "--seed N": "Seed, of which each completion gets its own.",
     "--system TEXT": "A system message in front of each prompt.",
     "--policy NAME": "Name of the model in the log.  [default: that of --model]",
-    "--extra-body JSON": ("More fields of the request, such as '{\"top_k\": 20}'.", {"callback": _object}),
+    "--extra-body JSON": (
+        "More fields of the request, such as '{\"top_k\": 20}'.",
+        {"callback": _object},
+    ),
     "--prompt COLUMN": "Column of the prompts, where its name is not recognised.",
     "--prompt-id COLUMN": "Column of their ids.  [default: made from the prompts]",
     "--limit N": "Sample only this many prompts, the first ones.",
@@ -60,11 +73,17 @@ def sample(asked: Asked) -> Answer:
     Example:
       rewardkit sample gallery:arithmetic --base-url http://localhost:8000/v1 --model M -o log.jsonl
     """
-    columns = {name: value for name, value in asked.some("prompt prompt_id").items() if value}
+    columns = {
+        name: value for name, value in asked.some("prompt prompt_id").items() if value
+    }
     others = ("prompts", "prompt", "prompt_id", "json", "given", "reading")
     options = {name: value for name, value in vars(asked).items() if name not in others}
     try:
-        done = sample_completions(asked.prompts, columns=columns, progress=asked.is_watched, **options)
+        done = sample_completions(
+            asked.prompts, columns=columns, progress=asked.is_watched, **options
+        )
     except KeyboardInterrupt as error:
-        return Answer({"interrupted": True}, "", INTERRUPTED, str(error) or "interrupted")
+        return Answer(
+            {"interrupted": True}, "", INTERRUPTED, str(error) or "interrupted"
+        )
     return Answer(done.record(), str(done), int(bool(done.failed)))

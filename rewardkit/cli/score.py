@@ -36,7 +36,9 @@ def score(asked: Asked) -> Answer:
     Example:
       rewardkit score gallery:arithmetic gallery:arithmetic -o run1
     """
-    with folder_for(asked.output) if asked.output else nullcontext() as folder:  # known before the work
+    with (
+        folder_for(asked.output) if asked.output else nullcontext() as folder
+    ):  # known before the work
         return _scored(asked, folder)
 
 
@@ -47,14 +49,26 @@ def _scored(asked: Asked, folder: Path | None) -> Answer:
     limit = asked.time_limit(reward)
     interrupted: dict[str, Any] = {}
     try:
-        scores = rk.score(reward, read, timeout=limit, workers=asked.workers, progress=asked.is_watched)
+        scores = rk.score(
+            reward,
+            read,
+            timeout=limit,
+            workers=asked.workers,
+            progress=asked.is_watched,
+        )
     except rk.Interrupted as error:
-        scores, interrupted = error.scores, {"interrupted": True, "rows_given": error.rows}
+        scores, interrupted = (
+            error.scores,
+            {"interrupted": True, "rows_given": error.rows},
+        )
     seconds = time.perf_counter() - started
     with interrupts_held() as held:
         if folder:
             scores.save(folder)
-    totals = {status: sum(counts[status] for counts in scores.counts.values()) for status in STATUSES}
+    totals = {
+        status: sum(counts[status] for counts in scores.counts.values())
+        for status in STATUSES
+    }
     totals["errors"] = totals.pop("error")
     missing = scores.record["rewards_missing"]
     record = {
@@ -84,8 +98,15 @@ def _scored(asked: Asked, folder: Path | None) -> Answer:
 def interrupts_held() -> Iterator[list[int]]:
     """Let no Ctrl-C or SIGTERM into the block; gives the signals that came. One that is ignored stays so."""
     came: list[int] = []
-    numbers = [one for one in (signal.SIGINT, signal.SIGTERM) if callable(signal.getsignal(one))]
-    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in numbers}
+    numbers = [
+        one
+        for one in (signal.SIGINT, signal.SIGTERM)
+        if callable(signal.getsignal(one))
+    ]
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number))
+        for number in numbers
+    }
     try:
         yield came
     finally:
@@ -95,6 +116,10 @@ def interrupts_held() -> Iterator[list[int]]:
 
 def _most_often(scores: rk.Scores) -> str:
     """The most frequent reason why a component was not scored."""
-    errors = scores.table[[f"error/{name}" for name in scores.reward.names]].to_numpy().ravel()
+    errors = (
+        scores.table[[f"error/{name}" for name in scores.reward.names]]
+        .to_numpy()
+        .ravel()
+    )
     found = Counter(reason for reason in errors if isinstance(reason, str) and reason)
     return f"; most often: {found.most_common(1)[0][0]}" if found else ""

@@ -47,7 +47,9 @@ def with_reward(scores: rk.Scores, name: str | None, path: str) -> rk.Scores:
     if name is None:
         return scores
     reward = rk.load_reward(name, rollouts=scores.rollouts)
-    there, here = (item.record()["fingerprints"]["reward"] for item in (scores.reward, reward))
+    there, here = (
+        item.record()["fingerprints"]["reward"] for item in (scores.reward, reward)
+    )
     if there != here:
         raise rk.InputError(
             f"{name!r} is not the reward that {path!r} was scored with (fingerprint {here} here, {there} "
@@ -58,4 +60,6 @@ def with_reward(scores: rk.Scores, name: str | None, path: str) -> rk.Scores:
 
 def is_met(worst: str | None, fail_on: str | None) -> int:
     """The exit status: 1 where the worst finding is as severe as what is to fail."""
-    return int(bool(fail_on and worst and SEVERITIES.index(worst) <= SEVERITIES.index(fail_on)))
+    return int(
+        bool(fail_on and worst and SEVERITIES.index(worst) <= SEVERITIES.index(fail_on))
+    )

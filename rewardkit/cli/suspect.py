@@ -7,8 +7,8 @@ from pathlib import Path
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.cli.scores import scored_or_logged
-from rewardkit.probes.suspects.suspect import suspect as find_suspects
 from rewardkit.scoring.scores import is_scored
+from rewardkit.suspects.suspect import suspect as find_suspects
 
 
 @command(
@@ -36,9 +36,22 @@ def suspect(asked: Asked) -> Answer:
     read = scored_or_logged(asked)
     mended: rk.Reward | rk.Scores | None = None
     if asked.patched:
-        rollouts, scored = read.scores.rollouts, Path(asked.patched).exists() and is_scored(asked.patched)
-        mended = rk.load_scores(asked.patched) if scored else rk.load_reward(asked.patched, rollouts=rollouts)
+        rollouts, scored = (
+            read.scores.rollouts,
+            Path(asked.patched).exists() and is_scored(asked.patched),
+        )
+        mended = (
+            rk.load_scores(asked.patched)
+            if scored
+            else rk.load_reward(asked.patched, rollouts=rollouts)
+        )
     limit = asked.time_limit(mended) if isinstance(mended, rk.Reward) else None
     settings = asked.some("like pattern label training seed by")
-    found = find_suspects(read.scores, patched=mended, timeout=limit, progress=asked.is_watched, **settings)
+    found = find_suspects(
+        read.scores,
+        patched=mended,
+        timeout=limit,
+        progress=asked.is_watched,
+        **settings,
+    )
     return Answer({**found.record(), **read.about}, f"{read.head}{found}")

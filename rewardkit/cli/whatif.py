@@ -15,12 +15,15 @@ from rewardkit.rollouts.files import cell_number
 
 FORM = "NAME=none or NAME=OTHER>=NUMBER (or <=, ==), such as 'concise=correct>=1'"
 CONDITION = re.compile(
-    r"\s*([^=<>]+?)\s*=\s*(?:none|([^=<>]+?)\s*(>=|<=|==)\s*([^=<>]*[^=<>\s]))\s*", re.IGNORECASE
+    r"\s*([^=<>]+?)\s*=\s*(?:none|([^=<>]+?)\s*(>=|<=|==)\s*([^=<>]*[^=<>\s]))\s*",
+    re.IGNORECASE,
 )
 LIMITS = {">=": "at_least", "<=": "at_most", "==": "equals"}
 
 
-def _gates(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Gate | None]:
+def _gates(
+    ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, Gate | None]:
     """The gate of each component, ``None`` where it is to have none; conditions on one belong together."""
     given: dict[str, dict[str, Any]] = {}
     for value in values:
@@ -35,10 +38,15 @@ def _gates(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
         if on is not None:
             number = cell_number(text)
             if number is None and sign != "==":
-                raise click.BadParameter(f"{value!r} compares with {text!r}, which is no number")
+                raise click.BadParameter(
+                    f"{value!r} compares with {text!r}, which is no number"
+                )
             limits[LIMITS[sign]] = text if number is None else number
     try:
-        return {name: rk.gate(**limits) if limits["on"] else None for name, limits in given.items()}
+        return {
+            name: rk.gate(**limits) if limits["on"] else None
+            for name, limits in given.items()
+        }
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -66,10 +74,14 @@ def whatif(asked: Asked) -> Answer:
     """
     changed = bool(asked.weights or asked.gates)
     if not changed and "training" not in asked.given:
-        raise rk.InputError("nothing is to be another; give --weight, --gate or --training")
+        raise rk.InputError(
+            "nothing is to be another; give --weight, --gate or --training"
+        )
     read = scored_or_logged(asked)
     scores = with_reward(read.scores, asked.reward, asked.scores)
     settings = asked.training if changed else rk.Training()
     before = rk.diagnose(scores, training=settings, label=asked.label, seed=asked.seed)
-    found = rk.whatif(before, **asked.some("weights gates training"), run=asked.reward is not None)
+    found = rk.whatif(
+        before, **asked.some("weights gates training"), run=asked.reward is not None
+    )
     return Answer({**found.record(), **read.about}, f"{read.head}{found}")

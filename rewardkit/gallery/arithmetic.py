@@ -25,7 +25,13 @@ reward = rk.Reward(
     "arithmetic-v1",
     fields={"prediction": rk.extract.tag("answer")},
     components=[
-        rk.Component("correct", rk.verify.numbers_equal, weight=1.0, primary=True, why="the task itself"),
+        rk.Component(
+            "correct",
+            rk.verify.numbers_equal,
+            weight=1.0,
+            primary=True,
+            why="the task itself",
+        ),
         rk.Component(
             "format",
             rk.measure.tags("think", "answer"),
@@ -73,7 +79,9 @@ flawed = rk.Reward(
     "arithmetic-flawed",
     fields={"prediction": rk.extract.tag("answer")},
     components=[
-        rk.Component("correct", float_equal, weight=1.0, primary=True, why="the task itself"),
+        rk.Component(
+            "correct", float_equal, weight=1.0, primary=True, why="the task itself"
+        ),
         rk.Component("format", has_answer, weight=0.2, why="an answer tag"),
         rk.Component("closed", closes_answer, weight=0.2, why="the tag is closed"),
         rk.Component(
@@ -82,6 +90,8 @@ flawed = rk.Reward(
             weight=0.2,
             why="shows its steps",
         ),
-        rk.Component("detail", words, weight=0.05, range=None, why="a nudge to explain itself"),
+        rk.Component(
+            "detail", words, weight=0.05, range=None, why="a nudge to explain itself"
+        ),
     ],
 )

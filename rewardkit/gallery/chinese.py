@@ -22,22 +22,35 @@ def in_chinese(completion: object) -> float | None:
     if not isinstance(completion, str):
         return None
     letters = [character for character in completion if character.isalpha()]
-    return min(1.0, 2 * sum("一" <= letter <= "鿿" for letter in letters) / max(1, len(letters)))
+    return min(
+        1.0,
+        2 * sum("一" <= letter <= "鿿" for letter in letters) / max(1, len(letters)),
+    )
 
 
 reward = rk.Reward(
     "chinese-answer-v1",
     fields={
         "prediction": rk.extract.first_of(
-            rk.extract.within(rk.extract.answer_phrase(language="zh"), rk.extract.number(percent=True)),
+            rk.extract.within(
+                rk.extract.answer_phrase(language="zh"), rk.extract.number(percent=True)
+            ),
             rk.extract.within(rk.extract.boxed(), rk.extract.number(percent=True)),
         )
     },
     components=[
-        rk.Component("correct", rk.verify.numbers_equal, weight=1.0, primary=True, why="the task itself"),
+        rk.Component(
+            "correct",
+            rk.verify.numbers_equal,
+            weight=1.0,
+            primary=True,
+            why="the task itself",
+        ),
         rk.Component(
             "announced",
-            rk.measure.regex(r"答案[是为]?\s*+[:：]?\s*+[-+−$¥]?\d[^\n。]{0,20}。?\s*+\Z"),
+            rk.measure.regex(
+                r"答案[是为]?\s*+[:：]?\s*+[-+−$¥]?\d[^\n。]{0,20}。?\s*+\Z"
+            ),
             weight=0.1,
             why="ends with the announcement of a number, where every reader finds it",
         ),

@@ -18,9 +18,19 @@ import rewardkit as rk
 
 reward = rk.Reward(
     "concise-v1",
-    fields={"prediction": rk.extract.within(rk.extract.answer_phrase(language="en"), rk.extract.number())},
+    fields={
+        "prediction": rk.extract.within(
+            rk.extract.answer_phrase(language="en"), rk.extract.number()
+        )
+    },
     components=[
-        rk.Component("correct", rk.verify.numbers_equal, weight=1.0, primary=True, why="the task itself"),
+        rk.Component(
+            "correct",
+            rk.verify.numbers_equal,
+            weight=1.0,
+            primary=True,
+            why="the task itself",
+        ),
         rk.Component(
             "concise",
             rk.measure.length(full_until=40, zero_from=120, fall="cosine"),

@@ -35,11 +35,25 @@ reward = rk.Reward(
     "curriculum-v1",
     fields={"prediction": rk.extract.tag("answer")},
     components=[
-        rk.Component("correct", rk.verify.numbers_equal, weight=1.0, primary=True, why="the task itself"),
         rk.Component(
-            "form", rk.measure.tags("think", "answer"), weight=0.0, why="recorded: whether it is learned"
+            "correct",
+            rk.verify.numbers_equal,
+            weight=1.0,
+            primary=True,
+            why="the task itself",
         ),
-        rk.Component("early_form", early_form, weight=0.3, why="first the parser has to find an answer"),
+        rk.Component(
+            "form",
+            rk.measure.tags("think", "answer"),
+            weight=0.0,
+            why="recorded: whether it is learned",
+        ),
+        rk.Component(
+            "early_form",
+            early_form,
+            weight=0.3,
+            why="first the parser has to find an answer",
+        ),
         rk.Component(
             "late_brevity",
             rk.measure.length(full_until=20, zero_from=60),

@@ -34,10 +34,18 @@ reward = rk.Reward(
     "graded-math-v1",
     fields={
         "box": rk.extract.boxed(),
-        "prediction": rk.extract.first_of(rk.extract.boxed(), rk.extract.answer_phrase(language="en")),
+        "prediction": rk.extract.first_of(
+            rk.extract.boxed(), rk.extract.answer_phrase(language="en")
+        ),
     },
     components=[
-        rk.Component("correct", rk.verify.math_equal, weight=1.0, primary=True, why="the task itself"),
+        rk.Component(
+            "correct",
+            rk.verify.math_equal,
+            weight=1.0,
+            primary=True,
+            why="the task itself",
+        ),
         rk.Component(
             "near",
             partial(rk.verify.closeness, zero_at=0.1),
@@ -45,6 +53,11 @@ reward = rk.Reward(
             gate=rk.gate(missed),
             why="a signal where no sibling is right; under a third of what being right is worth",
         ),
-        rk.Component("boxed", filled, weight=0.1, why="every reader of such answers looks for the box"),
+        rk.Component(
+            "boxed",
+            filled,
+            weight=0.1,
+            why="every reader of such answers looks for the box",
+        ),
     ],
 )

@@ -52,5 +52,9 @@ reward = rk.Reward(
     ],
 )
 
-strict = replace(reward.reweigh({"strict": 1.0, "flexible": 0.0}), name="gsm8k-strict-v1")
-flexible = replace(reward.reweigh({"strict": 0.0, "flexible": 1.0}), name="gsm8k-flexible-v1")
+strict = replace(
+    reward.reweigh({"strict": 1.0, "flexible": 0.0}), name="gsm8k-strict-v1"
+)
+flexible = replace(
+    reward.reweigh({"strict": 0.0, "flexible": 1.0}), name="gsm8k-flexible-v1"
+)

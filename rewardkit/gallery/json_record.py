@@ -46,7 +46,11 @@ reward = rk.Reward(
             why="partial credit: the share of right values, against missing and added ones",
         ),
         rk.Component(
-            "exact", all_right, weight=0.5, primary=True, why="the task itself: nothing wrong, nothing added"
+            "exact",
+            all_right,
+            weight=0.5,
+            primary=True,
+            why="the task itself: nothing wrong, nothing added",
         ),
         rk.Component(
             "schema",

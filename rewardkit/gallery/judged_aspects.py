@@ -32,13 +32,17 @@ CLEAR = (
 def asked(rubric: str) -> rk.judge:
     """The judge of one aspect."""
     scale = {"fully": 1.0, "partly": 0.5, "not": 0.0}
-    return rk.judge(rubric, model="written-by-hand", scale=scale, recorded="gallery:judged_aspects")
+    return rk.judge(
+        rubric, model="written-by-hand", scale=scale, recorded="gallery:judged_aspects"
+    )
 
 
 reward = rk.Reward(
     "judged-aspects-v1",
     components=[
-        rk.Component("accurate", asked(ACCURATE), weight=3, primary=True, why="the task itself"),
+        rk.Component(
+            "accurate", asked(ACCURATE), weight=3, primary=True, why="the task itself"
+        ),
         rk.Component(
             "complete",
             asked(COMPLETE),

@@ -25,7 +25,13 @@ reward = rk.Reward(
     "judged-clarity-v1",
     fields={"prediction": rk.extract.tag("answer")},
     components=[
-        rk.Component("correct", rk.verify.numbers_equal, weight=1.0, primary=True, why="the task itself"),
+        rk.Component(
+            "correct",
+            rk.verify.numbers_equal,
+            weight=1.0,
+            primary=True,
+            why="the task itself",
+        ),
         rk.Component(
             "clarity",
             rk.judge(

@@ -25,7 +25,9 @@ reward = rk.Reward(
         ),
         rk.Component(
             "window",
-            rk.measure.length(zero_until=10, full_from=30, full_until=80, zero_from=160),
+            rk.measure.length(
+                zero_until=10, full_from=30, full_until=80, zero_from=160
+            ),
             weight=0.5,
             why="an exponent: half way down still earns 0.7",
         ),

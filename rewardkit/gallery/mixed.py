@@ -17,7 +17,9 @@ import rewardkit as rk
 
 def only_json(completion: str, record: str | None) -> bool:
     """Whether the completion is the JSON object and nothing else."""
-    return record is not None and record.startswith("{") and completion.strip() == record
+    return (
+        record is not None and record.startswith("{") and completion.strip() == record
+    )
 
 
 def all_right(keys: float) -> bool:
@@ -45,10 +47,17 @@ people = rk.Reward(
             why="partial credit: 52 % of the samples have a slip, and 58 % of these a single key of four",
         ),
         rk.Component(
-            "exact", all_right, weight=0.5, primary=True, why="the task itself: nothing wrong, nothing added"
+            "exact",
+            all_right,
+            weight=0.5,
+            primary=True,
+            why="the task itself: nothing wrong, nothing added",
         ),
         rk.Component(
-            "only_json", only_json, weight=0.1, why="text around the object breaks the reader downstream"
+            "only_json",
+            only_json,
+            weight=0.1,
+            why="text around the object breaks the reader downstream",
         ),
     ],
 )
@@ -57,7 +66,13 @@ choice = rk.Reward(
     "largest-choice-v1",
     fields={"prediction": rk.extract.choice("ABCD")},
     components=[
-        rk.Component("correct", rk.verify.matches, weight=1.0, primary=True, why="the task itself"),
+        rk.Component(
+            "correct",
+            rk.verify.matches,
+            weight=1.0,
+            primary=True,
+            why="the task itself",
+        ),
         rk.Component(
             "sentence",
             ends_as_asked,
@@ -67,4 +82,6 @@ choice = rk.Reward(
     ],
 )
 
-reward = rk.Route("data_source", {"people-json": people, "largest-choice": choice}, name="mixed-v1")
+reward = rk.Route(
+    "data_source", {"people-json": people, "largest-choice": choice}, name="mixed-v1"
+)

@@ -47,7 +47,10 @@ reward = rk.Reward(
             why="asked for in the prompt, and nothing behind it for a reader to stumble over",
         ),
         rk.Component(
-            "one_letter", one_letter, weight=0.1, why="an answer is one letter; weighing others aloud is free"
+            "one_letter",
+            one_letter,
+            weight=0.1,
+            why="an answer is one letter; weighing others aloud is free",
         ),
     ],
 )

@@ -24,10 +24,18 @@ reward = rk.Reward(
     "pairwise-v1",
     fields={"prediction": rk.extract.tag("answer")},
     components=[
-        rk.Component("correct", rk.verify.numbers_equal, weight=1.0, primary=True, why="the task itself"),
+        rk.Component(
+            "correct",
+            rk.verify.numbers_equal,
+            weight=1.0,
+            primary=True,
+            why="the task itself",
+        ),
         rk.Component(
             "tournament",
-            rk.judges.pairwise(BETTER, model="written-by-hand", recorded="gallery:pairwise"),
+            rk.judges.pairwise(
+                BETTER, model="written-by-hand", recorded="gallery:pairwise"
+            ),
             weight=0.5,
             gate=rk.gate("correct", at_least=1.0),
             why="better than its right siblings; less than the task",

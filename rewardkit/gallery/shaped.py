@@ -18,9 +18,19 @@ import rewardkit as rk
 
 reward = rk.Reward(
     "shaped-v1",
-    fields={"prediction": rk.extract.within(rk.extract.answer_phrase(language="en"), rk.extract.number())},
+    fields={
+        "prediction": rk.extract.within(
+            rk.extract.answer_phrase(language="en"), rk.extract.number()
+        )
+    },
     components=[
-        rk.Component("correct", rk.verify.numbers_equal, weight=1.0, primary=True, why="the task itself"),
+        rk.Component(
+            "correct",
+            rk.verify.numbers_equal,
+            weight=1.0,
+            primary=True,
+            why="the task itself",
+        ),
         rk.Component(
             "reasoning",
             rk.measure.keywords("first", "then", "because", "therefore"),
@@ -29,10 +39,14 @@ reward = rk.Reward(
         ),
         rk.Component(
             "template",
-            rk.measure.regex(r"[Tt]he answer is [-−]?\$?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?\.\s*+\Z"),
+            rk.measure.regex(
+                r"[Tt]he answer is [-−]?\$?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?\.\s*+\Z"
+            ),
             weight=0.1,
             why="ends with the sentence that the prompt asks for",
         ),
-        rk.Component("repetition", rk.measure.repetition(ngram=4), weight=-0.3, why="loops"),
+        rk.Component(
+            "repetition", rk.measure.repetition(ngram=4), weight=-0.3, why="loops"
+        ),
     ],
 )

@@ -26,7 +26,9 @@ reward = rk.Reward(
             weight=0.25,
             why="an exponent: the threshold decides whether anything is paid, this only a little of how much",
         ),
-        rk.Component("content", rk.verify.f1, weight=1.0, primary=True, why="the task itself"),
+        rk.Component(
+            "content", rk.verify.f1, weight=1.0, primary=True, why="the task itself"
+        ),
     ],
     aggregation="product",
     gate=rk.gate("format", at_least=0.75),

@@ -23,10 +23,18 @@ def tagged(name: str, prefilled: bool) -> rk.Reward:
             "reasoning": rk.extract.tag("think", prefilled=prefilled),
         },
         components=[
-            rk.Component("correct", rk.verify.numbers_equal, weight=1.0, primary=True, why="the task itself"),
+            rk.Component(
+                "correct",
+                rk.verify.numbers_equal,
+                weight=1.0,
+                primary=True,
+                why="the task itself",
+            ),
             rk.Component(
                 "format",
-                rk.measure.tags("think", "answer", outside="nowhere", prefilled=prefilled),
+                rk.measure.tags(
+                    "think", "answer", outside="nowhere", prefilled=prefilled
+                ),
                 weight=0.2,
                 why="one pair of each, in this order, nothing around them: what the parser relies on",
             ),

@@ -26,7 +26,13 @@ reward = rk.Reward(
     "tool-use-v1",
     fields={"prediction": rk.extract.tag("answer")},
     components=[
-        rk.Component("success", rk.verify.matches, weight=1.0, primary=True, why="the task itself"),
+        rk.Component(
+            "success",
+            rk.verify.matches,
+            weight=1.0,
+            primary=True,
+            why="the task itself",
+        ),
         rk.Component(
             "budget",
             rk.measure.calls_within(4, zero_from=8),
@@ -46,7 +52,12 @@ reward = rk.Reward(
             weight=-0.1,
             why="asking the same again; one retry after a failure is free",
         ),
-        rk.Component("looked_up", rk.measure.tool_calls(), weight=0.0, why="recorded: any call at all"),
+        rk.Component(
+            "looked_up",
+            rk.measure.tool_calls(),
+            weight=0.0,
+            why="recorded: any call at all",
+        ),
     ],
 )
 
@@ -61,6 +72,8 @@ busy = rk.Reward(
     fields=reward.fields,
     components=[
         reward.components[0],
-        rk.Component("calls", calls, weight=0.2, range=None, why="a nudge to look things up"),
+        rk.Component(
+            "calls", calls, weight=0.2, range=None, why="a nudge to look things up"
+        ),
     ],
 )

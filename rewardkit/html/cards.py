@@ -31,11 +31,15 @@ def reward(about: Plain) -> str:
         inner = [(item["value"], item["reward"]) for item in route["rewards"]]
         inner += [("(any other)", route["default"])] if route["default"] else []
         for value, one in inner:
-            paid = ", ".join(f"{name} {weight:g}" for name, weight in one["weights"].items())
+            paid = ", ".join(
+                f"{name} {weight:g}" for name, weight in one["weights"].items()
+            )
             rows.append((value, one["name"], paid, one["aggregation"]))
     for item in about.get("components", ()):
         weight, gate = f"{item['weight']:g}", item["gate"] or ""
-        span = " to ".join(f"{float(end):g}" for end in item["range"] or ()) or "unbounded"
+        span = (
+            " to ".join(f"{float(end):g}" for end in item["range"] or ()) or "unbounded"
+        )
         rows.append((item["name"], item["function"], weight, gate, span, item["why"]))
     return render("reward", about=about, rows=rows)
 
@@ -47,7 +51,9 @@ def rollouts(about: Plain, columns: Sequence[str], first: Sequence[Plain]) -> st
     """
     rows = html_of(_first_rows(first, about["group_key"]) if first else "")
     left = about["rows"] - len(first) if first else 0
-    return render("rollouts", about=about, facts=facts(about, columns), first=rows, left_out=left)
+    return render(
+        "rollouts", about=about, facts=facts(about, columns), first=rows, left_out=left
+    )
 
 
 def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
@@ -55,17 +61,34 @@ def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
 
     Without `columns` only those that were renamed.
     """
-    sizes = ", ".join(f"{count} of {size}" for size, count in about["group_sizes"].items())
-    renamed = [f"{name} from {source}" for name, source in about["mapping"].items() if name != source]
-    all_columns = ", ".join(columns) + (f" ({', '.join(renamed)})" if columns and renamed else "")
+    sizes = ", ".join(
+        f"{count} of {size}" for size, count in about["group_sizes"].items()
+    )
+    renamed = [
+        f"{name} from {source}"
+        for name, source in about["mapping"].items()
+        if name != source
+    ]
+    all_columns = ", ".join(columns) + (
+        f" ({', '.join(renamed)})" if columns and renamed else ""
+    )
     rejected = len(about["rejected"])
     kept_out = f", {rejected} row{'s' * (rejected != 1)} kept out" if rejected else ""
     kind = f" ({about['kind']})" if about["kind"] not in ("", "rollouts") else ""
     key = ", ".join(about["group_key"]) or "row"
-    prompts = f", of {about['prompts']:,} prompts" if about["prompts"] != about["groups"] else ""
+    prompts = (
+        f", of {about['prompts']:,} prompts"
+        if about["prompts"] != about["groups"]
+        else ""
+    )
     rows = [
         ("Rollouts", f"{about['rows']:,} from {about['source']}{kind}{kept_out}"),
-        ("Groups", f"{about['groups']:,} by {key}" + (f" (sizes: {sizes})" if sizes else "") + prompts),
+        (
+            "Groups",
+            f"{about['groups']:,} by {key}"
+            + (f" (sizes: {sizes})" if sizes else "")
+            + prompts,
+        ),
         ("Columns", all_columns or ", ".join(renamed)),
         ("Log", "\n".join(about["notes"])),
         *(("Note", sentence) for sentence in about["warnings"]),
@@ -75,9 +98,13 @@ def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
 
 def _first_rows(rows: Sequence[Plain], group_key: Sequence[str]) -> str:
     """Rollouts as a table: id, what makes their group, texts; a prompt that stands above is not repeated."""
-    wanted = dict.fromkeys(["rollout_id", *group_key, "prompt", "completion", "ground_truth"])
+    wanted = dict.fromkeys(
+        ["rollout_id", *group_key, "prompt", "completion", "ground_truth"]
+    )
     names = [name for name in wanted if any(name in row for row in rows)]
-    cells = [["-" if row[name] is None else row[name] for name in names] for row in rows]
+    cells = [
+        ["-" if row[name] is None else row[name] for name in names] for row in rows
+    ]
     for row, above, cell in zip(rows[1:], rows, cells[1:], strict=False):
         if "prompt" in names and row["prompt"] == above["prompt"]:
             cell[names.index("prompt")] = "as above"
@@ -95,7 +122,12 @@ class Scored:
     errors: Sequence[str]
 
 
-def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored], asked: Sequence[str] = ()) -> str:
+def scores(
+    name: str,
+    rewards: NDArray[Any],
+    components: Sequence[Scored],
+    asked: Sequence[str] = (),
+) -> str:
     """Scored rollouts: how the reward is spread, a row a component, and what models were `asked`.
 
     Of a component: weight, mean, spread and observed range, counts, the reason that most errors have.
@@ -104,12 +136,22 @@ def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored], asked
     said = [f"{len(rewards):,} rollouts"]
     if missing < len(rewards):
         said.append("mean reward {:.3g}, std {:.3g}".format(*_figures(rewards)))
-    said += [f"{missing:,} ({missing / len(rewards):.1%}) not judged"] if missing else []
-    statuses = list(dict.fromkeys(status for item in components for status in item.counts))
+    said += (
+        [f"{missing:,} ({missing / len(rewards):.1%}) not judged"] if missing else []
+    )
+    statuses = list(
+        dict.fromkeys(status for item in components for status in item.counts)
+    )
     rows = []
     for item in components:
-        counts = [f"{item.counts[status]:,}" if item.counts[status] else "" for status in statuses]
-        most = [f"{count:,} times {reason}" for reason, count in Counter(item.errors).most_common(1)] or [""]
+        counts = [
+            f"{item.counts[status]:,}" if item.counts[status] else ""
+            for status in statuses
+        ]
+        most = [
+            f"{count:,} times {reason}"
+            for reason, count in Counter(item.errors).most_common(1)
+        ] or [""]
         rows.append([item.name, item.weight, *_figures(item.scores), *counts, *most])
     return render(
         "scores",
@@ -126,11 +168,19 @@ def _figures(values: NDArray[Any]) -> list[float]:
     """Mean, spread and ends of what is known."""
     known = values[~np.isnan(values)]
     with np.errstate(over="ignore", invalid="ignore"):  # unbounded ones may be enormous
-        return [known.mean(), known.std(), known.min(), known.max()] if len(known) else [math.nan] * 4
+        return (
+            [known.mean(), known.std(), known.min(), known.max()]
+            if len(known)
+            else [math.nan] * 4
+        )
 
 
 def check(
-    name: str, outcome: Plain, *, text: Callable[[Any], str] = str, reason: Callable[[str], str] = str
+    name: str,
+    outcome: Plain,
+    *,
+    text: Callable[[Any], str] = str,
+    reason: Callable[[str], str] = str,
 ) -> str:
     """The `outcome` of a check, as its record has it: how many cases passed, and the misses, the first open.
 
@@ -143,13 +193,19 @@ def check(
             miss["what"],
             miss["expected"],
             reason(miss["got"]) if isinstance(miss["got"], str) else miss["got"],
-            text("; ".join(f"{name} = {value!r}" for name, value in miss["fields"].items())),
+            text(
+                "; ".join(
+                    f"{name} = {value!r}" for name, value in miss["fields"].items()
+                )
+            ),
             text(f"{miss['turns']}{miss['completion']}"),
             text(miss["why"]),
         )
         for miss in outcome["misses"]
     ]
-    left_out = ", ".join(f"{count} of {component!r}" for component, count in outcome["left_out"].items())
+    left_out = ", ".join(
+        f"{count} of {component!r}" for component, count in outcome["left_out"].items()
+    )
     values = {
         "name": name,
         "left_out": left_out,
@@ -164,7 +220,9 @@ def judged(about: Plain, figures: Sequence[tuple[str, str]]) -> str:
     """A judge against labels, as its record has it: the verdict, figures, levels, and attacks that worked."""
     levels = [tuple(row[name] for name in LEVELS) for row in about["calibration"]]
     attacks = [tuple(one[name] for name in ATTACKS) for one in about["examples"]]
-    return render("judge_report", about=about, figures=figures, levels=levels, attacks=attacks)
+    return render(
+        "judge_report", about=about, figures=figures, levels=levels, attacks=attacks
+    )
 
 
 LEVELS = ("level", "score", "n", "value")
@@ -183,9 +241,21 @@ def verdicts(said: Mapping[str, Plain]) -> str:
         tokens = " + ".join(f"{count:,.0f}" for count in verdict.get("tokens") or ())
         cost = number(verdict["cost"]) if verdict.get("cost") is not None else ""
         cached = bool(verdict.get("cached"))
-        more = [f"{key}: {value}" for key, value in verdict.items() if key not in TOLD and value is not None]
+        more = [
+            f"{key}: {value}"
+            for key, value in verdict.items()
+            if key not in TOLD and value is not None
+        ]
         reason = "\n".join([str(verdict.get("reason", "")), *more])
         level = verdict.get("level", "not judged")
-        rows.append((name, level, reason, "" if cached else tokens, "cached" if cached else cost))
+        rows.append(
+            (
+                name,
+                level,
+                reason,
+                "" if cached else tokens,
+                "cached" if cached else cost,
+            )
+        )
         raw += [(name, text) for text in verdict.get("raw") or ()]
     return render("verdicts", rows=rows, raw=raw) if rows else ""

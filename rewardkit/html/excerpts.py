@@ -26,14 +26,21 @@ class Shown:
     def bracketed(self) -> str:
         """The text with what each field took in brackets that name it, for a terminal."""
         text, position = "", 0
-        for start, end, name in sorted((*span, name) for name, found in self.spans.items() for span in found):
+        for start, end, name in sorted(
+            (*span, name) for name, found in self.spans.items() for span in found
+        ):
             if start >= position:  # one that begins inside another is left out
                 text += f"{self.text[position:start]}⟦{name}: {self.text[start:end]}⟧"
                 position = end
         return text + self.text[position:]
 
 
-def shown(text: str, spans: Mapping[str, Sequence[Span]] | None = None, *, longest: int = LONGEST) -> Shown:
+def shown(
+    text: str,
+    spans: Mapping[str, Sequence[Span]] | None = None,
+    *,
+    longest: int = LONGEST,
+) -> Shown:
     """A text with what is hidden in it made visible, and what is long left out of its middle.
 
     What stands around the spans is kept; they are those of the text that is shown.
@@ -52,7 +59,13 @@ def shown(text: str, spans: Mapping[str, Sequence[Span]] | None = None, *, longe
             places[place] = len(read)
             read += _seen(text[place])
         places[end], position = len(read), end
-    return Shown(read, {name: [(places[a], places[b]) for a, b in found] for name, found in spans.items()})
+    return Shown(
+        read,
+        {
+            name: [(places[a], places[b]) for a, b in found]
+            for name, found in spans.items()
+        },
+    )
 
 
 def _kept(text: str, spans: Sequence[Span], longest: int) -> list[Span]:
@@ -61,9 +74,14 @@ def _kept(text: str, spans: Sequence[Span], longest: int) -> list[Span]:
         return [(0, len(text))]
     wanted = [(0, 2 * longest // 3), (len(text) - longest // 3, len(text))]
     for start, end in spans:
-        wanted += [(start - AROUND, min(end, start + longest // 2) + AROUND), (end - AROUND, end + AROUND)]
+        wanted += [
+            (start - AROUND, min(end, start + longest // 2) + AROUND),
+            (end - AROUND, end + AROUND),
+        ]
     kept: list[Span] = []
-    for start, end in sorted((max(0, start), min(len(text), end)) for start, end in wanted):
+    for start, end in sorted(
+        (max(0, start), min(len(text), end)) for start, end in wanted
+    ):
         if kept and start <= kept[-1][1] + AROUND // 2:
             kept[-1] = (kept[-1][0], max(end, kept[-1][1]))
         else:
@@ -79,12 +97,20 @@ def visible(text: str) -> str:
     >>> visible("a\x1b[2J\u200b\u202eb\r\n\ud800")
     'a␛[2J⟨U+200B⟩⟨U+202E⟩b␍\n⟨U+D800⟩'
     """
-    return "".join(map(_seen, text)) if not text.isascii() or not text.isprintable() else text
+    return (
+        "".join(map(_seen, text))
+        if not text.isascii() or not text.isprintable()
+        else text
+    )
 
 
 def _seen(character: str) -> str:
     code = ord(character)
-    if character in "\n\t" or character.isprintable() or unicodedata.category(character) == "Zs":
+    if (
+        character in "\n\t"
+        or character.isprintable()
+        or unicodedata.category(character) == "Zs"
+    ):
         return character
     return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
 

@@ -18,7 +18,9 @@ from rewardkit.html.excerpts import visible
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-LONGEST_SHOWN = 4000  # characters of one text; a page with a 1 MB completion is no use to a person
+LONGEST_SHOWN = (
+    4000  # characters of one text; a page with a 1 MB completion is no use to a person
+)
 COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2")
 """Okabe and Ito's, for colour-blind readers."""
 
@@ -32,8 +34,12 @@ def escaped(text: object, *, limit: int | None = LONGEST_SHOWN) -> str:
     """
     shown = str(text)
     left = len(shown) - limit if limit is not None else 0
-    shown = _INVISIBLE.sub(lambda found: visible(found[0]), shown[:limit] if left > 0 else shown)
-    return html.escape(shown) + (f"<em> ... {left:,} more characters</em>" if left > 0 else "")
+    shown = _INVISIBLE.sub(
+        lambda found: visible(found[0]), shown[:limit] if left > 0 else shown
+    )
+    return html.escape(shown) + (
+        f"<em> ... {left:,} more characters</em>" if left > 0 else ""
+    )
 
 
 _INVISIBLE = re.compile(
@@ -44,14 +50,23 @@ _INVISIBLE = re.compile(
 
 def number(value: float | str) -> str:
     """A score or reward as it is shown: four digits, "-" where it is missing; words as they are."""
-    return value if isinstance(value, str) else "-" if math.isnan(value) else f"{value + 0.0:.4g}"
+    return (
+        value
+        if isinstance(value, str)
+        else "-"
+        if math.isnan(value)
+        else f"{value + 0.0:.4g}"
+    )
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines of plain text in which the columns of the rows stand below each other."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in rows
     ]
 
 
@@ -65,10 +80,15 @@ def _templates() -> Environment:
 
     def cut(text: object, limit: int | None = LONGEST_SHOWN) -> Markup:
         shown = number(text) if isinstance(text, float) else text
-        return shown if isinstance(shown, Markup) else Markup(escaped(shown, limit=limit))
+        return (
+            shown if isinstance(shown, Markup) else Markup(escaped(shown, limit=limit))
+        )
 
     made = Environment(
-        loader=PackageLoader("rewardkit.html"), autoescape=True, finalize=cut, undefined=StrictUndefined
+        loader=PackageLoader("rewardkit.html"),
+        autoescape=True,
+        finalize=cut,
+        undefined=StrictUndefined,
     )
     made.filters |= {"cut": cut, "number": number}
     made.globals |= {"filled": _filled, "style": style}
@@ -79,7 +99,10 @@ def _templates() -> Environment:
 def style(*sheets: str) -> Any:
     """The style sheet of all cards as a piece of HTML; and those of "page" or "workbench" that need it."""
     return html_of(
-        "".join(f"<style>{_packed(_source(f'{name}.css'))}</style>" for name in ("style", *sheets))
+        "".join(
+            f"<style>{_packed(_source(f'{name}.css'))}</style>"
+            for name in ("style", *sheets)
+        )
     )
 
 
@@ -100,7 +123,9 @@ def _source(name: str) -> str:
 
 def _packed(css: str) -> str:
     """A style sheet without comments and needless white space, as each card brings it."""
-    return re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"/\*.*?\*/", "", " ".join(css.split())))
+    return re.sub(
+        r"\s*([{};])\s*", r"\1", re.sub(r"/\*.*?\*/", "", " ".join(css.split()))
+    )
 
 
 def render(template: str, **values: Any) -> str:
@@ -129,10 +154,16 @@ def _part(name: str, *values: Any) -> str:
     return str(getattr(_templates().get_template("parts.html").module, name)(*values))
 
 
-def _filled(header: Sequence[str], rows: Sequence[Sequence[object]]) -> tuple[list[str], list[list[object]]]:
+def _filled(
+    header: Sequence[str], rows: Sequence[Sequence[object]]
+) -> tuple[list[str], list[list[object]]]:
     """A table without its empty columns."""
-    kept = [place for place in range(len(header)) if any(row[place] != "" for row in rows)]
-    return [header[place] for place in kept], [[row[place] for place in kept] for row in rows]
+    kept = [
+        place for place in range(len(header)) if any(row[place] != "" for row in rows)
+    ]
+    return [header[place] for place in kept], [
+        [row[place] for place in kept] for row in rows
+    ]
 
 
 def card(title: str, body: str = "", *, said: str = "") -> str:
@@ -150,7 +181,9 @@ def folded(summary: str, body: str, *, is_open: bool = False) -> str:
 
 def listed(items: Iterable[str], *, numbered: bool = False) -> str:
     """A list of pieces of HTML; nothing where there are none."""
-    return _part("listed", [html_of(item) for item in items], "ol" if numbered else "ul")
+    return _part(
+        "listed", [html_of(item) for item in items], "ol" if numbered else "ul"
+    )
 
 
 def paragraphs(*lines: object) -> str:
@@ -186,21 +219,34 @@ def table(
     return _part("table", header, rows, numeric, stacked, most, limit)
 
 
-def marked(text: str, spans: Mapping[str, Sequence[tuple[int, int]]], *, limit: int = LONGEST_SHOWN) -> str:
+def marked(
+    text: str,
+    spans: Mapping[str, Sequence[tuple[int, int]]],
+    *,
+    limit: int = LONGEST_SHOWN,
+) -> str:
     """The text with the spans of each name marked in a colour of its own, and labelled with it.
 
     One that begins inside another is named behind it.
     """
     shown = text[:limit]
     colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(spans)}
-    edges = [(start, -end, name) for name, found in spans.items() for start, end in found if start < limit]
+    edges = [
+        (start, -end, name)
+        for name, found in spans.items()
+        for start, end in found
+        if start < limit
+    ]
     pieces: list[tuple[str | None, str, str]] = []
     position = 0
     for start, end, name in sorted(edges):
         if start < position:
             pieces.append((None, name, colours[name]))
             continue
-        pieces += [(shown[position:start], "", ""), (shown[start:-end], name, colours[name])]
+        pieces += [
+            (shown[position:start], "", ""),
+            (shown[start:-end], name, colours[name]),
+        ]
         position = min(-end, limit)
     pieces.append((shown[position:], "", ""))
     return _part("marked", pieces, len(text) - len(shown))

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from rewardkit.html.excerpts import LINE, one_line
-from rewardkit.html.markup import aligned, card, code, escaped, folded, listed, paragraphs, table
+from rewardkit.html.markup import (
+    aligned,
+    card,
+    code,
+    escaped,
+    folded,
+    listed,
+    paragraphs,
+    table,
+)
 
 ROWS = 24  # of a table; the others are counted
 CELL, SHORT = 200, 60  # characters of a cell in HTML, and in a terminal
@@ -57,10 +66,15 @@ class Table:
         """As plain text, a row told in words where it is wider than a line; "" where folded or empty."""
         if not (self.is_open and self.rows):
             return ""
-        head, *rows = cells = [[one_line(cell, SHORT) for cell in row] for row in (self.header, *self.rows)]
+        head, *rows = cells = [
+            [one_line(cell, SHORT) for cell in row] for row in (self.header, *self.rows)
+        ]
         lines = aligned(cells)
         if max(map(len, lines)) > LINE.get() - len(INDENT):
-            told = ((row[0], "; ".join(map(": ".join, zip(head[1:], row[1:], strict=True)))) for row in rows)
+            told = (
+                (row[0], "; ".join(map(": ".join, zip(head[1:], row[1:], strict=True))))
+                for row in rows
+            )
             lines = [": ".join(filter(None, pair)) for pair in told]
         caption = [f"{self.caption}:"] if self.caption else []
         return "\n".join([*caption, *(f"  {line}" for line in lines)])
@@ -102,7 +116,9 @@ class Page:
         """As plain text."""
         head = f"{self.title}: {self.said}" if self.said else self.title
         blocks = [*self.tables, *self.lines, *filter(None, [self.foot])]
-        return "\n".join([*_told(head), *(f"  {line}" for block in blocks for line in _told(block))])
+        return "\n".join(
+            [*_told(head), *(f"  {line}" for block in blocks for line in _told(block))]
+        )
 
     @property
     def html(self) -> str:
@@ -113,10 +129,14 @@ class Page:
     def body(self) -> str:
         """What stands below its title, as escaped HTML; lines that follow each other are a list."""
         pieces = [item.html for item in self.tables if item.is_open]
-        for is_line, some in groupby([*self.lines, *self.more], lambda block: isinstance(block, str)):
+        for is_line, some in groupby(
+            [*self.lines, *self.more], lambda block: isinstance(block, str)
+        ):
             shown = map(_shown, some)
             pieces.append(listed(shown) if is_line else "".join(shown))
-        return "".join([*pieces, *(item.html for item in self.tables if not item.is_open)])
+        return "".join(
+            [*pieces, *(item.html for item in self.tables if not item.is_open)]
+        )
 
 
 Block = str | Code | Table | Page

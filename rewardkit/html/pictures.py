@@ -33,8 +33,12 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
         return "<p>No reward was judged.</p>"
     low, high = _ends(np.concatenate([known, earlier]))
     if not np.isfinite(high - low):
-        return f"<p>Rewards from {low:.3g} to {high:.3g}, too far apart for a picture.</p>"
-    counts, others = (np.histogram(item, bins=BINS, range=(low, high))[0] for item in (known, earlier))
+        return (
+            f"<p>Rewards from {low:.3g} to {high:.3g}, too far apart for a picture.</p>"
+        )
+    counts, others = (
+        np.histogram(item, bins=BINS, range=(low, high))[0] for item in (known, earlier)
+    )
     top, step = max(counts.max(), others.max(), 1), (WIDTH - LEFT) / BINS
     tall = counts * (HEIGHT - ABOVE) / top
     left = LEFT + step * np.arange(BINS)
@@ -67,7 +71,8 @@ def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) 
     columns = min(COLUMNS, len(order))
     edges = np.linspace(0, len(order), columns + 1).astype(int)
     low, mean, high, silent = (
-        np.add.reduceat(np.asarray(item, dtype=float)[order], edges[:-1]) / np.diff(edges)
+        np.add.reduceat(np.asarray(item, dtype=float)[order], edges[:-1])
+        / np.diff(edges)
         for item in (low, mean, high, tied)
     )
     bottom, top = float(low.min()), float(high.max())
@@ -75,19 +80,31 @@ def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) 
     left = LEFT + step * np.arange(columns)
     # from values to heights on the page
     low, mean, high = (
-        floor - (item - bottom) / ((top - bottom) or 1.0) * (floor - ABOVE) for item in (low, mean, high)
+        floor - (item - bottom) / ((top - bottom) or 1.0) * (floor - ABOVE)
+        for item in (low, mean, high)
     )
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(left + step / 2, mean, strict=True))
+    points = " ".join(
+        f"{x:.1f},{y:.1f}" for x, y in zip(left + step / 2, mean, strict=True)
+    )
     inner = (
         _bars("blue", left, high, max(step - 0.5, 0.6), np.maximum(low - high, 1), 0.5)
         + f'<polyline points="{points}" fill="none" {GREY} stroke-width="1.4"/>'
         + _bars("red", left, HEIGHT - silent * (STRIP - 2), step, silent * (STRIP - 2))
     )
-    each = "" if columns == len(order) else f", some {np.diff(edges).max()} groups a column"
+    each = (
+        ""
+        if columns == len(order)
+        else f", some {np.diff(edges).max()} groups a column"
+    )
     said = f"{len(order):,} groups by mean reward{each}; strip below: {count:,} whose "
     said += "siblings all earn the same"
     return _svg(
-        inner, said, "reward", ("lowest mean", "highest mean"), (f"{bottom:.4g}", f"{top:.4g}"), floor
+        inner,
+        said,
+        "reward",
+        ("lowest mean", "highest mean"),
+        (f"{bottom:.4g}", f"{top:.4g}"),
+        floor,
     )
 
 
@@ -101,7 +118,9 @@ def spark_svg(values: Floats, span: tuple[float, float] | None = None) -> str:
         return '<span class="rk-muted">no scores</span>'
     counts, _ = np.histogram(known, bins=SPARKS, range=span or _ends(known))
     tall = np.maximum(counts / counts.max() * 22, counts > 0)
-    bars = "".join(f"M{at * 5} 24v-{bar:.1f}h4v{bar:.1f}z" for at, bar in enumerate(tall) if bar)
+    bars = "".join(
+        f"M{at * 5} 24v-{bar:.1f}h4v{bar:.1f}z" for at, bar in enumerate(tall) if bar
+    )
     said = f"{len(known):,} scores from {known.min():.3g} to {known.max():.3g}, mean {known.mean():.3g}"
     return (
         f'<svg role="img" class="rk-bench-spark" viewBox="0 0 {SPARKS * 5} 25" preserveAspectRatio="none">'
@@ -116,8 +135,12 @@ def strip_svg(blocks: Iterable[tuple[float, float]]) -> str:
     for count, (height, right) in enumerate(blocks, 1):
         if height == height:
             top = 2 + 14 * height
-            shapes[KINDS.get(right, "open")] += f"M{count * 8 - 7} {18 - top:.1f}h5v{top - 1:.1f}h-5z"
-    drawn = "".join(f'<path d="{path}" class="rk-bench-{kind}"/>' for kind, path in shapes.items())
+            shapes[KINDS.get(right, "open")] += (
+                f"M{count * 8 - 7} {18 - top:.1f}h5v{top - 1:.1f}h-5z"
+            )
+    drawn = "".join(
+        f'<path d="{path}" class="rk-bench-{kind}"/>' for kind, path in shapes.items()
+    )
     return f'<svg aria-hidden="true" class="rk-bench-strip" width="{count * 8}" height="18">{drawn}</svg>'
 
 
@@ -133,7 +156,14 @@ def _finite(values: Floats | None) -> Floats:
     return np.zeros(0) if values is None else values[np.isfinite(values)]
 
 
-def _bars(colour: str, left: Array, top: Array, width: float, tall: Array, opacity: float = 1.0) -> str:
+def _bars(
+    colour: str,
+    left: Array,
+    top: Array,
+    width: float,
+    tall: Array,
+    opacity: float = 1.0,
+) -> str:
     """Rectangles of one width; those of no height are left out."""
     bars = zip(left.tolist(), top.tolist(), tall.tolist(), strict=True)
     inner = "".join(
@@ -149,12 +179,21 @@ def _text(x: float, y: float, words: str, anchor: str = "end", more: str = "") -
 
 
 def _svg(
-    inner: str, said: str, upright: str, along: tuple[str, str], up: tuple[str, str], floor: float
+    inner: str,
+    said: str,
+    upright: str,
+    along: tuple[str, str],
+    up: tuple[str, str],
+    floor: float,
 ) -> str:
     """The picture with the ends of its axes, below its title, which is what a screen reader says of it."""
-    inner += _text(LEFT, HEIGHT + 14, along[0], "start") + _text(WIDTH, HEIGHT + 14, along[1])
+    inner += _text(LEFT, HEIGHT + 14, along[0], "start") + _text(
+        WIDTH, HEIGHT + 14, along[1]
+    )
     inner += _text(LEFT - 4, floor, up[0]) + _text(LEFT - 4, ABOVE + 8, up[1])
-    inner += _text(10, HEIGHT / 2, upright, "middle", f' transform="rotate(-90 10 {HEIGHT / 2:g})"')
+    inner += _text(
+        10, HEIGHT / 2, upright, "middle", f' transform="rotate(-90 10 {HEIGHT / 2:g})"'
+    )
     return (
         f'<figure><figcaption>{said}</figcaption><svg role="img" aria-label="{said}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT + BELOW}" font-size="12" fill="currentColor">{inner}</svg></figure>'

@@ -17,4 +17,12 @@ from rewardkit.judges.limits import Limits
 from rewardkit.judges.reward_model import reward_endpoint, reward_model
 from rewardkit.judges.rubric import judge
 
-__all__ = ["Limits", "from_deepeval", "judge", "pairwise", "ranking", "reward_endpoint", "reward_model"]
+__all__ = [
+    "Limits",
+    "from_deepeval",
+    "judge",
+    "pairwise",
+    "ranking",
+    "reward_endpoint",
+    "reward_model",
+]

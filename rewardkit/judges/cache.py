@@ -43,11 +43,17 @@ class Cache:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+            self._file = sqlite3.connect(
+                path, timeout=30, isolation_level=None, check_same_thread=False
+            )
             weakref.finalize(self, self._file.close)
             self._file.execute("PRAGMA journal_mode=WAL")
-            self._file.execute("PRAGMA synchronous=NORMAL")  # a killed process loses nothing
-            self._file.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT)")
+            self._file.execute(
+                "PRAGMA synchronous=NORMAL"
+            )  # a killed process loses nothing
+            self._file.execute(
+                "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT)"
+            )
         except (OSError, sqlite3.Error) as error:
             raise InputError(
                 f"the cache of answers at {str(path)!r} cannot be used ({error}); set {FOLDER} to a folder "
@@ -57,7 +63,9 @@ class Cache:
     def get(self, key: str) -> dict[str, Any] | None:
         """The answer that is cached under a key, ``None`` where there is none."""
         try:
-            row = self._file.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
+            row = self._file.execute(
+                "SELECT answer FROM answers WHERE key = ?", (key,)
+            ).fetchone()
         except sqlite3.Error:  # it was emptied or removed meanwhile
             return None
         return json.loads(row[0]) if row else None
@@ -65,7 +73,10 @@ class Cache:
     def put(self, key: str, answer: dict[str, Any]) -> None:
         """Cache an answer. Where that fails (a full disk), it is used all the same, and a warning logged."""
         try:
-            self._file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, json.dumps(answer)))
+            self._file.execute(
+                "INSERT OR REPLACE INTO answers VALUES (?, ?)",
+                (key, json.dumps(answer)),
+            )
         except sqlite3.Error as error:
             log.warning("an answer could not be cached in %s: %s", self.path, error)
 
@@ -77,7 +88,9 @@ class Cache:
     @property
     def size(self) -> int:
         """Bytes on disk."""
-        beside = (self.path.with_name(self.path.name + end) for end in ("", "-wal", "-shm"))
+        beside = (
+            self.path.with_name(self.path.name + end) for end in ("", "-wal", "-shm")
+        )
         return sum(path.stat().st_size for path in beside if path.exists())
 
     def clear(self) -> None:
@@ -104,4 +117,6 @@ def read_recorded(source: str) -> dict[str, dict[str, Any]]:
         answers = [json.loads(line) for line in lines if line.strip()]
         return {answer["key"]: {"text": answer["text"]} for answer in answers}
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(f"recorded={source!r} holds no recorded answers ({error})") from None
+        raise InputError(
+            f"recorded={source!r} holds no recorded answers ({error})"
+        ) from None

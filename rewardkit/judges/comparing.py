@@ -13,13 +13,23 @@ from typing import Annotated, Any
 
 from rewardkit.errors import NotJudged
 from rewardkit.judges.model_judge import ModelJudge
-from rewardkit.judges.questions import object_of, question, read_object, shown, with_marks
+from rewardkit.judges.questions import (
+    object_of,
+    question,
+    read_object,
+    shown,
+    with_marks,
+)
 from rewardkit.primitives.notes import VERDICT, note
 from rewardkit.primitives.texts import is_missing
 
 Order = Sequence[str]  # labels of siblings as they are shown
-Texts = Mapping[str, Mapping[str, Any]]  # label -> column -> value, of siblings that differ
-Points = dict[tuple[str, str], float]  # (shown before, shown behind) -> 1.0 won, 0.5 tied
+Texts = Mapping[
+    str, Mapping[str, Any]
+]  # label -> column -> value, of siblings that differ
+Points = dict[
+    tuple[str, str], float
+]  # (shown before, shown behind) -> 1.0 won, 0.5 tied
 
 REASON = {"type": "string"}
 POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}
@@ -39,7 +49,9 @@ class Comparing(ModelJudge):
         """What is shown in each call; any two that are compared, once in one order and once in the other."""
         raise NotImplementedError
 
-    def asked(self, texts: Texts, order: Order) -> tuple[dict[str, Any], Callable[[str], dict[str, Any]]]:
+    def asked(
+        self, texts: Texts, order: Order
+    ) -> tuple[dict[str, Any], Callable[[str], dict[str, Any]]]:
         """The request for a call, and what reads its answer: a reason, and what `point` looks at."""
         raise NotImplementedError
 
@@ -48,8 +60,13 @@ class Comparing(ModelJudge):
         raise NotImplementedError
 
     async def __call__(self, **columns: Sequence[Any]) -> list[float | NotJudged]:
-        rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-        labels = [None if any(map(is_missing, row.values())) else _label(row) for row in rows]
+        rows = [
+            dict(zip(columns, values, strict=True))
+            for values in zip(*columns.values(), strict=True)
+        ]
+        labels = [
+            None if any(map(is_missing, row.values())) else _label(row) for row in rows
+        ]
         times = Counter(filter(None, labels))
         texts = {label: rows[labels.index(label)] for label in sorted(times)}
         orders = self.orders(list(texts))
@@ -59,18 +76,31 @@ class Comparing(ModelJudge):
         points: Points = {}
         for order, answer in calls:
             if not answer.failed:
-                points |= {pair: self.point(answer.value, *pair) for pair in combinations(order, 2)}
+                points |= {
+                    pair: self.point(answer.value, *pair)
+                    for pair in combinations(order, 2)
+                }
         paid = self.paid(answers, len(rows))
         scores: list[float | NotJudged] = []
         verdicts = []
         for label in labels:
-            of = [answer for order, answer in calls if label in (order[:1] if self.by_first else order)]
+            of = [
+                answer
+                for order, answer in calls
+                if label in (order[:1] if self.by_first else order)
+            ]
             won, verdict = _standing(label, points, times) if label else (None, {})
             if won is None:
-                failed = [answer.failed for order, answer in calls if label in order and answer.failed]
+                failed = [
+                    answer.failed
+                    for order, answer in calls
+                    if label in order and answer.failed
+                ]
                 why = next(iter(failed), ALONE) if label else MISSING
             else:
-                why = "\n".join(answer.value["reason"] for answer in of if not answer.failed)
+                why = "\n".join(
+                    answer.value["reason"] for answer in of if not answer.failed
+                )
             scores.append(NotJudged(why) if won is None else won)
             raw = [answer.text for answer in of if answer.text]
             verdicts.append({**verdict, "reason": why, "raw": raw, **paid})
@@ -88,10 +118,14 @@ class Comparing(ModelJudge):
 
 def _label(row: Mapping[str, Any]) -> str:
     """What stands for a sibling: it is made of all that is shown of it, and says nothing of its place."""
-    return hashlib.sha256(json.dumps([shown(value) for value in row.values()]).encode()).hexdigest()[:12]
+    return hashlib.sha256(
+        json.dumps([shown(value) for value in row.values()]).encode()
+    ).hexdigest()[:12]
 
 
-def _standing(label: str, points: Points, times: Mapping[str, int]) -> tuple[float | None, dict[str, Any]]:
+def _standing(
+    label: str, points: Points, times: Mapping[str, int]
+) -> tuple[float | None, dict[str, Any]]:
     """The share of its comparisons that a text has won, ``None`` without any, and what its verdict tells.
 
     `times` is how many siblings are the same as each text: they tie with one another.
@@ -117,13 +151,20 @@ def _columns(texts: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
         for name, value in texts[0][1].items()
         if all(shown(row[name]) == shown(value) for _, row in texts)
     }
-    own = {f"{name}_{mark}": row[name] for mark, row in texts for name in row if name not in common}
+    own = {
+        f"{name}_{mark}": row[name]
+        for mark, row in texts
+        for name in row
+        if name not in common
+    }
     return {**common, **own}
 
 
 def _even(option: str, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int) or value < 2 or value % 2:
-        raise ValueError(f"{option}={value!r} does not fit; give an even number from 2, or None for all")
+        raise ValueError(
+            f"{option}={value!r} does not fit; give an even number from 2, or None for all"
+        )
     return value
 
 
@@ -156,15 +197,24 @@ class pairwise(Comparing):
             pairs = list(combinations(labels, 2))
         else:  # each and the next ones in a ring
             steps = range(1, self.opponents // 2 + 1)
-            pairs = [(labels[at], labels[(at + step) % count]) for at in range(count) for step in steps]
+            pairs = [
+                (labels[at], labels[(at + step) % count])
+                for at in range(count)
+                for step in steps
+            ]
         return [order for pair in pairs for order in (pair, pair[::-1])]
 
-    def asked(self, texts: Texts, order: Order) -> tuple[dict[str, Any], Callable[[str], dict[str, Any]]]:
+    def asked(
+        self, texts: Texts, order: Order
+    ) -> tuple[dict[str, Any], Callable[[str], dict[str, Any]]]:
         instructions = self.instructions(
             "Two are shown, in parts whose names end in 'first' and 'second'.",
             "'better' ('first' or 'second', or 'tie' where neither is better).",
         )
-        shows = [(mark, texts[label]) for mark, label in zip(("first", "second"), order, strict=True)]
+        shows = [
+            (mark, texts[label])
+            for mark, label in zip(("first", "second"), order, strict=True)
+        ]
         request = self.request(question(instructions, _columns(shows)), PAIR)
         return request, lambda text: read_object(text, PAIR)
 
@@ -193,9 +243,13 @@ class ranking(Comparing):
     def orders(self, labels: Order) -> list[Order]:
         return [labels, labels[::-1]] if len(labels) > 1 else []
 
-    def asked(self, texts: Texts, order: Order) -> tuple[dict[str, Any], Callable[[str], dict[str, Any]]]:
+    def asked(
+        self, texts: Texts, order: Order
+    ) -> tuple[dict[str, Any], Callable[[str], dict[str, Any]]]:
         tier = {"type": "array", "items": {"enum": list(texts)}}
-        schema = object_of({"reason": REASON, "tiers": {"type": "array", "items": tier}})
+        schema = object_of(
+            {"reason": REASON, "tiers": {"type": "array", "items": tier}}
+        )
         instructions = self.instructions(
             f"Their labels are {', '.join(order)}, in which the names of their parts end.",
             "'tiers': lists of labels from the best completions to the worst, in one list where none is "
@@ -207,8 +261,17 @@ class ranking(Comparing):
             placed = [label for tier in found["tiers"] for label in tier]
             wrong = [label for label in texts if placed.count(label) != 1]
             if wrong:
-                raise ValueError(f"every label has to stand there once, unlike {', '.join(wrong)}")
-            return {**found, "tier": {label: at for at, tier in enumerate(found["tiers"]) for label in tier}}
+                raise ValueError(
+                    f"every label has to stand there once, unlike {', '.join(wrong)}"
+                )
+            return {
+                **found,
+                "tier": {
+                    label: at
+                    for at, tier in enumerate(found["tiers"])
+                    for label in tier
+                },
+            }
 
         shows = [(label, texts[label]) for label in order]
         return self.request(question(instructions, _columns(shows)), schema), read

@@ -17,7 +17,11 @@ from rewardkit.judges.session import in_session
 from rewardkit.primitives.notes import VERDICT, note
 from rewardkit.primitives.primitive import Primitive
 
-COLUMNS = {"input": "prompt", "actual_output": "completion", "expected_output": "ground_truth"}
+COLUMNS = {
+    "input": "prompt",
+    "actual_output": "completion",
+    "expected_output": "ground_truth",
+}
 """The column of a field of LLMTestCase where nothing else is said; others have a column of their own name."""
 
 LISTS = ("context", "retrieval_context")
@@ -96,7 +100,9 @@ class _Running:
         metric = _copied(self.metric)
         quiet = "_show_indicator" in inspect.signature(metric.a_measure).parameters
         try:
-            await metric.a_measure(case, **({"_show_indicator": False} if quiet else {}))
+            await metric.a_measure(
+                case, **({"_show_indicator": False} if quiet else {})
+            )
         finally:
             if self.steps_missing:
                 self.metric.evaluation_steps = metric.evaluation_steps
@@ -137,20 +143,35 @@ class from_deepeval(Primitive):
     def __repr__(self) -> str:
         """With what the metric was made of, as a fingerprint tells it from others."""
         metric, made = self.metric, inspect.signature(type(self.metric)).parameters
-        held = {name: value for name, value in vars(metric).items() if name in made and value is not None}
+        held = {
+            name: value
+            for name, value in vars(metric).items()
+            if name in made and value is not None
+        }
         held |= {"model": metric.evaluation_model} if "model" in held else {}
-        parts = [f"{name}={value!r}" for name, value in held.items() if " at 0x" not in repr(value)]
+        parts = [
+            f"{name}={value!r}"
+            for name, value in held.items()
+            if " at 0x" not in repr(value)
+        ]
         text = f"{type(metric).__name__}({', '.join(parts)})"
         return self.written(lambda value: text if value is metric else repr(value))
 
     @cached_property
     def fields(self) -> dict[str, str]:
         """The fields of LLMTestCase that are filled, with the column of each."""
-        asked = getattr(self.metric, "evaluation_params", None) or self.metric._required_params
-        known = isinstance(asked, list | tuple)  # a metric of the user's own may say nothing
+        asked = (
+            getattr(self.metric, "evaluation_params", None)
+            or self.metric._required_params
+        )
+        known = isinstance(
+            asked, list | tuple
+        )  # a metric of the user's own may say nothing
         names = [item.value for item in asked] if known else ["input", "actual_output"]
         own = self.columns or {}
-        return {name: own.get(name) or COLUMNS.get(name, name) for name in [*names, *own]}
+        return {
+            name: own.get(name) or COLUMNS.get(name, name) for name in [*names, *own]
+        }
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -161,11 +182,20 @@ class from_deepeval(Primitive):
     async def __call__(self, **columns: Any) -> float:
         verdict: dict[str, Any] = {}
         try:
-            if missing := [name for name in self.fields.values() if columns[name] is None]:
+            if missing := [
+                name for name in self.fields.values() if columns[name] is None
+            ]:
                 raise NotJudged(f"there is no {missing[0]!r}")
             metric = await in_session(self._measured(columns))
-            tokens = [getattr(metric, name, None) for name in ("input_tokens", "output_tokens")]
-            verdict = {"reason": metric.reason or "", "cost": metric.evaluation_cost, "tokens": tokens}
+            tokens = [
+                getattr(metric, name, None)
+                for name in ("input_tokens", "output_tokens")
+            ]
+            verdict = {
+                "reason": metric.reason or "",
+                "cost": metric.evaluation_cost,
+                "tokens": tokens,
+            }
             if metric.score is None:
                 raise NotJudged(f"{type(metric).__name__} gives no score")
             return float(metric.score)
@@ -178,12 +208,19 @@ class from_deepeval(Primitive):
 
     async def _measured(self, columns: Mapping[str, Any]) -> Any:
         """A copy of the metric that has measured these columns."""
-        case = {field: _value(field, columns[column]) for field, column in self.fields.items()}
+        case = {
+            field: _value(field, columns[column])
+            for field, column in self.fields.items()
+        }
         made = _deepeval().test_case.LLMTestCase(**{"input": "", **case})
-        running = _RUNNING.get(self) or _RUNNING.setdefault(self, _Running(self.metric, self.concurrency))
+        running = _RUNNING.get(self) or _RUNNING.setdefault(
+            self, _Running(self.metric, self.concurrency)
+        )
         async with running.free:
             if running.steps_missing:
-                async with running.first:  # the others wait for its steps, unless it fails
+                async with (
+                    running.first
+                ):  # the others wait for its steps, unless it fails
                     if running.steps_missing:
                         return await running.measured(made)
             return await running.measured(made)

@@ -10,13 +10,17 @@ from rewardkit.primitives.primitive import Count, Positive, Primitive, finite_nu
 
 def _prices(option: str, value: Any) -> Any:
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise ValueError(f"{option}={value!r} does not fit; give (of the question, of the answer)")
+        raise ValueError(
+            f"{option}={value!r} does not fit; give (of the question, of the answer)"
+        )
     return tuple(finite_number(option, price) for price in value)
 
 
 def _budget(option: str, value: Any) -> Any:
     if isinstance(value, int | float) and value == 0:
-        raise ValueError(f"{option}={value!r} pays for no call; give a sum above 0, or None for no budget")
+        raise ValueError(
+            f"{option}={value!r} pays for no call; give a sum above 0, or None for no budget"
+        )
     return finite_number(option, value, above=True)
 
 
@@ -38,11 +42,15 @@ class Limits(Primitive):
     """
 
     _: KW_ONLY
-    concurrency: int = 16  # our choice, about what a hosted endpoint takes from one client
+    concurrency: int = (
+        16  # our choice, about what a hosted endpoint takes from one client
+    )
     requests_per_minute: Positive | None = None
     tokens_per_minute: Positive | None = None
     timeout: Positive = 60.0  # our choice: a sentence and a level take seconds
-    retries: Count = 6  # our choice: with waits of up to 8 s about a minute, as rate limits
+    retries: Count = (
+        6  # our choice: with waits of up to 8 s about a minute, as rate limits
+    )
     call_deadline: Positive = 300.0
     run_deadline: Positive | None = None
     prices: Annotated[tuple[float, float], _prices] | None = None
@@ -56,10 +64,15 @@ class Limits(Primitive):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.budget is not None and self.prices is None:
-            raise ValueError("budget= needs prices=, of a million tokens of (question, answer)")
+            raise ValueError(
+                "budget= needs prices=, of a million tokens of (question, answer)"
+            )
 
     def cost(self, tokens: tuple[int, int]) -> float | None:
         """What so many tokens of (question, answer) cost; ``None`` where no prices are known."""
         if self.prices is None:
             return None
-        return sum(count * price for count, price in zip(tokens, self.prices, strict=True)) / 1e6
+        return (
+            sum(count * price for count, price in zip(tokens, self.prices, strict=True))
+            / 1e6
+        )

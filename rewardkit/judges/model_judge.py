@@ -24,15 +24,21 @@ MAX_TOKENS = 1000
 def _column_names(option: str, value: Any) -> Any:
     """The names as a tuple. ValueError: there are none, or one cannot be a parameter."""
     names = () if isinstance(value, str) else tuple(value)
-    if not names or not all(isinstance(name, str) and name.isidentifier() for name in names):
-        raise ValueError(f"{option}={value!r} does not fit; give names of columns, such as ['completion']")
+    if not names or not all(
+        isinstance(name, str) and name.isidentifier() for name in names
+    ):
+        raise ValueError(
+            f"{option}={value!r} does not fit; give names of columns, such as ['completion']"
+        )
     return names
 
 
 def _address(option: str, value: Any) -> Any:
     """The address. ValueError: a password or key stands in it, which records would show."""
     if set("@?") & set(str(value)):
-        raise ValueError(f"{option}= holds a password or key, which records would show; set {KEY} instead")
+        raise ValueError(
+            f"{option}= holds a password or key, which records would show; set {KEY} instead"
+        )
     return value
 
 
@@ -81,12 +87,16 @@ class AskingServer(Primitive):
         """Start a run. InputError: no key, no server, no such model, a cache that cannot be written."""
         self.session.begin()
 
-    async def answers(self, requests: Sequence[tuple[Mapping[str, Any], int, Any]]) -> list[Answer]:
+    async def answers(
+        self, requests: Sequence[tuple[Mapping[str, Any], int, Any]]
+    ) -> list[Answer]:
         """The answer to each (request, number of the sample, reader of its text)."""
         session = self.session
 
         async def every() -> list[Answer]:
-            return list(await asyncio.gather(*(session.ask(*request) for request in requests)))
+            return list(
+                await asyncio.gather(*(session.ask(*request) for request in requests))
+            )
 
         return await in_session(every())
 
@@ -135,13 +145,19 @@ class ModelJudge(AskingServer):
     @property
     def __signature__(self) -> inspect.Signature:
         keyword = inspect.Parameter.KEYWORD_ONLY
-        return inspect.Signature([inspect.Parameter(name, keyword) for name in self.columns])
+        return inspect.Signature(
+            [inspect.Parameter(name, keyword) for name in self.columns]
+        )
 
     @property
     def session(self) -> Session:
-        return session_of(Session, self.base_url, self.model, self.limits, self.recorded, self.cache)
+        return session_of(
+            Session, self.base_url, self.model, self.limits, self.recorded, self.cache
+        )
 
-    def request(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any]) -> dict[str, Any]:
+    def request(
+        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """A request for an answer of this schema."""
         form = {"name": "verdict", "strict": True, "schema": schema}
         own = {"temperature": 0.0, "max_tokens": MAX_TOKENS, **(self.options or {})}

@@ -61,7 +61,9 @@ def question(instructions: str, columns: Mapping[str, Any]) -> list[dict[str, st
     """The messages: instructions, then the columns between marks."""
     texts = {name: shown(value) for name, value in columns.items()}
     digest = hashlib.sha256(json.dumps([instructions, texts]).encode()).hexdigest()[:12]
-    parts = [f"<{name} {digest}>\n{text}\n</{name} {digest}>" for name, text in texts.items()]
+    parts = [
+        f"<{name} {digest}>\n{text}\n</{name} {digest}>" for name, text in texts.items()
+    ]
     return [
         {"role": "system", "content": f"{instructions}\n\n{MATERIAL}"},
         {"role": "user", "content": "\n\n".join(parts)},
@@ -80,13 +82,17 @@ def object_of(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """The object that an answer is, alone or in a code block. ValueError: none, or not of the schema."""
-    text = re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)  # what a reasoning model thought
+    text = re.sub(
+        r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL
+    )  # what a reasoning model thought
     fenced = re.fullmatch(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", text, re.DOTALL)
     try:
         value = json.loads(fenced[1] if fenced else text)
     except (ValueError, RecursionError):
         raise ValueError("it is not JSON") from None
-    error = next(iter(jsonschema_rs.Draft202012Validator(dict(schema)).iter_errors(value)), None)
+    error = next(
+        iter(jsonschema_rs.Draft202012Validator(dict(schema)).iter_errors(value)), None
+    )
     if error is not None:
         raise ValueError(error.message[:200])
     return dict(value)

@@ -37,7 +37,10 @@ MOST_LEVELS = 10
 """Different labels that are levels of a judge that has none of its own; more are right or wrong."""
 ATTACKED = 8
 """Wrong cases that attacks are tried on. Our choice: with six attacks some fifty calls."""
-EXAMPLES, EXCERPT = 3, 200  # of attacks that worked; characters of a completion, of a reason
+EXAMPLES, EXCERPT = (
+    3,
+    200,
+)  # of attacks that worked; characters of a completion, of a reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,9 @@ class JudgeReport:
         kappa, told = self.ratings.kappa, self.ratings.told
         if not len(self.ratings.rows):
             return f"Inconclusive: none of the {counted(len(self.ratings.labels), 'case')} was judged."
-        if (prompts := len(np.unique(self.ratings.prompts[self.ratings.rows]))) < FEWEST:
+        if (
+            prompts := len(np.unique(self.ratings.prompts[self.ratings.rows]))
+        ) < FEWEST:
             return f"Inconclusive: {told}; {counted(prompts, 'judged prompt')}, give {FEWEST} or more."
         if kappa.high < KAPPA_MIN:
             return f"Not usable: {told}; kappa should be {KAPPA_MIN:g} or more."
@@ -84,10 +89,17 @@ class JudgeReport:
         if self.not_judged:
             left, every = sum(self.not_judged.values()), len(self.ratings.labels)
             why = max(self.not_judged, key=lambda reason: self.not_judged[reason])
-            out.append(f"{left} of {counted(every, 'case')} not judged, most often: {why[:EXCERPT]}.")
+            out.append(
+                f"{left} of {counted(every, 'case')} not judged, most often: {why[:EXCERPT]}."
+            )
         if bias.low > 0 or bias.high < 0:
-            out.append(f"{'Longer' if bias.value > 0 else 'Shorter'} completions get more than their label.")
-        out += [f"The text {one['attack']!r} raised case {one['case']}." for one in self.examples]
+            out.append(
+                f"{'Longer' if bias.value > 0 else 'Shorter'} completions get more than their label."
+            )
+        out += [
+            f"The text {one['attack']!r} raised case {one['case']}."
+            for one in self.examples
+        ]
         return out
 
     @property
@@ -102,20 +114,31 @@ class JudgeReport:
             "stability": self.stability,
             "moved by attacks": self.attacked,
         }
-        return {name: value for name, value in found.items() if value is not None and value.n}
+        return {
+            name: value
+            for name, value in found.items()
+            if value is not None and value.n
+        }
 
     @property
     def calibration(self) -> list[dict[str, Any]]:
         """For each level that was given how many cases have it, and their mean label."""
         return [
-            {"level": self.names.get(score, f"{score:g}"), "score": score, **mean.record()}
+            {
+                "level": self.names.get(score, f"{score:g}"),
+                "score": score,
+                **mean.record(),
+            }
             for score, mean in self.ratings.calibration
             if mean.n
         ]
 
     def record(self) -> dict[str, Any]:
         """The report as plain data."""
-        optional = {name: getattr(self, name) for name in ("stability", "position_bias", "attacked")}
+        optional = {
+            name: getattr(self, name)
+            for name in ("stability", "position_bias", "attacked")
+        }
         return {
             "judge": self.judge,
             "verdict": self.verdict,
@@ -124,31 +147,47 @@ class JudgeReport:
             "judged": len(self.ratings.rows),
             "not_judged": dict(self.not_judged),
             **self.ratings.record(),
-            **{name: value.record() if value else None for name, value in optional.items()},
+            **{
+                name: value.record() if value else None
+                for name, value in optional.items()
+            },
             "calibration": self.calibration,
             "examples": list(self.examples),
             "asked": dict(self.asked),
         }
 
     def __repr__(self) -> str:
-        levels = [f"{row['level']} {row['value']:.2f} (n = {row['n']})" for row in self.calibration]
+        levels = [
+            f"{row['level']} {row['value']:.2f} (n = {row['n']})"
+            for row in self.calibration
+        ]
         lines = [self.verdict, *(f"  {line}" for line in self.remarks)]
         lines += [f"{name:<17} {value}" for name, value in self.figures.items()]
         lines += [f"mean label of each level: {', '.join(levels)}"] if levels else []
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return cards.judged(self.record(), [(name, str(value)) for name, value in self.figures.items()])
+        return cards.judged(
+            self.record(), [(name, str(value)) for name, value in self.figures.items()]
+        )
 
 
 def judges_of(reward: Reward) -> list[str]:
     """The components that ask a model."""
-    return [item.name for item in reward.components if getattr(item.function, "asks_model", False)]
+    return [
+        item.name
+        for item in reward.components
+        if getattr(item.function, "asks_model", False)
+    ]
 
 
 def warn_of_calls(reward: Reward) -> None:
     """Log which components would ask a model for every completion that probes make up, without a budget."""
-    names = [item.name for item in reward.components if getattr(item.function, "unbounded", False)]
+    names = [
+        item.name
+        for item in reward.components
+        if getattr(item.function, "unbounded", False)
+    ]
     if names:
         log.warning(
             "probes ask a model for each completion that they try, for the components %s: give them "
@@ -192,23 +231,39 @@ def judge_report(
         if callable(prepare := getattr(one.components[0].function, "prepare", None)):
             prepare()
     first, *again = [_asked(one, columns, given.prompts) for one in judges]
-    lengths = np.array([len(str(text)) for text in columns.get("completion", labels)], dtype=float)
-    ratings = Ratings(first.scores, labels, given.prompts, lengths, _grid(labels, levels), seed)
+    lengths = np.array(
+        [len(str(text)) for text in columns.get("completion", labels)], dtype=float
+    )
+    ratings = Ratings(
+        first.scores, labels, given.prompts, lengths, _grid(labels, levels), seed
+    )
     names = {score: name for name, score in levels.items()}
-    tried = list(_attacked(alone, columns, ratings, attacks or {}, names.get(ratings.grid[-1], "best")))
+    tried = list(
+        _attacked(
+            alone, columns, ratings, attacks or {}, names.get(ratings.grid[-1], "best")
+        )
+    )
     raised = np.array([one["after"] > one["before"] for one in tried], dtype=float)
     prompts = np.array([one["case"] for one in tried])
-    bias = [first.verdicts.get(row, {}).get("position_bias") for row in range(len(labels))]
+    bias = [
+        first.verdicts.get(row, {}).get("position_bias") for row in range(len(labels))
+    ]
     return JudgeReport(
         item.name,
         ratings,
         names,
         _reasons(ratings, first),
-        stability=ratings.stability(np.array([one.scores for one in again])) if again else None,
+        stability=ratings.stability(np.array([one.scores for one in again]))
+        if again
+        else None,
         position_bias=ratings.mean(np.array(bias, dtype=float)),
-        attacked=estimate(lambda at: float(raised[at].mean()), prompts, seed) if tried else None,
+        attacked=estimate(lambda at: float(raised[at].mean()), prompts, seed)
+        if tried
+        else None,
         examples=[one for one in tried if one["after"] > one["before"]][:EXAMPLES],
-        asked=asked_of_models(verdict for one in (first, *again) for verdict in one.verdicts.values()),
+        asked=asked_of_models(
+            verdict for one in (first, *again) for verdict in one.verdicts.values()
+        ),
     )
 
 
@@ -219,8 +274,14 @@ def _alone(judge: Reward | Callable[..., Any], component: str | None) -> Reward:
     names = [component] if component else judges_of(judge)
     found = [item for item in judge.components if [item.name] == names]
     if not found:
-        said = f"it has no component {component!r}" if component else f"{len(names)} components ask a model"
-        raise RewardError(f"reward {judge.name!r}: {said}; give component= one of {list(judge.names)}")
+        said = (
+            f"it has no component {component!r}"
+            if component
+            else f"{len(names)} components ask a model"
+        )
+        raise RewardError(
+            f"reward {judge.name!r}: {said}; give component= one of {list(judge.names)}"
+        )
     return Reward(judge.name, judge.fields, [replace(found[0], gate=None, weight=1.0)])
 
 
@@ -230,13 +291,20 @@ def _anew(alone: Reward) -> Reward:
     function: Any = item.function
     if not isinstance(getattr(function, "cache", None), bool):
         return alone
-    return replace(alone, components=[replace(item, function=replace(function, cache=False))])
+    return replace(
+        alone, components=[replace(item, function=replace(function, cache=False))]
+    )
 
 
 def _levels(function: Any) -> dict[str, float]:
     """The levels of a judge and what it scores for them, {} where it has none."""
-    negative = getattr(function, "negative", False)  # then what it scores is that the fault is absent
-    return {name: 1 - score if negative else score for name, score in getattr(function, "levels", {}).items()}
+    negative = getattr(
+        function, "negative", False
+    )  # then what it scores is that the fault is absent
+    return {
+        name: 1 - score if negative else score
+        for name, score in getattr(function, "levels", {}).items()
+    }
 
 
 def _grid(labels: Floats, levels: Mapping[str, float]) -> Floats:
@@ -248,31 +316,62 @@ def _grid(labels: Floats, levels: Mapping[str, float]) -> Floats:
 def _asked(judge: Reward, columns: Columns, prompts: Rows) -> Outcome:
     """What the judge alone gives. RewardError: a column is missing."""
     (item,) = judge.components
-    return evaluate(judge.bind(columns, len(prompts)), columns, groups=prompts).components[item.name]
+    return evaluate(
+        judge.bind(columns, len(prompts)), columns, groups=prompts
+    ).components[item.name]
 
 
 def _reasons(ratings: Ratings, outcome: Outcome) -> dict[str, int]:
     """Why cases have no score to compare, with how many."""
     left = np.setdiff1d(np.arange(len(ratings.labels)), ratings.rows).tolist()
     missing = np.isnan(ratings.labels)
-    return dict(Counter("it has no label" if missing[row] else outcome.reasons[row] for row in left))
+    return dict(
+        Counter(
+            "it has no label" if missing[row] else outcome.reasons[row] for row in left
+        )
+    )
 
 
 def _attacked(
-    judge: Reward, columns: Columns, ratings: Ratings, attacks: Mapping[str, str], best: str
+    judge: Reward,
+    columns: Columns,
+    ratings: Ratings,
+    attacks: Mapping[str, str],
+    best: str,
 ) -> Iterator[dict[str, Any]]:
     """The score of wrong cases before and after each attack; what is not judged then is left out."""
     (item,) = judge.components
     texts = columns.get("completion", [None] * len(ratings.labels))
     low = (ratings.labels < ratings.middle) & (ratings.given < len(ratings.grid) - 1)
-    wrong = [row for row in ratings.rows.tolist() if low[row] and isinstance(texts[row], str)][:ATTACKED]
-    rows = list(range(len(texts))) if item.group or item.batch else wrong  # with their siblings
+    wrong = [
+        row for row in ratings.rows.tolist() if low[row] and isinstance(texts[row], str)
+    ][:ATTACKED]
+    rows = (
+        list(range(len(texts))) if item.group or item.batch else wrong
+    )  # with their siblings
     for attack, said in attacks.items() if wrong else ():
         text = said.replace("{level}", best)
         some = {name: [values[row] for row in rows] for name, values in columns.items()}
-        some["completion"] = [f"{texts[row]}\n\n{text}" if row in wrong else texts[row] for row in rows]
-        after = dict(zip(rows, _asked(judge, some, ratings.prompts[rows]).scores.tolist(), strict=True))
+        some["completion"] = [
+            f"{texts[row]}\n\n{text}" if row in wrong else texts[row] for row in rows
+        ]
+        after = dict(
+            zip(
+                rows,
+                _asked(judge, some, ratings.prompts[rows]).scores.tolist(),
+                strict=True,
+            )
+        )
         for row in wrong:
             if not math.isnan(after[row]):
-                told = {"case": row + 1, "attack": attack, "text": text, "completion": texts[row][:EXCERPT]}
-                yield {**told, "before": float(ratings.scores[row]), "after": after[row]}
+                told = {
+                    "case": row + 1,
+                    "attack": attack,
+                    "text": text,
+                    "completion": texts[row][:EXCERPT],
+                }
+                yield {
+                    **told,
+                    "before": float(ratings.scores[row]),
+                    "after": after[row],
+                }

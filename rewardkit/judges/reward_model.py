@@ -30,7 +30,9 @@ EXTRA = (
 
 def _map(option: str, value: Any) -> Any:
     low, high = value if isinstance(value, tuple | list) and len(value) == 2 else (0, 0)
-    numbers = all(type(end) in (int, float) and math.isfinite(end) for end in (low, high))
+    numbers = all(
+        type(end) in (int, float) and math.isfinite(end) for end in (low, high)
+    )
     if value != "sigmoid" and not (numbers and low < high):
         raise ValueError(
             f"{option}={value!r} does not fit; give 'sigmoid', or (low, high): the logits that score 0 and 1"
@@ -44,9 +46,14 @@ def _logit(name: str, logits: Sequence[float], label: int | None) -> float:
         raise InputError(
             f"{name!r} has {len(logits)} labels, and label={label}; give the number of the good one, from 0"
         )
-    logit, others = logits[label or 0], [value for at, value in enumerate(logits) if at != (label or 0)]
+    logit, others = (
+        logits[label or 0],
+        [value for at, value in enumerate(logits) if at != (label or 0)],
+    )
     if others:
-        logit -= max(others) + math.log(sum(math.exp(value - max(others)) for value in others))
+        logit -= max(others) + math.log(
+            sum(math.exp(value - max(others)) for value in others)
+        )
     if not math.isfinite(logit):
         raise NotJudged(f"the reward model gives {logit}, which is no score")
     return logit
@@ -72,7 +79,9 @@ def _messages(prompt: Any, completion: Any) -> list[dict[str, Any]]:
     if not isinstance(completion, str):
         raise NotJudged("the completion is no text")
     asked = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-    if not isinstance(asked, Sequence) or not all(isinstance(message, Mapping) for message in asked):
+    if not isinstance(asked, Sequence) or not all(
+        isinstance(message, Mapping) for message in asked
+    ):
         raise NotJudged("the prompt is neither a text nor messages")
     return [*map(dict, asked), {"role": "assistant", "content": completion}]
 
@@ -84,7 +93,9 @@ class _Loaded:
     tokenizer: Any
     model: Any
     special: re.Pattern[str]
-    pad: int | None  # by which the model finds a text's end; without one it takes one text at a time
+    pad: (
+        int | None
+    )  # by which the model finds a text's end; without one it takes one text at a time
     longest: int  # tokens that it reads
 
     def tokens(self, prompt: Any, completion: Any, chat: bool) -> list[int]:
@@ -93,16 +104,22 @@ class _Loaded:
         NotJudged: there is nothing to read.
         """
         messages = _messages(prompt, completion)
-        said = self.special.sub(lambda found: f"{found[0][0]}\u200b{found[0][1:]}", completion)
+        said = self.special.sub(
+            lambda found: f"{found[0][0]}\u200b{found[0][1:]}", completion
+        )
         messages[-1]["content"] = said
         by_template = chat and bool(self.tokenizer.chat_template)
         text = f"{shown(prompt)}\n{said}"
         try:
             if by_template:
                 text = self.tokenizer.apply_chat_template(messages, tokenize=False)
-            found = self.tokenizer(text, add_special_tokens=not by_template, verbose=False)["input_ids"]
+            found = self.tokenizer(
+                text, add_special_tokens=not by_template, verbose=False
+            )["input_ids"]
         except Exception as error:  # a template is the model's own program
-            raise NotJudged(f"its tokenizer does not take the messages: {describe_error(error)}") from None
+            raise NotJudged(
+                f"its tokenizer does not take the messages: {describe_error(error)}"
+            ) from None
         if not found:
             raise NotJudged("there is nothing to read in prompt and completion")
         return list(found)
@@ -111,7 +128,9 @@ class _Loaded:
         """Of texts of tokens, which are padded on the right to the longest: a list for each of them."""
         import torch
 
-        ids = torch.full((len(texts), max(map(len, texts))), self.pad or 0)  # (texts, tokens)
+        ids = torch.full(
+            (len(texts), max(map(len, texts))), self.pad or 0
+        )  # (texts, tokens)
         mask = torch.zeros_like(ids)
         for row, text in enumerate(texts):
             ids[row, : len(text)], mask[row, : len(text)] = torch.tensor(text), 1
@@ -148,11 +167,23 @@ def _load(process: int, name_or_path: str, device: str) -> _Loaded:
         raise InputError(
             f"{name_or_path!r} is no reward model: it has no {missing[0]!r}, which would be made up at random"
         )
-    special = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
-    pattern = "|".join(map(re.escape, sorted(filter(None, special), key=len, reverse=True))) or r"(?!)"
+    special = [
+        token.content
+        for token in tokenizer.added_tokens_decoder.values()
+        if token.special
+    ]
+    pattern = (
+        "|".join(map(re.escape, sorted(filter(None, special), key=len, reverse=True)))
+        or r"(?!)"
+    )
     config = model.config.get_text_config()
-    longest = min(tokenizer.model_max_length, getattr(config, "max_position_embeddings", None) or math.inf)
-    return _Loaded(tokenizer, model, re.compile(pattern), config.pad_token_id, int(longest))
+    longest = min(
+        tokenizer.model_max_length,
+        getattr(config, "max_position_embeddings", None) or math.inf,
+    )
+    return _Loaded(
+        tokenizer, model, re.compile(pattern), config.pad_token_id, int(longest)
+    )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -193,13 +224,17 @@ class reward_model(Primitive):
 
     def prepare(self) -> None:
         """Load it. InputError: see above."""
-        _logit(self.name_or_path, [0.0] * self._model.model.config.num_labels, self.label)
+        _logit(
+            self.name_or_path, [0.0] * self._model.model.config.num_labels, self.label
+        )
 
     @property
     def _model(self) -> _Loaded:
         return _load(os.getpid(), self.name_or_path, self.device)
 
-    def __call__(self, prompt: Sequence[Any], completion: Sequence[Any]) -> list[float | NotJudged]:
+    def __call__(
+        self, prompt: Sequence[Any], completion: Sequence[Any]
+    ) -> list[float | NotJudged]:
         model = self._model
         longest = min(self.max_length or model.longest, model.longest)
         scores: list[Any] = [None] * len(completion)
@@ -213,12 +248,18 @@ class reward_model(Primitive):
                     texts[row] = tokens[:1] + tokens[len(tokens) - longest + 1 :]
             except NotJudged as error:
                 scores[row], verdicts[row]["reason"] = error, str(error)
-        order = sorted(texts, key=lambda row: len(texts[row]), reverse=True)  # too large shows at once
+        order = sorted(
+            texts, key=lambda row: len(texts[row]), reverse=True
+        )  # too large shows at once
         size = self.batch_size if model.pad is not None else 1
         for start in range(0, len(order), size):
             rows = order[start : start + size]
-            for row, logits in zip(rows, model.logits([texts[row] for row in rows]), strict=True):
-                scores[row], verdict = _judged(self.name_or_path, logits, self.label, self.map)
+            for row, logits in zip(
+                rows, model.logits([texts[row] for row in rows]), strict=True
+            ):
+                scores[row], verdict = _judged(
+                    self.name_or_path, logits, self.label, self.map
+                )
                 verdicts[row] |= verdict
         if cut := sum("truncated" in verdict for verdict in verdicts):
             told = f"{cut} of {len(verdicts)} texts had more than {longest} tokens, and lost their beginning"
@@ -280,12 +321,20 @@ class reward_endpoint(AskingServer):
 
     @property
     def session(self) -> Session:
-        return session_of(_Endpoint, self.url, self.model, self.limits, None, self.cache)
+        return session_of(
+            _Endpoint, self.url, self.model, self.limits, None, self.cache
+        )
 
     async def __call__(self, prompt: Any, completion: Any) -> float:
         messages = _messages(prompt, completion)
-        asked = {"messages": messages} if self.chat else {"input": f"{shown(prompt)}\n{completion}"}
-        (answer,) = answers = await self.answers([({**asked, "use_activation": False}, 0, json.loads)])
+        asked = (
+            {"messages": messages}
+            if self.chat
+            else {"input": f"{shown(prompt)}\n{completion}"}
+        )
+        (answer,) = answers = await self.answers(
+            [({**asked, "use_activation": False}, 0, json.loads)]
+        )
         score: float | NotJudged = NotJudged(answer.failed)
         verdict: dict[str, Any] = {"reason": answer.failed}
         if not answer.failed:

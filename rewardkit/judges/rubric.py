@@ -21,9 +21,15 @@ YES_NO = {"yes": 1.0, "no": 0.0}
 
 def _scale(option: str, value: Any) -> Any:
     """Levels by name; ValueError where there are fewer than two, or one has no score in [0, 1]."""
-    levels = {str(level): score for level, score in value.items()} if isinstance(value, Mapping) else {}
+    levels = (
+        {str(level): score for level, score in value.items()}
+        if isinstance(value, Mapping)
+        else {}
+    )
     known = all(
-        isinstance(score, int | float) and not isinstance(score, bool) and 0 <= score <= 1
+        isinstance(score, int | float)
+        and not isinstance(score, bool)
+        and 0 <= score <= 1
         for score in levels.values()
     )
     if not known or len(set(levels.values())) < 2:
@@ -38,9 +44,15 @@ def _criteria(option: str, value: Any) -> Any:
     if (
         not isinstance(value, Mapping)
         or not value
-        or not all(isinstance(text, str) and text.strip() for item in value.items() for text in item)
+        or not all(
+            isinstance(text, str) and text.strip()
+            for item in value.items()
+            for text in item
+        )
     ):
-        raise ValueError(f"{option}={value!r} does not fit; give {{name: what is asked for}}")
+        raise ValueError(
+            f"{option}={value!r} does not fit; give {{name: what is asked for}}"
+        )
     return dict(value)
 
 
@@ -99,15 +111,26 @@ class judge(ModelJudge):
         asked = [(some, sample) for some in calls for sample in range(self.samples)]
         answers = await self.answers(
             [
-                (self._request(some, columns, sample), sample, partial(self._read, some))
+                (
+                    self._request(some, columns, sample),
+                    sample,
+                    partial(self._read, some),
+                )
                 for some, sample in asked
             ]
         )
-        verdict = {"raw": [answer.text for answer in answers if answer.text], **self.paid(answers)}
+        verdict = {
+            "raw": [answer.text for answer in answers if answer.text],
+            **self.paid(answers),
+        }
         try:
             told = []
             for name in names:
-                of = [answer for (some, _), answer in zip(asked, answers, strict=True) if name in some]
+                of = [
+                    answer
+                    for (some, _), answer in zip(asked, answers, strict=True)
+                    if name in some
+                ]
                 told.append(self._median(name, of))
             scores, levels, reasons, agreement = zip(*told, strict=True)
             verdict |= {"level": "; ".join(levels), "reason": "\n".join(reasons)}
@@ -119,11 +142,19 @@ class judge(ModelJudge):
         finally:
             note(VERDICT, verdict)
 
-    def _request(self, names: list[str], columns: Mapping[str, Any], sample: int) -> dict[str, Any]:
+    def _request(
+        self, names: list[str], columns: Mapping[str, Any], sample: int
+    ) -> dict[str, Any]:
         """The request for the levels of these criteria, or of the rubric alone."""
-        lines = [f"- {name}: {with_marks(self.criteria[name])}" for name in names if self.criteria]
+        lines = [
+            f"- {name}: {with_marks(self.criteria[name])}"
+            for name in names
+            if self.criteria
+        ]
         levels = ", ".join(map(repr, self.levels))
-        each = "for each criterion an object with" if self.criteria else "an object with"
+        each = (
+            "for each criterion an object with" if self.criteria else "an object with"
+        )
         instructions = [
             "You judge a completion that a language model gave to a prompt.",
             with_marks(self.rubric),
@@ -131,14 +162,23 @@ class judge(ModelJudge):
             f"Levels: {levels}. Answer with JSON: {each} 'reason' (one or two sentences), then 'level' (one "
             "of the levels).",
         ]
-        request = self.request(question("\n\n".join(instructions), columns), self._schema(names))
+        request = self.request(
+            question("\n\n".join(instructions), columns), self._schema(names)
+        )
         if self.samples > 1:
-            request = {**request, "temperature": 1.0, **(self.options or {}), "seed": sample}
+            request = {
+                **request,
+                "temperature": 1.0,
+                **(self.options or {}),
+                "seed": sample,
+            }
         return request
 
     def _schema(self, names: list[str]) -> dict[str, Any]:
         """What an answer has to be: a reason and a level, for each of the criteria where there are any."""
-        one = object_of({"reason": {"type": "string"}, "level": {"enum": list(self.levels)}})
+        one = object_of(
+            {"reason": {"type": "string"}, "level": {"enum": list(self.levels)}}
+        )
         return object_of(dict.fromkeys(names, one)) if self.criteria else one
 
     def _read(self, names: list[str], text: str) -> dict[str, dict[str, str]]:
@@ -146,7 +186,9 @@ class judge(ModelJudge):
         found = read_object(text, self._schema(names))
         return found if self.criteria else {"": found}
 
-    def _median(self, name: str, answers: Sequence[Answer]) -> tuple[float, str, str, float]:
+    def _median(
+        self, name: str, answers: Sequence[Answer]
+    ) -> tuple[float, str, str, float]:
         """Score, level, reason and agreement of a criterion. NotJudged: half of the samples failed."""
         judged = [answer.value[name] for answer in answers if not answer.failed]
         if 2 * len(judged) <= len(answers):
@@ -156,4 +198,9 @@ class judge(ModelJudge):
         most, times = Counter(levels).most_common(1)[0]
         start = f"{name}: " if name else ""
         reason = start + judged[0]["reason"]
-        return 1.0 - median if self.negative else median, start + most, reason, times / len(levels)
+        return (
+            1.0 - median if self.negative else median,
+            start + most,
+            reason,
+            times / len(levels),
+        )

@@ -70,18 +70,27 @@ class Session:
     """Calls to one model. Made by `session_of`, once for each server, model, limits and cache."""
 
     def __init__(
-        self, base_url: str | None, model: str, limits: Limits, recorded: str | None, cached: bool
+        self,
+        base_url: str | None,
+        model: str,
+        limits: Limits,
+        recorded: str | None,
+        cached: bool,
     ) -> None:
         self.offline = bool(recorded) and base_url is None
         self.limits, self.spent = limits, Spent()
         url = base_url or os.environ.get(ADDRESS, "").strip() or OPENAI
         self.server = Server(url, model, limits.timeout, limits.retries)
         if self.server.key == NO_KEY and url == OPENAI and not self.offline:
-            raise InputError(f"there is no key: set {KEY}, or give base_url= of a server that needs none")
+            raise InputError(
+                f"there is no key: set {KEY}, or give base_url= of a server that needs none"
+            )
         from aiolimiter import AsyncLimiter
 
         requests, tokens = limits.requests_per_minute, limits.tokens_per_minute
-        self.requests = AsyncLimiter(1, MINUTE / requests) if requests else None  # spread evenly
+        self.requests = (
+            AsyncLimiter(1, MINUTE / requests) if requests else None
+        )  # spread evenly
         self.tokens = AsyncLimiter(tokens, MINUTE) if tokens else None
         self.free = asyncio.Semaphore(limits.concurrency)
         self.recorded = read_recorded(recorded) if recorded else {}
@@ -108,7 +117,9 @@ class Session:
             )
         self.models = models
 
-    async def ask(self, request: Mapping[str, Any], sample: int, read: Callable[[str], Any]) -> Answer:
+    async def ask(
+        self, request: Mapping[str, Any], sample: int, read: Callable[[str], Any]
+    ) -> Answer:
         """The answer to a request, by what `read` makes of its text (ValueError: it is no verdict).
 
         Recorded and cached answers come first. A sample's number tells requests apart that are the same.
@@ -117,14 +128,20 @@ class Session:
         key = answer_key(request, sample)
         lock = self.locks.setdefault(key, asyncio.Lock())
         async with lock:  # the same request of a sibling waits, and finds the answer
-            known = self.recorded.get(key) or (self.cache.get(key) if self.cache is not None else None)
+            known = self.recorded.get(key) or (
+                self.cache.get(key) if self.cache is not None else None
+            )
             if known:
                 try:
                     return Answer(known["text"], read(known["text"]), cached=True)
                 except ValueError as problem:
-                    return Answer(failed=f"the recorded answer cannot be used: {problem}")
+                    return Answer(
+                        failed=f"the recorded answer cannot be used: {problem}"
+                    )
             if self.offline:
-                return Answer(failed="there is no recorded answer, and no base_url of a server to ask")
+                return Answer(
+                    failed="there is no recorded answer, and no base_url of a server to ask"
+                )
             if why := self.spent.in_vain.get(key):
                 return Answer(failed=why)
             answer = await self.answered(request, read)
@@ -134,7 +151,9 @@ class Session:
                 self.cache.put(key, {"text": answer.text, "tokens": answer.tokens})
             return answer
 
-    async def answered(self, request: Mapping[str, Any], read: Callable[[str], Any]) -> Answer:
+    async def answered(
+        self, request: Mapping[str, Any], read: Callable[[str], Any]
+    ) -> Answer:
         """An answer that can be read, the first or a second one, with the tokens of both."""
         paid, sent = (0, 0), request
         for _ in range(2):
@@ -149,7 +168,9 @@ class Session:
                 answer = replace(answer, failed=why)
                 asked = f"This answer cannot be used: {problem}. {REPEAT}"
                 turns = {"assistant": answer.text, "user": asked}
-                repair = [{"role": role, "content": text} for role, text in turns.items()]
+                repair = [
+                    {"role": role, "content": text} for role, text in turns.items()
+                ]
                 sent = {**request, "messages": [*request["messages"], *repair]}
         return replace(answer, tokens=paid)
 
@@ -163,7 +184,9 @@ class Session:
                 async with asyncio.timeout(self.limits.call_deadline):
                     found = await self.send(request)
             except TimeoutError:
-                return Answer(failed=f"there was no answer within {self.limits.call_deadline:g} s")
+                return Answer(
+                    failed=f"there was no answer within {self.limits.call_deadline:g} s"
+                )
             except Exception as error:  # whatever the client or the server does
                 return Answer(failed=self.failure(error))
             tokens = _count(found["prompt_tokens"]), _count(found["completion_tokens"])
@@ -172,9 +195,14 @@ class Session:
         if refusal := found.get("refusal"):
             text, why = str(refusal), f"the judge refuses: {str(refusal)[:EXCERPT]}"
         elif found["finish_reason"] == "length":
-            why = "the answer was cut off by max_tokens; give the judge more, in options="
+            why = (
+                "the answer was cut off by max_tokens; give the judge more, in options="
+            )
         elif len(text) > LONGEST_ANSWER:
-            text, why = text[:EXCERPT], f"the answer has {len(text):,} characters, which no verdict has"
+            text, why = (
+                text[:EXCERPT],
+                f"the answer has {len(text):,} characters, which no verdict has",
+            )
         return Answer(text, failed=why, tokens=tokens)
 
     async def turn(self, request: Mapping[str, Any]) -> None:
@@ -182,7 +210,9 @@ class Session:
         if self.requests:
             await self.requests.acquire()
         if self.tokens:
-            longest = request.get("max_tokens") or request.get("max_completion_tokens") or 0
+            longest = (
+                request.get("max_tokens") or request.get("max_completion_tokens") or 0
+            )
             about = len(json.dumps(request)) / 4 + float(longest)
             await self.tokens.acquire(min(about, self.tokens.max_rate))
 
@@ -195,11 +225,17 @@ class Session:
             sent["response_format"] = SCHEMA_FORMS[form](sent["response_format"])
         sent = {name: value for name, value in sent.items() if value is not None}
         try:
-            text: str = await self.connected().post("/chat/completions", body=sent, cast_to=str)
+            text: str = await self.connected().post(
+                "/chat/completions", body=sent, cast_to=str
+            )
         except openai.APIStatusError as error:
-            if "response_format" not in sent or not refuses_schema(error.status_code, str(error)):
+            if "response_format" not in sent or not refuses_schema(
+                error.status_code, str(error)
+            ):
                 raise
-            self.form = max(self.form, form + 1)  # calls under way together are refused together
+            self.form = max(
+                self.form, form + 1
+            )  # calls under way together are refused together
             return await self.send(request)
         return read_answer(text)
 
@@ -212,7 +248,9 @@ class Session:
                 await self.turn(json.loads(request.content))
 
         async def refused(response: Any) -> None:
-            if response.is_error and refuses_schema(response.status_code, str(await response.aread())):
+            if response.is_error and refuses_schema(
+                response.status_code, str(await response.aread())
+            ):
                 response.headers["x-should-retry"] = "false"
 
         if self.client is None:
@@ -243,7 +281,10 @@ class Session:
             return spent.ended
         if limits.budget is not None and spent.cost >= limits.budget:
             return f"the budget of {limits.budget:g} is used up"
-        if limits.run_deadline is not None and time.monotonic() - spent.began > limits.run_deadline:
+        if (
+            limits.run_deadline is not None
+            and time.monotonic() - spent.began > limits.run_deadline
+        ):
             return f"the run has had its {limits.run_deadline:g} s"
         return ""
 
@@ -260,7 +301,9 @@ def answer_key(request: Mapping[str, Any], sample: int) -> str:
 
 
 @cache
-def _opened(kind: Callable[..., Session], environment: tuple[Any, ...], *settings: Any) -> Session:
+def _opened(
+    kind: Callable[..., Session], environment: tuple[Any, ...], *settings: Any
+) -> Session:
     return kind(*settings)
 
 
@@ -269,7 +312,12 @@ def session_of(kind: Callable[..., Session], *settings: Any) -> Session:
 
     InputError: settings that cannot be; no key.
     """
-    environment = (os.getpid(), os.environ.get(KEY), os.environ.get(ADDRESS), cache_file())
+    environment = (
+        os.getpid(),
+        os.environ.get(KEY),
+        os.environ.get(ADDRESS),
+        cache_file(),
+    )
     return _opened(kind, environment, *settings)
 
 

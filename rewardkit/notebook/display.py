@@ -23,10 +23,10 @@ from rewardkit.html import cards, markup
 from rewardkit.html.markup import escaped
 from rewardkit.html.pages import Page
 from rewardkit.judges.report import JudgeReport
+from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.notebook.tiles import BROKEN, Tile, probe_tiles
 from rewardkit.primitives.extract import Extractor
-from rewardkit.probes.mutants.results import MutantResult
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.summary import kind_of_alarm
@@ -71,12 +71,19 @@ class Show:
 
     def about(self, rollouts: Rollouts) -> HTML:
         """How rollouts were read and grouped, without any text of theirs."""
-        return HTML(cards.rollouts(rollouts.summary(), list(map(str, rollouts.table.columns)), []))
+        return HTML(
+            cards.rollouts(
+                rollouts.summary(), list(map(str, rollouts.table.columns)), []
+            )
+        )
 
     def reward(self, reward: Reward) -> HTML:
         """A reward as it is declared, with the parts of a route."""
         parts = [reward, *reward.inner] if reward.routing else [reward]
-        records = [{**part.record(), "origin": "" if self.redact else part.origin} for part in parts]
+        records = [
+            {**part.record(), "origin": "" if self.redact else part.origin}
+            for part in parts
+        ]
         return HTML("".join(map(cards.reward, records)))
 
     def scores(self, scores: Scores) -> HTML:
@@ -84,7 +91,12 @@ class Show:
         return HTML(scores.card(self._reason))
 
     def extraction(
-        self, rollouts: Rollouts, extractors: Mapping[str, Extractor], *, limit: int = 6, note: str = ""
+        self,
+        rollouts: Rollouts,
+        extractors: Mapping[str, Extractor],
+        *,
+        limit: int = 6,
+        note: str = "",
     ) -> HTML:
         """How often each extractor finds something, then the completions on which they disagree most.
 
@@ -92,13 +104,25 @@ class Show:
         is a sentence between.
         """
         texts = rollouts.table["completion"].tolist()
-        marks = {name: [spans_of(one, text) for text in texts] for name, one in extractors.items()}
+        marks = {
+            name: [spans_of(one, text) for text in texts]
+            for name, one in extractors.items()
+        }
         values = {
-            name: [text[slice(*spans[0])] if spans else None for text, spans in zip(texts, some, strict=True)]
+            name: [
+                text[slice(*spans[0])] if spans else None
+                for text, spans in zip(texts, some, strict=True)
+            ]
             for name, some in marks.items()
         }
-        finders = [name for name, found in values.items() if any(value is not None for value in found)]
-        variety = [len({values[name][row] for name in finders}) for row in range(len(texts))]
+        finders = [
+            name
+            for name, found in values.items()
+            if any(value is not None for value in found)
+        ]
+        variety = [
+            len({values[name][row] for name in finders}) for row in range(len(texts))
+        ]
         chosen: dict[str, int] = {}
         for row in sorted(range(len(texts)), key=lambda row: -variety[row]):
             chosen.setdefault(texts[row], row)
@@ -114,7 +138,9 @@ class Show:
             told = (f"{sum(some) / max(len(some), 1):.1%}" for some in (finds, differs))
             shares.append((name, repr(extractors[name]), *told))
         header = ("name", "extractor", "finds something", "differs from the first")
-        table = markup.table(header, shares, numeric=header[2:]) + markup.paragraphs(note)
+        table = markup.table(header, shares, numeric=header[2:]) + markup.paragraphs(
+            note
+        )
         caption = "extractions, where they differ most" if blocks else "extractions"
         return _html(table + markup.listed(blocks, numbered=True), caption)
 
@@ -129,7 +155,10 @@ class Show:
                 bodies.append(markup.paragraphs(f"{name}: {why}"))
                 continue
             if self.redact:
-                reasons = {redacted_reason(why): count for why, count in report.not_judged.items()}
+                reasons = {
+                    redacted_reason(why): count
+                    for why, count in report.not_judged.items()
+                }
                 report = replace(report, examples=(), not_judged=reasons)
             bodies.append(report._repr_html_())
         return HTML("".join(bodies))
@@ -141,9 +170,18 @@ class Show:
         """
         if result is None:
             line = '{"completion": "...", "ground_truth": "...", "reward": 1.0, "why": "..."}'
-            body = f"<p>Each is one line of a JSONL file: <code>{escaped(line)}</code></p>"
-            return _html(body, "no cases were given: write down what the reward must give, and why")
-        return HTML(cards.check(result.reward, result.record(), text=self.text, reason=self._reason))
+            body = (
+                f"<p>Each is one line of a JSONL file: <code>{escaped(line)}</code></p>"
+            )
+            return _html(
+                body,
+                "no cases were given: write down what the reward must give, and why",
+            )
+        return HTML(
+            cards.check(
+                result.reward, result.record(), text=self.text, reason=self._reason
+            )
+        )
 
     def contract(self, result: ProbeResult) -> HTML:
         """What of the contract is broken, with examples and what to do."""
@@ -154,8 +192,14 @@ class Show:
         rest = rendering.rest_page(result, texts=not self.redact)
         return self._probed(result, probe_tiles(result)[0], broken=False, rest=rest)
 
-    def _probed(self, result: ProbeResult, tile: Tile, *, broken: bool, rest: str = "") -> HTML:
-        found = [self._finding(one) for one in result.findings if (kind_of_alarm(one) == BROKEN) == broken]
+    def _probed(
+        self, result: ProbeResult, tile: Tile, *, broken: bool, rest: str = ""
+    ) -> HTML:
+        found = [
+            self._finding(one)
+            for one in result.findings
+            if (kind_of_alarm(one) == BROKEN) == broken
+        ]
         page = rendering.findings_page(result, found, texts=not self.redact)
         return _html(page + rest, f"{tile.question}: {tile.figure}, {tile.said}")
 
@@ -176,13 +220,22 @@ class Show:
         if not findings:
             return _html("", "nothing found")
         rows = [
-            (SEVERITY_MARKS[one.severity], one.code, one.sentence, ", ".join(map(str, one.rollout_ids)))
+            (
+                SEVERITY_MARKS[one.severity],
+                one.code,
+                one.sentence,
+                ", ".join(map(str, one.rollout_ids)),
+            )
             for one in map(self._finding, findings)
         ]
         header = ("severity", "code", "what it means", "rollouts to read")
-        return _html(markup.table(header, rows, stacked=True), counted(len(findings), "finding"))
+        return _html(
+            markup.table(header, rows, stacked=True), counted(len(findings), "finding")
+        )
 
-    def frame(self, frame: pd.DataFrame, caption: str, *, names: Sequence[str] = ()) -> HTML:
+    def frame(
+        self, frame: pd.DataFrame, caption: str, *, names: Sequence[str] = ()
+    ) -> HTML:
         """A table of figures.
 
         Names of columns are shown as words, but for `names`, such as a component's, that they may end with.
@@ -194,29 +247,43 @@ class Show:
             own = next((name for name in names if column.endswith(name)), "")
             header.append(column.removesuffix(own).replace("_", " ") + own)
             numeric += [header[-1]] if frame[column].map(is_number).all() else []
-        rows = [[_figure(value) for value in row] for row in frame.itertuples(index=False)]
+        rows = [
+            [_figure(value) for value in row] for row in frame.itertuples(index=False)
+        ]
         return _html(markup.table(header, rows, numeric=numeric), caption)
 
     def suggestions(self, suggestions: Suggestions) -> HTML:
         """The changes of the reward: code, effects with intervals, examples to read; then the notes."""
-        return HTML(replace(suggestions, normalization=()).page(redact=self.redact).html)
+        return HTML(
+            replace(suggestions, normalization=()).page(redact=self.redact).html
+        )
 
     def normalization(self, rows: Sequence[Normalization]) -> HTML:
         """The normalization table."""
-        return HTML(Page("normalizations", normalization_blocks(rows, is_open=True)).html)
+        return HTML(
+            Page("normalizations", normalization_blocks(rows, is_open=True)).html
+        )
 
     def completions(self, frame: pd.DataFrame, caption: str) -> HTML:
         """Completions to read, each with its figures above it; texts are left out where they are redacted."""
         items = []
         for row in frame.to_dict("records"):
-            body = markup.quoted(markup.marked(self.text(row.pop("completion")), {}, limit=READ))
+            body = markup.quoted(
+                markup.marked(self.text(row.pop("completion")), {}, limit=READ)
+            )
             told = []
             for name, value in row.items():
-                own = str(name).removeprefix("score/")  # the name of a component as it is
+                own = str(name).removeprefix(
+                    "score/"
+                )  # the name of a component as it is
                 words = own if own != name else str(name).replace("_", " ")
                 # a route has no score for the components of its other parts
-                if value is not None and not (isinstance(value, float) and math.isnan(value)):
-                    told.append(f"{words} {self.text(value) if name in TEXTS else _figure(value)}")
+                if value is not None and not (
+                    isinstance(value, float) and math.isnan(value)
+                ):
+                    told.append(
+                        f"{words} {self.text(value) if name in TEXTS else _figure(value)}"
+                    )
             items.append(f"{escaped(', '.join(told))}{body}")
         return _html(markup.listed(items, numbered=True), caption)
 
@@ -232,5 +299,7 @@ def _html(body: str, caption: str) -> HTML:
 
 def _figure(value: Any) -> str:
     if isinstance(value, float):
-        return "-" if math.isnan(value) else "0" if abs(value) < 1e-9 else f"{value:.3g}"
+        return (
+            "-" if math.isnan(value) else "0" if abs(value) < 1e-9 else f"{value:.3g}"
+        )
     return str(value)

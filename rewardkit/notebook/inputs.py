@@ -59,5 +59,9 @@ def read_inputs(
     logged.check_columns([*([label] if label else []), *(by or ())])
     written = load_cases(cases) if cases else []
     spoken_of = components_of(written)
-    lacking = {name for reward in rewards.values() for name in spoken_of.difference(reward.names)}
+    lacking = {
+        name
+        for reward in rewards.values()
+        for name in spoken_of.difference(reward.names)
+    }
     return Inputs(rewards, logged, written, sorted(lacking))

@@ -19,7 +19,9 @@ PLAIN = (str, int, float, list, dict)
 """What can come from papermill, beside None."""
 
 
-def check_parameters(names: MutableMapping[str, Any], **choices: tuple[Any, ...]) -> None:
+def check_parameters(
+    names: MutableMapping[str, Any], **choices: tuple[Any, ...]
+) -> None:
     """Check the variables of a notebook right behind its parameters cell; call it with ``globals()``.
 
     The annotations of the parameters cell say what there is and of which type; `choices` lists the allowed
@@ -29,7 +31,11 @@ def check_parameters(names: MutableMapping[str, Any], **choices: tuple[Any, ...]
     """
     declared: dict[str, Any] = dict(names.get("__annotations__", {}))
     if not names.get(CHECKED):
-        own = [name for name in names if not name.startswith("_") and name not in (*declared, *SHELL_NAMES)]
+        own = [
+            name
+            for name in names
+            if not name.startswith("_") and name not in (*declared, *SHELL_NAMES)
+        ]
         for name in own:
             if names[name] is None or isinstance(names[name], PLAIN):
                 raise InputError(
@@ -55,18 +61,26 @@ EXPECTED = "expected score"
 """The column with what a case expects of a judge; no reward asks for it, as no parameter has such a name."""
 
 
-def rollouts_and_cases(rollouts: str, cases: str, **reading: Any) -> tuple[Rollouts, list[Case]]:
+def rollouts_and_cases(
+    rollouts: str, cases: str, **reading: Any
+) -> tuple[Rollouts, list[Case]]:
     """Rollouts and cases of these files; without rollouts the completions of the cases stand for them.
 
     `reading` is as in `load_rollouts`. InputError: neither is given, or they cannot be read.
     """
     if not rollouts and not cases:
-        raise InputError("neither rollouts nor cases are given; a check needs completions from one of them")
+        raise InputError(
+            "neither rollouts nor cases are given; a check needs completions from one of them"
+        )
     written = load_cases(cases) if cases else []
-    return load_rollouts(rollouts, **reading) if rollouts else rollouts_of(written), written
+    return load_rollouts(rollouts, **reading) if rollouts else rollouts_of(
+        written
+    ), written
 
 
-def judge_reports(reward: Reward, cases: Sequence[Case], *, seed: int = 0) -> dict[str, JudgeReport | None]:
+def judge_reports(
+    reward: Reward, cases: Sequence[Case], *, seed: int = 0
+) -> dict[str, JudgeReport | None]:
     """Of each component that asks a model how it agrees with the scores that cases expect of it.
 
     ``None`` where none expects one: a range counts by its middle, what is to be unscored is no label.
@@ -79,7 +93,11 @@ def judge_reports(reward: Reward, cases: Sequence[Case], *, seed: int = 0) -> di
             for case, score in expected
             if score.status == "scored"
         ]
-        report = judge_report(reward, rows, component=name, label=EXPECTED, seed=seed) if rows else None
+        report = (
+            judge_report(reward, rows, component=name, label=EXPECTED, seed=seed)
+            if rows
+            else None
+        )
         found[name] = report
     return found
 

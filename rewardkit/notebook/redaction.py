@@ -13,7 +13,8 @@ _OWN_REASONS = re.compile(
     r"|its gate needs [\w', ]+, which is missing|asks for the score of '\w+', which is missing"
 )
 _FAILED = re.compile(
-    r"((?:field '\w+' failed: |its gate failed: )*)([A-Za-z_]\w*)(: .*?)?( \([\w.-]+:\d+\))?", re.DOTALL
+    r"((?:field '\w+' failed: |its gate failed: )*)([A-Za-z_]\w*)(: .*?)?( \([\w.-]+:\d+\))?",
+    re.DOTALL,
 )
 
 
@@ -31,7 +32,9 @@ def redacted_reason(reason: str) -> str:
     failed = _FAILED.fullmatch(reason)
     if failed is None:
         return "[redacted]"
-    return f"{failed[1]}{failed[2]}{': [redacted]' if failed[3] else ''}{failed[4] or ''}"
+    return (
+        f"{failed[1]}{failed[2]}{': [redacted]' if failed[3] else ''}{failed[4] or ''}"
+    )
 
 
 OWN_WORDS = ("label_unusable", "not_enough")
@@ -46,7 +49,10 @@ def redacted_finding(finding: Finding) -> Finding:
         return finding
     reason = str(finding.evidence.get("reason", ""))
     texts = (*TEXTS, "says") if finding.code == "exploit" else TEXTS
-    evidence = {name: "[redacted]" if name in texts else value for name, value in finding.evidence.items()}
+    evidence = {
+        name: "[redacted]" if name in texts else value
+        for name, value in finding.evidence.items()
+    }
     if reason:
         for name, value in evidence.items():
             if isinstance(value, str):
@@ -57,7 +63,11 @@ def redacted_finding(finding: Finding) -> Finding:
 
 def _redacted_example(example: Example) -> Example:
     said = example.said if not example.said or _FIGURES.fullmatch(example.said) else ""
-    return replace(example, columns={}, said=said or (redacted_reason(example.said) if example.said else ""))
+    return replace(
+        example,
+        columns={},
+        said=said or (redacted_reason(example.said) if example.said else ""),
+    )
 
 
 _FIGURES = re.compile(

@@ -15,10 +15,10 @@ from rewardkit.errors import RewardError
 from rewardkit.findings import Finding, counted
 from rewardkit.html import markup
 from rewardkit.html.excerpts import Span, one_line, shown
+from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import tiles
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.notebook.tiles import BROKEN, EXPLOITS, GRADES, MARKS, SIGNAL, Tile
-from rewardkit.probes.mutants.results import MutantResult
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results.rendering import clearest, turns_of
 from rewardkit.probes.results.sentences import fix_for
@@ -53,10 +53,14 @@ class Point:
     completion: str = ""
     spans: Mapping[str, Sequence[Span]] = field(default_factory=dict)
 
-    def showing(self, about: str, text: str, spans: Mapping[str, Sequence[Span]]) -> Point:
+    def showing(
+        self, about: str, text: str, spans: Mapping[str, Sequence[Span]]
+    ) -> Point:
         """It with an excerpt of a completion, in which is marked what the reward read of it."""
         seen = shown(text, spans, longest=LONGEST)
-        return replace(self, about=one_line(about, 300), completion=seen.text, spans=seen.spans)
+        return replace(
+            self, about=one_line(about, 300), completion=seen.text, spans=seen.spans
+        )
 
     @property
     def html(self) -> Any:
@@ -90,11 +94,15 @@ class Scorecard:
     def verdict(self) -> str:
         """Whether it is ready, and why, in a sentence; then what nobody has looked at."""
         grade = self.grade
-        reasons = [tile.reason for tile in self.tiles if tile.grade == grade and tile.reason]
+        reasons = [
+            tile.reason for tile in self.tiles if tile.grade == grade and tile.reason
+        ]
         if grade == "high":
             told = [f"the page '{title}' failed" for title in self.failed] + reasons
             return f"Not ready: {_listed(told)}."
-        unknown = [tile.reason for tile in self.tiles if tile.grade == "info" and tile.reason]
+        unknown = [
+            tile.reason for tile in self.tiles if tile.grade == "info" and tile.reason
+        ]
         said = f"Read before use: {_listed(reasons)}." if reasons else ""
         if not said:
             said = "Not yet judged:" if grade == "warn" else "No objection found."
@@ -147,35 +155,68 @@ class Short:
         holes = _of_probes(result, redact=redact)
         found = (tiles.cases_tile(checked, mutated), *tiles.probe_tiles(result))
         points = (*holes, *_of_cases(checked, redact=redact))
-        return cls(in_short(result), found, _next(result, checked, mutated, holes), points)
+        return cls(
+            in_short(result), found, _next(result, checked, mutated, holes), points
+        )
 
     @classmethod
     def analysed(
-        cls, diagnosis: Diagnosis, expected: Forecast, advice: Suggestions, *, redact: bool = False
+        cls,
+        diagnosis: Diagnosis,
+        expected: Forecast,
+        advice: Suggestions,
+        *,
+        redact: bool = False,
     ) -> Short:
         """From what the analysis notebook found."""
-        selects, change = tiles.forecast_tile(expected, diagnosis), tiles.change_tile(advice)
-        found = (tiles.signal_tile(diagnosis), tiles.source_tile(diagnosis), selects, change)
-        todo = [item.advice for item in diagnosis.findings if item.severity != "info" and item.advice]
+        selects, change = (
+            tiles.forecast_tile(expected, diagnosis),
+            tiles.change_tile(advice),
+        )
+        found = (
+            tiles.signal_tile(diagnosis),
+            tiles.source_tile(diagnosis),
+            selects,
+            change,
+        )
+        todo = [
+            item.advice
+            for item in diagnosis.findings
+            if item.severity != "info" and item.advice
+        ]
         to_try = f"Nothing has to be changed; to try: {change.figure}."
         todo.append(to_try if change.grade == "good" else "Nothing.")
         graded = [item for item in diagnosis.findings if item.severity != "info"]
-        points = tuple(_of_diagnosis(item, diagnosis.scores, redact=redact) for item in graded)
+        points = tuple(
+            _of_diagnosis(item, diagnosis.scores, redact=redact) for item in graded
+        )
         facts = {}
         if label := diagnosis.views[0].context.label_name:
             facts["Label"] = f"{label}, trusted to say which completions are good"
-        if diagnosis.scores.rollouts.logged and not is_recorded(diagnosis.scores.reward):
-            if not any(item.code in ("log_mismatch", "log_not_compared") for item in diagnosis.findings):
+        if diagnosis.scores.rollouts.logged and not is_recorded(
+            diagnosis.scores.reward
+        ):
+            if not any(
+                item.code in ("log_mismatch", "log_not_compared")
+                for item in diagnosis.findings
+            ):
                 facts["Log"] = AGREES
         return cls(expected.verdict, found, todo[0], points, facts)
 
     @classmethod
     def found(cls, notebook: Any) -> Short | None:
         """From an executed notebook that shows it; ``None`` where it does not."""
-        shown = (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
+        shown = (
+            output.get("data", {})
+            for cell in notebook.cells
+            for output in cell.get("outputs", [])
+        )
         for record in (data[MIME] for data in shown if MIME in data):
             made = {"tiles": Tile, "points": Point}
-            listed = {name: tuple(kind(**item) for item in record[name]) for name, kind in made.items()}
+            listed = {
+                name: tuple(kind(**item) for item in record[name])
+                for name, kind in made.items()
+            }
             return cls(**{**record, **listed})
         return None
 
@@ -189,7 +230,10 @@ class Short:
 
 
 def _next(
-    result: ProbeResult, checked: CheckResult | None, mutated: MutantResult | None, points: Sequence[Point]
+    result: ProbeResult,
+    checked: CheckResult | None,
+    mutated: MutantResult | None,
+    points: Sequence[Point],
 ) -> str:
     """The first thing to do: what fails always, then missed cases, then alarms, then a stronger case file."""
     fails = bool(result.alarms) and result.alarms[0].code in FAULTS
@@ -205,7 +249,11 @@ def _next(
         return "Read the proposed cases, and add them to the case file."
     if mutated is not None and mutated.survived:
         return f"{mutated.next_step}."
-    return f"{result.inconclusive[0].why}." if result.inconclusive else "Nothing: all of it holds."
+    return (
+        f"{result.inconclusive[0].why}."
+        if result.inconclusive
+        else "Nothing: all of it holds."
+    )
 
 
 # --- what matters
@@ -214,7 +262,13 @@ def _next(
 def _of_diagnosis(item: Finding, scores: Scores, *, redact: bool) -> Point:
     """A finding of a diagnosis, with the first completion that it names."""
     told = redacted_finding(item) if redact else item
-    point = Point(item.severity, item.code, one_line(told.said, 600), "", one_line(told.advice, 400))
+    point = Point(
+        item.severity,
+        item.code,
+        one_line(told.said, 600),
+        "",
+        one_line(told.advice, 400),
+    )
     rows = np.flatnonzero(scores.table["rollout_id"].isin(item.rollout_ids[:1]))
     if redact or not len(rows):
         return point
@@ -235,8 +289,12 @@ def _of_probes(result: ProbeResult, *, redact: bool) -> list[Point]:
         point = Point(item.severity, item.code, what, COSTS[kind_of_alarm(item)], do)
         for one in [] if redact else clearest(item)[:1]:
             earned = one.said or f"earned {one.reward:.4g}"
-            about = "; ".join(filter(None, (f"tried: {earned}", one.scale, turns_of(one))))
-            point = point.showing(about, one.completion, field_spans(result.reward, one.columns))
+            about = "; ".join(
+                filter(None, (f"tried: {earned}", one.scale, turns_of(one)))
+            )
+            point = point.showing(
+                about, one.completion, field_spans(result.reward, one.columns)
+            )
         points.append(point)
     return points
 
@@ -252,6 +310,8 @@ def _of_cases(checked: CheckResult | None, *, redact: bool) -> list[Point]:
     about = f"{miss.what}: expected {miss.expected}, got {redacted_reason(got) if redact else got}"
     about += "" if redact or not miss.turns else f"; {miss.turns.removesuffix(': ')}"
     do = "Mend the reward, or what the case expects where that is wrong."
-    why = "" if redact or not miss.why else f'The case says: "{one_line(miss.why, 300)}".'
+    why = (
+        "" if redact or not miss.why else f'The case says: "{one_line(miss.why, 300)}".'
+    )
     point = Point("high", "cases", one_line(what, 400) + ".", why, do)
     return [point.showing(about, "" if redact else str(miss.completion), {})]

@@ -42,12 +42,18 @@ def correlated(diagnosis: Diagnosis) -> pd.DataFrame:
 
     The strongest come first; where there is no correlation, `why_not` says why.
     """
-    pairs = [{"part": view.part, **pair} for view in diagnosis.views for pair in view.correlations.record()]
+    pairs = [
+        {"part": view.part, **pair}
+        for view in diagnosis.views
+        for pair in view.correlations.record()
+    ]
     pairs.sort(key=lambda pair: -abs(np.nan_to_num(pair["value"])))
     return _table(pairs).rename(columns={"value": "correlation"})
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """The rows, of one part without its name."""
-    table = pd.DataFrame(rows, dtype=object)  # as objects: Arrow-backed text takes no lone surrogates
+    table = pd.DataFrame(
+        rows, dtype=object
+    )  # as objects: Arrow-backed text takes no lone surrogates
     return table if table.empty or table["part"].any() else table.drop(columns="part")

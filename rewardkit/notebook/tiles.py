@@ -15,16 +15,34 @@ from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.suggestions.suggestion import Suggestions
 from rewardkit.findings import NAMED, Finding, counted, most, percent
 from rewardkit.html.excerpts import one_line
-from rewardkit.probes.mutants.results import MutantResult
+from rewardkit.mutation.results import MutantResult
 from rewardkit.probes.probe import ProbeResult
-from rewardkit.probes.results.summary import FAULTS, alarms_in_words, kind_of_alarm, ran, tried, undecided
+from rewardkit.probes.results.summary import (
+    FAULTS,
+    alarms_in_words,
+    kind_of_alarm,
+    ran,
+    tried,
+    undecided,
+)
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.deadlines import TimeLimit
 
 MARKS = {"high": "\u25cf", "warn": "\u25b2", "info": "\u25cb", "good": "\u2713"}
 """A shape a grade, so that it is told without colour; "info" is what is not known."""
-GRADES = {"high": "not ready", "warn": "to be read", "info": "not known", "good": "good"}
-SHORTCUTS = ("label_disagrees", "wrong_above_right", "length_bias", "column_bias", "truncated_paid")
+GRADES = {
+    "high": "not ready",
+    "warn": "to be read",
+    "info": "not known",
+    "good": "good",
+}
+SHORTCUTS = (
+    "label_disagrees",
+    "wrong_above_right",
+    "length_bias",
+    "column_bias",
+    "truncated_paid",
+)
 """Findings of a diagnosis that are about what is selected, not about whether anything is."""
 NOTICED = 0.5
 """Share of the small changes of a reward that its cases should notice. Our choice."""
@@ -50,7 +68,10 @@ class Tile:
 
 
 def cases_tile(
-    checked: CheckResult | None, mutated: MutantResult | None = None, *, recorded: bool = False
+    checked: CheckResult | None,
+    mutated: MutantResult | None = None,
+    *,
+    recorded: bool = False,
 ) -> Tile:
     """Whether it gives what was written down, and whether the cases would notice if it did not.
 
@@ -60,14 +81,20 @@ def cases_tile(
         reason = "nothing says that the scores in the log are right"
         return Tile(CASES, "info", "-", "scores of a log", reason)
     if checked is None:
-        return Tile(CASES, "info", "-", "no cases were given", "no cases say what it must give")
+        return Tile(
+            CASES, "info", "-", "no cases were given", "no cases say what it must give"
+        )
     total, said = len(checked.cases), "cases pass"
-    caught, survived = (len(mutated.noticed), len(mutated.survived)) if mutated is not None else (0, 0)
+    caught, survived = (
+        (len(mutated.noticed), len(mutated.survived)) if mutated is not None else (0, 0)
+    )
     changes = caught + survived
     noticed = f"catch {caught} of {counted(changes, 'mutant')}"
     said += f". They {noticed}" if changes else ""
     if left := checked.left_out:
-        said += f"; what they expect of {most(sorted(map(repr, left)), NAMED)} is left out"
+        said += (
+            f"; what they expect of {most(sorted(map(repr, left)), NAMED)} is left out"
+        )
     grade, reason = "good" if total else "info", ""
     if checked.failed:
         grade, reason = "high", f"{checked.failed} of {counted(total, 'case')} missed"
@@ -83,7 +110,13 @@ def signal_tile(diagnosis: Diagnosis) -> Tile:
     if not several:
         if all(np.isnan(view.rewards).all() for view in views):
             return Tile(SIGNAL, "info", "-", "no rewards", "no completion has a reward")
-        return Tile(SIGNAL, "info", "-", "no siblings", "no group has two completions to compare")
+        return Tile(
+            SIGNAL,
+            "info",
+            "-",
+            "no siblings",
+            "no group has two completions to compare",
+        )
     live = 1 - sum(int(view.dead.sum()) for view in views) / several
     interval = (math.nan, math.nan)
     if len(views) == 1:
@@ -94,7 +127,9 @@ def signal_tile(diagnosis: Diagnosis) -> Tile:
     few = next((str(item.evidence["reason"]) for item in diagnosis["not_enough"]), "")
     found = [item for item in diagnosis.findings if item.code not in SHORTCUTS]
     ends = _between(*(percent(end).removesuffix(" %") for end in interval))
-    return _graded(SIGNAL, found, percent(live), f"of {counted(several, 'group')} vary", few, ends)
+    return _graded(
+        SIGNAL, found, percent(live), f"of {counted(several, 'group')} vary", few, ends
+    )
 
 
 def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
@@ -104,12 +139,26 @@ def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
     nothing, told = _nothing_probed(result), alarms_in_words(holes)
     if holes or not nothing:
         grade = holes[0].severity if holes else "good"
-        exploits = Tile(EXPLOITS, grade, f"{len(holes)} found", _codes(holes) or f"in {tried(result)}", told)
+        exploits = Tile(
+            EXPLOITS,
+            grade,
+            f"{len(holes)} found",
+            _codes(holes) or f"in {tried(result)}",
+            told,
+        )
     else:
-        exploits = Tile(EXPLOITS, "info", "-", f"in {tried(result)}", f"the probes say nothing, as {nothing}")
+        exploits = Tile(
+            EXPLOITS,
+            "info",
+            "-",
+            f"in {tried(result)}",
+            f"the probes say nothing, as {nothing}",
+        )
     if broken:
         severity, told = broken[0].severity, alarms_in_words(broken)
-        return exploits, Tile(CONTRACT, severity, f"{len(broken)} broken", _codes(broken), told)
+        return exploits, Tile(
+            CONTRACT, severity, f"{len(broken)} broken", _codes(broken), told
+        )
     functions, said = result.reward.functions, f"in {counted(result.calls, 'call')}"
     if any(getattr(item, "asks_model", False) for item in functions):
         said += "; a model may answer differently when it is asked again, so answers are cached"
@@ -120,11 +169,19 @@ def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
 
 def contract_on_log(tile: Tile, found: Iterable[Any]) -> Tile:
     """The tile of the contract, not good where components fail on the log; `found` has code and severity."""
-    failing = next((one for one in found if one.code == "errors" and one.severity != "info"), None)
+    failing = next(
+        (one for one in found if one.code == "errors" and one.severity != "info"), None
+    )
     if failing is None or tile.grade != "good":
         return tile
     told = "components fail on rows of the log"
-    return replace(tile, grade=failing.severity, figure="broken", said=f"{told}: errors", reason=told)
+    return replace(
+        tile,
+        grade=failing.severity,
+        figure="broken",
+        said=f"{told}: errors",
+        reason=told,
+    )
 
 
 def _nothing_probed(result: ProbeResult) -> str:
@@ -144,25 +201,51 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     found = [item for item in diagnosis.findings if item.code in SHORTCUTS]
     if len(forecast.best_of) < 2:
         return _graded(SELECTS, found, "-", forecast.verdict, forecast.verdict)
-    followed = "label" if "label" in forecast.best_of.curves else f"score/{diagnosis.views[0].primary}"
+    followed = (
+        "label"
+        if "label" in forecast.best_of.curves
+        else f"score/{diagnosis.views[0].primary}"
+    )
     curve = forecast.best_of.curves.get(followed)
     if curve is None:
         return _graded(SELECTS, found, "-", forecast.verdict)
     now, best = curve.value[-1] - curve.change[-1], curve.value[-1]
     name, n = forecast.called(followed), f"{forecast.best_of.points[-1]:g}"
-    figure, ends = f"{now:.2g} \u2192 {best:.2g}", _between(f"{curve.low[-1]:.2g}", f"{curve.high[-1]:.2g}")
-    few = "" if curve.known[-1] > 1 - 1e-9 else f", of the {percent(curve.known[-1])} that have it"
-    tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}{few}", ends=ends)
+    figure, ends = (
+        f"{now:.2g} \u2192 {best:.2g}",
+        _between(f"{curve.low[-1]:.2g}", f"{curve.high[-1]:.2g}"),
+    )
+    few = (
+        ""
+        if curve.known[-1] > 1 - 1e-9
+        else f", of the {percent(curve.known[-1])} that have it"
+    )
+    tile = _graded(
+        SELECTS,
+        found,
+        figure,
+        f"{name}, from one sibling to the best of {n}{few}",
+        ends=ends,
+    )
     if curve.change_high[-1] < 0:
-        return replace(tile, grade="high", reason=f"the answers it picks are worse in {name!r}")
-    if not curve.change_low[-1] > 0 and tile.grade == "good":  # NaN too: nothing is selected
+        return replace(
+            tile, grade="high", reason=f"the answers it picks are worse in {name!r}"
+        )
+    if (
+        not curve.change_low[-1] > 0 and tile.grade == "good"
+    ):  # NaN too: nothing is selected
         reason = f"it is not clear that the answers it picks are better in {name!r}"
         return replace(tile, grade="warn", reason=reason)
     return tile
 
 
 def _graded(
-    question: str, found: Sequence[Finding], figure: str, said: str, unknown: str = "", ends: str = ""
+    question: str,
+    found: Sequence[Finding],
+    figure: str,
+    said: str,
+    unknown: str = "",
+    ends: str = "",
 ) -> Tile:
     """A tile with the grade of the worst of its findings."""
     for severity, word in (("high", "grave finding"), ("warn", "warning")):
@@ -170,7 +253,12 @@ def _graded(
             told = counted(len(graded), word)
             codes = _codes(graded)
             return Tile(
-                question, severity, figure, f"{said}; {told}: {codes}", f"{told} ({question.lower()})", ends
+                question,
+                severity,
+                figure,
+                f"{said}; {told}: {codes}",
+                f"{told} ({question.lower()})",
+                ends,
             )
     return Tile(question, "info" if unknown else "good", figure, said, unknown, ends)
 
@@ -196,7 +284,11 @@ def source_tile(diagnosis: Diagnosis) -> Tile:
         return Tile("Comes from", "info", "-", "no group has a signal")
     (first, share), *others = held
     told = ", ".join(f"{name} {percent(part)}" for name, part in others[:3])
-    grade = "warn" if any(item.code == "dominant" for item in diagnosis.findings) else "good"
+    grade = (
+        "warn"
+        if any(item.code == "dominant" for item in diagnosis.findings)
+        else "good"
+    )
     said = f"of the squared advantage{f'; {told}' if told else ''}"
     return Tile("Comes from", grade, f"{first} {percent(share)}", said)
 

@@ -43,7 +43,9 @@ def in_time(search: Any, find: Callable[[], T]) -> T:
     try:
         return find()
     except TimeoutError:
-        raise TimeoutError(f"pattern {search.expression!r} took longer than {search.timeout:g} s") from None
+        raise TimeoutError(
+            f"pattern {search.expression!r} took longer than {search.timeout:g} s"
+        ) from None
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,4 +69,6 @@ class regex(OfText):
     def score(self, completion: str) -> float:
         pattern = compiled(self.expression)
         find = pattern.search if self.mode == "search" else pattern.fullmatch
-        return float(in_time(self, lambda: find(completion, timeout=self.timeout)) is not None)
+        return float(
+            in_time(self, lambda: find(completion, timeout=self.timeout)) is not None
+        )

@@ -36,18 +36,24 @@ class gate(Made):
     def __post_init__(self) -> None:
         low = -math.inf if self.at_least is None else self.at_least
         high = math.inf if self.at_most is None else self.at_most
-        limited = any(limit is not None for limit in (self.at_least, self.at_most, self.equals))
+        limited = any(
+            limit is not None for limit in (self.at_least, self.at_most, self.equals)
+        )
         if callable(self.on):
             if limited:
                 raise ValueError(
                     "a gate on a predicate takes no limits; put the comparison into the predicate"
                 )
         elif not isinstance(self.on, str):
-            raise TypeError(f"a gate is on the name of a column or on a predicate, not on {self.on!r}")
+            raise TypeError(
+                f"a gate is on the name of a column or on a predicate, not on {self.on!r}"
+            )
         elif not self.on.strip():
             raise ValueError(f"{self.on!r} is not the name of a column")
         elif not limited:
-            raise ValueError(f"gate({self.on!r}) has no condition; add at_least=, at_most= or equals=")
+            raise ValueError(
+                f"gate({self.on!r}) has no condition; add at_least=, at_most= or equals="
+            )
         elif not (isinstance(low, Real) and isinstance(high, Real)):
             raise ValueError(f"{self!r} needs numbers as limits")
         elif not low <= (self.equals if isinstance(self.equals, Real) else low) <= high:
@@ -55,7 +61,9 @@ class gate(Made):
 
     def admits(self, value: Any) -> bool | None:
         """Whether the gate on a column is open for this value; ``None`` where the value is missing."""
-        if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+        if value is None or (
+            isinstance(value, float | np.floating) and math.isnan(value)
+        ):
             return None
         if self.equals is not None and value != self.equals:
             return False

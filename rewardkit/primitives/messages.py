@@ -50,7 +50,10 @@ def assistant_text(
     spoken = [item for item in _mappings(messages) if item.get("role") == "assistant"]
     if not spoken:
         return None
-    texts = [_message_text(message, tool_calls) for message in (spoken if turns == "all" else spoken[-1:])]
+    texts = [
+        _message_text(message, tool_calls)
+        for message in (spoken if turns == "all" else spoken[-1:])
+    ]
     return "\n\n".join(text for text in texts if text)
 
 
@@ -62,12 +65,20 @@ def turns_before(messages: Any) -> str:
     'after user, assistant calls price x6, tool x6: '
     """
     turns = _mappings(messages)
-    last = max((at for at, turn in enumerate(turns) if turn.get("role") == "assistant"), default=0)
+    last = max(
+        (at for at, turn in enumerate(turns) if turn.get("role") == "assistant"),
+        default=0,
+    )
     counts: Counter[str] = Counter()
     for turn in turns[:last]:
         calls = [str(call["name"]) for call in calls_of(turn)]
-        counts.update([f"{turn.get('role')} calls {name}" for name in calls] or [str(turn.get("role"))])
-    told = ", ".join(name + (f" x{count}" if count > 1 else "") for name, count in counts.items())
+        counts.update(
+            [f"{turn.get('role')} calls {name}" for name in calls]
+            or [str(turn.get("role"))]
+        )
+    told = ", ".join(
+        name + (f" x{count}" if count > 1 else "") for name, count in counts.items()
+    )
     return f"after {told}: " if told else ""
 
 
@@ -97,13 +108,21 @@ def plain_value(value: Any, depth: int = 0) -> Any:
     """The value in JSON's own types, keys sorted, 1.0 as 1; ValueError where JSON cannot hold it."""
     if isinstance(value, np.ndarray | np.generic):
         value = float(str(value)) if isinstance(value, np.floating) else value.tolist()
-    if isinstance(value, Mapping) and depth < MAX_DEPTH and all(isinstance(key, str) for key in value):
+    if (
+        isinstance(value, Mapping)
+        and depth < MAX_DEPTH
+        and all(isinstance(key, str) for key in value)
+    ):
         return {key: plain_value(value[key], depth + 1) for key in sorted(value)}
     if isinstance(value, list | tuple) and depth < MAX_DEPTH:
         return [plain_value(inner, depth + 1) for inner in value]
     if isinstance(value, float) and math.isfinite(value):
         return int(value) if value.is_integer() else value
-    if value is None or isinstance(value, str) or (isinstance(value, int) and value.bit_length() < MAX_BITS):
+    if (
+        value is None
+        or isinstance(value, str)
+        or (isinstance(value, int) and value.bit_length() < MAX_BITS)
+    ):
         return value
     raise ValueError(f"{type(value).__name__} is not JSON, or too deep or too large")
 
@@ -115,7 +134,9 @@ def arguments_of(call: Mapping[str, Any]) -> Any:
 
 
 _FUNCTION = re.compile(r"\s*<function=([^<>\n]+)>")
-_PARAMETER = re.compile(r"<parameter=([^<>\n]+)>\n?((?:(?!</?parameter\b).)*+)</parameter>", re.DOTALL)
+_PARAMETER = re.compile(
+    r"<parameter=([^<>\n]+)>\n?((?:(?!</?parameter\b).)*+)</parameter>", re.DOTALL
+)
 
 
 def read_function(text: str) -> dict[str, Any] | None:
@@ -126,7 +147,10 @@ def read_function(text: str) -> dict[str, Any] | None:
     head = _FUNCTION.match(text)
     if head is None:
         return None
-    given = {found[1].strip(): found[2].removesuffix("\n") for found in _PARAMETER.finditer(text, head.end())}
+    given = {
+        found[1].strip(): found[2].removesuffix("\n")
+        for found in _PARAMETER.finditer(text, head.end())
+    }
     return {"name": head[1].strip(), "arguments": given}
 
 
@@ -142,9 +166,15 @@ def _message_text(message: Mapping[str, Any], tool_calls: bool) -> str:
 
 def calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The functions a message calls, in the form of today or of 2023; what is no call is left out."""
-    functions = [call.get("function", call) for call in _mappings(message.get("tool_calls"))]
+    functions = [
+        call.get("function", call) for call in _mappings(message.get("tool_calls"))
+    ]
     functions.append(message.get("function_call"))
-    return [item for item in functions if isinstance(item, Mapping) and isinstance(item.get("name"), str)]
+    return [
+        item
+        for item in functions
+        if isinstance(item, Mapping) and isinstance(item.get("name"), str)
+    ]
 
 
 def object_or_text(text: str) -> dict[str, Any] | str:
@@ -153,7 +183,9 @@ def object_or_text(text: str) -> dict[str, Any] | str:
     return value if isinstance(value, dict) else text
 
 
-_TAG = re.compile(r"<(?=/?tool_call)", re.IGNORECASE)  # in an argument, where it would end the call
+_TAG = re.compile(
+    r"<(?=/?tool_call)", re.IGNORECASE
+)  # in an argument, where it would end the call
 
 
 def _call_text(call: Mapping[str, Any]) -> str:

@@ -35,14 +35,18 @@ class Made:
     def written(self, write: Callable[[Any], str]) -> str:
         """The call that makes it, with each argument as `write` writes it."""
         parts: list[str] = []
-        options: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()  # a user's may be none
+        options: tuple[Field[Any], ...] = (
+            fields(self) if is_dataclass(self) else ()
+        )  # a user's may be none
         for option in options:
             value: Any = getattr(self, option.name)
             if option.metadata.get("printed") == "star":
                 parts.extend(write(item) for item in value)
             elif option.default is MISSING or value != option.default:
                 keyword = option.kw_only or option.metadata.get("printed") == "named"
-                parts.append(f"{option.name}={write(value)}" if keyword else write(value))
+                parts.append(
+                    f"{option.name}={write(value)}" if keyword else write(value)
+                )
         return f"{self.factory}({', '.join(parts)})"
 
 
@@ -55,7 +59,9 @@ class Primitive(Made):
 
     def __post_init__(self) -> None:
         for option, hint in _hints(type(self)):  # type: ignore[arg-type]
-            object.__setattr__(self, option, _checked(option, getattr(self, option), hint))
+            object.__setattr__(
+                self, option, _checked(option, getattr(self, option), hint)
+            )
 
     def _fill(self, **options: Any) -> None:
         """The rest of an ``__init__`` that takes a `STAR` field."""
@@ -98,7 +104,9 @@ def _checked(option: str, value: Any, hint: Any) -> Any:
     elif hint is float:
         finite_number(option, value)
     elif hint is str and not (isinstance(value, str) and value.strip()):
-        raise ValueError(f"{option}={value!r} does not fit; give a text that is not empty")
+        raise ValueError(
+            f"{option}={value!r} does not fit; give a text that is not empty"
+        )
     elif origin is Callable and not callable(value):
         raise ValueError(f"{option}={value!r} does not fit; give a function")
     return value
@@ -123,7 +131,9 @@ def _named(value: Any) -> str:
 def one_of(option: str, value: Any, allowed: tuple[Any, ...]) -> None:
     """Raise a ValueError with one sentence unless `value` is one of `allowed`."""
     if value not in allowed:
-        raise ValueError(f"{option}={value!r} is not known; use one of {', '.join(map(repr, allowed))}")
+        raise ValueError(
+            f"{option}={value!r} is not known; use one of {', '.join(map(repr, allowed))}"
+        )
 
 
 def true_or_false(**options: Any) -> None:
@@ -136,27 +146,39 @@ def true_or_false(**options: Any) -> None:
 def whole_number(option: str, value: Any, least: int = 1) -> Any:
     """The value. ValueError with one sentence: it is no whole number from `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{option}={value!r} does not fit; give a whole number from {least}")
+        raise ValueError(
+            f"{option}={value!r} does not fit; give a whole number from {least}"
+        )
     return value
 
 
 def is_amount(value: Any) -> bool:
     """Whether it is a number from 0 on that is not infinite, and no bool."""
-    return isinstance(value, Real | Decimal) and not isinstance(value, bool) and 0 <= float(value) < inf
+    return (
+        isinstance(value, Real | Decimal)
+        and not isinstance(value, bool)
+        and 0 <= float(value) < inf
+    )
 
 
 def finite_number(option: str, value: Any, above: bool = False) -> Any:
     """The value. ValueError with one sentence: it is no finite number from 0, or not `above` it."""
     if not (isinstance(value, Real) and is_amount(value)) or (above and value == 0):
-        raise ValueError(f"{option}={value!r} does not fit; give a number {'above' if above else 'from'} 0")
+        raise ValueError(
+            f"{option}={value!r} does not fit; give a number {'above' if above else 'from'} 0"
+        )
     return value
 
 
 def different_texts(option: str, value: Any) -> Any:
     """The value. ValueError with one sentence: it holds what is no text, an empty one, or one twice."""
     texts = value if isinstance(value, tuple) else (None,)
-    if not all(isinstance(text, str) and text.strip() for text in texts) or len({*texts}) < len(texts):
-        raise ValueError(f"{option}={value!r} does not fit; give different texts that are not empty")
+    if not all(isinstance(text, str) and text.strip() for text in texts) or len(
+        {*texts}
+    ) < len(texts):
+        raise ValueError(
+            f"{option}={value!r} does not fit; give different texts that are not empty"
+        )
     return value
 
 

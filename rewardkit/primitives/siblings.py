@@ -40,7 +40,9 @@ class OfSiblings(Primitive):
         """The scores of the siblings at these places, by what stands there; ``None`` elsewhere."""
         found: Scores = [None] * len(values)
         if len(places) > 1:
-            for place, score in zip(places, self.scores([values[at] for at in places]), strict=True):
+            for place, score in zip(
+                places, self.scores([values[at] for at in places]), strict=True
+            ):
                 found[place] = score
         return found
 
@@ -53,7 +55,10 @@ class OfTexts(OfSiblings):
     """Base of what compares the siblings' texts."""
 
     def __call__(self, completion: Sequence[str | None]) -> Scores:
-        return self.judged(completion, [at for at, text in enumerate(completion) if isinstance(text, str)])
+        return self.judged(
+            completion,
+            [at for at, text in enumerate(completion) if isinstance(text, str)],
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,7 +80,10 @@ class diversity(OfTexts):
     def scores(self, values: list[str]) -> list[float]:
         every = [_runs(text, self.ngram) for text in values]
         holders = Counter(run for own in every for run in set(own))
-        return [sum(holders[run] == 1 for run in set(own)) / max(1, len(own)) for own in every]
+        return [
+            sum(holders[run] == 1 for run in set(own)) / max(1, len(own))
+            for own in every
+        ]
 
 
 def _runs(text: str, size: int) -> list[tuple[str, ...]]:
@@ -94,14 +102,19 @@ class novelty(OfTexts):
     [0.0, 0.0, 1.0]
     """
 
-    method: Literal["ratio", "partial", "token_sort", "token_set"] = field(default="ratio", metadata=NAMED)
+    method: Literal["ratio", "partial", "token_sort", "token_set"] = field(
+        default="ratio", metadata=NAMED
+    )
 
     def scores(self, values: list[str]) -> list[float]:
         alike = similarity(self.method)
         nearest = [0.0] * len(values)
         for one, other in combinations(range(len(values)), 2):
             likeness = alike(values[one], values[other]) or 0.0
-            nearest[one], nearest[other] = max(nearest[one], likeness), max(nearest[other], likeness)
+            nearest[one], nearest[other] = (
+                max(nearest[one], likeness),
+                max(nearest[other], likeness),
+            )
         return [1.0 - likeness for likeness in nearest]
 
 
@@ -129,16 +142,22 @@ class majority(OfSiblings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.same is not None and not callable(self.same):
-            raise ValueError(f"same={self.same!r} does not fit; give a function of two answers")
+            raise ValueError(
+                f"same={self.same!r} does not fit; give a function of two answers"
+            )
 
     def __call__(self, prediction: Sequence[Any]) -> Scores:
-        found = self.judged(prediction, [at for at, one in enumerate(prediction) if not is_missing(one)])
+        found = self.judged(
+            prediction, [at for at, one in enumerate(prediction) if not is_missing(one)]
+        )
         if all(score is None for score in found):
             return found
         return [0.0 if score is None else score for score in found]
 
     def scores(self, values: list[Any]) -> list[float]:
-        forms = [str(value) if self.same else normal_text(str(value)) for value in values]
+        forms = [
+            str(value) if self.same else normal_text(str(value)) for value in values
+        ]
         answers = dict(zip(forms, values, strict=True))
         agree = {form: {form} for form in answers}  # those that are one answer
         for one, other in combinations(sorted(answers), 2) if self.same else ():
@@ -159,7 +178,9 @@ class majority(OfSiblings):
 
 def _column(option: str, value: Any) -> Any:
     if not isinstance(value, str) or not value.isidentifier() or iskeyword(value):
-        raise ValueError(f"{option}={value!r} does not fit; give the name of an earlier component")
+        raise ValueError(
+            f"{option}={value!r} does not fit; give the name of an earlier component"
+        )
     return value
 
 
@@ -170,14 +191,20 @@ class OfScores(OfSiblings):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        return inspect.Signature([inspect.Parameter(self.of, inspect.Parameter.KEYWORD_ONLY)])
+        return inspect.Signature(
+            [inspect.Parameter(self.of, inspect.Parameter.KEYWORD_ONLY)]
+        )
 
     def __call__(self, **columns: Sequence[Any]) -> Scores:
         (values,) = columns.values()
         for value in values:
             if not is_missing(value) and not isinstance(value, int | float | np.number):
-                raise TypeError(f"{self.of!r} is {preview(value)} for a sibling; numbers can be compared")
-        return self.judged(values, [at for at, value in enumerate(values) if not is_missing(value)])
+                raise TypeError(
+                    f"{self.of!r} is {preview(value)} for a sibling; numbers can be compared"
+                )
+        return self.judged(
+            values, [at for at, value in enumerate(values) if not is_missing(value)]
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,7 +223,9 @@ class rank(OfScores):
     def scores(self, values: list[float]) -> list[float]:
         others = len(values) - 1
         below = {value: sum(other < value for other in values) for value in set(values)}
-        return [(below[value] + (values.count(value) - 1) / 2) / others for value in values]
+        return [
+            (below[value] + (values.count(value) - 1) / 2) / others for value in values
+        ]
 
 
 @dataclass(frozen=True, repr=False)
@@ -237,14 +266,23 @@ class length(OfTexts):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.zero_from <= 1:
-            raise ValueError(f"zero_from={self.zero_from!r} does not fit; give a number above 1")
+            raise ValueError(
+                f"zero_from={self.zero_from!r} does not fit; give a number above 1"
+            )
 
     def scores(self, values: list[str]) -> list[float]:
         sizes = [len(words(text) if self.unit == "words" else text) for text in values]
         middles = [median(sizes[:at] + sizes[at + 1 :]) for at in range(len(sizes))]
-        return [self._credit(size, middle) for size, middle in zip(sizes, middles, strict=True)]
+        return [
+            self._credit(size, middle)
+            for size, middle in zip(sizes, middles, strict=True)
+        ]
 
     def _credit(self, size: int, middle: float) -> float:
         if size <= middle:
             return 1.0
-        return max(0.0, (self.zero_from * middle - size) / ((self.zero_from - 1) * middle)) if middle else 0.0
+        return (
+            max(0.0, (self.zero_from * middle - size) / ((self.zero_from - 1) * middle))
+            if middle
+            else 0.0
+        )

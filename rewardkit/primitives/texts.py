@@ -44,13 +44,16 @@ def normal_form(text: str, form: Any) -> str:
     form = "NFC" if form == "NFKC" and len(text) > FOLDED else form
     pieces = _MANY_MARKS.split(text)
     return "".join(
-        piece if at % 2 else unicodedata.normalize(form, piece) for at, piece in enumerate(pieces) if piece
+        piece if at % 2 else unicodedata.normalize(form, piece)
+        for at, piece in enumerate(pieces)
+        if piece
     )
 
 
 _MINUS = re.compile(r"\u2212(?=[.\uff0e]?\d)")
 _TYPOGRAPHIC = str.maketrans(
-    "\u2018\u2019\u201a\u201b\u02bc\uff07\u201c\u201d\u201e\u201f\uff02", "'" * 6 + '"' * 5
+    "\u2018\u2019\u201a\u201b\u02bc\uff07\u201c\u201d\u201e\u201f\uff02",
+    "'" * 6 + '"' * 5,
 )
 
 
@@ -70,7 +73,11 @@ def normal_text(
     """The text without the differences that do not count; each option says that one does."""
     text = normal_form(text, unicode_form)
     text = text if case else normal_form(text.casefold(), unicode_form)
-    text = text if punctuation else _strip_punctuation(plain_quotes(text), spaces=not white_space)
+    text = (
+        text
+        if punctuation
+        else _strip_punctuation(plain_quotes(text), spaces=not white_space)
+    )
     return text if white_space else " ".join(text.split())
 
 
@@ -107,12 +114,17 @@ def _strip_punctuation(text: str, *, spaces: bool) -> str:
     if start and (_SIGN.match(text, start - 1) or _is_part(text, start, end)):
         start -= 1
     before, behind = text[:start], text[end:]
-    brackets = _BRACKETS if (before or behind) and _SEVERAL.search(text, start, end) else ()
+    brackets = (
+        _BRACKETS if (before or behind) and _SEVERAL.search(text, start, end) else ()
+    )
     if before and brackets and not _WORD_STARTS.match(text, start):
         start = min((at for at in map(before.find, brackets) if at >= 0), default=start)
     if behind and not _WORD_ENDS.match(text, 0, end):
         marks = (*_MARKS, *(mark for mark in _PAIRED if mark not in before), *brackets)
-        end += max((behind.rfind(mark) + len(mark) for mark in marks if mark in behind), default=0)
+        end += max(
+            (behind.rfind(mark) + len(mark) for mark in marks if mark in behind),
+            default=0,
+        )
     return text[start:end]
 
 
@@ -122,7 +134,12 @@ def _is_part(text: str, start: int, end: int) -> bool:
     if sign == ".":
         return text[start].isalpha() and not text.startswith("..", max(0, start - 2))
     alone = text[start].isalpha() and not (text[start + 1 : end][:1]).isalpha()
-    return alone and sign in ("!", "*") and sign not in text[end:] and not _WORD_STARTS.match(text, start)
+    return (
+        alone
+        and sign in ("!", "*")
+        and sign not in text[end:]
+        and not _WORD_STARTS.match(text, start)
+    )
 
 
 def words(text: str) -> list[str]:
@@ -138,7 +155,9 @@ def words(text: str) -> list[str]:
     found: list[str] = []
     for run in text.split():
         if _CJK.search(run):
-            found += [piece for piece in _PIECES.findall(run) if any(map(str.isalnum, piece))]
+            found += [
+                piece for piece in _PIECES.findall(run) if any(map(str.isalnum, piece))
+            ]
         else:
             found.append(run)
     return found
@@ -179,7 +198,9 @@ WORK = 10**8
 
 
 def _border(character: str) -> str:
-    return "cjk" if _CJK.match(character) else "number" if character.isdigit() else "word"
+    return (
+        "cjk" if _CJK.match(character) else "number" if character.isdigit() else "word"
+    )
 
 
 def standing(word: str, text: str) -> Iterator[int]:
@@ -199,6 +220,8 @@ def standing(word: str, text: str) -> Iterator[int]:
             yield at
         else:
             work -= len(word)
-            run = _RUN.match(text, at)  # no other place in a run of letters has a border before it
+            run = _RUN.match(
+                text, at
+            )  # no other place in a run of letters has a border before it
             end = max(at + 1, run.end() if run else 0)
         at = text.find(word, end)

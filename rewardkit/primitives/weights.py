@@ -40,7 +40,11 @@ def aggregate(
     """
     check_weights(weights, aggregation=aggregation, on_missing=on_missing)
     paid = weights != 0
-    scores, gated, weights = scores[:, paid], gated[:, paid], weights[paid]  # (rows, paid components)
+    scores, gated, weights = (
+        scores[:, paid],
+        gated[:, paid],
+        weights[paid],
+    )  # (rows, paid components)
     unscored = np.isnan(scores)
     missing = unscored & ~gated
     counts = ~gated if on_missing == "zero" else ~(gated | missing)
@@ -54,11 +58,19 @@ def aggregate(
             total = np.where(counts, known, np.inf).min(axis=1, initial=np.inf)
     else:
         total = np.zeros(len(scores))
-        for values, weight in zip(np.where(unscored, 0.0, scores).T, weights, strict=True):
-            total += weight * values  # in turn: a product of matrices rounds as the processor does
+        for values, weight in zip(
+            np.where(unscored, 0.0, scores).T, weights, strict=True
+        ):
+            total += (
+                weight * values
+            )  # in turn: a product of matrices rounds as the processor does
         if aggregation == "weighted_mean":
-            kept = np.where(missing & (on_missing == "skip"), 0.0, np.maximum(weights, 0.0)).sum(axis=1)
-            total = np.divide(total, kept, out=np.full_like(total, np.nan), where=kept > 0)
+            kept = np.where(
+                missing & (on_missing == "skip"), 0.0, np.maximum(weights, 0.0)
+            ).sum(axis=1)
+            total = np.divide(
+                total, kept, out=np.full_like(total, np.nan), where=kept > 0
+            )
     if on_missing == "nan":
         empty |= missing.any(axis=1)
     total[empty] = np.nan
@@ -79,7 +91,9 @@ def check_weights(weights: Floats, *, aggregation: str, on_missing: str) -> None
             f"aggregation={aggregation!r} has no penalties; make the negative weights 0 or use 'weighted_sum'"
         )
     if aggregation == "weighted_mean" and not (weights > 0).any():
-        raise ValueError("aggregation='weighted_mean' needs at least one weight above 0")
+        raise ValueError(
+            "aggregation='weighted_mean' needs at least one weight above 0"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,10 +110,14 @@ class Transform(Primitive):
         rows = rows[np.argsort(groups[rows], kind="stable")]
         if len(rows):
             start = np.flatnonzero(np.diff(groups[rows], prepend=groups[rows[0]] - 1))
-            out[rows] = self.apply(rewards[rows], start, np.diff(start, append=len(rows)))
+            out[rows] = self.apply(
+                rewards[rows], start, np.diff(start, append=len(rows))
+            )
         return out
 
-    def apply(self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]) -> Floats:
+    def apply(
+        self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]
+    ) -> Floats:
         """Finite rewards, group after group, transformed; where each group starts, and how many it has."""
         raise NotImplementedError
 
@@ -116,8 +134,12 @@ class standardise(Transform):
     _: KW_ONLY
     clip: Positive | None = None
 
-    def apply(self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]) -> Floats:
-        away = rewards - np.repeat(rewards[start], size)  # exactly 0 where all are equal
+    def apply(
+        self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]
+    ) -> Floats:
+        away = rewards - np.repeat(
+            rewards[start], size
+        )  # exactly 0 where all are equal
         away -= np.repeat(np.add.reduceat(away, start) / size, size)
         spread = np.sqrt(np.add.reduceat(away * away, start) / np.maximum(size - 1, 1))
         scaled = _divided(away, spread, size)
@@ -131,8 +153,13 @@ class min_max(Transform):
     0 where nothing varies. ValueError: unknown `within`.
     """
 
-    def apply(self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]) -> Floats:
-        low, high = np.minimum.reduceat(rewards, start), np.maximum.reduceat(rewards, start)
+    def apply(
+        self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]
+    ) -> Floats:
+        low, high = (
+            np.minimum.reduceat(rewards, start),
+            np.maximum.reduceat(rewards, start),
+        )
         return _divided(rewards - np.repeat(low, size), high - low, size)
 
 
@@ -143,7 +170,9 @@ class rank(Transform):
     All tied gives 0.5 each, a single reward 0. ValueError: unknown `within`.
     """
 
-    def apply(self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]) -> Floats:
+    def apply(
+        self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]
+    ) -> Floats:
         group = np.repeat(np.arange(len(start)), size)
         order = np.lexsort((rewards, group))
         ranked = rewards[order]
@@ -151,7 +180,9 @@ class rank(Transform):
         new[1:] = (ranked[1:] != ranked[:-1]) | (group[1:] != group[:-1])
         run = np.flatnonzero(new)
         ties = np.diff(run, append=len(ranked))
-        middle = run - start[group[run]] + (ties - 1) / 2  # mean position in the group, from 0
+        middle = (
+            run - start[group[run]] + (ties - 1) / 2
+        )  # mean position in the group, from 0
         out = np.empty(len(ranked))
         out[order] = np.repeat(middle / np.maximum(size - 1, 1)[group[run]], ties)
         return out
@@ -159,4 +190,6 @@ class rank(Transform):
 
 def _divided(away: Floats, spread: Floats, size: NDArray[np.intp]) -> Floats:
     """Rewards of each group by its spread; 0 where nothing varies."""
-    return np.asarray(away / np.repeat(np.where(spread > 1e-8, spread, np.inf), size), dtype=float)
+    return np.asarray(
+        away / np.repeat(np.where(spread > 1e-8, spread, np.inf), size), dtype=float
+    )

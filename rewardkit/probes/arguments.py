@@ -27,9 +27,21 @@ WANTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         "seconds above 0, or None",
     ),
     "budget": (_is_time, "seconds above 0"),
-    "leakage": (lambda value: isinstance(value, int | float) and 0 <= value <= 1, "a share from 0 to 1"),
-    "search": (lambda value: isinstance(value, int) and value >= 0, "a number of completions, such as 400"),
-    "most": (lambda value: isinstance(value, int) and value > 0, "a number of rollouts, such as 2000"),
-    "progress": (lambda value: value is None or callable(value), "a function of the share that is done"),
+    "leakage": (
+        lambda value: isinstance(value, int | float) and 0 <= value <= 1,
+        "a share from 0 to 1",
+    ),
+    "search": (
+        lambda value: isinstance(value, int) and value >= 0,
+        "a number of completions, such as 400",
+    ),
+    "most": (
+        lambda value: isinstance(value, int) and value > 0,
+        "a number of rollouts, such as 2000",
+    ),
+    "progress": (
+        lambda value: value is None or callable(value),
+        "a function of the share that is done",
+    ),
 }
 """Name -> whether a value fits, and what does."""

@@ -23,14 +23,18 @@ from rewardkit.probes.results import rendering
 from rewardkit.probes.results.baseline import Baseline, load_baseline, under_baseline
 from rewardkit.probes.results.causes import told
 from rewardkit.probes.results.evidence import Seen, merged, special
-from rewardkit.probes.results.failures import failures, hangs, last_calls, of_parts, whole
+from rewardkit.probes.results.failures import (
+    failures,
+    hangs,
+    last_calls,
+    of_parts,
+    whole,
+)
 from rewardkit.probes.results.floor import LEAKAGE, against_label
 from rewardkit.probes.runner import Outcome, Row, Tries, Variants
 from rewardkit.probes.search.exploits import exploit_finding
 from rewardkit.probes.search.search import CALLS, cannot_search
 from rewardkit.probes.search.search import search as search_exploits
-from rewardkit.probes.strategies.attempts import Probe
-from rewardkit.probes.strategies.families import chosen
 from rewardkit.probes.subjects.calibration import calibrate
 from rewardkit.probes.subjects.cases import with_cases
 from rewardkit.probes.subjects.subject import Calibration
@@ -41,6 +45,8 @@ from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import CaseSource, cases_of
 from rewardkit.scoring.deadlines import TimeLimit, cannot_limit, time_limit
 from rewardkit.scoring.printed import caught_prints
+from rewardkit.strategies.attempts import Probe
+from rewardkit.strategies.families import chosen
 
 TIMEOUT = 5.0
 """Seconds that one call may take. Our choice: an ordinary call takes a thousandth of that."""
@@ -50,7 +56,14 @@ BUDGET = 60.0
 
 PATIENCE = 2  # late calls of one pass, after which the others of it are not made
 SOME = 0.5  # share of the attempts that fail from which it is said that little is known: our choice
-FAILING = ("always_errors", "always_abstains", "always_late", "wrong_length", "wrong_type", "not_finite")
+FAILING = (
+    "always_errors",
+    "always_abstains",
+    "always_late",
+    "wrong_length",
+    "wrong_type",
+    "not_finite",
+)
 
 
 @dataclass(frozen=True)
@@ -101,13 +114,19 @@ class ProbeResult:
     @property
     def alarms(self) -> tuple[Finding, ...]:
         """Findings of severity high or warn that are not accepted."""
-        return tuple(item for item in self.findings if item.severity != "info" and not item.accepted)
+        return tuple(
+            item
+            for item in self.findings
+            if item.severity != "info" and not item.accepted
+        )
 
     @property
     def table(self) -> pd.DataFrame:
         """One row a finding: severity, code, family, component, part, rate, gain, n, sentence."""
         names = "severity code family component part n sentence accepted".split()
-        table = pd.DataFrame(map(attrgetter(*names), self.findings), columns=names, dtype=object)
+        table = pd.DataFrame(
+            map(attrgetter(*names), self.findings), columns=names, dtype=object
+        )
         for place, (name, key) in enumerate((("rate", "value"), ("gain", "gain")), 5):
             values = [item.evidence.get(key) for item in self.findings]
             table.insert(place, name, pd.Series(values, dtype=object))
@@ -176,13 +195,21 @@ def probe(
     """
     check_reward(reward, "probe")
     warn_of_calls(reward)
-    check_arguments(timeout=timeout, budget=budget, leakage=leakage, search=search, progress=progress)
+    check_arguments(
+        timeout=timeout,
+        budget=budget,
+        leakage=leakage,
+        search=search,
+        progress=progress,
+    )
     check_seed(seed)
     check_label(label)
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
     if baseline is not None and not isinstance(baseline, Baseline):
-        baseline = load_baseline(baseline)  # before anything is run: a broken file should not cost a minute
+        baseline = load_baseline(
+            baseline
+        )  # before anything is run: a broken file should not cost a minute
     if cases is not None:
         rollouts = with_cases(rollouts, cases_of(cases))
     probes, families = chosen(only)
@@ -191,7 +218,9 @@ def probe(
     truths = frozenset(map(special, rollouts.columns().get("ground_truth", [])))
     run = _Run(reward, probes, families, timeout, seed, truths)
     with time_limit(None if run.unsendable else timeout, patience=PATIENCE) as limit:
-        tries = run.tries = Tries(reward, limit, budget, Variants(rollouts.mapping), progress=progress)
+        tries = run.tries = Tries(
+            reward, limit, budget, Variants(rollouts.mapping), progress=progress
+        )
         calibration = calibrate(tries, rollouts, label=label, seed=seed)
         tries.reach(CALIBRATED)
         found = list(whole(calibration, tries))
@@ -199,20 +228,31 @@ def probe(
         if all_said:  # one finding says it all
             calibration = replace(calibration, why={})
         else:
-            calibration, found = run.what_is_paid(calibration, leakage, search, partial=expects_partial)
+            calibration, found = run.what_is_paid(
+                calibration, leakage, search, partial=expects_partial
+            )
             found += run.what_never_ends(calibration)
         tries.reach(HUNG)
         found = run.with_contract(found, calibration)
         found += [] if all_said else run.what_fails(calibration)
-        if any(item.code == "ignores_completion" for item in found):  # why no right answer earns more
+        if any(
+            item.code == "ignores_completion" for item in found
+        ):  # why no right answer earns more
             calibration = replace(calibration, why={})
         tries.reach(1.0)
-    found = merged([item for item in found if item.family in families], list(calibration.modes))
+    found = merged(
+        [item for item in found if item.family in families], list(calibration.modes)
+    )
     found.sort(key=lambda item: item.order)
-    notes = [*(Inconclusive(part, why) for part, why in calibration.why.items()), *run.notes]
+    notes = [
+        *(Inconclusive(part, why) for part, why in calibration.why.items()),
+        *run.notes,
+    ]
     names = tuple(item.name for item in probes)
     made = {
-        one.probe.name for one in [*run.trials, *run.last] if any(out is not None for out in one.outcomes)
+        one.probe.name
+        for one in [*run.trials, *run.last]
+        if any(out is not None for out in one.outcomes)
     }
     untried = _untried(run.trials, probes, tries)
     told = tuple(found), tuple(notes), calibration, names, families, frozenset(made)
@@ -251,7 +291,11 @@ class _Run:
         if self.unsendable:
             return self.unsendable
         needed = any(map(TimeLimit.needed, filter(callable, self.reward.functions)))
-        return "there is no timeout; give one in seconds" if self.timeout is None and needed else None
+        return (
+            "there is no timeout; give one in seconds"
+            if self.timeout is None and needed
+            else None
+        )
 
     def what_is_paid(
         self,
@@ -264,7 +308,9 @@ class _Run:
         """What subjects gain and lose; with the calibration of those that could be tried."""
         tries = self.tries
         measured = known(tries, calibration.subjects)
-        subjects = tuple(item for item in calibration.subjects if item.rollout_id in measured)
+        subjects = tuple(
+            item for item in calibration.subjects if item.rollout_id in measured
+        )
         calibration = replace(calibration, subjects=subjects)
         seen = self._seen(calibration, measured)
         probes = [item for item in self.probes if item.expects != "back"]
@@ -280,7 +326,9 @@ class _Run:
             )
             self.notes.append(Inconclusive("probes", why))
         else:
-            tallies = tallied(self.trials, calibration.scales, graded=graded, noise=seen.noise)
+            tallies = tallied(
+                self.trials, calibration.scales, graded=graded, noise=seen.noise
+            )
             found += told(self.trials, tallies, seen, leakage=leakage)
             if search and "search" in self.families and subjects:
                 with self._watched(lambda got: True):
@@ -292,14 +340,24 @@ class _Run:
         self, calibration: Calibration, seen: Seen, calls: int, found: Sequence[Finding]
     ) -> list[Finding]:
         """Exploits that no finding explains so far."""
-        if why := self.tries.over if self.tries.left <= self.tries.each else cannot_search(calibration):
+        if (
+            why := self.tries.over
+            if self.tries.left <= self.tries.each
+            else cannot_search(calibration)
+        ):
             self.notes.append(Inconclusive("search", why))
             return []
-        exploits = search_exploits(self.tries, calibration, calls=calls, seed=self.seed, skip=tuple(found))
+        exploits = search_exploits(
+            self.tries, calibration, calls=calls, seed=self.seed, skip=tuple(found)
+        )
         return [exploit_finding(item, seen) for item in exploits]
 
-    def _seen(self, calibration: Calibration, measured: Mapping[Any, Known] | None = None) -> Seen:
-        return Seen(self.reward, calibration, measured or {}, self.tries.variants, self.truths)
+    def _seen(
+        self, calibration: Calibration, measured: Mapping[Any, Known] | None = None
+    ) -> Seen:
+        return Seen(
+            self.reward, calibration, measured or {}, self.tries.variants, self.truths
+        )
 
     @contextmanager
     def _watched(self, worth: Callable[[Outcome], bool]) -> Iterator[None]:
@@ -319,28 +377,48 @@ class _Run:
                     f"{failed} of {len(tried)} attempts failed, so what they would earn is not known",
                 )
             )
-        return list(failures(self.trials, self.failed, self.others, self._seen(calibration)))
+        return list(
+            failures(self.trials, self.failed, self.others, self._seen(calibration))
+        )
 
     def what_never_ends(self, calibration: Calibration) -> list[Finding]:
         """Calls that do not come back."""
         if self.unlimited:
             if "hang" in self.families:
-                self.notes.append(Inconclusive("hang", f"no call can be ended, as {self.unlimited}"))
+                self.notes.append(
+                    Inconclusive("hang", f"no call can be ended, as {self.unlimited}")
+                )
             return []
-        if any(trial.late for trial in self.trials) or any(got.late for _, got in calibration.pool):
+        if any(trial.late for trial in self.trials) or any(
+            got.late for _, got in calibration.pool
+        ):
             return []
         probes = [item for item in self.probes if item.expects == "back"]
         self.last = last_calls(self.tries, calibration, probes)
-        return list(hangs(self.last, self._seen(calibration), max(1.0, self.tries.left)))
+        return list(
+            hangs(self.last, self._seen(calibration), max(1.0, self.tries.left))
+        )
 
-    def with_contract(self, found: list[Finding], calibration: Calibration) -> list[Finding]:
+    def with_contract(
+        self, found: list[Finding], calibration: Calibration
+    ) -> list[Finding]:
         """The findings with those of the contract, which says more than that all is the same."""
-        if "contract" not in self.families or (found and found[0].code in FAILING and not self.trials):
+        if "contract" not in self.families or (
+            found and found[0].code in FAILING and not self.trials
+        ):
             return found
-        options: dict[str, Any] = {"unsendable": self.unsendable, "timeout": self.timeout, "seed": self.seed}
-        with self._watched(lambda got: got.gone):  # truths are changed there, too, so that others may fail
+        options: dict[str, Any] = {
+            "unsendable": self.unsendable,
+            "timeout": self.timeout,
+            "seed": self.seed,
+        }
+        with self._watched(
+            lambda got: got.gone
+        ):  # truths are changed there, too, so that others may fail
             broken = list(contract(self.reward, calibration, self.tries, **options))
-        if any(item.code == "depends_on_siblings" for item in broken):  # alone, all are the same
+        if any(
+            item.code == "depends_on_siblings" for item in broken
+        ):  # alone, all are the same
             found = [item for item in found if item.code != "constant"]
         return found + broken
 
@@ -349,17 +427,28 @@ CALIBRATED, TRIED, SEARCHED, HUNG = 0.15, 0.6, 0.85, 0.9
 """Shares of the work that are done after its stages, about, for a bar to tell. Our choice."""
 
 
-def _graded(made: Iterable[Trial], calibration: Calibration, *, always: bool) -> dict[Any, bool]:
+def _graded(
+    made: Iterable[Trial], calibration: Calibration, *, always: bool
+) -> dict[Any, bool]:
     """Whether nearly right answers earn a part, by subject: as they do anywhere in its part of the log."""
     parts: set[str] = set()
     for trial in made:
         if trial.probe.knows in ("near", "guess") and trial.tried and not trial.failed:
-            if 0.05 < calibration.scales[trial.subject.rollout_id].gain(trial.reward) < 0.95:
+            if (
+                0.05
+                < calibration.scales[trial.subject.rollout_id].gain(trial.reward)
+                < 0.95
+            ):
                 parts.add(trial.subject.part)
-    return {subject.rollout_id: always or subject.part in parts for subject in calibration.subjects}
+    return {
+        subject.rollout_id: always or subject.part in parts
+        for subject in calibration.subjects
+    }
 
 
-def _untried(made: Sequence[Trial], probes: Iterable[Probe], tries: Tries) -> dict[str, int]:
+def _untried(
+    made: Sequence[Trial], probes: Iterable[Probe], tries: Tries
+) -> dict[str, int]:
     """Probe -> number of attempts that the budget did not reach; 0 where none was made any more."""
     if not made and tries.left <= tries.each and not tries.hopeless:
         return {item.name: 0 for item in probes}

@@ -61,7 +61,11 @@ class Outcome:
     @property
     def failures(self) -> dict[str, str]:
         """Component -> what went wrong, of those with status ``error``."""
-        return {name: self.errors[name] for name, status in self.statuses.items() if status == "error"}
+        return {
+            name: self.errors[name]
+            for name, status in self.statuses.items()
+            if status == "error"
+        }
 
     @property
     def judged(self) -> bool:
@@ -75,11 +79,15 @@ def part_for(reward: Reward, row: Row) -> Reward:
     return parts[0].reward if parts else reward
 
 
-def evaluated(reward: Reward, rows: Sequence[Row], limit: TimeLimit | None, groups: Any = None) -> Outcomes:
+def evaluated(
+    reward: Reward, rows: Sequence[Row], limit: TimeLimit | None, groups: Any = None
+) -> Outcomes:
     """What a reward gives for rows in one pass; `groups` are codes, (rows,)."""
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
-    return evaluate(reward.bind(columns, len(rows)), columns, groups=groups, limit=limit)
+    return evaluate(
+        reward.bind(columns, len(rows)), columns, groups=groups, limit=limit
+    )
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,9 @@ class Variants:
     names: Mapping[str, str]
     """Canonical column -> the log's name for it, under which it stands in the row as well."""
 
-    def of(self, row: Row, completion: str | None = None, **columns: Any) -> dict[str, Any]:
+    def of(
+        self, row: Row, completion: str | None = None, **columns: Any
+    ) -> dict[str, Any]:
         """The row with this completion (also as the last turn of its transcript) and these values."""
         changed = dict(row)
         if completion is not None:
@@ -104,14 +114,19 @@ class Variants:
 
 
 def _said(turn: Any, completion: str) -> dict[str, Any]:
-    return {**(turn if isinstance(turn, dict) else {"role": "assistant"}), "content": completion}
+    return {
+        **(turn if isinstance(turn, dict) else {"role": "assistant"}),
+        "content": completion,
+    }
 
 
 def by_group(reward: Reward) -> bool:
     """Whether a component or field looks at the siblings of a group."""
     fields = [function for inner in reward.inner for function in inner.fields.values()]
     grouped = any(item.group for inner in reward.inner for item in inner.components)
-    return grouped or any(getattr(function, "together", "") == "group" for function in fields)
+    return grouped or any(
+        getattr(function, "together", "") == "group" for function in fields
+    )
 
 
 def same(rewards: Sequence[float]) -> bool:
@@ -153,7 +168,11 @@ class Tries:
     @property
     def left(self) -> float:
         """Seconds of the budget; 0 where it was cancelled."""
-        return 0.0 if self.cancelled else min(self.budget, FOREVER) - (time.monotonic() - self._began)
+        return (
+            0.0
+            if self.cancelled
+            else min(self.budget, FOREVER) - (time.monotonic() - self._began)
+        )
 
     @property
     def each(self) -> float:
@@ -166,7 +185,11 @@ class Tries:
     @property
     def over(self) -> str:
         """Why there is no time left."""
-        return "probing was cancelled" if self.cancelled else f"the budget of {self.budget:g} s was over"
+        return (
+            "probing was cancelled"
+            if self.cancelled
+            else f"the budget of {self.budget:g} s was over"
+        )
 
     def reach(self, share: float) -> None:
         """So much of all the work is done."""
@@ -180,12 +203,20 @@ class Tries:
         return self.late == self.calls >= HOPELESS
 
     def on(
-        self, asked: Iterable[tuple[Subject, str, Mapping[str, Any]]], *, share: float = 1.0
+        self,
+        asked: Iterable[tuple[Subject, str, Mapping[str, Any]]],
+        *,
+        share: float = 1.0,
     ) -> list[Outcome | None]:
         """What completions of subjects get, each with other values for columns; see `outcomes`."""
         asked = list(asked)
-        rows = [self.variants.of(subject.columns, text, **columns) for subject, text, columns in asked]
-        return self.outcomes(rows, [subject.siblings for subject, *_ in asked], share=share)
+        rows = [
+            self.variants.of(subject.columns, text, **columns)
+            for subject, text, columns in asked
+        ]
+        return self.outcomes(
+            rows, [subject.siblings for subject, *_ in asked], share=share
+        )
 
     def outcomes(
         self,
@@ -204,9 +235,17 @@ class Tries:
         siblings = siblings if self.by_group and siblings else [()] * len(rows)
         found: list[Outcome | None] = []
         stop = self.left * (1 - share)
-        while len(found) < len(rows) and self.left - stop > self.each and not self.hopeless:
+        while (
+            len(found) < len(rows)
+            and self.left - stop > self.each
+            and not self.hopeless
+        ):
             seconds = min(PIECE, self.left - stop)
-            size = min(LARGEST, max(FIRST, int(seconds / self.each))) if self.each else FIRST
+            size = (
+                min(LARGEST, max(FIRST, int(seconds / self.each)))
+                if self.each
+                else FIRST
+            )
             at = len(found)
             piece = self._piece(rows[at : at + size], siblings[at : at + size])
             found += [outcome if outcome.tried else None for outcome in piece]
@@ -214,10 +253,15 @@ class Tries:
                 break
         return found + [None] * (len(rows) - len(found))
 
-    def _piece(self, rows: Sequence[Row], siblings: Sequence[Sequence[Row]]) -> list[Outcome]:
+    def _piece(
+        self, rows: Sequence[Row], siblings: Sequence[Sequence[Row]]
+    ) -> list[Outcome]:
         """The rows, each first in a group with its siblings where there are any."""
         groups = [[row, *beside] for row, beside in zip(rows, siblings, strict=True)]
-        every, sizes = [row for group in groups for row in group], [len(group) for group in groups]
+        every, sizes = (
+            [row for group in groups for row in group],
+            [len(group) for group in groups],
+        )
         firsts = np.cumsum([0, *sizes[:-1]])
         codes = np.repeat(np.arange(len(groups)), sizes) if self.by_group else None
         began = time.monotonic()
@@ -230,13 +274,19 @@ class Tries:
                 float(rewards[row]),
                 {name: float(scores[row]) for name, scores in found.scores.items()},
                 {name: found.status(name, row) for name in found.components},
-                {name: reason for name in found.components if (reason := found.reason(name, row))},
+                {
+                    name: reason
+                    for name in found.components
+                    if (reason := found.reason(name, row))
+                },
                 {name: values[row] for name, values in found.fields.items()},
             )
             for row in firsts.tolist()
         ]
         self._count(outcomes, len(every) // max(1, len(rows)))
-        self.failed += [pair for pair in zip(rows, outcomes, strict=True) if pair[1].failures]
+        self.failed += [
+            pair for pair in zip(rows, outcomes, strict=True) if pair[1].failures
+        ]
         return outcomes
 
     def _count(self, outcomes: Sequence[Outcome], calls: int) -> None:

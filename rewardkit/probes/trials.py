@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.probes.runner import Outcome, Tries
-from rewardkit.probes.strategies.attempts import Attempt, Probe
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.probes.subjects.subject import Subject
 from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.strategies.attempts import Attempt, Probe
 
 PILOT = 4
 """Subjects of a part on which everything is tried, on the others what found something there, and right
@@ -39,7 +39,9 @@ class Trial:
     @property
     def reward(self) -> float:
         """The reward that counts: of completions that must all be paid the least; NaN where one has none."""
-        rewards = [math.nan if outcome is None else outcome.reward for outcome in self.outcomes]
+        rewards = [
+            math.nan if outcome is None else outcome.reward for outcome in self.outcomes
+        ]
         return math.nan if any(map(math.isnan, rewards)) else min(rewards)
 
     @property
@@ -50,7 +52,9 @@ class Trial:
     @property
     def failed(self) -> bool:
         """Whether a call raised or was late, which is told apart from what it would have earned."""
-        return any(outcome is not None and outcome.failures for outcome in self.outcomes)
+        return any(
+            outcome is not None and outcome.failures for outcome in self.outcomes
+        )
 
 
 @dataclass(frozen=True)
@@ -65,13 +69,20 @@ class Known:
     def spread(self) -> float:
         """By how much the rewards of the same completion differ at the most; NaN is left out."""
         pairs = [(self.reference.reward, self.baseline.reward), *self.again]
-        every = ([value for value in values if not math.isnan(value)] for values in zip(*pairs, strict=True))
-        return max((max(values) - min(values) for values in every if values), default=0.0)
+        every = (
+            [value for value in values if not math.isnan(value)]
+            for values in zip(*pairs, strict=True)
+        )
+        return max(
+            (max(values) - min(values) for values in every if values), default=0.0
+        )
 
 
 def known(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Known]:
     """What the reference and the baseline of each subject got; again, where code of the user's own runs."""
-    pairs: list[Any] = [(one, text, {}) for one in subjects for text in (one.reference, one.baseline)]
+    pairs: list[Any] = [
+        (one, text, {}) for one in subjects for text in (one.reference, one.baseline)
+    ]
     own = any(map(TimeLimit.needed, filter(callable, tries.reward.functions)))
     rounds = [iter(tries.on(pairs)) for _ in range(AGAIN if own else 1)]
     found = {}
@@ -79,7 +90,9 @@ def known(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Known]:
         both = [(next(one), next(one)) for one in rounds]
         whole = [(a, b) for a, b in both if a is not None and b is not None]
         if whole:
-            found[subject.rollout_id] = Known(*whole[0], tuple((a.reward, b.reward) for a, b in whole[1:]))
+            found[subject.rollout_id] = Known(
+                *whole[0], tuple((a.reward, b.reward) for a, b in whole[1:])
+            )
     return found
 
 
@@ -102,12 +115,17 @@ def trials(
     others = [subject for some in of_part.values() for subject in some[PILOT:]]
     made = _passes(tries, _planned(first, {part: probes for part in of_part}))
     late = {trial.probe.name for trial in made if trial.late}
-    found = {(trial.probe.name, trial.subject.part) for trial in made if trial.tried and falls(trial)}
+    found = {
+        (trial.probe.name, trial.subject.part)
+        for trial in made
+        if trial.tried and falls(trial)
+    }
     worth = {
         part: [
             probe
             for probe in probes
-            if (probe.expects == "right" or (probe.name, part) in found) and probe.name not in late
+            if (probe.expects == "right" or (probe.name, part) in found)
+            and probe.name not in late
         ]
         for part in of_part
     }
@@ -117,7 +135,9 @@ def trials(
 Plan = tuple[Probe, Subject, Attempt]
 
 
-def _planned(subjects: Sequence[Subject], probes: Mapping[str, Sequence[Probe]]) -> list[Plan]:
+def _planned(
+    subjects: Sequence[Subject], probes: Mapping[str, Sequence[Probe]]
+) -> list[Plan]:
     """The attempts, the first of each probe before the second of one, so that a budget goes into breadth."""
     plans = [
         (probe, subject, attempt)
@@ -144,16 +164,29 @@ def _passes(tries: Tries, plans: Sequence[Plan]) -> list[Trial]:
         if len(left) == len(plans):
             break
         # what has the form of an answer is less likely to end like this
-        plans = [plan for plan in left if not late or (plan[0].name not in late and _formed(*plan[1:]))]
+        plans = [
+            plan
+            for plan in left
+            if not late or (plan[0].name not in late and _formed(*plan[1:]))
+        ]
     return done + [Trial(*plan, (None,) * len(plan[2].completions)) for plan in plans]
 
 
 def _made(tries: Tries, plans: Sequence[Plan]) -> list[Trial]:
-    outcomes = iter(tries.on((subject, *row) for _, subject, attempt in plans for row in attempt.rows))
-    return [Trial(*plan, tuple(next(outcomes) for _ in plan[2].completions)) for plan in plans]
+    outcomes = iter(
+        tries.on(
+            (subject, *row) for _, subject, attempt in plans for row in attempt.rows
+        )
+    )
+    return [
+        Trial(*plan, tuple(next(outcomes) for _ in plan[2].completions))
+        for plan in plans
+    ]
 
 
 def _formed(subject: Subject, attempt: Attempt) -> bool:
     """Whether all completions of an attempt have the marks of an answer."""
     form = subject.format
-    return all(form.opening in text and form.closing in text for text in attempt.completions)
+    return all(
+        form.opening in text and form.closing in text for text in attempt.completions
+    )

@@ -10,10 +10,10 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from rewardkit.probes.strategies.attempts import BEATS, EASE, Probe
-from rewardkit.probes.strategies.equivalents import LAYOUT
 from rewardkit.probes.subjects.subject import Scale
 from rewardkit.probes.trials import Trial
+from rewardkit.strategies.attempts import BEATS, EASE, Probe
+from rewardkit.strategies.equivalents import LAYOUT
 
 FULL = 0.995
 """Share of full marks from which an answer is paid as a right one: what a nearly right one may not earn."""
@@ -80,11 +80,17 @@ def wilson(found: int, tried: int, z: float = 1.959964) -> tuple[float, float]:
         return math.nan, math.nan
     share = found / tried
     middle = (share + z * z / (2 * tried)) / (1 + z * z / tried)
-    half = z / (1 + z * z / tried) * math.sqrt(share * (1 - share) / tried + z * z / (4 * tried * tried))
+    half = (
+        z
+        / (1 + z * z / tried)
+        * math.sqrt(share * (1 - share) / tried + z * z / (4 * tried * tried))
+    )
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def fall(trial: Trial, scale: Scale, *, graded: bool, noise: float = 0.0) -> Fall | None:
+def fall(
+    trial: Trial, scale: Scale, *, graded: bool, noise: float = 0.0
+) -> Fall | None:
     """The fall of a trial, or ``None`` where it held, was not tried, or has no reward to speak of.
 
     Of a `graded` reward a partly right answer may earn a part. `noise` is the share of full marks by which
@@ -100,20 +106,35 @@ def fall(trial: Trial, scale: Scale, *, graded: bool, noise: float = 0.0) -> Fal
     if math.isnan(reward):
         return None
     if probe.expects == "more":
-        gains = [1.0, *(scale.gain(outcome.reward) for outcome in trial.outcomes if outcome is not None)]
+        gains = [
+            1.0,
+            *(
+                scale.gain(outcome.reward)
+                for outcome in trial.outcomes
+                if outcome is not None
+            ),
+        ]
         rises = all(later > before + RISES for before, later in pairwise(gains))
-        return Fall(trial, gains[-1] - 1) if rises and gains[-1] >= 1 + MORE + noise else None
+        return (
+            Fall(trial, gains[-1] - 1)
+            if rises and gains[-1] >= 1 + MORE + noise
+            else None
+        )
     if probe.expects == "form":
         bonus = scale.wrong - scale.plain
         share = bonus / (scale.right - scale.floor)
         fooled = share > 0.01 and (reward - scale.plain) / bonus >= FOOLED
         return Fall(trial, share) if fooled else None
     gain = scale.gain(reward)
-    if probe.family in ADDS:  # an answer that is not found any more may earn more than a wrong one
+    if (
+        probe.family in ADDS
+    ):  # an answer that is not found any more may earn more than a wrong one
         gain -= max(0.0, scale.gain(scale.plain))
     if probe.expects == "mark" and scale.gain(scale.bare) >= LOST:
         return None  # the answer is found without any mark
-    enough = threshold(probe, graded=graded) + (-noise if probe.knows == "near" else noise)
+    enough = threshold(probe, graded=graded) + (
+        -noise if probe.knows == "near" else noise
+    )
     return Fall(trial, gain) if gain >= enough else None
 
 
@@ -137,7 +158,9 @@ def allowed(probe: Probe, scale: Scale) -> Range:
     if probe.expects == "form":
         return min(scale.floor, scale.plain), scale.plain
     share = {FULL: 0.9, PAID: LOST}.get(threshold(probe, graded=False), 0.1)
-    lowest = min(scale.floor, scale.wrong) - scale.span  # a reward that is mended may well pay less
+    lowest = (
+        min(scale.floor, scale.wrong) - scale.span
+    )  # a reward that is mended may well pay less
     return lowest, scale.wrong + share * scale.span
 
 
@@ -171,7 +194,9 @@ class Tally:
         paid = {item.trial.subject.answer for item in self.falls}
         if self.noise > NOISY and self.rate < 1 - RARE:
             return True
-        return self.rate < RARE or (len(paid) < 2 <= self.answers and self.probe.knows == "blind")
+        return self.rate < RARE or (
+            len(paid) < 2 <= self.answers and self.probe.knows == "blind"
+        )
 
 
 def tallied(
@@ -193,7 +218,11 @@ def tallied(
             item = fall(trial, scales[key], graded=graded.get(key, False), noise=noise)
             if item and (key not in largest or item.size > largest[key].size):
                 largest[key] = item
-        answers = {trial.subject.rollout_id: trial.subject.answer for trial in some if trial.tried}
+        answers = {
+            trial.subject.rollout_id: trial.subject.answer
+            for trial in some
+            if trial.tried
+        }
         falls, different = tuple(largest.values()), len({*answers.values()})
         found.append(Tally(some[0].probe, len(answers), falls, different, part, noise))
     return found
@@ -204,8 +233,15 @@ def risk(tally: Tally, scales: Mapping[Any, Scale]) -> float:
     shares = []
     for item in tally.falls:
         scale = scales[item.trial.subject.rollout_id]
-        whole = tally.probe.expects == "form"  # is of the ceiling already, not of what being right adds
-        shares.append(min(1.0, item.size * (1 if whole else scale.span / (scale.right - scale.floor))))
+        whole = (
+            tally.probe.expects == "form"
+        )  # is of the ceiling already, not of what being right adds
+        shares.append(
+            min(
+                1.0,
+                item.size * (1 if whole else scale.span / (scale.right - scale.floor)),
+            )
+        )
     ease = EASE.get(tally.probe.knows, 1.0)
     if tally.size > BEATS and ease >= EASE["near"]:
         ease = 1.0  # training leads there by itself

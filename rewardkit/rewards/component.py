@@ -49,18 +49,24 @@ class Component:
 
     def __post_init__(self) -> None:
         check_name(self.name, "component")
-        if not (self.batch or self.group):  # some functions can only be called for several rows
+        if not (
+            self.batch or self.group
+        ):  # some functions can only be called for several rows
             together = getattr(self.function, "together", "")
             object.__setattr__(self, "group", together == "group")
             object.__setattr__(self, "batch", together == "all")
         for problem in self._problems():
             raise RewardError(f"component {self.name!r}: {problem}")
-        self.calls  # noqa: B018  read now, so that a bad signature is an error where the component is written
+        self.calls  # noqa: B018
         sources_seen(item for item in (self.function, self.gate) if item is not None)
 
     def _problems(self) -> Iterator[str]:
         weight, low_high = self.weight, self.range
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
+        if (
+            isinstance(weight, bool)
+            or not isinstance(weight, int | float)
+            or not math.isfinite(weight)
+        ):
             yield f"weight={weight!r} is not a finite number"
         if self.gate is not None and not isinstance(self.gate, Gate):
             yield f"gate={self.gate!r} is not a gate; make one with rk.gate(...)"
@@ -106,14 +112,21 @@ class Component:
             "asks_for": list(self.asks_for),
             "gate": describe(self.gate) if self.gate else None,
             "columns": dict(self.columns or {}),
-            "range": [low if math.isfinite(low) else str(low) for low in self.range] if self.range else None,
+            "range": [low if math.isfinite(low) else str(low) for low in self.range]
+            if self.range
+            else None,
             "kind": "group" if self.group else KINDS[self.batch],
         }
 
     def paying_record(self) -> dict[str, Any]:
         """What it is paid and why, as plain data."""
         partial = {"expects_partial": True} if self.expects_partial else {}
-        return {"weight": self.weight, "why": self.why, "primary": self.primary, **partial}
+        return {
+            "weight": self.weight,
+            "why": self.why,
+            "primary": self.primary,
+            **partial,
+        }
 
 
 def _is_range(value: Any) -> bool:

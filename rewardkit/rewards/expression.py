@@ -59,7 +59,11 @@ def expression(value: Any, own: Callable[[Any, str], str], owner: str = "") -> s
     if _is_literal(value):
         return repr(value)
     if isinstance(value, dict):
-        return _block("{", [f"{write(key)}: {write(item, str(key))}" for key, item in value.items()], "}")
+        return _block(
+            "{",
+            [f"{write(key)}: {write(item, str(key))}" for key, item in value.items()],
+            "}",
+        )
     if isinstance(value, list):
         return _block("[", map(write, value), "]")
     if isinstance(value, tuple):
@@ -83,18 +87,29 @@ def _definition(item: Reward | Component, write: Callable[..., str]) -> str:
     """The call that makes a reward or component, with the options that are not the default."""
     if isinstance(item, Reward) and item.routing:
         routing = item.routing
-        default = [f"default={write(routing.default)}"] if routing.default is not None else []
-        arguments = [write(routing.column), write(dict(routing.rewards)), *default, f"name={item.name!r}"]
+        default = (
+            [f"default={write(routing.default)}"] if routing.default is not None else []
+        )
+        arguments = [
+            write(routing.column),
+            write(dict(routing.rewards)),
+            *default,
+            f"name={item.name!r}",
+        ]
         return _block("rk.Route(", arguments, ")")
     arguments = []
     for option in fields(item):
         value = getattr(item, option.name)
-        is_default = option.name != "weight" and (value == option.default or value == {})
+        is_default = option.name != "weight" and (
+            value == option.default or value == {}
+        )
         if is_default or not option.repr:  # what is not shown is where it is from
             continue
         value = list(value) if option.name == "components" else value
         text = write(value, item.name if isinstance(item, Component) else option.name)
-        arguments.append(text if option.name in ("name", "function") else f"{option.name}={text}")
+        arguments.append(
+            text if option.name in ("name", "function") else f"{option.name}={text}"
+        )
     return _block(f"rk.{type(item).__name__}(", arguments, ")")
 
 

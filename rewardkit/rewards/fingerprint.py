@@ -45,7 +45,9 @@ class Recorded:
 
     def __call__(self, *_: Any) -> Any:
         """RewardError: it cannot be run."""
-        raise RewardError(f"{self.text} was read from a run record and cannot be run; load the reward itself")
+        raise RewardError(
+            f"{self.text} was read from a run record and cannot be run; load the reward itself"
+        )
 
     def __repr__(self) -> str:
         return self.text
@@ -57,9 +59,14 @@ def describe(function: Any) -> str:
     The same on every machine, no memory addresses; a primitive's as people write it (``rk.verify.matches``).
     """
     if isinstance(function, functools.partial):
-        bound = [describe(argument) if callable(argument) else repr(argument) for argument in function.args]
+        bound = [
+            describe(argument) if callable(argument) else repr(argument)
+            for argument in function.args
+        ]
         for name, value in function.keywords.items():
-            bound.append(f"{name}={describe(value) if callable(value) else repr(value)}")
+            bound.append(
+                f"{name}={describe(value) if callable(value) else repr(value)}"
+            )
         return f"partial({', '.join([describe(function.func), *bound])})"
     if isinstance(function, Gate) and callable(function.on):
         return f"gate({describe(function.on)})"
@@ -96,12 +103,16 @@ def sources(functions: Iterable[Any]) -> dict[str, str]:
 
 def sources_seen(functions: Iterable[Any]) -> list[tuple[Any, str, str]]:
     """Each piece of users' code in these functions, with name and hash of its file when it was first seen."""
-    return [(part, *_source(part)) for function in functions for part in user_code(function)]
+    return [
+        (part, *_source(part)) for function in functions for part in user_code(function)
+    ]
 
 
 def _source(part: Any) -> tuple[str, str]:
     code = part if hasattr(part, "__qualname__") else type(part)
-    if loaded := getattr(code, "__globals__", {}).get(SOURCE_HASH):  # of the run that made it
+    if loaded := getattr(code, "__globals__", {}).get(
+        SOURCE_HASH
+    ):  # of the run that made it
         return Path(code.__code__.co_filename).name, loaded
     try:
         return _SEEN.get(code) or _SEEN.setdefault(code, _read(code))
@@ -113,10 +124,17 @@ def _read(code: Any) -> tuple[str, str]:
     """Name and hash of the file that a function or class comes from, as it is now."""
     try:
         file = inspect.getsourcefile(code)
-        if file in ("<string>", "<stdin>"):  # Python 3.13 would give the text of whatever ran last
+        if file in (
+            "<string>",
+            "<stdin>",
+        ):  # Python 3.13 would give the text of whatever ran last
             raise OSError
         whole = file and Path(file).is_file()
-        text = Path(str(file)).read_bytes() if whole else inspect.getsource(code).encode("utf-8", "replace")
+        text = (
+            Path(str(file)).read_bytes()
+            if whole
+            else inspect.getsource(code).encode("utf-8", "replace")
+        )
         return Path(file).name if file else describe(code), source_hash(text)
     except (OSError, TypeError):
         return describe(code), "unknown"
@@ -127,13 +145,31 @@ def _captured(part: Any) -> str:
     code = getattr(part, "__code__", None)
     if code is not None:
         columns = (column for _, _, column, _ in code.co_positions() if column)
-        place = (code.co_firstlineno, min(columns, default=0)) if "<lambda>" in part.__qualname__ else None
+        place = (
+            (code.co_firstlineno, min(columns, default=0))
+            if "<lambda>" in part.__qualname__
+            else None
+        )
         cells = [_cell(cell) for cell in part.__closure__ or ()]
-        held: Any = [item for item in (cells, part.__defaults__, part.__kwdefaults__, place) if item]
+        held: Any = [
+            item
+            for item in (cells, part.__defaults__, part.__kwdefaults__, place)
+            if item
+        ]
     else:
-        held = vars(part) if hasattr(part, "__dict__") and not isinstance(part, type) else {}
+        held = (
+            vars(part)
+            if hasattr(part, "__dict__") and not isinstance(part, type)
+            else {}
+        )
     text = repr(held)
-    return "" if not held else "/unknown" if " at 0x" in text else f"/{source_hash(text.encode())}"
+    return (
+        ""
+        if not held
+        else "/unknown"
+        if " at 0x" in text
+        else f"/{source_hash(text.encode())}"
+    )
 
 
 def _cell(cell: Any) -> Any:
@@ -164,8 +200,16 @@ def user_code(function: Any) -> list[Any]:
     if isinstance(function, functools.partial):
         held = [function.func, *function.args, *function.keywords.values()]
     elif of_rewardkit(code) and code.__module__.startswith(HOLDERS):
-        values = [getattr(function, item.name) for item in fields(function)] if is_dataclass(function) else []
-        held = [inner for value in values for inner in (value if type(value) is tuple else (value,))]
+        values = (
+            [getattr(function, item.name) for item in fields(function)]
+            if is_dataclass(function)
+            else []
+        )
+        held = [
+            inner
+            for value in values
+            for inner in (value if type(value) is tuple else (value,))
+        ]
     else:
         return [function]
     return [

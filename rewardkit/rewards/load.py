@@ -15,7 +15,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rewardkit.errors import CAUGHT, InputError, RewardError, describe_error, did_you_mean
+from rewardkit.errors import (
+    CAUGHT,
+    InputError,
+    RewardError,
+    describe_error,
+    did_you_mean,
+)
 from rewardkit.rewards.fingerprint import SOURCE_HASH, source_hash
 from rewardkit.rewards.reward import Reward
 from rewardkit.workers.pool import MODULE_SOURCE
@@ -31,7 +37,9 @@ def find_reward(name: str) -> tuple[Any, str]:
     A file is run anew at each call. RewardError: no such file or name, or an error while it runs (with file
     and line).
     """
-    match = re.fullmatch(r"(.*?)(?::([\w.]*))?", str(name), re.DOTALL)  # a drive's colon is no such: C:\\r.py
+    match = re.fullmatch(
+        r"(.*?)(?::([\w.]*))?", str(name), re.DOTALL
+    )  # a drive's colon is no such: C:\\r.py
     place, attribute = match.groups("") if match else (name, "")
     if place == "gallery":
         module_name, _, attribute = attribute.partition(".")
@@ -40,11 +48,15 @@ def find_reward(name: str) -> tuple[Any, str]:
     module = _module(place)
     if not hasattr(module, attribute):
         names = (key for key in vars(module) if not key.startswith("_"))
-        candidates = [key for key in names if _may_be_one(getattr(module, key), module.__name__)]
+        candidates = [
+            key for key in names if _may_be_one(getattr(module, key), module.__name__)
+        ]
         has = "no reward and no function"
         if candidates:
             has = f"{candidates}; name one, as {place}:{candidates[0]}"
-        raise RewardError(f"{place} has no {attribute!r}; it has {has}{did_you_mean(attribute, candidates)}")
+        raise RewardError(
+            f"{place} has no {attribute!r}; it has {has}{did_you_mean(attribute, candidates)}"
+        )
     return getattr(module, attribute), attribute
 
 
@@ -52,7 +64,9 @@ def _may_be_one(value: Any, module: str) -> bool:
     """Whether a name of this module may stand for a reward: one, a function of its own, or a list of some."""
     if isinstance(value, list | tuple):
         return bool(value) and all(map(callable, value))
-    return isinstance(value, Reward) or (callable(value) and getattr(value, "__module__", "") == module)
+    return isinstance(value, Reward) or (
+        callable(value) and getattr(value, "__module__", "") == module
+    )
 
 
 def _module(place: str) -> ModuleType:
@@ -75,20 +89,29 @@ def _module(place: str) -> ModuleType:
             raise RewardError(failed(place, error)) from error
     package, _, name = place.rpartition(".")
     if package != GALLERY:
-        raise RewardError(f"there is no module {place!r} to import; for a file write its path with .py")
+        raise RewardError(
+            f"there is no module {place!r} to import; for a file write its path with .py"
+        )
     known = gallery_names()
-    raise RewardError(f"the gallery has no {name!r}; it has {known}{did_you_mean(name, known)}")
+    raise RewardError(
+        f"the gallery has no {name!r}; it has {known}{did_you_mean(name, known)}"
+    )
 
 
 def gallery_names() -> list[str]:
     """The modules of the gallery."""
-    return sorted(module.name for module in pkgutil.iter_modules(importlib.import_module(GALLERY).__path__))
+    return sorted(
+        module.name
+        for module in pkgutil.iter_modules(importlib.import_module(GALLERY).__path__)
+    )
 
 
 def run_file(path: Path) -> ModuleType:
     """The module that running the file makes; its folder is importable while it runs."""
     path = path.resolve()
-    for helper in _HELPERS & _beside(path).keys():  # which an earlier run imported: it may have changed
+    for helper in (
+        _HELPERS & _beside(path).keys()
+    ):  # which an earlier run imported: it may have changed
         del sys.modules[helper]
     known = _beside(path)
     importlib.invalidate_caches()
@@ -103,7 +126,9 @@ def run_file(path: Path) -> ModuleType:
     finally:
         sys.path.remove(str(path.parent))
         sys.dont_write_bytecode = writes
-        helpers = {name: file for name, file in _beside(path).items() if name not in known}
+        helpers = {
+            name: file for name, file in _beside(path).items() if name not in known
+        }
         _HELPERS.update(helpers)  # of a run that failed, too
     texts = (file.read_bytes() for file in helpers.values())
     vars(module)[SOURCE_HASH] = source_hash(content + b"".join(texts))
@@ -118,7 +143,9 @@ def run_text(file: str, text: str) -> ModuleType:
     content = text.encode("utf-8", "surrogatepass")
     name = _name(file.partition(".")[0], content)
     place = f"<{name[-8:]}>/{file}"  # two files of one name have lines of their own
-    lines = [f"{line}\n" for line in text.split("\n")]  # as Python counts them, not str.splitlines
+    lines = [
+        f"{line}\n" for line in text.split("\n")
+    ]  # as Python counts them, not str.splitlines
     linecache.cache[place] = len(text), None, lines, place
     return sys.modules.get(name) or _run(name, place, text, content)
 
@@ -153,17 +180,26 @@ def forget_beside(path: Path) -> None:
     Packages stay, and what belongs to one.
     """
     for name in _beside(path.resolve()):
-        if "." not in name and name != "__main__" and not hasattr(sys.modules[name], "__path__"):
+        if (
+            "." not in name
+            and name != "__main__"
+            and not hasattr(sys.modules[name], "__path__")
+        ):
             _HELPERS.add(name)
 
 
 def _beside(path: Path) -> dict[str, Path]:
     """The imported modules whose files lie beside the file, by name, in order of their names."""
-    files = {name: getattr(module, "__file__", None) for name, module in sorted(sys.modules.items())}
+    files = {
+        name: getattr(module, "__file__", None)
+        for name, module in sorted(sys.modules.items())
+    }
     return {
         name: Path(file)
         for name, file in files.items()
-        if file and not name.startswith(FILE_MODULE) and os.path.dirname(file) == str(path.parent)
+        if file
+        and not name.startswith(FILE_MODULE)
+        and os.path.dirname(file) == str(path.parent)
     }
 
 
@@ -172,7 +208,11 @@ def failed(place: str, error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"{error.filename or place}:{error.lineno}: {type(error).__name__}: {error.msg}"
     ends = (place, place.replace(".", "/") + ".py")
-    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(ends)]
+    own = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename.endswith(ends)
+    ]
     where = f"{own[-1].filename}:{own[-1].lineno}" if own else place
     text = str(error) if isinstance(error, InputError) else describe_error(error)
     return f"{where}: {' '.join(text.split())}"
@@ -182,7 +222,10 @@ def hides_module(path: Path) -> bool:
     """Whether Python would import a file at this path in place of another module of its name."""
     try:
         found = importlib.util.find_spec(path.stem)
-    except (ImportError, ValueError) as error:  # a.b.py, where there is no a; __main__, which has none
+    except (
+        ImportError,
+        ValueError,
+    ) as error:  # a.b.py, where there is no a; __main__, which has none
         return isinstance(error, ValueError)
     return found is not None and not (
         found.has_location and Path(str(found.origin)).resolve() == path.resolve()

@@ -46,7 +46,10 @@ class Routing:
     @property
     def inner(self) -> list[Reward]:
         """Its rewards, the default one last."""
-        return [*self.rewards.values(), *([self.default] if self.default is not None else [])]
+        return [
+            *self.rewards.values(),
+            *([self.default] if self.default is not None else []),
+        ]
 
     def parts(self, columns: Columns) -> list[Part]:
         """One part a reward that has rows; rows that no reward is for are in none."""
@@ -56,7 +59,11 @@ class Routing:
             known = isinstance(value, Hashable) and value in self.rewards
             rows[value if known else UNKNOWN].append(row)
         return [
-            Part("default" if value is UNKNOWN else str(value), reward, np.array(rows[value]))
+            Part(
+                "default" if value is UNKNOWN else str(value),
+                reward,
+                np.array(rows[value]),
+            )
             for value, reward in rewards.items()
             if reward is not None and rows[value]
         ]
@@ -70,7 +77,9 @@ class Plan:
     rows: int
     parts: tuple[Part, ...]
 
-    def combine(self, scores: Mapping[str, Floats], gated: Mapping[str, Flags], gate: Floats) -> Floats:
+    def combine(
+        self, scores: Mapping[str, Floats], gated: Mapping[str, Flags], gate: Floats
+    ) -> Floats:
         """Reward of each row before the transform; NaN where it is not judged.
 
         `scores` by component, NaN where missing; `gated`: which of those a closed gate kept from running;
@@ -90,11 +99,18 @@ class Plan:
         """The rewards after each part's transform; NaN stays NaN."""
         out = rewards.copy()
         for part in self.parts:
-            out[part.rows] = transformed(part.reward, rewards[part.rows], groups[part.rows])
+            out[part.rows] = transformed(
+                part.reward, rewards[part.rows], groups[part.rows]
+            )
         return out
 
 
-def add_up(reward: Reward, scores: Mapping[str, Floats], gated: Mapping[str, Flags], gate: Floats) -> Floats:
+def add_up(
+    reward: Reward,
+    scores: Mapping[str, Floats],
+    gated: Mapping[str, Flags],
+    gate: Floats,
+) -> Floats:
     """What a reward without a route makes of scores, before its transform; see `Plan.combine`."""
     total = aggregate(
         np.column_stack([scores[name] for name in reward.names]),  # (rows, components)
@@ -121,5 +137,7 @@ def transformed(reward: Reward, rewards: Floats, groups: Rows) -> Floats:
     except CAUGHT as error:
         raise RewardError(f"{own} failed with {describe_error(error)}") from error
     if out.shape != rewards.shape:
-        raise RewardError(f"{own} returned shape {out.shape} for {len(rewards)} rewards")
+        raise RewardError(
+            f"{own} returned shape {out.shape} for {len(rewards)} rewards"
+        )
     return out

@@ -35,7 +35,10 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
     for name in [name for name in given if name not in columns]:
         numbers = _numbers(rollouts)
         if name not in numbers:
-            known = [*logged.components, *(number for number in numbers if number not in logged.components)]
+            known = [
+                *logged.components,
+                *(number for number in numbers if number not in logged.components),
+            ]
             raise RewardError(
                 f"the weights name {name!r}; the scores and columns of numbers in {rollouts.source} are "
                 f"{known}{did_you_mean(name, known)}"
@@ -48,8 +51,14 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
             f"{_numbers(rollouts)}: name those to take (weights={{...}}), or "
             "give a reward"
         )
-    why = {name: "a score in the log" for name, weight in logged.weights.items() if weight}
-    why |= {name: "the reward in the log" for name, column in columns.items() if column == logged.total}
+    why = {
+        name: "a score in the log" for name, weight in logged.weights.items() if weight
+    }
+    why |= {
+        name: "the reward in the log"
+        for name, column in columns.items()
+        if column == logged.total
+    }
     components = [
         Component(
             name,
@@ -73,11 +82,19 @@ def as_logged(value: Any) -> Any:
 
 def is_recorded(reward: Reward) -> bool:
     """Whether a reward is one that `recorded` made, or the record of one."""
-    return all(describe(item.function) == describe(as_logged) for item in reward.components)
+    return all(
+        describe(item.function) == describe(as_logged) for item in reward.components
+    )
 
 
 def _numbers(rollouts: Rollouts) -> Sequence[str]:
     """Columns of numbers that are no score of the log yet."""
-    known = {"rollout_id", "prompt_id", "step", "ground_truth", *rollouts.logged.components.values()}
+    known = {
+        "rollout_id",
+        "prompt_id",
+        "step",
+        "ground_truth",
+        *rollouts.logged.components.values(),
+    }
     names = [str(name) for name in rollouts.table.columns if name not in known]
     return [name for name in names if numeric(column_values(rollouts.table[name]))]

@@ -52,7 +52,9 @@ class Reward:
     aggregation: str = field(default="weighted_sum", kw_only=True)
     on_missing: str = field(default="nan", kw_only=True)
     gate: Gate | None = field(default=None, kw_only=True)
-    transform: Callable[[Floats, Rows], Floats] | None = field(default=None, kw_only=True)
+    transform: Callable[[Floats, Rows], Floats] | None = field(
+        default=None, kw_only=True
+    )
     origin: str = field(default="", kw_only=True, repr=False)
     """How `load_reward` read it, where it was a trainer's function and not a Reward."""
     recorded: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
@@ -64,7 +66,9 @@ class Reward:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
-            raise RewardError(f"a reward needs a name, such as 'arithmetic-v1'; got {self.name!r}")
+            raise RewardError(
+                f"a reward needs a name, such as 'arithmetic-v1'; got {self.name!r}"
+            )
         for problem in self._problems():
             raise RewardError(f"reward {self.name!r}{problem}")
         object.__setattr__(self, "fields", dict(self.fields))
@@ -102,7 +106,9 @@ class Reward:
                     )
         weights = np.array([item.weight for item in self.components], dtype=float)
         try:
-            check_weights(weights, aggregation=self.aggregation, on_missing=self.on_missing)
+            check_weights(
+                weights, aggregation=self.aggregation, on_missing=self.on_missing
+            )
         except ValueError as error:
             yield f": {error}"
         if self.transform is not None and not callable(self.transform):
@@ -113,7 +119,10 @@ class Reward:
     @cached_property
     def field_calls(self) -> dict[str, Call]:
         """How each field is computed."""
-        return {name: Call.read(function, f"field {name!r}") for name, function in self.fields.items()}
+        return {
+            name: Call.read(function, f"field {name!r}")
+            for name, function in self.fields.items()
+        }
 
     @cached_property
     def gate_call(self) -> Call | None:
@@ -196,7 +205,12 @@ class Reward:
         names = list(self.split_by)
         for inner in self.inner:
             own = {*inner.fields, *inner.names}
-            names += [name for _, call in inner.calls for name in call.asks_for if name not in own]
+            names += [
+                name
+                for _, call in inner.calls
+                for name in call.asks_for
+                if name not in own
+            ]
         return tuple(dict.fromkeys(names))
 
     @property
@@ -204,7 +218,10 @@ class Reward:
         """What decides its scores: the functions of fields and components, and the gates."""
         if self.routing:
             return [function for inner in self.inner for function in inner.functions]
-        functions = [*self.fields.values(), *(item.function for item in self.components)]
+        functions = [
+            *self.fields.values(),
+            *(item.function for item in self.components),
+        ]
         gates = [*(item.gate for item in self.components), self.gate]
         return [*functions, *(gate for gate in gates if gate is not None)]
 
@@ -230,9 +247,14 @@ class Reward:
         Or where one that is asked for has the name of a field or component.
         """
         for inner in self.inner:
-            own = {**dict.fromkeys(inner.fields, "field"), **dict.fromkeys(inner.names, "component")}
+            own = {
+                **dict.fromkeys(inner.fields, "field"),
+                **dict.fromkeys(inner.names, "component"),
+            }
             asked = [("the route", name) for name in self.split_by]
-            asked += [(call.owner, name) for _, call in inner.calls for name in call.asks_for]
+            asked += [
+                (call.owner, name) for _, call in inner.calls for name in call.asks_for
+            ]
             for owner, name in asked:
                 if name in own and name in available:
                     raise RewardError(
@@ -249,15 +271,26 @@ class Reward:
 
     def parts(self, columns: Columns, rows: int) -> list[Part]:
         """The rewards and the rows each is for: without a route one part with all rows."""
-        return self.routing.parts(columns) if self.routing else [Part("", self, np.arange(rows))]
+        return (
+            self.routing.parts(columns)
+            if self.routing
+            else [Part("", self, np.arange(rows))]
+        )
 
     def map(self, change: Callable[[Reward], Reward]) -> Reward:
         """The same with `change` made to each reward of its route, or to itself where it has none."""
         if not self.routing:
             return change(self)
         column, default = self.routing.column, self.routing.default
-        rewards = {value: change(reward) for value, reward in self.routing.rewards.items()}
-        return Route(column, rewards, change(default) if default is not None else None, name=self.name)
+        rewards = {
+            value: change(reward) for value, reward in self.routing.rewards.items()
+        }
+        return Route(
+            column,
+            rewards,
+            change(default) if default is not None else None,
+            name=self.name,
+        )
 
     def reweigh(self, weights: Mapping[str, float]) -> Reward:
         """The same reward with other weights, in every reward of a route that has the component.
@@ -272,7 +305,10 @@ class Reward:
                 )
 
         def weighed(inner: Reward) -> Reward:
-            items = [replace(item, weight=weights.get(item.name, item.weight)) for item in inner.components]
+            items = [
+                replace(item, weight=weights.get(item.name, item.weight))
+                for item in inner.components
+            ]
             return replace(inner, components=items)
 
         return self.map(weighed)
@@ -282,7 +318,9 @@ class Reward:
 
         Group components abstain. RewardError: a column is missing.
         """
-        from rewardkit.scoring.result import result_of  # the one step up: a definition that can be called
+        from rewardkit.scoring.result import (
+            result_of,
+        )  # the one step up: a definition that can be called
 
         return result_of(self, columns)
 
@@ -303,7 +341,9 @@ class Reward:
             "transform_sources": sources([self.transform] if self.transform else []),
         }
         scoring = {
-            "fields": {name: describe(function) for name, function in self.fields.items()},
+            "fields": {
+                name: describe(function) for name, function in self.fields.items()
+            },
             "components": [item.scoring_record() for item in self.components],
             "gate": describe(self.gate) if self.gate else None,
             "sources": hashes["sources"],
@@ -321,17 +361,31 @@ class Reward:
             "origin": self.origin,
             **scoring,
             **paying,
-            "components": [{**item.scoring_record(), **item.paying_record()} for item in self.components],
-            "fingerprints": {"scoring": fingerprint(scoring), "reward": fingerprint({**scoring, **paying})},
+            "components": [
+                {**item.scoring_record(), **item.paying_record()}
+                for item in self.components
+            ],
+            "fingerprints": {
+                "scoring": fingerprint(scoring),
+                "reward": fingerprint({**scoring, **paying}),
+            },
         }
 
     def _routing_record(self, routing: Routing) -> dict[str, Any]:
-        rewards = [{"value": value, "reward": reward.record()} for value, reward in routing.rewards.items()]
+        rewards = [
+            {"value": value, "reward": reward.record()}
+            for value, reward in routing.rewards.items()
+        ]
         default = routing.default.record() if routing.default is not None else None
 
         def prints(kind: str) -> str:
-            parts = [[item["value"], item["reward"]["fingerprints"][kind]] for item in rewards]  # type: ignore[index]
-            return fingerprint([routing.column, parts, default and default["fingerprints"][kind]])
+            parts = [
+                [item["value"], item["reward"]["fingerprints"][kind]]  # type: ignore[index]
+                for item in rewards
+            ]
+            return fingerprint(
+                [routing.column, parts, default and default["fingerprints"][kind]]
+            )
 
         return {
             "name": self.name,
@@ -343,11 +397,17 @@ class Reward:
 def check_reward(reward: Any, verb: str) -> None:
     """RewardError unless it is a Reward, which `verb` takes."""
     if not isinstance(reward, Reward):
-        raise RewardError(f"{verb} takes a Reward, not {preview(reward)}; load or make one first")
+        raise RewardError(
+            f"{verb} takes a Reward, not {preview(reward)}; load or make one first"
+        )
 
 
 def Route(
-    column: str, rewards: Mapping[str, Reward], default: Reward | None = None, *, name: str | None = None
+    column: str,
+    rewards: Mapping[str, Reward],
+    default: Reward | None = None,
+    *,
+    name: str | None = None,
 ) -> Reward:
     """A reward for each value of a column: `Route("data_source", {"gsm8k": a, "people-json": b})`.
 
@@ -368,6 +428,12 @@ def Route(
     return Reward(
         name or "+".join(dict.fromkeys(item.name for item in routing.inner)),
         {key: value for item in routing.inner for key, value in item.fields.items()},
-        tuple({item.name: item for reward in routing.inner for item in reward.components}.values()),
+        tuple(
+            {
+                item.name: item
+                for reward in routing.inner
+                for item in reward.components
+            }.values()
+        ),
         routing=routing,
     )

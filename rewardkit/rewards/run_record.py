@@ -15,7 +15,9 @@ from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import Reward, Route
 
-MAKERS: Mapping[str, Any] = {make.__name__: make for make in (gate, standardise, min_max, rank)}
+MAKERS: Mapping[str, Any] = {
+    make.__name__: make for make in (gate, standardise, min_max, rank)
+}
 """What a record names by the call that made it, and has its options in that."""
 
 
@@ -27,7 +29,10 @@ def reward_from_record(record: Mapping[str, Any]) -> Reward:
     try:
         if "route" in record:
             route = record["route"]
-            inner = {item["value"]: reward_from_record(item["reward"]) for item in route["rewards"]}
+            inner = {
+                item["value"]: reward_from_record(item["reward"])
+                for item in route["rewards"]
+            }
             default = reward_from_record(route["default"]) if route["default"] else None
             return Route(route["column"], inner, default, name=record["name"])
         if "version" not in record:
@@ -50,8 +55,12 @@ def reward_from_record(record: Mapping[str, Any]) -> Reward:
 
 def _from_version_1(record: Mapping[str, Any]) -> dict[str, Any]:
     """A definition of the first version, with the names that functions of rewardkit have now."""
-    text = re.sub(r"rewardkit\.primitives\.\w+\.(\w+)", r"rk.verify.\1", json.dumps(record))
-    text = text.replace("rewardkit.recording.as_logged", "rewardkit.rewards.recorded.as_logged")
+    text = re.sub(
+        r"rewardkit\.primitives\.\w+\.(\w+)", r"rk.verify.\1", json.dumps(record)
+    )
+    text = text.replace(
+        "rewardkit.recording.as_logged", "rewardkit.rewards.recorded.as_logged"
+    )
     return dict(json.loads(text))
 
 
@@ -74,15 +83,23 @@ def _component(item: Mapping[str, Any]) -> Component:
 def _gate(text: str | None) -> Gate | None:
     """The gate that prints so; of one on a predicate, what says that this is not at hand."""
     made = _made(text) if text else None
-    return Gate(Recorded(made.text[len("gate(") : -1])) if isinstance(made, Recorded) else made
+    return (
+        Gate(Recorded(made.text[len("gate(") : -1]))
+        if isinstance(made, Recorded)
+        else made
+    )
 
 
 def _made(text: str) -> Any:
     """What one of the `MAKERS` makes when it is called so; for all else, what is not at hand."""
     try:
         match ast.parse(text, mode="eval").body:
-            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords) if name in MAKERS:
-                options = {str(item.arg): ast.literal_eval(item.value) for item in keywords}
+            case ast.Call(
+                func=ast.Name(id=name), args=arguments, keywords=keywords
+            ) if name in MAKERS:
+                options = {
+                    str(item.arg): ast.literal_eval(item.value) for item in keywords
+                }
                 return MAKERS[name](*map(ast.literal_eval, arguments), **options)
     except (SyntaxError, TypeError, ValueError):
         pass

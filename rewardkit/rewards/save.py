@@ -39,9 +39,13 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
     """
     path = Path(path)
     if not isinstance(reward, Reward):
-        raise RewardError(f"{preview(reward)} is no Reward; make one with rk.Reward(...) or rk.load_reward")
+        raise RewardError(
+            f"{preview(reward)} is no Reward; make one with rk.Reward(...) or rk.load_reward"
+        )
     if path.suffix != ".py":
-        raise RewardError(f"{str(path)!r} does not end in .py; a reward is saved as a Python file")
+        raise RewardError(
+            f"{str(path)!r} does not end in .py; a reward is saved as a Python file"
+        )
 
     def check(module: ModuleType) -> None:
         if _definition(module.reward) != _definition(reward):
@@ -54,7 +58,9 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
     return path
 
 
-def write_module(path: Path, text: str, what: str, check: Callable[[ModuleType], None]) -> None:
+def write_module(
+    path: Path, text: str, what: str, check: Callable[[ModuleType], None]
+) -> None:
     """Write a Python file once it has been seen that it runs, and `check` has seen its module."""
 
     def write(temporary: Path) -> None:
@@ -77,14 +83,20 @@ def run_beside(temporary: Path, text: str, what: str) -> Iterator[ModuleType]:
             "the file has a copy of this script, which would write it again; write it under if __name__ == "
             "'__main__':"
         )
-    trial = temporary.with_name(f"{temporary.name.strip('.').replace('.', '_')}_trial.py")
+    trial = temporary.with_name(
+        f"{temporary.name.strip('.').replace('.', '_')}_trial.py"
+    )
     before, trying = set(sys.modules), _TRYING.set(True)
     try:
         trial.write_text(text, encoding="utf-8")
         try:
             module = run_file(trial)
         except RewardError as error:
-            reason = describe_error(error.__cause__) if error.__cause__ is not None else str(error)
+            reason = (
+                describe_error(error.__cause__)
+                if error.__cause__ is not None
+                else str(error)
+            )
             raise RewardError(f"{what} does not run: {reason}") from error
         yield module
     finally:
@@ -95,7 +107,9 @@ def run_beside(temporary: Path, text: str, what: str) -> Iterator[ModuleType]:
                 del sys.modules[name]
 
 
-WHENCE = r'"(?:sources|transform_sources|fingerprints)": {[^}]*}|"origin": "(?:[^"\\]|\\.)*"'
+WHENCE = (
+    r'"(?:sources|transform_sources|fingerprints)": {[^}]*}|"origin": "(?:[^"\\]|\\.)*"'
+)
 """What a record says of the files that functions are from."""
 
 
@@ -112,16 +126,24 @@ class Writer:
     no public functions there (`private`), as the text of a module of its own.
     """
 
-    def __init__(self, folder: Path, *, taken: Collection[str] = (), private: bool = False) -> None:
+    def __init__(
+        self, folder: Path, *, taken: Collection[str] = (), private: bool = False
+    ) -> None:
         self.folder = folder
         self.private = private
         self.imports = {"import rewardkit as rk"}
         self.top = ""  # the file that stands at the top
         self.bound: Mapping[str, Any] = {}  # what it has under its names
-        self.texts: list[str] = []  # of cells, and statements that make modules of further files
+        self.texts: list[
+            str
+        ] = []  # of cells, and statements that make modules of further files
         self.beside: set[str] = set()  # modules in its folder that it needs
-        self.prefixes: dict[str, str] = {}  # a module or text -> what stands before its names: "", "_mine."
-        self.names: dict[str, Any] = {name: object() for name in taken}  # name -> what stands under it
+        self.prefixes: dict[
+            str, str
+        ] = {}  # a module or text -> what stands before its names: "", "_mine."
+        self.names: dict[str, Any] = {
+            name: object() for name in taken
+        }  # name -> what stands under it
         self.names |= {"rk": rewardkit, "partial": functools.partial}
 
     def file(self, reward: Reward) -> str:
@@ -137,14 +159,24 @@ class Writer:
 
         A file comes first, as it may begin with what only the beginning of a file can have.
         """
-        missing = (line for line in self.imports if line.rpartition(" ")[2] not in self.bound)
-        imports = "\n".join(sorted(missing, key=lambda line: ("rewardkit" in line, line)))
-        return "\n\n\n".join(part.strip("\n") for part in (self.top, imports, *self.texts) if part)
+        missing = (
+            line for line in self.imports if line.rpartition(" ")[2] not in self.bound
+        )
+        imports = "\n".join(
+            sorted(missing, key=lambda line: ("rewardkit" in line, line))
+        )
+        return "\n\n\n".join(
+            part.strip("\n") for part in (self.top, imports, *self.texts) if part
+        )
 
     def reward(self, reward: Reward) -> str:
         """The expression that gives the reward: its name, where the file at the top defines it."""
         text = expression(reward, self.own)
-        there = {name: value for name, value in self.bound.items() if isinstance(value, Reward)}
+        there = {
+            name: value
+            for name, value in self.bound.items()
+            if isinstance(value, Reward)
+        }
         for name, value in there.items():
             if _definition(value) == _definition(reward):
                 return name
@@ -161,16 +193,25 @@ class Writer:
         key = source.module or source.text
         if key not in self.prefixes:
             self.prefixes[key] = self.take(source)
-            needed = imports_beside(source.text or f"import {source.module}", self.folder)
-            self.beside |= {name for name in needed if name.partition(".")[0] != "rewardkit"}
+            needed = imports_beside(
+                source.text or f"import {source.module}", self.folder
+            )
+            self.beside |= {
+                name for name in needed if name.partition(".")[0] != "rewardkit"
+            }
         return self.prefixes[key] + name
 
     def take(self, source: Source) -> str:
         """Take code into the file; gives what stands before its names there."""
-        clash = any(self.names.get(name, value) is not value for name, value in source.names.items())
+        clash = any(
+            self.names.get(name, value) is not value
+            for name, value in source.names.items()
+        )
         if not (source.module or clash or self.private or (source.file and self.top)):
             self.names |= source.names
-            self.top, self.bound = (source.text, source.names) if source.file else (self.top, self.bound)
+            self.top, self.bound = (
+                (source.text, source.names) if source.file else (self.top, self.bound)
+            )
             self.texts += [] if source.file else [source.text]
             return ""
         own = source.module.rpartition(".")[2] or f"_{Path(source.file or 'cell').stem}"
@@ -179,11 +220,20 @@ class Writer:
         while self.names.setdefault(own, module) is not module:
             own = f"_{own}"
         if source.module:
-            self.imports.add(f"import {source.module}" + (f" as {own}" if own != source.module else ""))
+            self.imports.add(
+                f"import {source.module}"
+                + (f" as {own}" if own != source.module else "")
+            )
         else:
             self.imports.add("from rewardkit.rewards.load import run_text as _run_text")
-            text = source.text if source.file else f"import rewardkit as rk\n\n\n{source.text}"
-            self.texts.append(f"{own} = _run_text({source.file or 'cell.py'!r}, {_literal(text)})")
+            text = (
+                source.text
+                if source.file
+                else f"import rewardkit as rk\n\n\n{source.text}"
+            )
+            self.texts.append(
+                f"{own} = _run_text({source.file or 'cell.py'!r}, {_literal(text)})"
+            )
         return f"{own}."
 
 

@@ -37,7 +37,12 @@ class Call:
     owner: str
 
     @classmethod
-    def read(cls, function: Callable[..., Any], owner: str, columns: Mapping[str, str] | None = None) -> Call:
+    def read(
+        cls,
+        function: Callable[..., Any],
+        owner: str,
+        columns: Mapping[str, str] | None = None,
+    ) -> Call:
         """The call of `function`, named `owner` in errors.
 
         RewardError: not callable, no signature, unknown parameter.
@@ -48,7 +53,9 @@ class Call:
             raise RewardError(f"{owner} needs a function, not {function!r}")
         if isinstance(function, type) and issubclass(function, Made):
             name = function.__name__
-            raise RewardError(f"{owner}: {name} makes the function that is needed; call it: {name}(...)")
+            raise RewardError(
+                f"{owner}: {name} makes the function that is needed; call it: {name}(...)"
+            )
         try:
             parameters = inspect.signature(function).parameters.values()
         except (ValueError, TypeError):
@@ -57,7 +64,9 @@ class Call:
                 "them"
             ) from None
         columns = dict(columns or {})
-        named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        named = [
+            p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        ]
         known = [p.name for p in named]
         if unknown := [parameter for parameter in columns if parameter not in known]:
             raise RewardError(

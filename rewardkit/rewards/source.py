@@ -46,14 +46,22 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
             "function with a name at the top of a file or cell"
         )
     module = inspect.getmodule(value)
-    if module is not None and module.__name__ != "__main__" and MODULE_SOURCE not in vars(module):
+    if (
+        module is not None
+        and module.__name__ != "__main__"
+        and MODULE_SOURCE not in vars(module)
+    ):
         if getattr(module, name, None) is value:
             return name, Source(module.__name__)
     text = _file_text(module, value)
     if module is None or text is None:
-        return name, Source(text=_statement(value, name, owner) + "\n", names={name: value})
+        return name, Source(
+            text=_statement(value, name, owner) + "\n", names={name: value}
+        )
     path, unset = Path(str(module.__file__)), object()
-    if (folder := folder.resolve()) != path.parent and (beside := imports_beside(text, path.parent)):
+    if (folder := folder.resolve()) != path.parent and (
+        beside := imports_beside(text, path.parent)
+    ):
         raise RewardError(
             f"{owner!r} uses {name!r}, whose file imports {beside[0]!r} from beside itself; write the new "
             f"file into {str(path.parent)!r}, too"
@@ -65,24 +73,42 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
 def names_bound(text: str) -> list[str]:
     """The names that code binds at the top of its file."""
     symbols = symtable.symtable(text, "file", "exec").get_symbols()
-    return [symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()]
+    return [
+        symbol.get_name()
+        for symbol in symbols
+        if symbol.is_assigned() or symbol.is_imported()
+    ]
 
 
 def name_at_the_top(value: Any) -> str:
     """What an object is called at the top of the file that made it; "" where it has no name there."""
     made_in = getattr(value, "__module__", None) or type(value).__module__
-    names = vars(sys.modules[made_in]) if made_in in sys.modules and made_in != "__main__" else {}
+    names = (
+        vars(sys.modules[made_in])
+        if made_in in sys.modules and made_in != "__main__"
+        else {}
+    )
     own = getattr(value, "__qualname__", "")
     if names.get(own) is value:
         return str(own)
-    return next((name for name, item in names.items() if item is value and name.isidentifier()), "")
+    return next(
+        (name for name, item in names.items() if item is value and name.isidentifier()),
+        "",
+    )
 
 
 def _file_text(module: ModuleType | None, value: Any) -> str | None:
     """The text of the file that a module was made from; ``None`` for a notebook's cells."""
-    content, file = getattr(module, MODULE_SOURCE, None), getattr(module, "__file__", None)
+    content, file = (
+        getattr(module, MODULE_SOURCE, None),
+        getattr(module, "__file__", None),
+    )
     try:
-        if content is None and file is not None and inspect.getsourcefile(value) == file:
+        if (
+            content is None
+            and file is not None
+            and inspect.getsourcefile(value) == file
+        ):
             content = Path(file).read_bytes()
         return decode_source(content) if content is not None else None
     except (OSError, TypeError, SyntaxError, UnicodeDecodeError):
@@ -114,9 +140,18 @@ def _names_from_around(text: str) -> list[str]:
     tables = [top]
     for table in tables:
         tables += table.get_children()
-        symbols = (symbol for symbol in table.get_symbols() if table is top or symbol.is_global())
+        symbols = (
+            symbol
+            for symbol in table.get_symbols()
+            if table is top or symbol.is_global()
+        )
         used |= {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
-    return sorted(used - set(names_bound(text)) - set(dir(builtins)) - {"rk", "__file__", "__name__"})
+    return sorted(
+        used
+        - set(names_bound(text))
+        - set(dir(builtins))
+        - {"rk", "__file__", "__name__"}
+    )
 
 
 def imports_beside(text: str, folder: Path) -> list[str]:
@@ -128,4 +163,6 @@ def imports_beside(text: str, folder: Path) -> list[str]:
         elif isinstance(node, ast.ImportFrom):
             imported += [node.module or ""]
     tops = [(name, folder / name.partition(".")[0]) for name in imported if name]
-    return [name for name, top in tops if top.is_dir() or top.with_suffix(".py").is_file()]
+    return [
+        name for name, top in tops if top.is_dir() or top.with_suffix(".py").is_file()
+    ]

@@ -60,36 +60,56 @@ class Training:
     num_generations: int | None = None
     prompts_per_batch: int | None = None
     scale_rewards: Literal["group", "batch", "none"] = "group"
-    multi_objective_aggregation: Literal["sum_then_normalize", "normalize_then_sum"] = "sum_then_normalize"
+    multi_objective_aggregation: Literal["sum_then_normalize", "normalize_then_sum"] = (
+        "sum_then_normalize"
+    )
     estimator: Literal["rloo", "reinforce_pp"] | None = None
     filter_metric: str | None = None
     loss_type: str | None = None
     beta: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, kind in (("trainer", str), ("filter_metric", str | None), ("loss_type", str | None)):
+        for name, kind in (
+            ("trainer", str),
+            ("filter_metric", str | None),
+            ("loss_type", str | None),
+        ):
             if not isinstance(getattr(self, name), kind):
                 raise InputError(f"{name}={getattr(self, name)!r} is not a name")
         object.__setattr__(self, "trainer", self.trainer.lower())
         for name, allowed in ALLOWED.items():
             if (value := getattr(self, name)) not in allowed:
                 known = [item for item in allowed if item is not None]
-                raise InputError(f"{name}={value!r} is not one of {known}{did_you_mean(str(value), known)}")
+                raise InputError(
+                    f"{name}={value!r} is not one of {known}{did_you_mean(str(value), known)}"
+                )
         for name, least in NUMBERS.items():
             value = getattr(self, name)
             if value is not None and not (type(value) is int and value >= least):
-                raise InputError(f"{name}={value!r} is not a whole number of at least {least}")
+                raise InputError(
+                    f"{name}={value!r} is not a whole number of at least {least}"
+                )
         if not (type(self.beta) in (int, float) and 0 <= self.beta < math.inf):
             raise InputError(f"beta={self.beta!r} is not a number of at least 0")
-        if self.estimator is not None and self.multi_objective_aggregation == "normalize_then_sum":
-            raise InputError(f"estimator={self.estimator!r} takes the sum; it has no normalize_then_sum")
+        if (
+            self.estimator is not None
+            and self.multi_objective_aggregation == "normalize_then_sum"
+        ):
+            raise InputError(
+                f"estimator={self.estimator!r} takes the sum; it has no normalize_then_sum"
+            )
 
     @property
     def name(self) -> str:
         """What the advantages are called: grpo, dr_grpo, batch, gdpo, rloo, reinforce_pp."""
         if self.multi_objective_aggregation == "normalize_then_sum":
             return "gdpo"
-        return self.estimator or {"group": "grpo", "batch": "batch", "none": "dr_grpo"}[self.scale_rewards]
+        return (
+            self.estimator
+            or {"group": "grpo", "batch": "batch", "none": "dr_grpo"}[
+                self.scale_rewards
+            ]
+        )
 
     @property
     def eps(self) -> float:
@@ -108,8 +128,16 @@ class Training:
     def __str__(self) -> str:
         told = [f"{self.trainer}: {self.name}"]
         told += [f"groups of {self.num_generations}"] if self.num_generations else []
-        told += [f"{self.prompts_per_batch} prompts a batch"] if self.prompts_per_batch else []
-        told += [f"groups without spread in {self.filter_metric!r} dropped"] if self.filter_metric else []
+        told += (
+            [f"{self.prompts_per_batch} prompts a batch"]
+            if self.prompts_per_batch
+            else []
+        )
+        told += (
+            [f"groups without spread in {self.filter_metric!r} dropped"]
+            if self.filter_metric
+            else []
+        )
         told += [f"KL penalty {self.beta:g}"] if self.beta else []
         return ", ".join(told)
 
@@ -137,7 +165,10 @@ class Training:
             )
         if isinstance(found.get("algorithm"), Mapping):
             return cls._verl(found)
-        where, own = repr(str(source)) if in_file else "training", {item.name for item in fields(cls)}
+        where, own = (
+            repr(str(source)) if in_file else "training",
+            {item.name for item in fields(cls)},
+        )
         for name in [str(name) for name in found if name not in {*own, BATCH}]:
             misspelt = bool(get_close_matches(name, own, cutoff=MISSPELT))
             if misspelt or not in_file:  # a file of TRL's has more to say
@@ -155,12 +186,21 @@ class Training:
     def _trl(cls, found: Mapping[str, Any]) -> Self:
         """Of the names of a GRPOConfig; the batch is the generation batch over the size of a group."""
         names = [item.name for item in fields(cls) if found.get(item.name) is not None]
-        given = {name: _number(found[name]) if name in (*NUMBERS, "beta") else found[name] for name in names}
+        given = {
+            name: _number(found[name]) if name in (*NUMBERS, "beta") else found[name]
+            for name in names
+        }
         if isinstance(given.get("scale_rewards"), bool):  # as TRL once had it
             given["scale_rewards"] = "group" if given["scale_rewards"] else "none"
         made, generated = cls(**given), _number(found.get(BATCH))
-        if made.prompts_per_batch is None and made.num_generations and type(generated) is int:
-            return replace(made, prompts_per_batch=max(1, generated // made.num_generations))
+        if (
+            made.prompts_per_batch is None
+            and made.num_generations
+            and type(generated) is int
+        ):
+            return replace(
+                made, prompts_per_batch=max(1, generated // made.num_generations)
+            )
         return made
 
     @classmethod
@@ -181,10 +221,16 @@ class Training:
             penalty = "algorithm.kl_ctrl.kl_coef"
         return cls(
             trainer="verl",
-            num_generations=None if count == 1 else _number(count),  # verl's default: the rollouts say it
+            num_generations=None
+            if count == 1
+            else _number(count),  # verl's default: the rollouts say it
             prompts_per_batch=_number(_at(found, "data.train_batch_size")),
-            scale_rewards="none" if _at(found, "algorithm.norm_adv_by_std_in_grpo") is False else "group",
-            multi_objective_aggregation="normalize_then_sum" if estimator == "gdpo" else "sum_then_normalize",
+            scale_rewards="none"
+            if _at(found, "algorithm.norm_adv_by_std_in_grpo") is False
+            else "group",
+            multi_objective_aggregation="normalize_then_sum"
+            if estimator == "gdpo"
+            else "sum_then_normalize",
             estimator=VERL_SUMS[estimator],  # type: ignore[arg-type]
             filter_metric="reward" if metric in VERL_REWARD else metric,
             loss_type=_at(found, "actor_rollout_ref.actor.loss_agg_mode"),
@@ -214,13 +260,21 @@ def _loaded(path: Path) -> Mapping[str, Any]:
     try:
         import yaml
     except ImportError:
-        raise InputError("a YAML file is read with PyYAML; install reward-workbench[notebook]") from None
+        raise InputError(
+            "a YAML file is read with PyYAML; install reward-workbench[notebook]"
+        ) from None
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))  # JSON is YAML
     except OSError as error:
-        raise InputError(f"the settings {str(path)!r} cannot be read: {error.strerror}") from None
+        raise InputError(
+            f"the settings {str(path)!r} cannot be read: {error.strerror}"
+        ) from None
     except (UnicodeDecodeError, ValueError, yaml.YAMLError) as error:
-        raise InputError(f"the settings {str(path)!r} are no YAML: {' '.join(str(error).split())}") from None
+        raise InputError(
+            f"the settings {str(path)!r} are no YAML: {' '.join(str(error).split())}"
+        ) from None
     if not isinstance(found, Mapping):
-        raise InputError(f"the settings {str(path)!r} hold {type(found).__name__}, not names and values")
+        raise InputError(
+            f"the settings {str(path)!r} hold {type(found).__name__}, not names and values"
+        )
     return found

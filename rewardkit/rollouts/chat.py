@@ -66,13 +66,21 @@ class Server:
             )
         try:
             parts = urlsplit(str(self.base_url))
-            sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+            sound = (
+                parts.scheme in ("http", "https")
+                and bool(parts.hostname)
+                and parts.port != 0
+            )
         except ValueError:
             sound = False
         if not sound:
-            raise InputError(f"base_url is {self.base_url!r}; give one such as 'http://localhost:8000/v1'")
+            raise InputError(
+                f"base_url is {self.base_url!r}; give one such as 'http://localhost:8000/v1'"
+            )
         if not self.timeout > 0:
-            raise InputError(f"timeout is {self.timeout!r}; it is a number of seconds above 0")
+            raise InputError(
+                f"timeout is {self.timeout!r}; it is a number of seconds above 0"
+            )
         if not (self.key.isascii() and self.key.isprintable()):
             raise InputError(f"{KEY} holds characters that no key has; set it anew")
 
@@ -92,7 +100,10 @@ class Server:
         from openai import OpenAI
 
         return OpenAI(
-            api_key=self.key, base_url=self.base_url, timeout=self.timeout, max_retries=self.retries
+            api_key=self.key,
+            base_url=self.base_url,
+            timeout=self.timeout,
+            max_retries=self.retries,
         )
 
     def models(self, client: openai.OpenAI) -> list[str]:
@@ -100,11 +111,21 @@ class Server:
 
         This is asked once and at once, where the client would try for a minute to reach what is not there.
         """
-        once = client.with_options(max_retries=0, timeout=min(REACH_SECONDS, self.timeout))
+        once = client.with_options(
+            max_retries=0, timeout=min(REACH_SECONDS, self.timeout)
+        )
         try:
-            return [str(model.id) for model in once.models.list().data if getattr(model, "id", None)]
-        except Exception as error:  # whatever it answers in place of a list: it is there
-            if fatal_code(error) in ("unreachable", 401) and (why := self.fatal(error, [])):
+            return [
+                str(model.id)
+                for model in once.models.list().data
+                if getattr(model, "id", None)
+            ]
+        except (
+            Exception
+        ) as error:  # whatever it answers in place of a list: it is there
+            if fatal_code(error) in ("unreachable", 401) and (
+                why := self.fatal(error, [])
+            ):
                 raise why from None
             return []
 
@@ -117,7 +138,9 @@ class Server:
 
     def reason(self, error: Exception) -> str:
         """Why a request failed, in one phrase, never with the key in it."""
-        text = " ".join(f"{error} {error.__cause__ or ''}".replace(self.key, "***").split())
+        text = " ".join(
+            f"{error} {error.__cause__ or ''}".replace(self.key, "***").split()
+        )
         return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 3] + "..."
 
     def fatal(self, error: Exception, models: Sequence[str]) -> InputError | None:
@@ -138,14 +161,20 @@ def fatal_code(error: Exception) -> Any:
     import openai
 
     cause = type(error.__cause__).__name__
-    if isinstance(error, openai.APIConnectionError) and cause in ("ConnectError", "ConnectTimeout"):
+    if isinstance(error, openai.APIConnectionError) and cause in (
+        "ConnectError",
+        "ConnectTimeout",
+    ):
         return "unreachable"
     codes = (getattr(error, "code", None), getattr(error, "status_code", None))
     return next((code for code in codes if code in FATAL), None)
 
 
 def ask_all(
-    server: Server, requests: Sequence[Mapping[str, Any]], *, concurrency: int = CONCURRENCY
+    server: Server,
+    requests: Sequence[Mapping[str, Any]],
+    *,
+    concurrency: int = CONCURRENCY,
 ) -> Generator[tuple[int, dict[str, Any] | Exception], None, None]:
     """The position of each request with its answer and `seconds`, or with why there is none, as they come.
 
@@ -157,7 +186,9 @@ def ask_all(
     client = server.client()
     models = server.models(client)
 
-    def ask(item: tuple[int, Mapping[str, Any]]) -> tuple[int, dict[str, Any] | Exception]:
+    def ask(
+        item: tuple[int, Mapping[str, Any]],
+    ) -> tuple[int, dict[str, Any] | Exception]:
         at, request = item
         started = time.perf_counter()
         try:
@@ -198,7 +229,8 @@ def read_answer(body: str) -> dict[str, Any]:
     content = message.get("content")
     text = None if content is None else content_text(content)
     instead = {
-        "reasoning_content": message.get("reasoning_content") or message.get("reasoning"),  # vLLM renamed it
+        "reasoning_content": message.get("reasoning_content")
+        or message.get("reasoning"),  # vLLM renamed it
         "refusal": message.get("refusal"),
         "tool_calls": message.get("tool_calls"),
     }

@@ -10,16 +10,39 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "rollout_id": ("rollout_id", "completion_id", "sample_id"),
     "prompt_id": ("prompt_id", "problem_id", "question_id", "uid"),
     "prompt": ("prompt", "question", "query", "input", "instruction", "problem"),
-    "completion": ("completion", "response", "solution_str", "output", "generated_text", "model_output"),
+    "completion": (
+        "completion",
+        "response",
+        "solution_str",
+        "output",
+        "generated_text",
+        "model_output",
+    ),
     "messages": ("messages", "conversation", "transcript"),
-    "ground_truth": ("ground_truth", "answer", "solution", "gts", "target", "reference", "gold"),
+    "ground_truth": (
+        "ground_truth",
+        "answer",
+        "solution",
+        "gts",
+        "target",
+        "reference",
+        "gold",
+    ),
     "data_source": ("data_source", "dataset", "source"),
     "policy": ("policy", "checkpoint", "model"),
     "step": ("step", "global_step", "training_step"),
 }
 """Canonical column -> the names it is known by, in the order in which they are tried."""
 
-TEXTS = ("rollout_id", "prompt_id", "prompt", "completion", "ground_truth", "data_source", "policy")
+TEXTS = (
+    "rollout_id",
+    "prompt_id",
+    "prompt",
+    "completion",
+    "ground_truth",
+    "data_source",
+    "policy",
+)
 
 
 def known_names(canonical: str, wanted: Mapping[str, str]) -> set[str]:
@@ -44,7 +67,9 @@ def mapped(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
             )
     mapping = {}
     for canonical, aliases in ALIASES.items():
-        free = (name for name in aliases if name in names and name not in wanted.values())
+        free = (
+            name for name in aliases if name in names and name not in wanted.values()
+        )
         if taken := wanted.get(canonical) or next(free, None):
             mapping[canonical] = taken
     return mapping

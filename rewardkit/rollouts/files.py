@@ -40,21 +40,30 @@ def read_files(source: Any, wanted: Mapping[str, str]) -> list[Source]:
     """
     if isinstance(source, pd.DataFrame):
         _check_unique([str(name) for name in source.columns], "the DataFrame")
-        parts = [Source.of_columns({name: source[name].tolist() for name in source.columns})]
+        parts = [
+            Source.of_columns({name: source[name].tolist() for name in source.columns})
+        ]
     elif isinstance(source, str | Path):
         path = resolve(source, "rollouts.jsonl")
-        parts = _read_folder(path, wanted) if path.is_dir() else [_read_file(path, wanted)]
+        parts = (
+            _read_folder(path, wanted) if path.is_dir() else [_read_file(path, wanted)]
+        )
     elif isinstance(source, Iterable) and not isinstance(source, Mapping):
         parts = [_numbered(source)]
     else:
         kind = type(source).__name__
-        raise RolloutsError(f"rollouts are a file, a folder, a DataFrame or a list of dicts, not {kind}")
+        raise RolloutsError(
+            f"rollouts are a file, a folder, a DataFrame or a list of dicts, not {kind}"
+        )
     return [replace(part, columns=_with_truth(part.columns)) for part in parts]
 
 
 def _with_truth(columns: Columns) -> Columns:
     """The columns with the ``ground_truth`` that verl and siiRL keep inside ``reward_model``."""
-    models = [cell if isinstance(cell, Mapping) else {} for cell in columns.get("reward_model", ())]
+    models = [
+        cell if isinstance(cell, Mapping) else {}
+        for cell in columns.get("reward_model", ())
+    ]
     truths = [model.get("ground_truth") for model in models]
     if "ground_truth" in columns or not any(truth is not None for truth in truths):
         return columns
@@ -68,7 +77,11 @@ def _read_folder(folder: Path, wanted: Mapping[str, str]) -> list[Source]:
     for split in json.loads(saved.read_bytes())["splits"] if saved.is_file() else [""]:
         for path in _files_of_one_kind(folder / split):
             empty = not path.stat().st_size
-            part = Source({}, [Place(0, "is empty")]) if empty else _read_file(path, wanted)
+            part = (
+                Source({}, [Place(0, "is empty")])
+                if empty
+                else _read_file(path, wanted)
+            )
             name = f"{split}/{path.name}" if split else path.name
             places = [replace(place, file=name) for place in part.places]
             own = {"split": [split] * len(places)} if split else {}
@@ -85,12 +98,16 @@ def _files_of_one_kind(folder: Path) -> list[Path]:
         found = [
             path
             for path in (place.iterdir() if place.is_dir() else ())
-            if path.is_file() and path.suffix.lower() in READERS and not path.name.startswith((".", "cache-"))
+            if path.is_file()
+            and path.suffix.lower() in READERS
+            and not path.name.startswith((".", "cache-"))
         ]
         found = [path for path in found if path.suffix.lower() != ".json"] or found
         kinds = Counter(path.suffix.lower() for path in found)
         if len(kinds) > 1:
-            counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+            counted = ", ".join(
+                f"{count} {kind}" for kind, count in sorted(kinds.items())
+            )
             raise RolloutsError(
                 f"the folder {str(place)!r} holds files of several kinds ({counted}); give one of them, or a "
                 "folder with one kind"
@@ -104,14 +121,19 @@ def _files_of_one_kind(folder: Path) -> list[Path]:
 
 def _in_order(path: Path) -> list[tuple[int, str]]:
     """A key that puts 2.jsonl before 10.jsonl."""
-    return [(int(number or -1), text) for number, text in re.findall(r"([0-9]+)|([^0-9]+)", path.name)]
+    return [
+        (int(number or -1), text)
+        for number, text in re.findall(r"([0-9]+)|([^0-9]+)", path.name)
+    ]
 
 
 def _check_unique(names: list[str], where: str) -> None:
     """RolloutsError where two columns have one name."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise RolloutsError(f"{where} has two columns of one name: {twice}; rename one of each")
+        raise RolloutsError(
+            f"{where} has two columns of one name: {twice}; rename one of each"
+        )
 
 
 def _read_file(path: Path, wanted: Mapping[str, str]) -> Source:
@@ -122,13 +144,19 @@ def _read_file(path: Path, wanted: Mapping[str, str]) -> Source:
             "them"
         )
     if kind not in READERS:
-        raise RolloutsError(f"{str(path)!r} ends in {kind!r}; rollouts are read from {', '.join(READERS)}")
+        raise RolloutsError(
+            f"{str(path)!r} ends in {kind!r}; rollouts are read from {', '.join(READERS)}"
+        )
     if not path.stat().st_size:
-        raise RolloutsError(f"{str(path)!r} is empty; a rollout file has one completion a row")
+        raise RolloutsError(
+            f"{str(path)!r} is empty; a rollout file has one completion a row"
+        )
     try:
         return READERS[kind](path, wanted)
     except (pa.ArrowInvalid, csv.Error, UnicodeDecodeError, OSError) as error:
-        raise RolloutsError(f"{str(path)!r} is not a {kind} file that can be read: {error}") from None
+        raise RolloutsError(
+            f"{str(path)!r} is not a {kind} file that can be read: {error}"
+        ) from None
 
 
 def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
@@ -139,7 +167,12 @@ def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
                 try:
                     yield Place(line), json.loads(text.decode("utf-8-sig"))
                 except UnicodeDecodeError as error:
-                    yield Place(line), ValueError(f"is not UTF-8 ({error.reason} at byte {error.start + 1})")
+                    yield (
+                        Place(line),
+                        ValueError(
+                            f"is not UTF-8 ({error.reason} at byte {error.start + 1})"
+                        ),
+                    )
                 except (ValueError, RecursionError) as error:
                     yield Place(line), ValueError(f"broken JSON: {error}")
 
@@ -156,7 +189,9 @@ def _read_json(path: Path, wanted: Mapping[str, str]) -> Source:
         content = None
     if is_inspect_log(content):
         return read_inspect_log(path)
-    return _numbered(content) if isinstance(content, list) else _read_lines(path, wanted)
+    return (
+        _numbered(content) if isinstance(content, list) else _read_lines(path, wanted)
+    )
 
 
 def _numbered(rows: Iterable[Any]) -> Source:
@@ -164,25 +199,35 @@ def _numbered(rows: Iterable[Any]) -> Source:
 
 
 def _read_parquet(path: Path, wanted: Mapping[str, str]) -> Source:
-    return Source.of_columns(pq.ParquetFile(path).read().to_pydict())  # no columns out of names of folders
+    return Source.of_columns(
+        pq.ParquetFile(path).read().to_pydict()
+    )  # no columns out of names of folders
 
 
 def _read_arrow(path: Path, wanted: Mapping[str, str]) -> Source:
     """Arrow with a footer, or the stream that `datasets` writes."""
     data = path.read_bytes()
-    opened = (ipc.open_file if data.startswith(b"ARROW1") else ipc.open_stream)(pa.py_buffer(data))
+    opened = (ipc.open_file if data.startswith(b"ARROW1") else ipc.open_stream)(
+        pa.py_buffer(data)
+    )
     return Source.of_columns(opened.read_all().to_pydict())
 
 
 def _read_csv(path: Path, wanted: Mapping[str, str]) -> Source:
     """Rows of text; columns that are not known to hold texts become numbers where every cell is one."""
-    if csv.field_size_limit() < LONGEST_CELL:  # of the process: raised and left, as others may be reading
+    if (
+        csv.field_size_limit() < LONGEST_CELL
+    ):  # of the process: raised and left, as others may be reading
         csv.field_size_limit(LONGEST_CELL)
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file)
         names = next(reader, [])
         _check_unique(names, repr(str(path)))
-        read = Source.of_rows((Place(reader.line_num), _csv_row(names, cells)) for cells in reader if cells)
+        read = Source.of_rows(
+            (Place(reader.line_num), _csv_row(names, cells))
+            for cells in reader
+            if cells
+        )
     texts = {known for canonical in TEXTS for known in known_names(canonical, wanted)}
     completions = known_names("completion", wanted)
     for name, cells in read.columns.items():
@@ -203,10 +248,18 @@ def _csv_row(names: list[str], cells: list[str]) -> dict[str, str] | ValueError:
 
 def cell_number(cell: str | None) -> int | float | None:
     """The number that a cell is as it is written; "007", "nan" and "1_000" are text."""
-    if not re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,3})?", cell or "", re.ASCII):
+    if not re.fullmatch(
+        r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,3})?", cell or "", re.ASCII
+    ):
         return None
     number = float(str(cell))
-    return int(str(cell)) if str(cell).lstrip("-").isdigit() else number if math.isfinite(number) else None
+    return (
+        int(str(cell))
+        if str(cell).lstrip("-").isdigit()
+        else number
+        if math.isfinite(number)
+        else None
+    )
 
 
 READERS: dict[str, Callable[[Path, Mapping[str, str]], Source]] = {

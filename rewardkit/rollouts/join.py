@@ -12,7 +12,15 @@ from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.matching import match
 from rewardkit.rollouts.source import Columns, Source
 
-OF_A_RUN = ("rollout_id", "completion", "messages", "policy", "step", "reward", "reward_raw")
+OF_A_RUN = (
+    "rollout_id",
+    "completion",
+    "messages",
+    "policy",
+    "step",
+    "reward",
+    "reward_raw",
+)
 """Columns that a data set cannot know: its own of that name are another thing, and left out."""
 
 OF_SCORES = ("field/", "score/", "status/", "error/", "note/", "gate/", "logged/")
@@ -34,12 +42,16 @@ def join_columns(
     name = str(source) if isinstance(source, str | Path) else "the joined table"
     read = Source.joined(read_files(source, {}))
     if len(read.rejected) == len(read.places):
-        raise RolloutsError(f"{name!r} has no rows to join ({len(read.places)} cannot be read)")
+        raise RolloutsError(
+            f"{name!r} has no rows to join ({len(read.places)} cannot be read)"
+        )
     new = {own: canonical for canonical, own in mapped(read.columns, {}).items()}
     data = {new.get(own, own): cells for own, cells in read.columns.items()}
     for side, there in (("the rollouts have", columns), (f"{name!r} has", data)):
         if on not in there:
-            raise RolloutsError(f"the join is on {on!r}; {side} {list(there)}{did_you_mean(on, there)}")
+            raise RolloutsError(
+                f"the join is on {on!r}; {side} {list(there)}{did_you_mean(on, there)}"
+            )
     rows = len(columns[on])
     matches = match(columns[on], data[on], prompts=on == "prompt")
     matched = sum(bool(found) for found, _ in matches)
@@ -49,25 +61,38 @@ def join_columns(
             f"{preview(columns[on][0])}, the data set {preview(data[on][0])}; is it the set of this run, and "
             "the right column?"
         )
-    left_out = [column for column in data if column in {*OF_A_RUN, *without} or column.startswith(OF_SCORES)]
+    left_out = [
+        column
+        for column in data
+        if column in {*OF_A_RUN, *without} or column.startswith(OF_SCORES)
+    ]
     joined, brought, filled, differences = dict(columns), [], [], []
     for column in [column for column in data if column not in {on, *left_out}]:
         own = columns.get(column, [None] * rows)
         options = [[data[column][row] for row in found] for found, _ in matches]
         agree = [all(cell == cells[0] for cell in cells) for cells in options]
-        given = [cells[0] if cells and one else None for cells, one in zip(options, agree, strict=True)]
-        joined[column] = [new if old is None else old for old, new in zip(own, given, strict=True)]
+        given = [
+            cells[0] if cells and one else None
+            for cells, one in zip(options, agree, strict=True)
+        ]
+        joined[column] = [
+            new if old is None else old for old, new in zip(own, given, strict=True)
+        ]
         lacking = own.count(None)
         if lacking == rows:
             brought.append(column)
         elif count := lacking - joined[column].count(None):
             filled.append(f"filled {count} missing values of {column}")
-        if count := sum(old is None and not one for old, one in zip(own, agree, strict=True)):
+        if count := sum(
+            old is None and not one for old, one in zip(own, agree, strict=True)
+        ):
             differences.append(
                 f"{count} of {rows} rows match several rows of {name!r} that differ in {column}: left missing"
             )
         both = zip(own, given, strict=True)
-        if count := sum(old is not None and new is not None and old != new for old, new in both):
+        if count := sum(
+            old is not None and new is not None and old != new for old, new in both
+        ):
             differences.append(
                 f"{column} is in the log and in {name!r} and differs in {count} rows: kept from the log"
             )
@@ -84,13 +109,20 @@ def join_columns(
             "they are examples, not another conversation"
         )
     if read.rejected:
-        differences.append(f"{len(read.rejected)} rows of {name!r} cannot be read and were not joined")
-    done = [f"joined {name!r} by {on}: {matched} of {rows} rows matched", f"brought {lacks or 'no column'}"]
+        differences.append(
+            f"{len(read.rejected)} rows of {name!r} cannot be read and were not joined"
+        )
+    done = [
+        f"joined {name!r} by {on}: {matched} of {rows} rows matched",
+        f"brought {lacks or 'no column'}",
+    ]
     done += [*filled, *([f"left out {', '.join(left_out)}"] if left_out else [])]
     return joined, "; ".join(done), [*warnings, *differences]
 
 
-def fill_columns(columns: Columns, fill: Mapping[str, Any]) -> tuple[Columns, list[str]]:
+def fill_columns(
+    columns: Columns, fill: Mapping[str, Any]
+) -> tuple[Columns, list[str]]:
     """The columns with a constant where one has no value, and a sentence a column on how many that were."""
     filled, notes = dict(columns), []
     rows = len(columns["completion"])

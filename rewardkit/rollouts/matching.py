@@ -18,10 +18,21 @@ _SPECIAL = re.compile(
 """What chat templates put around messages, in ChatML, Llama, DeepSeek, Gemma, Mistral, Command R, EXAONE."""
 
 _USER = ("user", "human", "instruction", "question", "inst", "user_token")
-_ASSISTANT = ("assistant", "model", "gpt", "ai", "bot", "response", "/inst", "chatbot_token")
+_ASSISTANT = (
+    "assistant",
+    "model",
+    "gpt",
+    "ai",
+    "bot",
+    "response",
+    "/inst",
+    "chatbot_token",
+)
 _SYSTEM = ("system", "developer", "system_token")
 _ROLES = {
-    name: names[0] for names in (_USER, _ASSISTANT, _SYSTEM, ("tool",)) for name in names
+    name: names[0]
+    for names in (_USER, _ASSISTANT, _SYSTEM, ("tool",))
+    for name in names
 }  # as templates name them -> ours
 _NAMES = "|".join(name for name in _ROLES if name.isalpha())
 _TURN = re.compile(
@@ -32,7 +43,9 @@ _TURN = re.compile(
 """Where a turn begins in a text whose special tokens are lines; some logs glue it to the turn before."""
 
 
-def match(log: Sequence[Any], data: Sequence[Any], *, prompts: bool) -> list[tuple[Sequence[int], bool]]:
+def match(
+    log: Sequence[Any], data: Sequence[Any], *, prompts: bool
+) -> list[tuple[Sequence[int], bool]]:
     r"""For each value of the log the rows of the data set that it is, and whether by its question alone.
 
     Texts are the same but for white space, all else as JSON writes it. Of prompts the turns are compared,
@@ -62,7 +75,11 @@ def match(log: Sequence[Any], data: Sequence[Any], *, prompts: bool) -> list[tup
 def _value_keys(value: Any) -> list[str]:
     if isinstance(value, str):
         return [" ".join(unicodedata.normalize("NFC", value).split())]
-    return [] if value is None else [f"json {json.dumps(value, sort_keys=True, default=str)}"]
+    return (
+        []
+        if value is None
+        else [f"json {json.dumps(value, sort_keys=True, default=str)}"]
+    )
 
 
 def _prompt_keys(prompt: Any) -> list[str]:
@@ -85,16 +102,24 @@ def _turns(prompt: Any) -> list[tuple[str, str]]:
         text = "" if prompt is None else str(prompt)
     else:
         spoken = [one for one in messages if isinstance(one, Mapping)]
-        if spoken and spoken[-1].get("role") == "assistant":  # an answer that was begun for the model
+        if (
+            spoken and spoken[-1].get("role") == "assistant"
+        ):  # an answer that was begun for the model
             spoken.pop()
-        text = "".join(f"\n{one.get('role')}\n{content_text(one.get('content'))}\n" for one in spoken)
+        text = "".join(
+            f"\n{one.get('role')}\n{content_text(one.get('content'))}\n"
+            for one in spoken
+        )
         text += "\nassistant\n"
     text = _SPECIAL.sub(_line, unicodedata.normalize("NFC", text))
     marks = list(_TURN.finditer(text))
     starts = [0, *(mark.end() for mark in marks)]
     ends = [*(mark.start() for mark in marks), len(text)]
     roles = ["", *(_ROLES[(mark["line"] or mark["colon"]).lower()] for mark in marks)]
-    turns = [(role, _plain(text[start:end])) for role, start, end in zip(roles, starts, ends, strict=True)]
+    turns = [
+        (role, _plain(text[start:end]))
+        for role, start, end in zip(roles, starts, ends, strict=True)
+    ]
     return turns if turns[0][1] else turns[1:]
 
 

@@ -47,7 +47,11 @@ def read_prompts(
     prompt_name, id_name = _names(read.columns, wanted, name)
     others, warnings = _others(read.columns, {prompt_name, id_name}, reserved)
     nothing = [None] * len(read.places)
-    given = zip(read.columns.get(prompt_name, nothing), read.columns.get(id_name, nothing), strict=True)
+    given = zip(
+        read.columns.get(prompt_name, nothing),
+        read.columns.get(id_name, nothing),
+        strict=True,
+    )
     places, repeats = list(read.places), []
     kept: dict[str, tuple[dict[str, Any], str]] = {}  # by id, with its place
     for row, (value, given_id) in enumerate(given):
@@ -56,12 +60,16 @@ def read_prompts(
             continue
         try:
             bare = _prompt(value)
-            own = {"prompt_id": _prompt_id(given_id, bare), "prompt": _with_system(bare, system)}
+            own = {
+                "prompt_id": _prompt_id(given_id, bare),
+                "prompt": _with_system(bare, system),
+            }
         except ValueError as error:
             places[row] = replace(places[row], reason=str(error))
             continue
         known, before = kept.setdefault(
-            str(own["prompt_id"]), (own | {column: cells[row] for column, cells in others.items()}, place)
+            str(own["prompt_id"]),
+            (own | {column: cells[row] for column, cells in others.items()}, place),
         )
         if known["prompt"] != own["prompt"]:
             raise RolloutsError(
@@ -73,9 +81,13 @@ def read_prompts(
     rejected = [place for place in places if place.reason]
     why = f"{rejected[0].place}: {rejected[0].reason}" if rejected else "it has no rows"
     if not kept:
-        raise RolloutsError(f"{name} has no usable prompt; {why}; a file of prompts has one a row")
+        raise RolloutsError(
+            f"{name} has no usable prompt; {why}; a file of prompts has one a row"
+        )
     if rejected:
-        warnings.append(f"{len(rejected)} of {len(places)} rows kept out (the first is {why})")
+        warnings.append(
+            f"{len(rejected)} of {len(places)} rows kept out (the first is {why})"
+        )
     if repeats:
         warnings.append(
             f"{len(repeats)} rows repeat a prompt, which is sampled once, with the columns of its first row "
@@ -84,7 +96,9 @@ def read_prompts(
     return [row for row, _ in kept.values()], tuple(rejected), warnings
 
 
-def _names(names: Collection[str], wanted: Mapping[str, str], source: str) -> tuple[str, str]:
+def _names(
+    names: Collection[str], wanted: Mapping[str, str], source: str
+) -> tuple[str, str]:
     """The columns of the prompts and of their ids, "prompt_id" where there is none."""
     mapping = mapped(names, wanted) if names else {"prompt": "prompt"}
     if "prompt" not in mapping:
@@ -95,7 +109,9 @@ def _names(names: Collection[str], wanted: Mapping[str, str], source: str) -> tu
     return mapping["prompt"], mapping.get("prompt_id", "prompt_id")
 
 
-def _others(columns: Columns, taken: Collection[str], reserved: Collection[str]) -> tuple[Columns, list[str]]:
+def _others(
+    columns: Columns, taken: Collection[str], reserved: Collection[str]
+) -> tuple[Columns, list[str]]:
     """The columns that go along, in JSON's types; a warning of each that cannot."""
     others, warnings = {}, []
     for name in [name for name in columns if name not in taken]:
@@ -116,7 +132,9 @@ def _plain(value: Any) -> Any:
             return present(value)
         raise TypeError(f"JSON cannot hold {type(value).__name__}")
 
-    return json.loads(json.dumps(value, default=as_json), parse_constant=lambda constant: None)
+    return json.loads(
+        json.dumps(value, default=as_json), parse_constant=lambda constant: None
+    )
 
 
 def _prompt(value: Any) -> str | Messages:
@@ -126,13 +144,20 @@ def _prompt(value: Any) -> str | Messages:
     if isinstance(value, str):
         return value
     items = as_list(value) or [None]
-    if not all(isinstance(item, Mapping) and isinstance(item.get("role"), str) for item in items):
+    if not all(
+        isinstance(item, Mapping) and isinstance(item.get("role"), str)
+        for item in items
+    ):
         raise ValueError(
             f"has a prompt of type {type(value).__name__} that is neither text nor chat messages "
             "({'role': ..., 'content': ...})"
         )
     return [
-        {key: inner for key, inner in item.items() if inner is not None or key == "content"}
+        {
+            key: inner
+            for key, inner in item.items()
+            if inner is not None or key == "content"
+        }
         for item in _plain(items)
     ]
 
@@ -142,10 +167,14 @@ def _prompt_id(given: Any, prompt: str | Messages) -> str | int:
     if given is None:
         text = json.dumps(prompt, sort_keys=True)
         return f"p-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    if isinstance(given, float) and given.is_integer():  # how a table holds whole numbers beside gaps
+    if (
+        isinstance(given, float) and given.is_integer()
+    ):  # how a table holds whole numbers beside gaps
         return int(given)
     if isinstance(given, bool) or not isinstance(given, str | int):
-        raise ValueError(f"has a prompt_id of type {type(given).__name__}, not text or a whole number")
+        raise ValueError(
+            f"has a prompt_id of type {type(given).__name__}, not text or a whole number"
+        )
     return given
 
 
@@ -159,5 +188,7 @@ def _with_system(prompt: str | Messages, system: str | None) -> str | Messages:
         return prompt
     messages = as_messages(prompt)
     if messages[0]["role"] in ("system", "developer"):
-        raise ValueError("has a system message of its own, beside the system prompt that was given")
+        raise ValueError(
+            "has a system message of its own, beside the system prompt that was given"
+        )
     return [{"role": "system", "content": system}, *messages]

@@ -42,7 +42,16 @@ RESERVED = (
 LEAST = {"n": 1, "limit": 1, "max_tokens": 1, "concurrency": 1, "retries": 0, "seed": 0}
 """Options that are whole numbers, and the least that each can be."""
 
-NOT_EXTRA = {"messages", "n", "stream", "model", "temperature", "top_p", "max_tokens", "seed"}
+NOT_EXTRA = {
+    "messages",
+    "n",
+    "stream",
+    "model",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "seed",
+}
 
 
 @dataclass(frozen=True)
@@ -81,7 +90,10 @@ class Sampled:
         """The same for JSON."""
         record = asdict(self)
         failures = record.pop("failed")
-        tokens = {"prompt": record.pop("prompt_tokens"), "completion": record.pop("completion_tokens")}
+        tokens = {
+            "prompt": record.pop("prompt_tokens"),
+            "completion": record.pop("completion_tokens"),
+        }
         return {
             **record,
             "output": str(self.output),
@@ -98,7 +110,9 @@ class Sampled:
             f"tokens: {self.prompt_tokens} prompt, {self.completion_tokens} completion",
         ]
         if self.truncated:
-            lines.append(f"{self.truncated} of {self.sampled} truncated (finish_reason 'length')")
+            lines.append(
+                f"{self.truncated} of {self.sampled} truncated (finish_reason 'length')"
+            )
         if self.without_text:
             lines.append(
                 f"{self.without_text} of {self.sampled} without text (see finish_reason, refusal, tool_calls "
@@ -157,12 +171,18 @@ def sample(
         )
     started = time.perf_counter()
     server = Server(base_url, model, timeout, retries)
-    every, rejected, warnings = read_prompts(prompts, columns=columns, system=system, reserved=RESERVED)
+    every, rejected, warnings = read_prompts(
+        prompts, columns=columns, system=system, reserved=RESERVED
+    )
     path, chosen = Path(output), every[:limit]
     rows, broken = read_log(path)
     policy = policy or model
-    settings = dict(zip(SETTINGS, (temperature, top_p, max_tokens, extra_body or None), strict=True))
-    run = _Run(policy, model, seed, settings, plain_ids=not rows or rows[0]["policy"] == policy)
+    settings = dict(
+        zip(SETTINGS, (temperature, top_p, max_tokens, extra_body or None), strict=True)
+    )
+    run = _Run(
+        policy, model, seed, settings, plain_ids=not rows or rows[0]["policy"] == policy
+    )
     there = _there(run, path, rows, every, add)
     wanted = [run.row(prompt, k) for prompt in chosen for k in range(n)]
     asked = [row for row in wanted if row["rollout_id"] not in there]
@@ -172,13 +192,21 @@ def sample(
         for row in asked
     ]
     if broken:
-        warnings.insert(0, f"the last line of {str(path)!r} was broken off and is cut off ({broken} bytes)")
+        warnings.insert(
+            0,
+            f"the last line of {str(path)!r} was broken off and is cut off ({broken} bytes)",
+        )
     mend(path, broken)
     answers: list[dict[str, Any]] = []
     failed: list[Failed] = []
     try:
         with (
-            tqdm(desc="sampling", unit="completion", total=len(wanted), disable=not progress) as bar,
+            tqdm(
+                desc="sampling",
+                unit="completion",
+                total=len(wanted),
+                disable=not progress,
+            ) as bar,
             closing(ask_all(server, requests, concurrency=concurrency)) as outcomes,
         ):
             bar.update(len(wanted) - len(asked))
@@ -188,12 +216,16 @@ def sample(
                     append(path, {**asked[at], **outcome})
                     answers.append(outcome)
                 else:
-                    failed.append(Failed(asked[at]["rollout_id"], server.reason(outcome)))
+                    failed.append(
+                        Failed(asked[at]["rollout_id"], server.reason(outcome))
+                    )
                     bar.set_postfix(failed=len(failed))
     except (InputError, KeyboardInterrupt) as error:
         if isinstance(error, InputError) and not answers:
             raise
-        written = len(read_log(path)[0]) - len(rows)  # an interrupt may come behind a row that was written
+        written = len(read_log(path)[0]) - len(
+            rows
+        )  # an interrupt may come behind a row that was written
         raise type(error)(
             f"{str(error) or 'interrupted'}; {written} of the {len(asked)} completions that were to be "
             f"sampled are in {str(path)!r}, and the same again samples the others"
@@ -228,7 +260,9 @@ class _Run:
 
     def row(self, prompt: Mapping[str, Any], k: int) -> dict[str, Any]:
         """What the row of completion `k` of a prompt holds before the server has answered."""
-        rollout_id = f"{'' if self.plain_ids else self.policy + ':'}{prompt['prompt_id']}#{k}"
+        rollout_id = (
+            f"{'' if self.plain_ids else self.policy + ':'}{prompt['prompt_id']}#{k}"
+        )
         # siblings have different seeds, whatever the order and whatever failed before; servers take 31 bits
         digest = hashlib.sha256(f"{self.seed}:{rollout_id}".encode()).digest()
         own = {

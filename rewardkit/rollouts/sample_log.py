@@ -21,7 +21,9 @@ def read_log(path: Path) -> tuple[list[dict[str, Any]], int]:
     RolloutsError: another kind of file, or one that `sample` did not write.
     """
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
-        raise RolloutsError(f"the log is JSONL: {str(path)!r} should end in .jsonl or .ndjson")
+        raise RolloutsError(
+            f"the log is JSONL: {str(path)!r} should end in .jsonl or .ndjson"
+        )
     lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
     rows = []
     for number, line in enumerate(lines, start=1):
@@ -52,5 +54,10 @@ def mend(path: Path, broken: int) -> None:
 
 def append(path: Path, row: Mapping[str, Any]) -> None:
     """Add a row: a whole line, which stands in the file when this returns."""
-    with path.open("ab") as file:  # half a character is written as an escape, which alone can hold it
-        file.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+    with path.open(
+        "ab"
+    ) as file:  # half a character is written as an escape, which alone can hold it
+        file.write(
+            json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace")
+            + b"\n"
+        )

@@ -43,8 +43,16 @@ class Source:
     @classmethod
     def of_columns(cls, columns: Mapping[Any, Iterable[Any]]) -> Source:
         """Rows that stand in columns of one length already."""
-        own = {str(name): list(map(present, values)) for name, values in columns.items()}
-        return cls(own, [Place(line) for line, _ in enumerate(next(iter(own.values()), ()), start=1)])
+        own = {
+            str(name): list(map(present, values)) for name, values in columns.items()
+        }
+        return cls(
+            own,
+            [
+                Place(line)
+                for line, _ in enumerate(next(iter(own.values()), ()), start=1)
+            ],
+        )
 
     @classmethod
     def of_rows(cls, placed: Iterable[tuple[Place, Any]], form: str = "") -> Source:
@@ -54,31 +62,48 @@ class Source:
         for place, row in placed:
             if not isinstance(row, Mapping):
                 no_row = f"a row is an object with columns, not {type(row).__name__}"
-                place = replace(place, reason=str(row) if isinstance(row, ValueError) else no_row)
+                place = replace(
+                    place, reason=str(row) if isinstance(row, ValueError) else no_row
+                )
                 row = {}
             rows.append(row)
             places.append(place)
         names = dict.fromkeys(name for row in rows for name in row)
-        return cls({str(name): [present(row.get(name)) for row in rows] for name in names}, places, form)
+        return cls(
+            {str(name): [present(row.get(name)) for row in rows] for name in names},
+            places,
+            form,
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Source]) -> Source:
         """The rows of several sources, one after the other."""
         names = dict.fromkeys(name for part in parts for name in part.columns)
         columns = {
-            name: [cell for part in parts for cell in part.columns.get(name, [None] * len(part.places))]
+            name: [
+                cell
+                for part in parts
+                for cell in part.columns.get(name, [None] * len(part.places))
+            ]
             for name in names
         }
         return cls(columns, [place for part in parts for place in part.places])
 
     def rows(self) -> list[dict[str, Any]]:
         """Each row as a dict."""
-        return [{name: cells[row] for name, cells in self.columns.items()} for row in range(len(self.places))]
+        return [
+            {name: cells[row] for name, cells in self.columns.items()}
+            for row in range(len(self.places))
+        ]
 
     def keep(self, wanted: Sequence[bool]) -> Source:
         """The rows where `wanted` is true."""
-        columns = {name: list(compress(cells, wanted)) for name, cells in self.columns.items()}
-        return replace(self, columns=columns, places=list(compress(self.places, wanted)))
+        columns = {
+            name: list(compress(cells, wanted)) for name, cells in self.columns.items()
+        }
+        return replace(
+            self, columns=columns, places=list(compress(self.places, wanted))
+        )
 
     @property
     def rejected(self) -> list[Place]:

@@ -88,13 +88,19 @@ class Rollouts:
 
     def columns(self) -> dict[str, list[Any]]:
         """Every column as a list of Python values, missing ones as ``None``."""
-        return {str(name): column_values(self.table[name]) for name in self.table.columns}
+        return {
+            str(name): column_values(self.table[name]) for name in self.table.columns
+        }
 
     def as_logged(self) -> dict[str, list[Any]]:
         """Every column as `columns`, and what was renamed under the name that it had in the source, too."""
         columns = self.columns()
         return {
-            **{source: columns[name] for name, source in self.mapping.items() if name in columns},
+            **{
+                source: columns[name]
+                for name, source in self.mapping.items()
+                if name in columns
+            },
             **columns,
         }
 
@@ -107,7 +113,9 @@ class Rollouts:
                     f"the rollouts have no column {name!r}; they have {known}{did_you_mean(name, known)}"
                 )
 
-    def select(self, rows: NDArray[np.bool_] | NDArray[np.intp] | Sequence[int]) -> Rollouts:
+    def select(
+        self, rows: NDArray[np.bool_] | NDArray[np.intp] | Sequence[int]
+    ) -> Rollouts:
         """The rollouts at these positions (or where the mask is true)."""
         chosen = np.asarray(rows, dtype=None if len(rows) else int)
         return replace(self, table=self.table.iloc[np.arange(len(self))[chosen]])
@@ -123,7 +131,9 @@ class Rollouts:
 
         Groups of one prompt (say of two policies) share it.
         """
-        name = next((name for name in ("prompt_id", "prompt") if name in self.table), None)
+        name = next(
+            (name for name in ("prompt_id", "prompt") if name in self.table), None
+        )
         if name is None:
             return self.groups
         names = [key for key in (name, "data_source") if key in self.table]
@@ -134,7 +144,9 @@ class Rollouts:
 
         A missing prompt_id falls back on the prompt, then on the row alone, as does a row without columns.
         """
-        codes = np.arange(len(self)) if not names else np.zeros(len(self), dtype=np.intp)
+        codes = (
+            np.arange(len(self)) if not names else np.zeros(len(self), dtype=np.intp)
+        )
         for name in names:  # a text and a number that look alike are two
             own, kinds = pd.factorize(self._keys(name), use_na_sentinel=False)
             codes, _ = pd.factorize(codes * len(kinds) + own)
@@ -142,15 +154,30 @@ class Rollouts:
 
     def _keys(self, name: str) -> pd.Series[Any]:
         """What rows of a column are told apart by: its values, lists and dicts as JSON."""
-        if pd.api.types.infer_dtype(self.table[name], skipna=False) in ("string", "integer"):
+        if pd.api.types.infer_dtype(self.table[name], skipna=False) in (
+            "string",
+            "integer",
+        ):
             return self.table[name]
         values = column_values(self.table[name])
         if name in ("prompt_id", "prompt") and None in values:
-            prompts = column_values(self.table["prompt"]) if "prompt" in self.table else values
-            filled = (one if one is not None else two for one, two in zip(values, prompts, strict=True))
-            values = [("row", row) if value is None else value for row, value in enumerate(filled)]
+            prompts = (
+                column_values(self.table["prompt"])
+                if "prompt" in self.table
+                else values
+            )
+            filled = (
+                one if one is not None else two
+                for one, two in zip(values, prompts, strict=True)
+            )
+            values = [
+                ("row", row) if value is None else value
+                for row, value in enumerate(filled)
+            ]
         if not {list, dict}.isdisjoint(map(type, values)):
-            values = [json.dumps(value, sort_keys=True, default=str) for value in values]
+            values = [
+                json.dumps(value, sort_keys=True, default=str) for value in values
+            ]
         return as_column(values)
 
     @cached_property
@@ -163,11 +190,16 @@ class Rollouts:
         """What a person should know before trusting figures on these rollouts, a sentence each."""
         sentences = []
         if self.rejected:
-            shown = [f"{item.place}: {item.reason}" for item in self.rejected[:REJECTED_SHOWN]]
+            shown = [
+                f"{item.place}: {item.reason}"
+                for item in self.rejected[:REJECTED_SHOWN]
+            ]
             if len(self.rejected) > REJECTED_SHOWN:
                 shown.append(f"and {len(self.rejected) - REJECTED_SHOWN} more")
             every = len(self) + len(self.rejected)
-            sentences.append(f"{len(self.rejected)} of {every} rows kept out ({'; '.join(shown)})")
+            sentences.append(
+                f"{len(self.rejected)} of {every} rows kept out ({'; '.join(shown)})"
+            )
         sentences += self.cautions
         key = ", ".join(self.group_key) or "none"
         if set(self.group_sizes) == {1}:
@@ -175,7 +207,9 @@ class Rollouts:
                 f"every group has one completion (group key: {key}), so nothing can be said of group signal"
             )
         elif len(self.group_sizes) > 1:
-            sizes = ", ".join(f"{count} of size {size}" for size, count in self.group_sizes.items())
+            sizes = ", ".join(
+                f"{count} of size {size}" for size, count in self.group_sizes.items()
+            )
             sentences.append(f"group sizes are mixed (group key: {key}): {sizes}")
         return tuple(sentences)
 
@@ -197,7 +231,9 @@ class Rollouts:
             "mapping": self.mapping,
             "group_key": list(self.group_key),
             "groups": int(self.groups.max(initial=-1)) + 1,
-            "group_sizes": {str(size): count for size, count in self.group_sizes.items()},
+            "group_sizes": {
+                str(size): count for size, count in self.group_sizes.items()
+            },
             "prompts": int(self.prompts.max(initial=-1)) + 1,
             "logged": asdict(self.logged),
             "notes": list(self.notes),
@@ -244,7 +280,11 @@ def load_rollouts(
     name = str(source) if isinstance(source, str | Path) else "memory"
     wanted = dict(columns or {})
     kind, log, logged = read_log(read_files(source, wanted), keep=set(wanted.values()))
-    mapping = _mapping(log.source.columns, {**log.usual, **wanted}) if log.source.columns else {}
+    mapping = (
+        _mapping(log.source.columns, {**log.usual, **wanted})
+        if log.source.columns
+        else {}
+    )
     read = _validated(log.source, mapping)
     rejected = tuple(read.rejected)
     if len(rejected) == len(read.places):
@@ -263,7 +303,9 @@ def load_rollouts(
         values, done, warnings = join_columns(values, join, on=on, without=fill or ())
         notes.append(done)
         cautions += warnings
-    order = [name for name in ALIASES if name in values] + [name for name in values if name not in ALIASES]
+    order = [name for name in ALIASES if name in values] + [
+        name for name in values if name not in ALIASES
+    ]
     rollouts = Rollouts(
         pd.DataFrame({name: as_column(values[name]) for name in order}),
         mapping,
@@ -291,7 +333,9 @@ def _mapping(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str
                 "a training set of verl or siiRL has no completions; give the log of a run as the rollouts "
                 "and join this set to it with join=..."
             )
-        raise RolloutsError(f"no column holds the completions; the rollouts have {list(names)}: {hint}")
+        raise RolloutsError(
+            f"no column holds the completions; the rollouts have {list(names)}: {hint}"
+        )
     return mapping
 
 
@@ -299,14 +343,24 @@ def _validated(read: Source, mapping: Mapping[str, str]) -> Source:
     """The rows under canonical names, with texts as completions and an id each; why others are kept out."""
     taken = {*mapping, *mapping.values()}
     columns = {canonical: read.columns[own] for canonical, own in mapping.items()}
-    columns |= {name: cells for name, cells in read.columns.items() if name not in taken}
+    columns |= {
+        name: cells for name, cells in read.columns.items() if name not in taken
+    }
     nothing = [None] * len(read.places)
-    both = zip(columns.get("completion", nothing), columns.get("messages", nothing), strict=True)
-    given = [messages if completion is None else completion for completion, messages in both]
+    both = zip(
+        columns.get("completion", nothing),
+        columns.get("messages", nothing),
+        strict=True,
+    )
+    given = [
+        messages if completion is None else completion for completion, messages in both
+    ]
     columns["completion"] = list(map(assistant_text, given))
     columns["rollout_id"] = _ids(read, columns.get("rollout_id", nothing))
     places, seen = list(read.places), dict[Any, Place]()
-    each = zip(read.places, given, columns["completion"], columns["rollout_id"], strict=True)
+    each = zip(
+        read.places, given, columns["completion"], columns["rollout_id"], strict=True
+    )
     for row, (place, value, completion, rollout_id) in enumerate(each):
         reason = place.reason
         if reason:
@@ -329,7 +383,9 @@ def _ids(read: Source, given: Sequence[Any]) -> list[Any]:
     In a folder the file's name stands before the line, and before own ids where one comes in several files.
     """
     own = {
-        (place.file, one) for place, one in zip(read.places, given, strict=True) if isinstance(one, int | str)
+        (place.file, one)
+        for place, one in zip(read.places, given, strict=True)
+        if isinstance(one, int | str)
     }
     known = {one for _, one in own}
     ids: list[Any] = []
@@ -339,11 +395,17 @@ def _ids(read: Source, given: Sequence[Any]) -> list[Any]:
         if one is None:
             ids.append(f"line-{line}" if line in known else line)
         else:
-            ids.append(f"{inside}{one}" if len(own) > len(known) and isinstance(one, int | str) else one)
+            ids.append(
+                f"{inside}{one}"
+                if len(own) > len(known) and isinstance(one, int | str)
+                else one
+            )
     return ids
 
 
-def _group_key(names: Sequence[str], group: str | Sequence[str] | None) -> tuple[str, ...]:
+def _group_key(
+    names: Sequence[str], group: str | Sequence[str] | None
+) -> tuple[str, ...]:
     if group is not None:
         wanted = (group,) if isinstance(group, str) else tuple(group)
         for name in wanted:

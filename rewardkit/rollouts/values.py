@@ -21,7 +21,8 @@ def as_column(values: list[Any]) -> pd.Series[Any]:
     if kinds == {int} and all(value is None or abs(value) < 2**63 for value in values):
         return pd.Series(values, dtype="Int64" if None in values else "int64")
     if kinds == {float} or (
-        kinds == {int, float} and all(value is None or abs(value) < 2**53 for value in values)
+        kinds == {int, float}
+        and all(value is None or abs(value) < 2**53 for value in values)
     ):
         return pd.Series(values, dtype="float64")
     if kinds and all(issubclass(kind, datetime) for kind in kinds):
@@ -34,11 +35,20 @@ def column_values(column: pd.Series[Any]) -> list[Any]:
     values = column.tolist()
     if column.dtype == object and set(map(type, values)) <= {str, int, bool}:
         return values
-    return [present(value) for value in values] if column.dtype == object or column.hasnans else values
+    return (
+        [present(value) for value in values]
+        if column.dtype == object or column.hasnans
+        else values
+    )
 
 
 def present(value: Any) -> Any:
     """The value, or ``None`` for pandas' ways of saying that there is none; arrays become lists."""
-    if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):
+    if (
+        value is None
+        or value is pd.NA
+        or value is pd.NaT
+        or (isinstance(value, float) and math.isnan(value))
+    ):
         return None
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

@@ -19,10 +19,14 @@ def place_to_write(path: str | Path) -> Path:
     InputError: there is no such folder, or a null character in the path.
     """
     if "\0" in str(path):
-        raise InputError(f"{str(path)!r} is no path: it has a null character; give one such as cases.jsonl")
+        raise InputError(
+            f"{str(path)!r} is no path: it has a null character; give one such as cases.jsonl"
+        )
     file = Path(path).resolve()
     if not file.parent.is_dir():
-        raise InputError(f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make it first")
+        raise InputError(
+            f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make it first"
+        )
     return file
 
 
@@ -43,6 +47,10 @@ def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
     except BaseException as error:
         with suppress(OSError):  # not made, as on a disk that cannot be written
             temporary.unlink()
-        if isinstance(error, OSError) and error.errno and error.filename in (None, str(temporary)):
+        if (
+            isinstance(error, OSError)
+            and error.errno
+            and error.filename in (None, str(temporary))
+        ):
             raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
         raise

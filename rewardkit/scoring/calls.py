@@ -11,7 +11,14 @@ import os
 import sysconfig
 import threading
 import traceback
-from collections.abc import Callable, Coroutine, Iterator, Mapping, MappingView, Sequence
+from collections.abc import (
+    Callable,
+    Coroutine,
+    Iterator,
+    Mapping,
+    MappingView,
+    Sequence,
+)
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -32,7 +39,9 @@ CONCURRENT_CALLS = 16
 LATE = "took longer than"
 """So the reason of a call begins that was ended."""
 
-CALLED: ContextVar[Callable[[Mapping[str, Any]], None] | None] = ContextVar("rewardkit_called", default=None)
+CALLED: ContextVar[Callable[[Mapping[str, Any]], None] | None] = ContextVar(
+    "rewardkit_called", default=None
+)
 """Who is told of each call of an async function that has ended, with what it noted; a progress bar."""
 
 OUT_OF_RANGE = "out of range: "
@@ -88,13 +97,22 @@ class Calls:
     ) -> Calls:
         """Calls that are filled as a signature says, from columns by their names."""
         positional = [column(name) for name in call.positional]
-        keywords = {parameter: column(name) for parameter, name in call.keywords.items()}
-        return cls(call.function, positional, keywords, count, settle, notes, call.is_async)
+        keywords = {
+            parameter: column(name) for parameter, name in call.keywords.items()
+        }
+        return cls(
+            call.function, positional, keywords, count, settle, notes, call.is_async
+        )
 
-    def columns(self, rows: Sequence[int]) -> tuple[list[list[Any]], dict[str, list[Any]], int]:
+    def columns(
+        self, rows: Sequence[int]
+    ) -> tuple[list[list[Any]], dict[str, list[Any]], int]:
         """The arguments of some of the calls, and how many these are."""
         positional = [[column[row] for row in rows] for column in self.positional]
-        keywords = {name: [column[row] for row in rows] for name, column in self.keywords.items()}
+        keywords = {
+            name: [column[row] for row in rows]
+            for name, column in self.keywords.items()
+        }
         return positional, keywords, len(rows)
 
 
@@ -139,7 +157,9 @@ def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
     elif notes is None and calls.positional and not calls.keywords:
         answers = _in_turn(map(function, *calls.positional), calls.count)
     else:
-        answers = _in_turn(map(one if notes is None else noting, range(calls.count)), calls.count)
+        answers = _in_turn(
+            map(one if notes is None else noting, range(calls.count)), calls.count
+        )
     return answers if calls.settle is as_score else list(map(calls.settle, answers))
 
 
@@ -154,7 +174,9 @@ def _in_turn(calls: Iterator[Any], count: int) -> list[Any]:
         except BaseException as error:
             results.append(Failure.of(error))
         else:
-            if len(results) < count:  # the function raised StopIteration, which ends a map
+            if (
+                len(results) < count
+            ):  # the function raised StopIteration, which ends a map
                 results.append(Failure("StopIteration"))
     return results
 
@@ -169,7 +191,9 @@ async def _together(
     async def awaited(row: int) -> Any:
         try:
             return await one(row)
-        except BaseException as error:  # no interrupt of the keyboard, which the main thread gets
+        except (
+            BaseException
+        ) as error:  # no interrupt of the keyboard, which the main thread gets
             return Failure.of(error)
 
     async def when_free(row: int) -> None:
@@ -181,7 +205,9 @@ async def _together(
                 task.cancel()
             elif calls.notes is not None:
                 calls.notes[row].update(heard)
-            answers[row] = task.result() if done else Failure(f"{LATE} {seconds:g} s", late=True)
+            answers[row] = (
+                task.result() if done else Failure(f"{LATE} {seconds:g} s", late=True)
+            )
             if called:
                 called(heard)
 
@@ -198,7 +224,9 @@ def _wait_for(coroutine: Coroutine[Any, Any, None]) -> None:
 
     The loop stays: a client that a function keeps belongs to the one it was first used in.
     """
-    waiting = asyncio.run_coroutine_threadsafe(coroutine, event_loop(os.getpid(), threading.get_ident()))
+    waiting = asyncio.run_coroutine_threadsafe(
+        coroutine, event_loop(os.getpid(), threading.get_ident())
+    )
     try:
         waiting.result()
     finally:
@@ -225,7 +253,9 @@ def as_field(answer: Any) -> Any:
     return guarded(list, answer) if once else answer
 
 
-def as_list(answer: Any, settle: Callable[[Any], Any], what: str) -> list[Any] | Failure:
+def as_list(
+    answer: Any, settle: Callable[[Any], Any], what: str
+) -> list[Any] | Failure:
     """The answer for several rows as a list of settled values, or a Failure that says what it is instead."""
     if isinstance(answer, Failure):
         return answer
@@ -233,7 +263,9 @@ def as_list(answer: Any, settle: Callable[[Any], Any], what: str) -> list[Any] |
         return Failure(f"returned {preview(answer)}, not a list of {what}")
     settled: list[Any] | Failure = guarded(lambda: [settle(value) for value in answer])
     if isinstance(settled, Failure):
-        return Failure(f"returned {preview(answer)}, not a list of {what} ({settled.message})")
+        return Failure(
+            f"returned {preview(answer)}, not a list of {what} ({settled.message})"
+        )
     return settled
 
 
@@ -243,7 +275,9 @@ def as_decision(answer: Any) -> bool | Failure | None:
         return answer
     if isinstance(answer, bool | np.bool_):
         return bool(answer)
-    return Failure(f"its predicate returned {preview(answer)}; a predicate returns True, False or None")
+    return Failure(
+        f"its predicate returned {preview(answer)}; a predicate returns True, False or None"
+    )
 
 
 def as_score(answer: Any) -> float | Failure | None:
@@ -268,7 +302,9 @@ def as_score(answer: Any) -> float | Failure | None:
         return Failure(describe_error(error))
     if math.isfinite(number):
         return number
-    return Failure(f"returned {number!r}; a score must be finite (return None for 'not judged')")
+    return Failure(
+        f"returned {number!r}; a score must be finite (return None for 'not judged')"
+    )
 
 
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
@@ -276,7 +312,10 @@ NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 def place_of(error: BaseException) -> str:
     """The innermost line of a user's file that an error came from, in brackets; "" where it is from none."""
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    frames = [
+        (frame.f_code.co_filename, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
     own = [(name, line) for name, line in frames if not name.startswith(NOT_OWN)]
     if not own:
         return ""
@@ -284,7 +323,9 @@ def place_of(error: BaseException) -> str:
     return f" ({'cell' if NOTEBOOK in name else Path(name).name}:{line})"
 
 
-NOTEBOOK = "ipykernel_"  # so the folder is called in which a notebook says that its cells are
+NOTEBOOK = (
+    "ipykernel_"  # so the folder is called in which a notebook says that its cells are
+)
 LIBRARIES = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
 NOT_OWN = ("<", str(files("rewardkit")), *LIBRARIES)
 """So the files of frames begin that are no user's: code without a file, rewardkit's, those of libraries."""

@@ -34,7 +34,9 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
     {"name": "four (2)", "completion": "IV", "reward": 1.0}
     """
     if str(path).startswith(GALLERY):
-        raise CasesError(f"{str(path)!r} are cases that come with rewardkit; give a case file of your own")
+        raise CasesError(
+            f"{str(path)!r} are cases that come with rewardkit; give a case file of your own"
+        )
     file = place_to_write(path)
     before = file.read_bytes() if file.is_file() else b""
     names = {case.name for case in load_cases(file)} if before.strip() else set()
@@ -52,7 +54,10 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
             lines.append(line)
     if lines:
         joint = b"\n" * bool(before and not before.endswith(b"\n"))
-        write_whole(file, lambda temporary: temporary.write_bytes(before + joint + b"".join(lines)))
+        write_whole(
+            file,
+            lambda temporary: temporary.write_bytes(before + joint + b"".join(lines)),
+        )
     return len(lines)
 
 

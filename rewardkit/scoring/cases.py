@@ -50,7 +50,11 @@ class Expected:
             return cls(status=value, written=value)
         if _is_number(value):
             return cls(value - tolerance, value + tolerance, written=value)
-        if isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_number, value)):
+        if (
+            isinstance(value, list | tuple)
+            and len(value) == 2
+            and all(map(_is_number, value))
+        ):
             if value[0] <= value[1]:
                 return cls(value[0], value[1], written=list(value))
         raise CasesError(
@@ -64,11 +68,17 @@ class Expected:
         """
         if self.status == "scored":
             return status == "scored" and self.low - 1e-9 <= score <= self.high + 1e-9
-        return status != "scored" if self.status == "unscored" else status == self.status
+        return (
+            status != "scored" if self.status == "unscored" else status == self.status
+        )
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+    )
 
 
 @dataclass(frozen=True)
@@ -139,7 +149,11 @@ class CheckResult:
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row a miss: case, what, expected, got, completion, ground_truth, fields, status, why, turns."""
-        return pd.DataFrame(map(vars, self.misses), columns=list(Miss.__dataclass_fields__), dtype=object)
+        return pd.DataFrame(
+            map(vars, self.misses),
+            columns=list(Miss.__dataclass_fields__),
+            dtype=object,
+        )
 
     def record(self) -> dict[str, Any]:
         """The check as plain data: passed, failed, misses."""
@@ -175,21 +189,34 @@ def load_cases(source: CaseSource) -> list[Case]:
     if isinstance(source, str | Path):
         path = resolve(source, "cases.jsonl")
         if not path.is_file():
-            raise CasesError(f"there is no case file {str(path)!r}; give a JSONL file with one case a line")
+            raise CasesError(
+                f"there is no case file {str(path)!r}; give a JSONL file with one case a line"
+            )
         cases = []
         for place, raw in json_lines(path):
             if not isinstance(raw, Mapping):
-                why = raw if isinstance(raw, ValueError) else f"a row is an object, not {preview(raw)}"
-                raise CasesError(f"{path}:{place.line}: {why}; each line is one case as a JSON object")
+                why = (
+                    raw
+                    if isinstance(raw, ValueError)
+                    else f"a row is an object, not {preview(raw)}"
+                )
+                raise CasesError(
+                    f"{path}:{place.line}: {why}; each line is one case as a JSON object"
+                )
             cases.append(_case(raw, f"{path}:{place.line}", place.line))
     else:
         path = None
-        cases = [_case(raw, f"case {line}", line) for line, raw in enumerate(_several(source), start=1)]
+        cases = [
+            _case(raw, f"case {line}", line)
+            for line, raw in enumerate(_several(source), start=1)
+        ]
     if not cases:
         raise CasesError(f"{source!s} has no cases; give one a line")
     ((name, count),) = Counter(case.name for case in cases).most_common(1)
     if count > 1:
-        raise CasesError(f"{path or 'case'}: two cases are called {name!r}; give each a name of its own")
+        raise CasesError(
+            f"{path or 'case'}: two cases are called {name!r}; give each a name of its own"
+        )
     return cases
 
 
@@ -213,31 +240,44 @@ def _case(raw: Any, where: str, line: int) -> Case:
     if isinstance(raw, Case):
         return raw
     if not isinstance(raw, Mapping):
-        raise CasesError(f"{where} is {raw!r}; a case is an object with a completion and what is expected")
+        raise CasesError(
+            f"{where} is {raw!r}; a case is an object with a completion and what is expected"
+        )
     for key in raw:
         near = _near(str(key))
         if near and key not in (*OWN_KEYS, "score"):
-            raise CasesError(f"{where}: {key!r} is not a key of a case; did you mean {near[0]!r}?")
+            raise CasesError(
+                f"{where}: {key!r} is not a key of a case; did you mean {near[0]!r}?"
+            )
     tolerance, scores = raw.get("tolerance", TOLERANCE), raw.get("scores", {})
     if not _is_number(tolerance) or tolerance < 0:
         raise CasesError(f"{where}: tolerance={tolerance!r} is not a number from 0")
     raw = {**raw, **_renamed(raw)}
     if "completion" not in raw and "messages" not in raw:
-        raise CasesError(f"{where}: a case needs a completion; this one has {list(raw)}")
+        raise CasesError(
+            f"{where}: a case needs a completion; this one has {list(raw)}"
+        )
     if not isinstance(scores, Mapping):
-        raise CasesError(f"{where}: scores={scores!r} is not an object of component: expected")
+        raise CasesError(
+            f"{where}: scores={scores!r} is not an object of component: expected"
+        )
     if "reward" not in raw and not scores:
         raise CasesError(
             f"{where}: a case needs an expectation, 'reward' or 'scores'; this one has {list(raw)}"
         )
     columns = {str(key): value for key, value in raw.items() if key not in OWN_KEYS}
-    columns["completion"] = assistant_text(columns.get("completion", columns.get("messages")))
+    columns["completion"] = assistant_text(
+        columns.get("completion", columns.get("messages"))
+    )
     return Case(
         name=str(raw.get("name", f"line {line}")),
         columns=columns,
-        reward=Expected.read(raw["reward"], tolerance, where) if "reward" in raw else None,
+        reward=Expected.read(raw["reward"], tolerance, where)
+        if "reward" in raw
+        else None,
         scores={
-            str(name): Expected.read(value, tolerance, f"{where}: {name}") for name, value in scores.items()
+            str(name): Expected.read(value, tolerance, f"{where}: {name}")
+            for name, value in scores.items()
         },
         why=str(raw.get("why", "")),
     )
@@ -247,7 +287,10 @@ def _renamed(raw: Mapping[str, Any]) -> dict[str, Any]:
     """What a case has under another name of a log, as a row of one that is copied has it."""
     text = [] if "messages" in raw else ["completion"]
     lacking = [name for name in ("prompt", *text, "ground_truth") if name not in raw]
-    taken = {name: next((other for other in ALIASES[name] if other in raw), None) for name in lacking}
+    taken = {
+        name: next((other for other in ALIASES[name] if other in raw), None)
+        for name in lacking
+    }
     return {name: raw[other] for name, other in taken.items() if other is not None}
 
 
@@ -260,8 +303,15 @@ def cases_for(
     """
     if isinstance(ignore, str) or not isinstance(ignore, Collection):
         raise CasesError(f"ignore={ignore!r} is not a list of names of components")
-    cases, left_out = without(cases_of(source), {name for name in ignore if name not in reward.names})
-    unknown = [(case, name) for case in cases for name in case.scores if name not in reward.names]
+    cases, left_out = without(
+        cases_of(source), {name for name in ignore if name not in reward.names}
+    )
+    unknown = [
+        (case, name)
+        for case in cases
+        for name in case.scores
+        if name not in reward.names
+    ]
     if unknown:
         case, name = unknown[0]
         rest = sorted({name for _, name in unknown})
@@ -310,7 +360,9 @@ def check(
     with time_limit(timeout) as limit, caught_prints() as printed:
         outcomes = evaluate(reward.bind(columns, len(cases)), columns, limit=limit)
     printed.show()
-    misses = [miss for row, case in enumerate(cases) for miss in _misses(case, row, outcomes)]
+    misses = [
+        miss for row, case in enumerate(cases) for miss in _misses(case, row, outcomes)
+    ]
     return CheckResult(reward.name, tuple(cases), tuple(misses), left_out)
 
 
@@ -319,7 +371,9 @@ def _misses(case: Case, row: int, outcomes: Outcomes) -> Iterator[Miss]:
     status = {name: outcomes.status(name, row) for name in outcomes.components}
     whole = {} if case.reward is None else {"": case.reward}  # no component: the reward
     for name, expected in (whole | dict(case.scores)).items():
-        value = float(outcomes.components[name].scores[row] if name else outcomes.rewards[row])
+        value = float(
+            outcomes.components[name].scores[row] if name else outcomes.rewards[row]
+        )
         how = status[name] if name else "unscored" if math.isnan(value) else "scored"
         if expected.met_by(value, how):
             continue
@@ -329,7 +383,11 @@ def _misses(case: Case, row: int, outcomes: Outcomes) -> Iterator[Miss]:
             case.name,
             name or "reward",
             expected.written,
-            round(value, 6) if how == "scored" else f"{how} ({reason})" if reason else how,
+            round(value, 6)
+            if how == "scored"
+            else f"{how} ({reason})"
+            if reason
+            else how,
             str(case.columns.get("completion", "")),
             case.columns.get("ground_truth"),
             {name: values[row] for name, values in outcomes.fields.items()},
@@ -344,17 +402,28 @@ def components_of(cases: Iterable[Case]) -> set[str]:
     return {name for case in cases for name in case.scores}
 
 
-def without(cases: Sequence[Case], ignored: Collection[str]) -> tuple[list[Case], dict[str, int]]:
+def without(
+    cases: Sequence[Case], ignored: Collection[str]
+) -> tuple[list[Case], dict[str, int]]:
     """The cases without what they expect of ignored components, and how many expectations went, by component.
 
     A case that expects nothing more is left out.
     """
-    left_out = Counter(name for case in cases for name in case.scores if name in ignored)
+    left_out = Counter(
+        name for case in cases for name in case.scores if name in ignored
+    )
     kept = [
-        replace(case, scores={name: item for name, item in case.scores.items() if name not in ignored})
+        replace(
+            case,
+            scores={
+                name: item for name, item in case.scores.items() if name not in ignored
+            },
+        )
         for case in cases
     ]
-    return [case for case in kept if case.scores or case.reward is not None], dict(left_out)
+    return [case for case in kept if case.scores or case.reward is not None], dict(
+        left_out
+    )
 
 
 def assert_cases(reward: Reward, cases: CaseSource) -> None:

@@ -12,9 +12,24 @@ from typing import Any
 from rewardkit.errors import RewardError, preview, without_addresses
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.fingerprint import describe, of_rewardkit, user_code
-from rewardkit.scoring.calls import LATE, UNFINISHED, Calls, Failure, answered, as_score, concurrency
+from rewardkit.scoring.calls import (
+    LATE,
+    UNFINISHED,
+    Calls,
+    Failure,
+    answered,
+    as_score,
+    concurrency,
+)
 from rewardkit.scoring.printed import Printed, caught_prints, print_here
-from rewardkit.workers.pool import CannotSend, DeadlinePassed, Lost, WorkerEnded, Workers, pickled
+from rewardkit.workers.pool import (
+    CannotSend,
+    DeadlinePassed,
+    Lost,
+    WorkerEnded,
+    Workers,
+    pickled,
+)
 
 UNTRIED = "was not tried"
 """So the reason of a call begins that was not made, as others before it were late."""
@@ -44,7 +59,9 @@ def time_limit(
             else nullcontext()
         )
     except (ValueError, TypeError):
-        raise RewardError(f"timeout={timeout!r} is not a time; give seconds above 0, or None") from None
+        raise RewardError(
+            f"timeout={timeout!r} is not a time; give seconds above 0, or None"
+        ) from None
 
 
 def cannot_limit(functions: Sequence[Any]) -> str | None:
@@ -55,7 +72,9 @@ def cannot_limit(functions: Sequence[Any]) -> str | None:
             try:
                 pickled(called)
             except CannotSend as error:
-                return f"{describe(called)} cannot be called in another process: {error}"
+                return (
+                    f"{describe(called)} cannot be called in another process: {error}"
+                )
     return None
 
 
@@ -63,7 +82,9 @@ def answers_of(calls: Calls, limit: TimeLimit | None) -> list[Any]:
     """What each call gives, as `answered`, under the limit where there is one and the function needs it."""
     if not calls.count:
         return []
-    return limit.run(calls) if limit and limit.needed(calls.function) else answered(calls)
+    return (
+        limit.run(calls) if limit and limit.needed(calls.function) else answered(calls)
+    )
 
 
 class TimeLimit:
@@ -74,9 +95,17 @@ class TimeLimit:
     there are cores. ValueError: `seconds` is not above 0.
     """
 
-    def __init__(self, seconds: float, *, patience: int | None = None, processes: int | None = None) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        *,
+        patience: int | None = None,
+        processes: int | None = None,
+    ) -> None:
         self.seconds, self.patience = seconds, patience
-        self._workers = Workers(seconds=seconds, count=processes or min(PROCESSES, os.cpu_count() or 1))
+        self._workers = Workers(
+            seconds=seconds, count=processes or min(PROCESSES, os.cpu_count() or 1)
+        )
         self._sent: dict[Any, Callable[..., Any]] = {}
         self._each: dict[Any, float] = {}  # seconds of a call, by what was sent
 
@@ -89,7 +118,10 @@ class TimeLimit:
     @staticmethod
     def needed(function: Callable[..., Any]) -> bool:
         """Whether there is code in the function that is not rewardkit's own."""
-        parts = [part if hasattr(part, "__qualname__") else type(part) for part in user_code(function)]
+        parts = [
+            part if hasattr(part, "__qualname__") else type(part)
+            for part in user_code(function)
+        ]
         return not all(map(of_rewardkit, parts))
 
     def run(self, calls: Calls) -> list[Any]:
@@ -114,7 +146,9 @@ class TimeLimit:
         except KeyboardInterrupt:
             if not calls.is_async:
                 raise
-            answers = [UNFINISHED if answer is untried else answer for answer in answers]
+            answers = [
+                UNFINISHED if answer is untried else answer for answer in answers
+            ]
         except CannotSend as error:
             raise CannotLimit(
                 f"{describe(calls.function)} cannot be called in another process, which a time limit needs: "
@@ -137,13 +171,26 @@ class TimeLimit:
         Calls that are known to be quick, and those of an async function, are made some at a time in one
         process; where one of them has to be killed, each of them alone.
         """
-        how = (calls.function, calls.settle, calls.is_async, calls.notes is not None, self.seconds)
+        how = (
+            calls.function,
+            calls.settle,
+            calls.is_async,
+            calls.notes is not None,
+            self.seconds,
+        )
         key = (id(calls.function), *how[1:])
-        made = self._sent.setdefault(key, partial(_made, *how))  # the same object, so that it is sent once
-        size, extra = (concurrency(calls.function), self.seconds) if calls.is_async else (1, 0.0)
+        made = self._sent.setdefault(
+            key, partial(_made, *how)
+        )  # the same object, so that it is sent once
+        size, extra = (
+            (concurrency(calls.function), self.seconds) if calls.is_async else (1, 0.0)
+        )
         if not calls.is_async and (each := self._each.get(key)) is not None:
             size = min(MOST_TOGETHER, max(1, int(TOGETHER / each)))
-        waiting = [range(calls.count)[start : start + size] for start in range(0, calls.count, size)]
+        waiting = [
+            range(calls.count)[start : start + size]
+            for start in range(0, calls.count, size)
+        ]
         while waiting:
             batches, waiting = waiting, []
             some = [calls.columns(rows) for rows in batches]
@@ -167,7 +214,9 @@ class TimeLimit:
                 "returned what cannot be sent from the process that a time limit needs "
                 f"({without_addresses(str(error))}); return plain values, or score without timeout"
             )
-        return Failure(str(error)) if isinstance(error, WorkerEnded) else Failure.of(error)
+        return (
+            Failure(str(error)) if isinstance(error, WorkerEnded) else Failure.of(error)
+        )
 
 
 def _made(
@@ -183,10 +232,20 @@ def _made(
     """In the worker: the values of some calls, what they noted and printed, and the seconds they took."""
     began = time.perf_counter()
     notes: list[dict[str, Any]] = [{} for _ in range(count)]
-    calls = Calls(function, positional, keywords, count, settle, notes if listening else None, is_async)
+    calls = Calls(
+        function,
+        positional,
+        keywords,
+        count,
+        settle,
+        notes if listening else None,
+        is_async,
+    )
     with caught_prints() as printed:
         values = answered(calls, seconds)
-        if settle is as_score:  # which is left to others; but what is no plain number may not be sendable
+        if (
+            settle is as_score
+        ):  # which is left to others; but what is no plain number may not be sendable
             values = list(map(settle, values))
     for heard in notes:
         for name, value in heard.items():

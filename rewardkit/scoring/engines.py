@@ -48,35 +48,51 @@ def run(
     what cannot be sent there, workers that do not start. InputError: a model that cannot be asked.
     """
     if workers is not None and (type(workers) is not int or workers < 1):
-        raise RewardError(f"workers={workers!r} is not a number of processes; give 1 or more, or None")
+        raise RewardError(
+            f"workers={workers!r} is not a number of processes; give 1 or more, or None"
+        )
     prepare(reward)
     count = len(groups)
     waiting = any(call.is_async for inner in reward.inner for _, call in inner.calls)
     # where a component has all rows in one call, a part of them would be another call
-    whole = not count or any(item.batch is True for inner in reward.inner for item in inner.components)
+    whole = not count or any(
+        item.batch is True for inner in reward.inner for item in inner.components
+    )
     order = np.arange(count) if whole else np.argsort(groups, kind="stable")
     codes = groups[order]
 
     def shard(start: int, size: int) -> Rows:
         """The rows from a place of the order on: so many, and the rest of the last one's group."""
-        end = count if whole else np.searchsorted(codes, codes[min(start + size, count) - 1], side="right")
+        end = (
+            count
+            if whole
+            else np.searchsorted(
+                codes, codes[min(start + size, count) - 1], side="right"
+            )
+        )
         return order[start:end]
 
     def part(rows: Rows) -> tuple[Columns, Rows]:
-        return {name: at_rows(values, rows) for name, values in columns.items()}, groups[rows]
+        return {
+            name: at_rows(values, rows) for name, values in columns.items()
+        }, groups[rows]
 
     outcomes = partial(_outcomes, reward, options)
     if workers is not None and timeout is None and not waiting:
         shards = [shard(0, size := min(SHARD, count // (8 * workers) + 1))]
         while (done := sum(map(len, shards))) < count:
             shards.append(shard(done, size))
-        for at, found in _in_workers(outcomes, [part(rows) for rows in shards], workers):
+        for at, found in _in_workers(
+            outcomes, [part(rows) for rows in shards], workers
+        ):
             yield shards[at], found
         return
     with time_limit(timeout, patience=patience, processes=workers) as limit:
         done, size = 0, FIRST_SHARD if patience is None else FIRST_WITH_PATIENCE
         least = WAITING_SHARD if waiting else 1
-        while done < count or not done:  # small ones first: an interrupt keeps what is done
+        while (
+            done < count or not done
+        ):  # small ones first: an interrupt keeps what is done
             began = time.perf_counter()
             rows = shard(done, max(size, least))
             found = outcomes(*part(rows), limit)
@@ -115,10 +131,16 @@ def _in_workers(
     outcomes: partial[Outcomes], parts: Sequence[tuple[Columns, Rows]], workers: int
 ) -> Iterator[tuple[int, Outcomes]]:
     """Of each part; one whose worker dies is scored again call by call, so that only one row is an error."""
-    with Workers(seconds=FOREVER, count=workers) as pool, TimeLimit(FOREVER, processes=workers) as alone:
+    with (
+        Workers(seconds=FOREVER, count=workers) as pool,
+        TimeLimit(FOREVER, processes=workers) as alone,
+    ):
         try:
             for at, value in pool.map(outcomes, parts, chunk=2):
-                yield at, outcomes(*parts[at], alone) if isinstance(value, Lost) else value
+                yield (
+                    at,
+                    outcomes(*parts[at], alone) if isinstance(value, Lost) else value,
+                )
         except WorkerEnded as error:
             raise RewardError(
                 f"reward {outcomes.args[0].name!r} cannot be scored in worker processes: {error}"

@@ -36,7 +36,14 @@ from rewardkit.scoring.calls import (
     guarded,
 )
 from rewardkit.scoring.deadlines import TimeLimit, answers_of
-from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED, SCORED, Outcome, Outcomes
+from rewardkit.scoring.outcomes import (
+    ABSTAINED,
+    ERROR,
+    GATED,
+    SCORED,
+    Outcome,
+    Outcomes,
+)
 
 LISTS: dict[Any, Any] = {
     as_score: partial(as_list, settle=as_score, what="scores"),
@@ -73,7 +80,9 @@ def evaluate(
     for row in np.flatnonzero(unmatched).tolist():
         (column,) = plan.reward.split_by
         for outcome in out.components.values():
-            outcome.mark([row], ABSTAINED, f"no reward for {column}={columns[column][row]!r}")
+            outcome.mark(
+                [row], ABSTAINED, f"no reward for {column}={columns[column][row]!r}"
+            )
     return out
 
 
@@ -103,7 +112,12 @@ class _Evaluation:
     """One reward over its rows: what is known so far, by name, and what came of each field and component."""
 
     def __init__(
-        self, part: Part, columns: Columns, groups: Rows | None, limit: TimeLimit | None, out: Outcomes
+        self,
+        part: Part,
+        columns: Columns,
+        groups: Rows | None,
+        limit: TimeLimit | None,
+        out: Outcomes,
     ) -> None:
         self.reward, self.every = part.reward, part.rows
         self.columns, self.groups, self.limit, self.out = columns, groups, limit, out
@@ -114,7 +128,9 @@ class _Evaluation:
     def run(self, ignore_gates: bool) -> None:
         for name, call in self.reward.field_calls.items():
             self.field(name, call)
-        whole = Outcome.blank(self.out.plan.rows)  # what the gate on the whole reward says, once it is asked
+        whole = Outcome.blank(
+            self.out.plan.rows
+        )  # what the gate on the whole reward says, once it is asked
         waiting = None if ignore_gates else self.reward.gate_call
         for item in self.reward.components:
             if waiting and self.known.keys() >= set(waiting.asks_for):
@@ -122,27 +138,41 @@ class _Evaluation:
             rows, outcome = self.every, self.out.components[item.name]
             outcome.mark(rows, SCORED)
             if not ignore_gates:
-                rows = _passed(rows, whole, outcome, "the gate on the whole reward has no value")
+                rows = _passed(
+                    rows, whole, outcome, "the gate on the whole reward has no value"
+                )
                 if item.gate_call:
                     gate = self.gate(item.gate, item.gate_call, rows)
                     asked = ", ".join(map(repr, item.gate_call.asks_for))
                     rows = _passed(
-                        rows, gate, outcome, f"its gate needs {asked}, which is missing", "its gate"
+                        rows,
+                        gate,
+                        outcome,
+                        f"its gate needs {asked}, which is missing",
+                        "its gate",
                     )
             self.component(item, rows, outcome)
         if waiting:
             whole = self.gate(self.reward.gate, waiting, self.every)
         status = whole.status[self.every]
-        self.out.gate[self.every] = np.select([status == SCORED, status == GATED], [1.0, 0.0], np.nan)
+        self.out.gate[self.every] = np.select(
+            [status == SCORED, status == GATED], [1.0, 0.0], np.nan
+        )
 
     def field(self, name: str, call: Call) -> None:
         outcome = self.done[name] = Outcome.blank(self.out.plan.rows)
         rows = self.ready(call, self.every, outcome)
-        together = getattr(call.function, "together", "")  # an adapter says itself how it is to be called
+        together = getattr(
+            call.function, "together", ""
+        )  # an adapter says itself how it is to be called
         values = self.known[name] = self.out.fields[name]
-        for row, value in zip(rows.tolist(), self.values(call, rows, as_field, together), strict=True):
+        for row, value in zip(
+            rows.tolist(), self.values(call, rows, as_field, together), strict=True
+        ):
             if type(value) is Failure:
-                outcome.mark([row], ABSTAINED if value.abstains else ERROR, value.message)
+                outcome.mark(
+                    [row], ABSTAINED if value.abstains else ERROR, value.message
+                )
             else:
                 values[row] = value
         if outcome.reasons:
@@ -155,14 +185,22 @@ class _Evaluation:
         else:
             alone = "group" if item.group else ""
             together = "all" if item.batch is True else "batch" if item.batch else alone
-            if item.call.is_async and self.out.unfinished:  # an interrupt ended an earlier one
+            if (
+                item.call.is_async and self.out.unfinished
+            ):  # an interrupt ended an earlier one
                 self.out.unfinished.update(rows.tolist())
                 rows = rows[:0]
-            told = outcome.verdicts if getattr(item.function, "asks_model", False) else None
+            told = (
+                outcome.verdicts
+                if getattr(item.function, "asks_model", False)
+                else None
+            )
             answers = self.values(item.call, rows, as_score, together, told)
             if item.call.is_async:
                 self.out.unfinished.update(
-                    row for row, answer in zip(rows.tolist(), answers, strict=True) if answer is UNFINISHED
+                    row
+                    for row, answer in zip(rows.tolist(), answers, strict=True)
+                    if answer is UNFINISHED
                 )
             own = not user_code(item.call.function)
             asked = {name: self.column(name) for name in item.call.asks_for if own}
@@ -182,7 +220,10 @@ class _Evaluation:
             out.mark(rows[~_between(scores, gate)], GATED)
             return out
         else:
-            answers = [guarded(gate.admits, value) for value in at_rows(self.column(gate.on), rows)]
+            answers = [
+                guarded(gate.admits, value)
+                for value in at_rows(self.column(gate.on), rows)
+            ]
         for row, answer in zip(rows.tolist(), answers, strict=True):
             if isinstance(answer, Failure):
                 out.mark([row], ABSTAINED if answer.abstains else ERROR, answer.message)
@@ -200,7 +241,10 @@ class _Evaluation:
                 rows = _passed(rows, self.done[name], outcome, "", f"field {name!r}")
             elif name in self.done:
                 rows = _passed(
-                    rows, self.done[name], outcome, f"asks for the score of {name!r}, which is missing"
+                    rows,
+                    self.done[name],
+                    outcome,
+                    f"asks for the score of {name!r}, which is missing",
                 )
         return rows
 
@@ -208,7 +252,9 @@ class _Evaluation:
         """A column, field or score by name, as Python values."""
         if name == ROLLOUT and name not in self.known:
             rows = zip(*self.columns.values(), strict=True)
-            self.known[name] = [dict(zip(self.columns, values, strict=True)) for values in rows]
+            self.known[name] = [
+                dict(zip(self.columns, values, strict=True)) for values in rows
+            ]
         column: Sequence[Any] = self.known[name]
         if isinstance(column, np.ndarray):
             column = self.known[name] = column.tolist()
@@ -229,7 +275,9 @@ class _Evaluation:
         """
         if not together:
             notes = self.listener(len(rows), told)
-            calls = Calls.of(call, partial(self.arguments, call, rows), len(rows), settle, notes)
+            calls = Calls.of(
+                call, partial(self.arguments, call, rows), len(rows), settle, notes
+            )
             answers = answers_of(calls, self.limit)
             for row, said in zip(rows.tolist(), notes, strict=True) if notes else ():
                 self.hear(said, [row], told)
@@ -245,26 +293,44 @@ class _Evaluation:
         while bundles:
             notes = self.listener(len(bundles), told)
             lists = partial(self.lists, call, bundles)
-            answers = answers_of(Calls.of(call, lists, len(bundles), LISTS[settle], notes), self.limit)
+            answers = answers_of(
+                Calls.of(call, lists, len(bundles), LISTS[settle], notes), self.limit
+            )
             again: list[Rows] = []
             for place, (some, answer) in enumerate(zip(bundles, answers, strict=True)):
-                if isinstance(answer, Failure) and together == "batch" and len(some) > 1:
+                if (
+                    isinstance(answer, Failure)
+                    and together == "batch"
+                    and len(some) > 1
+                ):
                     again += list(some[:, None])
                     continue
                 if notes is not None:
                     self.hear(notes[place], some.tolist(), told)
                 if not isinstance(answer, Failure) and len(answer) != len(some):
-                    answer = Failure(f"returned {len(answer)} values for {len(some)} completions")
-                several = [answer] * len(some) if isinstance(answer, Failure) else answer
+                    answer = Failure(
+                        f"returned {len(answer)} values for {len(some)} completions"
+                    )
+                several = (
+                    [answer] * len(some) if isinstance(answer, Failure) else answer
+                )
                 values.update(zip(some.tolist(), several, strict=True))
             bundles = again
         return [values[row] for row in rows.tolist()]
 
-    def listener(self, count: int, told: dict[int, Any] | None) -> list[dict[str, Any]] | None:
+    def listener(
+        self, count: int, told: dict[int, Any] | None
+    ) -> list[dict[str, Any]] | None:
         """A dict for what each of so many calls notes; ``None`` where nobody wants to know."""
-        return None if self.out.notes is None and told is None else [{} for _ in range(count)]
+        return (
+            None
+            if self.out.notes is None and told is None
+            else [{} for _ in range(count)]
+        )
 
-    def hear(self, said: dict[str, Any], rows: list[int], told: dict[int, Any] | None) -> None:
+    def hear(
+        self, said: dict[str, Any], rows: list[int], told: dict[int, Any] | None
+    ) -> None:
         """Keep what a call for these rows noted: the verdict of each, and notes where they mean one row."""
         if told is not None and VERDICT in said:
             verdicts = said.pop(VERDICT)
@@ -291,7 +357,9 @@ class _Evaluation:
         return [list(self.arguments(call, rows, name)) for rows in bundles]
 
 
-def _passed(rows: Rows, earlier: Outcome, outcome: Outcome, missing: str, failed: str = "") -> Rows:
+def _passed(
+    rows: Rows, earlier: Outcome, outcome: Outcome, missing: str, failed: str = ""
+) -> Rows:
     """The rows that an earlier outcome lets through; the others are gated with it, or have no score.
 
     The reason says what is `missing`, or for errors what `failed`, where that is given.
@@ -312,7 +380,9 @@ def _passed(rows: Rows, earlier: Outcome, outcome: Outcome, missing: str, failed
 def _of_objects(objects: Mapping[str, Mapping[Any, Any]]) -> str:
     """Why that may be, and which key to take, where what was to be compared is an object."""
     for name, value in objects.items():
-        key = next((key for key in (*ALIASES["ground_truth"], *value) if key in value), "...")
+        key = next(
+            (key for key in (*ALIASES["ground_truth"], *value) if key in value), "..."
+        )
         return (
             f": {name} is a dict of {preview(list(value))}, no value to compare; take {name}[{key!r}] in a "
             f"field, and name that in rk.Component(..., columns={{{name!r}: FIELD}})"
@@ -352,8 +422,15 @@ def _take(
     for at in left:
         row, score = int(rows[at]), as_score(results[at])
         if score is None:
-            objects = {name: column[row] for name, column in asked.items() if isinstance(column[row], dict)}
-            outcome.status[row], outcome.reasons[row] = ABSTAINED, f"returned None{_of_objects(objects)}"
+            objects = {
+                name: column[row]
+                for name, column in asked.items()
+                if isinstance(column[row], dict)
+            }
+            outcome.status[row], outcome.reasons[row] = (
+                ABSTAINED,
+                f"returned None{_of_objects(objects)}",
+            )
         elif isinstance(score, Failure):
             status = ABSTAINED if score.abstains else ERROR
             outcome.status[row], outcome.reasons[row] = status, score.message

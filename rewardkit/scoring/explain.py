@@ -34,8 +34,20 @@ class Line:
     @property
     def cells(self) -> tuple[str, ...]:
         """As a row of a table with `HEADER`."""
-        score, weight, adds = number(self.score), f"{self.weight:g}", number(self.contribution)
-        return self.component, self.status, score, weight, adds, self.gate, self.reason or self.why
+        score, weight, adds = (
+            number(self.score),
+            f"{self.weight:g}",
+            number(self.contribution),
+        )
+        return (
+            self.component,
+            self.status,
+            score,
+            weight,
+            adds,
+            self.gate,
+            self.reason or self.why,
+        )
 
 
 @dataclass(frozen=True)
@@ -55,10 +67,17 @@ class Explanation:
     result: RewardResult
 
     def __str__(self) -> str:
-        out = [f"reward {self.reward!r}: {self.result.reward:.4g}", "", repr(self.completion), ""]
+        out = [
+            f"reward {self.reward!r}: {self.result.reward:.4g}",
+            "",
+            repr(self.completion),
+            "",
+        ]
         for name, value in self.result.fields.items():
             at = self._places(name)
-            out.append(f"field {name} = {value!r}" + (f" (characters {at})" if at else ""))
+            out.append(
+                f"field {name} = {value!r}" + (f" (characters {at})" if at else "")
+            )
         out += ["", *aligned([HEADER, *(line.cells for line in self.lines)])]
         out += [f"note {name} = {value!r}" for name, value in self.result.notes.items()]
         out += [f"verdict {name}: {said}" for name, said in self.verdicts]
@@ -67,7 +86,10 @@ class Explanation:
     @property
     def verdicts(self) -> list[tuple[str, str]]:
         """What models said: component, then level, reason, what the call cost and the raw answer."""
-        return [(name, verdict_text(verdict)) for name, verdict in self.result.verdicts.items()]
+        return [
+            (name, verdict_text(verdict))
+            for name, verdict in self.result.verdicts.items()
+        ]
 
     @property
     def taken(self) -> list[tuple[str, str, str]]:
@@ -76,16 +98,29 @@ class Explanation:
             (name, "not found" if value is None else repr(value), self._places(name))
             for name, value in self.result.fields.items()
         ]
-        truth = [value for name, value in self.columns.items() if name == "ground_truth"]
-        return [*rows, *(("ground_truth", "missing" if one is None else str(one), "") for one in truth)]
+        truth = [
+            value for name, value in self.columns.items() if name == "ground_truth"
+        ]
+        return [
+            *rows,
+            *(
+                ("ground_truth", "missing" if one is None else str(one), "")
+                for one in truth
+            ),
+        ]
 
     def _places(self, field: str) -> str:
-        return ", ".join(f"{start}-{end}" for start, end in self.spans.get(field, ())[:MARKED])
+        return ", ".join(
+            f"{start}-{end}" for start, end in self.spans.get(field, ())[:MARKED]
+        )
 
     @property
     def bars(self) -> list[float]:
         """What each component adds, as a share of the most that one does, from -50 to 50."""
-        adds = [0.0 if math.isnan(line.contribution) else line.contribution for line in self.lines]
+        adds = [
+            0.0 if math.isnan(line.contribution) else line.contribution
+            for line in self.lines
+        ]
         most = max(map(abs, adds), default=0.0) or 1.0
         return [round(50 * added / most, 1) for added in adds]
 
@@ -110,7 +145,11 @@ def explain(reward: Reward, rollout: Mapping[str, Any]) -> Explanation:
             f"explain takes one rollout, a dict of columns such as rollouts[0], not {preview(rollout)}"
         )
     columns = {name: rollout[name] for name in rollout if name in reward.needs}
-    result = reward(**columns) if set(reward.needs) <= set(columns) else reward(**dict(rollout))
+    result = (
+        reward(**columns)
+        if set(reward.needs) <= set(columns)
+        else reward(**dict(rollout))
+    )
     return _explanation(reward, rollout, result, "this rollout")
 
 
@@ -122,16 +161,26 @@ def explained(scores: Scores, row: int) -> Explanation:
     """
     reward, values = scores.reward, scores.table.iloc[row]
     errors = {name: present(values[f"error/{name}"]) for name in reward.names}
-    notes = {str(name): present(values[name]) for name in values.index if str(name).startswith("note/")}
+    notes = {
+        str(name): present(values[name])
+        for name in values.index
+        if str(name).startswith("note/")
+    }
     result = RewardResult(
         reward=float(values["reward_raw"]),
         scores={name: float(values[f"score/{name}"]) for name in reward.names},
         status={name: str(values[f"status/{name}"]) for name in reward.names},
         errors={name: why for name, why in errors.items() if why is not None},
         fields={
-            name: present(values[f"field/{name}"]) for name in reward.fields if f"field/{name}" in values
+            name: present(values[f"field/{name}"])
+            for name in reward.fields
+            if f"field/{name}" in values
         },
-        notes={name.removeprefix("note/"): value for name, value in notes.items() if value is not None},
+        notes={
+            name.removeprefix("note/"): value
+            for name, value in notes.items()
+            if value is not None
+        },
         verdicts={
             name: dict(verdict)
             for name in reward.names
@@ -141,11 +190,15 @@ def explained(scores: Scores, row: int) -> Explanation:
     return _explanation(reward, scores.rollouts[row], result, f"row {row}")
 
 
-def _explanation(reward: Reward, rollout: Mapping[str, Any], result: RewardResult, what: str) -> Explanation:
+def _explanation(
+    reward: Reward, rollout: Mapping[str, Any], result: RewardResult, what: str
+) -> Explanation:
     """The explanation of a result: where the fields stand, and what each component adds."""
     parts = reward.parts({name: [rollout[name]] for name in reward.split_by}, 1)
     if not parts:
-        raise RewardError(f"reward {reward.name!r} has no part for {what}, so there is nothing to explain")
+        raise RewardError(
+            f"reward {reward.name!r} has no part for {what}, so there is nothing to explain"
+        )
     part = parts[0].reward
     completion = rollout.get("completion")
     spans = {
@@ -163,8 +216,12 @@ def _explanation(reward: Reward, rollout: Mapping[str, Any], result: RewardResul
             adds = item.weight * value if status == "scored" else 0.0
         gate = describe(item.gate) if item.gate else ""
         why_not = result.errors.get(item.name, "")
-        lines.append(Line(item.name, status, value, item.weight, adds, gate, why_not, item.why))
-    return Explanation(part.name, str(completion), dict(rollout), spans, tuple(lines), result)
+        lines.append(
+            Line(item.name, status, value, item.weight, adds, gate, why_not, item.why)
+        )
+    return Explanation(
+        part.name, str(completion), dict(rollout), spans, tuple(lines), result
+    )
 
 
 def verdict_text(verdict: Mapping[str, Any]) -> str:
@@ -173,8 +230,18 @@ def verdict_text(verdict: Mapping[str, Any]) -> str:
     >>> verdict_text({"level": "good", "reason": "short", "cost": 0.002, "raw": ["{}"], "cached": False})
     "good: short (cost 0.002; raw answer: '{}')"
     """
-    level, reason, cost = verdict.get("level"), str(verdict.get("reason", "")), verdict.get("cost")
-    about = ["cached"] if verdict.get("cached") else [f"cost {cost:g}"] if cost is not None else []
+    level, reason, cost = (
+        verdict.get("level"),
+        str(verdict.get("reason", "")),
+        verdict.get("cost"),
+    )
+    about = (
+        ["cached"]
+        if verdict.get("cached")
+        else [f"cost {cost:g}"]
+        if cost is not None
+        else []
+    )
     raw = verdict.get("raw")
     about += ["raw answer: " + " | ".join(map(repr, raw))] if raw else []
     said = f"{level}: {reason}" if level else reason

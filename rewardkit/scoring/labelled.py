@@ -27,7 +27,9 @@ class Labelled:
     prompts: Rows
 
 
-def read_labelled(cases: LabelledCases, label: str, levels: Mapping[str, float]) -> Labelled:
+def read_labelled(
+    cases: LabelledCases, label: str, levels: Mapping[str, float]
+) -> Labelled:
     """Cases of a file or of dicts, whose column `label` has a level, a number in [0, 1], or a bool.
 
     The prompt of a case is its `prompt_id`, else its `prompt`; without any each case has its own. CasesError:
@@ -44,9 +46,14 @@ def read_labelled(cases: LabelledCases, label: str, levels: Mapping[str, float])
 def _columns(cases: LabelledCases) -> Columns:
     """The cases as columns. CasesError: none, or what is no object."""
     if not isinstance(cases, str | Path | Iterable) or isinstance(cases, Mapping):
-        raise CasesError(f"cases are a JSONL file or dicts, each with a label, not {preview(cases)}")
+        raise CasesError(
+            f"cases are a JSONL file or dicts, each with a label, not {preview(cases)}"
+        )
     read = Source.joined(
-        read_files(resolve(cases, "cases.jsonl") if isinstance(cases, str | Path) else cases, {})
+        read_files(
+            resolve(cases, "cases.jsonl") if isinstance(cases, str | Path) else cases,
+            {},
+        )
     )
     for place in read.rejected:
         raise CasesError(f"case at {place.place}: {place.reason}")
@@ -67,8 +74,11 @@ def _labels(given: Sequence[Any], levels: Mapping[str, float], label: str) -> Fl
             known = f"one of {', '.join(map(repr, levels))}, " if levels else ""
             raise CasesError(
                 f"case {row + 1}: {preview(value)} in {label!r} does not fit; give {known}a number in "
-                "[0, 1], or true or false" + (did_you_mean(value, levels) if isinstance(value, str) else "")
+                "[0, 1], or true or false"
+                + (did_you_mean(value, levels) if isinstance(value, str) else "")
             )
     if np.isnan(labels).all():
-        raise CasesError(f"no case has a {label!r}; give each the level or score that it should get")
+        raise CasesError(
+            f"no case has a {label!r}; give each the level or score that it should get"
+        )
     return labels

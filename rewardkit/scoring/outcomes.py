@@ -38,23 +38,34 @@ class Outcome:
         """No score yet on any row, all of this status."""
         return cls(np.full(rows, np.nan), np.full(rows, status, dtype=np.int8))
 
-    def mark(self, rows: Rows | list[int], status: int, reason: str | None = None) -> None:
+    def mark(
+        self, rows: Rows | list[int], status: int, reason: str | None = None
+    ) -> None:
         """Give these rows a status, and the reason."""
         self.status[rows] = status
         if reason is not None:
-            self.reasons.update(dict.fromkeys(rows if isinstance(rows, list) else rows.tolist(), reason))
+            self.reasons.update(
+                dict.fromkeys(rows if isinstance(rows, list) else rows.tolist(), reason)
+            )
 
     def put(self, rows: Rows, other: Outcome) -> None:
         """Write another outcome, which is of these rows alone, into this one."""
         self.scores[rows], self.status[rows] = other.scores, other.status
-        self.reasons.update((int(rows[at]), reason) for at, reason in other.reasons.items())
-        self.verdicts.update((int(rows[at]), verdict) for at, verdict in other.verdicts.items())
+        self.reasons.update(
+            (int(rows[at]), reason) for at, reason in other.reasons.items()
+        )
+        self.verdicts.update(
+            (int(rows[at]), verdict) for at, verdict in other.verdicts.items()
+        )
 
     def at(self, rows: Rows) -> Outcome:
         """That of these rows alone, in their order."""
         places = dict(zip(rows.tolist(), range(len(rows)), strict=True))
         return Outcome(
-            self.scores[rows], self.status[rows], _moved(self.reasons, places), _moved(self.verdicts, places)
+            self.scores[rows],
+            self.status[rows],
+            _moved(self.reasons, places),
+            _moved(self.verdicts, places),
         )
 
 
@@ -97,7 +108,9 @@ class Outcomes:
             self.components[name].put(rows, outcome)
         places = rows.tolist()
         for name, reasons in other.failed.items():
-            self.failed.setdefault(name, {}).update((places[at], why) for at, why in reasons.items())
+            self.failed.setdefault(name, {}).update(
+                (places[at], why) for at, why in reasons.items()
+            )
         lists = [(self.fields[name], values) for name, values in other.fields.items()]
         for whole, values in [*lists, (self.notes or [], other.notes or [])]:
             for row, value in zip(places, values, strict=False):
@@ -105,15 +118,25 @@ class Outcomes:
 
     def finished(self) -> tuple[Rows, Outcomes]:
         """The rows that no interrupt left unfinished, and their outcomes alone."""
-        rows = np.array([row for row in range(len(self.gate)) if row not in self.unfinished], dtype=np.intp)
+        rows = np.array(
+            [row for row in range(len(self.gate)) if row not in self.unfinished],
+            dtype=np.intp,
+        )
         places = dict(zip(rows.tolist(), range(len(rows)), strict=True))
         return rows, replace(
             self,
-            fields={name: [values[row] for row in places] for name, values in self.fields.items()},
-            components={name: outcome.at(rows) for name, outcome in self.components.items()},
+            fields={
+                name: [values[row] for row in places]
+                for name, values in self.fields.items()
+            },
+            components={
+                name: outcome.at(rows) for name, outcome in self.components.items()
+            },
             gate=self.gate[rows],
             notes=None if self.notes is None else [self.notes[row] for row in places],
-            failed={name: _moved(reasons, places) for name, reasons in self.failed.items()},
+            failed={
+                name: _moved(reasons, places) for name, reasons in self.failed.items()
+            },
             unfinished=set(),
         )
 
@@ -125,7 +148,9 @@ class Outcomes:
     @cached_property
     def rewards(self) -> Floats:
         """Reward of each row before the transform; NaN where it is not judged."""
-        gated = {name: outcome.status == GATED for name, outcome in self.components.items()}
+        gated = {
+            name: outcome.status == GATED for name, outcome in self.components.items()
+        }
         return self.plan.combine(self.scores, gated, self.gate)
 
     def status(self, component: str, row: int) -> str:
@@ -170,7 +195,9 @@ def asked_text(asked: Mapping[str, Any], reason: Callable[[str], str] = str) -> 
     if left := asked.get("not_judged"):
         most = reason(max(left, key=lambda why: left[why]))
         often = "most often " if len(left) > 1 else ""
-        said += [f"{sum(left.values()):,} not judged ({often}{' '.join(most.split())[:REASON]})"]
+        said += [
+            f"{sum(left.values()):,} not judged ({often}{' '.join(most.split())[:REASON]})"
+        ]
     put = f"put {counted(asked['verdicts'], 'row')} to a model"
     return f"{put}: {', '.join(said)}" if said else put
 

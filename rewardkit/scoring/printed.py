@@ -45,12 +45,19 @@ class Printed:
         shown = [line if len(line) <= 120 else f"{line[:117]}..." for line in first]
         more = f"  ... {lines - len(shown):,} more" if lines > len(shown) else ""
         head = f"the reward's functions printed {lines:,} line{'s' * (lines != 1)}:"
-        print("\n".join([head, *(f"  {line}" for line in shown), *([more] if more else [])]), file=sys.stderr)
+        print(
+            "\n".join(
+                [head, *(f"  {line}" for line in shown), *([more] if more else [])]
+            ),
+            file=sys.stderr,
+        )
 
 
 def _legible(text: str) -> str:
     """Text for any terminal: characters that control it, or are half of one, are escaped."""
-    return "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
+    return "".join(
+        one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text
+    )
 
 
 class _Stream:

@@ -38,13 +38,23 @@ class RewardResult:
             reward=self.reward,
             judged=not math.isnan(self.reward),
             rows=[
-                (name, self.status[name], number(score), weights.get(name, "-"), self.errors.get(name, ""))
+                (
+                    name,
+                    self.status[name],
+                    number(score),
+                    weights.get(name, "-"),
+                    self.errors.get(name, ""),
+                )
                 for name, score in self.scores.items()
             ],
             fields=[
-                (name, "not found" if value is None else repr(value)) for name, value in self.fields.items()
+                (name, "not found" if value is None else repr(value))
+                for name, value in self.fields.items()
             ],
-            notes=[(name, repr(value)) for name, value in [*self.notes.items(), *self.verdicts.items()]],
+            notes=[
+                (name, repr(value))
+                for name, value in [*self.notes.items(), *self.verdicts.items()]
+            ],
         )
 
 
@@ -57,11 +67,25 @@ def result_of(reward: Reward, columns: Mapping[str, Any]) -> RewardResult:
     printed.show()
     return RewardResult(
         reward=float(found.rewards[0]),
-        scores={name: float(outcome.scores[0]) for name, outcome in found.components.items()},
+        scores={
+            name: float(outcome.scores[0]) for name, outcome in found.components.items()
+        },
         status={name: found.status(name, 0) for name in found.components},
-        errors={name: why for name in found.components if (why := found.reason(name, 0)) is not None},
+        errors={
+            name: why
+            for name in found.components
+            if (why := found.reason(name, 0)) is not None
+        },
         fields={name: values[0] for name, values in found.fields.items()},
         notes=found.notes[0] if found.notes else {},
-        verdicts={name: out.verdicts[0] for name, out in found.components.items() if out.verdicts},
-        weights={name: weight for part in plan.parts for name, weight in part.reward.weights.items()},
+        verdicts={
+            name: out.verdicts[0]
+            for name, out in found.components.items()
+            if out.verdicts
+        },
+        weights={
+            name: weight
+            for part in plan.parts
+            for name, weight in part.reward.weights.items()
+        },
     )

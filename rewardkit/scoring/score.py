@@ -22,7 +22,13 @@ from rewardkit.scoring import engines
 from rewardkit.scoring.calls import CALLED
 from rewardkit.scoring.evaluate import at_rows
 from rewardkit.scoring.outcomes import Outcomes
-from rewardkit.scoring.scores import OWN_COLUMNS, OWN_PREFIXES, Scores, status_column, versions
+from rewardkit.scoring.scores import (
+    OWN_COLUMNS,
+    OWN_PREFIXES,
+    Scores,
+    status_column,
+    versions,
+)
 
 
 def score(
@@ -59,7 +65,9 @@ def score(
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
     names = [str(name) for name in rollouts.table.columns]
-    if taken := [name for name in names if name in OWN_COLUMNS or name.startswith(OWN_PREFIXES)]:
+    if taken := [
+        name for name in names if name in OWN_COLUMNS or name.startswith(OWN_PREFIXES)
+    ]:
         raise RolloutsError(
             f"the rollouts have columns of a scored table: {taken}; rename them, or read a scored table "
             "with load_scores"
@@ -70,7 +78,9 @@ def score(
     else:
         columns = {name: column_values(rollouts.table[name]) for name in reward.needs}
     options = {"ignore_gates": ignore_gates, "notes": notes}
-    shards = engines.run(reward, columns, rollouts.groups, options, timeout, patience, workers)
+    shards = engines.run(
+        reward, columns, rollouts.groups, options, timeout, patience, workers
+    )
     bar: Any = nullcontext()
     if progress:
         from tqdm.auto import tqdm  # slow to import
@@ -92,12 +102,16 @@ def score(
     finally:
         CALLED.reset(token)
     kept = np.sort(np.concatenate([rows for rows, _ in done]))
-    plan = reward.bind({name: at_rows(values, kept) for name, values in columns.items()}, len(kept))
+    plan = reward.bind(
+        {name: at_rows(values, kept) for name, values in columns.items()}, len(kept)
+    )
     whole = Outcomes.blank(plan, notes=notes)
     for rows, outcomes in done:
         whole.put(np.searchsorted(kept, rows), outcomes)
     run = {"versions": versions(), "ignore_gates": ignore_gates, "timeout": timeout}
-    scores = _scores(whole, rollouts.select(kept.tolist()) if interrupted else rollouts, run)
+    scores = _scores(
+        whole, rollouts.select(kept.tolist()) if interrupted else rollouts, run
+    )
     if interrupted:
         raise Interrupted(scores, len(rollouts))
     return scores
@@ -111,7 +125,9 @@ def _counted(bar: Any) -> Callable[[Mapping[str, Any]], None]:
         nonlocal calls, cost
         calls, cost = calls + 1, cost + (heard.get(VERDICT, {}).get("cost") or 0.0)
         rate = calls / max(time.perf_counter() - began, 1e-9)
-        bar.set_postfix_str(f"{calls:,} calls, {rate:.1f}/s" + (f", cost {cost:.4g}" if cost else ""))
+        bar.set_postfix_str(
+            f"{calls:,} calls, {rate:.1f}/s" + (f", cost {cost:.4g}" if cost else "")
+        )
 
     return called
 
@@ -144,7 +160,9 @@ def _result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFr
         columns[f"status/{name}"] = status_column(outcome.status)
         columns[f"error/{name}"] = texts(outcome.reasons)
         if verdicts := outcome.verdicts:
-            columns[f"verdict/{name}"] = as_column([verdicts.get(row) for row in range(len(raw))])
+            columns[f"verdict/{name}"] = as_column(
+                [verdicts.get(row) for row in range(len(raw))]
+            )
             costs = [verdicts.get(row, {}).get("cost") for row in range(len(raw))]
             columns[f"cost/{name}"] = np.array(costs, dtype=float)
     notes = outcomes.notes or []

@@ -28,9 +28,26 @@ from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.rollouts.write import write_whole
-from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED, STATUSES, asked_of_models, asked_text
+from rewardkit.scoring.outcomes import (
+    ABSTAINED,
+    ERROR,
+    GATED,
+    STATUSES,
+    asked_of_models,
+    asked_text,
+)
 
-OWN_PREFIXES = ("field/", "failed/", "score/", "status/", "error/", "verdict/", "cost/", "note/", "gate/")
+OWN_PREFIXES = (
+    "field/",
+    "failed/",
+    "score/",
+    "status/",
+    "error/",
+    "verdict/",
+    "cost/",
+    "note/",
+    "gate/",
+)
 OWN_COLUMNS = ("reward_raw", "reward")
 
 SHOWN = 100
@@ -88,7 +105,10 @@ class Scores:
     def counts(self) -> dict[str, dict[str, int]]:
         """Component -> status -> number of rows."""
         return {
-            name: {status: int((self.status(name) == code).sum()) for code, status in enumerate(STATUSES)}
+            name: {
+                status: int((self.status(name) == code).sum())
+                for code, status in enumerate(STATUSES)
+            }
             for name in self.reward.names
         }
 
@@ -98,9 +118,16 @@ class Scores:
         found = {}
         for name in self.reward.names:
             if f"verdict/{name}" in self.table:
-                verdicts = [item for item in self.table[f"verdict/{name}"] if isinstance(item, Mapping)]
+                verdicts = [
+                    item
+                    for item in self.table[f"verdict/{name}"]
+                    if isinstance(item, Mapping)
+                ]
                 reasons = self.table[f"error/{name}"][self.status(name) == ABSTAINED]
-                found[name] = {**asked_of_models(verdicts), "not_judged": dict(Counter(reasons))}
+                found[name] = {
+                    **asked_of_models(verdicts),
+                    "not_judged": dict(Counter(reasons)),
+                }
         return found
 
     @cached_property
@@ -111,7 +138,10 @@ class Scores:
         """
         return {
             "reward": self.reward.record(),
-            "rollouts": {**self.rollouts.summary(), "fingerprint": self.rollouts.fingerprint},
+            "rollouts": {
+                **self.rollouts.summary(),
+                "fingerprint": self.rollouts.fingerprint,
+            },
             "counts": self.counts,
             **({"asked": self.asked} if self.asked else {}),
             "rewards_missing": int(np.isnan(self.rewards).sum()),
@@ -128,17 +158,28 @@ class Scores:
 
     def under(self, reward: Reward) -> Scores:
         """These scores combined as `reward` says; its components must be the ones that were scored."""
-        columns = {name: column_values(self.rollouts.table[name]) for name in reward.split_by}
+        columns = {
+            name: column_values(self.rollouts.table[name]) for name in reward.split_by
+        }
         plan = Plan(reward, len(self), tuple(reward.parts(columns, len(self))))
         known = "gate/reward" in self.table
-        gate = self.table["gate/reward"].to_numpy(dtype=float) if known else np.ones(len(self))
+        gate = (
+            self.table["gate/reward"].to_numpy(dtype=float)
+            if known
+            else np.ones(len(self))
+        )
         raw = plan.combine(
             {name: self.score(name) for name in reward.names},
             {name: self.status(name) == GATED for name in reward.names},
             gate,
         )
         final = plan.transform(raw, self.groups)
-        return Scores(self.table.assign(reward_raw=raw, reward=final), reward, self.rollouts, self.run)
+        return Scores(
+            self.table.assign(reward_raw=raw, reward=final),
+            reward,
+            self.rollouts,
+            self.run,
+        )
 
     def save(self, folder: str | Path) -> Path:
         """Write ``scores.parquet`` and ``run.json`` into the folder, both whole or neither; gives the folder.
@@ -146,14 +187,23 @@ class Scores:
         The record is in the Parquet file's metadata too, which is the one that `load_scores` reads.
         """
         table, as_json = _to_arrow(self.table)
-        metadata = {b"rewardkit": json.dumps({"record": self.record, "json_columns": as_json}).encode()}
-        table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
+        metadata = {
+            b"rewardkit": json.dumps(
+                {"record": self.record, "json_columns": as_json}
+            ).encode()
+        }
+        table = table.replace_schema_metadata(
+            {**(table.schema.metadata or {}), **metadata}
+        )
         text = json.dumps(self.record, indent=2) + "\n"
         with folder_for(folder) as made:
 
             def write(path: Path) -> None:
                 pq.write_table(table, path)
-                write_whole(made / "run.json", lambda beside: beside.write_text(text, encoding="utf-8"))
+                write_whole(
+                    made / "run.json",
+                    lambda beside: beside.write_text(text, encoding="utf-8"),
+                )
 
             write_whole(made / "scores.parquet", write)
         return made
@@ -161,10 +211,18 @@ class Scores:
     def card(self, reason: Callable[[str], str] = str) -> str:
         """What a notebook shows, as HTML; `reason` stands for reasons of errors that are not to be shown."""
         rows = [
-            cards.Scored(name, weight, self.score(name), self.counts[name], [*map(reason, self.errors(name))])
+            cards.Scored(
+                name,
+                weight,
+                self.score(name),
+                self.counts[name],
+                [*map(reason, self.errors(name))],
+            )
             for name, weight in self.reward.weights.items()
         ]
-        asked = [f"{name} {asked_text(told, reason)}" for name, told in self.asked.items()]
+        asked = [
+            f"{name} {asked_text(told, reason)}" for name, told in self.asked.items()
+        ]
         return cards.scores(self.reward.name, self.rewards, rows, asked)
 
     def _repr_html_(self) -> str:
@@ -180,10 +238,21 @@ class Scores:
             line = f"  {name:<20} mean {average:>6}  {counts['scored']} scored"
             if counts["scored"] and name in self.unbounded:
                 line += f", from {np.nanmin(scores):.4g} to {np.nanmax(scores):.4g}"
-            line += "".join(f", {counts[status]} {status}" for status in STATUSES[1:] if counts[status])
+            line += "".join(
+                f", {counts[status]} {status}"
+                for status in STATUSES[1:]
+                if counts[status]
+            )
             for reason, count in Counter(self.errors(name)).most_common(1):
                 line += f", most often {' '.join(reason.split())[:SHOWN]} ({count} of {counts['error']})"
-            lines += [line, *([f"  {'':<20} {asked_text(self.asked[name])}"] if name in self.asked else [])]
+            lines += [
+                line,
+                *(
+                    [f"  {'':<20} {asked_text(self.asked[name])}"]
+                    if name in self.asked
+                    else []
+                ),
+            ]
         return "\n".join(lines)
 
 
@@ -206,7 +275,9 @@ def folder_for(path: str | Path) -> Iterator[Path]:
             ) from None
         yield folder
     finally:
-        with suppress(OSError):  # the first that holds something, and those it lies in, stay
+        with suppress(
+            OSError
+        ):  # the first that holds something, and those it lies in, stay
             for place in made:
                 place.rmdir()
 
@@ -228,7 +299,9 @@ def _version(name: str) -> str:
 def versions() -> dict[str, str]:
     """Versions of Python, rewardkit and the libraries that decide scores."""
     names = ("reward-workbench", "numpy", "pandas", "math-verify", "rapidfuzz", "regex")
-    return {"python": platform.python_version()} | {name: _version(name) for name in names}
+    return {"python": platform.python_version()} | {
+        name: _version(name) for name in names
+    }
 
 
 def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
@@ -239,7 +312,9 @@ def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
     arrays, as_json = {}, []
     for name, column in table.items():
         if column.dtype != object:
-            arrays[name] = pa.array(column, from_pandas=not isinstance(column.dtype, np.dtype))
+            arrays[name] = pa.array(
+                column, from_pandas=not isinstance(column.dtype, np.dtype)
+            )
             continue
         values = [None if value is pd.NA else value for value in column.tolist()]
         try:
@@ -248,7 +323,9 @@ def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
             arrays[name] = pa.array(values, type=pa.string())
         except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):
             as_json.append(str(name))
-            arrays[name] = pa.array([None if value is None else _as_json(value) for value in values])
+            arrays[name] = pa.array(
+                [None if value is None else _as_json(value) for value in values]
+            )
     return pa.table(arrays), as_json
 
 
@@ -299,18 +376,39 @@ def load_scores(path: str | Path) -> Scores:
         stored = json.loads(read.schema.metadata[b"rewardkit"])
         record, as_json = stored["record"], stored["json_columns"]
         about, reward = record["rollouts"], reward_from_record(record["reward"])
-        mapping, group_key, source = about["mapping"], tuple(about["group_key"]), about["source"]
+        mapping, group_key, source = (
+            about["mapping"],
+            tuple(about["group_key"]),
+            about["source"],
+        )
     except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
         raise RolloutsError(
             f"{str(file)!r} is not a scored table of this version of rewardkit; "
             "make one with 'rewardkit score ... -o FOLDER'"
         ) from None
     names = read.column_names
-    table = pd.DataFrame({name: _from_arrow(name, read.column(name), name in as_json) for name in names})
-    own = [name for name in table.columns if name not in OWN_COLUMNS and not name.startswith(OWN_PREFIXES)]
+    table = pd.DataFrame(
+        {name: _from_arrow(name, read.column(name), name in as_json) for name in names}
+    )
+    own = [
+        name
+        for name in table.columns
+        if name not in OWN_COLUMNS and not name.startswith(OWN_PREFIXES)
+    ]
     kind, logged = about.get("kind", "rollouts"), Logged(**about.get("logged", {}))
     rollouts = Rollouts(
-        table[own], mapping, group_key, (), source, kind, logged, tuple(about.get("notes", ()))
+        table[own],
+        mapping,
+        group_key,
+        (),
+        source,
+        kind,
+        logged,
+        tuple(about.get("notes", ())),
     )
-    run = {key: record[key] for key in ("versions", "ignore_gates", "timeout", "printed") if key in record}
+    run = {
+        key: record[key]
+        for key in ("versions", "ignore_gates", "timeout", "printed")
+        if key in record
+    }
     return Scores(table, reward, rollouts, run)

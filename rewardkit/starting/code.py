@@ -19,4 +19,6 @@ def code_of(value: Any) -> str:
     'rk.extract.first_of(rk.extract.tag("answer"), rk.extract.boxed())'
     """
     text = expression(value, lambda item, _: getattr(item, "__name__", repr(item)))
-    return QUOTED.sub(lambda found: found[0] if found[1] is None else f'"{found[1]}"', text)
+    return QUOTED.sub(
+        lambda found: found[0] if found[1] is None else f'"{found[1]}"', text
+    )

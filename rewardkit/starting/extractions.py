@@ -71,7 +71,9 @@ class Extraction:
         return self.right / self.found if self.found else 0.0
 
 
-def extractions(rows: Sequence[Row], prompts: Sequence[str], truth: Truth) -> list[Extraction]:
+def extractions(
+    rows: Sequence[Row], prompts: Sequence[str], truth: Truth
+) -> list[Extraction]:
     """Those that find something in these rows, the strictest first; where none does, the last for a truth."""
     found: list[Extraction] = []
     for extractor in dict.fromkeys(_candidates(rows, prompts, truth)):
@@ -83,20 +85,29 @@ def extractions(rows: Sequence[Row], prompts: Sequence[str], truth: Truth) -> li
 
 def _says_as_much(outer: Extraction, one: Extraction) -> bool:
     """Whether what stands inside of what the outer one takes is no better an answer."""
-    inside = isinstance(one.extractor, extract.within) and one.extractor.outer == outer.extractor
+    inside = (
+        isinstance(one.extractor, extract.within)
+        and one.extractor.outer == outer.extractor
+    )
     return inside and outer.right + SLIGHT >= one.right
 
 
-def extracted(extractor: Extractor | None, rows: Sequence[Row], truth: Truth) -> Extraction:
+def extracted(
+    extractor: Extractor | None, rows: Sequence[Row], truth: Truth
+) -> Extraction:
     """What an extractor takes from these rows, held against the truth."""
     read: Callable[[str], str | None] = str if extractor is None else extractor
     values = [read(row["completion"]) for row in rows]
     truths = [row.get("ground_truth") for row in rows]
     keys = [*zip(values, map(repr, truths), strict=True)]
-    asked = dict(zip(keys, truths, strict=True))  # siblings often say the same, and some comparisons are slow
+    asked = dict(
+        zip(keys, truths, strict=True)
+    )  # siblings often say the same, and some comparisons are slow
     known = {key: truth.judge(key[0], asked[key]) for key in asked}
     scores = [known[key] for key in keys]
-    return Extraction(extractor, np.array(values, dtype=object), np.array(scores, dtype=object))
+    return Extraction(
+        extractor, np.array(values, dtype=object), np.array(scores, dtype=object)
+    )
 
 
 def _mean(scores: Objects) -> float:
@@ -104,21 +115,38 @@ def _mean(scores: Objects) -> float:
     return float(np.mean(scores[pd.notna(scores)])) if pd.notna(scores).any() else 0.0
 
 
-def _candidates(rows: Sequence[Row], prompts: Sequence[str], truth: Truth) -> list[Extractor | None]:
+def _candidates(
+    rows: Sequence[Row], prompts: Sequence[str], truth: Truth
+) -> list[Extractor | None]:
     """Extractors that fit the truth and what stands in completions and prompts, the loosest last."""
     texts = [row["completion"] for row in rows]
     rarest_first = reversed(tags_in(texts) or tags_in(prompts))
-    spelled = {name.lower(): name for name in rarest_first}  # the case of a tag does not matter
-    tags = [extract.tag(name) for small, name in reversed(spelled.items()) if small not in THINKING][:TAGS]
+    spelled = {
+        name.lower(): name for name in rarest_first
+    }  # the case of a tag does not matter
+    tags = [
+        extract.tag(name)
+        for small, name in reversed(spelled.items())
+        if small not in THINKING
+    ][:TAGS]
     counts = Counter(key for text in texts if "{" in text for key in KEY.findall(text))
-    keys = [extract.json_value(key) for key, _ in counts.most_common(KEYS) if "." not in key]
+    keys = [
+        extract.json_value(key) for key, _ in counts.most_common(KEYS) if "." not in key
+    ]
     number, box, phrase = extract.number(), extract.boxed(), extract.answer_phrase()
     if truth.kind in ("json", "labels"):
         return [extract.json_value(), extract.json_value(repair=True), *tags]
     if truth.kind == "number":
-        marks = [item for outer in (*tags, box) for item in (outer, extract.within(outer, number))]
+        marks = [
+            item
+            for outer in (*tags, box)
+            for item in (outer, extract.within(outer, number))
+        ]
         return [*marks, extract.gsm8k(), extract.within(phrase, number), *keys, number]
-    marks = [*(item for outer in tags for item in (outer, extract.within(outer, box))), box]
+    marks = [
+        *(item for outer in tags for item in (outer, extract.within(outer, box))),
+        box,
+    ]
     if truth.kind == "choice":
         return [*marks, extract.choice(truth.options), *keys]
     marks += [extract.after("####"), phrase]
@@ -128,7 +156,9 @@ def _candidates(rows: Sequence[Row], prompts: Sequence[str], truth: Truth) -> li
     return [*marks, *keys, *([None] if is_short else [])]
 
 
-def chosen(found: Sequence[Extraction], rows: Sequence[Row], truth: Truth) -> Extraction | None:
+def chosen(
+    found: Sequence[Extraction], rows: Sequence[Row], truth: Truth
+) -> Extraction | None:
     """The one that a first reward should read answers by; ``None`` where there is nothing to go by.
 
     The strictest of the common ones whose answers are nearly as often right as the best's; where many
@@ -137,14 +167,30 @@ def chosen(found: Sequence[Extraction], rows: Sequence[Row], truth: Truth) -> Ex
     """
     common = [one for one in found if one.found >= (COMMON if truth.verified else USED)]
     best = max((one.sure for one in common), default=0.0)
-    sure = [one for one in common if one.sure >= NEAR * best - SLIGHT and (one.marked or truth.verified)]
+    sure = [
+        one
+        for one in common
+        if one.sure >= NEAR * best - SLIGHT and (one.marked or truth.verified)
+    ]
     first = next(iter(sure), None)
     if first is None and truth.verified:
         return max(found, key=lambda one: one.right)
-    if first is None or first.extractor is None or not (first.marked and truth.verified):
+    if (
+        first is None
+        or first.extractor is None
+        or not (first.marked and truth.verified)
+    ):
         return first
-    others = [one.extractor for one in found if one.extractor is not None and _is_second(one, first)]
-    return extracted(extract.first_of(first.extractor, others[0]), rows, truth) if others else first
+    others = [
+        one.extractor
+        for one in found
+        if one.extractor is not None and _is_second(one, first)
+    ]
+    return (
+        extracted(extract.first_of(first.extractor, others[0]), rows, truth)
+        if others
+        else first
+    )
 
 
 def _is_second(one: Extraction, first: Extraction) -> bool:

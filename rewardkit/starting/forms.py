@@ -18,7 +18,13 @@ from rewardkit.starting.extractions import USED, Extraction
 from rewardkit.starting.truths import Row, Truth
 
 KEYS = 12  # of an object whose form is written down: our choice
-TYPES = {bool: "boolean", Decimal: "number", str: "string", list: "array", dict: "object"}
+TYPES = {
+    bool: "boolean",
+    Decimal: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
 
 
 @dataclass(frozen=True)
@@ -47,22 +53,39 @@ def form_of(
     mark = _mark(chosen.extractor)
     if isinstance(mark, extract.tag):
         return _tags(mark.name, texts, prompts)
-    if isinstance(mark, extract.choice):  # a letter is found in many forms; asked for is a sentence, if any
+    if isinstance(
+        mark, extract.choice
+    ):  # a letter is found in many forms; asked for is a sentence, if any
         mark = extract.answer_phrase()
         if _share(map(mark, texts)) < USED:
             return None
-    schema = schema_of([row.get("ground_truth") for row in rows]) if truth.kind == "json" else None
+    schema = (
+        schema_of([row.get("ground_truth") for row in rows])
+        if truth.kind == "json"
+        else None
+    )
     if schema is None:
         own = mark if mark != chosen.extractor else None
-        return Form("stated", f"what {code_of(mark)} reads", _share(map(mark, texts)), own)
+        return Form(
+            "stated", f"what {code_of(mark)} reads", _share(map(mark, texts)), own
+        )
     share = _share(map(measure.json_schema(schema), texts))
-    return Form("rk.measure.json_schema(SCHEMA)", "the keys and types of the truths", share, schema=schema)
+    return Form(
+        "rk.measure.json_schema(SCHEMA)",
+        "the keys and types of the truths",
+        share,
+        schema=schema,
+    )
 
 
 def _mark(extractor: Extractor) -> Extractor:
     """What finds the mark around an answer."""
     while isinstance(extractor, extract.first_of | extract.within):
-        extractor = extractor.extractors[0] if isinstance(extractor, extract.first_of) else extractor.outer
+        extractor = (
+            extractor.extractors[0]
+            if isinstance(extractor, extract.first_of)
+            else extractor.outer
+        )
     return extractor
 
 
@@ -73,8 +96,13 @@ def _share(found: Iterable[Any]) -> float:
 
 def _tags(answer: str, texts: Sequence[str], prompts: Sequence[str]) -> Form:
     """The tags that most prompts or completions have, in order; the answer's alone where few keep that."""
-    closed = {name: [f"</{name}>" in text and f"<{name}>" not in text for text in texts] for name in THINKING}
-    inside = [name for name in THINKING if _share(closed[name]) >= USED]  # tags that the prompt has opened
+    closed = {
+        name: [f"</{name}>" in text and f"<{name}>" not in text for text in texts]
+        for name in THINKING
+    }
+    inside = [
+        name for name in THINKING if _share(closed[name]) >= USED
+    ]  # tags that the prompt has opened
     names = {
         name
         for some in (texts, prompts)
@@ -82,9 +110,13 @@ def _tags(answer: str, texts: Sequence[str], prompts: Sequence[str]) -> Form:
         if _share(f"<{name}>" in text for text in some) >= USED
     }
     opened = {
-        name: [text.find(f"<{name}>") for text in texts if f"<{name}>" in text] for name in {*names, answer}
+        name: [text.find(f"<{name}>") for text in texts if f"<{name}>" in text]
+        for name in {*names, answer}
     }
-    order = sorted(opened.keys() - set(inside), key=lambda name: (np.median(opened[name] or 0), name))
+    order = sorted(
+        opened.keys() - set(inside),
+        key=lambda name: (np.median(opened[name] or 0), name),
+    )
     alone = measure.tags(answer)
     whole = measure.tags(*inside[:1], *order, prefilled=bool(inside))
     shares = {made: _share(map(made, texts)) for made in (whole, alone)}
@@ -101,9 +133,19 @@ def schema_of(truths: Sequence[Any]) -> dict[str, Any] | None:
     """
     objects = [json_of(truth) for truth in truths if truth is not None]
     plain = bool(objects) and all(isinstance(value, dict) for value in objects)
-    common = [key for key in objects[0] if all(key in value for value in objects)] if plain else []
+    common = (
+        [key for key in objects[0] if all(key in value for value in objects)]
+        if plain
+        else []
+    )
     if not 0 < len(common) <= KEYS:
         return None
-    types = {key: {TYPES.get(type(value[key]), "null") for value in objects} for key in common}
-    properties = {key: {"type": kinds.pop()} if len(kinds) == 1 else {} for key, kinds in types.items()}
+    types = {
+        key: {TYPES.get(type(value[key]), "null") for value in objects}
+        for key in common
+    }
+    properties = {
+        key: {"type": kinds.pop()} if len(kinds) == 1 else {}
+        for key, kinds in types.items()
+    }
     return {"type": "object", "properties": properties, "required": common}

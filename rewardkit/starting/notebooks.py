@@ -17,7 +17,9 @@ def notebook_text(source: str, values: Mapping[str, Any]) -> str:
     """The text of a notebook with these values in its cell of parameters."""
     notebook = json.loads(source)
     cell = parameters_cell(notebook)
-    cell["source"] = with_values("".join(cell["source"]), values).splitlines(keepends=True)
+    cell["source"] = with_values("".join(cell["source"]), values).splitlines(
+        keepends=True
+    )
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -25,14 +27,25 @@ def same_parameters(path: Path, text: str) -> bool:
     """Whether a file is a notebook with the parameters that the notebook of this text has."""
     try:
         there = parameters_cell(json.loads(path.read_text(encoding="utf-8")))["source"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):  # another file
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        StopIteration,
+    ):  # another file
         return False
     return "".join(there) == "".join(parameters_cell(json.loads(text))["source"])
 
 
 def parameters_cell(notebook: Any) -> Any:
     """The cell of a notebook that is tagged as that of its parameters."""
-    return next(cell for cell in notebook["cells"] if "parameters" in cell["metadata"].get("tags", []))
+    return next(
+        cell
+        for cell in notebook["cells"]
+        if "parameters" in cell["metadata"].get("tags", [])
+    )
 
 
 def with_values(source: str, values: Mapping[str, Any]) -> str:
@@ -46,7 +59,9 @@ def with_values(source: str, values: Mapping[str, Any]) -> str:
 
     def filled(found: re.Match[str]) -> str:
         declared, name, value, comment = found.groups()
-        return f"{declared}{code_of(values[name]) if name in values else value}{comment}"
+        return (
+            f"{declared}{code_of(values[name]) if name in values else value}{comment}"
+        )
 
     return re.sub(r"(?m)^((\w+): [^=\n]+ = )(.*?)((?:  # .*)?)$", filled, source)
 

@@ -14,20 +14,34 @@ from rewardkit.targets.exported import identifier
 from rewardkit.targets.writing import templates
 
 WIDTH = 110
-TAKEN = ("reward", "rk", "partial", "annotations", "SCHEMA", *FUNCTIONS)  # names that a file has already
+TAKEN = (
+    "reward",
+    "rk",
+    "partial",
+    "annotations",
+    "SCHEMA",
+    *FUNCTIONS,
+)  # names that a file has already
 
 
 def reward_text(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
     """The text of the reward file for these tasks of the `log`, of whose `total` rows they are a sample."""
     named = list(zip(tasks, _variables(tasks), strict=True))
     log = code_of(log)[1:-1].replace("\\", "/").replace('"', "'")
-    return rendered("reward.py", name=name, tasks=named, total=total, log=log, functions=FUNCTIONS)
+    return rendered(
+        "reward.py", name=name, tasks=named, total=total, log=log, functions=FUNCTIONS
+    )
 
 
 def rendered(template: str, **told: Any) -> str:
     """The text of a template, in which nothing is escaped: `code_of` writes what comes from the log."""
     made = templates("rewardkit.starting")
-    made.filters |= {"code": code_of, "comment": comment, "filled": _filled, "percent": percent}
+    made.filters |= {
+        "code": code_of,
+        "comment": comment,
+        "filled": _filled,
+        "percent": percent,
+    }
     made.globals["counted"] = counted
     return made.get_template(f"{template}.jinja").render(told)
 
@@ -47,7 +61,9 @@ def comment(text: str, indent: int = 0) -> str:
     """Lines of a comment; each "Decide" begins one."""
     mark = " " * indent + "# "
     lines = text.strip().replace(" Decide:", "\nDecide:").split("\n")
-    return "".join(f"{textwrap.indent(_filled(line, WIDTH - len(mark)), mark)}\n" for line in lines)
+    return "".join(
+        f"{textwrap.indent(_filled(line, WIDTH - len(mark)), mark)}\n" for line in lines
+    )
 
 
 def _filled(text: str, width: int = WIDTH) -> str:

@@ -9,7 +9,11 @@ import rewardkit as rk
 
 def accepted(prediction: str | None, ground_truth: list[str] | None) -> bool | None:
     """Whether the answer is one of the accepted ones."""
-    return any(rk.verify.matches(prediction, one) for one in ground_truth) if ground_truth else None
+    return (
+        any(rk.verify.matches(prediction, one) for one in ground_truth)
+        if ground_truth
+        else None
+    )
 
 
 def all_right(values: float) -> bool:
@@ -22,5 +26,8 @@ def stated(marked: str | None) -> bool:
     return bool(marked)
 
 
-FUNCTIONS = {one.__name__: inspect.getsource(one).rstrip() for one in (accepted, all_right, stated)}
+FUNCTIONS = {
+    one.__name__: inspect.getsource(one).rstrip()
+    for one in (accepted, all_right, stated)
+}
 """Name -> the text of each."""

@@ -51,7 +51,9 @@ class Started:
 
     def record(self) -> dict[str, Any]:
         """What was written as plain data."""
-        paths = {name: str(getattr(self, name)) for name in ("reward", "cases", "notebook")}
+        paths = {
+            name: str(getattr(self, name)) for name in ("reward", "cases", "notebook")
+        }
         return {**vars(self), **paths, "next": list(self.next)}
 
     def __str__(self) -> str:
@@ -85,10 +87,18 @@ def start(
     20 ['sums.ipynb', 'sums.py', 'sums_cases.jsonl']
     """
     folder = Path(folder)
-    reward, cases, notebook = paths = [folder / f"{name}{end}" for end in (".py", "_cases.jsonl", ".ipynb")]
+    reward, cases, notebook = paths = [
+        folder / f"{name}{end}" for end in (".py", "_cases.jsonl", ".ipynb")
+    ]
     _check_name(name, paths)
     names = [group] if isinstance(group, str) else group
-    reading: dict[str, Any] = {"columns": columns, "group": names, "join": join, "on": on, "fill": fill}
+    reading: dict[str, Any] = {
+        "columns": columns,
+        "group": names,
+        "join": join,
+        "on": on,
+        "fill": fill,
+    }
     rollouts, source = load_rollouts(log, **reading), seen_from(folder, log)
     sample = _sample(rollouts, seed)
     tasks = tasks_of(sample)
@@ -99,13 +109,20 @@ def start(
             count = append_cases(trial, stubs(tasks, score(module.reward, sample)))
         seen = {**reading, "rollouts": source, "join": join and seen_from(folder, join)}
         blank = rendered("task.ipynb", name=name)
-        filled = notebook_text(blank, {name: value for name, value in seen.items() if value})
+        filled = notebook_text(
+            blank, {name: value for name, value in seen.items() if value}
+        )
         contents = [text.encode(), trial.read_bytes(), filled.encode()]
     _put(folder, dict(zip(paths, contents, strict=True)))
     lines = _next(reward, cases, notebook, log, reading)
-    made = Started(name, reward, cases, notebook, count, len(sample), len(rollouts), lines)
+    made = Started(
+        name, reward, cases, notebook, count, len(sample), len(rollouts), lines
+    )
     parts = list(zip(tasks, module.reward.inner, strict=True))
-    return replace(made, text=rendered("started.txt", **vars(made), log=log, tasks=parts).rstrip("\n"))
+    return replace(
+        made,
+        text=rendered("started.txt", **vars(made), log=log, tasks=parts).rstrip("\n"),
+    )
 
 
 def _check_name(name: str, paths: Sequence[Path]) -> None:
@@ -130,9 +147,15 @@ def _check_name(name: str, paths: Sequence[Path]) -> None:
 def _sample(rollouts: Rollouts, seed: int) -> Rollouts:
     """The rollouts that are measured, in their order: at least one, drawn where they are many or long."""
     drawn = np.random.default_rng(seed).permutation(len(rollouts))[:MEASURED]
-    lengths = rollouts.table["completion"].str.len().to_numpy(dtype=float)[drawn].cumsum()
+    lengths = (
+        rollouts.table["completion"].str.len().to_numpy(dtype=float)[drawn].cumsum()
+    )
     drawn = drawn[: max(1, int(np.searchsorted(lengths, CHARACTERS, side="right")))]
-    return rollouts if len(drawn) == len(rollouts) else rollouts.select(np.sort(drawn).tolist())
+    return (
+        rollouts
+        if len(drawn) == len(rollouts)
+        else rollouts.select(np.sort(drawn).tolist())
+    )
 
 
 def _put(folder: Path, contents: Mapping[Path, bytes]) -> None:
@@ -149,12 +172,31 @@ def _put(folder: Path, contents: Mapping[Path, bytes]) -> None:
         ) from None
 
 
-def _next(reward: Path, cases: Path, notebook: Path, log: Any, reading: Mapping[str, Any]) -> tuple[str, ...]:
+def _next(
+    reward: Path, cases: Path, notebook: Path, log: Any, reading: Mapping[str, Any]
+) -> tuple[str, ...]:
     """The commands that a person runs next."""
-    options = [f"--column={name}={source}" for name, source in (reading["columns"] or {}).items()]
-    options += [f"--set={name}={value}" for name, value in (reading["fill"] or {}).items()]
+    options = [
+        f"--column={name}={source}"
+        for name, source in (reading["columns"] or {}).items()
+    ]
+    options += [
+        f"--set={name}={value}" for name, value in (reading["fill"] or {}).items()
+    ]
     options += [f"--group={name}" for name in reading["group"] or ()]
-    options += [f"--{name}={reading[name]}" for name in ("join", "on") if reading["join"] is not None]
+    options += [
+        f"--{name}={reading[name]}"
+        for name in ("join", "on")
+        if reading["join"] is not None
+    ]
     check = ["rewardkit", "check", str(reward), str(cases)]
-    probe = ["rewardkit", "probe", str(reward), str(log), "--cases", str(cases), *options]
+    probe = [
+        "rewardkit",
+        "probe",
+        str(reward),
+        str(log),
+        "--cases",
+        str(cases),
+        *options,
+    ]
     return tuple(map(shlex.join, (["jupyter", "lab", str(notebook)], check, probe)))

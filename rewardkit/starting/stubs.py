@@ -22,7 +22,13 @@ from rewardkit.starting.truths import Row
 TODO = "TODO: "
 """What the `why` of a case begins with that nobody has decided on."""
 
-QUOTA = {"readings differ": 7, "at a threshold": 4, "highest reward": 4, "right": 2, "wrong": 3}
+QUOTA = {
+    "readings differ": 7,
+    "at a threshold": 4,
+    "highest reward": 4,
+    "right": 2,
+    "wrong": 3,
+}
 """Kind of case -> how many there are of it, where the log has as many. Our choice."""
 LONG = 20_000  # characters of a completion that nobody reads: shorter ones come first
 QUOTED = 60  # characters of a value in a `why`
@@ -41,11 +47,16 @@ class Stub(NamedTuple):
 
 def stubs(tasks: Sequence[Task], scores: Scores) -> list[dict[str, Any]]:
     """The cases, as a case file has them: at most twenty, of different completions and many prompts."""
-    places = {row: place for place, row in enumerate(scores.rollouts.table["rollout_id"].tolist())}
+    places = {
+        row: place
+        for place, row in enumerate(scores.rollouts.table["rollout_id"].tolist())
+    }
     found = [
         Stub(*worth, number)
         for number, task in enumerate(tasks)
-        for worth in _of_task(task, scores, [places[row["rollout_id"]] for row in task.rows])
+        for worth in _of_task(
+            task, scores, [places[row["rollout_id"]] for row in task.rows]
+        )
     ]
     found.sort(key=lambda stub: len(stub.row["completion"]) > LONG)
     chosen = _chosen(in_turn(found, lambda stub: (stub.kind, stub.task)))
@@ -58,9 +69,13 @@ def _chosen(found: Sequence[Stub]) -> list[Stub]:
     taken: list[Stub] = []
     for kind in [*by_quota, *kinds * len(by_quota)]:
         done, prompts = {_asked(stub) for stub in taken}, Counter(map(_prompt, taken))
-        left = [stub for stub in found if stub.kind == kind and _asked(stub) not in done]
+        left = [
+            stub for stub in found if stub.kind == kind and _asked(stub) not in done
+        ]
         if left:
-            taken.append(min(left, key=lambda stub: prompts[_prompt(stub)]))  # of several the first
+            taken.append(
+                min(left, key=lambda stub: prompts[_prompt(stub)])
+            )  # of several the first
         if len(taken) == len(by_quota):
             break
     return sorted(taken, key=lambda stub: kinds.index(stub.kind))
@@ -68,7 +83,11 @@ def _chosen(found: Sequence[Stub]) -> list[Stub]:
 
 def _asked(stub: Stub) -> Hashable:
     """What no two cases have in common."""
-    return stub.row["completion"], repr(stub.row.get("ground_truth")), repr(stub.row.get("data_source"))
+    return (
+        stub.row["completion"],
+        repr(stub.row.get("ground_truth")),
+        repr(stub.row.get("data_source")),
+    )
 
 
 def _prompt(stub: Stub) -> str:
@@ -78,13 +97,17 @@ def _prompt(stub: Stub) -> str:
 # --- what a task has that is worth a case
 
 
-def _of_task(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[tuple[str, Row, str]]:
+def _of_task(
+    task: Task, scores: Scores, at: Sequence[int]
+) -> Iterator[tuple[str, Row, str]]:
     """Kinds of cases, rows that are worth one, and why; `at` are the places of the rows in the scores."""
     rewards = scores.rewards[at].tolist()
     yield from _differing(task)
     yield from _near(task, scores, at)
     rows = list(zip(rewards, task.rows, strict=True))
-    paid = sorted({(reward, row["completion"]) for reward, row in rows if not math.isnan(reward)})
+    paid = sorted(
+        {(reward, row["completion"]) for reward, row in rows if not math.isnan(reward)}
+    )
     highest = [reward for reward, _ in paid[-QUOTA["highest reward"] :]]
     for reward, row in rows:
         if reward in highest:
@@ -104,16 +127,30 @@ def _differing(task: Task) -> Iterator[tuple[str, Row, str]]:
     if task.chosen is not None and task.chosen.extractor == extract.number():
         readings.append(extracted(extract.number(which="first"), task.rows, task.truth))
     for place in range(len(task.rows)):
-        different = {_normal(value) for one in readings if (value := one.values[place]) is not None}
+        different = {
+            _normal(value)
+            for one in readings
+            if (value := one.values[place]) is not None
+        }
         missed = task.chosen is None or task.chosen.values[place] is None
         if len(different) > 1 or (different and missed):
-            how = tuple((one.values[place] is None, one.scores[place]) for one in readings)
-            found.append((-len({score for _, score in how}), -len(different), place, how))
+            how = tuple(
+                (one.values[place] is None, one.scores[place]) for one in readings
+            )
+            found.append(
+                (-len({score for _, score in how}), -len(different), place, how)
+            )
     found.sort(key=lambda item: item[:3])
     for _, _, place, _ in in_turn(found, lambda item: item[3]):
         row = task.rows[place]
-        takes = ", ".join(f"{one.short} takes {_quoted(one.values[place])}" for one in readings)
-        truth = f"; the truth is {_quoted(row.get('ground_truth'))}" if task.truth.verified else ""
+        takes = ", ".join(
+            f"{one.short} takes {_quoted(one.values[place])}" for one in readings
+        )
+        truth = (
+            f"; the truth is {_quoted(row.get('ground_truth'))}"
+            if task.truth.verified
+            else ""
+        )
         yield "readings differ", row, f"say which is the answer: {takes}{truth}"
 
 
@@ -122,7 +159,9 @@ def _normal(value: str) -> str:
     return normal_text(value) if number is None else str(number)
 
 
-def _near(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[tuple[str, Row, str]]:
+def _near(
+    task: Task, scores: Scores, at: Sequence[int]
+) -> Iterator[tuple[str, Row, str]]:
     """Rows whose score is nearest to where it begins to fall, or to count."""
     found, limits = [], task.limits
     for name, weight in scores.reward.weights.items():
@@ -135,7 +174,14 @@ def _near(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[tuple[str, 
                 distance = min(abs(size - limit) / limit for limit in limits[:2])
                 is_near = distance <= CLOSE
             if is_near and not math.isnan(value):
-                found.append((distance, place, name, f"confirm that {name!r} gives {value:.3g}: {said}"))
+                found.append(
+                    (
+                        distance,
+                        place,
+                        name,
+                        f"confirm that {name!r} gives {value:.3g}: {said}",
+                    )
+                )
     for _, place, _, why in in_turn(sorted(found), lambda item: item[2:]):
         yield "at a threshold", task.rows[place], why
 
@@ -145,13 +191,25 @@ def _plain(task: Task) -> Iterator[tuple[str, Row, str]]:
     if task.chosen is None or not task.truth.verified:
         return
     for place, row in enumerate(task.rows):
-        verdicts = {one.scores[place] for one in task.extractions if one.values[place] is not None}
+        verdicts = {
+            one.scores[place]
+            for one in task.extractions
+            if one.values[place] is not None
+        }
         kind = "right" if verdicts == {1.0} else "wrong" if verdicts == {0.0} else ""
         value, truth = task.chosen.values[place], _quoted(row.get("ground_truth"))
         if not verdicts:
-            yield "wrong", row, "confirm that there is no answer in it, and what that earns"
+            yield (
+                "wrong",
+                row,
+                "confirm that there is no answer in it, and what that earns",
+            )
         elif kind and value is not None:
-            yield kind, row, f"confirm that {_quoted(value)} is {kind} beside {truth}, and what it earns"
+            yield (
+                kind,
+                row,
+                f"confirm that {_quoted(value)} is {kind} beside {truth}, and what it earns",
+            )
 
 
 def _quoted(value: Any) -> str:
@@ -161,13 +219,28 @@ def _quoted(value: Any) -> str:
 def _case(stub: Stub, reward: Reward) -> dict[str, Any]:
     """A case as a case file has it, with what the reward gives now."""
     row = json.loads(json.dumps(stub.row, default=str))
-    columns = {name: row[name] for name in ("completion", "ground_truth", *reward.needs) if name in row}
+    columns = {
+        name: row[name]
+        for name in ("completion", "ground_truth", *reward.needs)
+        if name in row
+    }
     result = reward(**columns)
     given = {
-        name: round(result.scores[name], 4) if result.status[name] == "scored" else result.status[name]
+        name: round(result.scores[name], 4)
+        if result.status[name] == "scored"
+        else result.status[name]
         for name in reward.inner[stub.task].names
     }
-    prompt = {"prompt": prompt_text(row["prompt"])} if row.get("prompt") is not None else {}
+    prompt = (
+        {"prompt": prompt_text(row["prompt"])} if row.get("prompt") is not None else {}
+    )
     paid = "unscored" if math.isnan(result.reward) else round(result.reward, 4)
     why = f"{TODO}{stub.why} (rollout {one_line(str(row['rollout_id']), QUOTED)})"
-    return {"name": stub.kind, **prompt, **columns, "reward": paid, "scores": given, "why": why}
+    return {
+        "name": stub.kind,
+        **prompt,
+        **columns,
+        "reward": paid,
+        "scores": given,
+        "why": why,
+    }

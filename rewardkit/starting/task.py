@@ -20,7 +20,10 @@ from rewardkit.starting.forms import Form, form_of
 from rewardkit.starting.truths import Row, Truth, truth_of
 
 FEW = 20  # completions of a kind, under which nothing is set by them: our choice
-LOOPING, LOOPS = 0.1, 0.005  # share of a text that repeats, and of such texts, from which on it is a fault
+LOOPING, LOOPS = (
+    0.1,
+    0.005,
+)  # share of a text that repeats, and of such texts, from which on it is a fault
 SOURCES = 8  # data sources that get a reward each: our choice
 USUAL = 0.9  # quantile of the lengths up to which nothing is lost: our choice
 
@@ -49,25 +52,38 @@ class Task:
     @property
     def right(self) -> NDArray[np.bool_]:
         """Whether the answer of each row is wholly right, as it is read; without a truth all are."""
-        scores = self.chosen.scores if self.chosen and self.truth.verified else np.ones(len(self.rows))
+        scores = (
+            self.chosen.scores
+            if self.chosen and self.truth.verified
+            else np.ones(len(self.rows))
+        )
         return np.asarray(scores == 1, dtype=bool)
 
     @property
     def missed(self) -> tuple[str, float] | None:
         """The way that most often reads a right answer where the chosen one does not, and how often."""
-        shares = {one.code: float(np.mean((one.scores == 1) & ~self.right)) for one in self.extractions}
+        shares = {
+            one.code: float(np.mean((one.scores == 1) & ~self.right))
+            for one in self.extractions
+        }
         code = max(shares, key=lambda name: shares[name])
         return (code, shares[code]) if shares[code] else None
 
     @property
     def in_order(self) -> float:
         """Share of the answers that are right where the truths are lists, with the order of these too."""
-        return extracted(self.chosen.extractor, self.rows, Truth("ordered")).right if self.chosen else 0.0
+        return (
+            extracted(self.chosen.extractor, self.rows, Truth("ordered")).right
+            if self.chosen
+            else 0.0
+        )
 
     @property
     def shown(self) -> list[Extraction]:
         """All of them, and the chosen one, for a table."""
-        return list({one.code: one for one in (*self.extractions, self.chosen) if one}.values())
+        return list(
+            {one.code: one for one in (*self.extractions, self.chosen) if one}.values()
+        )
 
     @cached_property
     def limits(self) -> Limits | None:
@@ -77,7 +93,9 @@ class Task:
         """
         if self.truth.kind in ("json", "labels"):
             return None
-        sizes = sorted(len(words(row["completion"])) for row in compress(self.rows, self.right))
+        sizes = sorted(
+            len(words(row["completion"])) for row in compress(self.rows, self.right)
+        )
         if len(sizes) < FEW:
             return None
         full = max(1, int(np.quantile(sizes, USUAL)))
@@ -87,12 +105,27 @@ class Task:
 def tasks_of(rollouts: Rollouts) -> list[Task]:
     """The task of these rollouts, or one for each data source where they are not read and judged alike."""
     whole = task_of("", rollouts)
-    values = column_values(rollouts.table["data_source"]) if "data_source" in rollouts.table else []
+    values = (
+        column_values(rollouts.table["data_source"])
+        if "data_source" in rollouts.table
+        else []
+    )
     names = list(dict.fromkeys(name for name in values if isinstance(name, str)))
     if not 2 <= len(names) <= SOURCES:
         return [whole]
-    tasks = [task_of(name, rollouts.select(np.array(values, dtype=object) == name)) for name in names]
-    alike = len({(task.truth.kind, task.chosen.code if task.chosen else "") for task in tasks}) == 1
+    tasks = [
+        task_of(name, rollouts.select(np.array(values, dtype=object) == name))
+        for name in names
+    ]
+    alike = (
+        len(
+            {
+                (task.truth.kind, task.chosen.code if task.chosen else "")
+                for task in tasks
+            }
+        )
+        == 1
+    )
     return [whole] if alike else tasks
 
 
@@ -105,6 +138,8 @@ def task_of(name: str, rollouts: Rollouts) -> Task:
     taken = chosen(found, rows, truth)
     form = form_of(taken, rows, asked, truth)
     repeats = measure.repetition()
-    looping = sum((repeats(row["completion"]) or 0) > LOOPING for row in rows) / len(rows)
+    looping = sum((repeats(row["completion"]) or 0) > LOOPING for row in rows) / len(
+        rows
+    )
     common = looping if looping >= LOOPS else 0.0
     return Task(name, tuple(rows), prompts, truth, tuple(found), taken, form, common)

@@ -13,31 +13,56 @@ from rewardkit.primitives import extract, verify
 from rewardkit.primitives.extract.extractor import Extractor
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import is_missing
-from rewardkit.probes.subjects.answers import answer_in, kind_of, options_in, states_list
+from rewardkit.probes.subjects.answers import (
+    answer_in,
+    kind_of,
+    options_in,
+    states_list,
+)
 from rewardkit.starting.reward_functions import accepted
 
 MOST = 0.9  # share of the truths that must be of a kind: our choice
 STATED = 0.05  # share of the completions that must state lists, or objects, where the truths are some
 ANSWERS = ("answer", "solution", "ground_truth", "gold", "reference")
 """Keys of an object that hold the answer; not "target", which may be what is to be reached. Our choice."""
-PROSE = 8  # words from which on a text is compared by the words that it shares: our choice
+PROSE = (
+    8  # words from which on a text is compared by the words that it shares: our choice
+)
 
 Row = dict[str, Any]
 
 
 KINDS: dict[str, tuple[Callable[..., Any] | None, str]] = {
-    "number": (verify.numbers_equal, "the truths are numbers, compared by their value and exactly"),
+    "number": (
+        verify.numbers_equal,
+        "the truths are numbers, compared by their value and exactly",
+    ),
     "choice": (verify.choice_equal, "the truths are letters of a choice"),
-    "mathematics": (verify.math_equal, "the truths are mathematics: what is equal is right, however written"),
+    "mathematics": (
+        verify.math_equal,
+        "the truths are mathematics: what is equal is right, however written",
+    ),
     "json": (verify.json_equal, "the truths are JSON, compared value by value"),
     "labels": (verify.sets_equal, "the truths are lists, compared in any order"),
     "ordered": (verify.lists_equal, "the truths are lists, compared in their order"),
     "accepted": (accepted, "the truths are lists of answers that are all accepted"),
-    "text": (verify.matches, "the truths are short texts; case, space and outer punctuation do not count"),
-    "prose": (verify.f1, "the truths are long texts: paid is the share of words in common"),
+    "text": (
+        verify.matches,
+        "the truths are short texts; case, space and outer punctuation do not count",
+    ),
+    "prose": (
+        verify.f1,
+        "the truths are long texts: paid is the share of words in common",
+    ),
     "none": (None, "the log has no ground_truth"),
-    "opaque": (None, "the truths are objects that say how to judge an answer, not what it is"),
-    "code": (None, "the truths are code or tests, and rewardkit runs no code of completions"),
+    "opaque": (
+        None,
+        "the truths are objects that say how to judge an answer, not what it is",
+    ),
+    "code": (
+        None,
+        "the truths are code or tests, and rewardkit runs no code of completions",
+    ),
 }
 """Kind of truth -> what compares an answer with it, if anything can, and what is said of it."""
 
@@ -84,7 +109,9 @@ class Truth:
         """The score of an answer; ``None`` where the truth is none of this kind, or cannot be compared."""
         read = self.reader or (lambda truth: truth)
         if self.key:
-            ground_truth = ground_truth.get(self.key) if isinstance(ground_truth, dict) else None
+            ground_truth = (
+                ground_truth.get(self.key) if isinstance(ground_truth, dict) else None
+            )
         score = self.compare(prediction, read(ground_truth)) if self.compare else None
         return None if score is None else float(score)
 
@@ -96,23 +123,38 @@ def truth_of(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
     Truth(kind='number', reader=gsm8k(), key='', options='', share=1.0)
     """
     known = [row for row in rows if not is_missing(row.get("ground_truth"))]
-    answers = [answer for row in known if (answer := answer_in(row["ground_truth"])) is not None]
+    answers = [
+        answer
+        for row in known
+        if (answer := answer_in(row["ground_truth"])) is not None
+    ]
     if not answers:
         return Truth("none")
     truths = [row["ground_truth"] for row in known]
     if sum(isinstance(truth, list) for truth in truths) >= MOST * len(truths):
-        stated = sum(states_list(row["completion"], row["ground_truth"]) for row in known)
+        stated = sum(
+            states_list(row["completion"], row["ground_truth"]) for row in known
+        )
         return Truth("labels" if stated >= STATED * len(known) else "accepted")
     kinds = Counter(map(kind_of, answers))
     kind = _kind(kinds, answers)
-    if kind == "json":  # where completions state no objects these say how to judge, not what
-        objects = map(extract.json_value(repair=True), (row["completion"] for row in known))
+    if (
+        kind == "json"
+    ):  # where completions state no objects these say how to judge, not what
+        objects = map(
+            extract.json_value(repair=True), (row["completion"] for row in known)
+        )
         states = sum(value is not None for value in objects) >= STATED * len(known)
         return Truth("json") if states else _of_objects(known, prompts)
     if kind == "choice":
-        letters = "".join(read_choice(answer, string.ascii_uppercase[:10]) or "" for answer in answers)
+        letters = "".join(
+            read_choice(answer, string.ascii_uppercase[:10]) or "" for answer in answers
+        )
         last = max(letters + "B" + "".join(map(options_in, set(prompts))))
-        return Truth("choice", options=string.ascii_uppercase[: string.ascii_uppercase.index(last) + 1])
+        return Truth(
+            "choice",
+            options=string.ascii_uppercase[: string.ascii_uppercase.index(last) + 1],
+        )
     share = kinds["number"] / len(answers) if kind == "number" else 1.0
     return Truth(kind, _reader(truths, kind), share=share)
 
@@ -135,13 +177,19 @@ def _of_objects(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
     """The truths of a key that names the answer, where truths are objects and completions are none."""
     truths = [row["ground_truth"] for row in rows]
     plain = all(
-        isinstance(truth, dict) and all(isinstance(item, str | int | float | None) for item in truth.values())
+        isinstance(truth, dict)
+        and all(isinstance(item, str | int | float | None) for item in truth.values())
         for truth in truths
     )
-    key = next((name for name in ANSWERS if plain and all(name in truth for truth in truths)), None)
+    key = next(
+        (name for name in ANSWERS if plain and all(name in truth for truth in truths)),
+        None,
+    )
     if key is None:
         return Truth("opaque")
-    found = truth_of([{**row, "ground_truth": row["ground_truth"][key]} for row in rows], prompts)
+    found = truth_of(
+        [{**row, "ground_truth": row["ground_truth"][key]} for row in rows], prompts
+    )
     return replace(found, key=key) if found.reader is None else Truth("opaque")
 
 
@@ -150,6 +198,8 @@ def _reader(truths: Sequence[Any], kind: str) -> Extractor | None:
     behind: Extractor = extract.gsm8k() if kind == "number" else extract.after("####")
     marks = {"####": behind, "\\boxed": extract.boxed()}
     for mark, extractor in marks.items():
-        if sum(isinstance(truth, str) and mark in truth for truth in truths) >= MOST * len(truths):
+        if sum(
+            isinstance(truth, str) and mark in truth for truth in truths
+        ) >= MOST * len(truths):
             return extractor
     return None

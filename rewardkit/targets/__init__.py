@@ -26,8 +26,27 @@ from rewardkit.targets.target import Target
 
 __all__ = ["TARGETS", "named"]
 
-_FIRST = (trl, verl, siirl, tunix, openrlhf, benchmax, verifiers, verifiers_rubrics, ms_swift, easyr1)
-_MODULES = (*_FIRST, atropos, inspect_ai, skyrl_gym, eval_protocol, openai_grader, plain)
+_FIRST = (
+    trl,
+    verl,
+    siirl,
+    tunix,
+    openrlhf,
+    benchmax,
+    verifiers,
+    verifiers_rubrics,
+    ms_swift,
+    easyr1,
+)
+_MODULES = (
+    *_FIRST,
+    atropos,
+    inspect_ai,
+    skyrl_gym,
+    eval_protocol,
+    openai_grader,
+    plain,
+)
 TARGETS: tuple[Target, ...] = tuple(module.TARGET for module in _MODULES)
 """In the order in which a function that fits several alike is taken for one."""
 
@@ -36,5 +55,7 @@ def named(name: str) -> Target:
     """The target of this name; RewardError where there is none."""
     known = {target.name: target for target in TARGETS}
     if name not in known:
-        raise RewardError(f"there is no target {name!r}; known are {list(known)}{did_you_mean(name, known)}")
+        raise RewardError(
+            f"there is no target {name!r}; known are {list(known)}{did_you_mean(name, known)}"
+        )
     return known[name]

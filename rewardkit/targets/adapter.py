@@ -22,9 +22,20 @@ Row = Mapping[str, Any]
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 """What a function is called with: by position, and by keyword."""
 
-CANONICAL = {alias: canonical for canonical, aliases in ALIASES.items() for alias in aliases}
+CANONICAL = {
+    alias: canonical for canonical, aliases in ALIASES.items() for alias in aliases
+}
 CANONICAL |= dict.fromkeys(
-    ("label", "labels", "gt", "truth", "expected", "expected_answer", "correct_answer", "reference_answer"),
+    (
+        "label",
+        "labels",
+        "gt",
+        "truth",
+        "expected",
+        "expected_answer",
+        "correct_answer",
+        "reference_answer",
+    ),
     "ground_truth",
 )
 """A parameter's name -> the canonical column that it asks for."""
@@ -46,7 +57,10 @@ SAMPLE: tuple[Row, ...] = tuple(
         "data_source": "openai/gsm8k",
         "extra_info": {"index": 0, "split": "train"},
     }
-    for text in (RIGHT, RIGHT.replace("=", "may well be").replace("42", "41"))  # of another length, too
+    for text in (
+        RIGHT,
+        RIGHT.replace("=", "may well be").replace("42", "41"),
+    )  # of another length, too
 )
 """Where no rollouts are given: one right and one wrong completion, in the usual forms of answers."""
 
@@ -83,13 +97,19 @@ class Adapter(Made):
     @property
     def __signature__(self) -> inspect.Signature:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        return inspect.Signature([inspect.Parameter(name, kind) for name in ("rollout", *self.needs)])
+        return inspect.Signature(
+            [inspect.Parameter(name, kind) for name in ("rollout", *self.needs)]
+        )
 
     def __call__(self, rollout: Any, *_: Any) -> Any:
         """What the function gives for a row (for a list of rows), or an awaitable of it."""
         positional, keywords = self.arguments(rollout)
         answer = self.called(*positional, **keywords)
-        return self._later(answer, rollout) if self.is_async else self.result(answer, rollout)
+        return (
+            self._later(answer, rollout)
+            if self.is_async
+            else self.result(answer, rollout)
+        )
 
     async def _later(self, answer: Any, rollout: Any) -> Any:
         return self.result(await answer, rollout)
@@ -104,7 +124,11 @@ class Adapter(Made):
 
     def reads(self, column: str) -> bool:
         """Whether the function's own code reads what it is handed of this column, as far as can be told."""
-        names = [name for name in parameters(self.called) if CANONICAL.get(name, name) == column]
+        names = [
+            name
+            for name in parameters(self.called)
+            if CANONICAL.get(name, name) == column
+        ]
         return not names or any(uses(self.called, name) for name in names)
 
     def columns(self, row: Row) -> dict[str, Any]:
@@ -152,10 +176,14 @@ class Key(Made):
             if self.judged and result.get(self.judged) == 0:
                 return None
             if self.key not in result:
-                raise ValueError(f"it returned the keys {list(result)}, without {self.key!r}")
+                raise ValueError(
+                    f"it returned the keys {list(result)}, without {self.key!r}"
+                )
             found = result[self.key]
         elif not (self.main or result is None):
-            raise ValueError(f"it returned {preview(result)}, not a dict with {self.key!r}")
+            raise ValueError(
+                f"it returned {preview(result)}, not a dict with {self.key!r}"
+            )
         if found is None and self.none:
             raise TypeError(f"returned None of type NoneType; {self.none}")
         return found
@@ -166,7 +194,9 @@ def column_of(parameter: str, rows: Sequence[Row] = ()) -> str:
     canonical = CANONICAL.get(parameter, parameter)
     having = [row for row in rows if parameter in row]
     same = all(canonical in row and row[canonical] is row[parameter] for row in having)
-    return canonical if same else parameter  # a log's own name for a column stands beside the canonical one
+    return (
+        canonical if same else parameter
+    )  # a log's own name for a column stands beside the canonical one
 
 
 def source_of(parameter: inspect.Parameter, row: Row) -> str | None:
@@ -181,7 +211,9 @@ def source_of(parameter: inspect.Parameter, row: Row) -> str | None:
         return name if name in row else canonical if canonical in row else None
     if name in row and canonical in (None, *OF_DATA):
         return name
-    empty = parameter.default is None or (isinstance(parameter.default, str) and not parameter.default)
+    empty = parameter.default is None or (
+        isinstance(parameter.default, str) and not parameter.default
+    )
     return canonical if empty and canonical in OF_DATA and canonical in row else None
 
 
@@ -192,8 +224,16 @@ def alike(row: Row) -> dict[str, Any]:
     '4'
     """
     info = row.get("extra_info")
-    inner = {str(name): value for name, value in info.items()} if isinstance(info, Mapping) else {}
-    names = {alias: row[canonical] for alias, canonical in CANONICAL.items() if canonical in row}
+    inner = (
+        {str(name): value for name, value in info.items()}
+        if isinstance(info, Mapping)
+        else {}
+    )
+    names = {
+        alias: row[canonical]
+        for alias, canonical in CANONICAL.items()
+        if canonical in row
+    }
     return {**names, **inner, **row}
 
 
@@ -210,8 +250,14 @@ def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
         if source is not None:
             filled[name] = row[source]
     if everything:
-        others = {name: row[CANONICAL[name]] for name in FAMILIAR if CANONICAL[name] in row} | dict(row)
-        filled |= {name: value for name, value in others.items() if name not in asked and name not in own}
+        others = {
+            name: row[CANONICAL[name]] for name in FAMILIAR if CANONICAL[name] in row
+        } | dict(row)
+        filled |= {
+            name: value
+            for name, value in others.items()
+            if name not in asked and name not in own
+        }
     return filled
 
 
@@ -223,7 +269,9 @@ def takes_all(function: Any) -> bool:
 def with_names(function: Any) -> dict[str, inspect.Parameter]:
     """The parameters that have a name to ask by."""
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return {name: p for name, p in parameters(function).items() if p.kind not in several}
+    return {
+        name: p for name, p in parameters(function).items() if p.kind not in several
+    }
 
 
 def named(function: Any) -> list[str]:
@@ -231,13 +279,17 @@ def named(function: Any) -> list[str]:
     return [name for name, p in with_names(function).items() if p.default is p.empty]
 
 
-def required(function: Any, own: Collection[str], rows: Sequence[Row] = ()) -> tuple[str, ...]:
+def required(
+    function: Any, own: Collection[str], rows: Sequence[Row] = ()
+) -> tuple[str, ...]:
     """The columns that a function's parameters without a default take, beside the trainer's `own`.
 
     And the ground truth that it takes out of its ``**kwargs``.
     """
     names = [*named(function), *truths_taken(function, rows)]
-    return tuple(dict.fromkeys(column_of(name, rows) for name in names if name not in own))
+    return tuple(
+        dict.fromkeys(column_of(name, rows) for name in names if name not in own)
+    )
 
 
 def truths_taken(function: Any, rows: Sequence[Row]) -> list[str]:
@@ -247,29 +299,49 @@ def truths_taken(function: Any, rows: Sequence[Row]) -> list[str]:
     """
     kwargs = {p.name for p in parameters(function).values() if p.kind is p.VAR_KEYWORD}
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function))) if kwargs else ast.Module([], [])
+        tree = (
+            ast.parse(textwrap.dedent(inspect.getsource(function)))
+            if kwargs
+            else ast.Module([], [])
+        )
     except (OSError, TypeError, SyntaxError):
         return []
     found = []
     for node in ast.walk(tree):
         match node:
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=key)) if name in kwargs:
+            case ast.Subscript(
+                value=ast.Name(id=name), slice=ast.Constant(value=key)
+            ) if name in kwargs:
                 found.append(key)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name)), args=[ast.Constant(value=key), *_]):
-                found += [key] if name in kwargs and any(key in row for row in rows) else []
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name)),
+                args=[ast.Constant(value=key), *_],
+            ):
+                found += (
+                    [key] if name in kwargs and any(key in row for row in rows) else []
+                )
     return [key for key in dict.fromkeys(found) if key in ALIASES["ground_truth"]]
 
 
-def columns_asked(function: Any, own: Collection[str], rows: Sequence[Row]) -> dict[str, str]:
+def columns_asked(
+    function: Any, own: Collection[str], rows: Sequence[Row]
+) -> dict[str, str]:
     """For the parameters that columns of these rows fill, beside the trainer's `own`: which column."""
     rows = rows or SAMPLE
     found = {
         name: column_of(name, rows)
         for name, p in with_names(function).items()
-        if name not in own and (p.default is p.empty or any(source_of(p, row) is not None for row in rows))
+        if name not in own
+        and (p.default is p.empty or any(source_of(p, row) is not None for row in rows))
     }
-    others = [f"**{name}" for name, p in parameters(function).items() if p.kind is p.VAR_KEYWORD]
-    return found | dict.fromkeys(others, f"all columns, some also as {', '.join(FAMILIAR)}")
+    others = [
+        f"**{name}"
+        for name, p in parameters(function).items()
+        if p.kind is p.VAR_KEYWORD
+    ]
+    return found | dict.fromkeys(
+        others, f"all columns, some also as {', '.join(FAMILIAR)}"
+    )
 
 
 def takes_anything(function: Any) -> bool:
@@ -284,13 +356,17 @@ def uses(function: Any, parameter: str) -> bool:
     False
     """
     function = inspect.unwrap(function)
-    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    code = getattr(function, "__code__", None) or getattr(
+        type(function).__call__, "__code__", None
+    )
     if not isinstance(code, CodeType) or parameter not in code.co_varnames:
         return True
     return any(
         parameter == item or (isinstance(item, tuple) and parameter in item)
         for instruction in dis.get_instructions(code)
-        if not instruction.opname.startswith(("STORE", "DELETE", "COPY_FREE", "MAKE_CELL"))
+        if not instruction.opname.startswith(
+            ("STORE", "DELETE", "COPY_FREE", "MAKE_CELL")
+        )
         for item in (instruction.argval,)
     )
 

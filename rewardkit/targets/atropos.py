@@ -24,7 +24,11 @@ FORM = "class R(RewardFunction): compute(self, completions, **kwargs) -> list[fl
 def _handed(rows: Sequence[Row]) -> tuple[list[Any], dict[str, Any]]:
     """The completions of a prompt as messages; its columns, without those that differ between them."""
     turns = [[{"role": "assistant", "content": row.get("completion")}] for row in rows]
-    item = {name: rows[0][name] for name in rows[0] if name not in ("completion", "rollout_id")}
+    item = {
+        name: rows[0][name]
+        for name in rows[0]
+        if name not in ("completion", "rollout_id")
+    }
     return turns, deepcopy(item)
 
 
@@ -39,7 +43,9 @@ class Function(Adapter):
     def arguments(self, rollout: Sequence[Row]) -> Arguments:
         """A list of completions; the columns of the prompt that it asks for, and all of them as `item`."""
         turns, item = _handed(rollout)
-        return (), fill(self.called, item, {"completions": turns, "item": item, "config": None})
+        return (), fill(
+            self.called, item, {"completions": turns, "item": item, "config": None}
+        )
 
 
 def is_atropos(value: Any) -> bool:
@@ -53,7 +59,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     if "completions" not in parameters(getattr(value, "compute", None)):
         return []
     value = made(value) if isinstance(value, type) else value
-    weight = value.weight if isinstance(getattr(value, "weight", None), int | float) else 1.0
+    weight = (
+        value.weight if isinstance(getattr(value, "weight", None), int | float) else 1.0
+    )
     needs = required(value.compute, ("completions", "item", "config"), rows)
     mapping = {"completions": "completion", **{name: name for name in needs}}
     reason = f"its compute takes completions; weight {weight:g}"
@@ -69,7 +77,9 @@ class Compute(RewardHolder):
         item = columns.pop("item", None)
         given = {**(item if isinstance(item, Mapping) else {}), **columns}
         told = batch_columns(completions, given, spread=True)
-        return self.numbers({"prompt_id": [0] * len(completions), **told}, len(completions))
+        return self.numbers(
+            {"prompt_id": [0] * len(completions), **told}, len(completions)
+        )
 
 
 functions = Compute
@@ -81,7 +91,9 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     from atroposlib.envs.reward_fns import registry
 
     kind = getattr(loaded(path), written.functions[0])
-    reward = registry.create(next(name for name in registry.list_registered() if registry.get(name) is kind))
+    reward = registry.create(
+        next(name for name in registry.list_registered() if registry.get(name) is kind)
+    )
     found = [0.0] * len(rows)
     for places in grouped(repr(_handed([row])[1]) for row in rows):
         turns, item = _handed([rows[at] for at in places])
@@ -89,7 +101,9 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
         given = reward(turns, solution=truth, ground_truth=truth, item=item)
         for at, value in zip(places, given, strict=True):
             found[at] = value
-    return Called(f"RewardFunction of {version}, made by its registry", {"reward": found})
+    return Called(
+        f"RewardFunction of {version}, made by its registry", {"reward": found}
+    )
 
 
 ALSO = (

@@ -33,7 +33,9 @@ def made(kind: type) -> Any:
     try:
         return kind()
     except CAUGHT as error:
-        place = str(getattr(inspect.getmodule(kind), "__file__", None) or kind.__module__)
+        place = str(
+            getattr(inspect.getmodule(kind), "__file__", None) or kind.__module__
+        )
         raise RewardError(
             f"{kind.__name__}() failed at {failed(place, error)}; give an object of it, made with what it "
             "needs"

@@ -31,7 +31,9 @@ class Function(Adapter):
         """The dict. ValueError: it is something else, or lacks what is paid."""
         found = plain(answer)
         if not isinstance(found, Mapping) or "overall" not in found:
-            raise ValueError(f"returned {found!r} for a response; EasyR1 expects a dict with 'overall'")
+            raise ValueError(
+                f"returned {found!r} for a response; EasyR1 expects a dict with 'overall'"
+            )
         return found
 
 
@@ -47,7 +49,9 @@ class Functions(Function):
     def result(self, answer: Any, rollout: Any) -> Any:
         """The dicts. ValueError: it is no list of them."""
         if not isinstance(answer, list):
-            raise ValueError(f"returned {answer!r}; EasyR1 expects a list of dicts with 'overall'")
+            raise ValueError(
+                f"returned {answer!r}; EasyR1 expects a list of dicts with 'overall'"
+            )
         return [super(Functions, self).result(one, rollout) for one in answer]
 
 
@@ -68,11 +72,27 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     kind, asked = getattr(value, "__globals__", {}).get("REWARD_TYPE"), named(value)
     if isinstance(value, type) or len(asked) != 1 or not (kind or asked[0] in KINDS):
         return []
-    counted = LENGTH if any(LENGTH in row for row in rows) else "the words of completion"
-    mapping = {"response": "completion", LENGTH: counted, "ground_truth": "ground_truth"}
-    likely, reason = kind if kind in WAYS else KINDS.get(asked[0], "batch"), f"it takes {asked[0]}"
+    counted = (
+        LENGTH if any(LENGTH in row for row in rows) else "the words of completion"
+    )
+    mapping = {
+        "response": "completion",
+        LENGTH: counted,
+        "ground_truth": "ground_truth",
+    }
+    likely, reason = (
+        kind if kind in WAYS else KINDS.get(asked[0], "batch"),
+        f"it takes {asked[0]}",
+    )
     return [
-        Reading(reason, WAYS[way](value, needs=("completion",)), mapping, main="overall", sure=True, way=way)
+        Reading(
+            reason,
+            WAYS[way](value, needs=("completion",)),
+            mapping,
+            main="overall",
+            sure=True,
+            way=way,
+        )
         for way in sorted(WAYS, key=lambda way: way != likely)
     ]
 
@@ -80,10 +100,15 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 class ComputeScore(RewardHolder):
     """The reward as a function of a list of dicts: finite numbers, always under the same keys."""
 
-    def __call__(self, reward_inputs: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+    def __call__(
+        self, reward_inputs: Sequence[Mapping[str, Any]]
+    ) -> list[dict[str, float]]:
         """For each ``overall``, ``judged`` (1.0, or 0.0 where there was no reward) and the scores."""
         known = ("ground_truth", LENGTH)
-        rows = [{"completion": one["response"], **{n: one.get(n) for n in known}} for one in reward_inputs]
+        rows = [
+            {"completion": one["response"], **{n: one.get(n) for n in known}}
+            for one in reward_inputs
+        ]
         return [one | {"overall": one.pop("score")} for one in self.dicts(rows)]
 
 
@@ -93,8 +118,12 @@ functions = ComputeScore
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """What the lines of `compute_reward_batch`, written again here, make of the file."""
     caller = "a copy in small of compute_reward_batch (EasyR1 has no wheel)"
-    return Called.of_dicts(caller, loaded(path).compute_score([_input(row) for row in rows]), "overall")
+    return Called.of_dicts(
+        caller, loaded(path).compute_score([_input(row) for row in rows]), "overall"
+    )
 
 
-ABLE = Abilities(judged=True, waits="together", columns=("completion", "ground_truth", LENGTH))
+ABLE = Abilities(
+    judged=True, waits="together", columns=("completion", "ground_truth", LENGTH)
+)
 TARGET = Target("easyr1", "EasyR1", "2026-07", FORM, readings, ABLE, functions, call)

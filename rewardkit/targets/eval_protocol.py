@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.rewards.signature import parameters
-from rewardkit.targets.adapter import Adapter, Arguments, Row, fill, named, required, takes_all
+from rewardkit.targets.adapter import (
+    Adapter,
+    Arguments,
+    Row,
+    fill,
+    named,
+    required,
+    takes_all,
+)
 from rewardkit.targets.calling import awaited, installed, loaded
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
@@ -26,17 +34,24 @@ class Function(Adapter):
 
     def arguments(self, rollout: Row) -> Arguments:
         """The conversation, and the columns it asks for."""
-        row = {name: value for name, value in deepcopy(dict(rollout)).items() if name != "messages"}
+        row = {
+            name: value
+            for name, value in deepcopy(dict(rollout)).items()
+            if name != "messages"
+        }
         return (), fill(self.function, row, {"messages": deepcopy(transcript(rollout))})
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """The score and the metrics, ``None`` where they are not valid. ValueError: it is no such result."""
         found = answer.model_dump() if hasattr(answer, "model_dump") else answer
         if not isinstance(found, Mapping) or "score" not in found:
-            raise ValueError(f"returned {found!r}; eval-protocol expects an EvaluateResult")
+            raise ValueError(
+                f"returned {found!r}; eval-protocol expects an EvaluateResult"
+            )
         found = {**(found.get("metrics") or {}), "score": found}
         return {
-            name: one["score"] if one.get("is_score_valid", True) else None for name, one in found.items()
+            name: one["score"] if one.get("is_score_valid", True) else None
+            for name, one in found.items()
         }
 
 
@@ -57,18 +72,29 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 class Evaluate(RewardHolder):
     """The reward of a conversation as the fields of an `EvaluateResult`."""
 
-    def __call__(self, messages: Sequence[Any], ground_truth: Any = None, **kwargs: Any) -> dict[str, Any]:
+    def __call__(
+        self, messages: Sequence[Any], ground_truth: Any = None, **kwargs: Any
+    ) -> dict[str, Any]:
         """Score and metrics; what is not judged is marked as not valid."""
-        turns = [one.model_dump(exclude_none=True) if hasattr(one, "model_dump") else one for one in messages]
+        turns = [
+            one.model_dump(exclude_none=True) if hasattr(one, "model_dump") else one
+            for one in messages
+        ]
         given = {**kwargs, "ground_truth": ground_truth, **from_messages(turns)}
         rated = self.rate_rows([given])
-        metrics = {name: self._result(scores[0]) for name, scores in rated.scores.items()}
+        metrics = {
+            name: self._result(scores[0]) for name, scores in rated.scores.items()
+        }
         return {**self._result(rated.rewards[0]), "metrics": metrics}
 
     def _result(self, score: float | None) -> dict[str, Any]:
         judged = score is not None
         reason = "" if judged else "not judged"
-        return {"score": score if judged else self.missing, "is_score_valid": judged, "reason": reason}
+        return {
+            "score": score if judged else self.missing,
+            "is_score_valid": judged,
+            "reason": reason,
+        }
 
 
 functions = Evaluate
@@ -86,4 +112,6 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
 
 
 ABLE = Abilities(missing="None", turns=True)
-TARGET = Target("eval-protocol", "eval-protocol", "0.3", FORM, readings, ABLE, functions, call)
+TARGET = Target(
+    "eval-protocol", "eval-protocol", "0.3", FORM, readings, ABLE, functions, call
+)

@@ -50,7 +50,9 @@ class Exported:
 
     def __repr__(self) -> str:
         lines = [f"written for {self.target}: {self.path}"]
-        lines += [f"lost there: {sentence}" for sentence in self.losses] or ["nothing is lost there"]
+        lines += [f"lost there: {sentence}" for sentence in self.losses] or [
+            "nothing is lost there"
+        ]
         lines += ["", textwrap.indent(self.usage, "    ")]
         if self.proof is not None:
             lines += ["", *self.proof.lines()]
@@ -83,14 +85,17 @@ def export(
         f"{preview(reward)} is no Reward; make one with rk.Reward(...) or rk.load_reward": (
             not isinstance(reward, Reward)
         ),
-        f"{target.title} is a target to read only; nothing is written for it": target.functions is None,
+        f"{target.title} is a target to read only; nothing is written for it": target.functions
+        is None,
         f"{str(path)!r} is not the name of a Python module; give one such as my_reward_{identifier(to)}.py": (
             path.suffix != ".py" or not path.stem.isidentifier()
         ),
         f"{str(path)!r} is there and is no file that export wrote; give another path, as it would be lost": (
             path.is_file() and not _is_export(path)
         ),
-        f"missing={missing!r} is not a finite number, which {target.title} needs": not np.isfinite(missing),
+        f"missing={missing!r} is not a finite number, which {target.title} needs": not np.isfinite(
+            missing
+        ),
         f"{target.title} takes one reward, without weights; export without separate": apart,
     }
     if said := next((sentence for sentence, is_so in refused.items() if is_so), ""):
@@ -99,9 +104,15 @@ def export(
     lost = losses(wanted, target)
     prepared = wanted
     if target.abilities.siblings == "none":
-        prepared = replace(wanted, reward=reward.map(lambda inner: replace(inner, transform=None)))
+        prepared = replace(
+            wanted, reward=reward.map(lambda inner: replace(inner, transform=None))
+        )
     written = writing.written(target, prepared, path)
-    writer = Writer(path.parent, taken={"_reward", *names_bound(written.code)}, private=written.private)
+    writer = Writer(
+        path.parent,
+        taken={"_reward", *names_bound(written.code)},
+        private=written.private,
+    )
     body = writer.reward(prepared.reward)
     writer.imports.update(written.imports)
     if beside := sorted(f"{name.replace('.', '/')}.py" for name in writer.beside):
@@ -116,15 +127,24 @@ def export(
         losses=lost,
         head=writer.head,
         body=body,
-        code=re.sub(r"\b_reward\b", body, written.code) if body.isidentifier() else written.code,
+        code=re.sub(r"\b_reward\b", body, written.code)
+        if body.isidentifier()
+        else written.code,
     )
 
     def check(module: ModuleType) -> None:
-        assert all(hasattr(module, name) for name in written.functions), f"{target.name}: {written.functions}"
+        assert all(hasattr(module, name) for name in written.functions), (
+            f"{target.name}: {written.functions}"
+        )
 
     write_module(path, text, f"the file for {target.title}", check)
     made = Exported(
-        target.name, path, tuple(lost), written.usage, written.functions, plan=(prepared, written)
+        target.name,
+        path,
+        tuple(lost),
+        written.usage,
+        written.functions,
+        plan=(prepared, written),
     )
     return made if verify is None else prove(made, verify)
 
@@ -136,11 +156,15 @@ def _is_export(path: Path) -> bool:
     return start.startswith("# Reward ") and "written by rewardkit" in said
 
 
-def prove(made: Exported, rollouts: Rollouts | str | Path | Iterable[Mapping[str, Any]]) -> Exported:
+def prove(
+    made: Exported, rollouts: Rollouts | str | Path | Iterable[Mapping[str, Any]]
+) -> Exported:
     """The same with the proof: the trainer's own code on the file, beside rewardkit's on the same rollouts.
 
     RewardError: the trainer is not installed here, or has no caller.
     """
     assert made.plan is not None
     read = rollouts if isinstance(rollouts, Rollouts) else load_rollouts(rollouts)
-    return replace(made, proof=proving.prove(named(made.target), made.path, *made.plan, read))
+    return replace(
+        made, proof=proving.prove(named(made.target), made.path, *made.plan, read)
+    )

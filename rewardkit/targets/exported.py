@@ -44,7 +44,10 @@ class Rated:
             return [missing if value is None else value for value in values]
 
         columns = {name: filled(values) for name, values in self.scores.items()}
-        rows = [{name: values[at] for name, values in columns.items()} for at in range(len(self.rewards))]
+        rows = [
+            {name: values[at] for name, values in columns.items()}
+            for at in range(len(self.rewards))
+        ]
         return filled(self.rewards), rows
 
 
@@ -67,7 +70,11 @@ class RewardHolder(Made):
     def __reduce__(self) -> tuple[Any, ...]:
         """Functions of a file that `load_reward` ran go along whole: elsewhere no import would find it."""
         held = {item.name: getattr(self, item.name) for item in fields(self)}
-        files = [module for module in list(sys.modules.values()) if MODULE_SOURCE in vars(module)]
+        files = [
+            module
+            for module in list(sys.modules.values())
+            if MODULE_SOURCE in vars(module)
+        ]
         with by_value(files):
             return _made_again, (type(self), cloudpickle.dumps(held))
 
@@ -93,16 +100,24 @@ class RewardHolder(Made):
         scores = {
             name: [
                 0.0 if status == GATED else score if status == SCORED else None
-                for score, status in zip(outcome.scores.tolist(), outcome.status.tolist(), strict=True)
+                for score, status in zip(
+                    outcome.scores.tolist(), outcome.status.tolist(), strict=True
+                )
             ]
             for name, outcome in found.components.items()
         }
-        return Rated([None if math.isnan(value) else value for value in rewards], scores, found.notes or [])
+        return Rated(
+            [None if math.isnan(value) else value for value in rewards],
+            scores,
+            found.notes or [],
+        )
 
     def rate_rows(self, rows: Sequence[Mapping[str, Any]]) -> Rated:
         """The same of completions as rows, of which one may have columns that another lacks."""
         names = dict.fromkeys(name for row in rows for name in row)
-        return self.rate({name: [row.get(name) for row in rows] for name in names}, len(rows))
+        return self.rate(
+            {name: [row.get(name) for row in rows] for name in names}, len(rows)
+        )
 
     def numbers(self, given: Mapping[str, Sequence[Any]], count: int) -> list[float]:
         """The rewards alone, with `missing` where there is none."""
@@ -112,9 +127,13 @@ class RewardHolder(Made):
         """For each row ``score``, ``judged`` (1.0 or 0.0) and the scores, all finite, under the same keys."""
         rated = self.rate_rows(rows)
         found = []
-        for reward, scores, judged in zip(*rated.numbers(self.missing), rated.rewards, strict=True):
+        for reward, scores, judged in zip(
+            *rated.numbers(self.missing), rated.rewards, strict=True
+        ):
             first = {"score": reward, JUDGED: float(judged is not None)}
-            found.append(first | scores | first)  # a component may be called as one of them
+            found.append(
+                first | scores | first
+            )  # a component may be called as one of them
         return found
 
 
@@ -125,37 +144,50 @@ def _made_again(kind: type[RewardHolder], content: bytes) -> RewardHolder:
 def _log_errors(reward: Reward, found: Outcomes) -> None:
     """A warning for each reason why a component failed; not for what it chose not to judge."""
     for name, outcome in found.components.items():
-        reasons = {outcome.reasons[row] for row in np.flatnonzero(outcome.status == ERROR).tolist()}
+        reasons = {
+            outcome.reasons[row]
+            for row in np.flatnonzero(outcome.status == ERROR).tolist()
+        }
         for reason in sorted(map(str, reasons)):
             log.warning("reward %r: component %r failed: %s", reward.name, name, reason)
 
 
-def _canonical(given: Mapping[str, Sequence[Any]], columns: Mapping[str, str]) -> dict[str, list[Any]]:
+def _canonical(
+    given: Mapping[str, Sequence[Any]], columns: Mapping[str, str]
+) -> dict[str, list[Any]]:
     """The trainer's columns under canonical names; `columns` comes before the names that are known.
 
     What a column is called there is kept, too, unless it is canonical.
     """
     found: dict[str, list[Any]] = {name: list(values) for name, values in given.items()}
     for name, aliases in ALIASES.items():
-        source = columns.get(name) or next((alias for alias in aliases if alias in given), None)
+        source = columns.get(name) or next(
+            (alias for alias in aliases if alias in given), None
+        )
         if source is not None and source in given:
             found[name] = list(given[source])
     return found
 
 
-def _groups(columns: Mapping[str, Sequence[Any]], count: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+def _groups(
+    columns: Mapping[str, Sequence[Any]], count: int
+) -> np.ndarray[Any, np.dtype[np.intp]]:
     """Group codes: completions of one prompt (and data source) are siblings."""
     keys = [columns[name] for name in ("prompt_id", "prompt") if name in columns][:1]
     keys += [columns["data_source"]] if "data_source" in columns else []
     if not keys:
         return np.arange(count)
     seen: dict[str, int] = {}
-    texts = [json.dumps(key, sort_keys=True, default=str) for key in zip(*keys, strict=True)]
+    texts = [
+        json.dumps(key, sort_keys=True, default=str) for key in zip(*keys, strict=True)
+    ]
     return np.array([seen.setdefault(text, len(seen)) for text in texts], dtype=np.intp)
 
 
 def identifier(name: str) -> str:
     """The name as one that Python, a log and a configuration can take, and no other in a file has."""
-    text = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in name).strip("_")
+    text = "".join(
+        letter if letter.isalnum() and letter.isascii() else "_" for letter in name
+    ).strip("_")
     text = text if text.isidentifier() else f"reward_{text}".rstrip("_")
     return f"{text}_" if iskeyword(text) or text in ("rk", "asyncio") else text

@@ -25,7 +25,16 @@ from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import asked, from_messages, transcript
 
 FORM = "async score(state, target) -> Score"
-VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+VALUES = {
+    "C": 1.0,
+    "I": 0.0,
+    "P": 0.5,
+    "N": 0.0,
+    "yes": 1.0,
+    "true": 1.0,
+    "no": 0.0,
+    "false": 0.0,
+}
 
 
 class Scorer(Adapter):
@@ -42,9 +51,17 @@ class Scorer(Adapter):
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """The value as a number, or a dict of them. ValueError: a text that stands for none."""
-        value = answer["value"] if isinstance(answer, Mapping) and "value" in answer else answer
+        value = (
+            answer["value"]
+            if isinstance(answer, Mapping) and "value" in answer
+            else answer
+        )
         value = plain(getattr(value, "value", value))
-        return {k: _number(v) for k, v in value.items()} if isinstance(value, Mapping) else _number(value)
+        return (
+            {k: _number(v) for k, v in value.items()}
+            if isinstance(value, Mapping)
+            else _number(value)
+        )
 
 
 def _number(value: Any) -> Any:
@@ -63,8 +80,12 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """That of a function of state and target, or of a @scorer that can be made without arguments."""
     if isinstance(value, type) and _scores(value.__call__):
         value = made(value)
-    marked = getattr(getattr(value, "__registry_info__", None), "type", None) == "scorer"
-    if isinstance(value, type) or not (_scores(value) or (marked and _scores(made(value)))):
+    marked = (
+        getattr(getattr(value, "__registry_info__", None), "type", None) == "scorer"
+    )
+    if isinstance(value, type) or not (
+        _scores(value) or (marked and _scores(made(value)))
+    ):
         return []
     mapping = {"state": "all columns", "target": "ground_truth"}
     reason = "it is a @scorer" if marked else "it takes state and target"
@@ -80,13 +101,23 @@ class Score(RewardHolder):
 
     def __call__(self, state: Any, target: Any) -> dict[str, Any]:
         """``value``, NaN where there is no reward, and the scores as ``metadata``."""
-        told = from_messages([{"role": turn.role, "content": turn.text} for turn in state.messages])
+        told = from_messages(
+            [{"role": turn.role, "content": turn.text} for turn in state.messages]
+        )
         prompt = state.input if isinstance(state.input, str) else told["prompt"]
         own = {"prompt": prompt, "completion": state.output.completion}
-        given = {"ground_truth": target.text, "messages": told["messages"], **state.metadata, **own}
+        given = {
+            "ground_truth": target.text,
+            "messages": told["messages"],
+            **state.metadata,
+            **own,
+        }
         rated = self.rate_rows([given])
         scores = {name: scores[0] for name, scores in rated.scores.items()}
-        return {"value": math.nan if rated.rewards[0] is None else rated.rewards[0], "metadata": scores}
+        return {
+            "value": math.nan if rated.rewards[0] is None else rated.rewards[0],
+            "metadata": scores,
+        }
 
 
 functions = Score
@@ -116,7 +147,11 @@ class Texts(list[str]):
 
 def texts_of(truth: Any) -> list[str]:
     """A ground truth as the texts that Inspect takes."""
-    return [str(one) for one in (truth if isinstance(truth, list) else [truth]) if one is not None]
+    return [
+        str(one)
+        for one in (truth if isinstance(truth, list) else [truth])
+        if one is not None
+    ]
 
 
 def target_of(row: Row) -> Any:
@@ -130,16 +165,23 @@ def target_of(row: Row) -> Any:
 
 def metadata_of(row: Row) -> dict[str, Any]:
     """The columns that have no place of their own."""
-    return deepcopy({name: row[name] for name in row if name not in ("prompt", "completion")})
+    return deepcopy(
+        {name: row[name] for name in row if name not in ("prompt", "completion")}
+    )
 
 
 def state_of(row: Row) -> Any:
     """A finished `TaskState`, or what stands for it: input, messages, output, metadata."""
-    turns = [(str(turn.get("role")), content_text(turn.get("content"))) for turn in transcript(row)]
+    turns = [
+        (str(turn.get("role")), content_text(turn.get("content")))
+        for turn in transcript(row)
+    ]
     text, question = row.get("completion") or "", row.get("prompt")
     known: dict[str, Any] = {"metadata": metadata_of(row), "completed": True}
     if find_spec("inspect_ai") is None:
-        own: list[Any] = [SimpleNamespace(role=role, content=said, text=said) for role, said in turns]
+        own: list[Any] = [
+            SimpleNamespace(role=role, content=said, text=said) for role, said in turns
+        ]
         return SimpleNamespace(
             input=question if isinstance(question, str) else own[: len(asked(row))],
             messages=own,
@@ -150,7 +192,10 @@ def state_of(row: Row) -> Any:
     from inspect_ai.solver import TaskState
 
     kinds = {"assistant": "Assistant", "system": "System", "tool": "Tool"}
-    own = [getattr(model, f"ChatMessage{kinds.get(role, 'User')}")(content=said) for role, said in turns]
+    own = [
+        getattr(model, f"ChatMessage{kinds.get(role, 'User')}")(content=said)
+        for role, said in turns
+    ]
     return TaskState(
         model=model.ModelName(MODEL),
         sample_id=str(row.get("rollout_id", "")),
@@ -172,7 +217,11 @@ def evaluated(scorer: Any, rows: Sequence[Row]) -> list[Any]:
     def replay() -> Any:
         async def solve(state: Any, generate: Any) -> Any:
             made = state_of(rows[int(state.sample_id)])
-            state.messages, state.output, state.completed = made.messages, made.output, True
+            state.messages, state.output, state.completed = (
+                made.messages,
+                made.output,
+                True,
+            )
             return state
 
         return solve
@@ -188,10 +237,14 @@ def evaluated(scorer: Any, rows: Sequence[Row]) -> list[Any]:
     ]
     with TemporaryDirectory() as folder:
         task = Task(dataset=samples, solver=solver(replay)(), scorer=scorer)
-        (log,) = eval(task, model=MODEL, display="none", log_dir=folder, log_samples=True)
+        (log,) = eval(
+            task, model=MODEL, display="none", log_dir=folder, log_samples=True
+        )
         if log.status != "success":
             raise RuntimeError(f"Inspect's eval ended with {log.status}: {log.error}")
-        found = {one.id: next(iter(one.scores.values())) for one in log.samples}  # read from the folder
+        found = {
+            one.id: next(iter(one.scores.values())) for one in log.samples
+        }  # read from the folder
     return [found[at] for at in range(len(rows))]
 
 

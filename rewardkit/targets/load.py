@@ -52,7 +52,9 @@ def load_reward(
             made = value()
         except CAUGHT as error:
             if not takes_anything(value):
-                raise RewardError(failed(inspect.getsourcefile(value) or name, error)) from error
+                raise RewardError(
+                    failed(inspect.getsourcefile(value) or name, error)
+                ) from error
             made = None
         if isinstance(made, Reward):
             return made
@@ -65,7 +67,11 @@ def load_reward(
 
 
 def reward_named(
-    name: str, rollouts: Rollouts, weights: Mapping[str, float] | None = None, *, as_: str | None = None
+    name: str,
+    rollouts: Rollouts,
+    weights: Mapping[str, float] | None = None,
+    *,
+    as_: str | None = None,
 ) -> Reward:
     """The reward that `load_reward` finds under a name, or for "logged" the scores of these rollouts."""
     if name == LOGGED_REWARD:
@@ -77,7 +83,9 @@ def _makes_a_reward(value: Any) -> bool:
     """Whether it is a function that can be called without arguments, and no trainer's reward function."""
     if not callable(value) or isinstance(value, type) or named(value):
         return False
-    return takes_anything(value) or not any(target.readings(value, ()) for target in room.TARGETS)
+    return takes_anything(value) or not any(
+        target.readings(value, ()) for target in room.TARGETS
+    )
 
 
 def _first(rollouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -86,4 +94,7 @@ def _first(rollouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         return list(islice(rollouts, SAMPLED))
     places = np.unique(np.linspace(0, len(rollouts) - 1, SAMPLED).astype(int))
     columns = rollouts.select(places.tolist()).as_logged()
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    return [
+        dict(zip(columns, values, strict=True))
+        for values in zip(*columns.values(), strict=True)
+    ]

@@ -29,7 +29,9 @@ class Function(trl.Function):
 
     def arguments(self, rollout: Sequence[Row]) -> Arguments:
         """The lists that TRL hands over, and the conversations."""
-        return super().arguments([{**row, "messages": transcript(row)} for row in rollout])
+        return super().arguments(
+            [{**row, "messages": transcript(row)} for row in rollout]
+        )
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
@@ -37,9 +39,17 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     asked = parameters(value.__call__) if isinstance(value, type) else {}
     if "completions" not in asked or hasattr(value, "as_fn"):
         return []
-    found, reason = trl.of_texts(made(value), rows), "its objects take completions, as texts"
-    needs = tuple(name for one in found for name in one.adapter.needs if name != "messages")
-    return [replace(one, reason=reason, adapter=Function(made(value), needs=needs)) for one in found]
+    found, reason = (
+        trl.of_texts(made(value), rows),
+        "its objects take completions, as texts",
+    )
+    needs = tuple(
+        name for one in found for name in one.adapter.needs if name != "messages"
+    )
+    return [
+        replace(one, reason=reason, adapter=Function(made(value), needs=needs))
+        for one in found
+    ]
 
 
 class Orm(RewardHolder):
@@ -64,14 +74,21 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     from swift.rl_core.grpo_algorithm import compute_rewards_per_func
 
     loaded(path)
-    left = [{name: value for name, value in row.items() if name not in PLACED} for row in rows]
+    left = [
+        {name: value for name, value in row.items() if name not in PLACED}
+        for row in rows
+    ]
     samples = [
         GRPOSample.from_row({**other, "messages": transcript(row)})
         for other, row in zip(left, rows, strict=True)
     ]
-    found = compute_rewards_per_func(samples, [orms[written.functions[0]]()], [None], torch.device("cpu"))
+    found = compute_rewards_per_func(
+        samples, [orms[written.functions[0]]()], [None], torch.device("cpu")
+    )
     return Called(
-        f"compute_rewards_per_func of {version}", {"reward": found[:, 0].tolist()}, cast=("reward",)
+        f"compute_rewards_per_func of {version}",
+        {"reward": found[:, 0].tolist()},
+        cast=("reward",),
     )
 
 

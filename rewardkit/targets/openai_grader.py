@@ -25,8 +25,18 @@ class Grader(Adapter):
         """The sample with its text, and as JSON; the row, also under other names of its columns."""
         text = rollout.get("completion")
         choices = [{"index": 0, "message": {"role": "assistant", "content": text}}]
-        sample = {"output_text": text, "output_json": _json(text), "output_tools": [], "choices": choices}
-        return [sample, deepcopy({"reference_answer": rollout.get("ground_truth"), **alike(rollout)})], {}
+        sample = {
+            "output_text": text,
+            "output_json": _json(text),
+            "output_tools": [],
+            "choices": choices,
+        }
+        return [
+            sample,
+            deepcopy(
+                {"reference_answer": rollout.get("ground_truth"), **alike(rollout)}
+            ),
+        ], {}
 
 
 def _json(text: Any) -> Any:

@@ -51,9 +51,15 @@ class Function(Adapter):
         """The three by position, columns for what else it asks for."""
         prompt = text_of(rollout)
         query = f"{prompt}{rollout.get('completion')}"
-        own = {"queries": [query], "prompts": [prompt], "labels": [rollout.get("ground_truth")]}
+        own = {
+            "queries": [query],
+            "prompts": [prompt],
+            "labels": [rollout.get("ground_truth")],
+        }
         others = fill(self.function, rollout, own)
-        return tuple(own.values()), {name: [one] for name, one in others.items() if name not in own}
+        return tuple(own.values()), {
+            name: [one] for name, one in others.items() if name not in own
+        }
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """A dict of the reward and all that is shown beside it; the bare reward where there is no more."""
@@ -62,7 +68,8 @@ class Function(Adapter):
             return _only(found)
         own = {name: found[name] for name in ("rewards", "scores") if name in found}
         return {
-            name: _only(value) for name, value in {**own, **(found.get("extra_logs") or {}), **own}.items()
+            name: _only(value)
+            for name, value in {**own, **(found.get("extra_logs") or {}), **own}.items()
         }
 
 
@@ -85,7 +92,11 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """That of a function that asks for `queries`."""
     if isinstance(value, type) or "queries" not in parameters(value):
         return []
-    mapping = {"queries": "prompt and completion", "prompts": "prompt", "labels": "ground_truth"}
+    mapping = {
+        "queries": "prompt and completion",
+        "prompts": "prompt",
+        "labels": "ground_truth",
+    }
     adapter = Function(value, needs=("completion", *required(value, OWN, rows)))
     return [Reading("it takes queries", adapter, mapping, main="rewards", sure=True)]
 
@@ -131,7 +142,11 @@ class Rewards(RewardHolder):
     ends: tuple[str, ...] = field(default=ENDS, kw_only=True)
 
     def __call__(
-        self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **others: Any
+        self,
+        queries: Sequence[str],
+        prompts: Sequence[str],
+        labels: Sequence[Any],
+        **others: Any,
     ) -> dict[str, Any]:
         """`rewards`, the same as `scores`, and in `extra_logs` each component and `judged` (1, or 0).
 
@@ -152,8 +167,13 @@ class Rewards(RewardHolder):
         unjudged = dict.fromkeys(names, self.missing) | {JUDGED: 0.0}
         rated = iter(self.dicts(known) if known else ())
         found = [unjudged if row["completion"] is None else next(rated) for row in rows]
-        score, *shown = (torch.tensor([one[name] for one in found], dtype=torch.float32) for name in names)
-        extra = {_free(name): values for name, values in zip(names[1:], shown, strict=True)}
+        score, *shown = (
+            torch.tensor([one[name] for one in found], dtype=torch.float32)
+            for name in names
+        )
+        extra = {
+            _free(name): values for name, values in zip(names[1:], shown, strict=True)
+        }
         return {"rewards": score, "scores": score.clone(), "extra_logs": extra}
 
 
@@ -175,16 +195,23 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
 
     executor = SingleTurnAgentExecutor(str(path.resolve()))
     prompts = [text_of(row) for row in rows]
-    queries = [f"{prompt}{row['completion']}<|im_end|>" for prompt, row in zip(prompts, rows, strict=True)]
+    queries = [
+        f"{prompt}{row['completion']}<|im_end|>"
+        for prompt, row in zip(prompts, rows, strict=True)
+    ]
     own = ("prompt", "completion")
-    all_columns = [{name: value for name, value in row.items() if name not in own} for row in rows]
+    all_columns = [
+        {name: value for name, value in row.items() if name not in own} for row in rows
+    ]
     labels = all_columns if written.ours else [row.get("ground_truth") for row in rows]
 
     async def run() -> list[dict[str, Any]]:
         return list(await executor._fetch_rewards_via_func(queries, prompts, labels))
 
     found = awaited(run())
-    rewards = [{**(one.get("extra_logs") or {}), "score": one["rewards"]} for one in found]
+    rewards = [
+        {**(one.get("extra_logs") or {}), "score": one["rewards"]} for one in found
+    ]
     numbers = [{name: value.item() for name, value in one.items()} for one in rewards]
     return Called.of_dicts(f"SingleTurnAgentExecutor of {version}", numbers, cast=True)
 

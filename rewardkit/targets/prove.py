@@ -61,11 +61,19 @@ class Proof:
     def record(self) -> dict[str, Any]:
         """As plain data."""
         original = self.original.record() if self.original is not None else None
-        return {name: one for name, one in vars(self).items() if name != "examples"} | {"original": original}
+        return {name: one for name, one in vars(self).items() if name != "examples"} | {
+            "original": original
+        }
 
     def lines(self, what: str = "") -> list[str]:
         """What was found, for a person."""
-        verdict = f"{self.differ} DIFFER" if self.differ else "equal" if self.judged else "NOTHING PROVED"
+        verdict = (
+            f"{self.differ} DIFFER"
+            if self.differ
+            else "equal"
+            if self.judged
+            else "NOTHING PROVED"
+        )
         found = [
             f"{self.caller}{what}: {self.compared} values on {self.rows} rollouts, {verdict}, at most "
             f"{self.max_abs_difference:.3g} apart",
@@ -76,19 +84,27 @@ class Proof:
         if self.original is not None:
             found += self.original.lines(", on the function as it was found")
         if self.original_failed:
-            found.append(f"it FAILS on the function as it was found: {self.original_failed}")
+            found.append(
+                f"it FAILS on the function as it was found: {self.original_failed}"
+            )
         if self.not_original:
-            found.append(f"the function as it was found was not compared: {self.not_original}")
+            found.append(
+                f"the function as it was found was not compared: {self.not_original}"
+            )
         return found
 
 
-def prove(target: Target, path: Path, export: Export, written: Written, rollouts: Rollouts) -> Proof:
+def prove(
+    target: Target, path: Path, export: Export, written: Written, rollouts: Rollouts
+) -> Proof:
     """The trainer's own code on the file at `path`, beside rewardkit's rewards on the same rollouts.
 
     RewardError: the trainer is not installed here, or has no caller.
     """
     if target.call is None:
-        raise RewardError(f"{target.title} has no caller to prove the file with; export without verify")
+        raise RewardError(
+            f"{target.title} has no caller to prove the file with; export without verify"
+        )
     rows = list(rollouts)
     scores = score(export.reward, rollouts)
     try:
@@ -107,7 +123,9 @@ def prove(target: Target, path: Path, export: Export, written: Written, rollouts
     except RewardError as error:
         return replace(proof, not_original=str(error))
     except CAUGHT as error:
-        return replace(proof, original_failed=f"called by {target.title}, {describe_error(error)}")
+        return replace(
+            proof, original_failed=f"called by {target.title}, {describe_error(error)}"
+        )
     if "reward" in called.values:  # what else the trainer shows is not ours to know
         called = replace(called, values={"reward": called.values["reward"]})
     return replace(proof, original=_compared(export, target, called, scores))
@@ -125,11 +143,15 @@ def _compared(export: Export, target: Target, called: Called, scores: Scores) ->
         compared += len(values)
         if name not in ("reward", *export.reward.names):
             differ += len(values)
-            examples.append(f"{target.title} shows {name!r}, which rewardkit does not have")
+            examples.append(
+                f"{target.title} shows {name!r}, which rewardkit does not have"
+            )
             continue
         left, right = np.asarray(values, dtype=float), scores.rewards
         if name != "reward":
-            right = np.where(scores.table[f"status/{name}"] == "gated", 0.0, scores.score(name))
+            right = np.where(
+                scores.table[f"status/{name}"] == "gated", 0.0, scores.score(name)
+            )
         if target.abilities.missing == "number":
             right = np.where(np.isnan(right), export.missing, right)
         rtol = RTOL
@@ -144,7 +166,15 @@ def _compared(export: Export, target: Target, called: Called, scores: Scores) ->
             for row in np.flatnonzero(~same)[:EXAMPLES]
         ]
     judged = int((~np.isnan(scores.rewards)).sum())
-    return Proof(called.caller, len(scores.rewards), judged, compared, differ, largest, tuple(examples))
+    return Proof(
+        called.caller,
+        len(scores.rewards),
+        judged,
+        compared,
+        differ,
+        largest,
+        tuple(examples),
+    )
 
 
 def _trainers_own(
@@ -167,13 +197,19 @@ def _trainers_own(
         return {}
     for adapter in adapters:
         readings = target.readings(adapter.function, rows)
-        if not any(reading.provable and type(reading.adapter) is type(adapter) for reading in readings):
+        if not any(
+            reading.provable and type(reading.adapter) is type(adapter)
+            for reading in readings
+        ):
             return {}
     return found
 
 
 def _called_as_found(
-    target: Target, adapters: Mapping[str, Adapter], written: Written, rows: Sequence[Any]
+    target: Target,
+    adapters: Mapping[str, Adapter],
+    written: Written,
+    rows: Sequence[Any],
 ) -> Called:
     """What the trainer makes of the adapters' functions; RewardError where one is no function of a module."""
     found = []
@@ -181,15 +217,33 @@ def _called_as_found(
         function = adapter.function
         name = name_at_the_top(function)
         if not name:
-            raise RewardError(f"{preview(function)} has no name at the top of a module, by which it could be")
+            raise RewardError(
+                f"{preview(function)} has no name at the top of a module, by which it could be"
+            )
         module = getattr(function, "__module__", "") or type(function).__module__
-        found.append({"entry": entry, "module": module, "name": name, "waits": is_async(function)})
+        found.append(
+            {
+                "entry": entry,
+                "module": module,
+                "name": name,
+                "waits": is_async(function),
+            }
+        )
     text = rendered("_as_found", functions=found)
-    asked = replace(written, functions=tuple(adapters), whole=len(adapters) == 1, ours=False)
+    asked = replace(
+        written, functions=tuple(adapters), whole=len(adapters) == 1, ours=False
+    )
     assert target.call is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "as_found.py")
         path.write_text(text, encoding="utf-8")
-        own = [[adapter.columns(row).items() for adapter in adapters.values()] for row in rows]
+        own = [
+            [adapter.columns(row).items() for adapter in adapters.values()]
+            for row in rows
+        ]
         others = [dict(item for items in found for item in items) for found in own]
-        return target.call(path, asked, [{**other, **row} for other, row in zip(others, rows, strict=True)])
+        return target.call(
+            path,
+            asked,
+            [{**other, **row} for other, row in zip(others, rows, strict=True)],
+        )

@@ -23,12 +23,26 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     from siirl.engine.reward_manager.naive import NaiveRewardManager
     from siirl.execution.scheduler.reward import load_custom_reward_function
 
-    custom = SimpleNamespace(path=str(path.resolve()), name="compute_score", reward_kwargs={})
-    function = load_custom_reward_function(SimpleNamespace(custom_reward_function=custom))
-    found = NaiveRewardManager(verl.Texts(rows), 0, function)(batch(rows), return_dict=True)
-    extras = {name: one for name, one in found["reward_extra_info"].items() if name not in ("score", JUDGED)}
+    custom = SimpleNamespace(
+        path=str(path.resolve()), name="compute_score", reward_kwargs={}
+    )
+    function = load_custom_reward_function(
+        SimpleNamespace(custom_reward_function=custom)
+    )
+    found = NaiveRewardManager(verl.Texts(rows), 0, function)(
+        batch(rows), return_dict=True
+    )
+    extras = {
+        name: one
+        for name, one in found["reward_extra_info"].items()
+        if name not in ("score", JUDGED)
+    }
     caller = f"load_custom_reward_function and NaiveRewardManager of {version}"
-    return Called(caller, {"reward": found["reward_tensor"][:, 0].tolist(), **extras}, cast=("reward",))
+    return Called(
+        caller,
+        {"reward": found["reward_tensor"][:, 0].tolist(), **extras},
+        cast=("reward",),
+    )
 
 
 def batch(rows: Sequence[Row]) -> Any:
@@ -38,8 +52,12 @@ def batch(rows: Sequence[Row]) -> Any:
 
     data = TensorDict(verl.tokens(len(rows), torch), batch_size=[len(rows)])
     for name in verl.training_columns({}):
-        data[name] = NonTensorStack(*[NonTensorData(verl.training_columns(row)[name]) for row in rows])
+        data[name] = NonTensorStack(
+            *[NonTensorData(verl.training_columns(row)[name]) for row in rows]
+        )
     return data
 
 
-TARGET = Target("siirl", "siiRL", "0.2", verl.FORM, verl.readings, verl.ABLE, functions, call)
+TARGET = Target(
+    "siirl", "siiRL", "0.2", verl.FORM, verl.readings, verl.ABLE, functions, call
+)

@@ -19,14 +19,23 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import asked, from_messages, spoken
 
-FORM = 'class E(BaseTextEnv): step(self, action) -> {"reward": float, "done": bool, ...}'
+FORM = (
+    'class E(BaseTextEnv): step(self, action) -> {"reward": float, "done": bool, ...}'
+)
 ASKED = 'extras["reward_spec"]["ground_truth"]'
 
 
 def _extras(row: Row) -> dict[str, Any]:
     """What SkyRL hands over of a row: its columns, and the truth where environments look for it."""
     truth = {"method": "rule", "ground_truth": row.get("ground_truth")}
-    return deepcopy({"reward_spec": truth, "reward_model": truth, "max_turns": len(spoken(row)), **row})
+    return deepcopy(
+        {
+            "reward_spec": truth,
+            "reward_model": truth,
+            "max_turns": len(spoken(row)),
+            **row,
+        }
+    )
 
 
 class Env(Adapter):
@@ -35,15 +44,25 @@ class Env(Adapter):
     def __call__(self, rollout: Row, *_: Any) -> float:
         """The sum of the rewards of the steps. ValueError: a step gives none."""
         given = {"env_config": {}, "extras": _extras(rollout)}
-        env = self.function(**{name: given[name] for name in parameters(self.function) if name in given})
+        env = self.function(
+            **{name: given[name] for name in parameters(self.function) if name in given}
+        )
         if hasattr(env, "init"):
             env.init(asked(rollout))
         total = 0.0
         for action in spoken(rollout):
             found = env.step(action)
-            found = found if isinstance(found, Mapping) else vars(found) if hasattr(found, "__dict__") else {}
+            found = (
+                found
+                if isinstance(found, Mapping)
+                else vars(found)
+                if hasattr(found, "__dict__")
+                else {}
+            )
             if found.get("reward") is None:
-                raise ValueError(f"step returned {found!r}, without a reward; SkyRL expects {FORM}")
+                raise ValueError(
+                    f"step returned {found!r}, without a reward; SkyRL expects {FORM}"
+                )
             total += float(found["reward"])
             if found.get("done"):
                 break
@@ -53,9 +72,15 @@ class Env(Adapter):
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """That of a class whose `step` takes an action, made with `extras`."""
     step = parameters(getattr(value, "step", None))
-    if not isinstance(value, type) or "action" not in step or "extras" not in parameters(value):
+    if (
+        not isinstance(value, type)
+        or "action" not in step
+        or "extras" not in parameters(value)
+    ):
         return []
-    if lacking := [name for name in named(value) if name not in ("env_config", "extras")]:
+    if lacking := [
+        name for name in named(value) if name not in ("env_config", "extras")
+    ]:
         raise RewardError(
             f"{value.__name__} is made with {lacking[0]!r}, too, and SkyRL-gym hands over env_config and "
             "extras; give it a default"
@@ -68,14 +93,25 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 class Step(RewardHolder):
     """The reward of one completion as what `step` returns."""
 
-    def __call__(self, action: str, prompt: Sequence[Any], extras: Mapping[str, Any]) -> dict[str, Any]:
+    def __call__(
+        self, action: str, prompt: Sequence[Any], extras: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """``reward``, and as ``metadata`` the reward as ``score``, ``judged`` and the scores."""
         spec = extras.get("reward_spec") or extras.get("reward_model") or {}
         truth = {"ground_truth": spec["ground_truth"]} if "ground_truth" in spec else {}
-        turns = from_messages([*(prompt or []), {"role": "assistant", "content": action}])
+        turns = from_messages(
+            [*(prompt or []), {"role": "assistant", "content": action}]
+        )
         own = {name: turns[name] for name in ("prompt", "completion")}
-        found = self.dicts([{**truth, "messages": turns["messages"], **extras, **own}])[0]
-        return {"observations": [], "reward": found["score"], "done": True, "metadata": found}
+        found = self.dicts([{**truth, "messages": turns["messages"], **extras, **own}])[
+            0
+        ]
+        return {
+            "observations": [],
+            "reward": found["score"],
+            "done": True,
+            "metadata": found,
+        }
 
 
 functions = Step
@@ -101,4 +137,13 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     return Called.of_dicts(f"make and step of {version}", rewards)
 
 
-TARGET = Target("skyrl-gym", "SkyRL-gym", "0.4", FORM, readings, Abilities(judged=True), functions, call)
+TARGET = Target(
+    "skyrl-gym",
+    "SkyRL-gym",
+    "0.4",
+    FORM,
+    readings,
+    Abilities(judged=True),
+    functions,
+    call,
+)

@@ -126,11 +126,21 @@ class Called:
 
     @classmethod
     def of_dicts(
-        cls, caller: str, found: Sequence[Mapping[str, float]], main: str = "score", *, cast: bool = False
+        cls,
+        caller: str,
+        found: Sequence[Mapping[str, float]],
+        main: str = "score",
+        *,
+        cast: bool = False,
     ) -> Self:
         """Of a dict a completion, in which `main` is the reward; all is `cast` or nothing."""
-        names = [name for name in (found[0] if found else ()) if name not in (main, JUDGED)]
-        values = {"reward": [one[main] for one in found], **{n: [one[n] for one in found] for n in names}}
+        names = [
+            name for name in (found[0] if found else ()) if name not in (main, JUDGED)
+        ]
+        values = {
+            "reward": [one[main] for one in found],
+            **{n: [one[n] for one in found] for n in names},
+        }
         return cls(caller, values, tuple(values) if cast else ())
 
 

@@ -34,7 +34,11 @@ class Trial:
     @property
     def name(self) -> str:
         """What it is called to choose it: the target, and the way where there are several."""
-        return f"{self.target.name}:{self.reading.way}" if self.reading.way else self.target.name
+        return (
+            f"{self.target.name}:{self.reading.way}"
+            if self.reading.way
+            else self.target.name
+        )
 
     @property
     def works(self) -> bool:
@@ -64,11 +68,16 @@ class Trial:
     @property
     def keys(self) -> list[str]:
         """The keys of the dicts that came back, whose values are numbers, in order."""
-        found = {key: [one.get(key) for one in self.dicts] for one in self.dicts for key in one}
+        found = {
+            key: [one.get(key) for one in self.dicts]
+            for one in self.dicts
+            for key in one
+        }
         return [
             key
             for key, values in found.items()
-            if all(map(_is_number, values)) and (key == self.reading.main or set(values) != {None})
+            if all(map(_is_number, values))
+            and (key == self.reading.main or set(values) != {None})
         ]
 
     @property
@@ -89,7 +98,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_reward(answer: Any) -> bool:
-    return any(map(_is_number, answer.values())) if isinstance(answer, Mapping) else _is_number(answer)
+    return (
+        any(map(_is_number, answer.values()))
+        if isinstance(answer, Mapping)
+        else _is_number(answer)
+    )
 
 
 @dataclass(eq=False)
@@ -104,7 +117,11 @@ class Allowance:
 
 
 def tried(
-    target: Target, reading: Reading, rows: Sequence[Row], limit: TimeLimit, allowance: Allowance
+    target: Target,
+    reading: Reading,
+    rows: Sequence[Row],
+    limit: TimeLimit,
+    allowance: Allowance,
 ) -> Trial:
     """The reading on each of these rows by itself, where it needs siblings on them as a group.
 
@@ -113,7 +130,11 @@ def tried(
     """
     together = reading.adapter.together
     copies = [dict(row) for row in rows]
-    ways: dict[str, list[Any]] = {"group": [copies], "batch": [[row] for row in copies], "": copies}
+    ways: dict[str, list[Any]] = {
+        "group": [copies],
+        "batch": [[row] for row in copies],
+        "": copies,
+    }
     handed = ways[together]
     answers: list[Any] = []
     while len(answers) < len(handed) and allowance.seconds > 0:
@@ -127,7 +148,11 @@ def tried(
         answers += got
     answers += [NOT_TRIED] * (len(handed) - len(answers))
     size = len(rows) if together == "group" else 1
-    return Trial(target, reading, tuple(one for answer in answers for one in _spread(answer, size, together)))
+    return Trial(
+        target,
+        reading,
+        tuple(one for answer in answers for one in _spread(answer, size, together)),
+    )
 
 
 def _answers(reading: Reading, handed: Sequence[Any], limit: TimeLimit) -> list[Any]:
@@ -146,5 +171,11 @@ def _spread(answer: Any, count: int, together: str) -> list[Any]:
         return [answer] * count
     if isinstance(answer, list) and len(answer) == count:
         return answer
-    size = f"{len(answer)} values" if isinstance(answer, list) else f"{answer!r}, not a list,"
-    return [Failure(f"returned {size} for {count} completion{'s' if count > 1 else ''}")] * count
+    size = (
+        f"{len(answer)} values"
+        if isinstance(answer, list)
+        else f"{answer!r}, not a list,"
+    )
+    return [
+        Failure(f"returned {size} for {count} completion{'s' if count > 1 else ''}")
+    ] * count

@@ -35,7 +35,14 @@ from rewardkit.targets.turns import batch_columns, split
 
 FORM = "f(prompts, completions, **columns) -> list[float | None]"
 ASKED = {"completions", "completion_ids"}
-OWN = ("prompts", "completions", "trainer_state", "log_extra", "log_metric", "environments")
+OWN = (
+    "prompts",
+    "completions",
+    "trainer_state",
+    "log_extra",
+    "log_metric",
+    "environments",
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,44 +56,76 @@ class Function(Adapter):
         """Lists of prompts, completions and of the columns that it asks for, and what the trainer tells."""
         own: dict[str, Any] = {
             **_texts_or_turns(rollout, conversational=self.conversational),
-            "trainer_state": SimpleNamespace(global_step=rollout[0].get("step") or 0 if rollout else 0),
+            "trainer_state": SimpleNamespace(
+                global_step=rollout[0].get("step") or 0 if rollout else 0
+            ),
             "log_extra": note,
             "log_metric": note,
         }
         columns = [self.columns(row) for row in rollout]
         names = dict.fromkeys(name for row in columns for name in row)
-        return (), fill(self.function, {}, own) | {name: [row.get(name) for row in columns] for name in names}
+        return (), fill(self.function, {}, own) | {
+            name: [row.get(name) for row in columns] for name in names
+        }
 
     def columns(self, row: Row) -> dict[str, Any]:
         """The columns that it asks for, which the trainer knows by these names only."""
-        return {name: value for name, value in fill(self.function, row, {}).items() if name not in OWN}
+        return {
+            name: value
+            for name, value in fill(self.function, row, {}).items()
+            if name not in OWN
+        }
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """A list; a NaN there is a ``None``, as the trainer takes it."""
-        once = isinstance(answer, Iterator)  # a generator, which the trainer takes as well
+        once = isinstance(
+            answer, Iterator
+        )  # a generator, which the trainer takes as well
         plain = super().result(list(answer) if once else answer, rollout)
         if not isinstance(plain, list):
             return plain
-        return [None if isinstance(one, float) and math.isnan(one) else one for one in plain]
+        return [
+            None if isinstance(one, float) and math.isnan(one) else one for one in plain
+        ]
 
 
-def _texts_or_turns(rows: Sequence[Row], *, conversational: bool) -> dict[str, list[Any]]:
+def _texts_or_turns(
+    rows: Sequence[Row], *, conversational: bool
+) -> dict[str, list[Any]]:
     """Prompts and completions, as texts or as lists of messages."""
-    pairs = [split(row) if conversational else (row.get("prompt"), row.get("completion")) for row in rows]
-    return {name: [pair[at] for pair in pairs] for at, name in enumerate(("prompts", "completions"))}
+    pairs = [
+        split(row) if conversational else (row.get("prompt"), row.get("completion"))
+        for row in rows
+    ]
+    return {
+        name: [pair[at] for pair in pairs]
+        for at, name in enumerate(("prompts", "completions"))
+    }
 
 
 def _are_chats(rows: Sequence[Row]) -> bool:
-    return any(isinstance(row.get(name), list) for row in rows for name in ("prompt", "messages"))
+    return any(
+        isinstance(row.get(name), list)
+        for row in rows
+        for name in ("prompt", "messages")
+    )
 
 
 def of_texts(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """That of a function or object that asks for `completions`, which are texts."""
     sure = bool(ASKED & set(parameters(value)))
-    if isinstance(value, type) or not (sure or takes_anything(value)) or is_atropos(value):
+    if (
+        isinstance(value, type)
+        or not (sure or takes_anything(value))
+        or is_atropos(value)
+    ):
         return []
     prompts = {"prompts": "prompt"} if "prompts" in named(value) else {}
-    mapping = {"completions": "completion", **prompts, **columns_asked(value, OWN, rows)}
+    mapping = {
+        "completions": "completion",
+        **prompts,
+        **columns_asked(value, OWN, rows),
+    }
     adapter = Function(value, needs=(*prompts.values(), *required(value, OWN, rows)))
     return [Reading(_reason(value, "texts"), adapter, mapping, sure=sure)]
 
@@ -112,7 +151,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 class Combined(RewardHolder):
     """The whole reward as one function: ``None`` where a completion has none."""
 
-    def __call__(self, prompts: Any, completions: Any, **columns: Any) -> list[float | None]:
+    def __call__(
+        self, prompts: Any, completions: Any, **columns: Any
+    ) -> list[float | None]:
         """Rewards of a batch, whose siblings are the completions of one prompt."""
         log_extra = columns.get("log_extra")
         rated = self.rate(_columns(prompts, completions, columns), len(completions))
@@ -132,12 +173,18 @@ class Separate(RewardHolder):
     def __name__(self) -> str:
         return self.component
 
-    def __call__(self, prompts: Any, completions: Any, **columns: Any) -> list[float | None]:
+    def __call__(
+        self, prompts: Any, completions: Any, **columns: Any
+    ) -> list[float | None]:
         """Scores of a batch."""
-        return self.rate(_columns(prompts, completions, columns), len(completions)).scores[self.component]
+        return self.rate(
+            _columns(prompts, completions, columns), len(completions)
+        ).scores[self.component]
 
 
-def _columns(prompts: Any, completions: Any, columns: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _columns(
+    prompts: Any, completions: Any, columns: Mapping[str, Any]
+) -> dict[str, list[Any]]:
     """The batch as canonical columns; chat messages also as the whole transcript."""
     given = {**columns, "prompt": list(prompts)}
     if any(isinstance(completion, list) for completion in completions):
@@ -167,7 +214,9 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     from accelerate import PartialState
     from trl import GRPOTrainer
 
-    PartialState(cpu=True)  # the trainer's warnings about rows that nothing judges ask it
+    PartialState(
+        cpu=True
+    )  # the trainer's warnings about rows that nothing judges ask it
 
     module, names = loaded(path), list(written.functions)
     extra: dict[str, Any] = {}
@@ -188,11 +237,20 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     keep = {name for row in rows for name in row} - {"prompt", "completion", "messages"}
     inputs = [{name: row.get(name) for name in keep} for row in rows]
     said = _texts_or_turns(rows, conversational=_are_chats(rows)).values()
-    scores = GRPOTrainer._calculate_rewards(trainer, inputs, *said, [[0] for _ in rows]).tolist()
+    scores = GRPOTrainer._calculate_rewards(
+        trainer, inputs, *said, [[0] for _ in rows]
+    ).tolist()
     shown = ["reward"] if written.whole else names
     values = {name: [row[at] for row in scores] for at, name in enumerate(shown)}
     return Called(f"GRPOTrainer._calculate_rewards of {version}", values, tuple(shown))
 
 
-ABLE = Abilities(weights="kept", missing="None", siblings="batch", waits="together", steps=True, turns=True)
+ABLE = Abilities(
+    weights="kept",
+    missing="None",
+    siblings="batch",
+    waits="together",
+    steps=True,
+    turns=True,
+)
 TARGET = Target("trl", "TRL", "1.0 to 1.16", FORM, readings, ABLE, functions, call)

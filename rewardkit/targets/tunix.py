@@ -20,7 +20,15 @@ from rewardkit.errors import CAUGHT, RewardError, describe_error, did_you_mean, 
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets import plain, trl
-from rewardkit.targets.adapter import Adapter, Arguments, Row, alike, columns_asked, fill, required
+from rewardkit.targets.adapter import (
+    Adapter,
+    Arguments,
+    Row,
+    alike,
+    columns_asked,
+    fill,
+    required,
+)
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
@@ -54,8 +62,15 @@ class Rewards(RewardHolder):
     def __call__(self, prompts: Any, completions: Any, **columns: Any) -> list[float]:
         """Rewards, with `missing` where there is none; siblings are those of one prompt."""
         count = len(completions)
-        given = {name: values for name, one in columns.items() if len(values := _listed(one)) == count}
-        return self.numbers(given | {"prompt": _listed(prompts), "completion": _listed(completions)}, count)
+        given = {
+            name: values
+            for name, one in columns.items()
+            if len(values := _listed(one)) == count
+        }
+        return self.numbers(
+            given | {"prompt": _listed(prompts), "completion": _listed(completions)},
+            count,
+        )
 
 
 def _listed(values: Any) -> list[Any]:
@@ -63,7 +78,10 @@ def _listed(values: Any) -> list[Any]:
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
         return []
     plain_values = values.tolist() if hasattr(values, "tolist") else list(values)
-    return [one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in plain_values]
+    return [
+        one.decode("utf-8", "replace") if isinstance(one, bytes) else one
+        for one in plain_values
+    ]
 
 
 def functions(reward: Reward, **options: Any) -> list[Rewards]:
@@ -80,21 +98,32 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     taken = public_functions(loaded(path))
     manager = SequenceRewardManager(reward_fns=taken, algo_config=AlgorithmConfig())
     columns = {
-        name: [row.get(name) for row in rows] for name in dict.fromkeys(n for row in rows for n in row)
+        name: [row.get(name) for row in rows]
+        for name in dict.fromkeys(n for row in rows for n in row)
     }
     found = manager(
-        prompts=columns.pop("prompt", [None] * len(rows)), completions=columns.pop("completion"), **columns
+        prompts=columns.pop("prompt", [None] * len(rows)),
+        completions=columns.pop("completion"),
+        **columns,
     )
-    return Called(f"SequenceRewardManager of {version}", {"reward": found["rewards"].tolist()})
+    return Called(
+        f"SequenceRewardManager of {version}", {"reward": found["rewards"].tolist()}
+    )
 
 
 def public_functions(module: ModuleType) -> list[Callable[..., Any]]:
     """The functions that Tunix's command line takes from a file: those of its own without a leading _."""
     found = inspect.getmembers(module, inspect.isfunction)
-    return [one for name, one in found if not name.startswith("_") and one.__module__ == module.__name__]
+    return [
+        one
+        for name, one in found
+        if not name.startswith("_") and one.__module__ == module.__name__
+    ]
 
 
-ALSO = ("Tunix adds functions up without weights: list no other function beside this one",)
+ALSO = (
+    "Tunix adds functions up without weights: list no other function beside this one",
+)
 ABLE = Abilities(siblings="batch", waits="together", also=ALSO)
 TARGET = Target("tunix", "Tunix", "0.1.7", FORM, readings, ABLE, functions, call)
 
@@ -112,9 +141,13 @@ def register_reward_function(name: str, function: Registered) -> Registered:
     RewardError: not a name, not callable.
     """
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
-        raise RewardError(f"{name!r} is not a name for a reward function; give one such as 'math'")
+        raise RewardError(
+            f"{name!r} is not a name for a reward function; give one such as 'math'"
+        )
     if not callable(function):
-        raise RewardError(f"{preview(function)} cannot be called; register a reward function or a Reward")
+        raise RewardError(
+            f"{preview(function)} cannot be called; register a reward function or a Reward"
+        )
     _REGISTERED[name] = function
     return function
 

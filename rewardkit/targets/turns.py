@@ -41,7 +41,11 @@ def from_messages(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     turns = [dict(turn) for turn in messages]
     roles = [turn.get("role") for turn in turns]
     before = turns[: roles.index("assistant")] if "assistant" in roles else turns
-    one = len(before) == 1 and before[0].get("role") == "user" and isinstance(before[0].get("content"), str)
+    one = (
+        len(before) == 1
+        and before[0].get("role") == "user"
+        and isinstance(before[0].get("content"), str)
+    )
     prompt: Any = before[0]["content"] if one else before
     return {"prompt": prompt, "completion": assistant_text(turns), "messages": turns}
 
@@ -62,7 +66,11 @@ def spoken(row: Row) -> list[str]:
     """The texts that were generated, a turn each: of the transcript where there is one."""
     if not isinstance(row.get("messages"), list):
         return [row["completion"]]
-    return [assistant_text([turn]) or "" for turn in split(row)[1] if turn.get("role") == "assistant"]
+    return [
+        assistant_text([turn]) or ""
+        for turn in split(row)[1]
+        if turn.get("role") == "assistant"
+    ]
 
 
 def batch_columns(
@@ -74,19 +82,40 @@ def batch_columns(
     but for the step that a `trainer_state` tells.
     """
     count = len(completions)
-    whole = {name: list(value) for name, value in given.items() if _is_column(name, value, count)}
-    others = {name: [value] * count for name, value in given.items() if spread and name not in whole}
+    whole = {
+        name: list(value)
+        for name, value in given.items()
+        if _is_column(name, value, count)
+    }
+    others = {
+        name: [value] * count
+        for name, value in given.items()
+        if spread and name not in whole
+    }
     step = getattr(given.get("trainer_state"), "global_step", None)
     others |= {} if step is None else {"step": [step] * count}
-    columns = {**others, **whole, "completion": [assistant_text(one) for one in completions]}
+    columns = {
+        **others,
+        **whole,
+        "completion": [assistant_text(one) for one in completions],
+    }
     conversations = columns.get("messages", [])
-    if conversations and all(isinstance(turns, list) and turns for turns in conversations):
+    if conversations and all(
+        isinstance(turns, list) and turns for turns in conversations
+    ):
         told = [from_messages(turns) for turns in conversations]
         columns["messages"] = [one["messages"] for one in told]
         columns.setdefault("prompt", [one["prompt"] for one in told])
-        for at, (turns, text) in enumerate(zip(conversations, columns["completion"], strict=True)):
-            if turns[-1].get("role") != "assistant" and turns[-1].get("content") == text:
-                columns["completion"][at] = told[at]["completion"]  # what a tool said is no completion
+        for at, (turns, text) in enumerate(
+            zip(conversations, columns["completion"], strict=True)
+        ):
+            if (
+                turns[-1].get("role") != "assistant"
+                and turns[-1].get("content") == text
+            ):
+                columns["completion"][at] = told[at][
+                    "completion"
+                ]  # what a tool said is no completion
     if not any(columns.get("prompt_id", ())):  # a trainer's placeholder
         columns.pop("prompt_id", None)
     return columns

@@ -19,8 +19,15 @@ from rewardkit.targets.turns import split
 
 FORM = "f(completion, answer, state, ...) -> float, or a Rubric of such functions"
 SINGLE = {"prompt": "prompt", "completion": "completion", "answer": "ground_truth"}
-SINGLE |= {"state": "the row", "info": "info", "task": "data_source", "parser": "verifiers' plain Parser"}
-MANY = {"parser": SINGLE["parser"]} | {f"{name}s": SINGLE[name] for name in SINGLE if name != "parser"}
+SINGLE |= {
+    "state": "the row",
+    "info": "info",
+    "task": "data_source",
+    "parser": "verifiers' plain Parser",
+}
+MANY = {"parser": SINGLE["parser"]} | {
+    f"{name}s": SINGLE[name] for name in SINGLE if name != "parser"
+}
 """What a function of a whole group asks for."""
 NEEDED = ("prompt", "completion", "ground_truth")
 
@@ -29,10 +36,17 @@ def parts(value: Any) -> list[Part]:
     """The functions of a rubric with its weights; none where it is no rubric."""
     listed = getattr(value, "funcs", None) or getattr(value, "reward_funcs", None)
     weights = getattr(value, "weights", None) or getattr(value, "reward_weights", None)
-    if not isinstance(listed, list) or not isinstance(weights, list) or len(listed) != len(weights):
+    if (
+        not isinstance(listed, list)
+        or not isinstance(weights, list)
+        or len(listed) != len(weights)
+    ):
         return []
     names = [str(getattr(one, "__name__", type(one).__name__)) for one in listed]
-    return [Part(value, *one) for one in zip(names, map(float, weights), listed, strict=True)]
+    return [
+        Part(value, *one)
+        for one in zip(names, map(float, weights), listed, strict=True)
+    ]
 
 
 class Parser:
@@ -44,7 +58,11 @@ class Parser:
 
     def parse_answer(self, completion: Any) -> str | None:
         """The text of a completion: of its last message."""
-        return completion if isinstance(completion, str) else content_text(completion[-1].get("content"))
+        return (
+            completion
+            if isinstance(completion, str)
+            else content_text(completion[-1].get("content"))
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,17 +79,31 @@ class Function(Adapter):
     def own(self, rollout: Row) -> dict[str, Any]:
         """All that it may ask for of a completion."""
         known = deepcopy(alike(rollout))
-        turns = split(rollout) if self.conversational else (rollout.get("prompt"), rollout.get("completion"))
-        infos = [known[name] for name in ("info", "extra_info") if isinstance(known.get(name), dict)]
+        turns = (
+            split(rollout)
+            if self.conversational
+            else (rollout.get("prompt"), rollout.get("completion"))
+        )
+        infos = [
+            known[name]
+            for name in ("info", "extra_info")
+            if isinstance(known.get(name), dict)
+        ]
         own = {
             **dict(zip(("prompt", "completion"), turns, strict=True)),
-            "answer": "" if rollout.get("ground_truth") is None else known["ground_truth"],
+            "answer": ""
+            if rollout.get("ground_truth") is None
+            else known["ground_truth"],
             "task": known.get("task") or rollout.get("data_source") or "default",
             "info": [*infos, {}][0],
         }
         timing = {"generation_ms": 0.0, "scoring_ms": 0.0}
         state = {**known, **own, "turn": 1, "trajectory": [], "timing": timing}
-        return {**own, "state": state, "parser": Parser() if self.parser is None else self.parser}
+        return {
+            **own,
+            "state": state,
+            "parser": Parser() if self.parser is None else self.parser,
+        }
 
 
 class Grouped(Function):
@@ -100,15 +132,26 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     speaks = "completion" in asked and _speaks(getattr(part.function, "__code__", None))
     mapping = {name: names[name] for name in asked if name in names}
     told = part.owner is not None or own or "info" in asked or speaks
-    if isinstance(value, type) or not (mapping and told) or not needed <= mapping.keys():
+    if (
+        isinstance(value, type)
+        or not (mapping and told)
+        or not needed <= mapping.keys()
+    ):
         return []
     sure = part.owner is not None or bool(
         own and any(name.startswith(("prompt", "completion")) for name in mapping)
     )
     needs = tuple(name for name in NEEDED if name in [mapping[one] for one in needed])
-    texts = kind(part.function, needs=needs, conversational=False, parser=getattr(part.owner, "parser", None))
+    texts = kind(
+        part.function,
+        needs=needs,
+        conversational=False,
+        parser=getattr(part.owner, "parser", None),
+    )
     ways = {"messages": replace(texts, conversational=True), "texts": texts}
-    reason = f"it takes {', '.join(mapping)}, as the functions of rubrics before v1; as "
+    reason = (
+        f"it takes {', '.join(mapping)}, as the functions of rubrics before v1; as "
+    )
     return [
         Reading(reason + way, adapter, mapping, weight=part.weight, sure=sure, way=way)
         for way, adapter in ways.items()
@@ -117,7 +160,12 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 
 def _speaks(code: Any) -> bool:
     """Whether the code has the keys of messages in it, so that a completion is a list of them."""
-    return any(one in ("content", "role") or _speaks(one) for one in getattr(code, "co_consts", ()))
+    return any(
+        one in ("content", "role") or _speaks(one)
+        for one in getattr(code, "co_consts", ())
+    )
 
 
-TARGET = Target("verifiers-rubric", "verifiers before v1", "0.1", FORM, readings, parts=parts)
+TARGET = Target(
+    "verifiers-rubric", "verifiers before v1", "0.1", FORM, readings, parts=parts
+)

@@ -58,10 +58,14 @@ class Function(Adapter):
         """What the trainer hands over, the extra_info as a copy with what is added to it."""
         info = rollout.get("extra_info")
         if info is None:
-            copied: Any = (Added if "extra_info" not in rollout else dict)(deepcopy(ADDED))
+            copied: Any = (Added if "extra_info" not in rollout else dict)(
+                deepcopy(ADDED)
+            )
         else:
             copied = deepcopy({**ADDED, **info} if isinstance(info, Mapping) else info)
-        return {name: rollout.get(column) for name, column in OWN.items()} | {"extra_info": copied}
+        return {name: rollout.get(column) for name, column in OWN.items()} | {
+            "extra_info": copied
+        }
 
     def arguments(self, rollout: Row) -> Arguments:
         """The four arguments of the trainer, and columns for what else has no default."""
@@ -91,13 +95,27 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     there = {name for row in rows for name in row}
     given = {f"{name}s" if lists else name: column for name, column in OWN.items()}
     own = {name: column for name, column in given.items() if name in asked or not sure}
-    used = [column for name, column in own.items() if _is_needed(value, name) and column in there | NEEDED]
-    others = {} if lists else {name: column_of(name, rows) for name in named(value) if name not in OWN}
-    absent = {column: "no column (None)" for column in OWN.values() if rows and column not in there}
+    used = [
+        column
+        for name, column in own.items()
+        if _is_needed(value, name) and column in there | NEEDED
+    ]
+    others = (
+        {}
+        if lists
+        else {name: column_of(name, rows) for name in named(value) if name not in OWN}
+    )
+    absent = {
+        column: "no column (None)"
+        for column in OWN.values()
+        if rows and column not in there
+    }
     if "extra_info" in absent:
         absent["extra_info"] = f"no column (only {', '.join(ADDED)})"
     mapping = {name: absent.get(column, column) for name, column in own.items()}
-    reason = f"it takes {', '.join(name for name in asked if name in own) or 'any keyword'}"
+    reason = (
+        f"it takes {', '.join(name for name in asked if name in own) or 'any keyword'}"
+    )
     kind = BatchFunction if lists else Function
     adapter = kind(value, needs=tuple(dict.fromkeys([*used, *others.values()])))
     return [Reading(reason, adapter, mapping | others, main="score", sure=sure)]
@@ -125,27 +143,46 @@ class ComputeScore(RewardHolder):
         **kwargs: Any,
     ) -> dict[str, float]:
         """``score``, ``judged`` (1.0, or 0.0 where there was no reward) and each component's score."""
-        return self.dicts([_columns(data_source, solution_str, ground_truth, extra_info, kwargs)])[0]
+        return self.dicts(
+            [_columns(data_source, solution_str, ground_truth, extra_info, kwargs)]
+        )[0]
 
 
-def _columns(source: Any, solution: Any, truth: Any, info: Any, others: Mapping[str, Any]) -> dict[str, Any]:
+def _columns(
+    source: Any, solution: Any, truth: Any, info: Any, others: Mapping[str, Any]
+) -> dict[str, Any]:
     """The arguments as canonical columns; what stands in `extra_info` is a column, too."""
-    inner = {str(name): value for name, value in info.items()} if isinstance(info, Mapping) else {}
-    return {**inner, **others, **dict(zip(OWN.values(), (source, solution, truth, info), strict=True))}
+    inner = (
+        {str(name): value for name, value in info.items()}
+        if isinstance(info, Mapping)
+        else {}
+    )
+    return {
+        **inner,
+        **others,
+        **dict(zip(OWN.values(), (source, solution, truth, info), strict=True)),
+    }
 
 
 class ComputeScores(RewardHolder):
     """The same of lists, for verl's batch manager: there a group's siblings are seen."""
 
     def __call__(
-        self, data_sources: Any, solution_strs: Any, ground_truths: Any, extra_infos: Any, **kwargs: Any
+        self,
+        data_sources: Any,
+        solution_strs: Any,
+        ground_truths: Any,
+        extra_infos: Any,
+        **kwargs: Any,
     ) -> list[dict[str, float]]:
         """A dict a completion."""
         rows = zip(data_sources, solution_strs, ground_truths, extra_infos, strict=True)
         return self.dicts([_columns(*one, kwargs) for one in rows])
 
 
-def functions(reward: Reward, *, batch: bool = False, **options: Any) -> ComputeScore | ComputeScores:
+def functions(
+    reward: Reward, *, batch: bool = False, **options: Any
+) -> ComputeScore | ComputeScores:
     """The reward as a `compute_score` that can be pickled; `missing` is what is not judged.
 
     ``batch=True`` gives the function of lists that the batch manager calls.
@@ -160,7 +197,9 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
     from verl.trainer.ppo.reward import get_custom_reward_fn
 
-    custom = {"custom_reward_function": {"path": str(path.resolve()), "name": "compute_score"}}
+    custom = {
+        "custom_reward_function": {"path": str(path.resolve()), "name": "compute_score"}
+    }
     config = OmegaConf.create({"reward": custom})
     data = protocol(rows)
 
@@ -168,8 +207,13 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
         manager = NaiveRewardManager(config, Texts(rows), get_custom_reward_fn(config))
         return [await manager.run_single(data[at : at + 1]) for at in range(len(rows))]
 
-    found = [{**one["reward_extra_info"], "score": one["reward_score"]} for one in awaited(run())]
-    return Called.of_dicts(f"get_custom_reward_fn and NaiveRewardManager of {version}", found)
+    found = [
+        {**one["reward_extra_info"], "score": one["reward_score"]}
+        for one in awaited(run())
+    ]
+    return Called.of_dicts(
+        f"get_custom_reward_fn and NaiveRewardManager of {version}", found
+    )
 
 
 class Texts:
@@ -192,7 +236,10 @@ def protocol(rows: Sequence[Row]) -> Any:
     from verl import DataProto
 
     held = [training_columns(row) for row in rows]
-    others = {name: np.array([one[name] for one in held], dtype=object) for name in training_columns({})}
+    others = {
+        name: np.array([one[name] for one in held], dtype=object)
+        for name in training_columns({})
+    }
     return DataProto.from_dict(tokens(len(rows), torch), non_tensors=others)
 
 

@@ -52,7 +52,8 @@ def written(target: Target, export: Export, path: Path) -> Written:
     told: dict[str, Any] = {
         "trainer": sys.modules[target.readings.__module__],
         "name": name,
-        "class_name": "".join(part[:1].upper() + part[1:] for part in name.split("_")) or "Reward",
+        "class_name": "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+        or "Reward",
         "names": reward.names,
         "weights": reward.weights,
         "needs": reward.needs,
@@ -60,7 +61,9 @@ def written(target: Target, export: Export, path: Path) -> Written:
         "separate": export.separate,
         "awaited": awaited,
         "start": "async def" if awaited else "def",
-        "call": lambda function: f"await asyncio.to_thread({function}, " if awaited else f"{function}(",
+        "call": lambda function: (
+            f"await asyncio.to_thread({function}, " if awaited else f"{function}("
+        ),
         "held": "_reward"
         + (f", columns={dict(export.columns)!r}" if export.columns else "")
         + (f", missing={export.missing!r}" if export.missing else ""),

@@ -84,7 +84,11 @@ _PLAIN = {str, int, float, bool, type(None)}
 @contextmanager
 def by_value(modules: Sequence[ModuleType]) -> Iterator[None]:
     """Let cloudpickle send what is defined in these modules whole, instead of the name to import."""
-    added = [m for m in modules if m.__name__ not in cloudpickle.list_registry_pickle_by_value()]
+    added = [
+        m
+        for m in modules
+        if m.__name__ not in cloudpickle.list_registry_pickle_by_value()
+    ]
     for module in added:
         cloudpickle.register_pickle_by_value(module)
     try:
@@ -94,7 +98,9 @@ def by_value(modules: Sequence[ModuleType]) -> Iterator[None]:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def _sendable(function: Callable[..., Any]) -> tuple[bytes, list[tuple[str, str, bytes]]]:
+def _sendable(
+    function: Callable[..., Any],
+) -> tuple[bytes, list[tuple[str, str, bytes]]]:
     """A function as it is sent, and name, path and source of the modules that were run from files.
 
     What is from a module that no import would find goes along whole.
@@ -105,9 +111,15 @@ def _sendable(function: Callable[..., Any]) -> tuple[bytes, list[tuple[str, str,
         for name, module in list(sys.modules.items())
         if name.encode() in content and getattr(module, "__file__", None)
     ]
-    files = [(name, str(m.__file__), vars(m)[MODULE_SOURCE]) for name, m in used if MODULE_SOURCE in vars(m)]
+    files = [
+        (name, str(m.__file__), vars(m)[MODULE_SOURCE])
+        for name, m in used
+        if MODULE_SOURCE in vars(m)
+    ]
     own = [(name, m) for name, m in used if MODULE_SOURCE not in vars(m)]
-    if hidden := [m for name, m in own if PathFinder.find_spec(name.partition(".")[0]) is None]:
+    if hidden := [
+        m for name, m in own if PathFinder.find_spec(name.partition(".")[0]) is None
+    ]:
         with by_value(hidden):
             content = pickled(function)
     return content, files
@@ -120,7 +132,9 @@ class _Process:
     popen: subprocess.Popen[bytes]
     inbox: queue.SimpleQueue[tuple[_Process, tuple[Any, ...] | None]]
     known: set[int] = field(default_factory=set)  # keys of the functions it was sent
-    pending: deque[int] = field(default_factory=deque)  # calls it was sent and has not answered, in order
+    pending: deque[int] = field(
+        default_factory=deque
+    )  # calls it was sent and has not answered, in order
     since: float = 0.0  # when it last gave a sign of life
     starting: bool = True
 
@@ -140,7 +154,9 @@ class _Process:
 
     def end(self) -> None:
         """Kill it, with the processes that it started itself, though it may have ended already."""
-        if self.popen.returncode is None:  # until it is waited for, its number is not given to another
+        if (
+            self.popen.returncode is None
+        ):  # until it is waited for, its number is not given to another
             try:
                 os.killpg(self.popen.pid, signal.SIGKILL)
             except (AttributeError, OSError):
@@ -160,7 +176,9 @@ class Workers:
     its own. ValueError: `seconds` is not above 0.
     """
 
-    def __init__(self, *, seconds: float, cpu_seconds: float | None = None, count: int = 1) -> None:
+    def __init__(
+        self, *, seconds: float, cpu_seconds: float | None = None, count: int = 1
+    ) -> None:
         if not 0 < seconds < threading.TIMEOUT_MAX:
             raise ValueError(f"timeout={seconds!r} is not a time; give seconds above 0")
         self.seconds, self.cpu_seconds, self.count = seconds, cpu_seconds, count
@@ -170,7 +188,9 @@ class Workers:
         self._lock = threading.Lock()
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._processes: list[_Process] = []
-        self._functions: dict[int, tuple[Callable[..., Any], Any]] = {}  # by their ids, with what is sent
+        self._functions: dict[
+            int, tuple[Callable[..., Any], Any]
+        ] = {}  # by their ids, with what is sent
         self._extra, self._failed_starts = 0.0, 0
         self._pid = os.getpid()
         weakref.finalize(self, _end, self._processes, self._pid)
@@ -211,14 +231,20 @@ class Workers:
                 self.close()
                 raise
 
-    def _run(self, key: int, calls: Sequence[Sequence[Any]], chunk: int) -> Iterator[tuple[int, Any]]:
+    def _run(
+        self, key: int, calls: Sequence[Sequence[Any]], chunk: int
+    ) -> Iterator[tuple[int, Any]]:
         waiting = deque(range(len(calls)))
         while waiting or any(process.pending for process in self._processes):
             yield from self._employ(key, waiting, calls, chunk)
             now = time.monotonic()
-            left = [p.since + self._limit(p) - now for p in self._processes if p.pending]
+            left = [
+                p.since + self._limit(p) - now for p in self._processes if p.pending
+            ]
             try:  # until the first worker is late
-                process, answer = self._inbox.get(timeout=max(0.01, min(left, default=0.01)))
+                process, answer = self._inbox.get(
+                    timeout=max(0.01, min(left, default=0.01))
+                )
             except queue.Empty:
                 yield from self._late(waiting)
                 continue
@@ -241,7 +267,9 @@ class Workers:
         self, key: int, waiting: deque[int], calls: Sequence[Sequence[Any]], chunk: int
     ) -> Iterator[tuple[int, Lost]]:
         """Give every idle worker something to do, and start those that are missing."""
-        wanted = sum(bool(process.pending) for process in self._processes) + -(-len(waiting) // chunk)
+        wanted = sum(bool(process.pending) for process in self._processes) + -(
+            -len(waiting) // chunk
+        )
         while len(self._processes) < min(self.count, wanted):
             self._processes.append(_start(self._inbox))
         share = min(chunk, -(-len(waiting) // len(self._processes)))
@@ -277,7 +305,9 @@ class Workers:
         for process in list(self._processes) if self._inbox.empty() else []:
             if process.pending and now - process.since > self._limit(process):
                 if process.starting:
-                    raise WorkerEnded(f"a worker process did not start within {START_SECONDS:g} s")
+                    raise WorkerEnded(
+                        f"a worker process did not start within {START_SECONDS:g} s"
+                    )
                 error = DeadlinePassed(f"took longer than {self.seconds:g} s")
                 yield from self._lose(process, error, waiting)
 
@@ -302,7 +332,9 @@ class Workers:
                 return
             error = WorkerEnded(f"ended its process ({how})")
             if how == "signal SIGPROF":
-                error = DeadlinePassed(f"took longer than {self._cpu:g} s of processor time")
+                error = DeadlinePassed(
+                    f"took longer than {self._cpu:g} s of processor time"
+                )
         waiting.extendleft(list(process.pending)[:0:-1])
         if process.pending:
             yield process.pending[0], Lost(error)
@@ -321,7 +353,9 @@ def _value(kind: str, packed: bytes) -> Any:
         value = pickle.loads(packed)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a class that is only known over there, or what an object does instead
+    except (
+        BaseException
+    ) as error:  # a class that is only known over there, or what an object does instead
         return Lost(CannotSend(f"{type(error).__name__}: {error}"))
     if kind == "returned":
         return value

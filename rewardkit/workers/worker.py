@@ -45,11 +45,17 @@ def serve(requests: Iterable[Any], answers: BinaryIO) -> None:
     for kind, key, *rest in requests:
         if kind == "load":
             try:  # what a module prints was seen on the other side, where it ran first
-                with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+                with (
+                    open(os.devnull, "w") as nowhere,
+                    redirect_stdout(nowhere),
+                    redirect_stderr(nowhere),
+                ):
                     for module in rest[1]:
                         _make_module(*module)
                     functions[key] = pickle.loads(rest[0])
-            except BaseException as error:  # whatever the user's module raises while it is imported
+            except (
+                BaseException
+            ) as error:  # whatever the user's module raises while it is imported
                 write_frame(answers, ("refused", f"{type(error).__name__}: {error}"))
             else:
                 write_frame(answers, ("loaded",))
@@ -66,7 +72,10 @@ def _answer(function: Callable[..., Any], arguments: bytes) -> tuple[str, bytes]
     """What a call returned or raised, or why that cannot be sent."""
     try:
         kind, value = "returned", function(*pickle.loads(arguments))
-    except (Exception, KeyboardInterrupt) as error:  # all else ends the process, which is what it means
+    except (
+        Exception,
+        KeyboardInterrupt,
+    ) as error:  # all else ends the process, which is what it means
         kind, value = "raised", error
     try:
         return kind, pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
@@ -76,7 +85,11 @@ def _answer(function: Callable[..., Any], arguments: bytes) -> tuple[str, bytes]
 
             return kind, cloudpickle.dumps(value)
         except Exception as error:
-            why = str(error) if kind == "returned" else f"what it raised is a {type(value).__name__}"
+            why = (
+                str(error)
+                if kind == "returned"
+                else f"what it raised is a {type(value).__name__}"
+            )
             return "unsendable", pickle.dumps(why)
 
 
@@ -124,13 +137,19 @@ def _arriving(stream: BinaryIO) -> Iterator[Any]:
 def main() -> None:
     """Serve on what were standard input and output; what C code prints goes to standard error."""
     asked, told = os.dup(0), os.dup(1)
-    answers = os.fdopen(told, "wb", closefd=False)  # only the end of the process is the end of its answers
+    answers = os.fdopen(
+        told, "wb", closefd=False
+    )  # only the end of the process is the end of its answers
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     os.close(nothing)
-    if hasattr(os, "register_at_fork"):  # a process that a call forks must not hold our end open
-        os.register_at_fork(after_in_child=lambda: os.closerange(min(asked, told), max(asked, told) + 1))
+    if hasattr(
+        os, "register_at_fork"
+    ):  # a process that a call forks must not hold our end open
+        os.register_at_fork(
+            after_in_child=lambda: os.closerange(min(asked, told), max(asked, told) + 1)
+        )
     requests = _arriving(os.fdopen(asked, "rb"))
     sys.path[:] = next(requests)
     serve(requests, answers)

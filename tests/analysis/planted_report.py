@@ -26,15 +26,23 @@ def report(names, seeds):
         line = f"{name:<37}{FAULTS[name].code:<18}"
         for strength in ("easy", "hard"):
             seen = [outcome(name, seed, hard=strength == "hard") for seed in seeds]
-            hits, unsure = sum(item.found for item in seen), sum(item.unsure for item in seen)
+            hits, unsure = (
+                sum(item.found for item in seen),
+                sum(item.unsure for item in seen),
+            )
             line += f"{hits}/{len(seen)}{f' {unsure}?' if unsure else ''}".rjust(14)
         print(line)
     controls, silent = [name for name in names if name in CONTROLS], 0
     for name in controls:
-        told = [{f"{code} ({level})" for level, code in false_findings(name, seed)} for seed in seeds]
+        told = [
+            {f"{code} ({level})" for level, code in false_findings(name, seed)}
+            for seed in seeds
+        ]
         silent += not any(told)
         if any(told):
-            print(f"{name}: {', '.join(sorted(set().union(*told)))} in {sum(map(bool, told))} tables")
+            print(
+                f"{name}: {', '.join(sorted(set().union(*told)))} in {sum(map(bool, told))} tables"
+            )
     print(f"{silent} of {len(controls)} controls silent in all tables", flush=True)
 
 
@@ -45,13 +53,21 @@ def main(arguments):
     given = re.fullmatch(r"(\d+)(?:\+(\d+))?", arguments[0]) if arguments else None
     first, count = int(given[2] or 0) if given else 0, int(given[1]) if given else SEEDS
     names = list(arguments[1:] if given else arguments) or [*FAULTS, *CONTROLS]
-    if unknown := [name for name in names if name not in FAULTS and name not in CONTROLS]:
-        sys.exit(f"no fault or control is called {unknown[0]!r}; there are {[*FAULTS, *CONTROLS]}")
+    if unknown := [
+        name for name in names if name not in FAULTS and name not in CONTROLS
+    ]:
+        sys.exit(
+            f"no fault or control is called {unknown[0]!r}; there are {[*FAULTS, *CONTROLS]}"
+        )
     for prompts, share in SIZES.items():
         print(f"{prompts:,} prompts", flush=True)
         seeds = map(str, (first, first + max(1, round(count * share))))
         environment = {**os.environ, "PLANTED_PROMPTS": str(prompts)}
-        subprocess.run([sys.executable, __file__, "--at", *seeds, *names], env=environment, check=True)
+        subprocess.run(
+            [sys.executable, __file__, "--at", *seeds, *names],
+            env=environment,
+            check=True,
+        )
 
 
 if __name__ == "__main__":

@@ -10,20 +10,34 @@ from planted.tables import scores_of
 import rewardkit as rk
 from rewardkit.analysis.suggest import _judged
 from rewardkit.analysis.suggestions.change import Change
-from rewardkit.analysis.suggestions.measure import certain, effects, share_in_tied_groups
+from rewardkit.analysis.suggestions.measure import (
+    certain,
+    effects,
+    share_in_tied_groups,
+)
 
 
 def rows_of(seed=0, prompts=40, siblings=8, **more):
     """Sums whose answers are near, right, in a sentence or not there, in completions of many lengths."""
     draw = np.random.default_rng(seed)
-    forms = ["<answer>{}</answer>", "the answer is {}", "<answer>it is {}!</answer>", "{}"]
+    forms = [
+        "<answer>{}</answer>",
+        "the answer is {}",
+        "<answer>it is {}!</answer>",
+        "{}",
+    ]
     for prompt in range(prompts):
         truth = int(draw.integers(20, 99))
         for _ in range(siblings):
             guess = truth + (0 if draw.random() < 0.15 else int(draw.integers(-9, 9)))
             text = str(draw.choice(forms)).format(guess)
             text = "so " * int(draw.integers(1, 40)) + text
-            yield {"prompt_id": f"p{prompt}", "completion": text, "ground_truth": str(truth), **more}
+            yield {
+                "prompt_id": f"p{prompt}",
+                "completion": text,
+                "ground_truth": str(truth),
+                **more,
+            }
 
 
 def words(completion):
@@ -35,7 +49,10 @@ def half(completion):
 
 
 def ranked(completion):
-    return [float(sum(len(other) < len(text) for other in completion)) for text in completion]
+    return [
+        float(sum(len(other) < len(text) for other in completion))
+        for text in completion
+    ]
 
 
 CORRECT = rk.Component("correct", rk.verify.numbers_equal, weight=1.0, primary=True)
@@ -47,7 +64,10 @@ FIELDS = {"prediction": rk.extract.tag("answer")}
 MAKES = {
     "a dominant count of words": [CORRECT, DETAIL, RECORDED, NEVER],
     "one that stands before the task": [DETAIL, replace(DETAIL, name="again"), CORRECT],
-    "one that holds more than the task": [rk.Component("task", half, primary=True), DETAIL],
+    "one that holds more than the task": [
+        rk.Component("task", half, primary=True),
+        DETAIL,
+    ],
     "a rank": [CORRECT, rk.Component("rank", ranked, group=True, range=None)],
     "a hard length": [CORRECT, SHORT],
     "a whole gate": [CORRECT, SHORT],
@@ -57,8 +77,14 @@ MAKES = {
 @cache
 def diagnosed(what):
     """The diagnosis of one of these rewards, and what is suggested."""
-    gate = rk.gate(lambda completion: len(completion) > 9) if what == "a whole gate" else None
-    diagnosis = rk.diagnose(rk.score(rk.Reward("made", FIELDS, MAKES[what], gate=gate), list(rows_of())))
+    gate = (
+        rk.gate(lambda completion: len(completion) > 9)
+        if what == "a whole gate"
+        else None
+    )
+    diagnosis = rk.diagnose(
+        rk.score(rk.Reward("made", FIELDS, MAKES[what], gate=gate), list(rows_of()))
+    )
     return diagnosis, rk.suggest(diagnosis)
 
 
@@ -68,14 +94,22 @@ def same(one, other):
         if name.startswith("status/"):
             assert left.tolist() == right.tolist(), name
         elif name.startswith(("score/", "reward")):
-            np.testing.assert_allclose(left.to_numpy(float), right.to_numpy(float), err_msg=name)
+            np.testing.assert_allclose(
+                left.to_numpy(float), right.to_numpy(float), err_msg=name
+            )
     assert one.reward.weights == other.reward.weights
 
 
 def written(change, scores):
     """What the line of a suggestion makes, where it is put as it says."""
     reward = scores.reward
-    known = {"rk": rk, "partial": partial, "replace": replace, "reward": reward, "scores": scores}
+    known = {
+        "rk": rk,
+        "partial": partial,
+        "replace": replace,
+        "reward": reward,
+        "scores": scores,
+    }
     made = eval(change.line, known)
     if isinstance(made, rk.Component):
         made = replace(reward, components=[*reward.components, made])
@@ -94,22 +128,35 @@ def test_scoring_the_changed_reward_gives_what_was_measured_and_so_does_the_line
         same(change.apply(scores), anew)
         same(written(change, scores), anew)
     assert scores.table.equals(before) and scores.reward.names == names  # the caller's
-    assert [component.gate for component in scores.reward.components] == [None] * len(names)
+    assert [component.gate for component in scores.reward.components] == [None] * len(
+        names
+    )
 
 
 def test_in_a_route_only_the_part_is_changed_that_the_suggestion_is_for():
     parts = [rk.Component("detail", half), rk.Component("b", half)]
     two = rk.Reward("two", {"found": rk.extract.number()}, parts)
-    route = rk.Route("data_source", {"a": rk.Reward("one", FIELDS, [CORRECT, DETAIL, NEVER]), "b": two})
-    rows = [row for seed, source in enumerate("ab?") for row in rows_of(seed, data_source=source)]
+    route = rk.Route(
+        "data_source",
+        {"a": rk.Reward("one", FIELDS, [CORRECT, DETAIL, NEVER]), "b": two},
+    )
+    rows = [
+        row
+        for seed, source in enumerate("ab?")
+        for row in rows_of(seed, data_source=source)
+    ]
     diagnosis = rk.diagnose(rk.score(route, rows))
     changes = [change for change in rk.suggest(diagnosis).changes if change.part == "a"]
-    assert {"graduate", "gate_component", "remove_component"} <= {change.code for change in changes}
+    assert {"graduate", "gate_component", "remove_component"} <= {
+        change.code for change in changes
+    }
     others = diagnosis.scores.table["data_source"] != "a"
     for change in changes:
         anew = rk.score(change.apply(route), diagnosis.scores.rollouts)
         same(change.apply(diagnosis.scores), anew)
-        np.testing.assert_array_equal(anew.rewards[others], diagnosis.scores.rewards[others])
+        np.testing.assert_array_equal(
+            anew.rewards[others], diagnosis.scores.rewards[others]
+        )
         np.testing.assert_allclose(change.scores.rewards, anew.rewards[~others])
         assert "scores." not in change.line
 
@@ -126,7 +173,9 @@ def test_what_a_run_record_cannot_run_is_left_out_and_said_so(tmp_path):
         with pytest.raises(rk.RewardError, match="read from a run record"):
             rk.score(other.apply(loaded.scores.reward), list(rows_of()))
     (softer,) = [item for item in ours.changes if item.code == "soften_length"]
-    with pytest.raises(rk.RewardError, match="cannot be measured: the reward was read from a record"):
+    with pytest.raises(
+        rk.RewardError, match="cannot be measured: the reward was read from a record"
+    ):
         softer.apply(loaded.scores)
 
 
@@ -137,7 +186,11 @@ def test_applied_to_something_else_a_suggestion_says_what_it_is_for():
     for code, to, sentence in (
         ("gate_component", "reward", "applies to a Reward or Scores, not to 'reward'"),
         ("gate_component", other, "has no 'detail'"),
-        ("graduate", by_code["graduate"].apply(diagnosis.scores), "has a 'close' already"),  # not twice
+        (
+            "graduate",
+            by_code["graduate"].apply(diagnosis.scores),
+            "has a 'close' already",
+        ),  # not twice
     ):
         with pytest.raises(rk.InputError, match=sentence):
             by_code[code].apply(to)
@@ -151,7 +204,9 @@ def views(before, after, groups, training=None, label=None):
     columns, given = ({}, None) if label is None else ({"right": label}, "right")
     return [
         rk.diagnose(
-            scores_of({"a": values, "b": before}, groups, weights={"b": 0.0}, columns=columns),
+            scores_of(
+                {"a": values, "b": before}, groups, weights={"b": 0.0}, columns=columns
+            ),
             training=training,
             label=given,
         ).views[0]
@@ -165,7 +220,8 @@ def figures(*given, tests=1, **options):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "share"), [([0, 0, 0, 1], [0, 1, 0, 1], 1.0), ([0, 1, 0, 1], [0, 1, 0, 0], 0.0)]
+    ("before", "after", "share"),
+    [([0, 0, 0, 1], [0, 1, 0, 1], 1.0), ([0, 1, 0, 1], [0, 1, 0, 0], 0.0)],
 )
 def test_the_advantage_that_is_added_is_split_by_what_was_tied(before, after, share):
     assert share_in_tied_groups(*views(before, after, [0, 0, 1, 1])) == share
@@ -180,14 +236,21 @@ CERTAIN = [
 
 
 @pytest.mark.parametrize(("difference", "interval", "expected"), CERTAIN)
-def test_a_difference_is_certain_that_noise_does_not_have_by_luck(difference, interval, expected):
+def test_a_difference_is_certain_that_noise_does_not_have_by_luck(
+    difference, interval, expected
+):
     assert certain(difference, interval, 1) is expected
 
 
 def test_a_change_that_puts_wrong_ones_first_or_harms_a_little_for_certain_is_no_improvement():
     label, groups = np.tile([1.0, 1, 1, 1, 0, 0, 0, 0], 20), np.repeat(np.arange(20), 8)
-    one_right, one_wrong = [1.0, 0, 0, 0, 0, 0, 0, 0], [0.5, 0.5, 0.5, 0.5, 1.0, 0, 0, 0]
-    before, after = views(np.tile(one_right, 20), np.tile(one_wrong, 20), groups, label=label)
+    one_right, one_wrong = (
+        [1.0, 0, 0, 0, 0, 0, 0, 0],
+        [0.5, 0.5, 0.5, 0.5, 1.0, 0, 0, 0],
+    )
+    before, after = views(
+        np.tile(one_right, 20), np.tile(one_wrong, 20), groups, label=label
+    )
     found = {item.figure: item for item in effects(before, after)}
     assert (found["label_auc"].before, found["label_auc"].after) == (10 / 16, 12 / 16)
     assert (found["label_best"].before, found["label_best"].after) == (1.0, 0.0)
@@ -195,6 +258,12 @@ def test_a_change_that_puts_wrong_ones_first_or_harms_a_little_for_certain_is_no
     assert verdict == "unclear" and "has it less often, by -100.0 points" in told
     kept = {**found, "label_best": found["zero_std"]}  # which does not move
     assert _judged(before, after, Change(), kept, 1)[0] == "improves"
-    less = replace(found["label_auc"], before=0.9, after=0.87, difference=-0.03, interval=(-0.035, -0.025))
+    less = replace(
+        found["label_auc"],
+        before=0.9,
+        after=0.87,
+        difference=-0.03,
+        interval=(-0.035, -0.025),
+    )
     verdict, told = _judged(before, after, Change(), {**kept, "label_auc": less}, 1)
     assert verdict == "harms" and "it makes the reward worse" in told

@@ -25,19 +25,33 @@ def picked(figure, *names):
     return tuple(figure[name] for name in names)
 
 
-KINDS = ("n", "concordant", "discordant", "tied_in_a_only", "tied_in_b_only", "tied_in_both")
+KINDS = (
+    "n",
+    "concordant",
+    "discordant",
+    "tied_in_a_only",
+    "tied_in_b_only",
+    "tied_in_both",
+)
 
 
 @pytest.mark.parametrize(
     ("size", "levels", "near"),
     [(64, 64, 1e-12), (64, 5, 1e-12), (2, 2, 1e-12), (2000, 2000, 0.02)],
-    ids=["without ties", "with many ties", "a pair", "a large group, of which some pairs are looked at"],
+    ids=[
+        "without ties",
+        "with many ties",
+        "a pair",
+        "a large group, of which some pairs are looked at",
+    ],
 )
 def test_tau_b_of_one_group_equals_scipys(size, levels, near):
     generator = np.random.default_rng(size + levels)
     a, b = (generator.permutation(size) * levels // size * 1.0 for _ in "ab")
     found = pair(a, a + 0.5 * b, np.zeros(size, int)).ranks
-    assert found["value"] == pytest.approx(kendalltau(a, a + 0.5 * b).statistic, abs=near)
+    assert found["value"] == pytest.approx(
+        kendalltau(a, a + 0.5 * b).statistic, abs=near
+    )
     assert size > 64 or found["n"] == size * (size - 1) // 2
 
 
@@ -69,26 +83,44 @@ BY_HAND = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("a", "b", "groups", "figure", "expected"), BY_HAND.values(), ids=list(BY_HAND))
+@pytest.mark.parametrize(
+    ("a", "b", "groups", "figure", "expected"), BY_HAND.values(), ids=list(BY_HAND)
+)
 def test_figures_by_hand(a, b, groups, figure, expected):
     found = getattr(pair(a, b, groups), figure)
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
 def test_the_interval_of_the_mean_delta_resamples_prompts_as_siblings_move_alike():
-    per_prompt, groups = np.random.default_rng(5).normal(size=40), np.repeat(np.arange(40), 8)
-    first, again = (pair(np.zeros(320), per_prompt[groups], groups).rewards["interval"] for _ in "ab")
-    assert (first[1] - first[0]) / 2 == pytest.approx(1.96 * per_prompt.std() / np.sqrt(40), rel=0.1)
+    per_prompt, groups = (
+        np.random.default_rng(5).normal(size=40),
+        np.repeat(np.arange(40), 8),
+    )
+    first, again = (
+        pair(np.zeros(320), per_prompt[groups], groups).rewards["interval"]
+        for _ in "ab"
+    )
+    assert (first[1] - first[0]) / 2 == pytest.approx(
+        1.96 * per_prompt.std() / np.sqrt(40), rel=0.1
+    )
     assert first == again
 
 
 def test_the_estimator_is_that_of_the_training_settings():
     # the first two rows: 1 against a mean of 0.95 of the sums; 0.87 - 1.8 * 0.58 < 0 of normalised scores
     scores = scores_of({"a": [1.0, 1, 0, 0], "b": [0.0, 0, 0.1, 0.9]}, np.zeros(4, int))
-    settings = {"scale_rewards": "none"}, {"multi_objective_aggregation": "normalize_then_sum"}
-    summed, each = (compare(scores, scores.reweigh({"b": 1.8}), training=training) for training in settings)
+    settings = (
+        {"scale_rewards": "none"},
+        {"multi_objective_aggregation": "normalize_then_sum"},
+    )
+    summed, each = (
+        compare(scores, scores.reweigh({"b": 1.8}), training=training)
+        for training in settings
+    )
     assert (summed.a.training.name, each.b.training.name) == ("dr_grpo", "gdpo")
-    np.testing.assert_allclose(summed.table["advantage_a"], scores.rewards - scores.rewards.mean())
+    np.testing.assert_allclose(
+        summed.table["advantage_a"], scores.rewards - scores.rewards.mean()
+    )
     assert (summed.advantages["flipped"], each.advantages["flipped"]) == (0, 2)
 
 
@@ -104,13 +136,23 @@ def odd(completion):
     return len(completion) % 2 == 1
 
 
-NUMBER, FIRST = {"n": rk.extract.number(which="last")}, {"n": rk.extract.number(which="first")}
-R = rk.Reward("r", NUMBER, [rk.Component("size", size), rk.Component("even", even, weight=0.5)])
+NUMBER, FIRST = (
+    {"n": rk.extract.number(which="last")},
+    {"n": rk.extract.number(which="first")},
+)
+R = rk.Reward(
+    "r", NUMBER, [rk.Component("size", size), rk.Component("even", even, weight=0.5)]
+)
 
 
 def part(name, **changes):
     """The reward with a component changed."""
-    return replace(R, components=[replace(c, **changes) if c.name == name else c for c in R.components])
+    return replace(
+        R,
+        components=[
+            replace(c, **changes) if c.name == name else c for c in R.components
+        ],
+    )
 
 
 def routed(default=None, **rewards):
@@ -118,18 +160,36 @@ def routed(default=None, **rewards):
 
 
 TIDY = rk.Component("tidy", rk.measure.length(full_until=9, zero_from=20), weight=0.1)
-ONE_MORE, GATE = replace(R, components=[*R.components, TIDY]), rk.gate("size", at_least=0.5)
+ONE_MORE, GATE = (
+    replace(R, components=[*R.components, TIDY]),
+    rk.gate("size", at_least=0.5),
+)
 CHANGES = {
-    "[y] weight of 'size' changed: 1.0 -> 3.0": (routed(x=R, y=R), routed(x=R, y=part("size", weight=3.0))),
-    "[x] reward added: 'r'; name changed: 'r' -> 'routed'; route added: 'data_source'": (R, routed(R, x=R)),
+    "[y] weight of 'size' changed: 1.0 -> 3.0": (
+        routed(x=R, y=R),
+        routed(x=R, y=part("size", weight=3.0)),
+    ),
+    "[x] reward added: 'r'; name changed: 'r' -> 'routed'; route added: 'data_source'": (
+        R,
+        routed(R, x=R),
+    ),
     "name changed: 's' -> 'r'": (replace(R, name="s"), R),
     "weight of 'size' changed: 1.0 -> 2.0": (R, part("size", weight=2.0)),
-    "gate of 'even' added: \"gate('size', at_least=0.5)\"": (R, part("even", gate=GATE)),
+    "gate of 'even' added: \"gate('size', at_least=0.5)\"": (
+        R,
+        part("even", gate=GATE),
+    ),
     "transform added: 'rank()'": (R, replace(R, transform=rk.weigh.rank())),
-    "field 'n' changed: 'number()' -> \"number(which='first')\"": (R, replace(R, fields=FIRST)),
+    "field 'n' changed: 'number()' -> \"number(which='first')\"": (
+        R,
+        replace(R, fields=FIRST),
+    ),
     "component 'tidy' added: length(full_until=9, zero_from=20)": (R, ONE_MORE),
     "function of 'even' changed: 'even' -> 'size'": (R, part("even", function=size)),
-    "order changed: ['size', 'even'] -> ['even', 'size']": (R, replace(R, components=R.components[::-1])),
+    "order changed: ['size', 'even'] -> ['even', 'size']": (
+        R,
+        replace(R, components=R.components[::-1]),
+    ),
 }
 
 
@@ -138,14 +198,22 @@ def test_a_change_of_the_definition_is_said_once(expected):
     a, b = (reward.record() for reward in CHANGES[expected])
     assert "; ".join(sorted(map(str, definition_changes(a, b)))) == expected
     silent = expected.startswith("name")
-    assert (a["fingerprints"]["reward"] == b["fingerprints"]["reward"]) == silent  # each other change pays
+    assert (
+        a["fingerprints"]["reward"] == b["fingerprints"]["reward"]
+    ) == silent  # each other change pays
 
 
 def rollouts(ids, *, prompt="p", text="c{}"):
-    return [{"rollout_id": name, "prompt_id": prompt, "completion": text.format(name)} for name in ids]
+    return [
+        {"rollout_id": name, "prompt_id": prompt, "completion": text.format(name)}
+        for name in ids
+    ]
 
 
-LENGTH = rk.Reward("length", components=[rk.Component("n", lambda completion: len(completion), range=None)])
+LENGTH = rk.Reward(
+    "length",
+    components=[rk.Component("n", lambda completion: len(completion), range=None)],
+)
 
 
 def lengths(a, b):
@@ -155,7 +223,14 @@ def lengths(a, b):
 def test_rows_of_one_side_alone_are_counted_and_named():
     found = lengths(rollouts([1, "b", 2.5, "d"]), rollouts(["d", "x", 1]))
     assert found.table["rollout_id"].tolist() == [1, "d"]
-    names = ("matched", "only_a", "only_a_ids", "only_b", "only_b_ids", "other_completions")
+    names = (
+        "matched",
+        "only_a",
+        "only_a_ids",
+        "only_b",
+        "only_b_ids",
+        "other_completions",
+    )
     assert picked(found.matching, *names) == (2, 2, ["b", 2.5], 1, ["x"], 0)
     assert "rollouts of A that are not in B: 2 (such as 'b', 2.5)" in found.notes
 
@@ -171,13 +246,17 @@ def test_another_completion_under_the_same_id_is_a_warning_and_is_compared():
 
 def log(name, *, of="prompt", completion="{} {}", **more):
     return [
-        {of: f"{name}{row // 4}", "completion": completion.format(name, row), **more} for row in range(100)
+        {of: f"{name}{row // 4}", "completion": completion.format(name, row), **more}
+        for row in range(100)
     ]
 
 
 def mixed(same):
     """Rows of another log under the same ids, of which so many have the completion of `log("a")`."""
-    return [{**row, "completion": f"{'a' if at < same else 'b'} {at}"} for at, row in enumerate(log("b"))]
+    return [
+        {**row, "completion": f"{'a' if at < same else 'b'} {at}"}
+        for at, row in enumerate(log("b"))
+    ]
 
 
 ONE = rollouts([1])
@@ -199,14 +278,21 @@ def test_rows_that_cannot_be_matched_are_one_clear_error(a, b, said):
 def test_neither_the_order_of_the_rows_nor_that_of_the_sides_matters():
     generator = np.random.default_rng(8)
     values, groups = outcomes(generator, 40, 6, 0.4, 0.3)
-    a, b = rewarded(values, groups), rewarded(values + generator.normal(size=len(values)), groups)
+    a, b = (
+        rewarded(values, groups),
+        rewarded(values + generator.normal(size=len(values)), groups),
+    )
     turned = rk.score(b.reward, b.rollouts.select(generator.permutation(len(values))))
     found, again, back = compare(a, b), compare(a, turned), compare(b, a)
     for name in ("rewards", "advantages", "ranks", "signal", "matching"):
         assert getattr(found, name) == getattr(again, name), name
     assert found.ranks["interval"] == pytest.approx(back.ranks["interval"])
     assert found.rewards["value"] == pytest.approx(-back.rewards["value"])
-    turn = {"rewards": ("up", "down"), "advantages": ("to_zero", "from_zero"), "signal": ("lost", "gained")}
+    turn = {
+        "rewards": ("up", "down"),
+        "advantages": ("to_zero", "from_zero"),
+        "signal": ("lost", "gained"),
+    }
     for name, (one, other) in turn.items():
         assert getattr(found, name)[one] == getattr(back, name)[other]
     assert {item.code for item in found.new} == {item.code for item in back.gone}
@@ -218,7 +304,10 @@ def test_only_siblings_on_both_sides_are_compared_with_each_other():
     found = lengths(rk.load_rollouts(rows, group="prompt_id"), rk.load_rollouts(rows))
     assert found.ranks["n"] == 4  # two pairs a prompt, of six
     assert picked(found.matching, "siblings_in_a_only", "siblings_in_b_only") == (8, 0)
-    assert "the groups are not the same; ranks and groups are compared among siblings of both" in found.notes
+    assert (
+        "the groups are not the same; ranks and groups are compared among siblings of both"
+        in found.notes
+    )
 
 
 CASES = rk.load_cases(
@@ -243,14 +332,23 @@ def test_cases_that_are_gained_and_lost_are_named():
     assert found.cases["a"] == found.cases["b"] == {"passed": 3, "failed": 2}
     assert (found.worst_new, found.verdict) == ("high", "gains and losses")
     assert "1 lost ('even pays')" in repr(found)
-    assert repr(found).splitlines()[-1].startswith("  Next: mend the cases that B loses")
+    assert (
+        repr(found).splitlines()[-1].startswith("  Next: mend the cases that B loses")
+    )
 
 
 def test_a_reward_from_a_record_cannot_run_cases_and_the_record_says_so(tmp_path):
     scores = rk.score(R, rollouts(["a", "bb"]))
-    found = compare(rk.load_scores(scores.save(tmp_path / "scores")), scores, cases=CASES)
+    found = compare(
+        rk.load_scores(scores.save(tmp_path / "scores")), scores, cases=CASES
+    )
     why = "the reward of A was read from a run record and cannot be run"
-    assert picked(found.cases, "compared", "a", "b", "reason") == (0, None, {"passed": 3, "failed": 2}, why)
+    assert picked(found.cases, "compared", "a", "b", "reason") == (
+        0,
+        None,
+        {"passed": 3, "failed": 2},
+        why,
+    )
     assert f"Cases were not compared: {why}" in repr(found)
 
 
@@ -265,28 +363,54 @@ def varied(groups):
 
 def missing(share):
     """Abstentions warn from 1 % of the rows on, and are high from 20 %."""
-    return lambda groups: np.where(np.random.default_rng(2).random(len(groups)) < share, NAN, varied(groups))
+    return lambda groups: np.where(
+        np.random.default_rng(2).random(len(groups)) < share, NAN, varied(groups)
+    )
 
 
 def test_findings_are_new_gone_or_more_severe():
     flat, free = two(lambda groups: np.full(len(groups), 0.7)), two(varied)
     there, back = compare(free, flat), compare(flat, free)
-    assert "Findings: 1 new" in repr(there) and "Findings: 1 gone or less severe" in repr(back)
+    assert "Findings: 1 new" in repr(
+        there
+    ) and "Findings: 1 gone or less severe" in repr(back)
     for item in (*there.new, *back.gone):
-        assert (item.code, item.component, item.severity) == ("constant", "tidy", "warn")
-    assert (len(there.new), len(there.gone), len(back.new), len(back.gone)) == (1, 0, 0, 1)
+        assert (item.code, item.component, item.severity) == (
+            "constant",
+            "tidy",
+            "warn",
+        )
+    assert (len(there.new), len(there.gone), len(back.new), len(back.gone)) == (
+        1,
+        0,
+        0,
+        1,
+    )
     few, many = two(missing(0.1)), two(missing(0.4))
     worse, better = compare(few, many), compare(many, few)
-    ((before, after),) = [item for item in worse.graded if item[0].code == "abstentions"]
-    assert (before.severity, after.severity) == ("warn", "high") and "(was warn)" in repr(worse)
-    assert [item.worst_new for item in (there, back, worse, better)] == ["warn", None, "high", None]
+    ((before, after),) = [
+        item for item in worse.graded if item[0].code == "abstentions"
+    ]
+    assert (before.severity, after.severity) == (
+        "warn",
+        "high",
+    ) and "(was warn)" in repr(worse)
+    assert [item.worst_new for item in (there, back, worse, better)] == [
+        "warn",
+        None,
+        "high",
+        None,
+    ]
     assert (there.verdict, back.verdict, better.verdict) == ("losses", "gains", "gains")
 
 
 @pytest.fixture(scope="module")
 def gallery():
     read = rk.load_rollouts("gallery:arithmetic")
-    return [rk.score(rk.load_reward(f"gallery:{name}"), read) for name in ("arithmetic.flawed", "arithmetic")]
+    return [
+        rk.score(rk.load_reward(f"gallery:{name}"), read)
+        for name in ("arithmetic.flawed", "arithmetic")
+    ]
 
 
 MIXED = rewarded([0, 1, 0.5, 0.1], [0, 0, 1, 1])
@@ -300,49 +424,99 @@ BAD = {
 
 
 @pytest.mark.parametrize(("a", "b", "groups", "said"), BAD.values(), ids=list(BAD))
-def test_what_cannot_be_computed_has_a_reason_and_the_record_is_plain(a, b, groups, said):
+def test_what_cannot_be_computed_has_a_reason_and_the_record_is_plain(
+    a, b, groups, said
+):
     a, b = (side if groups is None else rewarded(side, groups) for side in (a, b))
     before = [scores.table.copy(deep=True) for scores in (a, b)]
     found = compare(a, b)
-    assert all(scores.table.equals(table) for scores, table in zip((a, b), before, strict=True))
+    assert all(
+        scores.table.equals(table) for scores, table in zip((a, b), before, strict=True)
+    )
     record = found.record()
-    assert said in json.dumps(plain(record), allow_nan=False) and "nan" not in repr(found)
+    assert said in json.dumps(plain(record), allow_nan=False) and "nan" not in repr(
+        found
+    )
     for key in ("rewards", "advantage_sign_changes", "rank_agreement", "group_signal"):
         assert np.isnan(record[key]["value"]) == bool(record[key]["reason"]), key
-    kinds = ("up", "down", "equal", "newly_judged", "no_longer_judged", "judged_in_neither")
-    assert sum(picked(found.rewards, *kinds)) == len(found.table) == found.matching["matched"]
+    kinds = (
+        "up",
+        "down",
+        "equal",
+        "newly_judged",
+        "no_longer_judged",
+        "judged_in_neither",
+    )
+    assert (
+        sum(picked(found.rewards, *kinds))
+        == len(found.table)
+        == found.matching["matched"]
+    )
 
 
 def test_scores_against_themselves_are_the_same(gallery):
     for scores in gallery:
-        cases = [case for case in rk.load_cases("gallery:arithmetic") if not case.scores]
+        cases = [
+            case for case in rk.load_cases("gallery:arithmetic") if not case.scores
+        ]
         found = compare(scores, scores, cases=cases)
-        assert (found.verdict, found.changed, found.worst_new, found.changes) == ("same", 0, None, ())
-        assert (found.new, found.gone, found.graded, found.cases["lost"]) == ((), (), (), [])
+        assert (found.verdict, found.changed, found.worst_new, found.changes) == (
+            "same",
+            0,
+            None,
+            (),
+        )
+        assert (found.new, found.gone, found.graded, found.cases["lost"]) == (
+            (),
+            (),
+            (),
+            [],
+        )
         assert (found.signal["value"], found.advantages["changed"]) == (0, 0)
         assert found.ranks["value"] == pytest.approx(1)
-        assert all((pair.difference == 0).all() for pair in found.forecast.figures.values())
-        assert len(found.forecast.kl) > 1 and "Findings: the same as before" in repr(found)
-        assert repr(found).splitlines()[-1].startswith("  Next: nothing; B trains as A does")
+        assert all(
+            (pair.difference == 0).all() for pair in found.forecast.figures.values()
+        )
+        assert len(found.forecast.kl) > 1 and "Findings: the same as before" in repr(
+            found
+        )
+        assert (
+            repr(found)
+            .splitlines()[-1]
+            .startswith("  Next: nothing; B trains as A does")
+        )
 
 
 def test_what_is_printed_is_short_and_the_page_has_what_was_left_out(gallery):
     found = compare(*gallery, cases="gallery:arithmetic")
     title, *lines = repr(found).splitlines()
-    assert title.startswith("gains and losses: 'arithmetic-v1' (B) against 'arithmetic-flawed' (A)")
+    assert title.startswith(
+        "gains and losses: 'arithmetic-v1' (B) against 'arithmetic-flawed' (A)"
+    )
     assert len(lines) < 20 and lines[-1].startswith("  Next: read what is new in B")
-    assert sum(LIMITS[0] in line for line in lines) == 1 and found.record()["forecast"]["limits"] == [*LIMITS]
+    assert sum(LIMITS[0] in line for line in lines) == 1 and found.record()["forecast"][
+        "limits"
+    ] == [*LIMITS]
     shown = found._repr_html_()
     for change in found.changes:
         assert str(change).partition(": ")[0].replace("'", "&#x27;") in shown
-    assert all(limit in shown for limit in LIMITS) and "7 findings gone or less severe" in shown
+    assert (
+        all(limit in shown for limit in LIMITS)
+        and "7 findings gone or less severe" in shown
+    )
 
 
 def test_a_route_is_compared_over_all_its_parts():
-    scores = rk.score(rk.load_reward("gallery:mixed"), rk.load_rollouts("gallery:mixed"))
+    scores = rk.score(
+        rk.load_reward("gallery:mixed"), rk.load_rollouts("gallery:mixed")
+    )
     found = compare(scores, scores.reweigh({"keys": 3.0}))
     assert not np.isnan(found.table["advantage_a"]).any()
-    assert [str(item) for item in found.changes] == ["[people-json] weight of 'keys' changed: 0.5 -> 3.0"]
-    assert found.ranks["n"] == 80 * 28  # 80 groups of 8: those of one part are not those of another
+    assert [str(item) for item in found.changes] == [
+        "[people-json] weight of 'keys' changed: 0.5 -> 3.0"
+    ]
+    assert (
+        found.ranks["n"] == 80 * 28
+    )  # 80 groups of 8: those of one part are not those of another
     moved = found.table["delta"].to_numpy() != 0
     assert set(scores.table["data_source"][moved]) == {"people-json"}

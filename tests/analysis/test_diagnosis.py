@@ -13,20 +13,31 @@ from rewardkit.analysis.statistics.bootstrap import deciding_end
 
 @pytest.fixture(scope="module")
 def good():
-    return rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic"))
+    return rk.diagnose(
+        rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
+    )
 
 
 @pytest.fixture(scope="module")
 def flawed():
-    return rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic"))
+    return rk.diagnose(
+        rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
+    )
 
 
 def test_dead_groups_are_split_into_all_wrong_all_right_and_otherwise_tied():
-    by_group = np.ravel([[0, 0], [0, 0], [1, 1], [0.5, 0.5], [0, 1], [1, 0]] * 4).astype(float)
+    by_group = np.ravel(
+        [[0, 0], [0, 0], [1, 1], [0.5, 0.5], [0, 1], [1, 0]] * 4
+    ).astype(float)
     parts, weights = {"correct": by_group, "other": np.zeros(48)}, {"correct": 3.0}
-    scores = scores_of(parts, np.repeat(np.arange(24), 2), weights=weights, aggregation="weighted_mean")
+    scores = scores_of(
+        parts, np.repeat(np.arange(24), 2), weights=weights, aggregation="weighted_mean"
+    )
     (found,) = rk.diagnose(scores)["zero_std_groups"]
-    shares = [found.evidence[name] for name in ("value", "all_wrong", "all_right", "otherwise")]
+    shares = [
+        found.evidence[name]
+        for name in ("value", "all_wrong", "all_right", "otherwise")
+    ]
     assert shares == pytest.approx([4 / 6, 2 / 6, 1 / 6, 1 / 6])
 
 
@@ -39,32 +50,51 @@ ERRORS = [
 
 @pytest.mark.parametrize(("weight", "on_missing", "severity", "words"), ERRORS)
 def test_an_error_says_what_it_did_to_the_reward(weight, on_missing, severity, words):
-    parts = {"fine": np.arange(80) % 2, "broken": np.where(np.arange(80) % 2, 1.0, FAILS)}
-    scores = scores_of(parts, np.arange(80) // 4, weights={"broken": weight}, on_missing=on_missing)
+    parts = {
+        "fine": np.arange(80) % 2,
+        "broken": np.where(np.arange(80) % 2, 1.0, FAILS),
+    }
+    scores = scores_of(
+        parts, np.arange(80) // 4, weights={"broken": weight}, on_missing=on_missing
+    )
     (found,) = rk.diagnose(scores)["errors"]
     assert found.severity == severity and words in found.sentence
 
 
 def test_rows_that_a_route_has_no_reward_for_are_unjudged_and_where_all_are_it_is_an_error():
-    rows = [{"prompt_id": str(n // 4), "completion": str(n), "data_source": "ab"[n >= 60]} for n in range(80)]
-    known = rk.Reward("known", components=[rk.Component("c", lambda completion: int(completion) % 3 == 1)])
+    rows = [
+        {"prompt_id": str(n // 4), "completion": str(n), "data_source": "ab"[n >= 60]}
+        for n in range(80)
+    ]
+    known = rk.Reward(
+        "known",
+        components=[rk.Component("c", lambda completion: int(completion) % 3 == 1)],
+    )
     route = rk.Route("data_source", {"a": known})
     (found,) = rk.diagnose(rk.score(route, rows))["abstentions"]
-    assert "no reward for data_source='b'" in found.sentence and set(found.rollout_ids) <= set(range(61, 81))
+    assert "no reward for data_source='b'" in found.sentence and set(
+        found.rollout_ids
+    ) <= set(range(61, 81))
     with pytest.raises(rk.InputError, match="no row of these scores has a reward"):
         rk.diagnose(rk.score(route, rows[60:]))
 
 
 def test_a_share_whose_interval_reaches_the_threshold_is_inconclusive_and_says_how_many_prompts_would_do():
     correct = (np.random.default_rng(2).random(60) < 0.2).astype(float)
-    (found,) = rk.diagnose(scores_of({"correct": correct}, np.repeat(np.arange(15), 4)))["sparse"]
+    (found,) = rk.diagnose(
+        scores_of({"correct": correct}, np.repeat(np.arange(15), 4))
+    )["sparse"]
     value, (low, _) = found.evidence["value"], found.evidence["interval"]
     assert found.severity == "info" and found.evidence["inconclusive"]
-    half = (value - low) * 1.644854 / 1.959964  # the verdict leaves 5 % on its side, the interval 2.5 %
+    half = (
+        (value - low) * 1.644854 / 1.959964
+    )  # the verdict leaves 5 % on its side, the interval 2.5 %
     assert found.evidence["n_needed"] == np.ceil(15 * (half / (value - 0.75)) ** 2)
     assert found.sentence.endswith("needed in all).")
     many = replace(found, evidence={**found.evidence, "n_needed": 244_367})
-    assert many.sentence.endswith("Inconclusive: too few prompts (about 240,000 needed in all).")
+    assert many.sentence.endswith(
+        "Inconclusive: too few prompts (about 240,000 needed in all)."
+    )
 
 
 @pytest.mark.parametrize("tests", [1, 20])
@@ -79,16 +109,28 @@ def test_a_verdict_leaves_one_chance_in_twenty_on_its_side(tests, above):
 
 
 def test_tied_pairs_are_the_pairs_of_siblings_with_the_same_score_counted_by_hand():
-    a, b = [1.0, 1.0, 0.0, 0.5, 0.5, 0.5, 0.0], [0.1, 0.2, 0.3, np.nan, np.nan, 0.3, 0.4]
-    table = rk.diagnose(scores_of({"a": a, "b": b}, [0, 0, 0, 1, 1, 1, 2], on_missing="skip")).components
-    assert table["tied_pairs"].tolist() == [4 / 6, 0.0] and table["dead_groups"].tolist()[0] == 1 / 2
+    a, b = (
+        [1.0, 1.0, 0.0, 0.5, 0.5, 0.5, 0.0],
+        [0.1, 0.2, 0.3, np.nan, np.nan, 0.3, 0.4],
+    )
+    table = rk.diagnose(
+        scores_of({"a": a, "b": b}, [0, 0, 0, 1, 1, 1, 2], on_missing="skip")
+    ).components
+    assert (
+        table["tied_pairs"].tolist() == [4 / 6, 0.0]
+        and table["dead_groups"].tolist()[0] == 1 / 2
+    )
 
 
 DOCUMENTED = "errors correct, saturated format, redundant closed, constant steps, dominant detail"
 
 
-def test_the_documented_faults_of_the_flawed_gallery_reward_are_found_and_survive_the_disk(flawed, tmp_path):
-    assert set(DOCUMENTED.split(", ")) <= {f"{item.code} {item.component}" for item in flawed.findings}
+def test_the_documented_faults_of_the_flawed_gallery_reward_are_found_and_survive_the_disk(
+    flawed, tmp_path
+):
+    assert set(DOCUMENTED.split(", ")) <= {
+        f"{item.code} {item.component}" for item in flawed.findings
+    }
     loaded = rk.load_scores(flawed.scores.save(tmp_path))
     assert rk.diagnose(loaded).record() == flawed.record()
 
@@ -98,21 +140,31 @@ def test_the_good_gallery_reward_has_only_findings_that_are_true_of_its_data(goo
         ("sparse", "correct", ""),
         ("binary", "correct", ""),
         ("zero_std_groups", None, "task=two-steps"),
-        ("saturated", "format", "policy=five-shot"),  # for information: beside the task that is no fault
+        (
+            "saturated",
+            "format",
+            "policy=five-shot",
+        ),  # for information: beside the task that is no fault
     }
     assert {(item.code, item.component, item.part) for item in good.findings} == allowed
     assert good["saturated"][0].severity == "info"
     (hard,) = good["zero_std_groups"]
-    table = good.scores.table.assign(group=good.scores.groups).query("task == 'two-steps'")
+    table = good.scores.table.assign(group=good.scores.groups).query(
+        "task == 'two-steps'"
+    )
     dead = table.groupby("group")["reward"].agg(np.ptp) == 0
-    assert hard.evidence["value"] == pytest.approx(dead.mean()) and hard.severity == "warn"
+    assert (
+        hard.evidence["value"] == pytest.approx(dead.mean()) and hard.severity == "warn"
+    )
     by_policy = good.group_signal.set_index("slice")["none_right"]
     assert by_policy[["policy=five-shot", "policy=one-shot"]].tolist() == pytest.approx(
         [0.42, 0.58], abs=0.005
     )
 
 
-def test_every_finding_of_the_bundled_rewards_has_an_interval_a_threshold_and_rows_to_read(good, flawed):
+def test_every_finding_of_the_bundled_rewards_has_an_interval_a_threshold_and_rows_to_read(
+    good, flawed
+):
     for item in (*good.findings, *flawed.findings):
         low, high = item.evidence["interval"]
         assert low - 1e-9 <= item.evidence["value"] <= high + 1e-9, item.code
@@ -125,15 +177,22 @@ def test_a_diagnosis_in_a_notebook_is_a_short_page_of_harmless_html(flawed):
     assert all(item.code in page for item in flawed.findings) and len(page) < 12_000
     held = flawed.views[0].effective_weights["detail"]
     assert f"{held:.0%}".replace("%", " %") in page
-    hostile = rk.Reward("<script>alert(1)</script>", components=[rk.Component("a", lambda completion: 1.0)])
-    found = rk.diagnose(rk.score(hostile, [{"completion": "x"}, {"completion": "y"}]))._repr_html_()
+    hostile = rk.Reward(
+        "<script>alert(1)</script>",
+        components=[rk.Component("a", lambda completion: 1.0)],
+    )
+    found = rk.diagnose(
+        rk.score(hostile, [{"completion": "x"}, {"completion": "y"}])
+    )._repr_html_()
     assert "<script>" not in found and "&lt;script&gt;" in found
     assert "No group has two completions with a reward" in found
 
 
 def test_progress_rises_to_all_of_the_work_and_ends_it_where_it_says_so(good):
     heard = []
-    with_slices = rk.diagnose(good.scores, by=["task"], progress=lambda share: not heard.append(share))
+    with_slices = rk.diagnose(
+        good.scores, by=["task"], progress=lambda share: not heard.append(share)
+    )
     assert heard == sorted(heard) and heard[-1] == pytest.approx(1.0) and len(heard) > 5
     assert with_slices.record() == rk.diagnose(good.scores, by=["task"]).record()
     calls = []

@@ -22,7 +22,11 @@ UNSCALED = {"scale_rewards": "none"}
 def loud(scores, training=None):
     """Code, severity and component of what is above "info"."""
     found = rk.diagnose(scores, training=training).findings
-    return {(item.code, item.severity, item.component) for item in found if item.severity != "info"}
+    return {
+        (item.code, item.severity, item.component)
+        for item in found
+        if item.severity != "info"
+    }
 
 
 def task(seed=1, rate=0.45):
@@ -49,12 +53,22 @@ def outlying():
 
 WIDE = np.where(AT == 799, 30, np.where(GROUPS < 10, 40, 1) * noise())
 NEARLY_ALL = np.where(noise() < 0.04, noise(3).round(1), 0.7)
-TWO_FAULTS = np.where(GROUPS < 60, grades(8), np.where(noise() < 0.02, noise(3).round(1), 0.7))
+TWO_FAULTS = np.where(
+    GROUPS < 60, grades(8), np.where(noise() < 0.02, noise(3).round(1), 0.7)
+)
 OPPOSED, DEAD = ("opposed", "high", None), ("zero_std_groups", "high", None)
 CLUSTERED = ("clustered", "high", None)
 ONE_CAUSE = {
-    "two that make it constant, of 0 and 1": ({"said": task(), "unsaid": 1 - task()}, None, {OPPOSED}),
-    "most groups cancel: as bad as any other silence": (cancelling(70), None, {OPPOSED}),
+    "two that make it constant, of 0 and 1": (
+        {"said": task(), "unsaid": 1 - task()},
+        None,
+        {OPPOSED},
+    ),
+    "most groups cancel: as bad as any other silence": (
+        cancelling(70),
+        None,
+        {OPPOSED},
+    ),
     "tied at the grade that nearly all get": ({"grade": NEARLY_ALL}, None, {CLUSTERED}),
     "tied at grades of their own": (
         {"grade": np.where(GROUPS < 90, grades(), noise().round(1))},
@@ -62,34 +76,63 @@ ONE_CAUSE = {
         {DEAD},
     ),
     "both": ({"grade": TWO_FAULTS}, None, {("clustered", "warn", None), DEAD}),
-    "wide as they hold outliers": ({"words": outlying()}, UNSCALED, {("outliers", "warn", "words")}),
-    "wide all the same": ({"points": WIDE}, UNSCALED, {("high_variance", "warn", None)}),
+    "wide as they hold outliers": (
+        {"words": outlying()},
+        UNSCALED,
+        {("outliers", "warn", "words")},
+    ),
+    "wide all the same": (
+        {"points": WIDE},
+        UNSCALED,
+        {("high_variance", "warn", None)},
+    ),
 }
 
 
-@pytest.mark.parametrize(("parts", "training", "expected"), ONE_CAUSE.values(), ids=list(ONE_CAUSE))
-def test_what_follows_from_a_fault_is_told_with_it_and_a_second_fault_is_told(parts, training, expected):
+@pytest.mark.parametrize(
+    ("parts", "training", "expected"), ONE_CAUSE.values(), ids=list(ONE_CAUSE)
+)
+def test_what_follows_from_a_fault_is_told_with_it_and_a_second_fault_is_told(
+    parts, training, expected
+):
     assert loud(scores_of(parts, GROUPS), training) == expected
 
 
 DOMINANT = {
     "heavier, and says why": (3.0, "this stage teaches layout", (0, 2), "info"),
     "heavier, without a reason": (3.0, "", (0, 2), "warn"),
-    "declared lighter than the task that it outweighs": (0.9, "a nudge", (0, 2), "warn"),
-    "how heavy it is was not declared": (1.0, "the docstring of a function", None, "warn"),
+    "declared lighter than the task that it outweighs": (
+        0.9,
+        "a nudge",
+        (0, 2),
+        "warn",
+    ),
+    "how heavy it is was not declared": (
+        1.0,
+        "the docstring of a function",
+        None,
+        "warn",
+    ),
     "very heavy": (20.0, "", (0, 2), "warn"),
     "light": (0.05, "", (0, 2), "none"),
 }
 
 
-@pytest.mark.parametrize(("weight", "why", "ends", "severity"), DOMINANT.values(), ids=list(DOMINANT))
+@pytest.mark.parametrize(
+    ("weight", "why", "ends", "severity"), DOMINANT.values(), ids=list(DOMINANT)
+)
 def test_what_is_declared_as_heavy_as_the_task_and_says_why_is_dominant_by_design(
     weight, why, ends, severity
 ):
     parts = {"correct": task(), "layout": 2.0 * (noise() > 0.5)}
-    components = {"correct": {"primary": True}, "layout": {"weight": weight, "why": why}}
+    components = {
+        "correct": {"primary": True},
+        "layout": {"weight": weight, "why": why},
+    }
     scores = scores_of(parts, GROUPS, components=components, ranges={"layout": ends})
-    found = [item for item in rk.diagnose(scores)["dominant"] if item.component == "layout"]
+    found = [
+        item for item in rk.diagnose(scores)["dominant"] if item.component == "layout"
+    ]
     assert [item.severity for item in found] == [severity] * (severity != "none")
     for item in found:
         assert ("declared on purpose" in item.sentence) == (severity == "info")
@@ -116,17 +159,31 @@ def test_redundant_is_what_two_components_share_among_siblings(parts, others):
 
 def test_what_takes_back_what_another_pays_is_not_said_to_pay_for_the_same():
     for other, weight in ((noise(), -0.5), (1 - noise(), 0.5)):
-        parts, weights = {"task": task(), "bonus": noise(), "other": other}, {"bonus": 0.5, "other": weight}
+        parts, weights = (
+            {"task": task(), "bonus": noise(), "other": other},
+            {"bonus": 0.5, "other": weight},
+        )
         diagnosis = rk.diagnose(scores_of(parts, GROUPS, weights=weights))
         (found,) = diagnosis["opposed"]
-        assert (found.severity, found.evidence["components"]) == ("warn", "bonus, other")
-        assert "cancel: within groups what they pay has a correlation of -1.00" in found.sentence
+        assert (found.severity, found.evidence["components"]) == (
+            "warn",
+            "bonus, other",
+        )
+        assert (
+            "cancel: within groups what they pay has a correlation of -1.00"
+            in found.sentence
+        )
         assert not diagnosis["redundant"]
 
 
 def test_the_task_is_never_the_one_too_many_whatever_is_declared_first():
     rows = [
-        {"prompt_id": f"p{at // 8}", "completion": str(at), "ground_truth": "1", "given": float(value)}
+        {
+            "prompt_id": f"p{at // 8}",
+            "completion": str(at),
+            "ground_truth": "1",
+            "given": float(value),
+        }
         for at, value in enumerate(task())
     ]
     twin = rk.Component("twin", lambda given: given)
@@ -153,29 +210,46 @@ def test_outliers_are_counted_with_what_they_make_of_the_differences_of_siblings
     (found,) = told("outliers", words)
     rest = np.where(np.isin(AT, [3, 90, 91]), np.nan, words).reshape(100, 8)
     without = (np.sum(~np.isnan(rest), axis=1) * np.nanvar(rest, axis=1)).sum()
-    assert found.evidence["value"] == pytest.approx(1 - without / (8 * words.reshape(100, 8).var(1)).sum())
+    assert found.evidence["value"] == pytest.approx(
+        1 - without / (8 * words.reshape(100, 8).var(1)).sum()
+    )
     assert (found.evidence["rows"], found.evidence["extreme"]) == (3, 500)
     assert set(found.rollout_ids) == {4, 91, 92}
-    assert found.severity == "warn" and "3 scores (0.4 %) far from the rest" in found.sentence
+    assert (
+        found.severity == "warn"
+        and "3 scores (0.4 %) far from the rest" in found.sentence
+    )
     assert found.suggestions == ("standardise_components",)
     few = told("outliers", np.where(AT == 5, 5000, normal())[:40], GROUPS[:40])
-    assert [item.severity for item in few] == ["info"] and "5 groups are too few" in few[0].sentence
+    assert [item.severity for item in few] == [
+        "info"
+    ] and "5 groups are too few" in few[0].sentence
 
 
 @pytest.mark.parametrize("count", [2, 3, 8])
 def test_one_normal_sample_in_twenty_varies_less_than_the_least_spread(count):
     samples = np.random.default_rng(count).standard_normal((40_000, count))
-    share = (samples.std(axis=1, ddof=1) < least_spread(np.array([float(count)]))[0]).mean()
+    share = (
+        samples.std(axis=1, ddof=1) < least_spread(np.array([float(count)]))[0]
+    ).mean()
     assert share == pytest.approx(0.05, abs=0.006)
     expected = NormalDist().inv_cdf(0.525)  # of two that of half a normal difference
-    assert least_spread(np.array([2.0, 1.0])) == pytest.approx([expected, np.nan], nan_ok=True)
+    assert least_spread(np.array([2.0, 1.0])) == pytest.approx(
+        [expected, np.nan], nan_ok=True
+    )
 
 
 # what is paid beside the task, and the label
 
 LENGTH = np.random.default_rng(7).integers(5, 200, ROWS)
 LONGER = np.clip(LENGTH / 200 + np.random.default_rng(8).normal(0, 0.15, ROWS), 0, 1)
-HACKS = {"length_bias", "column_bias", "truncated_paid", "label_disagrees", "label_unusable"}
+HACKS = {
+    "length_bias",
+    "column_bias",
+    "truncated_paid",
+    "label_disagrees",
+    "label_unusable",
+}
 
 
 def hacks(second, parts=None, primary="task", weight=0.3, told=(), **columns):
@@ -183,19 +257,34 @@ def hacks(second, parts=None, primary="task", weight=0.3, told=(), **columns):
     columns["completion"] = ["x" * size for size in LENGTH.tolist()]
     components = {primary: {"primary": True}} if primary else None
     parts, weights = parts or {"task": task(), "second": second}, {"second": weight}
-    scores = scores_of(parts, GROUPS, weights=weights, columns=columns, components=components)
-    return {item.code: item for item in rk.diagnose(scores, **dict(told)).findings if item.code in HACKS}
+    scores = scores_of(
+        parts, GROUPS, weights=weights, columns=columns, components=components
+    )
+    return {
+        item.code: item
+        for item in rk.diagnose(scores, **dict(told)).findings
+        if item.code in HACKS
+    }
 
 
 def test_what_pays_for_length_is_said_in_the_words_of_its_sign_and_noise_is_no_bias():
     assert not hacks(noise())
     for sign, word in ((1, "longer"), (-1, "shorter")):
         found = hacks(0.5 + sign * (LONGER - 0.5))["length_bias"]
-        assert f"with equal 'task', the {word} one (in characters) gets the higher" in found.sentence
+        assert (
+            f"with equal 'task', the {word} one (in characters) gets the higher"
+            in found.sentence
+        )
         parts = {"judge": 0.5 + sign * LENGTH / 400}
-        for more in ({}, {"second": noise() > 0.1}):  # a task that is scored by the length
+        for more in (
+            {},
+            {"second": noise() > 0.1},
+        ):  # a task that is scored by the length
             found = hacks(None, parts | more, "judge", 0.1)["length_bias"]
-            assert (found.component, found.evidence["value"]) == ("judge", max(sign, 0.0))
+            assert (found.component, found.evidence["value"]) == (
+                "judge",
+                max(sign, 0.0),
+            )
             assert f"that 'judge' tells apart, the {word} one" in found.sentence
     assert not hacks(None, {"second": LONGER}, None)  # alone, it may be the task
 
@@ -204,10 +293,17 @@ def test_another_column_that_is_paid_for_is_named_once():
     emojis = np.random.default_rng(3).integers(0, 10, ROWS)
     columns = {"emojis": emojis, "letters": LENGTH * 2.0}
     found = hacks(emojis / 9, **columns)["column_bias"]
-    assert found.evidence["column"] == "emojis" and "with the higher 'emojis' gets" in found.sentence
-    assert set(hacks(LONGER, **columns)) == {"length_bias"}  # `letters` is the length once more
+    assert (
+        found.evidence["column"] == "emojis"
+        and "with the higher 'emojis' gets" in found.sentence
+    )
+    assert set(hacks(LONGER, **columns)) == {
+        "length_bias"
+    }  # `letters` is the length once more
     asked = {"columns": ["temperature"]}
-    assert "column_bias" not in hacks(emojis / 9, told=asked, temperature=noise(), **columns)
+    assert "column_bias" not in hacks(
+        emojis / 9, told=asked, temperature=noise(), **columns
+    )
 
 
 def test_a_label_that_the_reward_does_not_follow_is_found_also_as_text():
@@ -217,18 +313,27 @@ def test_a_label_that_the_reward_does_not_follow_is_found_also_as_text():
         hacks(noise(), told={"label": "ok"}, ok=label)["label_disagrees"]
         for label in (ok, (ok > 0).astype(str))
     )
-    assert found.evidence == as_text.evidence and found.severity == "warn" and "'ok'" in found.sentence
+    assert (
+        found.evidence == as_text.evidence
+        and found.severity == "warn"
+        and "'ok'" in found.sentence
+    )
 
 
 def test_a_label_that_falls_while_the_reward_rises_has_the_slopes_of_least_squares():
     scores = run(np.random.default_rng(0), label=-0.6)
     (found,) = rk.diagnose(scores, by=[], label="is_good")["drift"]
     assert found.severity == "high" and found.evidence["what"] == "is_good"
-    assert "the reward rises by 0." in found.sentence and " while is_good falls" in found.sentence
+    assert (
+        "the reward rises by 0." in found.sentence
+        and " while is_good falls" in found.sentence
+    )
     rows = scores.rollouts.table
     sides = rows["is_good"] * 1.0, scores.rewards
     slopes = [np.polyfit(rows["step"] / 5, values, 1)[0] for values in sides]
-    assert (found.evidence["value"], found.evidence["reward_change"]) == pytest.approx(slopes)
+    assert (found.evidence["value"], found.evidence["reward_change"]) == pytest.approx(
+        slopes
+    )
 
 
 # slices
@@ -239,7 +344,11 @@ PLACES = [(row // 6, row % 6) for row in range(360)]
 def scores_with(column, name="kind"):
     """Scores in which half of each group earns 1, and a column that is given by group and sibling."""
     groups, siblings = zip(*PLACES, strict=True)
-    return scores_of({"c": np.mod(siblings, 2)}, groups, columns={name: [column(*place) for place in PLACES]})
+    return scores_of(
+        {"c": np.mod(siblings, 2)},
+        groups,
+        columns={name: [column(*place) for place in PLACES]},
+    )
 
 
 MIXED = [
@@ -250,15 +359,24 @@ MIXED = [
 
 
 @pytest.mark.parametrize(("column", "mixed"), MIXED)
-def test_a_column_that_differs_among_siblings_is_no_slice_and_a_list_is_one_as_it_is_written(column, mixed):
-    with pytest.raises(rk.InputError, match=f"by='kind' differs among the siblings of {mixed} of 60 groups"):
+def test_a_column_that_differs_among_siblings_is_no_slice_and_a_list_is_one_as_it_is_written(
+    column, mixed
+):
+    with pytest.raises(
+        rk.InputError,
+        match=f"by='kind' differs among the siblings of {mixed} of 60 groups",
+    ):
         rk.diagnose(scores_with(column), by=["kind"])
-    table = rk.diagnose(scores_with(lambda group, sibling: ["a", group % 2]), by=["kind"]).group_signal
+    table = rk.diagnose(
+        scores_with(lambda group, sibling: ["a", group % 2]), by=["kind"]
+    ).group_signal
     assert table["slice"].tolist() == ["all", "kind=['a', 0]", "kind=['a', 1]"]
 
 
 def test_unasked_a_usual_column_that_differs_among_siblings_or_has_many_values_is_passed_over():
-    diagnosis = rk.diagnose(scores_with(lambda group, sibling: ("easy", "hard")[sibling % 2], "task"))
+    diagnosis = rk.diagnose(
+        scores_with(lambda group, sibling: ("easy", "hard")[sibling % 2], "task")
+    )
     assert diagnosis.by == () and diagnosis.group_signal["slice"].tolist() == ["all"]
     assert not any(item.part for item in diagnosis.findings)
     scores = scores_with(lambda group, sibling: f"t{group % 31}", "task")
@@ -266,23 +384,34 @@ def test_unasked_a_usual_column_that_differs_among_siblings_or_has_many_values_i
     assert rk.diagnose(scores, by="task").by == ("task",)  # one text is one name
 
 
-def test_a_column_that_was_asked_for_is_looked_at_though_it_has_many_values_up_to_a_limit(monkeypatch):
+def test_a_column_that_was_asked_for_is_looked_at_though_it_has_many_values_up_to_a_limit(
+    monkeypatch,
+):
     groups = np.repeat(np.arange(12 * 31), 6)
     values = np.tile([0, 1], 6 * 6 * 31) * (groups % 31 != 7)
-    scores = scores_of({"c": values}, groups, columns={"kind": [f"d{group % 31}" for group in groups]})
+    scores = scores_of(
+        {"c": values}, groups, columns={"kind": [f"d{group % 31}" for group in groups]}
+    )
     diagnosis = rk.diagnose(scores, by=["kind"])
     assert len(diagnosis.group_signal) == 1 + 31
     assert [item.part for item in diagnosis["constant"]] == ["kind=d7"]
     monkeypatch.setattr(slices, "MOST_ASKED", 20)
-    with pytest.raises(rk.InputError, match=r"by='kind' has 31 values, too many .* \(at most 20\)"):
+    with pytest.raises(
+        rk.InputError, match=r"by='kind' has 31 values, too many .* \(at most 20\)"
+    ):
         rk.diagnose(scores, by=["kind"])
 
 
 @pytest.mark.parametrize("primary", ["task", "bonus"])
-def test_a_shape_that_one_source_alone_has_is_told_and_is_a_fault_of_the_task_only(primary):
+def test_a_shape_that_one_source_alone_has_is_told_and_is_a_fault_of_the_task_only(
+    primary,
+):
     """The bonus is earned by 60 % in source a and by 2 % in b; all others are alike."""
     draw, groups = np.random.default_rng(0), np.repeat(np.arange(200), 8)
-    parts = {"task": draw.random(1600) < 0.5, "bonus": draw.random(1600) < np.where(groups % 2, 0.02, 0.6)}
+    parts = {
+        "task": draw.random(1600) < 0.5,
+        "bonus": draw.random(1600) < np.where(groups % 2, 0.02, 0.6),
+    }
     scores = scores_of(
         {name: values.astype(float) for name, values in parts.items()},
         groups,
@@ -300,19 +429,33 @@ def test_a_shape_that_one_source_alone_has_is_told_and_is_a_fault_of_the_task_on
 
 def test_every_suggestion_that_a_finding_names_is_one_that_there_is():
     """Codes of findings on planted faults, among those of suggestions in the source and of normalizations."""
-    sources = "".join(map(inspect.getsource, {inspect.getmodule(rule) for rule in RULES}))
+    sources = "".join(
+        map(inspect.getsource, {inspect.getmodule(rule) for rule in RULES})
+    )
     normalizations = set()
     for training in ({}, UNSCALED):
-        diagnosis = rk.diagnose(scores_of({"a": task(), "b": noise()}, GROUPS), training=training)
+        diagnosis = rk.diagnose(
+            scores_of({"a": task(), "b": noise()}, GROUPS), training=training
+        )
         normalizations |= set(rk.suggest(diagnosis).table["code"])
-    easily_right = scores_of({"a": (noise() > 0.02).astype(float), "b": noise()}, GROUPS)
+    easily_right = scores_of(
+        {"a": (noise() > 0.02).astype(float), "b": noise()}, GROUPS
+    )
     made = [fault.made(name, 0, hard=False) for name, fault in FAULTS.items()]
     named = set()
     for scores, options in [*made, (easily_right, {})]:
         for item in rk.diagnose(scores, **options).findings:
             named |= set(item.suggestions)
-    assert {"looser_reading", "stricter_reading", "gate_component", "pay_component", "no_std"} <= named
-    assert {code for code in named if f'"{code}"' not in sources} - normalizations == set()
+    assert {
+        "looser_reading",
+        "stricter_reading",
+        "gate_component",
+        "pay_component",
+        "no_std",
+    } <= named
+    assert {
+        code for code in named if f'"{code}"' not in sources
+    } - normalizations == set()
 
 
 @pytest.mark.parametrize("taken", ['kwargs["answer"]', 'kwargs.get("answer")'])
@@ -323,21 +466,35 @@ def test_a_function_that_takes_the_truth_out_of_its_kwargs_is_the_task(tmp_path,
         f"def right(completions, **kwargs):\n    truths = {taken}\n"
         "    return [float(c == t) for c, t in zip(completions, truths)]\n\nreward_funcs = [tidy, right]\n"
     )
-    rollouts = rk.load_rollouts([{"prompt": "2+2?", "completion": "4", "answer": "4"}] * 4)
+    rollouts = rk.load_rollouts(
+        [{"prompt": "2+2?", "completion": "4", "answer": "4"}] * 4
+    )
     assert reward_named(f"{file}:reward_funcs", rollouts).task == ("right",)
 
 
 @pytest.mark.parametrize("weight", [0.5, -0.5])
-def test_a_component_that_its_gate_tells_apart_among_siblings_is_not_called_constant(weight):
+def test_a_component_that_its_gate_tells_apart_among_siblings_is_not_called_constant(
+    weight,
+):
     flags = np.random.default_rng(0).integers(0, 2, 160).tolist()
     for opened, expected in ((flags, set()), ([1] * 160, {"constant"})):
         rows = [
-            {"prompt_id": n // 8, "completion": "x" * (n % 7), "open": flag, "worth": n % 3 / 2}
+            {
+                "prompt_id": n // 8,
+                "completion": "x" * (n % 7),
+                "open": flag,
+                "worth": n % 3 / 2,
+            }
             for n, flag in enumerate(opened)
         ]
         parts = [
             rk.Component("good", lambda worth: worth, primary=True),
-            rk.Component("bonus", lambda completion: 1.0, weight=weight, gate=rk.gate("open", at_least=1)),
+            rk.Component(
+                "bonus",
+                lambda completion: 1.0,
+                weight=weight,
+                gate=rk.gate("open", at_least=1),
+            ),
         ]
         diagnosis = rk.diagnose(rk.score(rk.Reward("r", components=parts), rows))
         found = {one.code for one in diagnosis.findings if one.component == "bonus"}

@@ -12,13 +12,31 @@ from rewardkit.findings import SENTENCES
 SEEDS = range(2)
 
 MISSED: dict[tuple[str, str], tuple[int, str]] = {
-    ("clustered", "hard"): (5, "nine grades in ten alike tie .82 of the pairs: .8 is within its interval"),
-    ("saturated tags", "hard"): (13, "a mean of .967 of 0 and 1 in 800 rows: .95 is within its interval"),
+    ("clustered", "hard"): (
+        5,
+        "nine grades in ten alike tie .82 of the pairs: .8 is within its interval",
+    ),
+    ("saturated tags", "hard"): (
+        13,
+        "a mean of .967 of 0 and 1 in 800 rows: .95 is within its interval",
+    ),
     ("opposed", "hard"): (15, "10 groups of 100: 5 % is within the interval"),
-    ("tiny differences", "hard"): (12, "likewise, and the spread of some of the ten is larger by chance"),
-    ("outliers", "hard"): (19, "a count of 800 is by chance half as far out as the four"),
-    ("two kinds of prompts", "hard"): (18, "means of eight siblings blur the gap between the kinds"),
-    ("label falls", "hard"): (19, "a fall of .3 in 480 rows is within the noise of one seed"),
+    ("tiny differences", "hard"): (
+        12,
+        "likewise, and the spread of some of the ten is larger by chance",
+    ),
+    ("outliers", "hard"): (
+        19,
+        "a count of 800 is by chance half as far out as the four",
+    ),
+    ("two kinds of prompts", "hard"): (
+        18,
+        "means of eight siblings blur the gap between the kinds",
+    ),
+    ("label falls", "hard"): (
+        19,
+        "a fall of .3 in 480 rows is within the noise of one seed",
+    ),
 }
 """What is not found in each of 20 seeds: in how many it is, and why not in the others."""
 
@@ -43,14 +61,26 @@ def test_a_planted_fault_is_found_or_is_one_that_is_known_to_be_missed(name, str
 
 @pytest.mark.parametrize("name", CONTROLS)
 def test_a_control_earns_no_finding_of_high_severity(name):
-    loud = [item for seed in SEEDS for item in false_findings(name, seed) if item[0] == "high"]
+    loud = [
+        item
+        for seed in SEEDS
+        for item in false_findings(name, seed)
+        if item[0] == "high"
+    ]
     assert loud == []
 
 
-def test_the_report_says_of_each_size_what_is_found_and_which_controls_are_silent(capfd):
+def test_the_report_says_of_each_size_what_is_found_and_which_controls_are_silent(
+    capfd,
+):
     main(["1+5", "starved", "graded"])
     told = capfd.readouterr().out.splitlines()
-    assert told[0] == "30 prompts" and told[1].split() == ["starved", "starved", "1/1", "1/1"]
+    assert told[0] == "30 prompts" and told[1].split() == [
+        "starved",
+        "starved",
+        "1/1",
+        "1/1",
+    ]
     assert told.count("1 of 1 controls silent in all tables") == 3
 
 

@@ -8,7 +8,12 @@ from planted.tables import scores_of
 
 import rewardkit as rk
 from rewardkit.analysis.statistics.shares import group_shares, shapley
-from rewardkit.analysis.statistics.signal import merged_vectors, moved, sample_size, top_decile
+from rewardkit.analysis.statistics.signal import (
+    merged_vectors,
+    moved,
+    sample_size,
+    top_decile,
+)
 
 NAN = np.nan
 TWENTY, PAIR = np.repeat(np.arange(20), 2), [0, 0, 1, 1]
@@ -28,7 +33,8 @@ FIGURES = [  # a figure, what it is given, its value, and why
 
 
 @pytest.mark.parametrize(
-    ("figure", "given", "expected"), [pytest.param(*row[:-1], id=row[-1]) for row in FIGURES]
+    ("figure", "given", "expected"),
+    [pytest.param(*row[:-1], id=row[-1]) for row in FIGURES],
 )
 def test_figures_of_advantages_by_hand(figure, given, expected):
     arrays = [np.array(given[0], dtype=float), *map(np.array, given[1:])]
@@ -38,12 +44,19 @@ def test_figures_of_advantages_by_hand(figure, given, expected):
 MERGED = [  # scores of two components, advantages, and the share of vectors that are merged
     ([1, 0, 0, 0], [0, 1, 0, 0], [1, 1, -1, -1], 1 / 3),  # two of three are one
     ([1, 0, 0, 0], [0, 1, 0, 0], [2, 1, -1, -1], 0.0),  # each has its own advantage
-    ([1, 0, NAN, 0], [0, 0, 0, 0], [1, -1, -1, -1], 1 / 3),  # a missing score is a value
+    (
+        [1, 0, NAN, 0],
+        [0, 0, 0, 0],
+        [1, -1, -1, -1],
+        1 / 3,
+    ),  # a missing score is a value
 ]
 
 
 @pytest.mark.parametrize(("right", "tidy", "advantages", "expected"), MERGED)
-def test_merged_vectors_are_those_of_a_group_that_share_an_advantage(right, tidy, advantages, expected):
+def test_merged_vectors_are_those_of_a_group_that_share_an_advantage(
+    right, tidy, advantages, expected
+):
     twice = {"right": np.tile(right, 2) * 1.0, "tidy": np.tile(tidy, 2) * 1.0}
     found = merged_vectors(twice, np.tile(advantages, 2) * 1.0, np.repeat([0, 1], 4))
     assert found == pytest.approx(expected)
@@ -52,19 +65,34 @@ def test_merged_vectors_are_those_of_a_group_that_share_an_advantage(right, tidy
 def test_group_signal_has_the_figures_of_the_advantages_under_the_settings():
     parts = {"a": [1.0, 0, 0, 1, 0, 0, 0, 0], "b": [0.0, 1, 0, 0, 1, 0, 0, 0]}
     groups = np.repeat([0, 1], 4)
-    signal = rk.diagnose(scores_of(parts, groups), training={"scale_rewards": "none"}).group_signal.iloc[0]
+    signal = rk.diagnose(
+        scores_of(parts, groups), training={"scale_rewards": "none"}
+    ).group_signal.iloc[0]
     # group 0 has rewards 1, 1, 0, 1 and group 1 has 1, 0, 0, 0: differences of .25 and .75 to the mean
-    assert (signal["top_decile"], signal["sample_size"]) == pytest.approx((0.5, 3.0**2 / (1.5 * 8)))
+    assert (signal["top_decile"], signal["sample_size"]) == pytest.approx(
+        (0.5, 3.0**2 / (1.5 * 8))
+    )
     # vectors (1, 0), (0, 1), (0, 0) and (0, 1), (0, 0): five, of four advantages
     assert signal["merged_vectors"] == pytest.approx(1 / 5)
     for weight in (0.5, 0.0):  # of other advantages, and not paid
-        other = rk.diagnose(scores_of(parts, groups, weights={"b": weight})).group_signal
+        other = rk.diagnose(
+            scores_of(parts, groups, weights={"b": weight})
+        ).group_signal
         assert other["merged_vectors"].tolist() == [0.0]
-    nothing = rk.diagnose(scores_of({"a": [1.0, 1.0, 1.0]}, [0, 0, 1])).group_signal.iloc[0]
-    assert np.isnan(nothing[["top_decile", "sample_size", "merged_vectors"]].to_numpy(dtype=float)).all()
+    nothing = rk.diagnose(
+        scores_of({"a": [1.0, 1.0, 1.0]}, [0, 0, 1])
+    ).group_signal.iloc[0]
+    assert np.isnan(
+        nothing[["top_decile", "sample_size", "merged_vectors"]].to_numpy(dtype=float)
+    ).all()
 
 
-ALIKE = ["the same long text over and over", "the same long text over and over!", "x" * 9, "y" * 9]
+ALIKE = [
+    "the same long text over and over",
+    "the same long text over and over!",
+    "x" * 9,
+    "y" * 9,
+]
 HIGHEST = [  # rewards, prompts, texts, how many, their rewards, their prompts, and why
     ([1, 0.9, 0.8, 0.5, 0.4, 0.1], [0, 0, 0, 1, 1, 2], None, 4, [1, 0.9, 0.5, 0.1], "p0 p0 p1 p2",
      "a prompt once while there are prompts"),
@@ -81,37 +109,64 @@ HIGHEST = [  # rewards, prompts, texts, how many, their rewards, their prompts, 
 def test_the_highest_are_of_other_prompts_and_texts_where_they_can_be(
     rewards, prompts, texts, n, expected, of
 ):
-    columns = {"completion": texts or [chr(97 + row) * 20 for row in range(len(rewards))]}
+    columns = {
+        "completion": texts or [chr(97 + row) * 20 for row in range(len(rewards))]
+    }
     parts = {"a": rewards, "b": np.ones(len(rewards))}
     scores = scores_of(parts, prompts, weights={"b": 0.0}, columns=columns)
     before = scores.table.copy()
     found = rk.diagnose(scores).highest(n)
     assert (found["reward"].tolist(), " ".join(found["prompt_id"])) == (expected, of)
-    assert list(found) == ["rollout_id", "prompt_id", "reward", "advantage", "score/a", "completion"]
+    assert list(found) == [
+        "rollout_id",
+        "prompt_id",
+        "reward",
+        "advantage",
+        "score/a",
+        "completion",
+    ]
     assert scores.table.equals(before)
 
 
 def test_groups_that_are_dropped_by_their_filter_have_no_signal_in_any_figure():
     draw = np.random.default_rng(0)
     groups = np.repeat(np.arange(100), 8)
-    right = np.where(groups < 20, draw.random(800) < 0.5, groups % 2).astype(float)  # varies in 20 groups
-    scores = scores_of({"acc": right, "style": draw.random(800)}, groups, weights={"style": 0.3})
-    diagnosis = rk.diagnose(scores, training={"trainer": "verl", "filter_metric": "acc"})
+    right = np.where(groups < 20, draw.random(800) < 0.5, groups % 2).astype(
+        float
+    )  # varies in 20 groups
+    scores = scores_of(
+        {"acc": right, "style": draw.random(800)}, groups, weights={"style": 0.3}
+    )
+    diagnosis = rk.diagnose(
+        scores, training={"trainer": "verl", "filter_metric": "acc"}
+    )
     dropped = np.isnan(diagnosis.views[0].advantages).mean()
     assert 0.79 < dropped < 0.83
     (found,) = diagnosis["zero_std_groups"]
-    assert found.severity == "high" and found.evidence["value"] == pytest.approx(dropped)
+    assert found.severity == "high" and found.evidence["value"] == pytest.approx(
+        dropped
+    )
     assert "'acc' does not vary, so they are dropped" in found.sentence
     assert diagnosis.group_signal["zero_std"][0] == pytest.approx(dropped)
     assert diagnosis.dead_share(8)[""].value == pytest.approx(dropped)
-    assert f"{100 * (1 - dropped):.0f} % of 100 groups have a signal" in diagnosis._repr_html_()
-    assert not rk.diagnose(scores)["zero_std_groups"]  # all of them are trained on where nothing is dropped
+    assert (
+        f"{100 * (1 - dropped):.0f} % of 100 groups have a signal"
+        in diagnosis._repr_html_()
+    )
+    assert not rk.diagnose(scores)[
+        "zero_std_groups"
+    ]  # all of them are trained on where nothing is dropped
 
 
 def test_under_gdpo_a_sum_that_never_varies_is_trained_on_unless_equal_weights_cancel():
-    groups, task = np.repeat(np.arange(60), 8), (np.random.default_rng(0).random(480) < 0.5).astype(float)
+    groups, task = (
+        np.repeat(np.arange(60), 8),
+        (np.random.default_rng(0).random(480) < 0.5).astype(float),
+    )
     gdpo = {"multi_objective_aggregation": "normalize_then_sum"}
-    scores = scores_of({"a": task, "b": 0.5 * (1 - task) + 0.5}, groups, weights={"b": 2.0})
+    scores = scores_of(
+        {"a": task, "b": 0.5 * (1 - task) + 0.5}, groups, weights={"b": 2.0}
+    )
     assert rk.diagnose(scores)["opposed"][0].severity == "high"
     diagnosis = rk.diagnose(scores, training=gdpo)
     (view,) = diagnosis.views
@@ -120,21 +175,35 @@ def test_under_gdpo_a_sum_that_never_varies_is_trained_on_unless_equal_weights_c
     assert diagnosis.group_signal["zero_std"][0] == view.dead.mean() < 0.05
     assert diagnosis.dead_share(8)[""].value == view.dead.mean()
     found = rk.diagnose(scores_of({"a": task, "b": 1 - task}, groups), training=gdpo)
-    assert found["opposed"][0].severity == "high" and found.group_signal["zero_std"][0] == 1.0
+    assert (
+        found["opposed"][0].severity == "high"
+        and found.group_signal["zero_std"][0] == 1.0
+    )
 
 
 def test_over_the_steps_each_row_is_of_the_last_steps_together():
-    given, steps = (np.random.default_rng(0).random(120) < 0.3) * 1.0, np.arange(120) // 40
-    scores = scores_of({"c": given}, np.arange(120) // 4, weights={"c": 2.0}, columns={"step": steps})
+    given, steps = (
+        (np.random.default_rng(0).random(120) < 0.3) * 1.0,
+        np.arange(120) // 40,
+    )
+    scores = scores_of(
+        {"c": given}, np.arange(120) // 4, weights={"c": 2.0}, columns={"step": steps}
+    )
     values, diagnosis = 2 * given, rk.diagnose(scores)
     for window in (1, 2):
         table = diagnosis.over_steps(window)
-        assert list(table["figure"]) == ["reward", "c"] * 3 and list(table["step"].unique()) == [0, 1, 2]
+        assert list(table["figure"]) == ["reward", "c"] * 3 and list(
+            table["step"].unique()
+        ) == [0, 1, 2]
         last = table[(table["figure"] == "reward") & (table["step"] == 2)].iloc[0]
         some = values[-40 * window :]
         assert (last["rows"], last["mean"]) == (len(some), pytest.approx(some.mean()))
-        assert last["p75"] == np.quantile(some, 0.75) and last["std"] == pytest.approx(some.std(ddof=1))
-        assert last["zero_std"] == pytest.approx((np.ptp(some.reshape(-1, 4), axis=1) == 0).mean())
+        assert last["p75"] == np.quantile(some, 0.75) and last["std"] == pytest.approx(
+            some.std(ddof=1)
+        )
+        assert last["zero_std"] == pytest.approx(
+            (np.ptp(some.reshape(-1, 4), axis=1) == 0).mean()
+        )
     assert rk.diagnose(scores_of({"c": given}, np.arange(120) // 4)).over_steps().empty
 
 
@@ -160,19 +229,36 @@ def test_shares_are_covariances_with_the_advantage():
         expected = np.cov(2 * A[rows], total[rows])[0, 1] / np.var(total[rows], ddof=1)
         assert found["a"][group] == pytest.approx(expected)
         assert found["a"][group] + found["b"][group] == pytest.approx(1)
-    assert group_shares({"a": A, "b": -A}, np.zeros(9), GROUPS)["a"].tolist() == [0, 0, 0]
-    pieces = {"a": np.array([0.1 + 0.2, 0.0]), "b": np.array([-0.3, 0.0])}  # they cancel but for a digit
+    assert group_shares({"a": A, "b": -A}, np.zeros(9), GROUPS)["a"].tolist() == [
+        0,
+        0,
+        0,
+    ]
+    pieces = {
+        "a": np.array([0.1 + 0.2, 0.0]),
+        "b": np.array([-0.3, 0.0]),
+    }  # they cancel but for a digit
     shares = group_shares(pieces, np.array([0.5, -0.5]), np.zeros(2, dtype=int))
-    assert {name: share.tolist() for name, share in shares.items()} == {"a": [0.0], "b": [0.0]}
+    assert {name: share.tolist() for name, share in shares.items()} == {
+        "a": [0.0],
+        "b": [0.0],
+    }
 
 
-@pytest.mark.parametrize(("aggregation", "made_of"), [("product", np.prod), ("minimum", np.min)])
+@pytest.mark.parametrize(
+    ("aggregation", "made_of"), [("product", np.prod), ("minimum", np.min)]
+)
 def test_shapley_values_are_the_mean_over_all_orders(aggregation, made_of):
     parts = {"a": A, "b": B, "c": B[::-1].copy()}
-    found = shapley(parts, NOT_GATED, np.ones(3), GROUPS, aggregation=aggregation, on_missing="nan")
+    found = shapley(
+        parts, NOT_GATED, np.ones(3), GROUPS, aggregation=aggregation, on_missing="nan"
+    )
 
     def total(there):
-        return made_of([x if name in there else mean_of_group(x) for name, x in parts.items()], axis=0)
+        return made_of(
+            [x if name in there else mean_of_group(x) for name, x in parts.items()],
+            axis=0,
+        )
 
     for name in parts:
         steps = []
@@ -192,7 +278,9 @@ def test_effective_weights_of_a_product_leave_out_what_is_not_paid_and_are_none_
 
 
 @pytest.mark.parametrize(
-    "estimator", [{"scale_rewards": "none"}, {"scale_rewards": "batch"}, {"estimator": "rloo"}], ids=str
+    "estimator",
+    [{"scale_rewards": "none"}, {"scale_rewards": "batch"}, {"estimator": "rloo"}],
+    ids=str,
 )
 def test_without_group_scaling_a_group_counts_by_its_spread(estimator):
     view = view_of({"a": A, "b": B}, GROUPS, estimator, weights={"a": 2.0})
@@ -212,4 +300,7 @@ def test_the_influence_on_the_sign_is_the_share_of_advantages_that_turn_without_
     # 1, .5, .1, .1 have the mean .425: + + - -; without b + - - -; without a, mean .175: - + - -
     assert view.sign_influence == {"a": 1 / 4, "b": 1 / 4}
     assert np.isnan(view_of({"a": a}, [0] * 4).sign_influence["a"])
-    assert view_of({"a": a, "b": b}, [0] * 4, weights={"b": 0.0}).sign_influence["b"] == 0.0
+    assert (
+        view_of({"a": a, "b": b}, [0] * 4, weights={"b": 0.0}).sign_influence["b"]
+        == 0.0
+    )

@@ -13,7 +13,15 @@ from scipy import special, stats
 from scipy.stats import kendalltau
 
 from rewardkit.analysis.diagnosis import make_views
-from rewardkit.analysis.statistics.advantages import batch, dapo, dr_grpo, gdpo, grpo, reinforce_pp, rloo
+from rewardkit.analysis.statistics.advantages import (
+    batch,
+    dapo,
+    dr_grpo,
+    gdpo,
+    grpo,
+    reinforce_pp,
+    rloo,
+)
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.dead_share import dead_share
 from rewardkit.analysis.statistics.groups import (
@@ -24,7 +32,14 @@ from rewardkit.analysis.statistics.groups import (
     within,
 )
 from rewardkit.analysis.statistics.pairs import ALL_PAIRS, alike, concordance
-from rewardkit.analysis.statistics.ratings import Ratings, auc, estimate, kappa, nearest, rank_correlation
+from rewardkit.analysis.statistics.ratings import (
+    Ratings,
+    auc,
+    estimate,
+    kappa,
+    nearest,
+    rank_correlation,
+)
 from rewardkit.analysis.statistics.shape import outlying, two_piles
 
 NAN = np.nan
@@ -33,7 +48,9 @@ ORDER = np.random.default_rng(0).permutation(300)
 
 
 @pytest.mark.parametrize(
-    "groups", [BY_SIX, BY_SIX[ORDER], np.arange(300) ** 2 % 47], ids=["in rows", "mixed", "ragged"]
+    "groups",
+    [BY_SIX, BY_SIX[ORDER], np.arange(300) ** 2 % 47],
+    ids=["in rows", "mixed", "ragged"],
 )
 def test_statistics_of_groups_are_those_of_pandas(groups):
     """Of values of which sums of squares would have lost every digit, and of a mean that is inexact."""
@@ -41,13 +58,24 @@ def test_statistics_of_groups_are_those_of_pandas(groups):
     values[groups == 2], values[groups == 4] = 0.1 + 0.2, NAN
     values[np.flatnonzero(groups == 6)[1:]] = NAN
     found, by = group_stats(values, groups), pd.Series(values).groupby(groups)
-    wanted = by.agg(["count", "mean", "std", "min", "max"]).reindex(range(groups.max() + 1))
+    wanted = by.agg(["count", "mean", "std", "min", "max"]).reindex(
+        range(groups.max() + 1)
+    )
     there = wanted["count"] > 0
-    for name, right in (("mean", "mean"), ("std", "std"), ("low", "min"), ("high", "max")):
+    for name, right in (
+        ("mean", "mean"),
+        ("std", "std"),
+        ("low", "min"),
+        ("high", "max"),
+    ):
         expected = wanted[right].fillna(0)[there]
-        np.testing.assert_allclose(getattr(found, name)[there], expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            getattr(found, name)[there], expected, rtol=1e-9, atol=1e-9
+        )
     np.testing.assert_array_equal(found.count, wanted["count"].fillna(0))
-    assert found.std[2] == 0.0 and found.dead.tolist() == [g == 2 for g in range(groups.max() + 1)]
+    assert found.std[2] == 0.0 and found.dead.tolist() == [
+        g == 2 for g in range(groups.max() + 1)
+    ]
     np.testing.assert_array_equal(found.live, (wanted["count"] > 1) & ~found.dead)
 
 
@@ -56,14 +84,18 @@ VALUES = st.sampled_from([0.0, 0.5, 1.0, np.nan])
 
 @given(
     st.lists(st.tuples(VALUES, st.integers(0, 4)), min_size=2, max_size=40)
-    | st.lists(VALUES, min_size=24, max_size=24).map(lambda values: [*zip(values, BY_SIX, strict=False)])
+    | st.lists(VALUES, min_size=24, max_size=24).map(
+        lambda values: [*zip(values, BY_SIX, strict=False)]
+    )
 )
 def test_tie_rate_equals_counting_the_pairs(rows):
     values, groups = (np.array(column) for column in zip(*rows, strict=True))
     equal, pairs = tie_rate(values, groups)
     known = np.flatnonzero(~np.isnan(values))
     for group in range(len(pairs)):
-        together = [(a, b) for a, b in combinations(known, 2) if groups[a] == groups[b] == group]
+        together = [
+            (a, b) for a, b in combinations(known, 2) if groups[a] == groups[b] == group
+        ]
         assert pairs[group] == len(together)
         assert equal[group] == sum(values[a] == values[b] for a, b in together)
 
@@ -77,7 +109,9 @@ BETWEEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("values", "groups", "expected"), BETWEEN.values(), ids=list(BETWEEN))
+@pytest.mark.parametrize(
+    ("values", "groups", "expected"), BETWEEN.values(), ids=list(BETWEEN)
+)
 def test_between_share_equals_the_anova_by_hand(values, groups, expected):
     found = between_share(np.array(values, dtype=float), np.array(groups))
     assert found == pytest.approx(expected, nan_ok=True)
@@ -87,7 +121,11 @@ def test_levels_are_as_many_as_equally_likely_values_and_a_deviation_is_from_the
     assert effective_levels(np.array([0.0, 1.0, 2.0, 3.0])) == pytest.approx(4)
     assert effective_levels(np.array([1.0, 1.0, NAN])) == pytest.approx(1)
     assert np.isnan(effective_levels(np.array([NAN])))
-    assert within(np.array([1.0, 3.0, 10.0]), np.array([0, 0, 1])).tolist() == [-1, 1, 0]
+    assert within(np.array([1.0, 3.0, 10.0]), np.array([0, 0, 1])).tolist() == [
+        -1,
+        1,
+        0,
+    ]
 
 
 def test_the_bootstrap_covers_the_truth_about_as_often_as_it_says():
@@ -97,11 +135,17 @@ def test_the_bootstrap_covers_the_truth_about_as_often_as_it_says():
         generator = np.random.default_rng(1000 + seed)
         values = np.repeat((generator.random(60) < 0.3).astype(float), 4)
         prompts = np.repeat(np.arange(60), 4)
-        low, high = Bootstrap(prompts, seed=seed).interval([values, np.ones(240)], prompts)
+        low, high = Bootstrap(prompts, seed=seed).interval(
+            [values, np.ones(240)], prompts
+        )
         hits += low <= 0.3 <= high
-    assert 180 <= hits <= 198  # 95 % of 200 is 190; a binomial leaves 180 to 198 in more than 99 of 100 runs
+    assert (
+        180 <= hits <= 198
+    )  # 95 % of 200 is 190; a binomial leaves 180 to 198 in more than 99 of 100 runs
     sums = [np.random.default_rng(0).random(240), np.ones(240)]
-    first, again, other = (Bootstrap(prompts, seed=seed).interval(sums, prompts) for seed in (3, 3, 4))
+    first, again, other = (
+        Bootstrap(prompts, seed=seed).interval(sums, prompts) for seed in (3, 3, 4)
+    )
     assert first == again != other
 
 
@@ -125,10 +169,19 @@ def test_of_many_prompts_groups_drawn_together_give_the_interval_that_prompts_do
 def counted(values, order, groups, alike):
     agree, pairs = np.zeros(groups.max() + 1), np.zeros(groups.max() + 1)
     for a, b in combinations(range(len(groups)), 2):
-        known = not np.isnan([column[i] for column in (values, order, alike) for i in (a, b)]).any()
-        if known and groups[a] == groups[b] and order[a] != order[b] and alike[a] == alike[b]:
+        known = not np.isnan(
+            [column[i] for column in (values, order, alike) for i in (a, b)]
+        ).any()
+        if (
+            known
+            and groups[a] == groups[b]
+            and order[a] != order[b]
+            and alike[a] == alike[b]
+        ):
             pairs[groups[a]] += 1
-            agree[groups[a]] += (np.sign(values[a] - values[b]) * np.sign(order[a] - order[b]) + 1) / 2
+            agree[groups[a]] += (
+                np.sign(values[a] - values[b]) * np.sign(order[a] - order[b]) + 1
+            ) / 2
     return agree, pairs
 
 
@@ -136,7 +189,9 @@ def counted(values, order, groups, alike):
 def test_concordance_is_that_of_a_count_of_pairs_one_by_one(among_alike):
     generator = np.random.default_rng(0)
     groups = generator.permutation(np.repeat(np.arange(5), [7, 1, 4, 2, 16]))
-    values, order, same = (generator.integers(0, levels, 30).astype(float) for levels in (4, 3, 2))
+    values, order, same = (
+        generator.integers(0, levels, 30).astype(float) for levels in (4, 3, 2)
+    )
     values[3], order[5], same[7] = NAN, NAN, NAN
     found = concordance(values, order, groups, same if among_alike else None)
     np.testing.assert_array_equal(
@@ -150,7 +205,9 @@ def test_of_very_large_groups_some_pairs_of_each_row_stand_for_all():
     values = order + generator.normal(size=3000) * 0.5
     agree, pairs = concordance(values, order, np.zeros(3000, dtype=int))
     expected = (kendalltau(values, order).statistic + 1) / 2
-    assert pairs[0] < 3000 * ALL_PAIRS and agree[0] / pairs[0] == pytest.approx(expected, abs=0.01)
+    assert pairs[0] < 3000 * ALL_PAIRS and agree[0] / pairs[0] == pytest.approx(
+        expected, abs=0.01
+    )
 
 
 def test_the_share_of_equal_siblings_is_counted_by_hand():
@@ -164,16 +221,30 @@ def test_the_share_of_equal_siblings_is_counted_by_hand():
 @pytest.mark.parametrize(
     ("values", "far"),
     [
-        pytest.param([1, 2, 3, 4, 5, 6, 7, 30], [30], id="beyond the fence of 16.75, and apart"),
+        pytest.param(
+            [1, 2, 3, 4, 5, 6, 7, 30], [30], id="beyond the fence of 16.75, and apart"
+        ),
         pytest.param([0] * 97 + [1] * 3, [], id="rare successes are not far out"),
         pytest.param([0] * 79 + [1] * 20 + [4], [], id="at the fence of four spans"),
-        pytest.param([*range(40), 90, 110], [], id="90, within the fence of 92, reaches half way to 110"),
-        pytest.param([*range(40), 150, 170, np.nan], [150, 170], id="two together; NaN is nothing"),
+        pytest.param(
+            [*range(40), 90, 110],
+            [],
+            id="90, within the fence of 92, reaches half way to 110",
+        ),
+        pytest.param(
+            [*range(40), 150, 170, np.nan],
+            [150, 170],
+            id="two together; NaN is nothing",
+        ),
         pytest.param(list(1.17 ** np.arange(60)), [], id="a long tail without a gap"),
-        pytest.param([0] * 30 + [5000], [], id="a middle half that does not vary has no fences"),
+        pytest.param(
+            [0] * 30 + [5000], [], id="a middle half that does not vary has no fences"
+        ),
     ],
 )
-def test_values_lie_far_out_where_they_are_beyond_the_outer_fence_and_apart(values, far):
+def test_values_lie_far_out_where_they_are_beyond_the_outer_fence_and_apart(
+    values, far
+):
     values = np.array(values, dtype=float)
     assert values[outlying(values)].tolist() == far
 
@@ -181,9 +252,14 @@ def test_values_lie_far_out_where_they_are_beyond_the_outer_fence_and_apart(valu
 def test_two_piles_are_the_cut_with_the_least_squares_within():
     values = np.random.default_rng(0).normal(size=30)
     ordered = np.sort(values)
-    within = [ordered[:cut].var() * cut + ordered[cut:].var() * (30 - cut) for cut in range(1, 30)]
+    within = [
+        ordered[:cut].var() * cut + ordered[cut:].var() * (30 - cut)
+        for cut in range(1, 30)
+    ]
     cut = 1 + int(np.argmin(within))
-    assert two_piles(values) == pytest.approx((ordered[:cut].mean(), ordered[cut:].mean(), cut / 30))
+    assert two_piles(values) == pytest.approx(
+        (ordered[:cut].mean(), ordered[cut:].mean(), cut / 30)
+    )
 
 
 # correlations
@@ -199,12 +275,20 @@ def test_a_pair_has_the_correlation_of_the_rows_that_both_score():
     b[:10], a[35:] = NAN, NAN
     found, groups = of(a=a, b=b), (np.arange(40) // 4)[10:35]
     a, b = a[10:35], b[10:35]
-    means = [[x[groups == group].mean() for group in groups] for x in (a, b)]  # of those that both score
+    means = [
+        [x[groups == group].mean() for group in groups] for x in (a, b)
+    ]  # of those that both score
     expected = np.corrcoef(a - means[0], b - means[1])[0, 1]
     np.testing.assert_allclose(found.matrix, [[1, expected], [expected, 1]])
     assert found.rows.tolist() == [[35, 25], [25, 30]]
     (pair,) = found.record()
-    assert pair == {"first": "a", "second": "b", "value": pytest.approx(expected), "rows": 25, "why_not": ""}
+    assert pair == {
+        "first": "a",
+        "second": "b",
+        "value": pytest.approx(expected),
+        "rows": 25,
+        "why_not": "",
+    }
 
 
 SAME, SIX = "'b' is the same among siblings in all 6 rows", np.arange(6) / 5
@@ -215,8 +299,15 @@ SAME, SIX = "'b' is the same among siblings in all 6 rows", np.arange(6) / 5
     [
         pytest.param(SIX, [0.5] * 6, SAME, id="constant"),
         pytest.param(SIX, [0.1 + 0.2, 0.3] * 3, SAME, id="rounding"),
-        pytest.param(SIX, [NAN] * 5 + [1.0], "both are scored in 1 row only", id="one row"),
-        pytest.param(SIX, [NAN] * 4 + [0, 1], "both are scored in 2 rows only", id="two rows make a line"),
+        pytest.param(
+            SIX, [NAN] * 5 + [1.0], "both are scored in 1 row only", id="one row"
+        ),
+        pytest.param(
+            SIX,
+            [NAN] * 4 + [0, 1],
+            "both are scored in 2 rows only",
+            id="two rows make a line",
+        ),
     ],
 )
 def test_where_there_is_none_the_record_says_why(a, b, why):
@@ -235,14 +326,24 @@ def ratings(scores, labels, grid=YES_NO, prompts=None, lengths=None):
         np.array(scores, dtype=float),
         np.array(labels, dtype=float),
         np.arange(rows) if prompts is None else np.array(prompts),
-        np.arange(rows, dtype=float) if lengths is None else np.array(lengths, dtype=float),
+        np.arange(rows, dtype=float)
+        if lengths is None
+        else np.array(lengths, dtype=float),
         grid,
     )
 
 
-THREE_LEVELS = [[0, 4, 0], [0, 0, 4], [0, 0, 0]]  # every row one step too high: no agreement, but near
+THREE_LEVELS = [
+    [0, 4, 0],
+    [0, 0, 4],
+    [0, 0, 0],
+]  # every row one step too high: no agreement, but near
 KAPPA = [
-    ([[15, 10], [5, 20]], YES_NO, (0.4, 0.4)),  # Cohen's: (0.7 - 0.5) / (1 - 0.5), weights change nothing
+    (
+        [[15, 10], [5, 20]],
+        YES_NO,
+        (0.4, 0.4),
+    ),  # Cohen's: (0.7 - 0.5) / (1 - 0.5), weights change nothing
     # weighted: observed 8 * 0.25 = 2; expected (0-.5) .25*2 + (0-1) 1*2 + (.5-1) .25*2 = 3
     (THREE_LEVELS, THREE, (1 - 1 / (1 - 16 / 64), 1 - 2 / 3)),
     ([[9, 0], [0, 0]], YES_NO, (NAN, NAN)),  # one level alone
@@ -251,7 +352,9 @@ KAPPA = [
 
 @pytest.mark.parametrize(("counts", "grid", "expected"), KAPPA)
 def test_kappa_is_what_hand_arithmetic_gives(counts, grid, expected):
-    first, second = np.repeat(np.argwhere(np.array(counts) >= 0), np.ravel(counts), axis=0).T
+    first, second = np.repeat(
+        np.argwhere(np.array(counts) >= 0), np.ravel(counts), axis=0
+    ).T
     for a, b in ((first, second), (second, first)):
         found = [kappa(a, b, grid, weighted=weighted) for weighted in (False, True)]
         assert found == pytest.approx(expected, nan_ok=True)
@@ -262,14 +365,21 @@ def test_auc_and_rank_correlation_are_those_of_scipy_ties_included():
     scores, other = draw.integers(0, 4, 60) / 3, draw.integers(0, 5, 60) * 1.0
     positive = draw.random(60) < 0.4
     wins = stats.mannwhitneyu(scores[positive], scores[~positive]).statistic
-    assert auc(scores, positive) == pytest.approx(wins / (positive.sum() * (~positive).sum()))
-    assert rank_correlation(scores, other) == pytest.approx(stats.spearmanr(scores, other).statistic)
+    assert auc(scores, positive) == pytest.approx(
+        wins / (positive.sum() * (~positive).sum())
+    )
+    assert rank_correlation(scores, other) == pytest.approx(
+        stats.spearmanr(scores, other).statistic
+    )
     assert np.isnan(auc(scores, np.ones(60, dtype=bool)))
     assert np.isnan(rank_correlation(scores, np.ones(60)))
 
 
 def test_rows_without_a_score_or_a_label_are_in_no_figure():
-    whole, alone = ratings([1, 0, 1, NAN, 0], [1, 0, 0, 1, NAN]), ratings([1, 0, 1], [1, 0, 0])
+    whole, alone = (
+        ratings([1, 0, 1, NAN, 0], [1, 0, 0, 1, NAN]),
+        ratings([1, 0, 1], [1, 0, 0]),
+    )
     assert (whole.agreement.n, whole.agreement.value) == (3, pytest.approx(2 / 3))
     for name in ("kappa", "auc", "length_bias"):
         assert getattr(whole, name).value == pytest.approx(getattr(alone, name).value)
@@ -288,13 +398,26 @@ def test_prompts_are_drawn_and_not_rows():
 
 
 def test_figures_of_levels_by_hand():
-    assert nearest(np.array([0.24, 0.25, 0.26, 0.9]), THREE).tolist() == [0, 0, 1, 2]  # half way: the lower
-    found = ratings([1, 0.5, 0, 1], [1, 0.5, 0, 0], THREE).auc  # without labels in the middle
+    assert nearest(np.array([0.24, 0.25, 0.26, 0.9]), THREE).tolist() == [
+        0,
+        0,
+        1,
+        2,
+    ]  # half way: the lower
+    found = ratings(
+        [1, 0.5, 0, 1], [1, 0.5, 0, 0], THREE
+    ).auc  # without labels in the middle
     assert (found.n, found.value) == (3, 0.75)  # of two pairs one is won and one tied
-    found = ratings([1, 0, 1, 0], [1, 0, 0, 0]).stability(np.array([[1, 0, 0, NAN], [1, 0, 1, 0]]))
+    found = ratings([1, 0, 1, 0], [1, 0, 0, 0]).stability(
+        np.array([[1, 0, 0, NAN], [1, 0, 1, 0]])
+    )
     assert (found.n, found.value) == (3, pytest.approx(2 / 3))
     found = ratings([1, 1, 0.5, 0], [1, 0, 0.5, 0], THREE).calibration
-    assert [(score, mean.value, mean.n) for score, mean in found] == [(0, 0, 1), (0.5, 0.5, 1), (1, 0.5, 2)]
+    assert [(score, mean.value, mean.n) for score, mean in found] == [
+        (0, 0, 1),
+        (0.5, 0.5, 1),
+        (1, 0.5, 2),
+    ]
 
 
 # advantages
@@ -304,17 +427,28 @@ CENTRED = np.array([2 / 3, -1 / 3, -1 / 3, -1, 1])
 STD = np.repeat([((4 / 9 + 2 / 9) / 2) ** 0.5, 2**0.5], [3, 2])
 BY_HAND = {
     "the standard deviation of the group divides": (grpo, CENTRED / (STD + 1e-4)),
-    "the small number in the denominator is the trainer's": (partial(grpo, eps=1e-6), CENTRED / (STD + 1e-6)),
+    "the small number in the denominator is the trainer's": (
+        partial(grpo, eps=1e-6),
+        CENTRED / (STD + 1e-6),
+    ),
     "what is centred only": (dr_grpo, CENTRED),
-    "the standard deviation of all rewards divides": (batch, CENTRED / (REWARDS.std(ddof=1) + 1e-4)),
-    "what is centred is standardised": (reinforce_pp, CENTRED / (CENTRED.std(ddof=1) + 1e-4)),
+    "the standard deviation of all rewards divides": (
+        batch,
+        CENTRED / (REWARDS.std(ddof=1) + 1e-4),
+    ),
+    "what is centred is standardised": (
+        reinforce_pp,
+        CENTRED / (CENTRED.std(ddof=1) + 1e-4),
+    ),
     "the mean of the others is taken away": (rloo, [1, -0.5, -0.5, -2, 2]),
     "no group is dropped that varies": (dapo, CENTRED / (STD + 1e-4)),
 }
 
 
 @pytest.mark.parametrize(("estimator", "expected"), BY_HAND.values(), ids=list(BY_HAND))
-def test_advantages_by_hand_and_a_missing_reward_has_none_and_changes_no_sibling(estimator, expected):
+def test_advantages_by_hand_and_a_missing_reward_has_none_and_changes_no_sibling(
+    estimator, expected
+):
     np.testing.assert_allclose(estimator(REWARDS, GROUPS), expected, rtol=1e-12)
     missing = estimator(np.append(REWARDS, NAN), np.append(GROUPS, 1))
     np.testing.assert_allclose(missing, [*expected, NAN], rtol=1e-12)
@@ -327,17 +461,31 @@ def test_gdpo_equals_its_steps_by_hand():
     total = np.array([2 * half - half, -2 * half + half, 2 * half, -2 * half])
     expected = (total - total.mean()) / (total.std(ddof=1) + 1e-4)
     np.testing.assert_allclose(gdpo(scores, np.array([2.0, 1.0]), groups), expected)
-    some = gdpo(np.array([[1.0, 0.0], [0.0, NAN], [NAN, NAN], [1.0, 1.0]]), np.ones(2), groups)
-    assert np.isnan(some).tolist() == [False, False, True, False]  # one score of a row is enough
+    some = gdpo(
+        np.array([[1.0, 0.0], [0.0, NAN], [NAN, NAN], [1.0, 1.0]]), np.ones(2), groups
+    )
+    assert np.isnan(some).tolist() == [
+        False,
+        False,
+        True,
+        False,
+    ]  # one score of a row is enough
 
 
 @pytest.mark.parametrize(
-    "estimator", [batch, reinforce_pp, lambda r, g, b: gdpo(r[:, None], np.ones(1), g, b)]
+    "estimator",
+    [batch, reinforce_pp, lambda r, g, b: gdpo(r[:, None], np.ones(1), g, b)],
 )
 def test_each_batch_is_scaled_by_itself(estimator):
-    rewards, groups = np.array([1.0, 0, 0, 3, 5, 9, 2, 2, 7, 1]), np.repeat([0, 1, 2, 3, 4], 2)
+    rewards, groups = (
+        np.array([1.0, 0, 0, 3, 5, 9, 2, 2, 7, 1]),
+        np.repeat([0, 1, 2, 3, 4], 2),
+    )
     batches = np.repeat([0, 1], [4, 6])
-    alone = [estimator(rewards[batches == b], groups[batches == b] - 2 * b, None) for b in (0, 1)]
+    alone = [
+        estimator(rewards[batches == b], groups[batches == b] - 2 * b, None)
+        for b in (0, 1)
+    ]
     together = estimator(rewards, groups, batches)
     np.testing.assert_allclose(together, np.concatenate(alone), atol=1e-12)
     assert np.abs(together - estimator(rewards, groups, None)).max() > 0.1
@@ -355,7 +503,9 @@ def test_dapo_drops_groups_by_its_metric_and_not_by_what_is_paid():
 
 
 def outcomes(seed, rates, size):
-    rewards = (np.random.default_rng(seed).random((len(rates), size)) < rates[:, None]).astype(float)
+    rewards = (
+        np.random.default_rng(seed).random((len(rates), size)) < rates[:, None]
+    ).astype(float)
     return rewards.ravel(), np.repeat(np.arange(len(rates)), size)
 
 
@@ -366,14 +516,22 @@ def share(rewards, groups, size):
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_a_smaller_size_is_the_mean_over_all_subsets(size):
     generator = np.random.default_rng(1)
-    groups = np.repeat(np.arange(5), [6, 5, 4, 2, 1])  # the last two are too small for some
+    groups = np.repeat(
+        np.arange(5), [6, 5, 4, 2, 1]
+    )  # the last two are too small for some
     rewards = generator.choice([0.0, 0.5, 1.0], size=len(groups), p=[0.5, 0.3, 0.2])
     rewards[3] = np.nan
     known = [rewards[(groups == group) & ~np.isnan(rewards)] for group in range(5)]
-    subsets = [list(combinations(siblings, size)) for siblings in known if len(siblings) >= size]
+    subsets = [
+        list(combinations(siblings, size))
+        for siblings in known
+        if len(siblings) >= size
+    ]
     shares = [np.mean([len(set(subset)) == 1 for subset in each]) for each in subsets]
     found = share(rewards, groups, size)
-    assert found.method == "exact" and found.sampled == 5 and found.prompts == len(shares)
+    assert (
+        found.method == "exact" and found.sampled == 5 and found.prompts == len(shares)
+    )
     assert found.value == pytest.approx(np.mean(shares), abs=1e-12)
 
 
@@ -386,9 +544,13 @@ def test_the_interval_of_a_larger_size_holds_the_truth_about_as_often_as_it_says
     for seed in range(seeds):
         generator = np.random.default_rng(seed)
         rewards, groups = outcomes(seed, generator.beta(a, b, 150), 8)
-        low, high = dead_share(rewards, groups, Bootstrap(groups, seed=seed, resamples=200), size).interval
+        low, high = dead_share(
+            rewards, groups, Bootstrap(groups, seed=seed, resamples=200), size
+        ).interval
         held += low <= truth <= high
-    assert 0.85 * seeds <= held  # 95 % with a binomial spread of 3 % and the bootstrap's own of few prompts
+    assert (
+        0.85 * seeds <= held
+    )  # 95 % with a binomial spread of 3 % and the bootstrap's own of few prompts
 
 
 FORTY, TWENTY_NINE = (outcomes(5, np.full(prompts, 0.3), 4) for prompts in (40, 29))
@@ -399,11 +561,15 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("rewards", "groups", "size", "why"), REFUSED, ids=["far", "few prompts", "alone"])
+@pytest.mark.parametrize(
+    ("rewards", "groups", "size", "why"), REFUSED, ids=["far", "few prompts", "alone"]
+)
 def test_what_cannot_be_foreseen_says_why(rewards, groups, size, why):
     found = share(rewards, groups, size)
     assert np.isnan([found.value, *found.interval]).all() and found.why == why
-    assert share(*TWENTY_NINE, 3).method == "exact"  # few prompts are enough for a smaller size
+    assert (
+        share(*TWENTY_NINE, 3).method == "exact"
+    )  # few prompts are enough for a smaller size
 
 
 def test_prompts_of_two_kinds_are_refused_and_of_one_kind_as_rarely_as_is_meant():
@@ -433,12 +599,17 @@ def test_the_fit_has_the_moments_of_the_analysis_of_variance():
     sizes = np.random.default_rng(11).integers(4, 9, 200)
     rates = np.random.default_rng(12).beta(1.3, 2.2, 200)
     groups = np.repeat(np.arange(200), sizes)
-    rewards = (np.random.default_rng(13).random(len(groups)) < rates[groups]).astype(float)
+    rewards = (np.random.default_rng(13).random(len(groups)) < rates[groups]).astype(
+        float
+    )
     hits = np.bincount(groups, rewards)
     above = (sizes * (hits / sizes - rewards.mean()) ** 2).sum() / 199
     inside = ((rewards - (hits / sizes)[groups]) ** 2).sum() / (len(groups) - 200)
     usual = (len(groups) - (sizes**2).sum() / len(groups)) / 199
     rho = (above - inside) / (above + (usual - 1) * inside)
     a, b = ((1 / rho - 1) * m for m in (rewards.mean(), 1 - rewards.mean()))
-    tied = sum(np.exp(special.betaln(x + 20, y) - special.betaln(x, y)) for x, y in ((a, b), (b, a)))
+    tied = sum(
+        np.exp(special.betaln(x + 20, y) - special.betaln(x, y))
+        for x, y in ((a, b), (b, a))
+    )
     assert share(rewards, groups, 20).value == pytest.approx(tied, rel=1e-9)

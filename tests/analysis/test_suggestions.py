@@ -12,7 +12,9 @@ from rewardkit.analysis.suggestions.measure import halves
 
 
 def bundled(name):
-    diagnosis = rk.diagnose(rk.score(rk.load_reward(f"gallery:{name}"), "gallery:arithmetic"))
+    diagnosis = rk.diagnose(
+        rk.score(rk.load_reward(f"gallery:{name}"), "gallery:arithmetic")
+    )
     return diagnosis, rk.suggest(diagnosis)
 
 
@@ -40,14 +42,20 @@ def given(parts, siblings=8, training=None, primary=None, label=None, **options)
     components = {primary: {"primary": True}} if primary else None
     columns = {} if label is None else {"is_good": label}
     scores = scores_of(parts, groups, components=components, columns=columns, **options)
-    diagnosis = rk.diagnose(scores, training=training, label=None if label is None else "is_good")
+    diagnosis = rk.diagnose(
+        scores, training=training, label=None if label is None else "is_good"
+    )
     return diagnosis, rk.suggest(diagnosis)
 
 
 def test_partial_credit_never_earns_what_a_right_answer_does(good):
     diagnosis, advice = good
     (change,) = only(advice, "graduate")
-    assert change.before["zero_std"] == diagnosis.views[0].stats.dead.mean() > change.after["zero_std"]
+    assert (
+        change.before["zero_std"]
+        == diagnosis.views[0].stats.dead.mean()
+        > change.after["zero_std"]
+    )
     assert "not known to be right" in change.why
     assert 0 < change.after["added_advantage_in_tied_groups"] <= 1
     right = change.scores.score("correct") == 1
@@ -55,7 +63,9 @@ def test_partial_credit_never_earns_what_a_right_answer_does(good):
     assert added[right].min() >= added[~right].max()
 
 
-def test_removing_what_is_constant_or_redundant_moves_no_advantage_and_is_a_note(flawed):
+def test_removing_what_is_constant_or_redundant_moves_no_advantage_and_is_a_note(
+    flawed,
+):
     (change,) = only(flawed[1], "remove_component")
     assert change.component == "detail" and change.after["advantage_moved"] > 0.2
     note = "left out, as no advantage changes: no weight for 'closed', no weight for 'steps'"
@@ -64,19 +74,30 @@ def test_removing_what_is_constant_or_redundant_moves_no_advantage_and_is_a_note
 
 def wide_and_narrow():
     noise = np.random.default_rng(0)
-    return {"wide": noise.integers(0, 2, 640).astype(float), "narrow": 0.2 + 0.6 * noise.random(640)}
+    return {
+        "wide": noise.integers(0, 2, 640).astype(float),
+        "narrow": 0.2 + 0.6 * noise.random(640),
+    }
 
 
 def test_weights_are_fitted_on_one_half_of_the_prompts_and_come_nearer_on_the_other():
-    (diagnosis, advice), even = given(wide_and_narrow(), primary="narrow"), {"wide": 0.5, "narrow": 0.5}
+    (diagnosis, advice), even = (
+        given(wide_and_narrow(), primary="narrow"),
+        {"wide": 0.5, "narrow": 0.5},
+    )
     (change,) = only(advice, "declared_weights")
     assert change.before["effective_weights"]["wide"] > 0.8
     assert set(change.change.weights) == {"wide"}  # the task keeps its weight
     assert "that of 'narrow' not at all" in change.why
     assert "Fitted on one half of the prompts, measured on the other" in change.why
-    assert {(effect.held_out, effect.prompts) for effect in change.effects} == {(True, 40)}
+    assert {(effect.held_out, effect.prompts) for effect in change.effects} == {
+        (True, 40)
+    }
     halved = halves(diagnosis.views[0], diagnosis.scores)
-    fit, held = (view.under(view.reward.reweigh(change.change.weights)).effective_weights for view in halved)
+    fit, held = (
+        view.under(view.reward.reweigh(change.change.weights)).effective_weights
+        for view in halved
+    )
     assert fit == pytest.approx(even, abs=0.005)  # so near only where it was fitted
     assert change.after["effective_weights"] == pytest.approx(held, abs=1e-3)
     assert held == pytest.approx(even, abs=0.05)
@@ -85,7 +106,10 @@ def test_weights_are_fitted_on_one_half_of_the_prompts_and_come_nearer_on_the_ot
 def task_and(**heights):
     """A task and components beside it, so many times as wide."""
     noise = np.random.default_rng(3)
-    return {"task": noise.random(640), **{name: high * noise.random(640) for name, high in heights.items()}}
+    return {
+        "task": noise.random(640),
+        **{name: high * noise.random(640) for name, high in heights.items()},
+    }
 
 
 FITTED = {
@@ -95,9 +119,16 @@ FITTED = {
 }
 
 
-@pytest.mark.parametrize(("weights", "parts", "primary", "count"), FITTED.values(), ids=list(FITTED))
-def test_weights_are_suggested_where_they_are_at_fault_and_come_much_nearer(weights, parts, primary, count):
-    assert len(only(given(parts, primary=primary, weights=weights)[1], "declared_weights")) == count
+@pytest.mark.parametrize(
+    ("weights", "parts", "primary", "count"), FITTED.values(), ids=list(FITTED)
+)
+def test_weights_are_suggested_where_they_are_at_fault_and_come_much_nearer(
+    weights, parts, primary, count
+):
+    assert (
+        len(only(given(parts, primary=primary, weights=weights)[1], "declared_weights"))
+        == count
+    )
 
 
 def test_a_change_that_makes_worse_what_it_answers_is_a_note():
@@ -107,12 +138,19 @@ def test_a_change_that_makes_worse_what_it_answers_is_a_note():
         return np.repeat(draw.random(80) < draw.choice((0.3, 0.6, 1)), 8)
 
     live = often()
-    parts, weights = {"task": np.where(live, draw.random(640) < draw.choice([0.2, 0.5]), 0.0)}, {"task": 1.0}
+    parts, weights = (
+        {"task": np.where(live, draw.random(640) < draw.choice([0.2, 0.5]), 0.0)},
+        {"task": 1.0},
+    )
     for name in "xyz":
         live = often()
-        noise = draw.random(640) if draw.random() < 0.5 else (draw.random(640) < 0.5) * 1.0
+        noise = (
+            draw.random(640) if draw.random() < 0.5 else (draw.random(640) < 0.5) * 1.0
+        )
         follows, height = draw.choice([0, 0.5, -0.5]), draw.choice([0.3, 1, 3])
-        parts[name] = np.where(live, height * np.clip(noise + follows * parts["task"], -1, 2), 0.5)
+        parts[name] = np.where(
+            live, height * np.clip(noise + follows * parts["task"], -1, 2), 0.5
+        )
         weights[name] = float(draw.choice([0.1, 0.3, 0.6, 0.9]))
     note = "gate_component of 'y' is left out, as it makes worse what it answers: dominant: 62 % -> 70 %"
     assert note in given(parts, primary="task", weights=weights)[1].notes
@@ -128,13 +166,18 @@ def test_a_weight_is_raised_only_where_its_component_varies_often_and_the_others
     assert weights["calm"] > 0.3 and weights["loud"] < 1
     assert weights["calm"] + weights["loud"] <= 1.3 * 1.01
     assert "read what 'calm' would be paid more for" in change.why
-    seldom = np.where(np.repeat(np.arange(80) % 3 == 0, 8), calm, 0.5)  # varies in a third of the groups
+    seldom = np.where(
+        np.repeat(np.arange(80) % 3 == 0, 8), calm, 0.5
+    )  # varies in a third of the groups
     (change,) = only(given({**parts, "calm": seldom}, **options)[1], "declared_weights")
     assert set(change.change.weights) == {"loud"} and "read what" not in change.why
 
 
 def test_too_few_prompts_to_fit_and_to_measure_are_said_to_be_so():
-    parts = {"wide": np.tile([0.0, 1.0], 30), "narrow": np.tile([0.5, 0.51, 0.52, 0.49], 15)}
+    parts = {
+        "wide": np.tile([0.0, 1.0], 30),
+        "narrow": np.tile([0.5, 0.51, 0.52, 0.49], 15),
+    }
     _, advice = given(parts, 4, weights={"narrow": 1.1})
     assert not only(advice, "declared_weights")
     assert any("15 prompts cannot be fitted" in note for note in advice.notes)
@@ -143,33 +186,56 @@ def test_too_few_prompts_to_fit_and_to_measure_are_said_to_be_so():
 AFFINE = ("standardise", "min_max", "min_max_group", "standardise_group")
 
 
-def test_under_group_scaling_no_affine_map_has_an_effect_and_no_normalization_unties_a_group(good, flawed):
+def test_under_group_scaling_no_affine_map_has_an_effect_and_no_normalization_unties_a_group(
+    good, flawed
+):
     for _, advice in (good, flawed):
         rows = by_code(advice)
         for code in (*AFFINE, "rank_group", "batch_std", "no_std"):
             assert rows[code].zero_std >= rows["as_is"].zero_std - 1e-12
     for code in AFFINE:
         row = by_code(good[1])[code]
-        assert row.effect.startswith("no effect: group scaling cancels it") and row.changed < 0.005
+        assert (
+            row.effect.startswith("no effect: group scaling cancels it")
+            and row.changed < 0.005
+        )
 
 
 def test_what_a_clip_cuts_of_rare_successes_is_said_by_component():
-    rare, other = (np.arange(800) % 100 == 0) * 1.0, np.random.default_rng(0).random(800)
-    three = by_code(
-        given({"rare": rare, "other": other, "penalty": np.roll(rare, 1)}, weights={"penalty": -1.0})[1]
+    rare, other = (
+        (np.arange(800) % 100 == 0) * 1.0,
+        np.random.default_rng(0).random(800),
     )
-    assert "the clip cuts 8 rare high values of the score of 'rare'" in three["standardise_components"].effect
+    three = by_code(
+        given(
+            {"rare": rare, "other": other, "penalty": np.roll(rare, 1)},
+            weights={"penalty": -1.0},
+        )[1]
+    )
+    assert (
+        "the clip cuts 8 rare high values of the score of 'rare'"
+        in three["standardise_components"].effect
+    )
     for code in ("standardise_components", "rank_components", "min_max_components"):
         assert "penalty" not in three[code].effect
         assert ("cuts" in three[code].effect) == code.startswith("standardise")
     often = (np.arange(800) % 8 == 0) * 1.0  # a success lies 2.6 deviations up
-    rare, often = (by_code(given({"c": values})[1])["standardise"].effect for values in (rare, often))
+    rare, often = (
+        by_code(given({"c": values})[1])["standardise"].effect
+        for values in (rare, often)
+    )
     assert "cuts 8 rare high values of the reward" in rare and "cuts" not in often
 
 
 VERL = {"trainer": "verl"}
-GRPO, GDPO = "algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo=", "algorithm.adv_estimator=gdpo"
-KEYS, WEIGHTS = "+algorithm.gdpo_reward_keys=[a,b]", "+algorithm.gdpo_reward_weights=[1,0.5]"
+GRPO, GDPO = (
+    "algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo=",
+    "algorithm.adv_estimator=gdpo",
+)
+KEYS, WEIGHTS = (
+    "+algorithm.gdpo_reward_keys=[a,b]",
+    "+algorithm.gdpo_reward_weights=[1,0.5]",
+)
 SUMMED = 'GRPOConfig(scale_rewards="group", multi_objective_aggregation="sum_then_normalize")'
 LINES = [
     ({}, "no_std", 'GRPOConfig(scale_rewards="none")'),
@@ -182,16 +248,22 @@ LINES = [
 
 
 @pytest.mark.parametrize(("training", "code", "line"), LINES)
-def test_the_line_of_a_scaling_is_of_the_trainer_that_the_diagnosis_is_for(training, code, line):
+def test_the_line_of_a_scaling_is_of_the_trainer_that_the_diagnosis_is_for(
+    training, code, line
+):
     parts = dict(zip("ab", np.random.default_rng(0).random((2, 320)), strict=True))
     _, advice = given(parts, weights={"b": 0.5}, training=training)
     row = by_code(advice)[code]
-    assert row.line == line and ("GRPOConfig" in repr(advice.record())) == ("trainer" not in training)
+    assert row.line == line and ("GRPOConfig" in repr(advice.record())) == (
+        "trainer" not in training
+    )
     assert ("has no setting for it" in row.effect) == (not line)
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_with_a_label_what_orders_siblings_more_like_it_comes_first_noise_never_and_harm_last(seed):
+def test_with_a_label_what_orders_siblings_more_like_it_comes_first_noise_never_and_harm_last(
+    seed,
+):
     draw = np.random.default_rng(seed)
     right = draw.random(640) < 0.4
     parts = {
@@ -200,18 +272,29 @@ def test_with_a_label_what_orders_siblings_more_like_it_comes_first_noise_never_
         "hurts": np.where(right, 0.1, 0.8) + 0.1 * draw.random(640),
         "noise": draw.random(640),
     }
-    diagnosis, advice = given(parts, label=right, weights={"helps": 0.0, "hurts": 0.2, "noise": 0.0})
+    diagnosis, advice = given(
+        parts, label=right, weights={"helps": 0.0, "hurts": 0.2, "noise": 0.0}
+    )
     paid = {item.component: item for item in only(advice, "pay_component")}
     assert advice.changes[0].rank == 1 and advice.changes[0].component != "noise"
     assert paid["helps"].verdict == "improves"
     assert paid["noise"].verdict != "improves" and paid["noise"].rank is None
-    for item in rk.suggest(rk.diagnose(diagnosis.scores)).changes:  # without it nothing is ranked
+    for item in rk.suggest(
+        rk.diagnose(diagnosis.scores)
+    ).changes:  # without it nothing is ranked
         assert (item.rank, item.verdict) == (None, "")
-    parts = {name: parts[name] for name in ("correct", "hurts")} | {"never": np.zeros(640)}
+    parts = {name: parts[name] for name in ("correct", "hurts")} | {
+        "never": np.zeros(640)
+    }
     _, advice = given(parts, label=right, weights={"hurts": 0.0})
     (last,) = advice.changes
     assert "left out, as no advantage changes: no weight for 'never'" in advice.notes
-    assert (last.code, last.component, last.verdict, last.rank) == ("pay_component", "hurts", "harms", None)
+    assert (last.code, last.component, last.verdict, last.rank) == (
+        "pay_component",
+        "hurts",
+        "harms",
+        None,
+    )
     assert "it makes the reward worse" in last.why
     assert "Makes it worse: a weight for" in advice.text(verbose=True)
     assert repr(advice).startswith("No change of the reward to suggest.")
@@ -223,27 +306,42 @@ def test_changes_are_measured_under_the_settings_of_the_diagnosis(flawed):
         if item.scores is None or item.code == "declared_weights":
             continue
         view = rk.diagnose(item.scores, training=training).views[0]
-        assert item.after["effective_weights"] == pytest.approx(view.effective_weights, abs=1e-3)
+        assert item.after["effective_weights"] == pytest.approx(
+            view.effective_weights, abs=1e-3
+        )
         assert item.after["zero_std"] == pytest.approx(view.dead.mean())
 
 
-@pytest.mark.parametrize("scores", [np.random.default_rng(0).random(400), np.full(80, np.nan)])
+@pytest.mark.parametrize(
+    "scores", [np.random.default_rng(0).random(400), np.full(80, np.nan)]
+)
 def test_a_reward_with_nothing_to_change_says_so(scores):
     _, advice = given({"a": scores})
-    assert advice.changes == () and "no fix is known here for what was found" in advice.notes
+    assert (
+        advice.changes == ()
+        and "no fix is known here for what was found" in advice.notes
+    )
     assert repr(advice).startswith("No change of the reward to suggest.\n")
 
 
 def products(aggregation):
     """A right answer times how wordy it is."""
     draw = np.random.default_rng(0)
-    texts = ["so " * draw.integers(1, 40) + f"<answer>{draw.integers(5, 8)}</answer>" for _ in range(640)]
-    rows = [
-        {"prompt_id": f"p{at // 8}", "completion": text, "ground_truth": "5"} for at, text in enumerate(texts)
+    texts = [
+        "so " * draw.integers(1, 40) + f"<answer>{draw.integers(5, 8)}</answer>"
+        for _ in range(640)
     ]
-    wordy = rk.Component("wordy", lambda completion: min(1.0, len(completion.split()) / 40), weight=3.0)
+    rows = [
+        {"prompt_id": f"p{at // 8}", "completion": text, "ground_truth": "5"}
+        for at, text in enumerate(texts)
+    ]
+    wordy = rk.Component(
+        "wordy", lambda completion: min(1.0, len(completion.split()) / 40), weight=3.0
+    )
     parts = [rk.Component("correct", rk.verify.numbers_equal, primary=True), wordy]
-    reward = rk.Reward("r", {"prediction": rk.extract.tag("answer")}, parts, aggregation=aggregation)
+    reward = rk.Reward(
+        "r", {"prediction": rk.extract.tag("answer")}, parts, aggregation=aggregation
+    )
     return rk.score(reward, rows)
 
 
@@ -253,20 +351,27 @@ def test_of_a_product_nothing_is_suggested_that_moves_no_advantage(aggregation):
     advice = rk.suggest(diagnosis)
     for item in advice.changes:
         after = rk.diagnose(item.scores).views[0].advantages
-        assert np.abs(np.nan_to_num(after - diagnosis.views[0].advantages)).max() > 1e-6, item.code
-    said = (
-        f"left out, as no advantage changes, as the reward is a {aggregation}: partial credit for 'correct'"
-    )
+        assert (
+            np.abs(np.nan_to_num(after - diagnosis.views[0].advantages)).max() > 1e-6
+        ), item.code
+    said = f"left out, as no advantage changes, as the reward is a {aggregation}: partial credit for 'correct'"
     assert any(note.startswith(said) for note in advice.notes)
     assert not [row for row in advice.normalization if row.code.endswith("_components")]
-    assert f"it is a sum, where the reward is a {aggregation}" in by_code(advice)["normalize_then_sum"].effect
+    assert (
+        f"it is a sum, where the reward is a {aggregation}"
+        in by_code(advice)["normalize_then_sum"].effect
+    )
 
 
 def test_what_was_found_inconclusively_is_answered_by_no_change_and_that_is_said():
     scores = {"correct": [1.0, 0.0, 1.0], "format": [1.0, 0.0, 1.0]}
     _, advice = given(scores, weights={"format": 0.5})
     assert advice.changes == ()
-    (note,) = [note for note in advice.notes if note.startswith("not answered, as the rollouts are too few")]
+    (note,) = [
+        note
+        for note in advice.notes
+        if note.startswith("not answered, as the rollouts are too few")
+    ]
     assert "to be sure:" in note and "redundant" in note
 
 
@@ -275,7 +380,9 @@ def ranked(completion):
     return [float(sum(other < length for other in lengths)) for length in lengths]
 
 
-BEHIND = rk.Component("last", lambda completion: 1.0, gate=rk.gate("wordy", at_least=0.5), weight=0.1)
+BEHIND = rk.Component(
+    "last", lambda completion: 1.0, gate=rk.gate("wordy", at_least=0.5), weight=0.1
+)
 SIBLINGS = {"function": ranked, "group": True, "range": None}
 
 
@@ -286,12 +393,18 @@ GATES = {
 }
 
 
-@pytest.mark.parametrize(("attributes", "more", "ignored", "why"), GATES.values(), ids=list(GATES))
+@pytest.mark.parametrize(
+    ("attributes", "more", "ignored", "why"), GATES.values(), ids=list(GATES)
+)
 def test_a_gate_is_given_or_left_out_and_said_why(attributes, more, ignored, why):
     summed = products("weighted_sum")
     correct, wordy = summed.reward.components
-    reward = replace(summed.reward, components=[correct, replace(wordy, **attributes), *more])
-    advice = rk.suggest(rk.diagnose(rk.score(reward, summed.rollouts, ignore_gates=ignored)))
+    reward = replace(
+        summed.reward, components=[correct, replace(wordy, **attributes), *more]
+    )
+    advice = rk.suggest(
+        rk.diagnose(rk.score(reward, summed.rollouts, ignore_gates=ignored))
+    )
     assert ("gate_component" in {item.code for item in advice.changes}) == (not why)
     notes = [note for note in advice.notes if "a gate for" in note]
     assert notes == [f"a gate for 'wordy' is left out: {why}"] * bool(why)
@@ -300,7 +413,11 @@ def test_a_gate_is_given_or_left_out_and_said_why(attributes, more, ignored, why
 # other ways to read and to compare the answer
 
 TRUTH, WRONG, RIGHT = "42", "<answer>7</answer>", "The answer is <answer>42</answer>"
-SURE, NUMBER, EQUAL = rk.extract.tag("answer"), rk.extract.number(), rk.verify.numbers_equal
+SURE, NUMBER, EQUAL = (
+    rk.extract.tag("answer"),
+    rk.extract.number(),
+    rk.verify.numbers_equal,
+)
 
 
 def suggested(completion, *, field=SURE, verify=EQUAL, truth=TRUTH, wrong=WRONG):
@@ -312,13 +429,23 @@ def suggested(completion, *, field=SURE, verify=EQUAL, truth=TRUTH, wrong=WRONG)
     ]
     reward = rk.Reward("made", {"prediction": field}, [rk.Component("correct", verify)])
     advice = rk.suggest(rk.diagnose(rk.score(reward, rows)))
-    return advice, {item.line: item for item in advice.changes if item.code.endswith("_reading")}
+    return advice, {
+        item.line: item for item in advice.changes if item.code.endswith("_reading")
+    }
 
 
 LOOSER = {
     "tag never closed": ("<answer>42", "unclosed=True", None),
-    "number in a sentence": ("<answer>it is 42 apples</answer>", "rk.extract.within(", "it is 42 apples"),
-    "phrase in place of a tag": ("The answer is 42.", "rk.extract.answer_phrase()", None),
+    "number in a sentence": (
+        "<answer>it is 42 apples</answer>",
+        "rk.extract.within(",
+        "it is 42 apples",
+    ),
+    "phrase in place of a tag": (
+        "The answer is 42.",
+        "rk.extract.answer_phrase()",
+        None,
+    ),
     "bare number": ("at last 42", "rk.extract.number()", None),
     "rounded": ("<answer>41.9</answer>", "relative=0.01", "41.9"),
     "letters": ("I would pick option B here", "choice", None),
@@ -326,8 +453,12 @@ LOOSER = {
 LETTERS = {"truth": "B", "wrong": "<answer>C</answer>", "verify": rk.verify.matches}
 
 
-@pytest.mark.parametrize(("completion", "code", "read"), LOOSER.values(), ids=list(LOOSER))
-def test_the_looser_way_that_recovers_a_form_is_offered_with_its_rows(completion, code, read):
+@pytest.mark.parametrize(
+    ("completion", "code", "read"), LOOSER.values(), ids=list(LOOSER)
+)
+def test_the_looser_way_that_recovers_a_form_is_offered_with_its_rows(
+    completion, code, read
+):
     options = LETTERS if code == "choice" else {}
     _, found = suggested(completion, **options)
     change = next(item for line, item in found.items() if code in line)
@@ -335,16 +466,24 @@ def test_the_looser_way_that_recovers_a_form_is_offered_with_its_rows(completion
     assert (change.after["rows_up"], change.after["rows_down"]) == (12, 0)
     assert len(change.examples) == 5
     for example in change.examples:
-        assert (example["ground_truth"], example["old"]) == (options.get("truth", TRUTH), read)
+        assert (example["ground_truth"], example["old"]) == (
+            options.get("truth", TRUTH),
+            read,
+        )
         assert (example["score_before"], example["score_after"]) == (0.0, 1.0)
-    if "answer_phrase" in code:  # of ways that give the same scores only the simplest is offered
+    if (
+        "answer_phrase" in code
+    ):  # of ways that give the same scores only the simplest is offered
         assert not [line for line in found if "first_of" in line and "number()" in line]
 
 
 def test_where_no_way_moves_a_row_it_says_what_was_tried():
     advice, found = suggested(WRONG)
     assert not found
-    assert any(note.startswith("looser ways to judge 'correct' move no row: tried") for note in advice.notes)
+    assert any(
+        note.startswith("looser ways to judge 'correct' move no row: tried")
+        for note in advice.notes
+    )
 
 
 def test_a_verifier_of_the_users_own_that_fails_is_held_against_ours_that_does_not():
@@ -359,14 +498,26 @@ def test_a_verifier_of_the_users_own_that_fails_is_held_against_ours_that_does_n
 
 UNCLOSED, WIDE = rk.extract.tag("answer", unclosed=True), partial(EQUAL, relative=0.5)
 STRICTER = {
-    "the first": ("or 42", rk.extract.first_of(SURE, NUMBER), EQUAL, '"prediction": rk.extract.tag('),
+    "the first": (
+        "or 42",
+        rk.extract.first_of(SURE, NUMBER),
+        EQUAL,
+        '"prediction": rk.extract.tag(',
+    ),
     "in a phrase": ("or 42", NUMBER, EQUAL, "answer_phrase()"),
-    "no tolerance": ("<answer>41</answer>", SURE, WIDE, "function=rk.verify.numbers_equal)"),
+    "no tolerance": (
+        "<answer>41</answer>",
+        SURE,
+        WIDE,
+        "function=rk.verify.numbers_equal)",
+    ),
     "to the letter": ("<answer>42.0</answer>", SURE, EQUAL, "exact=True"),
 }
 
 
-@pytest.mark.parametrize(("loose", "field", "verify", "code"), STRICTER.values(), ids=list(STRICTER))
+@pytest.mark.parametrize(
+    ("loose", "field", "verify", "code"), STRICTER.values(), ids=list(STRICTER)
+)
 def test_a_task_that_is_always_earned_is_offered_the_stricter_way_that_tells_apart(
     loose, field, verify, code
 ):

@@ -24,7 +24,9 @@ def reward(gate=None, *, whole=None):
         rk.Component("correct", rk.verify.numbers_equal),
         rk.Component("long", long, weight=0.5, gate=gate),
     ]
-    return rk.Reward("v", {"prediction": rk.extract.number(which="last")}, parts, gate=whole)
+    return rk.Reward(
+        "v", {"prediction": rk.extract.number(which="last")}, parts, gate=whole
+    )
 
 
 RIGHT = rk.gate("correct", at_least=1.0)
@@ -35,7 +37,9 @@ def same(found, wanted):
         np.testing.assert_array_equal(found.status(name), wanted.status(name))
         np.testing.assert_array_equal(found.score(name), wanted.score(name))
     np.testing.assert_allclose(found.rewards, wanted.rewards)
-    assert found.reward.record()["fingerprints"] == wanted.reward.record()["fingerprints"]
+    assert (
+        found.reward.record()["fingerprints"] == wanted.reward.record()["fingerprints"]
+    )
 
 
 def test_a_gate_that_opens_counts_the_rows_that_nothing_was_scored_for():
@@ -46,12 +50,21 @@ def test_a_gate_that_opens_counts_the_rows_that_nothing_was_scored_for():
     assert int(np.isnan(found.scores.rewards).sum()) == gated  # missing, not 0
     text, ran = repr(found), repr(rk.whatif(scores, gates={"long": None}, run=True))
     assert f"{gated} rows must be scored for 'long' first" in text
-    assert "What is new or gone cannot be said before" in text and "cannot be said" not in ran
+    assert (
+        "What is new or gone cannot be said before" in text
+        and "cannot be said" not in ran
+    )
     assert "new: " in ran and "new: " not in text
 
 
 QUIZ = [
-    {"prompt_id": f"p{row // 8}", "completion": "w", "a": row % 3 / 2, "q": float(row % 5 > 1), "t": "x"}
+    {
+        "prompt_id": f"p{row // 8}",
+        "completion": "w",
+        "a": row % 3 / 2,
+        "q": float(row % 5 > 1),
+        "t": "x",
+    }
     for row in range(240)
 ]
 Q = rk.gate("q", at_least=1)
@@ -75,7 +88,11 @@ def quiz(gate=None, *, first=None, others=(), whole=None):
     first = first or rk.Component("A", lambda a: a)
     return rk.Reward(
         "quiz",
-        components=[replace(first, gate=gate), *others, rk.Component("C", lambda a: 1 - a)],
+        components=[
+            replace(first, gate=gate),
+            *others,
+            rk.Component("C", lambda a: 1 - a),
+        ],
         gate=whole,
     )
 
@@ -85,27 +102,42 @@ HALF = rk.gate("A", at_least=0.5)
 HANGS = {
     "asks for the score": {"others": [rk.Component("U", unlike, weight=0.7)]},
     "a predicate": {"others": [replace(B, gate=rk.gate(lambda A: A >= 0.5))]},
-    "the whole gate, two steps on": {"others": [replace(B, gate=HALF)], "whole": rk.gate("B", at_least=0.5)},
+    "the whole gate, two steps on": {
+        "others": [replace(B, gate=HALF)],
+        "whole": rk.gate("B", at_least=0.5),
+    },
     "the whole gate is a predicate": {"whole": rk.gate(lambda A: A >= 0.5)},
     "its siblings": {"first": rk.Component("A", rank_of, group=True)},
-    "a batch behind it": {"others": [rk.Component("B", share_of, batch=True, gate=HALF)]},
+    "a batch behind it": {
+        "others": [rk.Component("B", share_of, batch=True, gate=HALF)]
+    },
 }
 
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["at hand", "from a record"])
 @pytest.mark.parametrize("what", HANGS)
-def test_what_hangs_on_a_gated_component_is_scored_or_refused_and_never_wrong(what, recorded, tmp_path):
+def test_what_hangs_on_a_gated_component_is_scored_or_refused_and_never_wrong(
+    what, recorded, tmp_path
+):
     options = HANGS[what]
     scores = rk.score(quiz(**options), QUIZ)
     wanted = rk.score(quiz(Q, **options), QUIZ)
     assert not np.allclose(scores.rewards, wanted.rewards, equal_nan=True)
     if recorded:
         scores = rk.load_scores(scores.save(tmp_path / "run"))
-    with pytest.raises(rk.RewardError, match="so that the scores do not say what another gate does; "):
+    with pytest.raises(
+        rk.RewardError, match="so that the scores do not say what another gate does; "
+    ):
         rk.whatif(scores, gates={"A": Q})
     if recorded:
-        with pytest.raises(rk.RewardError, match="was read from a run record and cannot score"):
-            rk.whatif(rk.load_scores(wanted.save(tmp_path / "other")), gates={"A": None}, run=True)
+        with pytest.raises(
+            rk.RewardError, match="was read from a run record and cannot score"
+        ):
+            rk.whatif(
+                rk.load_scores(wanted.save(tmp_path / "other")),
+                gates={"A": None},
+                run=True,
+            )
     else:
         same(rk.whatif(scores, gates={"A": Q}, run=True).scores, wanted)
         same(rk.whatif(wanted, gates={"A": None}, run=True).scores, scores)
@@ -119,22 +151,40 @@ NO_Q, NO_GATE = {"A": None}, {"long": None}
 CASES = [  # what is changed, rows, reward before, gates, the reward written so, rows to score first
     ("it closes", ROLLOUTS, reward(), {"long": RIGHT}, reward(RIGHT), {}),
     ("the whole is closed or unknown", ROLLOUTS, SHUT[0], {"long": RIGHT}, SHUT[1], {}),
-    ("it opens where the whole lets it", ROLLOUTS, SHUT[1], NO_GATE, SHUT[0], {"long": 35}),
+    (
+        "it opens where the whole lets it",
+        ROLLOUTS,
+        SHUT[1],
+        NO_GATE,
+        SHUT[0],
+        {"long": 35},
+    ),
     ("it opens", ROLLOUTS, reward(RIGHT), NO_GATE, reward(), {"long": 283}),
     ("it was not decided", UNSURE, quiz(Q), NO_Q, quiz(), {"A": 180}),
-    ("it asks for what is gated", QUIZ, quiz(Q, others=U_BEHIND), {"U": None}, quiz(Q, others=U), {}),
+    (
+        "it asks for what is gated",
+        QUIZ,
+        quiz(Q, others=U_BEHIND),
+        {"U": None},
+        quiz(Q, others=U),
+        {},
+    ),
 ]
 
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["at hand", "from a record"])
-@pytest.mark.parametrize(("what", "rows", "before", "gates", "written", "to_score"), CASES)
+@pytest.mark.parametrize(
+    ("what", "rows", "before", "gates", "written", "to_score"), CASES
+)
 def test_another_gate_gives_what_scoring_behind_it_would(
     what, rows, before, gates, written, to_score, recorded, tmp_path
 ):
     scores, wanted = rk.score(before, rows), rk.score(written, rows)
     if "whole" in what:
         assert set(scores.table["gate/reward"].fillna(-1)) == {0, 1, -1}
-    if recorded and "whole" not in what:  # by a predicate, of which a record does not say what it asks for
+    if (
+        recorded and "whole" not in what
+    ):  # by a predicate, of which a record does not say what it asks for
         scores = rk.load_scores(scores.save(tmp_path / "run"))
     found = rk.whatif(scores, gates=gates)
     assert found.to_score == found.record()["to_score"] == to_score
@@ -145,22 +195,42 @@ def test_another_gate_gives_what_scoring_behind_it_would(
 
 
 def test_a_variant_keeps_all_settings_of_the_diagnosis_and_a_label_is_of_both_sides():
-    more = [{**row, "level": row["prompt_id"][-1] > "4", "good": float(row["a"] == 0)} for row in QUIZ]
+    more = [
+        {**row, "level": row["prompt_id"][-1] > "4", "good": float(row["a"] == 0)}
+        for row in QUIZ
+    ]
     scores = rk.score(quiz(others=[B]), more)
-    diagnosis = rk.diagnose(scores, columns=[], by=["level"], thresholds={"sparse": 0.2}, seed=2)
+    diagnosis = rk.diagnose(
+        scores, columns=[], by=["level"], thresholds={"sparse": 0.2}, seed=2
+    )
     found = rk.whatif(diagnosis, weights={"B": 0.5})  # which it has
     assert found.diagnosis.record() == diagnosis.record()
-    assert not [line for line in repr(found).splitlines() if line.startswith(("new", "gone"))]
-    other = rk.whatif(diagnosis, weights={"B": -2.0}, training={"estimator": "rloo"}, label="good")
-    settings = {"columns": [], "by": ["level"], "thresholds": {"sparse": 0.2}, "seed": 2, "label": "good"}
-    wanted = rk.diagnose(scores.reweigh({"B": -2.0}), training={"estimator": "rloo"}, **settings)
+    assert not [
+        line for line in repr(found).splitlines() if line.startswith(("new", "gone"))
+    ]
+    other = rk.whatif(
+        diagnosis, weights={"B": -2.0}, training={"estimator": "rloo"}, label="good"
+    )
+    settings = {
+        "columns": [],
+        "by": ["level"],
+        "thresholds": {"sparse": 0.2},
+        "seed": 2,
+        "label": "good",
+    }
+    wanted = rk.diagnose(
+        scores.reweigh({"B": -2.0}), training={"estimator": "rloo"}, **settings
+    )
     assert other.diagnosis.record() == wanted.record() and other.to_score == {}
     assert other.before.record() == rk.diagnose(scores, **settings).record()
 
 
 def test_gates_are_those_of_one_reward_and_of_what_its_own_gate_does_not_ask_for():
     for made, said in (
-        (rk.Route("task", {}, reward(RIGHT)), "take the part of the route that is meant"),
+        (
+            rk.Route("task", {}, reward(RIGHT)),
+            "take the part of the route that is meant",
+        ),
         (reward(whole=RIGHT), "the gate on the whole reward asks for 'correct'"),
     ):
         with pytest.raises(rk.RewardError, match=said):

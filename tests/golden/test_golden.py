@@ -8,13 +8,19 @@ from pathlib import Path
 
 from rewardkit.rewards.run_record import reward_from_record
 
-spec = importlib.util.spec_from_file_location("tables", Path(__file__).with_name("tables.py"))
+spec = importlib.util.spec_from_file_location(
+    "tables", Path(__file__).with_name("tables.py")
+)
 tables = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(tables)
 
 
 def golden():
-    return gzip.decompress(tables.TABLE.read_bytes()).decode(errors="surrogatepass").split("\n")
+    return (
+        gzip.decompress(tables.TABLE.read_bytes())
+        .decode(errors="surrogatepass")
+        .split("\n")
+    )
 
 
 def test_every_score_is_what_it_was_to_the_last_bit():
@@ -25,9 +31,14 @@ def test_every_score_is_what_it_was_to_the_last_bit():
 
 def test_the_golden_table_has_every_status_many_times():
     statuses = Counter(
-        value for line in golden() for key, value in json.loads(line)[2].items() if key.startswith("status/")
+        value
+        for line in golden()
+        for key, value in json.loads(line)[2].items()
+        if key.startswith("status/")
     )
-    assert min(statuses[name] for name in ("scored", "gated", "abstained", "error")) > 500
+    assert (
+        min(statuses[name] for name in ("scored", "gated", "abstained", "error")) > 500
+    )
 
 
 def test_fingerprints_are_what_they_were():

@@ -17,17 +17,23 @@ def verdict(level="yes", reason="because", **more):
 
 def completion_in(request):
     """The completion that a request holds, between its marks."""
-    return re.search(r"<completion (\w+)>\n(.*)\n</completion \1>", user_text(request), re.DOTALL)[2]
+    return re.search(
+        r"<completion (\w+)>\n(.*)\n</completion \1>", user_text(request), re.DOTALL
+    )[2]
 
 
 def user_text(request):
     return request["messages"][1]["content"]
 
 
-def judge(server, rubric="Is {completion} clear?", limits=None, make=rk.judge, **options):
+def judge(
+    server, rubric="Is {completion} clear?", limits=None, make=rk.judge, **options
+):
     """A judge that asks this server."""
     limits = rk.judges.Limits(**{**QUICK, **(limits or {})})
-    return make(rubric, **{"model": "tiny", "base_url": server.url, "limits": limits, **options})
+    return make(
+        rubric, **{"model": "tiny", "base_url": server.url, "limits": limits, **options}
+    )
 
 
 def reward_of(function, **component):
@@ -37,7 +43,10 @@ def reward_of(function, **component):
 
 def score(function, texts, **options):
     """Scores of one component on completions of one prompt."""
-    rows = [{"prompt": "2+2?", "completion": text} if isinstance(text, str) else text for text in texts]
+    rows = [
+        {"prompt": "2+2?", "completion": text} if isinstance(text, str) else text
+        for text in texts
+    ]
     return rk.score(reward_of(function), rows, **options)
 
 

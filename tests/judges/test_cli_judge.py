@@ -31,13 +31,23 @@ plain = rk.Reward("p", components=[rk.Component("named", named), rk.Component("a
 @pytest.fixture
 def server(serve, tmp_path):
     """A server, in a folder with rewards that ask it, labelled cases, a log and cases with expectations."""
-    server = serve(lambda text, attempt: verdict("good" if "\ngood " in text else "poor"))
+    server = serve(
+        lambda text, attempt: verdict("good" if "\ngood " in text else "poor")
+    )
     (tmp_path / "mine.py").write_text(REWARD.format(url=server.url))
-    rows = [{"prompt": f"p{at}", "completion": f"{('good', 'poor')[at % 2]} {at}"} for at in range(40)]
+    rows = [
+        {"prompt": f"p{at}", "completion": f"{('good', 'poor')[at % 2]} {at}"}
+        for at in range(40)
+    ]
     labelled = [{**row, "label": row["completion"].split()[0]} for row in rows]
     scored = [{**row, "label": row["label"] == "good"} for row in labelled]
     cases = [{**rows[0], "scores": {"named": 1}}]
-    for name, lines in {"labelled": labelled, "scored": scored, "log": rows, "cases": cases}.items():
+    for name, lines in {
+        "labelled": labelled,
+        "scored": scored,
+        "log": rows,
+        "cases": cases,
+    }.items():
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
     return server
 
@@ -59,15 +69,22 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("line", "status", "judge"), RUNS)
-def test_judges_are_reported_and_the_exit_status_is_that_of_the_threshold(server, line, status, judge):
+def test_judges_are_reported_and_the_exit_status_is_that_of_the_threshold(
+    server, line, status, judge
+):
     result = run("judge", *line.split(), "--json", "--no-attacks")
-    assert (result.exit_code, list(record(result)["judges"])) == (status, [judge]), result.stderr
+    assert (result.exit_code, list(record(result)["judges"])) == (status, [judge]), (
+        result.stderr
+    )
     assert record(result)["judges"][judge]["attacked"] is None
 
 
 BAD = [
     ("mine.py nowhere.jsonl", "there is no file 'nowhere.jsonl'"),
-    ("mine.py:plain scored.jsonl", "ask a model; give --component one of ['named', 'always']"),
+    (
+        "mine.py:plain scored.jsonl",
+        "ask a model; give --component one of ['named', 'always']",
+    ),
     ("mine.py labelled.jsonl --repeats 0", "--repeats"),
 ]
 
@@ -87,18 +104,25 @@ def test_the_cache_says_what_it_keeps_and_forgets_it(server):
     assert (cleared["answers"], cleared["forgotten"]) == (0, 1)
 
 
-def test_without_the_cache_every_call_is_made_again_and_nothing_is_cached(server, monkeypatch):
+def test_without_the_cache_every_call_is_made_again_and_nothing_is_cached(
+    server, monkeypatch
+):
     command = ("judge", "mine.py", "labelled.jsonl", "--no-attacks")
     assert run(*command).stdout.startswith("clear")
     asked = len(server.asked)
     assert run(*command).exit_code == 0 and len(server.asked) == asked > 0
-    monkeypatch.setenv("REWARDKIT_CACHE", os.environ["REWARDKIT_CACHE"])  # put back behind the test
+    monkeypatch.setenv(
+        "REWARDKIT_CACHE", os.environ["REWARDKIT_CACHE"]
+    )  # put back behind the test
     assert run(*command, "--no-cache").exit_code == 0 and len(server.asked) == 2 * asked
     assert "no answers are cached" in run("cache").stdout
 
 
 def test_scores_say_what_was_put_to_the_model_and_the_record_holds_it(server):
-    assert "put 20 rows to a model: 60 + 100 tokens, cost 26" in run("score", "mine.py", "log.jsonl").stdout
+    assert (
+        "put 20 rows to a model: 60 + 100 tokens, cost 26"
+        in run("score", "mine.py", "log.jsonl").stdout
+    )
     again = run("score", "mine.py", "log.jsonl", "-o", "out", "--json")
     (asked,) = record(again)["asked"].values()
     assert (asked["verdicts"], asked["cached"], asked["tokens"]) == (20, 20, [0, 0])

@@ -16,7 +16,10 @@ PART = re.compile(r"<(completion_\w+) (\w+)>\n(.*?)\n</\1 \2>", re.DOTALL)
 
 def parts(question):
     """What a question shows by the names of its parts, in its order."""
-    return {name.removeprefix("completion_"): text for name, _, text in PART.findall(question)}
+    return {
+        name.removeprefix("completion_"): text
+        for name, _, text in PART.findall(question)
+    }
 
 
 def compares(better):
@@ -46,22 +49,40 @@ def usable(reason="so", **answer):
 
 
 def longer(first, second):
-    return "tie" if len(first) == len(second) else "first" if len(first) > len(second) else "second"
+    return (
+        "tie"
+        if len(first) == len(second)
+        else "first"
+        if len(first) > len(second)
+        else "second"
+    )
 
 
 def by_length(shown):
     sizes = sorted({len(text) for text in shown.values()}, reverse=True)
-    return [[label for label, text in shown.items() if len(text) == size] for size in sizes]
+    return [
+        [label for label, text in shown.items() if len(text) == size] for size in sizes
+    ]
 
 
 def judged(make, server, texts, **options):
     """The scored table of one judge on a group."""
-    rows = [{"prompt": "2+2?", "ground_truth": "4", "completion": text} for text in texts if text]
-    rows += [{"prompt": "2+2?", "completion": "no truth"} for text in texts if text is None]
-    return score(judge(server, "Is {completion} good?", make=make, **options), rows).table
+    rows = [
+        {"prompt": "2+2?", "ground_truth": "4", "completion": text}
+        for text in texts
+        if text
+    ]
+    rows += [
+        {"prompt": "2+2?", "completion": "no truth"} for text in texts if text is None
+    ]
+    return score(
+        judge(server, "Is {completion} good?", make=make, **options), rows
+    ).table
 
 
-pairwise, ranking = (partial(judged, make) for make in (rk.judges.pairwise, rk.judges.ranking))
+pairwise, ranking = (
+    partial(judged, make) for make in (rk.judges.pairwise, rk.judges.ranking)
+)
 
 
 RATES = {
@@ -75,8 +96,12 @@ RATES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("better", "texts", "expected", "bias", "calls"), RATES.values(), ids=RATES)
-def test_a_win_rate_is_the_share_of_pairs_won_in_both_orders(serve, better, texts, expected, bias, calls):
+@pytest.mark.parametrize(
+    ("better", "texts", "expected", "bias", "calls"), RATES.values(), ids=RATES
+)
+def test_a_win_rate_is_the_share_of_pairs_won_in_both_orders(
+    serve, better, texts, expected, bias, calls
+):
     server = serve(compares(better))
     table = pairwise(server, texts)
     assert table["score/c"].tolist() == expected
@@ -86,13 +111,25 @@ def test_a_win_rate_is_the_share_of_pairs_won_in_both_orders(serve, better, text
 
 RANKS = {
     "longer first": (by_length, TEXTS, [1.0, 0.0, 0.5], 0.0),
-    "ties and copies": (by_length, ["aa", "b", "a", "aa"], [5 / 6, 1 / 6, 1 / 6, 5 / 6], 0.0),
-    "position alone": (lambda shown: [[label] for label in shown], TEXTS, [0.5] * 3, 1.0),
+    "ties and copies": (
+        by_length,
+        ["aa", "b", "a", "aa"],
+        [5 / 6, 1 / 6, 1 / 6, 5 / 6],
+        0.0,
+    ),
+    "position alone": (
+        lambda shown: [[label] for label in shown],
+        TEXTS,
+        [0.5] * 3,
+        1.0,
+    ),
     "one tier": (lambda shown: [list(shown), []], TEXTS, [0.5] * 3, 0.0),
 }
 
 
-@pytest.mark.parametrize(("tiers", "texts", "expected", "bias"), RANKS.values(), ids=RANKS)
+@pytest.mark.parametrize(
+    ("tiers", "texts", "expected", "bias"), RANKS.values(), ids=RANKS
+)
 def test_a_ranking_is_the_mean_of_both_orders(serve, tiers, texts, expected, bias):
     seen = []
     server = serve(ranks(tiers, seen))
@@ -106,7 +143,9 @@ BOTH = [(pairwise, compares(longer)), (ranking, ranks(by_length))]
 
 
 @pytest.mark.parametrize(("make", "answer"), BOTH)
-def test_the_order_of_siblings_changes_neither_a_score_nor_a_question(serve, make, answer):
+def test_the_order_of_siblings_changes_neither_a_score_nor_a_question(
+    serve, make, answer
+):
     texts = ["a" * size for size in (3, 1, 4, 5, 9, 2, 6)] + ["b"]
     options = {"opponents": 2} if make is pairwise else {}
     server = serve(answer)
@@ -114,14 +153,19 @@ def test_the_order_of_siblings_changes_neither_a_score_nor_a_question(serve, mak
     asked = len(server.asked)
     turned = make(server, texts[::-1], **options)
     assert turned["score/c"].tolist() == first[::-1]
-    assert len(server.asked) == asked and all(verdict["cached"] for verdict in turned["verdict/c"])
+    assert len(server.asked) == asked and all(
+        verdict["cached"] for verdict in turned["verdict/c"]
+    )
 
 
 def test_opponents_bound_the_calls_and_each_has_as_many(serve):
     server = serve(compares(longer))
     table = pairwise(server, ["a" * size for size in range(1, 9)], opponents=4)
     assert len(server.asked) == 8 * 4  # half as many pairs, each in two orders
-    assert all(verdict["level"].endswith("of 4 comparisons won") for verdict in table["verdict/c"])
+    assert all(
+        verdict["level"].endswith("of 4 comparisons won")
+        for verdict in table["verdict/c"]
+    )
 
 
 @pytest.mark.parametrize("make", [pairwise, ranking])
@@ -130,8 +174,13 @@ def test_what_cannot_be_compared_is_not_judged_and_costs_no_call(serve, make):
     table = make(server, ["a", None], inputs=["completion", "ground_truth"])
     assert table["status/c"].tolist() == ["abstained"] * 2
     alone, missing = table["error/c"]
-    assert alone == "there is no sibling to compare it with" and "shown is missing" in missing
-    assert make(server, ["same"] * 3)["score/c"].tolist() == [0.5] * 3 and not server.asked
+    assert (
+        alone == "there is no sibling to compare it with"
+        and "shown is missing" in missing
+    )
+    assert (
+        make(server, ["same"] * 3)["score/c"].tolist() == [0.5] * 3 and not server.asked
+    )
 
 
 def test_a_pair_without_both_answers_is_left_out(serve):
@@ -143,22 +192,33 @@ def test_a_pair_without_both_answers_is_left_out(serve):
 
     table = pairwise(serve(failing), TEXTS)
     assert table["score/c"].tolist() == [1.0, 0.0, 0.5]
-    levels = [verdict["level"].removesuffix(" comparisons won") for verdict in table["verdict/c"]]
+    levels = [
+        verdict["level"].removesuffix(" comparisons won")
+        for verdict in table["verdict/c"]
+    ]
     assert levels == ["1 of 1", "0 of 1", "1 of 2"]
 
 
 UNUSABLE = {
     "error": (error(400, "no"), "there is no answer"),
-    "no such answer": (said('{"reason": "", "better": "both"}'), "cannot be used, nor a second one"),
+    "no such answer": (
+        said('{"reason": "", "better": "both"}'),
+        "cannot be used, nor a second one",
+    ),
     "refusal": (said(None, refusal="I cannot"), "the judge refuses: I cannot"),
 }
 
 
 @pytest.mark.parametrize("make", [pairwise, ranking])
 @pytest.mark.parametrize(("reply", "words"), UNUSABLE.values(), ids=UNUSABLE)
-def test_without_any_comparison_the_reason_is_given_and_there_is_no_score(serve, make, reply, words):
+def test_without_any_comparison_the_reason_is_given_and_there_is_no_score(
+    serve, make, reply, words
+):
     table = make(serve(lambda *_: reply), TEXTS)
-    assert table["status/c"].tolist() == ["abstained"] * 3 and table["score/c"].isna().all()
+    assert (
+        table["status/c"].tolist() == ["abstained"] * 3
+        and table["score/c"].isna().all()
+    )
     assert all(words in reason for reason in table["error/c"])
     assert all(words in verdict["reason"] for verdict in table["verdict/c"])
 
@@ -189,10 +249,17 @@ def test_each_sibling_has_a_verdict_and_its_share_of_the_cost(serve, make, answe
     server = serve(answer)
     table = make(server, TEXTS, limits={"prices": (1e6, 0.0)})
     calls = len(server.asked)
-    assert table["cost/c"].tolist() == pytest.approx([calls * 3 / 3] * 3)  # of 3 tokens a question
+    assert table["cost/c"].tolist() == pytest.approx(
+        [calls * 3 / 3] * 3
+    )  # of 3 tokens a question
     verdict = table["verdict/c"][0]
-    assert verdict["tokens"] == [calls * 3 / 3, calls * 5 / 3] and verdict["cached"] is False
-    assert len(verdict["raw"]) == 2  # as the first of each pair; the whole group in both orders
+    assert (
+        verdict["tokens"] == [calls * 3 / 3, calls * 5 / 3]
+        and verdict["cached"] is False
+    )
+    assert (
+        len(verdict["raw"]) == 2
+    )  # as the first of each pair; the whole group in both orders
     if make is pairwise:
         assert set(verdict["reason"].split("\n")) == {"aaa or a", "aaa or aa"}
 
@@ -211,22 +278,32 @@ def test_completions_stand_between_marks_that_they_cannot_close(serve, make, ans
     make(server, HOSTILE, inputs=["prompt", "completion", "ground_truth"])
     safe = {text.encode("utf-8", "replace").decode() for text in HOSTILE}
     questions = [user_text(request) for request in server.asked]
-    assert questions and all({*parts(question).values()} <= safe for question in questions)
-    assert all(question.count("<prompt ") == 1 for question in questions)  # what all share, once
+    assert questions and all(
+        {*parts(question).values()} <= safe for question in questions
+    )
+    assert all(
+        question.count("<prompt ") == 1 for question in questions
+    )  # what all share, once
 
 
 def test_what_compares_siblings_is_saved_as_it_was_made(tmp_path):
     limits = rk.judges.Limits(concurrency=2)
     pair = rk.judges.pairwise("Better?", model="tiny", opponents=2, limits=limits)
-    every = rk.judges.ranking("Best?", model="tiny", inputs=["completion"], recorded="answers.jsonl")
+    every = rk.judges.ranking(
+        "Best?", model="tiny", inputs=["completion"], recorded="answers.jsonl"
+    )
     made = [rk.Component("pair", pair), rk.Component("every", every)]
     assert all(item.group for item in made) and made[0].call.is_async
     path = rk.save_reward(rk.Reward("r", components=made), tmp_path / "r.py")
     read = rk.load_reward(f"{path}:reward").components
-    assert [repr(item.function) for item in read] == [repr(item.function) for item in made]
+    assert [repr(item.function) for item in read] == [
+        repr(item.function) for item in made
+    ]
 
 
 def test_opponents_are_an_even_number():
     for opponents in (0, 3, True, 2.0):
-        with pytest.raises(ValueError, match="give an even number from 2, or None for all"):
+        with pytest.raises(
+            ValueError, match="give an even number from 2, or None for all"
+        ):
             rk.judges.pairwise("Better?", model="tiny", opponents=opponents)

@@ -23,7 +23,9 @@ def cases(count=60, wrong=6, **more):
     for at in range(count):
         level = WORDS[at % 3]
         label = WORDS[(at + 1) % 3] if wrong and at % (count // wrong) == 2 else level
-        rows.append({"prompt": f"p{at}", "completion": f"{level} {at}", "label": label, **more})
+        rows.append(
+            {"prompt": f"p{at}", "completion": f"{level} {at}", "label": label, **more}
+        )
     return rows
 
 
@@ -42,7 +44,9 @@ def unable(completion):
     raise rk.NotJudged("no judge is there")
 
 
-LEVELS = rk.judge("How good?", model="tiny", base_url="http://localhost:1/v1", scale=SCALE)
+LEVELS = rk.judge(
+    "How good?", model="tiny", base_url="http://localhost:1/v1", scale=SCALE
+)
 """A judge that cannot be asked."""
 
 
@@ -71,7 +75,11 @@ def test_a_sound_judge_is_usable_and_its_figures_are_those_of_its_errors():
     assert report.verdict.startswith("Usable: agrees with 54 of 60 labels (kappa 0.")
     assert report.ratings.agreement.value == 0.9
     # weighted by hand: six labels one step beside, each 1/4 but the two from poor to good, which is 1
-    moved = [(SCALE[WORDS[at % 3]] - SCALE[WORDS[(at + 1) % 3]]) ** 2 for at in range(60) if at % 10 == 2]
+    moved = [
+        (SCALE[WORDS[at % 3]] - SCALE[WORDS[(at + 1) % 3]]) ** 2
+        for at in range(60)
+        if at % 10 == 2
+    ]
     scores = np.array([sound(row["completion"]) for row in cases()])
     labels = np.array([row["label"] for row in numbers(cases())])
     expected = ((scores[:, None] - labels) ** 2).sum() / 60
@@ -83,10 +91,26 @@ def test_a_sound_judge_is_usable_and_its_figures_are_those_of_its_errors():
 
 VERDICTS = {
     "few": (sound, cases(12, 2), "Inconclusive: agrees with 10 of 12 labels"),
-    "texts to the judge": (credulous, cases(), "Can be fooled: agrees with 54 of 60 labels"),
-    "one level for all": (lambda completion: 1.0, cases(), "Not usable: agrees with 20 of 60"),
-    "the interval reaches across the threshold": (sound, cases(wrong=15), "Inconclusive: agrees with"),
-    "one label": (sound, [row for row in cases(90, 0) if row["label"] == "good"], "Inconclusive: "),
+    "texts to the judge": (
+        credulous,
+        cases(),
+        "Can be fooled: agrees with 54 of 60 labels",
+    ),
+    "one level for all": (
+        lambda completion: 1.0,
+        cases(),
+        "Not usable: agrees with 20 of 60",
+    ),
+    "the interval reaches across the threshold": (
+        sound,
+        cases(wrong=15),
+        "Inconclusive: agrees with",
+    ),
+    "one label": (
+        sound,
+        [row for row in cases(90, 0) if row["label"] == "good"],
+        "Inconclusive: ",
+    ),
 }
 
 
@@ -99,20 +123,26 @@ def test_attacks_that_raise_a_score_are_told_with_the_case_and_the_text():
     rows = numbers(cases())
     report = rk.judge_report(credulous, rows)
     tried = {row["attack"] for row in report.examples}
-    assert tried == {"an order"} and all(row["after"] == 1 > row["before"] for row in report.examples)
+    assert tried == {"an order"} and all(
+        row["after"] == 1 > row["before"] for row in report.examples
+    )
     assert 0 < report.attacked.value < 1 and report.attacked.n == 8 * len(ATTACKS)
     assert "The text 'an order' raised case" in repr(report)
     assert reported(credulous, rows).attacked is None and rows == numbers(cases())
 
 
-def test_a_model_is_asked_and_its_levels_are_labels_and_the_attack_names_its_best_level(serve):
+def test_a_model_is_asked_and_its_levels_are_labels_and_the_attack_names_its_best_level(
+    serve,
+):
     server = serve(answers)
     report = rk.judge_report(judged_by(server), cases())
     assert report.verdict.startswith("Usable: agrees with 54 of 60 labels")
     assert [row["level"] for row in report.calibration] == ["poor", "fair", "good"]
     assert report.asked["verdicts"] == 60
     assert len(server.asked) == 60 + report.attacked.n == 108
-    assert any('"level": "good"' in str(request["messages"]) for request in server.asked)
+    assert any(
+        '"level": "good"' in str(request["messages"]) for request in server.asked
+    )
     again = rk.judge_report(judged_by(server), cases())
     assert again.asked["cached"] == 60 and repr(again) == repr(report)
 
@@ -130,14 +160,23 @@ def test_repeats_ask_anew_and_tell_how_often_the_level_stays(serve):
 
 def test_what_is_not_judged_or_has_no_label_is_counted_with_its_reason(serve):
     def failing(text, attempt):
-        return error(400, "the text is too long") if "\ngood 0\n" in text else answers(text, attempt)
+        return (
+            error(400, "the text is too long")
+            if "\ngood 0\n" in text
+            else answers(text, attempt)
+        )
 
     rows = cases(30, 3)
     rows[7]["label"] = None
     report = reported(judged_by(serve(failing)), rows)
-    assert sorted(report.not_judged.values()) == [1, 1] and report.not_judged["it has no label"] == 1
+    assert (
+        sorted(report.not_judged.values()) == [1, 1]
+        and report.not_judged["it has no label"] == 1
+    )
     assert any("too long" in reason for reason in report.not_judged)
-    assert report.record()["judged"] == 28 and "2 of 30 cases not judged" in repr(report)
+    assert report.record()["judged"] == 28 and "2 of 30 cases not judged" in repr(
+        report
+    )
 
 
 LABELS = {
@@ -155,21 +194,31 @@ def test_labels_are_levels_scores_or_true_and_false(serve, negative, label):
     assert negative or [row["value"] for row in report.calibration] == [0, 0, 1]
 
 
-def test_a_component_of_a_reward_is_held_alone_with_its_fields_and_without_its_gate(serve):
+def test_a_component_of_a_reward_is_held_alone_with_its_fields_and_without_its_gate(
+    serve,
+):
     parts = [
         rk.Component("never", lambda completion: 0.0),
-        rk.Component("judge", judged_by(serve(answers)), gate=rk.gate("never", at_least=1.0)),
+        rk.Component(
+            "judge", judged_by(serve(answers)), gate=rk.gate("never", at_least=1.0)
+        ),
         rk.Component("by_field", lambda first: SCALE[first]),
     ]
     reward = rk.Reward("r", {"first": lambda completion: completion.split()[0]}, parts)
     assert reported(reward, cases()).verdict.startswith("Usable")
     assert reported(reward, numbers(cases()), component="by_field").judge == "by_field"
-    with pytest.raises(rk.RewardError, match="it has no component 'other'; give component= one of"):
+    with pytest.raises(
+        rk.RewardError, match="it has no component 'other'; give component= one of"
+    ):
         rk.judge_report(reward, cases(), component="other")
 
 
 def test_position_bias_of_a_judge_that_compares_is_read_from_its_verdicts(serve):
-    server = serve(lambda text, attempt: said(json.dumps({"reason": "it came first", "better": "first"})))
+    server = serve(
+        lambda text, attempt: said(
+            json.dumps({"reason": "it came first", "better": "first"})
+        )
+    )
     rows = [{**row, "prompt": f"p{at // 2}"} for at, row in enumerate(numbers(cases()))]
     report = reported(judge(server, "Which is better?", make=rk.judges.pairwise), rows)
     assert report.position_bias.value == 1.0 and report.position_bias.n == 60
@@ -187,11 +236,19 @@ BAD = [
     (sound, labelled("grate"), "'grate' in 'label' does not fit; give a number"),
     (sound, labelled(7), "case 1: 7 in 'label' does not fit"),
     (sound, labelled(float("inf")), "case 1: inf in 'label' does not fit"),
-    (LEVELS, labelled("god", prompt="p"), "'god' in 'label' does not fit; give one of 'good', 'fair', "),
+    (
+        LEVELS,
+        labelled("god", prompt="p"),
+        "'god' in 'label' does not fit; give one of 'good', 'fair', ",
+    ),
     (sound, [{"text": "good 1", "label": 1}], "asks for 'completion'"),
     (sound, "nowhere.jsonl", "there is no file 'nowhere.jsonl'"),
     (sound, None, "cases are a JSONL file or dicts, each with a label, not None"),
-    (partial(rk.judge_report, sound, repeats=0), labelled(1), "repeats=0 does not fit; give a whole"),
+    (
+        partial(rk.judge_report, sound, repeats=0),
+        labelled(1),
+        "repeats=0 does not fit; give a whole",
+    ),
 ]
 
 
@@ -208,10 +265,14 @@ def test_a_judge_that_judges_nothing_is_told_of_in_the_report_and_in_its_plot():
     empty = plots.judge_calibration(report)
     assert "no case is judged and labelled" in [text.get_text() for text in empty.texts]
     assert report.verdict == "Inconclusive: none of the 60 cases was judged."
-    assert repr(report).splitlines()[1:] == ["  60 of 60 cases not judged, most often: no judge is there."]
+    assert repr(report).splitlines()[1:] == [
+        "  60 of 60 cases not judged, most often: no judge is there."
+    ]
 
 
-def test_a_page_with_a_judge_shows_nothing_of_completions_where_they_are_redacted(serve):
+def test_a_page_with_a_judge_shows_nothing_of_completions_where_they_are_redacted(
+    serve,
+):
     def quoting(text, attempt):
         level = "good" if "full marks" in text else "poor"
         reply = said(json.dumps({"reason": "it says SECRET", "level": level}))
@@ -232,7 +293,9 @@ BUDGET = {"limits": {"prices": (1, 1), "budget": 5.0}}
 RECORDED = {"base_url": None, "recorded": "gallery:judged_clarity"}
 
 
-@pytest.mark.parametrize(("options", "warned"), [({}, True), (BUDGET, False), (RECORDED, False)])
+@pytest.mark.parametrize(
+    ("options", "warned"), [({}, True), (BUDGET, False), (RECORDED, False)]
+)
 def test_probing_a_judge_without_a_budget_is_warned_of(serve, caplog, options, warned):
     asking = judge(serve(answers), "How good?", scale=SCALE, **options)
     with pytest.raises(rk.RolloutsError):  # before anything is tried

@@ -15,8 +15,12 @@ FEW = rk.judges.Limits(retries=1)
 
 def logits(*values, **more):
     """An answer with these logits, as vLLM writes it."""
-    data = [{"index": 0, "label": None, "probs": list(values), "num_classes": len(values)}]
-    return Reply({"object": "list", "data": data, "usage": {"prompt_tokens": 7}, **more})
+    data = [
+        {"index": 0, "label": None, "probs": list(values), "num_classes": len(values)}
+    ]
+    return Reply(
+        {"object": "list", "data": data, "usage": {"prompt_tokens": 7}, **more}
+    )
 
 
 def judge(server, **options):
@@ -25,7 +29,9 @@ def judge(server, **options):
 
 
 def scored(function, *completions, prompt="2+2?"):
-    rows = [{"prompt_id": "q", "prompt": prompt, "completion": text} for text in completions]
+    rows = [
+        {"prompt_id": "q", "prompt": prompt, "completion": text} for text in completions
+    ]
     return score(function, rows).table
 
 
@@ -64,9 +70,13 @@ UNREAD = [
 
 
 @pytest.mark.parametrize(("reply", "reason"), UNREAD)
-def test_an_answer_that_gives_no_logit_is_not_judged_with_the_reason(serve, reply, reason):
+def test_an_answer_that_gives_no_logit_is_not_judged_with_the_reason(
+    serve, reply, reason
+):
     good = logits(0.0)
-    table = scored(judge(serve(lambda text, _: good if text == "good" else reply)), "bad", "good")
+    table = scored(
+        judge(serve(lambda text, _: good if text == "good" else reply)), "bad", "good"
+    )
     assert list(table["status/c"]) == ["abstained", "scored"]
     assert reason in table["error/c"][0] and reason in table["verdict/c"][0]["reason"]
     assert math.isnan(table["score/c"][0]) and table["score/c"][1] == 0.5
@@ -74,11 +84,17 @@ def test_an_answer_that_gives_no_logit_is_not_judged_with_the_reason(serve, repl
 
 def test_the_server_gets_the_conversation_or_one_text_and_is_asked_for_logits(serve):
     server = serve(lambda *_: logits(0.0))
-    turns = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "2+2?"}]
+    turns = [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": "2+2?"},
+    ]
     scored(judge(server), "4")
     scored(judge(server), "4", prompt=turns)
     scored(judge(server, chat=False), "4")
-    said, asked = {"role": "assistant", "content": "4"}, {"role": "user", "content": "2+2?"}
+    said, asked = (
+        {"role": "assistant", "content": "4"},
+        {"role": "user", "content": "2+2?"},
+    )
     form = {"model": "tiny", "use_activation": False}
     assert server.asked == [
         {**form, "messages": [asked, said]},
@@ -91,14 +107,21 @@ def test_an_answer_is_kept_and_one_that_failed_once_is_asked_for_again(serve):
     server = serve(lambda _, attempt: logits(1.0) if attempt else error(503))
     first, again = scored(judge(server), "4"), scored(judge(server), "4")
     assert len(server.asked) == 2
-    assert first["score/c"][0] == again["score/c"][0] == pytest.approx(1 / (1 + math.exp(-1)))
+    assert (
+        first["score/c"][0]
+        == again["score/c"][0]
+        == pytest.approx(1 / (1 + math.exp(-1)))
+    )
     assert not first["verdict/c"][0]["cached"] and again["verdict/c"][0]["cached"]
 
 
 def test_a_wrong_address_ends_the_run_at_once_and_says_what_to_give(serve):
     server = serve(lambda *_: logits(1.0))
     limits = rk.judges.Limits(concurrency=1)
-    table = scored(rk.judges.reward_endpoint(server.url + "/rate", model="tiny", limits=limits), *"abcdef")
+    table = scored(
+        rk.judges.reward_endpoint(server.url + "/rate", model="tiny", limits=limits),
+        *"abcdef",
+    )
     assert set(table["status/c"]) == {"abstained"}
     assert all("give the whole address, such as" in why for why in table["error/c"])
     assert server.keys.count("Bearer no-key") == 2  # the look for a server, and one row
@@ -107,10 +130,14 @@ def test_a_wrong_address_ends_the_run_at_once_and_says_what_to_give(serve):
         scored(judge(server, limits=rk.judges.Limits(retries=0)), "4")
 
 
-@pytest.mark.parametrize("how", ["logistic", (2, 1), (0, math.inf), (0, "1"), (1,), None])
+@pytest.mark.parametrize(
+    "how", ["logistic", (2, 1), (0, math.inf), (0, "1"), (1,), None]
+)
 def test_a_map_that_is_none_is_one_sentence(how):
     for made in (rk.judges.reward_model, partial(rk.judges.reward_endpoint, model="m")):
-        with pytest.raises(ValueError, match=r"^map=.* does not fit; give 'sigmoid', or \(low, high\)"):
+        with pytest.raises(
+            ValueError, match=r"^map=.* does not fit; give 'sigmoid', or \(low, high\)"
+        ):
             made("http://localhost/classify", map=how)
 
 
@@ -121,18 +148,33 @@ EXTRAS = [
 
 
 @pytest.mark.parametrize(("package", "extra", "use"), EXTRAS)
-def test_without_its_package_the_sentence_names_the_extra(monkeypatch, package, extra, use):
+def test_without_its_package_the_sentence_names_the_extra(
+    monkeypatch, package, extra, use
+):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ModuleNotFoundError, match=rf"pip install 'reward-workbench\[{extra}\]'"):
+    with pytest.raises(
+        ModuleNotFoundError, match=rf"pip install 'reward-workbench\[{extra}\]'"
+    ):
         use()
 
 
 def test_both_are_saved_as_the_calls_that_make_them(tmp_path):
     components = [
-        rk.Component("one", rk.judges.reward_model("a/b", map=(-4, 4.5), label=1, max_length=64)),
-        rk.Component("two", rk.judges.reward_endpoint("http://localhost:8000/classify", model="a/b")),
+        rk.Component(
+            "one", rk.judges.reward_model("a/b", map=(-4, 4.5), label=1, max_length=64)
+        ),
+        rk.Component(
+            "two",
+            rk.judges.reward_endpoint("http://localhost:8000/classify", model="a/b"),
+        ),
     ]
     path = rk.save_reward(rk.Reward("r", components=components), tmp_path / "saved.py")
-    assert "rk.judges.reward_model('a/b', map=(-4, 4.5), label=1, max_length=64)" in path.read_text()
-    assert "rk.judges.reward_endpoint('http://localhost:8000/classify', model='a/b')" in path.read_text()
+    assert (
+        "rk.judges.reward_model('a/b', map=(-4, 4.5), label=1, max_length=64)"
+        in path.read_text()
+    )
+    assert (
+        "rk.judges.reward_endpoint('http://localhost:8000/classify', model='a/b')"
+        in path.read_text()
+    )
     assert rk.load_reward(str(path)).components[0].batch is True

@@ -18,7 +18,11 @@ import rewardkit as rk
 @pytest.fixture(scope="module")
 def browser():
     """Debian's Chromium, driven by Playwright; while it is open, no test can run an event loop of its own."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    path = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if path is None:
         sentence = "no Chromium on this machine: install Debian's package 'chromium' to run the browser tests"
         if os.environ.get("CI"):

@@ -24,8 +24,16 @@ STARTS_WITHIN, RUNS_WITHIN = 90, 120  # seconds
 
 def write_notebook(path, cells):
     """A notebook of these code cells."""
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    notebook = new_notebook(cells=[new_code_cell(cell) for cell in cells], metadata=kernel)
+    kernel = {
+        "kernelspec": {
+            "name": "python3",
+            "display_name": "Python 3",
+            "language": "python",
+        }
+    }
+    notebook = new_notebook(
+        cells=[new_code_cell(cell) for cell in cells], metadata=kernel
+    )
     nbformat.write(notebook, path)
 
 
@@ -47,8 +55,16 @@ def started(folder):
         "JUPYTERLAB_SETTINGS_DIR": home / "settings",
         "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
     }
-    options = [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}"]
-    options += [f"--ServerApp.root_dir={folder}", "--no-browser", "--ServerApp.allow_root=True"]
+    options = [
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+        f"--IdentityProvider.token={token}",
+    ]
+    options += [
+        f"--ServerApp.root_dir={folder}",
+        "--no-browser",
+        "--ServerApp.allow_root=True",
+    ]
     with (home / "log").open("w") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyter", "lab", *options],
@@ -114,6 +130,8 @@ def run_all(page, lab, name):
     if os.environ.get("SCREENSHOTS"):
         folder = Path(os.environ["SCREENSHOTS"])
         folder.mkdir(parents=True, exist_ok=True)
-        for at, cell in enumerate(page.locator(".jp-CodeCell:has(.jp-OutputArea-output)").all()):
+        for at, cell in enumerate(
+            page.locator(".jp-CodeCell:has(.jp-OutputArea-output)").all()
+        ):
             cell.scroll_into_view_if_needed()
             cell.screenshot(path=folder / f"{Path(name).stem}-{at:02d}.png")

@@ -44,11 +44,27 @@ def _cut_or_covered(ax):
         for tick in axis.get_major_ticks()
         if not low <= tick.get_loc() <= high
     }
-    shown = [item for item in ax.findobj(Text) if item.get_text().strip() and item not in beyond]
-    boxes = [(item.get_text(), item.get_window_extent().padded(-1)) for item in shown if item.get_visible()]
+    shown = [
+        item
+        for item in ax.findobj(Text)
+        if item.get_text().strip() and item not in beyond
+    ]
+    boxes = [
+        (item.get_text(), item.get_window_extent().padded(-1))
+        for item in shown
+        if item.get_visible()
+    ]
     edge = ax.figure.bbox
-    cut = [text for text, box in boxes if box.x0 < 0 or box.y0 < 0 or box.x1 > edge.x1 or box.y1 > edge.y1]
-    return cut + [(a, b) for (a, one), (b, two) in itertools.combinations(boxes, 2) if one.overlaps(two)]
+    cut = [
+        text
+        for text, box in boxes
+        if box.x0 < 0 or box.y0 < 0 or box.x1 > edge.x1 or box.y1 > edge.y1
+    ]
+    return cut + [
+        (a, b)
+        for (a, one), (b, two) in itertools.combinations(boxes, 2)
+        if one.overlaps(two)
+    ]
 
 
 def table_of(columns, groups, *, weights=None, name="made", **options):
@@ -77,8 +93,17 @@ def table_of(columns, groups, *, weights=None, name="made", **options):
 def twelve(groups=40, size=4):
     """Twelve components, one with a long name, one constant, one that abstains everywhere."""
     generator = np.random.default_rng(1)
-    names = ["correct", LONG, *(f"component_{n}" for n in range(8)), "constant", "missing"]
-    columns = {name: generator.integers(0, 2 + n, groups * size) / (1 + n) for n, name in enumerate(names)}
+    names = [
+        "correct",
+        LONG,
+        *(f"component_{n}" for n in range(8)),
+        "constant",
+        "missing",
+    ]
+    columns = {
+        name: generator.integers(0, 2 + n, groups * size) / (1 + n)
+        for n, name in enumerate(names)
+    }
     columns["constant"] = np.full(groups * size, 0.5)
     columns["missing"] = np.full(groups * size, np.nan)
     return table_of(columns, np.repeat(np.arange(groups), size), on_missing="skip")
@@ -88,7 +113,9 @@ def arithmetic_with_label(flipped=0.05):
     """The bundled rollouts with a column `is_right`, wrong in so many rows."""
     rollouts = rk.load_rollouts("gallery:arithmetic")
     task = rk.Component("c", rk.verify.numbers_equal)
-    right = rk.score(rk.Reward("task", {"prediction": rk.extract.number()}, [task]), rollouts).score("c")
+    right = rk.score(
+        rk.Reward("task", {"prediction": rk.extract.number()}, [task]), rollouts
+    ).score("c")
     right, table = np.nan_to_num(right), rollouts.table.copy()
     turned = np.random.default_rng(0).random(len(table)) < flipped
     table["is_right"] = np.where(turned, 1 - right, right).astype(int)

@@ -48,27 +48,48 @@ def test_each_change_has_its_rank_verdict_code_effects_and_examples(judged):
         for effect in item.effects:
             if abs(effect.difference) >= 0.02:
                 low, high = effect.interval
-                assert f"{100 * effect.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})" in shown
-                before = f"{percent(effect.before)} ({percent(effect.before_interval[0])}"
+                assert (
+                    f"{100 * effect.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
+                    in shown
+                )
+                before = (
+                    f"{percent(effect.before)} ({percent(effect.before_interval[0])}"
+                )
                 assert before in shown
         for example in item.examples[:5]:
             assert f">{example['rollout_id']}<" in shown
     assert best.outcome and f"<li>{best.outcome}.</li>".replace("->", "-&gt;") in shown
-    small = [e for e in best.effects if e.figure == "effective_weight" and abs(e.difference) < 0.02]
+    small = [
+        e
+        for e in best.effects
+        if e.figure == "effective_weight" and abs(e.difference) < 0.02
+    ]
     alone = page(replace(judged, changes=(best,)))
-    assert small and not any(f"effective weight of &#x27;{effect.component}" in alone for effect in small)
+    assert small and not any(
+        f"effective weight of &#x27;{effect.component}" in alone for effect in small
+    )
 
 
 def test_a_change_that_changes_no_figure_says_so_in_a_sentence(judged):
     effects = judged.changes[0].effects
-    still = tuple(replace(effect, difference=0.0, interval=(0.0, 0.0)) for effect in effects)
+    still = tuple(
+        replace(effect, difference=0.0, interval=(0.0, 0.0)) for effect in effects
+    )
     shown = page(replace(judged, changes=(replace(judged.changes[0], effects=still),)))
     assert "Nothing of this changes: groups without a signal 28 %" in shown
 
 
 def test_examples_are_escaped_and_left_out_where_texts_are(judged):
-    told = {"rollout_id": 1, "old": HOSTILE, "new": None, "score_before": float("nan"), "score_after": 1.0}
-    hostile = replace(judged, changes=(replace(judged.changes[0], examples=(told,) * 7),))
+    told = {
+        "rollout_id": 1,
+        "old": HOSTILE,
+        "new": None,
+        "score_before": float("nan"),
+        "score_after": 1.0,
+    }
+    hostile = replace(
+        judged, changes=(replace(judged.changes[0], examples=(told,) * 7),)
+    )
     shown = page(hostile)
     assert "<script>" not in shown and "&lt;script&gt;" in shown and "nan" not in shown
     assert "and 2 more" in shown
@@ -81,9 +102,13 @@ def test_the_forecast_is_a_table_of_both_views_with_notes_and_limits(scores):
     found = rk.forecast(scores, label="is_right")
     shown = found._repr_html_().replace("\xa0", " ")
     curve = found.best_of.curves["score/correct"]
-    assert f"{curve.value[-1]:.3g} ({curve.low[-1]:.3g} to {curve.high[-1]:.3g})" in shown
+    assert (
+        f"{curve.value[-1]:.3g} ({curve.low[-1]:.3g} to {curve.high[-1]:.3g})" in shown
+    )
     assert f">{curve.value[0]:.3g}<" in shown
-    assert "label &#x27;is_right&#x27;" in shown and "best of 8, KL at most 1.20" in shown
+    assert (
+        "label &#x27;is_right&#x27;" in shown and "best of 8, KL at most 1.20" in shown
+    )
     assert all(limit in shown for limit in LIMITS)
     assert all(note in shown.replace("&#x27;", "'") for note in found.notes)
     nothing = rk.forecast(table_of({"x": [np.nan] * 2}, [0, 0]))._repr_html_()
@@ -91,7 +116,13 @@ def test_the_forecast_is_a_table_of_both_views_with_notes_and_limits(scores):
 
 
 def test_completions_to_read_are_escaped_cut_and_left_out_on_request():
-    row = {"rollout_id": 7, "prompt": HOSTILE, "reward": 0.51239, "score/a": np.nan, "score/only_json": 0.5}
+    row = {
+        "rollout_id": 7,
+        "prompt": HOSTILE,
+        "reward": 0.51239,
+        "score/a": np.nan,
+        "score/only_json": 0.5,
+    }
     frame = pd.DataFrame([{**row, "completion": HOSTILE + "x" * 5000}], dtype=object)
     shown = Show().completions(frame, "read").data
     assert "rollout id 7" in shown and "reward 0.512" in shown and "a -" not in shown
@@ -99,7 +130,12 @@ def test_completions_to_read_are_escaped_cut_and_left_out_on_request():
     assert "<script>" not in shown and "more characters" in shown
     shown.encode()
     assert "SECRET" not in Show(redact=True).completions(frame, "read").data
-    chat = np.array([{"role": "system", "content": "be brief"}, {"role": "user", "content": HOSTILE}])
+    chat = np.array(
+        [
+            {"role": "system", "content": "be brief"},
+            {"role": "user", "content": HOSTILE},
+        ]
+    )
     frame["prompt"] = [chat]  # as a Parquet file gives it
     page = Show().completions(frame, "read").data
     assert "be brief" in page and "<script>" not in page
@@ -126,7 +162,8 @@ def test_the_group_sizes_are_those_of_the_diagnosis(scores):
     for size, row in table.iterrows():
         share = diagnosis.dead_share(size)[""]
         np.testing.assert_allclose(
-            row[["without_a_signal", "from", "to"]].astype(float), [share.value, *share.interval]
+            row[["without_a_signal", "from", "to"]].astype(float),
+            [share.value, *share.interval],
         )
     assert table.how[[4, 16]].tolist() == ["exact", "fitted"]
     assert np.isnan(table.batches[64]) and table.batches[4] > 1
@@ -135,9 +172,18 @@ def test_the_group_sizes_are_those_of_the_diagnosis(scores):
 
 def test_pairs_of_components_stand_from_the_strongest_on_and_say_why_there_is_no_correlation():
     up = [0.0, 1.0, 0.0, 1.0]
-    columns = {"a": up, "b": [0.0, 1.0, 0.0, 0.2], "c": [1.0, 0.0, 1.0, 0.0], "d": [1.0] * 4}
-    pairs = tables.correlated(rk.diagnose(table_of(columns, [0, 0, 1, 1]))).set_index(["first", "second"])
-    assert pairs.correlation.iloc[:3].tolist() == pytest.approx([-1.0, 0.8320503, -0.8320503])
+    columns = {
+        "a": up,
+        "b": [0.0, 1.0, 0.0, 0.2],
+        "c": [1.0, 0.0, 1.0, 0.0],
+        "d": [1.0] * 4,
+    }
+    pairs = tables.correlated(rk.diagnose(table_of(columns, [0, 0, 1, 1]))).set_index(
+        ["first", "second"]
+    )
+    assert pairs.correlation.iloc[:3].tolist() == pytest.approx(
+        [-1.0, 0.8320503, -0.8320503]
+    )
     assert pairs.index[0] == ("a", "c") and pairs.correlation.iloc[3:].isna().all()
     assert pairs.why_not["a", "d"] == "'d' is the same among siblings in all 4 rows"
     alone = rk.diagnose(table_of({"a": up}, [0, 0, 1, 1]))
@@ -154,14 +200,23 @@ def answered(scores, label="", advice=None):
 def test_the_answers_are_computed_and_speak_of_a_label(scores, unranked, judged):
     told, diagnosis = answered(scores, advice=unranked), rk.diagnose(scores)
     live = diagnosis.views[0].live
-    assert told["Learnable signal"].figure == percent(live.mean()) and told["Learnable signal"].ends
+    assert (
+        told["Learnable signal"].figure == percent(live.mean())
+        and told["Learnable signal"].ends
+    )
     held = diagnosis.views[0].effective_weights
     assert told["Comes from"].figure == f"correct {percent(held['correct'])}"
     assert f"format {percent(held['format'])}" in told["Comes from"].said
     curve = rk.forecast(scores).best_of.curves["score/correct"]
-    assert told["Selects for"].figure == f"{curve.value[0]:.2g} \u2192 {curve.value[-1]:.2g}"
+    assert (
+        told["Selects for"].figure
+        == f"{curve.value[0]:.2g} \u2192 {curve.value[-1]:.2g}"
+    )
     assert told["Could be changed"].figure == "partial credit for 'correct'"
-    assert "28 %" in told["Could be changed"].said and "3.5 %" in told["Could be changed"].said
+    assert (
+        "28 %" in told["Could be changed"].said
+        and "3.5 %" in told["Could be changed"].said
+    )
     told = answered(scores, "is_right", judged)
     assert told["Selects for"].said.startswith("label 'is_right', from one sibling")
 
@@ -179,12 +234,17 @@ def test_the_answers_are_computed_and_speak_of_a_label(scores, unranked, judged)
 def test_where_nothing_can_be_told_no_tile_is_good_and_each_says_why(values, groups):
     told = answered(table_of({"x": values}, groups))
     assert len(told) == 4 and told["Comes from"].grade == "info"
-    assert told["Learnable signal"].grade != "good" and told["Selects for"].grade != "good"
-    assert all(tile.said and "nan" not in tile.said + tile.figure for tile in told.values())
+    assert (
+        told["Learnable signal"].grade != "good" and told["Selects for"].grade != "good"
+    )
+    assert all(
+        tile.said and "nan" not in tile.said + tile.figure for tile in told.values()
+    )
 
 
 @pytest.mark.parametrize(
-    ("column", "name"), [([1, 0], "label"), ([True, False], "label"), (["yes", "no"], None)]
+    ("column", "name"),
+    [([1, 0], "label"), ([True, False], "label"), (["yes", "no"], None)],
 )
 def test_a_label_that_has_no_mean_is_not_followed(column, name):
     rows = [{"prompt": "p", "completion": "x", "label": value} for value in column]

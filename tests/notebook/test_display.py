@@ -32,11 +32,15 @@ def everything(show, reward, rollouts):
     scores = rk.score(reward, rollouts)
     diagnosis = rk.diagnose(scores)
     case = {"name": "c", "completion": HOSTILE, "ground_truth": "SECRET"}
-    result = rk.check(reward, rk.load_cases([{**case, "scores": {"correct": 1, "picky": 1}}]))
+    result = rk.check(
+        reward, rk.load_cases([{**case, "scores": {"correct": 1, "picky": 1}}])
+    )
     shown = [
         show.about(rollouts),
         show.scores(scores),
-        show.extraction(rollouts, {"n": rk.extract.number(), "all": rk.extract.pattern(".*")}),
+        show.extraction(
+            rollouts, {"n": rk.extract.number(), "all": rk.extract.pattern(".*")}
+        ),
         show.misses(result),
         show.findings(diagnosis.findings),
         show.suggestions(rk.suggest(diagnosis)),
@@ -56,7 +60,9 @@ def test_hostile_text_is_shown_as_text(hostile, reward):
 def test_redacted_pages_hold_nothing_of_prompts_completions_and_truths(hostile, reward):
     assert "SECRET" in everything(Show(), reward, hostile)
     page = everything(Show(redact=True), reward, hostile)
-    assert [words for words in ("SECRET", "<script", "&lt;script") if words in page] == []
+    assert [
+        words for words in ("SECRET", "<script", "&lt;script") if words in page
+    ] == []
     assert "redacted" in page
     assert "ValueError" in page  # what kind of error it was can be told
 
@@ -65,11 +71,23 @@ def test_redacted_pages_hold_nothing_of_prompts_completions_and_truths(hostile, 
     ("reason", "left"),
     [
         ("ValueError: could not read 'SECRET'", "ValueError: [redacted]"),
-        ("returned 'SECRET' of type str; a component returns a number", "returned [redacted]"),
-        ("field 'f' failed: ValueError: SECRET", "field 'f' failed: ValueError: [redacted]"),
+        (
+            "returned 'SECRET' of type str; a component returns a number",
+            "returned [redacted]",
+        ),
+        (
+            "field 'f' failed: ValueError: SECRET",
+            "field 'f' failed: ValueError: [redacted]",
+        ),
         ("error (ValueError: line one\nSECRET)", "error (ValueError: [redacted])"),
-        ("its gate needs 'correct', which is missing", "its gate needs 'correct', which is missing"),
-        ("Unreadable: saw SECRET (of.py:3)\nSECRET (my.py:12)", "Unreadable: [redacted] (my.py:12)"),
+        (
+            "its gate needs 'correct', which is missing",
+            "its gate needs 'correct', which is missing",
+        ),
+        (
+            "Unreadable: saw SECRET (of.py:3)\nSECRET (my.py:12)",
+            "Unreadable: [redacted] (my.py:12)",
+        ),
         ("its gate failed: Odd: SECRET", "its gate failed: Odd: [redacted]"),
         ("no reward for data_source='SECRET'", "no reward for data_source=[redacted]"),
         ("SECRET words of no known form", "[redacted]"),
@@ -82,10 +100,18 @@ def test_a_reason_keeps_its_kind_and_loses_what_it_quotes(reason, left):
 def test_the_extraction_table_counts_what_each_extractor_finds_and_shows_it_where_it_does():
     texts = ("a 1", "b 2", "none", "<answer>3</answer>")
     rollouts = rk.load_rollouts([{"completion": text} for text in texts])
-    extractors = {"number": rk.extract.number(), "tag": rk.extract.tag("answer"), "box": rk.extract.boxed()}
+    extractors = {
+        "number": rk.extract.number(),
+        "tag": rk.extract.tag("answer"),
+        "box": rk.extract.boxed(),
+    }
     page = Show().extraction(rollouts, extractors, note="read <here>").data
-    assert "75.0%" in page and "25.0%" in page  # number() in three of four, the tag in one
-    assert page.count("<mark") == 3  # spans of both extractors at one place are one mark with two labels
+    assert (
+        "75.0%" in page and "25.0%" in page
+    )  # number() in three of four, the tag in one
+    assert (
+        page.count("<mark") == 3
+    )  # spans of both extractors at one place are one mark with two labels
     assert "boxed()" in page and "0.0%" in page and "box = None" not in page
     assert "number = &#x27;1&#x27;" in page and "<p>read &lt;here&gt;</p>" in page
 

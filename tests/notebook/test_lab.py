@@ -57,7 +57,12 @@ def built(page, lab):
     trouble = []
     page.on("pageerror", lambda error: trouble.append(str(error)))
     run_all(page, lab, "01_build.ipynb")
-    assert page.locator(f"{OUTPUT}[data-mime-type*='error'], {OUTPUT}[data-mime-type*='stderr']").count() == 0
+    assert (
+        page.locator(
+            f"{OUTPUT}[data-mime-type*='error'], {OUTPUT}[data-mime-type*='stderr']"
+        ).count()
+        == 0
+    )
     assert page.locator(".rewardkit table").first.is_visible()
     return trouble
 
@@ -71,7 +76,9 @@ def tab(page, name):
 STANDING = "document.querySelector('.rewardkit-standing').innerText"
 
 
-def test_a_weight_that_is_moved_in_the_browser_changes_numbers_picture_and_tiles(page, built):
+def test_a_weight_that_is_moved_in_the_browser_changes_numbers_picture_and_tiles(
+    page, built
+):
     picture = page.locator(".rewardkit-picture")
     before = picture.inner_html()
     assert "200 groups by mean reward" in before and "at start" not in before
@@ -92,10 +99,14 @@ def test_a_weight_that_is_moved_in_the_browser_changes_numbers_picture_and_tiles
     standing.locator("[aria-busy]").wait_for(state="detached")
     assert float(page.locator(".rewardkit-weight-box-concise").input_value()) < 0.1
     page.locator(".rewardkit-reset").click()
-    page.wait_for_function("!document.querySelector('.rewardkit-picture').innerText.includes('dashed')")
+    page.wait_for_function(
+        "!document.querySelector('.rewardkit-picture').innerText.includes('dashed')"
+    )
 
 
-def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(page, built, lab_folder):
+def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(
+    page, built, lab_folder
+):
     browse = tab(page, "Browse")
     browse.locator(".rewardkit-kind select").select_option("right but unpaid")
     found = browse.locator(".rewardkit-message").first
@@ -111,7 +122,8 @@ def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(page, built, l
     listed.focus()
     listed.press("ArrowDown")
     page.wait_for_function(
-        "before => document.querySelector('.rewardkit-page').innerText !== before", arg=before
+        "before => document.querySelector('.rewardkit-page').innerText !== before",
+        arg=before,
     )
     assert reading.locator("mark").count() >= 1 and "prediction" in reading.inner_text()
     cell = page.locator(".jp-Notebook .jp-mod-selected .rewardkit-browse")
@@ -120,18 +132,27 @@ def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(page, built, l
     row = browse.locator("[data-row]").get_attribute("data-row")
     assert chosen.get_attribute("data-line") == row
     page.keyboard.press("j")  # the list has the focus still
-    page.wait_for_function("row => document.querySelector('[data-row]').dataset.row !== row", arg=row)
+    page.wait_for_function(
+        "row => document.querySelector('[data-row]').dataset.row !== row", arg=row
+    )
     page.keyboard.press("k")
-    page.wait_for_function("row => document.querySelector('[data-row]').dataset.row === row", arg=row)
+    page.wait_for_function(
+        "row => document.querySelector('[data-row]').dataset.row === row", arg=row
+    )
     page.keyboard.press("f")
     chosen.filter(has_text="\u2691").wait_for()
     second = reading.inner_text()
     browse.locator(".rk-bench-siblings button:not([aria-current])").last.click()
     page.wait_for_function(
-        "before => document.querySelector('.rewardkit-page').innerText !== before", arg=second
+        "before => document.querySelector('.rewardkit-page').innerText !== before",
+        arg=second,
     )
-    page.keyboard.press("c")  # the focus stays where it was though the page is another, and goes to the form
-    page.wait_for_function("document.activeElement.closest('.rewardkit-case-expected') !== null")
+    page.keyboard.press(
+        "c"
+    )  # the focus stays where it was though the page is another, and goes to the form
+    page.wait_for_function(
+        "document.activeElement.closest('.rewardkit-case-expected') !== null"
+    )
     browse.locator(".rewardkit-case-name input").fill("found in the browser")
     browse.locator(".rewardkit-case-why input").fill("it surprised me")
     browse.locator(".rewardkit-case-path input").fill("mine.jsonl")
@@ -156,33 +177,50 @@ def test_a_finding_is_answered_by_one_click_which_undo_takes_back(page, built):
     tab(page, "Compose")
     compose.get_by_text("dashed: at the start").wait_for()
     compose.locator(".rewardkit-undo").click()
-    page.wait_for_function("!document.querySelector('.rewardkit-picture').innerText.includes('dashed')")
+    page.wait_for_function(
+        "!document.querySelector('.rewardkit-picture').innerText.includes('dashed')"
+    )
 
 
 @pytest.mark.parametrize("theme", ["Dark", "Light"])
 def test_every_control_has_a_name_and_all_is_read_in_both_themes(page, built, theme):
     page.get_by_role("menuitem", name="Settings", exact=True).click()
     page.locator(".lm-Menu-item[data-type='submenu']", has_text="Theme").first.hover()
-    page.locator(".lm-Menu-itemLabel").get_by_text(f"JupyterLab {theme}", exact=True).click()
-    page.locator(f"body[data-jp-theme-light={str(theme == 'Light').lower()}]").wait_for(state="attached")
+    page.locator(".lm-Menu-itemLabel").get_by_text(
+        f"JupyterLab {theme}", exact=True
+    ).click()
+    page.locator(f"body[data-jp-theme-light={str(theme == 'Light').lower()}]").wait_for(
+        state="attached"
+    )
     for name in ("Browse", "Cases", "Probes", "Findings", "Compose"):
         tab(page, name)
         assert violations(page, ".rewardkit-workbench", RULES) == []
     compose = page.locator(".rewardkit-compose")
-    assert compose.get_by_role("slider", name="weight of format", exact=True).count() == 1
-    assert compose.get_by_role("spinbutton", name="limit of the gate of concise").count() == 1
+    assert (
+        compose.get_by_role("slider", name="weight of format", exact=True).count() == 1
+    )
+    assert (
+        compose.get_by_role("spinbutton", name="limit of the gate of concise").count()
+        == 1
+    )
 
 
-def test_keys_in_the_panel_are_its_own_but_lab_saves_and_escape_goes_back(page, built, lab_folder):
+def test_keys_in_the_panel_are_its_own_but_lab_saves_and_escape_goes_back(
+    page, built, lab_folder
+):
     cells = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell")
     count = cells.count()
     tab(page, "Compose").locator(".rewardkit-reset").focus()
     page.keyboard.press("d")
     page.keyboard.press("d")
     assert cells.count() == count
-    with page.expect_response(lambda answer: answer.request.method == "PUT" and "01_build" in answer.url):
+    with page.expect_response(
+        lambda answer: answer.request.method == "PUT" and "01_build" in answer.url
+    ):
         page.keyboard.press("Control+s")
-    assert '"output_type"' in (lab_folder / "01_build.ipynb").read_text()  # what the cells gave
+    assert (
+        '"output_type"' in (lab_folder / "01_build.ipynb").read_text()
+    )  # what the cells gave
     page.keyboard.press("Escape")
     page.keyboard.press("b")
     cells.nth(count).wait_for()
@@ -191,7 +229,9 @@ def test_keys_in_the_panel_are_its_own_but_lab_saves_and_escape_goes_back(page, 
     cells.nth(count).wait_for(state="detached")
 
 
-def test_a_reward_cell_with_an_error_points_to_its_line_and_is_mended(page, built, lab_folder):
+def test_a_reward_cell_with_an_error_points_to_its_line_and_is_mended(
+    page, built, lab_folder
+):
     run_cell(page, "%load_ext rewardkit")
     out = run_cell(page, MINE.format(predicted="predicted"))
     out.filter(has_text="NameError").wait_for()
@@ -202,7 +242,9 @@ def test_a_reward_cell_with_an_error_points_to_its_line_and_is_mended(page, buil
     assert "return prediction == ground_truth" in (lab_folder / "mine.py").read_text()
 
 
-def test_a_kernel_that_is_restarted_under_an_open_panel_is_told_in_the_panel(page, built):
+def test_a_kernel_that_is_restarted_under_an_open_panel_is_told_in_the_panel(
+    page, built
+):
     lost = page.locator(".rewardkit-lost").first
     assert not lost.is_visible()
     page.get_by_role("menuitem", name="Kernel", exact=True).click()
@@ -274,12 +316,24 @@ def shown(page, lab, lab_folder, hostile):
     return asked
 
 
-def test_a_panel_that_is_shown_moves_no_weight_and_what_a_cell_prints_scrolls_in_a_box(page, shown):
+def test_a_panel_that_is_shown_moves_no_weight_and_what_a_cell_prints_scrolls_in_a_box(
+    page, shown
+):
     long, short = page.locator(f"{OUTPUT}[data-mime-type*='stdout']").all()[:2]
-    assert long.inner_text().count("row") == 5000 and 100 < long.bounding_box()["height"] < 400
+    assert (
+        long.inner_text().count("row") == 5000
+        and 100 < long.bounding_box()["height"] < 400
+    )
     assert short.bounding_box()["height"] < 40
-    for name, written in (("third", "0.333"), ("eighth", "0.125"), ("huge", "1500"), ("small", "0.00001")):
-        first, other = (page.locator(f".rewardkit-weight-box-{name}").nth(at) for at in (0, 1))
+    for name, written in (
+        ("third", "0.333"),
+        ("eighth", "0.125"),
+        ("huge", "1500"),
+        ("small", "0.00001"),
+    ):
+        first, other = (
+            page.locator(f".rewardkit-weight-box-{name}").nth(at) for at in (0, 1)
+        )
         first.wait_for()
         other.wait_for()
         assert all(box.input_value().startswith(written) for box in (first, other))
@@ -296,15 +350,24 @@ def test_a_panel_that_is_shown_moves_no_weight_and_what_a_cell_prints_scrolls_in
     page.wait_for_function(f"{boxes}.every(box => box.value === '0.125')")
 
 
-def test_hostile_texts_run_nothing_and_load_nothing_wherever_they_are_shown(page, lab, shown):
+def test_hostile_texts_run_nothing_and_load_nothing_wherever_they_are_shown(
+    page, lab, shown
+):
     assert page.locator(f"{OUTPUT}[data-mime-type*='error']").count() == 0
-    for name, part in (("Browse", ".rewardkit-page"), ("Cases", ".rewardkit-cases-table")):
+    for name, part in (
+        ("Browse", ".rewardkit-page"),
+        ("Cases", ".rewardkit-cases-table"),
+    ):
         tab(page, name).locator(part, has_text="window.pwned").wait_for()
     probes = tab(page, "Probes")
     probes.locator(".rewardkit-run-probes").click()
-    page.wait_for_function("document.querySelector('.rewardkit-page-probes').innerText.length > 100")
+    page.wait_for_function(
+        "document.querySelector('.rewardkit-page-probes').innerText.length > 100"
+    )
     assert page.evaluate("window.pwned") is None
-    assert page.evaluate("getComputedStyle(document.body).display") != "none"  # no style of theirs counts
+    assert (
+        page.evaluate("getComputedStyle(document.body).display") != "none"
+    )  # no style of theirs counts
     address, _ = lab
     own = (address, address.replace("http:", "ws:"), "data:", "blob:")
     assert [url for url in shown if not url.startswith(own) or url.endswith("/x")] == []

@@ -37,7 +37,9 @@ ROWS = [
 @pytest.fixture(scope="module")
 def shell():
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("VIRTUAL_ENV", raising=False)  # one that is active and not the tests' own is warned of
+        patch.delenv(
+            "VIRTUAL_ENV", raising=False
+        )  # one that is active and not the tests' own is warned of
         made = InteractiveShell()
     made.run_line_magic("load_ext", "rewardkit")
     yield made
@@ -53,7 +55,9 @@ def run(shell, tmp_path, monkeypatch):
     shell.push({"rollouts": rk.load_rollouts(ROWS)})
 
     def cell(line, body=None):
-        line += " --timeout 0" * (line.startswith("%%reward") and "--timeout" not in line)
+        line += " --timeout 0" * (
+            line.startswith("%%reward") and "--timeout" not in line
+        )
         with capture_output() as captured:
             done = shell.run_cell(line if body is None else f"{line}\n{body}")
         cell.printed = captured.stdout + captured.stderr
@@ -73,34 +77,51 @@ def refused(run, line, body=CELL):
     return str(raised.value)
 
 
-def test_a_cell_is_saved_byte_for_byte_and_its_reward_and_scores_are_there(run, tmp_path):
+def test_a_cell_is_saved_byte_for_byte_and_its_reward_and_scores_are_there(
+    run, tmp_path
+):
     body = CELL + "# tab\there, CRLF\r\nα = 'π \u202e'\r\n"
     written = run("%%reward mine.py --timeout 5", body)
     assert (tmp_path / "mine.py").read_bytes() == body.encode()
-    assert run.shell.user_ns["reward"].name == "mine" and len(run.shell.user_ns["scores"]) == len(ROWS)
+    assert run.shell.user_ns["reward"].name == "mine" and len(
+        run.shell.user_ns["scores"]
+    ) == len(ROWS)
     said = repr(written)
     assert "mine.py is saved, a new file" in said and "contract: kept, in " in said
     assert re.search(r"right +mean +0\.250 +24 scored", said) and "mean reward" in said
     assert "<table" in written._repr_html_() and ">0.25<" in written._repr_html_()
 
 
-def test_a_syntax_error_is_shown_at_its_line_of_the_cell_and_nothing_is_saved(run, tmp_path):
+def test_a_syntax_error_is_shown_at_its_line_of_the_cell_and_nothing_is_saved(
+    run, tmp_path
+):
     said = refused(run, "%%reward mine.py", "x = 1\nif x ==:\n    pass\n")
-    assert said == "mine.py is not saved: line 3 of the cell, `if x ==:`: SyntaxError: invalid syntax"
+    assert (
+        said
+        == "mine.py is not saved: line 3 of the cell, `if x ==:`: SyntaxError: invalid syntax"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cell_that_cannot_be_imported_leaves_the_file_as_it_was_and_names_the_line(run, tmp_path):
+def test_a_cell_that_cannot_be_imported_leaves_the_file_as_it_was_and_names_the_line(
+    run, tmp_path
+):
     run("%%reward mine.py", CELL)
     for broken, line, what in (
         (CELL + "x = missing\n", 12, "NameError: name 'missing'"),
         ("def f():\n    raise SystemExit(3)\n\nf()\n", 3, "SystemExit: 3"),
         ("import json\njson.loads('x')\n", 3, "JSONDecodeError"),
-        ("import rewardkit as rk\nreward = rk.Reward('r')\n", 3, "reward 'r' has no components"),
+        (
+            "import rewardkit as rk\nreward = rk.Reward('r')\n",
+            3,
+            "reward 'r' has no components",
+        ),
     ):
         said = refused(run, "%%reward mine.py", broken)
         code = broken.splitlines()[line - 2].strip()
-        assert f"mine.py is not saved: line {line} of the cell, `{code}`: {what}" in said, said
+        assert (
+            f"mine.py is not saved: line {line} of the cell, `{code}`: {what}" in said
+        ), said
         assert f"line {line} of the cell" in run.printed
         assert (tmp_path / "mine.py").read_bytes() == CELL.encode()
     refused(run, "%%reward other.py", "1 / 0\n")
@@ -129,7 +150,9 @@ def test_a_cell_that_cannot_be_imported_leaves_the_file_as_it_was_and_names_the_
         ("%%reward mine.py", "x = '\0'\n", "null bytes"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_used_is_said_in_a_sentence_and_nothing_is_saved(run, tmp_path, line, body, said):
+def test_what_cannot_be_used_is_said_in_a_sentence_and_nothing_is_saved(
+    run, tmp_path, line, body, said
+):
     assert said in refused(run, line, body)
     assert list(tmp_path.glob("*.py")) == []
 
@@ -141,7 +164,9 @@ def test_a_module_beside_the_file_is_new_though_the_notebook_imported_it_or_a_ce
     monkeypatch.syspath_prepend(str(tmp_path))
     helper.write_text("LIMIT = 5\n")
     run("import rules_beside")
-    body = CELL.replace("< 20", "< LIMIT").replace("\n\n", "\nfrom rules_beside import LIMIT\n", 1)
+    body = CELL.replace("< 20", "< LIMIT").replace(
+        "\n\n", "\nfrom rules_beside import LIMIT\n", 1
+    )
     helper.write_text("LIMIT = 500\n")
     run("%%reward mine.py", body)
     assert run.shell.user_ns["scores"].score("short").mean() == 1.0
@@ -154,9 +179,13 @@ def test_a_module_beside_the_file_is_new_though_the_notebook_imported_it_or_a_ce
 
 @pytest.mark.parametrize("timeout", ["0", "5"])
 def test_what_a_reward_prints_does_not_flood_the_cell(run, capfd, timeout):
-    body = CELL.replace("    return len", "    print('flood', completion)\n    return len")
+    body = CELL.replace(
+        "    return len", "    print('flood', completion)\n    return len"
+    )
     written = run(f"%%reward mine.py --timeout {timeout}", "print('flood')\n" + body)
-    assert "24 scored" in repr(written) and "flood" not in run.printed + "".join(capfd.readouterr())
+    assert "24 scored" in repr(written) and "flood" not in run.printed + "".join(
+        capfd.readouterr()
+    )
 
 
 FAILING = """import rewardkit as rk
@@ -180,12 +209,17 @@ reward = rk.Reward("r", {"found": number}, [*parts, rk.Component("judged", judge
 
 
 @pytest.mark.parametrize("timeout", ["0", "5"])
-def test_what_raises_is_shown_with_its_line_of_the_cell_be_it_field_helper_or_async(run, timeout):
+def test_what_raises_is_shown_with_its_line_of_the_cell_be_it_field_helper_or_async(
+    run, timeout
+):
     said = repr(run(f"%%reward mine.py --timeout {timeout}", FAILING))
     assert "seen" not in run.printed + said
     assert "(line 5 of the cell, `return int(completion[-1])`)" in said
     assert "(line 8 of the cell, `return 1.0 if completion[20] else 0.0`)" in said
-    assert "KeyError: 'it is 0' (line 15 of the cell, `return {\"it is 1\": 1.0}[text]`)" in said
+    assert (
+        "KeyError: 'it is 0' (line 15 of the cell, `return {\"it is 1\": 1.0}[text]`)"
+        in said
+    )
 
 
 def test_a_call_that_hangs_ends_and_the_others_are_not_made(run):
@@ -193,14 +227,26 @@ def test_a_call_that_hangs_ends_and_the_others_are_not_made(run):
     body = CELL.replace("    return len", "    while True: pass\n    return len")
     said = repr(run("%%reward mine.py --timeout 0.5", body))
     assert time.monotonic() - began < 20
-    assert "24 error, most often was not tried, as calls before it took longer than 0.5 s" in said
+    assert (
+        "24 error, most often was not tried, as calls before it took longer than 0.5 s"
+        in said
+    )
     assert "contract and cases are not tried" in said and "contract: kept" not in said
 
 
-def test_a_column_that_is_not_there_is_named_with_the_component_that_asks_for_it(run, tmp_path):
-    said = refused(run, "%%reward mine.py", CELL.replace("short(completion", "short(completoin"))
-    assert "mine.py is saved and `reward` is new, but component 'short' asks for 'completoin'" in said
-    assert (tmp_path / "mine.py").is_file() and run.shell.user_ns["reward"].name == "mine"
+def test_a_column_that_is_not_there_is_named_with_the_component_that_asks_for_it(
+    run, tmp_path
+):
+    said = refused(
+        run, "%%reward mine.py", CELL.replace("short(completion", "short(completoin")
+    )
+    assert (
+        "mine.py is saved and `reward` is new, but component 'short' asks for 'completoin'"
+        in said
+    )
+    assert (tmp_path / "mine.py").is_file() and run.shell.user_ns[
+        "reward"
+    ].name == "mine"
 
 
 def test_the_rollouts_are_those_named_else_the_usual_ones(run, tmp_path):
@@ -211,24 +257,36 @@ def test_the_rollouts_are_those_named_else_the_usual_ones(run, tmp_path):
         run.shell.reset(new_session=False)
         run.shell.push(variables)
         written = run(line, CELL)
-        return len(run.shell.user_ns["scores"]) if "scores" in run.shell.user_ns else written.notes[0]
+        return (
+            len(run.shell.user_ns["scores"])
+            if "scores" in run.shell.user_ns
+            else written.notes[0]
+        )
 
     both = {"rollouts": "log.jsonl", "logged": few}
     assert scored(**both) == 8
     assert scored("%%reward mine.py --rollouts rollouts", **both) == 4
     assert scored("%%reward mine.py --rollouts log.jsonl") == 4
     assert scored(rollouts=few.table) == 8
-    assert scored(rollouts=rk.score(rk.load_reward(str(tmp_path / "mine.py")), few)) == 8
+    assert (
+        scored(rollouts=rk.score(rk.load_reward(str(tmp_path / "mine.py")), few)) == 8
+    )
     assert scored("%%reward mine.py --rollouts mine", mine=few) == 8
     assert "there is no variable `rollouts`" in scored(mine=few)
-    assert (tmp_path / "mine.py").is_file() and run.shell.user_ns["reward"].name == "mine"
+    assert (tmp_path / "mine.py").is_file() and run.shell.user_ns[
+        "reward"
+    ].name == "mine"
 
 
-def test_a_file_that_was_changed_elsewhere_is_not_overwritten_without_force(run, tmp_path):
+def test_a_file_that_was_changed_elsewhere_is_not_overwritten_without_force(
+    run, tmp_path
+):
     file = tmp_path / "mine.py"
     run("%%reward mine.py", CELL)
     file.write_text(CELL + "# by another hand\n")
-    assert "changed outside of this notebook" in refused(run, "%%reward mine.py", CELL + "# here\n")
+    assert "changed outside of this notebook" in refused(
+        run, "%%reward mine.py", CELL + "# here\n"
+    )
     assert file.read_text().endswith("# by another hand\n")
     run("%%reward mine.py --force", CELL + "# here\n")
     assert file.read_text().endswith("# here\n")
@@ -250,7 +308,12 @@ def test_a_cell_that_is_saved_again_says_what_changed(run):
 
 
 def test_cases_are_checked_and_their_misses_shown(run, tmp_path):
-    case = {"name": "long", "completion": "<b>it is 1</b> really, really", "ground_truth": "1", "reward": 1.2}
+    case = {
+        "name": "long",
+        "completion": "<b>it is 1</b> really, really",
+        "ground_truth": "1",
+        "reward": 1.2,
+    }
     (tmp_path / "cases.jsonl").write_text(json.dumps(case))
     written = run("%%reward mine.py --cases cases.jsonl", CELL)
     assert "0 of 1 cases passed" in repr(written)
@@ -259,8 +322,12 @@ def test_cases_are_checked_and_their_misses_shown(run, tmp_path):
 
 
 def test_a_function_as_a_trainer_takes_it_is_a_reward_cell(run):
-    head = "def compute_score(data_source, solution_str, ground_truth, extra_info=None):"
+    head = (
+        "def compute_score(data_source, solution_str, ground_truth, extra_info=None):"
+    )
     body = f"{head}\n    return float(ground_truth in solution_str)\n"
-    assert "['compute_score']; name one, as mine.py:compute_score" in refused(run, "%%reward mine.py", body)
+    assert "['compute_score']; name one, as mine.py:compute_score" in refused(
+        run, "%%reward mine.py", body
+    )
     written = repr(run("%%reward mine.py --name compute_score --as verl", body))
     assert "verl" in written and run.shell.user_ns["scores"].rewards.mean() == 0.25

@@ -16,14 +16,32 @@ LEFT_OUT = "are left out of this page"
     [
         pytest.param("a\x00b\n", "ab\n", id="control characters go"),
         pytest.param("\x1b[31mred\x1b[0m\n", "red\n", id="and colours as a whole"),
-        pytest.param("10 %\r90 %\rdone\r\nnext", "done\nnext\n", id="the last state of a progress bar"),
+        pytest.param(
+            "10 %\r90 %\rdone\r\nnext",
+            "done\nnext\n",
+            id="the last state of a progress bar",
+        ),
         pytest.param("row\n" * 10, "row\n" * 10, id="ten lines are all shown"),
-        pytest.param("row\n" * 11, "row\n" * 10 + f"[1 more lines {LEFT_OUT}]\n", id="of eleven one is not"),
-        pytest.param("\n" * 4000, "\n" * 10 + f"[3,990 more lines {LEFT_OUT}]\n", id="empty lines count"),
-        pytest.param("x" * 10_000, "x" * 3000 + f"\n[7,000 more characters {LEFT_OUT}]\n", id="a long line"),
+        pytest.param(
+            "row\n" * 11,
+            "row\n" * 10 + f"[1 more lines {LEFT_OUT}]\n",
+            id="of eleven one is not",
+        ),
+        pytest.param(
+            "\n" * 4000,
+            "\n" * 10 + f"[3,990 more lines {LEFT_OUT}]\n",
+            id="empty lines count",
+        ),
+        pytest.param(
+            "x" * 10_000,
+            "x" * 3000 + f"\n[7,000 more characters {LEFT_OUT}]\n",
+            id="a long line",
+        ),
         pytest.param(
             ("x" * 1000 + "\n") * 30,
-            ("x" * 1000 + "\n") * 2 + "x" * 998 + f"\n[7,009 more characters and 20 more lines {LEFT_OUT}]\n",
+            ("x" * 1000 + "\n") * 2
+            + "x" * 998
+            + f"\n[7,009 more characters and 20 more lines {LEFT_OUT}]\n",
             id="long lines, and many",
         ),
     ],
@@ -38,7 +56,12 @@ def test_pieces_of_a_stream_are_one_and_what_was_printed_is_left_out_of_a_redact
         for n in range(30)
         for name in ("stdout", "stderr")
     ]
-    cells = [new_code_cell("x", outputs=[*pieces, new_output("display_data", {"text/plain": "a figure"})])]
+    cells = [
+        new_code_cell(
+            "x",
+            outputs=[*pieces, new_output("display_data", {"text/plain": "a figure"})],
+        )
+    ]
     body = story_of(new_notebook(cells=deepcopy(cells)), redact=False).top
     assert body.count("SECRET") == 2 * STREAM_LINES
     assert body.count(f"20 more lines {LEFT_OUT}") == 2
@@ -48,4 +71,10 @@ def test_pieces_of_a_stream_are_one_and_what_was_printed_is_left_out_of_a_redact
 
 
 def test_rewards_of_one_name_get_folders_of_their_own():
-    assert _slugs(["a b", "a/b", "a b", "..", ""]) == ["a-b", "a-b-2", "a-b-3", "reward", "reward-2"]
+    assert _slugs(["a b", "a/b", "a b", "..", ""]) == [
+        "a-b",
+        "a-b-2",
+        "a-b-3",
+        "reward",
+        "reward-2",
+    ]

@@ -9,7 +9,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.text import Text
-from plotted import HOSTILE_NAME, LONG, closed_figures, table_of, title, twelve, unreadable, words  # noqa: F401
+from plotted import (
+    HOSTILE_NAME,
+    LONG,
+    closed_figures,  # noqa: F401
+    table_of,
+    title,
+    twelve,
+    unreadable,
+    words,
+)
 
 import rewardkit as rk
 from rewardkit.notebook import plots
@@ -25,11 +34,15 @@ PAIRS = [0, 0, 1, 1]  # two groups of two
 
 @pytest.fixture(scope="module")
 def diagnosis():
-    return rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic"))
+    return rk.diagnose(
+        rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
+    )
 
 
 def view_of(columns, groups=PAIRS):
-    return rk.diagnose(table_of(columns, groups, weights={"b": 3.0, "recorded": 0.0}), by=[]).views[0]
+    return rk.diagnose(
+        table_of(columns, groups, weights={"b": 3.0, "recorded": 0.0}), by=[]
+    ).views[0]
 
 
 OF_A_VIEW = {
@@ -46,7 +59,11 @@ def drawn_of(scores):
     """Every plot of the module, of these scores."""
     found = rk.diagnose(scores)
     of_views = [draw(view) for view in found.views for draw in OF_A_VIEW.values()]
-    return [*(draw(found) for draw in OF_A_DIAGNOSIS), *plots.component_histograms(found), *of_views]
+    return [
+        *(draw(found) for draw in OF_A_DIAGNOSIS),
+        *plots.component_histograms(found),
+        *of_views,
+    ]
 
 
 # --- titles
@@ -70,7 +87,11 @@ def test_a_histogram_says_what_most_score(values, expected):
     assert title(ax) == expected[:1].upper() + expected[1:]
 
 
-ALONE, UP, TIED = "No group has two completions with a reward", [0, 1, 0, 1], [1, 1, 0, 0]
+ALONE, UP, TIED = (
+    "No group has two completions with a reward",
+    [0, 1, 0, 1],
+    [1, 1, 0, 0],
+)
 
 
 @pytest.mark.parametrize(
@@ -79,25 +100,62 @@ ALONE, UP, TIED = "No group has two completions with a reward", [0, 1, 0, 1], [1
         ("groups", {"a": [0, 1, 1, 1]}, PAIRS, "50 % of 2 groups have no signal"),
         ("groups", {"a": [0, 1, 1, 0]}, PAIRS, "All 2 groups have a signal"),
         ("groups", {"a": TIED}, PAIRS, "None of 2 groups has a signal"),
-        ("groups", {"a": [0, 1, 1]}, [0, 0, 1], "The only group of two or more rewards has a signal"),
-        ("groups", {"a": [1, 1, 1]}, [0, 0, 1], "The only group of two or more rewards has no signal"),
+        (
+            "groups",
+            {"a": [0, 1, 1]},
+            [0, 0, 1],
+            "The only group of two or more rewards has a signal",
+        ),
+        (
+            "groups",
+            {"a": [1, 1, 1]},
+            [0, 0, 1],
+            "The only group of two or more rewards has no signal",
+        ),
         ("groups", {"a": [0, 1]}, [0, 1], ALONE),
         ("groups", {"a": [NAN] * 4}, PAIRS, ""),
-        ("groups", {"a": [0] + [1] * 799}, np.arange(800) // 2, "Over 99 % of 400 groups have no signal"),
+        (
+            "groups",
+            {"a": [0] + [1] * 799},
+            np.arange(800) // 2,
+            "Over 99 % of 400 groups have no signal",
+        ),
         ("weights", {"a": UP}, PAIRS, "'a' alone is paid"),
-        ("weights", {"a": UP, "b": TIED}, PAIRS, "'a' holds 100 % of the advantage with 25 % of the weight"),
-        ("weights", {"a": UP, "b": UP}, PAIRS, "Each component holds about what its weight says"),
-        ("weights", {"a": TIED}, PAIRS, "No group has a signal: who holds the advantage is not known"),
+        (
+            "weights",
+            {"a": UP, "b": TIED},
+            PAIRS,
+            "'a' holds 100 % of the advantage with 25 % of the weight",
+        ),
+        (
+            "weights",
+            {"a": UP, "b": UP},
+            PAIRS,
+            "Each component holds about what its weight says",
+        ),
+        (
+            "weights",
+            {"a": TIED},
+            PAIRS,
+            "No group has a signal: who holds the advantage is not known",
+        ),
     ],
 )
 def test_a_plot_of_a_view_says_its_result(plot, columns, groups, expected):
-    view = view_of({name: np.array(values, dtype=float) for name, values in columns.items()}, groups)
+    view = view_of(
+        {name: np.array(values, dtype=float) for name, values in columns.items()},
+        groups,
+    )
     assert title(OF_A_VIEW[plot](view)) == expected
 
 
 @pytest.mark.parametrize(
     ("last", "expected"),
-    [(1.0, "rises from 0.38 to 1.4"), (-0.25, "falls from 0.38 to 0.12"), (0.0, "stays at 0.375")],
+    [
+        (1.0, "rises from 0.38 to 1.4"),
+        (-0.25, "falls from 0.38 to 0.12"),
+        (0.0, "stays at 0.375"),
+    ],
 )
 def test_the_steps_say_from_where_to_where_it_goes(last, expected):
     rows = [
@@ -109,25 +167,37 @@ def test_the_steps_say_from_where_to_where_it_goes(last, expected):
         }
         for at in range(32)
     ]
-    reward = rk.Reward("r", components=[rk.Component("c", lambda given: given, range=(-1.0, 2.0))])
+    reward = rk.Reward(
+        "r", components=[rk.Component("c", lambda given: given, range=(-1.0, 2.0))]
+    )
     ax = plots.over_steps(rk.diagnose(rk.score(reward, rows)), "c")
     assert title(ax) == f"'c' {expected} over steps 0 to 3"
     ends = [[0, 0.375], [1, 0.375], [2, 0.375 + last], [3, 0.375 + last]]
     np.testing.assert_allclose(ax.lines[0].get_xydata(), ends)
-    assert len(ax.collections) == 2 and {item.get_text() for item in ax.texts} == {"mean", "median"}
+    assert len(ax.collections) == 2 and {item.get_text() for item in ax.texts} == {
+        "mean",
+        "median",
+    }
 
 
 @pytest.mark.parametrize(
     ("values", "intervals", "expected"),
     [
-        ((0.1, 0.6), ((0.0, 0.2), (0.4, 0.8)), "cases called 'good' have label 0.6, not 1"),
+        (
+            (0.1, 0.6),
+            ((0.0, 0.2), (0.4, 0.8)),
+            "cases called 'good' have label 0.6, not 1",
+        ),
         ((0.1, 0.9), ((0.0, 0.2), (0.8, 1.0)), "no level is clearly off its labels"),
         ((0.1, 0.6), ((NAN, NAN), (NAN, NAN)), "no level is clearly off its labels"),
     ],
 )
 def test_the_calibration_says_which_level_is_off(values, intervals, expected):
     rows = zip(("poor", "good"), (0.0, 1.0), values, intervals, (9, 9), strict=True)
-    levels = [dict(zip(("level", "score", "value", "interval", "n"), row, strict=True)) for row in rows]
+    levels = [
+        dict(zip(("level", "score", "value", "interval", "n"), row, strict=True))
+        for row in rows
+    ]
     ax = plots.judge_calibration(SimpleNamespace(judge="j", calibration=levels))
     assert title(ax) == f"'j': {expected}" and not unreadable(ax)
 
@@ -138,19 +208,33 @@ def test_the_calibration_says_which_level_is_off(values, intervals, expected):
 def test_what_was_not_drawn_apart_is_in_bins_and_what_recurs_has_its_share():
     ax = plots.distribution(np.array([0.0, 0.0, 0.0, 1.0, NAN]), label="x")
     bars = {bar.get_x() + bar.get_width() / 2: bar.get_height() for bar in ax.patches}
-    assert bars == pytest.approx({0.0: 3, 1.0: 1}) and words(ax).split("\n")[:2] == ["75 %", "25 %"]
+    assert bars == pytest.approx({0.0: 3, 1.0: 1}) and words(ax).split("\n")[:2] == [
+        "75 %",
+        "25 %",
+    ]
     ax = plots.distribution(RANDOM, label="x")
     assert sum(bar.get_height() for bar in ax.patches) == 900 and not ax.texts
     ax = plots.distribution(np.repeat(np.arange(101) / 100, 3), label="x")
-    assert [bar.get_height() for bar in ax.patches] == [3] * 101  # bins would hold 3 here and 6 there
+    assert [bar.get_height() for bar in ax.patches] == [
+        3
+    ] * 101  # bins would hold 3 here and 6 there
     ax = plots.distribution(np.append(RANDOM, np.full(100, 0.25)), label="x")
     *bins, own = (bar.get_height() for bar in ax.patches)
-    assert (sum(bins), own, [item.get_text() for item in ax.texts]) == (900, 100, ["10 %"])
+    assert (sum(bins), own, [item.get_text() for item in ax.texts]) == (
+        900,
+        100,
+        ["10 %"],
+    )
 
 
 @pytest.mark.parametrize(
     ("values", "said"),
-    [([], "no completions"), ([NAN], "nothing scored"), ([INF], "1 infinite"), ([1e308, -1e308], "too far")],
+    [
+        ([], "no completions"),
+        ([NAN], "nothing scored"),
+        ([INF], "1 infinite"),
+        ([1e308, -1e308], "too far"),
+    ],
 )
 def test_what_cannot_be_drawn_is_said_in_words(values, said):
     ax = plots.distribution(np.array(values, dtype=float), label="x", span=(0.0, 1.0))
@@ -166,14 +250,20 @@ def test_scores_that_take_a_small_part_of_the_declared_range_are_seen():
 
 def many():
     rate = np.repeat(np.random.default_rng(0).beta(0.5, 1, 2000), 4)
-    return (np.random.default_rng(1).random(8000) < rate).astype(float), np.arange(8000) // 4
+    return (np.random.default_rng(1).random(8000) < rate).astype(float), np.arange(
+        8000
+    ) // 4
 
 
-@pytest.mark.parametrize("made", [many, lambda: ([0, 1, 0.5, 0.5, 0.25, 0.75, 1, 1], np.arange(8) // 2)])
+@pytest.mark.parametrize(
+    "made", [many, lambda: ([0, 1, 0.5, 0.5, 0.25, 0.75, 1, 1], np.arange(8) // 2)]
+)
 def test_columns_of_groups_have_the_means_ranges_and_dead_shares_of_all_groups(made):
     values, groups = made()
     view = view_of({"x": np.array(values, dtype=float)}, groups)
-    _, ax = plt.subplots(figsize=(5.6, 3.3), layout="constrained")  # as on the first page of a report
+    _, ax = plt.subplots(
+        figsize=(5.6, 3.3), layout="constrained"
+    )  # as on the first page of a report
     plots.group_picture(view, ax=ax)
     (mean,) = (line.get_ydata() for line in ax.lines)
     (strip,) = (patch for patch in ax.patches if hasattr(patch, "get_data"))
@@ -199,31 +289,61 @@ def test_bars_are_the_shares_of_the_record(diagnosis):
 
 def of_steps():
     rows = [
-        {"prompt_id": f"p{at // 4}", "completion": "x y " * (at % 7), "step": at // 16, "given": at % 5 / 4}
+        {
+            "prompt_id": f"p{at // 4}",
+            "completion": "x y " * (at % 7),
+            "step": at // 16,
+            "given": at % 5 / 4,
+        }
         for at in range(64)
     ]
-    reward = rk.Reward("r" * 80, components=[rk.Component("n" * 80, lambda given: given, range=(0.0, 2.0))])
+    reward = rk.Reward(
+        "r" * 80,
+        components=[rk.Component("n" * 80, lambda given: given, range=(0.0, 2.0))],
+    )
     return rk.score(reward, rows)
 
 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic"), "76 % earn 0.2"),
+        (
+            lambda: rk.score(
+                rk.load_reward("gallery:arithmetic"), "gallery:arithmetic"
+            ),
+            "76 % earn 0.2",
+        ),
         (twelve, LONG),
         (of_steps, "over steps 0 to 3"),
         (lambda: table_of({"x": [0.0, 1.0, 0.5]}, [0, 0, 0]), "The only group"),
-        (lambda: table_of({"x": [0.0, 1.0, 0.5]}, [0, 1, 2]), "who holds the advantage is not known"),
-        (lambda: table_of({"x": [NAN] * 4}, PAIRS), "no group has a completion with a finite reward"),
-        (lambda: table_of({"x": [0.5] * 8}, np.arange(8) // 2), "No group has a signal"),
-        (lambda: table_of({"x": [1.0]}, [0]), "No group has two completions with a reward"),
+        (
+            lambda: table_of({"x": [0.0, 1.0, 0.5]}, [0, 1, 2]),
+            "who holds the advantage is not known",
+        ),
+        (
+            lambda: table_of({"x": [NAN] * 4}, PAIRS),
+            "no group has a completion with a finite reward",
+        ),
+        (
+            lambda: table_of({"x": [0.5] * 8}, np.arange(8) // 2),
+            "No group has a signal",
+        ),
+        (
+            lambda: table_of({"x": [1.0]}, [0]),
+            "No group has two completions with a reward",
+        ),
     ],
 )
-def test_nothing_is_cut_or_covered_and_all_colours_are_those_that_a_page_knows(make, said):
+def test_nothing_is_cut_or_covered_and_all_colours_are_those_that_a_page_knows(
+    make, said
+):
     drawn = drawn_of(make())
     assert said in "\n".join(words(ax).replace("_\n", "_") for ax in drawn)
     assert unreadable(*drawn) == []
-    assert max(len(line) for ax in drawn for line in ax.get_title(loc="left").split("\n")) <= 70
+    assert (
+        max(len(line) for ax in drawn for line in ax.get_title(loc="left").split("\n"))
+        <= 70
+    )
     for figure in {ax.figure for ax in drawn}:
         svg = io.StringIO()
         with plt.rc_context({"svg.fonttype": "none"}):
@@ -234,18 +354,26 @@ def test_nothing_is_cut_or_covered_and_all_colours_are_those_that_a_page_knows(m
 def test_hostile_names_are_shown_as_text():
     rows = [{"prompt": f"p{n // 4}", "completion": "x" * (n % 3)} for n in range(80)]
     component = rk.Component("a", lambda completion: len(completion) / 2)
-    drawn = drawn_of(rk.score(rk.Reward(f"reward {HOSTILE_NAME}", components=[component]), rows))
+    drawn = drawn_of(
+        rk.score(rk.Reward(f"reward {HOSTILE_NAME}", components=[component]), rows)
+    )
     for figure in {ax.figure for ax in drawn}:
         figure.canvas.draw()  # a formula that cannot be read, or a glyph that is missing, would end it
         assert not any(item.get_parse_math() for item in figure.findobj(Text))
     told = "\n".join(map(words, drawn))
     assert "$x$ <b>bold</b> $y" in told.replace("\n", " ")
     assert "\u202e" not in told and "\ud800" not in told
-    assert plain("a_b $x$ \u00e9 \u25b2 a\nb\x00\u6570") == "a_b $x$ \u00e9 \u25b2 a\\nb\\x00\\u6570"
+    assert (
+        plain("a_b $x$ \u00e9 \u25b2 a\nb\x00\u6570")
+        == "a_b $x$ \u00e9 \u25b2 a\\nb\\x00\\u6570"
+    )
 
 
 def test_a_plot_is_drawn_into_the_axes_it_is_given(diagnosis):
-    for draws, record in ((OF_A_DIAGNOSIS, diagnosis), (OF_A_VIEW.values(), diagnosis.views[0])):
+    for draws, record in (
+        (OF_A_DIAGNOSIS, diagnosis),
+        (OF_A_VIEW.values(), diagnosis.views[0]),
+    ):
         for draw in draws:
             _, ax = plt.subplots()
             assert draw(record, ax=ax) is ax

@@ -12,6 +12,7 @@ import rewardkit as rk
 from rewardkit.errors import InputError
 from rewardkit.findings import Example, Finding
 from rewardkit.html import markup
+from rewardkit.mutation.results import SURVIVORS
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.parameters import rollouts_and_cases
 from rewardkit.notebook.redaction import redacted_finding
@@ -21,7 +22,6 @@ from rewardkit.notebook.scorecard import MIME, Point, Short
 from rewardkit.notebook.tiles import Tile, probe_tiles
 from rewardkit.notebook.workbench.parts import made
 from rewardkit.notebook.workbench.tried import Hole
-from rewardkit.probes.mutants.results import SURVIVORS
 
 SECRET = "<script>SECRET</script>"
 TURNS = r"after user, assistant calls price x\d+, tool x\d+"
@@ -29,12 +29,16 @@ TURNS = r"after user, assistant calls price x\d+, tool x\d+"
 
 @pytest.fixture(scope="module")
 def flawed():
-    return rk.probe(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic", search=0)
+    return rk.probe(
+        rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic", search=0
+    )
 
 
 @pytest.fixture(scope="module")
 def good():
-    return rk.probe(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic", search=0)
+    return rk.probe(
+        rk.load_reward("gallery:arithmetic"), "gallery:arithmetic", search=0
+    )
 
 
 @pytest.fixture(scope="module")
@@ -46,28 +50,53 @@ def weak():
 
 def failing(said):
     """A finding whose reason, sentence and example quote a completion."""
-    shown = Example("r1", {"completion": SECRET, "ground_truth": SECRET}, float("nan"), None, said=said)
+    shown = Example(
+        "r1",
+        {"completion": SECRET, "ground_truth": SECRET},
+        float("nan"),
+        None,
+        said=said,
+    )
     evidence = {"value": 0.75, "found": 3, "tried": 4, "reason": said}
-    return Finding("wrong_type", "high", None, evidence, 4, None, family="contract", examples=(shown,))
+    return Finding(
+        "wrong_type",
+        "high",
+        None,
+        evidence,
+        4,
+        None,
+        family="contract",
+        examples=(shown,),
+    )
 
 
 def test_contract_and_probes_are_told_apart(flawed):
-    contract, probes = (getattr(Show(), name)(flawed).data for name in ("contract", "probes"))
-    assert "Contract: 1 broken, raises" in contract and "<code>raises</code>" in contract
+    contract, probes = (
+        getattr(Show(), name)(flawed).data for name in ("contract", "probes")
+    )
+    assert (
+        "Contract: 1 broken, raises" in contract and "<code>raises</code>" in contract
+    )
     assert "Exploits: 1 found, longer" in probes and "<code>longer</code>" in probes
     assert "<code>longer</code>" not in contract and "<code>raises</code>" not in probes
     minor = [item.code for item in flawed.findings if item.severity == "info"]
-    assert minor and all(f"<li>{code}: " in probes and code not in contract for code in minor)
+    assert minor and all(
+        f"<li>{code}: " in probes and code not in contract for code in minor
+    )
 
 
 def test_the_turns_of_a_transcript_stand_above_its_completion_on_a_card_and_on_the_first_page():
     reward = rk.load_reward("gallery:tool_use.busy")
     result = rk.probe(reward, "gallery:tool_use", only="repeated_turns", timeout=None)
     (point,) = Short.checked(result, None, None).points
-    assert re.fullmatch(f"tried: earned .*; a right answer earns .*; {TURNS}", point.about)
+    assert re.fullmatch(
+        f"tried: earned .*; a right answer earns .*; {TURNS}", point.about
+    )
     card = str(made("probed", "", [(0, Hole(result.alarms[0], reward, None))], [], ""))
     assert re.search(f'<p class="rk-small">{TURNS}:</p><div class="rk-quoted"', card)
-    assert not re.search(TURNS, str(Short.checked(result, None, None, redact=True).points))
+    assert not re.search(
+        TURNS, str(Short.checked(result, None, None, redact=True).points)
+    )
 
 
 def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):
@@ -84,18 +113,27 @@ def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):
         ("changed its argument 'completions'", "changed its argument 'completions'"),
         (f"ValueError: {SECRET}", "ValueError: [redacted]"),
         (f"returned '{SECRET}' of type str", "returned [redacted]"),
-        (f"field 'x' failed: KeyError: {SECRET}", "field 'x' failed: KeyError: [redacted]"),
+        (
+            f"field 'x' failed: KeyError: {SECRET}",
+            "field 'x' failed: KeyError: [redacted]",
+        ),
         (SECRET, "[redacted]"),
         ("", ""),
     ],
 )
-def test_a_redacted_page_keeps_figures_and_has_nothing_of_a_completion(flawed, said, left):
+def test_a_redacted_page_keeps_figures_and_has_nothing_of_a_completion(
+    flawed, said, left
+):
     (example,) = redacted_finding(failing(said)).examples
     assert (example.said, example.columns) == (left, {})
     result = replace(flawed, findings=(*flawed.findings, failing(said)))
     show = Show(redact=True)
     short = Short.checked(result, None, None, redact=True)
-    shown = [show.contract(result).data, show.probes(result).data, json.dumps(short.record())]
+    shown = [
+        show.contract(result).data,
+        show.probes(result).data,
+        json.dumps(short.record()),
+    ]
     for page in shown:
         hidden = ("SECRET", "Reading the question", "Let us look at", "reward(")
         assert [words for words in hidden if words in page] == []
@@ -105,8 +143,20 @@ def test_a_redacted_page_keeps_figures_and_has_nothing_of_a_completion(flawed, s
 
 def test_the_truths_of_a_finding_are_left_out_of_a_redacted_page(flawed):
     rate = {"found": 1, "tried": 4, "interval": (0.0, 0.5), "truths": SECRET}
-    unpaid = replace(failing(""), code="right_unpaid", family="calibration", evidence={**rate, "value": 0.25})
-    words = {"kind": "pays", "says": SECRET, "calls": 9, "gain": 1.0, "value": 0.25, **rate}
+    unpaid = replace(
+        failing(""),
+        code="right_unpaid",
+        family="calibration",
+        evidence={**rate, "value": 0.25},
+    )
+    words = {
+        "kind": "pays",
+        "says": SECRET,
+        "calls": 9,
+        "gain": 1.0,
+        "value": 0.25,
+        **rate,
+    }
     exploit = replace(failing(""), code="exploit", family="search", evidence=words)
     result = replace(flawed, findings=(unpaid, exploit))
     assert all("SECRET" in item.sentence for item in result.findings)
@@ -114,14 +164,21 @@ def test_the_truths_of_a_finding_are_left_out_of_a_redacted_page(flawed):
     assert Show(redact=True).probes(result).data.count("[redacted]") == 2
 
 
-def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missing(weak):
+def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missing(
+    weak,
+):
     page = Show().mutants(weak).data
     noticed, survived = len(weak.noticed), len(weak.survived)
     assert survived > SURVIVORS
     assert f"your 1 case catches {noticed} of {noticed + survived} mutants." in page
-    assert page.count("<tr>") == survived + len(weak.proposed_cases) + 3  # with the heads of three tables
+    assert (
+        page.count("<tr>") == survived + len(weak.proposed_cases) + 3
+    )  # with the heads of three tables
     assert f"and {survived - SURVIVORS} more" in page
-    assert "&quot;name&quot;: &quot;tells apart" in page and "--mutants --write-cases FILE" in page
+    assert (
+        "&quot;name&quot;: &quot;tells apart" in page
+        and "--mutants --write-cases FILE" in page
+    )
     redacted = Show(redact=True).mutants(weak).data
     texts = [item.completion for found in weak.survived for item in found.differences]
     assert "&lt;answer&gt;" in page and "&lt;answer&gt;" not in redacted
@@ -131,37 +188,81 @@ def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missi
 def test_the_notebook_runs_on_cases_alone(tmp_path):
     path = tmp_path / "cases.jsonl"
     scores = {"brief": 1.0, "correct": 1.0}
-    case = {"name": "wide", "completion": "<answer>4</answer>", "ground_truth": "4", "reward": [0.0, 9.0]}
+    case = {
+        "name": "wide",
+        "completion": "<answer>4</answer>",
+        "ground_truth": "4",
+        "reward": [0.0, 9.0],
+    }
     path.write_text(json.dumps({**case, "scores": scores}) + "\n")
-    values = {"reward": "gallery:arithmetic", "rollouts": "", "cases": str(path), "ignore": ["brief"]}
-    options = {"budget": 30, "only": ["padding"], "columns": {"completion": "completion"}}
+    values = {
+        "reward": "gallery:arithmetic",
+        "rollouts": "",
+        "cases": str(path),
+        "ignore": ["brief"],
+    }
+    options = {
+        "budget": 30,
+        "only": ["padding"],
+        "columns": {"completion": "completion"},
+    }
     notebook, error = executed("02_check", **values, **options)
     found = Short.found(notebook)
-    assert error is None and found.line.startswith("no hole found") and found.tiles[0].figure == "1 of 1"
+    assert (
+        error is None
+        and found.line.startswith("no hole found")
+        and found.tiles[0].figure == "1 of 1"
+    )
 
 
 def test_the_notebook_ends_with_an_error_on_a_finding_where_asked():
-    values = {"reward": "gallery:arithmetic.flawed", "cases": "", "fail_on": "high", "only": ["padding"]}
+    values = {
+        "reward": "gallery:arithmetic.flawed",
+        "cases": "",
+        "fail_on": "high",
+        "only": ["padding"],
+    }
     _, error = executed("02_check", **values)
     assert str(error).startswith("arithmetic-flawed is not ready: 1 hole")
 
 
 def test_misses_come_first_and_what_was_not_tried_is_listed(weak):
-    untried = tuple(replace(item, outcome="not tried", reason="no time") for item in weak.noticed[:2])
-    found = replace(weak, missed=1, proposed_cases=(), judged=(*weak.survived, *untried))
+    untried = tuple(
+        replace(item, outcome="not tried", reason="no time")
+        for item in weak.noticed[:2]
+    )
+    found = replace(
+        weak, missed=1, proposed_cases=(), judged=(*weak.survived, *untried)
+    )
     page = Show().mutants(found).data
-    fails, mend = page.index("Cases that fail already: 1 of 1."), page.index("fix what the cases miss first")
+    fails, mend = (
+        page.index("Cases that fail already: 1 of 1."),
+        page.index("fix what the cases miss first"),
+    )
     assert fails < mend < page.index("<table")
     assert "2 were not tried and do not count" in page and page.count("no time") == 2
 
 
-def test_a_reward_that_judges_nothing_and_no_cases_are_one_sentence_without_a_list(weak):
+def test_a_reward_that_judges_nothing_and_no_cases_are_one_sentence_without_a_list(
+    weak,
+):
     stopped = "the reward judges none of 2 cases: component 'x' fails"
-    found = replace(weak, judged=(), proposed_cases=(), stopped=stopped, cause=f"ValueError: {SECRET}")
-    page, redacted = (Show(redact=redact).mutants(found).data for redact in (False, True))
+    found = replace(
+        weak,
+        judged=(),
+        proposed_cases=(),
+        stopped=stopped,
+        cause=f"ValueError: {SECRET}",
+    )
+    page, redacted = (
+        Show(redact=redact).mutants(found).data for redact in (False, True)
+    )
     assert "The reward judges none of 2 cases" in page and "SECRET" in page
     assert "<table" not in page and "no row tells" not in page
-    assert "ValueError: [redacted]" in redacted and "SECRET" not in redacted + found.verdict
+    assert (
+        "ValueError: [redacted]" in redacted
+        and "SECRET" not in redacted + found.verdict
+    )
     assert "No cases were given" in Show().misses(None).data
     assert "there are no cases" in Show().mutants(None).data
 
@@ -196,12 +297,16 @@ def test_what_always_fails_is_not_said_to_have_no_hole_and_is_mended_first():
     rollouts = rk.load_rollouts("gallery:arithmetic")
     reward = rk.Reward("r", components=[rk.Component("c", broken)])
     cases = rk.load_cases("gallery:arithmetic")[:3]
-    missed = rk.check(reward, cases, ignore=sorted({name for case in cases for name in case.scores}))
+    missed = rk.check(
+        reward, cases, ignore=sorted({name for case in cases for name in case.scores})
+    )
     assert missed.misses
     short = Short.checked(rk.probe(reward, rollouts, timeout=None), missed, None)
     exploits, contract = short.tiles[1:]
     assert (exploits.grade, contract.grade) == ("info", "high")
-    assert exploits.reason == "the probes say nothing, as it judged none of what was tried"
+    assert (
+        exploits.reason == "the probes say nothing, as it judged none of what was tried"
+    )
     assert short.next.startswith("Mend it.")
 
 
@@ -211,7 +316,10 @@ def test_what_always_fails_is_not_said_to_have_no_hole_and_is_mended_first():
 @pytest.fixture(scope="module")
 def diagnosis():
     """One on which nothing is found."""
-    rows = [{"prompt": f"p{n // 8}", "completion": f"{(n * 7 + n // 8) % 13}"} for n in range(800)]
+    rows = [
+        {"prompt": f"p{n // 8}", "completion": f"{(n * 7 + n // 8) % 13}"}
+        for n in range(800)
+    ]
     reward = rk.Reward("plain", components=[rk.Component("size", size)])
     return rk.diagnose(rk.score(reward, rows))
 
@@ -223,11 +331,30 @@ def size(completion):
 def checked(grade="good", reason="", points=()):
     """What a notebook of checks came to, with exploits of this grade."""
     exploits = Tile("Exploits", grade, "some", "in 70 probes", reason)
-    cases = Tile("Right on cases", "info", "-", "no cases were given", "no cases say what it must give")
-    return Short("a line", (cases, exploits, Tile("Contract", "good", "kept", "")), "do it", tuple(points))
+    cases = Tile(
+        "Right on cases",
+        "info",
+        "-",
+        "no cases were given",
+        "no cases say what it must give",
+    )
+    return Short(
+        "a line",
+        (cases, exploits, Tile("Contract", "good", "kept", "")),
+        "do it",
+        tuple(points),
+    )
 
 
-POINT = Point("high", "longer", f"pays *more* {SECRET}", "It is learned.", "Cap it.", "tried", SECRET)
+POINT = Point(
+    "high",
+    "longer",
+    f"pays *more* {SECRET}",
+    "It is learned.",
+    "Cap it.",
+    "tried",
+    SECRET,
+)
 UNTOLD = " No cases say what it must give."
 
 
@@ -236,12 +363,22 @@ UNTOLD = " No cases say what it must give."
     [
         (checked(), "good", "No objection found." + UNTOLD),
         (checked("high", "2 holes (2 high)"), "high", "Not ready: 2 holes (2 high)."),
-        (checked("warn", "1 hole (warn)"), "warn", "Read before use: 1 hole (warn)." + UNTOLD),
-        (checked("info", "nothing tried"), "warn", f"Not yet judged:{UNTOLD} Nothing tried."),
+        (
+            checked("warn", "1 hole (warn)"),
+            "warn",
+            "Read before use: 1 hole (warn)." + UNTOLD,
+        ),
+        (
+            checked("info", "nothing tried"),
+            "warn",
+            f"Not yet judged:{UNTOLD} Nothing tried.",
+        ),
     ],
     ids=["it holds", "grave holes", "a warning", "nothing could be tried"],
 )
-def test_the_verdict_counts_the_holes_and_says_what_nobody_looked_at(diagnosis, found, grade, sentence):
+def test_the_verdict_counts_the_holes_and_says_what_nobody_looked_at(
+    diagnosis, found, grade, sentence
+):
     summary = summary_of(replace(diagnosis, findings=()), found)
     assert (summary.scorecard.grade, summary.verdict) == (grade, sentence)
 
@@ -251,15 +388,21 @@ def summary_of(diagnosis, found):
     advice = replace(rk.suggest(diagnosis), changes=())
     analysed = Short.analysed(diagnosis, rk.forecast(diagnosis.scores), advice)
     scores, story = diagnosis.scores, Story()
-    pages = [Page("a page", "page.html", story, None, short) for short in (found, analysed)]
-    return Summary("plain", scores.reward, scores.rollouts, diagnosis.training, tuple(pages))
+    pages = [
+        Page("a page", "page.html", story, None, short) for short in (found, analysed)
+    ]
+    return Summary(
+        "plain", scores.reward, scores.rollouts, diagnosis.training, tuple(pages)
+    )
 
 
 def test_what_matters_is_harmless_in_html_and_in_markdown(diagnosis):
     summary = summary_of(diagnosis, checked("high", "1 hole", [POINT]))
     page = index_page((summary,))
     assert "&lt;script&gt;" in page and "<script>SECRET" not in page
-    assert "- ● high: `longer` pays \\*more\\* \\<script\\>" in summary_markdown((summary,))
+    assert "- ● high: `longer` pays \\*more\\* \\<script\\>" in summary_markdown(
+        (summary,)
+    )
 
 
 # --- inputs and the notebook itself
@@ -277,12 +420,23 @@ def test_cases_stand_for_rollouts_where_there_are_none():
 
 @pytest.mark.browser
 def test_misses_and_survivors_can_be_read_on_a_narrow_page(browser, weak):
-    flawed, names = rk.load_reward("gallery:arithmetic.flawed"), rk.load_reward("gallery:arithmetic").names
+    flawed, names = (
+        rk.load_reward("gallery:arithmetic.flawed"),
+        rk.load_reward("gallery:arithmetic").names,
+    )
     checked = rk.check(flawed, "gallery:arithmetic", ignore=names)
     page = browser.new_context(viewport={"width": 390, "height": 900}).new_page()
-    page.set_content(markup.page("check", Show().misses(checked).data + Show().mutants(weak).data))
+    page.set_content(
+        markup.page("check", Show().misses(checked).data + Show().mutants(weak).data)
+    )
     outside = "item => { const box = item.getBoundingClientRect(); return box.right > 390 && box.width > 0 }"
     assert page.locator("td").count() > 100
-    assert page.evaluate(f"[...document.querySelectorAll('td')].filter({outside}).length") == 0
+    assert (
+        page.evaluate(f"[...document.querySelectorAll('td')].filter({outside}).length")
+        == 0
+    )
     tallest = "Math.max(...[...document.querySelectorAll('tr')].map(row => row.offsetHeight - [...row.cells]"
-    assert page.evaluate(f"{tallest}.reduce((sum, cell) => sum + cell.offsetHeight, 0)))") <= 20
+    assert (
+        page.evaluate(f"{tallest}.reduce((sum, cell) => sum + cell.offsetHeight, 0)))")
+        <= 20
+    )

@@ -42,24 +42,52 @@ def made(tmp_path_factory):
 
 
 def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
-    good, flawed = ({tile.question: tile for tile in summary.scorecard.tiles} for summary in made.summaries)
-    assert [*good] == ["Right on cases", "Learnable signal", "Exploits", "Contract", "Selects for"]
-    assert [tile.grade for tile in good.values()] == ["good", "warn", "good", "good", "good"]
-    assert [tile.grade for tile in flawed.values()] == ["high", "warn", "high", "high", "warn"]
+    good, flawed = (
+        {tile.question: tile for tile in summary.scorecard.tiles}
+        for summary in made.summaries
+    )
+    assert [*good] == [
+        "Right on cases",
+        "Learnable signal",
+        "Exploits",
+        "Contract",
+        "Selects for",
+    ]
+    assert [tile.grade for tile in good.values()] == [
+        "good",
+        "warn",
+        "good",
+        "good",
+        "good",
+    ]
+    assert [tile.grade for tile in flawed.values()] == [
+        "high",
+        "warn",
+        "high",
+        "high",
+        "warn",
+    ]
     told = [flawed[name].figure for name in ("Right on cases", "Exploits", "Contract")]
     assert told == ["26 of 88", "1 found", "1 broken"]
     summary = made.summaries[0]
     diagnosis = rk.diagnose(rk.score(summary.reward, summary.rollouts))
-    live, curves = diagnosis.views[0].live.mean(), rk.forecast(diagnosis.scores).best_of.curves
+    live, curves = (
+        diagnosis.views[0].live.mean(),
+        rk.forecast(diagnosis.scores).best_of.curves,
+    )
     assert (
-        good["Learnable signal"].figure == f"{live:.0%}".replace("%", " %") and good["Learnable signal"].ends
+        good["Learnable signal"].figure == f"{live:.0%}".replace("%", " %")
+        and good["Learnable signal"].ends
     )
     curve = curves["score/correct"]
     assert good["Selects for"].figure == f"0.17 → {curve.value[-1]:.2g}"
     assert good["Selects for"].ends.startswith(f"{curve.low[-1]:.2g}–")
     index = plain_text(made.index.read_text())
     assert index.count("worse than arithmetic-v1") == 4 and "better than" not in index
-    assert all(tile.figure in index and tile.said in index for tile in (*good.values(), *flawed.values()))
+    assert all(
+        tile.figure in index and tile.said in index
+        for tile in (*good.values(), *flawed.values())
+    )
     verdicts = [summary.verdict for summary in made.summaries]
     assert verdicts[0] == "Read before use: 2 warnings (learnable signal)."
     assert verdicts[1].startswith("Not ready: 62 of 88 cases missed, ")
@@ -67,7 +95,9 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
 
 def test_the_three_things_that_matter_come_with_what_to_do_and_a_completion(made):
     points = made.summaries[1].scorecard.points
-    assert {"errors", "saturated", "constant", "redundant", "dominant"} <= {item.code for item in points}
+    assert {"errors", "saturated", "constant", "redundant", "dominant"} <= {
+        item.code for item in points
+    }
     assert [item.code for item in points[:3]] == ["longer", "raises", "cases"]
     severities = [("high", "warn", "info").index(item.severity) for item in points]
     assert severities == sorted(severities)
@@ -75,12 +105,20 @@ def test_the_three_things_that_matter_come_with_what_to_do_and_a_completion(made
     for item in points[:3]:
         assert item.what in index and item.do in index and item.why in index
         assert f"- ● high: `{item.code}`" in summary
-    assert points[0].completion[:60] in index and "a right answer earns " in points[0].about
-    assert f"and {len(points) - 3} more findings" in index and points[5].what not in index
+    assert (
+        points[0].completion[:60] in index
+        and "a right answer earns " in points[0].about
+    )
+    assert (
+        f"and {len(points) - 3} more findings" in index and points[5].what not in index
+    )
 
 
 def test_the_index_links_to_whole_pages_and_the_summary_fits_a_pull_request(made):
-    assert re.findall(r'href="([^"#]+\.html)"', made.index.read_text()) == PAGES and made.failed == []
+    assert (
+        re.findall(r'href="([^"#]+\.html)"', made.index.read_text()) == PAGES
+        and made.failed == []
+    )
     for name in ("arithmetic-v1", "arithmetic-flawed"):
         page = (made.index.parent / name / "02_check.html").read_text()
         heads = [html.unescape(head) for head in re.findall(r"<h2[^>]*>(.*?)<", page)]
@@ -93,7 +131,9 @@ def test_the_index_links_to_whole_pages_and_the_summary_fits_a_pull_request(made
 
 @pytest.mark.browser
 @pytest.mark.parametrize("file", ["index.html", *PAGES[2:]])
-def test_a_page_opens_offline_fits_the_screen_and_can_be_used_by_all_in_light_and_dark(made, browser, file):
+def test_a_page_opens_offline_fits_the_screen_and_can_be_used_by_all_in_light_and_dark(
+    made, browser, file
+):
     page, trouble = opened(browser, made.index.parent / file)
     most = {"index.html": 2 * 350, PAGES[-1]: 900}.get(file, 100_000)
     assert 100 < len(page.inner_text("body").split()) <= most
@@ -103,8 +143,13 @@ def test_a_page_opens_offline_fits_the_screen_and_can_be_used_by_all_in_light_an
         assert violations(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert trouble == [] and page.locator("h1").count() == 1
-    assert page.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
-    for box in [name.bounding_box() for name in page.locator(".rk-bench-effect tbody td:first-child").all()]:
+    assert page.evaluate(
+        "[...document.images].every(image => image.complete && image.naturalWidth > 0)"
+    )
+    for box in [
+        name.bounding_box()
+        for name in page.locator(".rk-bench-effect tbody td:first-child").all()
+    ]:
         assert box["width"] > 40  # of a component in the still picture of the workbench
     sizes = "[...document.querySelectorAll('p, li, td')].map(e => parseFloat(getComputedStyle(e).fontSize))"
     assert min(page.evaluate(sizes)) >= 12
@@ -112,12 +157,24 @@ def test_a_page_opens_offline_fits_the_screen_and_can_be_used_by_all_in_light_an
 
 
 @pytest.mark.browser
-def test_links_lead_on_and_back_the_answer_stands_first_and_a_section_opens_by_its_link(made, browser):
+def test_links_lead_on_and_back_the_answer_stands_first_and_a_section_opens_by_its_link(
+    made, browser
+):
     page, trouble = opened(browser, made.index)
     page.get_by_role("link", name="Analyze").first.click()
     assert "03 Analyze" in page.inner_text("h1")
-    answer, signal = page.inner_text(".rk-answer"), made.summaries[0].scorecard.tiles[1].figure
-    told = ("Learnable signal", "Comes from", "Selects for", "Could be changed", signal, "Next:")
+    answer, signal = (
+        page.inner_text(".rk-answer"),
+        made.summaries[0].scorecard.tiles[1].figure,
+    )
+    told = (
+        "Learnable signal",
+        "Comes from",
+        "Selects for",
+        "Could be changed",
+        signal,
+        "Next:",
+    )
     assert [words for words in told if words not in answer] == []
     figures = page.locator(".rk-section svg[role=img]")
     assert figures.count() >= 5 and not figures.first.is_visible()
@@ -150,8 +207,15 @@ def test_a_table_is_sorted_by_its_heads_and_filtered_by_its_words(made, browser)
 
 
 @pytest.mark.browser
-def test_a_hostile_completion_runs_no_script_and_hides_nothing(hostile, browser, tmp_path, here):
-    made = report([f"{hostile}/mine.py"], hostile / "log.jsonl", tmp_path, cases=hostile / "cases.jsonl")
+def test_a_hostile_completion_runs_no_script_and_hides_nothing(
+    hostile, browser, tmp_path, here
+):
+    made = report(
+        [f"{hostile}/mine.py"],
+        hostile / "log.jsonl",
+        tmp_path,
+        cases=hostile / "cases.jsonl",
+    )
     assert made.failed == []
     for file in ("index.html", *(page.file for page in made.summaries[0].pages)):
         page, trouble = opened(browser, tmp_path / file)
@@ -162,4 +226,6 @@ def test_a_hostile_completion_runs_no_script_and_hides_nothing(hostile, browser,
     text = (tmp_path / "mine/01_build.html").read_text()
     assert "SECRET" in text
     streams = re.findall("<div[^>]*output_stream.*?</pre>", text, flags=re.DOTALL)
-    assert streams and all("functions printed " in item and item.count("\n") <= 8 for item in streams)
+    assert streams and all(
+        "functions printed " in item and item.count("\n") <= 8 for item in streams
+    )

@@ -29,12 +29,17 @@ def whole(page):
 def only(stem):
     """Reports have this page alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reports, "NOTEBOOKS", tuple(item for item in NOTEBOOKS if item[0] == stem))
+        patch.setattr(
+            reports, "NOTEBOOKS", tuple(item for item in NOTEBOOKS if item[0] == stem)
+        )
         yield
 
 
 def test_a_baseline_is_of_one_reward_and_what_it_accepts_is_no_alarm(tmp_path):
-    rewards, path = ("gallery:arithmetic.flawed", "gallery:arithmetic"), tmp_path / "known.json"
+    rewards, path = (
+        ("gallery:arithmetic.flawed", "gallery:arithmetic"),
+        tmp_path / "known.json",
+    )
     rollouts = rk.load_rollouts("gallery:arithmetic").select(range(160))
     rollouts.table.to_json(tmp_path / "log.jsonl", orient="records", lines=True)
     with pytest.raises(InputError, match="there is no baseline file"):
@@ -45,7 +50,9 @@ def test_a_baseline_is_of_one_reward_and_what_it_accepts_is_no_alarm(tmp_path):
         report(rewards, tmp_path / "log.jsonl", tmp_path / "out", baseline=path)
     assert result.alarms and not (tmp_path / "out").exists()
     with only("02_check"):
-        made = report(rewards[:1], tmp_path / "log.jsonl", tmp_path / "out", baseline=path)
+        made = report(
+            rewards[:1], tmp_path / "log.jsonl", tmp_path / "out", baseline=path
+        )
     assert made.summaries[0].scorecard.points == ()
     assert "for now" in (tmp_path / "out/arithmetic-flawed/02_check.html").read_text()
 
@@ -65,10 +72,14 @@ hangs = rk.Reward("hangs", components=[first, gated])
 """
 
 
-def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(tmp_path, monkeypatch):
+def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "odd.py").write_text(ODD)
-    rows = [{"prompt": f"p{n // 2}", "completion": text} for n, text in enumerate("0022")]
+    rows = [
+        {"prompt": f"p{n // 2}", "completion": text} for n, text in enumerate("0022")
+    ]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
     case = {"completion": "1", "scores": {"first": 1.0, "of_another_version": 0.0}}
     (tmp_path / "cases.jsonl").write_text(json.dumps(case))
@@ -76,23 +87,35 @@ def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(tmp
     made = report(["odd.py:broken", "odd.py:hangs"], "log.jsonl", "out", **options)
     assert "left out" in made.summaries[1].scorecard.tiles[0].said
     contract = made.summaries[1].scorecard.tiles[3]
-    assert (contract.question, contract.grade != "good") == ("Contract", True)  # as it fails on the log
+    assert (contract.question, contract.grade != "good") == (
+        "Contract",
+        True,
+    )  # as it fails on the log
     assert made.failed == [] and not (tmp_path / "waited").exists()
     for summary in made.summaries:
         assert summary.scorecard.grade == "high" and len(summary.pages) == 3
         assert "errors" in {item.code for item in summary.scorecard.points}
 
 
-def test_a_notebook_that_fails_leaves_its_page_with_the_error_and_exit_1(hostile, tmp_path, monkeypatch):
+def test_a_notebook_that_fails_leaves_its_page_with_the_error_and_exit_1(
+    hostile, tmp_path, monkeypatch
+):
     monkeypatch.setattr("rewardkit.notebook.display.Show.findings", lambda *_: 1 / 0)
     with only("03_analyze"):
-        result = run(f"report --reward {hostile}/mine.py --rollouts {hostile}/log.jsonl -o {tmp_path}/out")
+        result = run(
+            f"report --reward {hostile}/mine.py --rollouts {hostile}/log.jsonl -o {tmp_path}/out"
+        )
     assert result.exit_code == 1 and "page failed: Analyze" in result.output
     page, index, summary = (
-        (tmp_path / "out" / name).read_text() for name in ("mine/03_analyze.html", "index.html", "summary.md")
+        (tmp_path / "out" / name).read_text()
+        for name in ("mine/03_analyze.html", "index.html", "summary.md")
     )
     assert "This page stopped with an error" in page and "division by zero" in page
-    assert "(failed)" in index and "Not ready: the page" in index and "page failed" in summary
+    assert (
+        "(failed)" in index
+        and "Not ready: the page" in index
+        and "page failed" in summary
+    )
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +129,12 @@ def trained(tmp_path_factory):
     )
     texts = ["x" * (n * n % 37) for n in range(48)]
     columns = {"prompt": [f"p{n // 8}" for n in range(48)], "completion": texts}
-    logged = {"step": 1, **columns, LONG: [-len(text) / 10 for text in texts], "advantage": 0.0}
+    logged = {
+        "step": 1,
+        **columns,
+        LONG: [-len(text) / 10 for text in texts],
+        "advantage": 0.0,
+    }
     (folder / "completions").mkdir()
     pd.DataFrame(logged).to_parquet(folder / "completions/completions_00001.parquet")
     rewards = [f"{folder}/rewards.py:{LONG}", "logged", f"{folder}/rewards.py:other"]
@@ -116,19 +144,38 @@ def trained(tmp_path_factory):
 def test_a_report_says_whether_the_log_has_the_same_scores(trained):
     same, log, other = trained.summaries
     assert trained.failed == []
-    assert [summary.facts.get("Log") for summary in (same, log, other)] == [AGREES, None, None]
+    assert [summary.facts.get("Log") for summary in (same, log, other)] == [
+        AGREES,
+        None,
+        None,
+    ]
     assert "Nothing says that the scores in the log are right." in log.verdict
-    assert other.scorecard.grade == "high" and "log_mismatch" in [item.code for item in other.scorecard.worst]
-    assert trained.index.read_text().count(AGREES) == trained.summary.read_text().count(AGREES) == 1
+    assert other.scorecard.grade == "high" and "log_mismatch" in [
+        item.code for item in other.scorecard.worst
+    ]
+    assert (
+        trained.index.read_text().count(AGREES)
+        == trained.summary.read_text().count(AGREES)
+        == 1
+    )
 
 
 def test_a_log_has_no_page_of_checks_and_a_reward_without_cases_has_one(trained):
     same, log, _ = trained.summaries
     assert [item.title.partition(":")[0] for item in log.pages] == ["Build", "Analyze"]
-    assert [item.title.partition(":")[0] for item in same.pages] == ["Build", "Check", "Analyze"]
-    assert log.scorecard.tiles[0].said == "scores of a log" and same.scorecard.tiles[0].grade == "info"
+    assert [item.title.partition(":")[0] for item in same.pages] == [
+        "Build",
+        "Check",
+        "Analyze",
+    ]
+    assert (
+        log.scorecard.tiles[0].said == "scores of a log"
+        and same.scorecard.tiles[0].grade == "info"
+    )
     assert "no cases were given" in whole(same.pages[1])
-    assert all("output_stream" not in whole(page) for page in same.pages)  # as nothing was printed
+    assert all(
+        "output_stream" not in whole(page) for page in same.pages
+    )  # as nothing was printed
 
 
 @pytest.mark.browser
@@ -140,14 +187,19 @@ def test_long_names_fit_a_phone(trained, browser):
         page.context.close()
 
 
-@pytest.mark.parametrize(("rows", "said"), [(1, "No group has two completions"), (3, "Only 1 group of two")])
+@pytest.mark.parametrize(
+    ("rows", "said"), [(1, "No group has two completions"), (3, "Only 1 group of two")]
+)
 def test_the_verdict_is_no_go_where_nothing_can_be_said(tmp_path, rows, said):
     row = '{"prompt": "p", "completion": "<answer>%d</answer>", "ground_truth": "1"}\n'
     (tmp_path / "few.jsonl").write_text("".join(row % n for n in range(rows)))
     with only("03_analyze"):
         made = report(["gallery:arithmetic"], tmp_path / "few.jsonl", tmp_path / "out")
     assert made.failed == []
-    assert made.summaries[0].scorecard.grade == "warn" and said in made.summaries[0].verdict
+    assert (
+        made.summaries[0].scorecard.grade == "warn"
+        and said in made.summaries[0].verdict
+    )
     assert ("every group has one completion" in made.summary.read_text()) == (rows == 1)
 
 
@@ -159,20 +211,29 @@ def test_a_label_reaches_the_summary_the_forecast_and_the_suggestions(tmp_path):
     with only("03_analyze"):
         result = run(f"{line} -o {tmp_path}/out --json")
     assert result.exit_code == 0, result.output
-    pages = (tmp_path / "out" / name for name in ("index.html", "arithmetic-v1/03_analyze.html"))
+    pages = (
+        tmp_path / "out" / name
+        for name in ("index.html", "arithmetic-v1/03_analyze.html")
+    )
     index, page = (html.unescape(path.read_text()) for path in pages)
     assert "is_right, trusted to say which completions are good" in index
     assert "label_disagrees" in index and "Where task=two-steps, " in index
     assert "ranked by the label" in page and "unranked" not in page
-    assert "label 'is_right'" in page and "sibling pairs ordered as the label has it" in page
+    assert (
+        "label 'is_right'" in page
+        and "sibling pairs ordered as the label has it" in page
+    )
 
 
 @pytest.mark.browser
-def test_one_redacted_file_holds_all_pages_and_no_text_of_the_rollouts(hostile, browser, tmp_path):
+def test_one_redacted_file_holds_all_pages_and_no_text_of_the_rollouts(
+    hostile, browser, tmp_path
+):
     options = {"cases": hostile / "cases.jsonl", "single_file": True, "redact": True}
     made = report([f"{hostile}/mine.py"], hostile / "log.jsonl", tmp_path, **options)
     assert (
-        sorted(path.name for path in tmp_path.iterdir()) == ["index.html", "summary.md"] and made.failed == []
+        sorted(path.name for path in tmp_path.iterdir()) == ["index.html", "summary.md"]
+        and made.failed == []
     )
     for path in tmp_path.iterdir():
         assert "SECRET" not in path.read_text() and "pwned" not in path.read_text()

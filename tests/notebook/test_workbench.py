@@ -62,7 +62,9 @@ def reward():
 
 def one(function, log=None, *, of=None, **options):
     """A workbench of a reward of one component."""
-    made = rk.Reward("one", {}, [rk.Component(function.__name__, function, **(of or {}))])
+    made = rk.Reward(
+        "one", {}, [rk.Component(function.__name__, function, **(of or {}))]
+    )
     return rk.Workbench(made, log or rows(), **options)
 
 
@@ -117,7 +119,9 @@ def controls(pane):
         if name in ("input", "select"):
             command = tuple(json.loads(attributes["data-rk"]))
             is_switch = attributes.get("type") == "checkbox"
-            found[command] = "checked" in attributes if is_switch else attributes.get("value")
+            found[command] = (
+                "checked" in attributes if is_switch else attributes.get("value")
+            )
         elif name == "option" and "selected" in attributes:
             found[command] = json.loads(attributes["value"])
     return found
@@ -144,9 +148,15 @@ def test_the_tiles_are_those_of_a_diagnosis_and_follow_a_weight(bench, compose):
     assert before["Learnable signal"].figure == "100 %"
     assert before["Right on cases"].said == "no cases were given"
     assert before["Exploits"].said == before["Contract"].said == "not probed yet"
-    assert before["Selects for"].figure != "\u2026" and "aria-busy" not in bench._standing.widget.value
+    assert (
+        before["Selects for"].figure != "\u2026"
+        and "aria-busy" not in bench._standing.widget.value
+    )
     weigh(compose, brief=0.0)  # the last group is all right
-    assert 'aria-busy="true"' in bench._standing.widget.value and ">83 %" in bench._standing.widget.value
+    assert (
+        'aria-busy="true"' in bench._standing.widget.value
+        and ">83 %" in bench._standing.widget.value
+    )
     now = standing(bench)
     assert "aria-busy" not in bench._standing.widget.value
     found = rk.diagnose(bench.scores)
@@ -154,8 +164,14 @@ def test_the_tiles_are_those_of_a_diagnosis_and_follow_a_weight(bench, compose):
     assert now["Learnable signal"] == signal_tile(found)
 
 
-def test_cases_and_probes_have_their_tiles_and_probes_of_earlier_settings_are_told_as_such(tmp_path):
-    case = {"completion": "<answer>1</answer>", "ground_truth": "1", "scores": {"right": 1.0}}
+def test_cases_and_probes_have_their_tiles_and_probes_of_earlier_settings_are_told_as_such(
+    tmp_path,
+):
+    case = {
+        "completion": "<answer>1</answer>",
+        "ground_truth": "1",
+        "scores": {"right": 1.0},
+    }
     workbench = rk.Workbench(reward(), rows(), cases=[case, {**case, "reward": 0.5}])
     found = standing(workbench)["Right on cases"]
     assert (found.figure, found.grade) == ("1 of 2", "high")
@@ -166,8 +182,13 @@ def test_cases_and_probes_have_their_tiles_and_probes_of_earlier_settings_are_to
     assert told["Contract"].figure == "kept" and told["Exploits"].said == "loses_layout"
     weigh(panels(workbench)["Compose"], brief=0.1)
     told = standing(workbench)
-    assert told["Contract"].said == "of earlier settings" and told["Exploits"].grade == "info"
-    assert told["Exploits"].reason == "the probes ran on earlier settings; run them again"
+    assert (
+        told["Contract"].said == "of earlier settings"
+        and told["Exploits"].grade == "info"
+    )
+    assert (
+        told["Exploits"].reason == "the probes ran on earlier settings; run them again"
+    )
 
 
 # Compose
@@ -185,12 +206,16 @@ def test_a_weight_that_moves_gives_what_reweigh_gives_and_runs_nothing():
     assert len(calls) == len(scores)
     before = compose.picture.value
     weigh(compose, odd=-0.5)
-    np.testing.assert_allclose(workbench.scores.rewards, scores.reweigh({"odd": -0.5}).rewards)
+    np.testing.assert_allclose(
+        workbench.scores.rewards, scores.reweigh({"odd": -0.5}).rewards
+    )
     assert workbench.line == "reward.reweigh({'odd': -0.5})"
     assert workbench.reward.weights == {"odd": -0.5}
     assert compose.picture.value != before and "<svg" in compose.picture.value
     send(tab(workbench, "Browse"), "step", 1)
-    assert len(calls) == len(scores)  # a page of a completion calls nothing again either
+    assert len(calls) == len(
+        scores
+    )  # a page of a completion calls nothing again either
 
 
 def test_a_weight_is_typed_as_it_is_beyond_the_slider_too_and_one_that_is_too_large_is_refused(
@@ -211,13 +236,19 @@ def test_a_weight_is_typed_as_it_is_beyond_the_slider_too_and_one_that_is_too_la
 
 
 def test_controls_show_six_digits_of_a_weight_and_a_slider_reaches_twice_as_far():
-    compose = panels(rk.Workbench(reward().reweigh({"right": 1 / 3, "brief": 1500.0}), rows()))["Compose"]
+    compose = panels(
+        rk.Workbench(reward().reweigh({"right": 1 / 3, "brief": 1500.0}), rows())
+    )["Compose"]
     assert weights(compose) == {"right": 0.333333, "brief": 1500.0}
-    ends = re.findall(r'type="range"[^>]* min="([^"]*)" max="([^"]*)"', compose.controls.value)
+    ends = re.findall(
+        r'type="range"[^>]* min="([^"]*)" max="([^"]*)"', compose.controls.value
+    )
     assert ends == [("-1", "1"), ("-3000", "3000")]
 
 
-def test_a_page_that_is_loaded_later_is_shown_the_controls_as_they_stand(bench, compose, browse):
+def test_a_page_that_is_loaded_later_is_shown_the_controls_as_they_stand(
+    bench, compose, browse
+):
     weigh(compose, right=0.25)
     send(bench, "ask", "column", "kind")
     send(bench, "ask", "value", 1)
@@ -226,14 +257,22 @@ def test_a_page_that_is_loaded_later_is_shown_the_controls_as_they_stand(bench, 
     send(bench, "show")
     assert weights(compose) == {"right": 0.25, "brief": 0.5}
     asked = controls(browse.filters)
-    assert (asked["ask", "column"], asked["ask", "value"], asked["ask", "low"]) == ("kind", 1, "0.125")
+    assert (asked["ask", "column"], asked["ask", "value"], asked["ask", "low"]) == (
+        "kind",
+        1,
+        "0.125",
+    )
     assert controls(panels(bench)["Cases"].controls)["cases", "text"] == "x"
 
 
 def test_the_label_is_held_against_the_rewards_within_groups(bench):
     workbench = rk.Workbench(reward(), rows(), label="is_good")
-    found = rk.score(reward(), rows()).rewards.reshape(6, 4)  # the first of each group is the good one
-    wins = (found[:, :1] > found[:, 1:]).sum() + 0.5 * (found[:, :1] == found[:, 1:]).sum()
+    found = rk.score(reward(), rows()).rewards.reshape(
+        6, 4
+    )  # the first of each group is the good one
+    wins = (found[:, :1] > found[:, 1:]).sum() + 0.5 * (
+        found[:, :1] == found[:, 1:]
+    ).sum()
     assert workbench._bench.figures.auc == pytest.approx(wins / 18)
     assert f"{wins / 18:.3f}" in panels(workbench)["Compose"].picture.value
     assert "The label is not used" not in panels(workbench)["Compose"].picture.value
@@ -244,7 +283,10 @@ def test_a_label_that_is_not_used_is_named_with_the_reason():
     log = [{**row, "judged": at % 4} for at, row in enumerate(rows())]
     workbench = rk.Workbench(reward(), log, label="judged")
     picture = plain_text(panels(workbench)["Compose"].picture.value)
-    assert "The label is not used: 'judged'" in picture and "is not one of two values" in picture
+    assert (
+        "The label is not used: 'judged'" in picture
+        and "is not one of two values" in picture
+    )
     assert standing(workbench)["Selects for"].figure != "-"  # it is forecast without it
 
 
@@ -263,11 +305,16 @@ def test_undo_takes_back_one_move_which_a_drawn_slider_is_and_reset_all(bench, c
     assert "Nothing to undo" in compose.message.text
 
 
-def test_a_gate_that_opens_says_what_must_be_scored_and_scores_it_on_a_click(bench, compose):
+def test_a_gate_that_opens_says_what_must_be_scored_and_scores_it_on_a_click(
+    bench, compose
+):
     assert compose.to_score.value == ""
     assert "its gate is open in 38 % of the rows" in compose.picture.value
     send(compose, "gate", "brief", "on", False)
-    assert "15 rows for 'brief'" in compose.message.text and "Score them" in compose.to_score.value
+    assert (
+        "15 rows for 'brief'" in compose.message.text
+        and "Score them" in compose.to_score.value
+    )
     assert np.isnan(bench.scores.rewards).sum() == 15
     send(compose, "score")
     ungated = [dataclasses.replace(item, gate=None) for item in reward().components]
@@ -281,7 +328,9 @@ def test_a_gate_that_opens_says_what_must_be_scored_and_scores_it_on_a_click(ben
     assert controls(compose.controls)["gate", "brief", "on"] and bench.line == "reward"
 
 
-@pytest.mark.parametrize(("limit", "said"), [(None, "a limit is a number"), (2.0, "can never open")])
+@pytest.mark.parametrize(
+    ("limit", "said"), [(None, "a limit is a number"), (2.0, "can never open")]
+)
 def test_a_limit_that_no_gate_has_is_refused_and_its_box_stays(limit, said):
     gate = rk.gate("right", at_least=0.5, at_most=1.0)
     parts = [rk.Component("right", right), rk.Component("brief", brief, gate=gate)]
@@ -290,7 +339,10 @@ def test_a_limit_that_no_gate_has_is_refused_and_its_box_stays(limit, said):
     assert said in compose.message.text
     send(compose, "undo")
     asked = controls(compose.controls)
-    assert (asked["gate", "brief", "at_least"], asked["gate", "brief", "at_most"]) == ("0.5", "1")
+    assert (asked["gate", "brief", "at_least"], asked["gate", "brief", "at_most"]) == (
+        "0.5",
+        "1",
+    )
 
 
 def test_the_line_of_code_gives_the_reward_that_stands(bench, compose):
@@ -302,7 +354,11 @@ def test_the_line_of_code_gives_the_reward_that_stands(bench, compose):
 
 
 def test_an_aggregation_that_the_weights_do_not_fit_is_refused_and_nothing_changes():
-    made = rk.Reward("p", {}, [rk.Component("a", brief, weight=1.0), rk.Component("b", brief, weight=-0.5)])
+    made = rk.Reward(
+        "p",
+        {},
+        [rk.Component("a", brief, weight=1.0), rk.Component("b", brief, weight=-0.5)],
+    )
     workbench = rk.Workbench(made, rows())
     compose = panels(workbench)["Compose"]
     send(compose, "choose", "aggregation", "product")
@@ -312,10 +368,14 @@ def test_an_aggregation_that_the_weights_do_not_fit_is_refused_and_nothing_chang
 
 
 def test_copy_as_code_is_a_reward_that_loads(tmp_path):
-    compose = panels(rk.Workbench("gallery:arithmetic", "gallery:arithmetic"))["Compose"]
+    compose = panels(rk.Workbench("gallery:arithmetic", "gallery:arithmetic"))[
+        "Compose"
+    ]
     weigh(compose, format=0.35)
     send(compose, "code")
-    (tmp_path / "copied.py").write_text(plain_text(compose.written.value.partition("</button>")[2]))
+    (tmp_path / "copied.py").write_text(
+        plain_text(compose.written.value.partition("</button>")[2])
+    )
     assert rk.load_reward(f"{tmp_path / 'copied.py'}:reward").weights["format"] == 0.35
 
 
@@ -330,18 +390,26 @@ def test_scaling_changes_the_advantages_and_not_the_rewards(bench):
 
 
 def test_a_route_composes_its_weights_and_a_row_that_it_has_no_reward_for_is_read_without_scores():
-    parts = {"easy": reward(), "hard": rk.Reward("other", {}, [rk.Component("short", brief, weight=0.3)])}
+    parts = {
+        "easy": reward(),
+        "hard": rk.Reward("other", {}, [rk.Component("short", brief, weight=0.3)]),
+    }
     workbench = rk.Workbench(rk.Route("kind", parts), rows())
     compose = panels(workbench)["Compose"]
     weigh(compose, short=0.9)
-    assert workbench.reward.weights["short"] == 0.9 and '"gate"' not in compose.controls.value
+    assert (
+        workbench.reward.weights["short"] == 0.9
+        and '"gate"' not in compose.controls.value
+    )
     expected = rk.score(rk.Route("kind", parts), rows()).reweigh({"short": 0.9}).rewards
     np.testing.assert_allclose(workbench.scores.rewards, expected)
     browse = tab(rk.Workbench(rk.Route("kind", {"easy": reward()}), rows()), "Browse")
     send(browse, "ask", "kind", "no reward")
     assert len(browse.rows) == 12
     told = plain_text(browse.page.value)
-    assert all(word in told for word in ("has no part for row 0", "question 0", "not judged"))
+    assert all(
+        word in told for word in ("has no part for row 0", "question 0", "not judged")
+    )
     send(browse, "step", 1)
     assert "has no part for row 1" in browse.page.value
 
@@ -352,9 +420,18 @@ def test_a_route_composes_its_weights_and_a_row_that_it_has_no_reward_for_is_rea
 def test_a_verdict_is_read_with_its_cost_and_rows_are_found_by_level_and_by_why_they_are_not_judged():
     def graded(completion):
         if completion.startswith("why why why"):
-            rk.note("verdict", {"reason": f"refused {HOSTILE}", "raw": [HOSTILE], "cost": 0.5})
+            rk.note(
+                "verdict",
+                {"reason": f"refused {HOSTILE}", "raw": [HOSTILE], "cost": 0.5},
+            )
             raise rk.NotJudged("the judge refuses")
-        said = {"level": "good", "reason": "clear steps", "raw": ["{raw}"], "tokens": [9, 2], "cost": 0.25}
+        said = {
+            "level": "good",
+            "reason": "clear steps",
+            "raw": ["{raw}"],
+            "tokens": [9, 2],
+            "cost": 0.25,
+        }
         rk.note("verdict", said)
         return 1.0
 
@@ -365,11 +442,17 @@ def test_a_verdict_is_read_with_its_cost_and_rows_are_found_by_level_and_by_why_
     assert browse.asked.value == "good"  # the most frequent
     told = plain_text(browse.page.value)
     assert len(browse.rows) == 18
-    assert all(word in told for word in ("good", "clear steps", "9 + 2", "0.25", "raw answer", "{raw}"))
+    assert all(
+        word in told
+        for word in ("good", "clear steps", "9 + 2", "0.25", "raw answer", "{raw}")
+    )
     send(browse, "ask", "column", "error/graded")
     send(browse, "ask", "value", browse.choices.index("the judge refuses"))
     assert len(browse.rows) == 6
-    assert "not judged" in plain_text(browse.page.value) and "<script" not in browse.page.value
+    assert (
+        "not judged" in plain_text(browse.page.value)
+        and "<script" not in browse.page.value
+    )
     send(browse, "clear")
     send(browse, "ask", "kind", "abstained")
     assert len(browse.rows) == 6
@@ -377,9 +460,15 @@ def test_a_verdict_is_read_with_its_cost_and_rows_are_found_by_level_and_by_why_
 
 FOUND = [
     ({"text": "WHY WHY WHY"}, lambda at, paid: at % 4 == 3),
-    ({"text": "WHY WHY WHY", "column": "kind", "value": 1}, lambda at, paid: at % 8 == 7),
+    (
+        {"text": "WHY WHY WHY", "column": "kind", "value": 1},
+        lambda at, paid: at % 8 == 7,
+    ),
     ({"component": "brief", "low": 0.8}, lambda at, paid: paid >= 0.8),
-    ({"component": "brief", "low": 0.7, "high": 0.78}, lambda at, paid: (paid >= 0.7) & (paid <= 0.78)),
+    (
+        {"component": "brief", "low": 0.7, "high": 0.78},
+        lambda at, paid: (paid >= 0.7) & (paid <= 0.78),
+    ),
     ({"kind": "gated"}, lambda at, paid: np.isnan(paid)),
     ({"kind": "gated", "component": "brief"}, lambda at, paid: np.isnan(paid)),
 ]
@@ -395,10 +484,15 @@ def test_filters_find_the_rows_that_they_say(bench, browse, asked, expected):
     send(browse, "clear")
     assert len(browse.rows) == 24 and browse.found.text == "24 completions"
     asked = controls(browse.filters)
-    assert asked["ask", "kind"] == "all" and asked["ask", "low"] == asked["ask", "text"] == ""
+    assert (
+        asked["ask", "kind"] == "all"
+        and asked["ask", "low"] == asked["ask", "text"] == ""
+    )
 
 
-def test_an_empty_limit_is_none_and_where_nothing_is_found_nothing_is_shown(bench, browse):
+def test_an_empty_limit_is_none_and_where_nothing_is_found_nothing_is_shown(
+    bench, browse
+):
     send(browse, "ask", "low", 99)
     assert len(browse.rows) == 0
     send(browse, "ask", "low", None)
@@ -416,7 +510,12 @@ def test_an_empty_limit_is_none_and_where_nothing_is_found_nothing_is_shown(benc
 
 
 def cannot_open(browse):
-    return "disabled" in re.search(r"<button[^>]*rewardkit-case-open[^>]*>", browse.form.form.value)[0]
+    return (
+        "disabled"
+        in re.search(r"<button[^>]*rewardkit-case-open[^>]*>", browse.form.form.value)[
+            0
+        ]
+    )
 
 
 def test_one_a_group_counts_groups(bench, browse):
@@ -432,27 +531,40 @@ def fooled(completion):
 
 
 def skewed(n, is_good):
-    return 1.0 if is_good else (0.0, 0.0, 0.45, 10.0)[n]  # middle: 0.5 by medians, 1.1 by means
+    return (
+        1.0 if is_good else (0.0, 0.0, 0.45, 10.0)[n]
+    )  # middle: 0.5 by medians, 1.1 by means
 
 
-@pytest.mark.parametrize(("pays", "wrong", "unpaid"), [(fooled, {2, 3}, {0}), (skewed, {3}, set())])
-def test_what_is_paid_wrongly_is_told_by_the_label_from_the_medians_of_right_and_wrong(pays, wrong, unpaid):
+@pytest.mark.parametrize(
+    ("pays", "wrong", "unpaid"), [(fooled, {2, 3}, {0}), (skewed, {3}, set())]
+)
+def test_what_is_paid_wrongly_is_told_by_the_label_from_the_medians_of_right_and_wrong(
+    pays, wrong, unpaid
+):
     log = [{**row, "n": at % 4} for at, row in enumerate(rows())]
     browse = tab(one(pays, log, of={"range": None}, label="is_good"), "Browse")
     for kind, expected in (("wrong but paid", wrong), ("right but unpaid", unpaid)):
         send(browse, "ask", "kind", kind)
-        assert set(browse.rows % 4) == expected and len(browse.rows) == 6 * len(expected)
+        assert set(browse.rows % 4) == expected and len(browse.rows) == 6 * len(
+            expected
+        )
 
 
 def test_without_a_label_and_a_truth_it_says_that_right_and_wrong_are_not_known():
-    browse = tab(one(brief, [{"prompt_id": "p", "completion": f"text {n}"} for n in range(4)]), "Browse")
+    browse = tab(
+        one(brief, [{"prompt_id": "p", "completion": f"text {n}"} for n in range(4)]),
+        "Browse",
+    )
     send(browse, "ask", "kind", "wrong but paid")
     assert "is not known here; give label=" in browse.found.text
 
 
 def test_the_order_is_what_it_says_and_what_is_missing_comes_last():
     def some(completion, prompt):
-        return None if "why why why" in completion else brief(completion) * int(prompt[-1])
+        return (
+            None if "why why why" in completion else brief(completion) * int(prompt[-1])
+        )
 
     workbench = one(some)
     browse, figures = tab(workbench, "Browse"), workbench._bench.figures
@@ -461,7 +573,9 @@ def test_the_order_is_what_it_says_and_what_is_missing_comes_last():
         "reward, highest first": -figures.rewards,
         "reward, lowest first": figures.rewards,
         "advantage": -figures.advantages,
-        "spread of the group": -np.repeat(figures.high - figures.low, 4),  # groups of four, one by one
+        "spread of the group": -np.repeat(
+            figures.high - figures.low, 4
+        ),  # groups of four, one by one
         "length": np.array([-len(row["completion"]) for row in log], dtype=float),
         "log": np.arange(24.0),
     }
@@ -485,12 +599,16 @@ def test_keys_and_buttons_go_through_what_was_found_and_stop_at_its_ends(bench, 
         send(bench, "step", 1)
     assert passed[:6] == list(browse.rows) and passed[6:] == [browse.rows[-1]] * 2
     assert "last of 6" in browse.found.text
-    bench._bench.opened = Opened(next(row for row in range(24) if row not in browse.rows))  # a sibling, say
+    bench._bench.opened = Opened(
+        next(row for row in range(24) if row not in browse.rows)
+    )  # a sibling, say
     send(browse, "step", -1)
     assert bench._bench.opened.row == browse.rows[-1]
     send(bench, "step", -1)
     assert bench._bench.opened.row == browse.rows[-2]
-    assert f'data-row="{browse.rows[-2]}"' in browse.page.value  # by which the page marks the line
+    assert (
+        f'data-row="{browse.rows[-2]}"' in browse.page.value
+    )  # by which the page marks the line
 
 
 def test_what_the_page_sends_is_done_once_though_it_is_sent_again(bench, browse):
@@ -509,7 +627,9 @@ def test_what_the_page_sends_is_done_once_though_it_is_sent_again(bench, browse)
     send(bench, "flag")
     assert list(browse.rows) == []
     send(bench, "case")
-    assert bench.flagged == [] and ("case-set", "expected") in controls(browse.form.form)
+    assert bench.flagged == [] and ("case-set", "expected") in controls(
+        browse.form.form
+    )
     assert browse.form.message.widget.layout.display == ""
 
 
@@ -519,14 +639,18 @@ def test_only_a_page_of_the_list_is_rendered_and_it_turns_with_what_is_open():
     assert len(browse.rows) == 400 and browse.list.value.count('role="option"') == 60
     assert browse.found.text == "400 completions; 1 to 60 are listed"
     workbench._bench.opened = Opened(int(browse.rows[130]))
-    assert f'data-line="{browse.rows[130]}"' in browse.list.value and len(browse.listed) == 60
+    assert (
+        f'data-line="{browse.rows[130]}"' in browse.list.value
+        and len(browse.listed) == 60
+    )
     assert browse.found.text == "400 completions; 121 to 180 are listed"
 
 
 def blocks(page):
     """Row, whether it is open, and what is said of each block of a sibling."""
     found = re.findall(
-        r'<button [^>]*data-rk=\'\["open", (\d+)\]\'[^>]*?( aria-current="true")? title="([^"]*)"', page
+        r'<button [^>]*data-rk=\'\["open", (\d+)\]\'[^>]*?( aria-current="true")? title="([^"]*)"',
+        page,
     )
     return [(int(row), bool(current), said) for row, current, said in found]
 
@@ -535,19 +659,27 @@ def test_the_open_completion_stands_beside_its_siblings_and_each_opens(bench):
     browse, figures = opened(bench, 9), bench._bench.figures
     found = blocks(browse.page.value)
     shown = [row for row, _, _ in found]
-    assert sorted(shown) == [8, 9, 10, 11] and [row for row, current, _ in found if current] == [9]
+    assert sorted(shown) == [8, 9, 10, 11] and [
+        row for row, current, _ in found if current
+    ] == [9]
     rewards = figures.rewards[shown]
     np.testing.assert_array_equal(rewards, np.sort(rewards)[::-1])
     for row, _, said in found:
         verdict = "right" if row == 8 else "wrong"
         assert (
-            said == f"reward {figures.rewards[row]:.4g}, advantage {figures.advantages[row]:+.2f}, {verdict}"
+            said
+            == f"reward {figures.rewards[row]:.4g}, advantage {figures.advantages[row]:+.2f}, {verdict}"
         )
     send(bench, "open", 10)
     assert bench._bench.opened.row == 10
-    assert "why why <answer>" in plain_text(browse.page.value) and "why why why" not in browse.page.value
+    assert (
+        "why why <answer>" in plain_text(browse.page.value)
+        and "why why why" not in browse.page.value
+    )
     large = opened(rk.Workbench(reward(), rows(groups=2, size=90)), 60)
-    assert len(blocks(large.page.value)) == 48 and 60 in [row for row, _, _ in blocks(large.page.value)]
+    assert len(blocks(large.page.value)) == 48 and 60 in [
+        row for row, _, _ in blocks(large.page.value)
+    ]
 
 
 def test_the_page_has_every_component_and_what_the_field_took(bench):
@@ -572,14 +704,25 @@ def test_the_page_has_every_component_and_what_the_field_took(bench):
 @pytest.mark.parametrize("longer, folds", [("", 0), ("x" * 300, 2)])
 def test_a_transcript_is_shown_turn_by_turn_with_what_is_long_folded(longer, folds):
     given = json.dumps({"a": 2, "b": f"<b>{longer}"})
-    call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": given}}
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "add", "arguments": given},
+    }
     messages = [
         {"role": "user", "content": "what is 2+2?"},
         {"role": "assistant", "content": "let me see", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c1", "name": "add", "content": f"4<script>{longer}"},
+        {
+            "role": "tool",
+            "tool_call_id": "c1",
+            "name": "add",
+            "content": f"4<script>{longer}",
+        },
         {"role": "assistant", "content": "it is <answer>4</answer>"},
     ]
-    logged = [{"prompt_id": "p", "messages": messages, "ground_truth": "4"} for _ in range(2)]
+    logged = [
+        {"prompt_id": "p", "messages": messages, "ground_truth": "4"} for _ in range(2)
+    ]
     page = tab(rk.Workbench(reward(), logged), "Browse").page.value
     called = "calls add" if longer else "add {"
     said = ("what is 2+2?", "let me see", called, "tool add", "it is <answer>")
@@ -606,14 +749,21 @@ def test_a_case_from_browse_is_in_the_file_and_the_matrix(bench, tmp_path):
     assert "no cases yet" in matrix.message.text
     form = browse.form
     assert form.given["expected"] == "0" and form.given["name"]
-    for name, text in (("name", "told at length"), ("why", "wrong is wrong"), ("expected", "0 to 0.1")):
+    for name, text in (
+        ("name", "told at length"),
+        ("why", "wrong is wrong"),
+        ("expected", "0 to 0.1"),
+    ):
         form.set(name, text)
     form.add()
     assert "Saved as 'told at length'" in form.message.text
     (case,) = map(json.loads, (tmp_path / "cases.jsonl").read_text().splitlines())
     assert case["reward"] == [0.0, 0.1] and case["why"] == "wrong is wrong"
     assert case["completion"] == rows()[1]["completion"] and case["ground_truth"] == "1"
-    assert "1 of 1 cases passed" in matrix.message.text and "told at length" in matrix.table.value
+    assert (
+        "1 of 1 cases passed" in matrix.message.text
+        and "told at length" in matrix.table.value
+    )
     form.add()
     assert "already" in form.message.text
     form.set("what", "brief")
@@ -631,7 +781,9 @@ def test_a_case_of_what_looks_at_siblings_expects_no_more_than_a_case_can_say(tm
 
     spread = rk.Component("rare", rare, weight=0.5, group=True, why="not all the same")
     made = rk.Reward("g", {}, [rk.Component("brief", brief, why="short"), spread])
-    form = tab(rk.Workbench(made, rows(), cases=tmp_path / "cases.jsonl"), "Browse").form
+    form = tab(
+        rk.Workbench(made, rows(), cases=tmp_path / "cases.jsonl"), "Browse"
+    ).form
     for what in ("brief", "rare", "reward"):
         form.set("what", what)
         form.add()
@@ -644,14 +796,24 @@ def test_a_case_of_what_looks_at_siblings_expects_no_more_than_a_case_can_say(tm
 
 
 def test_an_expectation_is_read_as_a_person_writes_it_and_what_is_none_is_named():
-    read = {"1": 1, "0.5 to 0.8": [0.5, 0.8], "[0, 1]": [0, 1], " gated ": "gated", "-2.5": -2.5}
+    read = {
+        "1": 1,
+        "0.5 to 0.8": [0.5, 0.8],
+        "[0, 1]": [0, 1],
+        " gated ": "gated",
+        "-2.5": -2.5,
+    }
     assert {text: read_expected(text) for text in read} == read
     for text in ("", "much", "1 to", "[1]", "true", '"1"', "null"):
-        with pytest.raises(rk.InputError, match="nothing that can be expected; give a number"):
+        with pytest.raises(
+            rk.InputError, match="nothing that can be expected; give a number"
+        ):
             read_expected(text)
 
 
-def test_a_case_file_that_cannot_be_written_is_named_and_the_form_keeps_the_case(bench, tmp_path):
+def test_a_case_file_that_cannot_be_written_is_named_and_the_form_keeps_the_case(
+    bench, tmp_path
+):
     form, before = tab(bench, "Browse").form, bench._bench.cases_path
     form.set("why", "kept")
     (tmp_path / "folder.jsonl").mkdir()
@@ -669,7 +831,10 @@ def test_a_case_file_that_cannot_be_written_is_named_and_the_form_keeps_the_case
     for odd in ("2 to 1", "nan", "1e999"):  # which no case may expect
         form.set("expected", odd)
         form.add()
-        assert form.message.text.startswith("Not saved: ") and not (tmp_path / "cases.jsonl").exists()
+        assert (
+            form.message.text.startswith("Not saved: ")
+            and not (tmp_path / "cases.jsonl").exists()
+        )
     form.set("expected", "1")
     form.set("path", str(tmp_path / "cases.jsonl"))
     form.add()
@@ -681,7 +846,9 @@ def test_a_broken_case_file_is_named_and_left_as_it_is(tmp_path):
     file.write_text('{"completion": "x", "reward": 1}\n{oops\n')
     with pytest.raises(rk.CasesError, match="2"):
         rk.Workbench(reward(), rows(), cases=file)
-    file.write_text('{"name": "one", "completion": "x", "ground_truth": "1", "reward": 0}\n')
+    file.write_text(
+        '{"name": "one", "completion": "x", "ground_truth": "1", "reward": 0}\n'
+    )
     workbench = rk.Workbench(reward(), rows(), cases=file)
     file.write_text("{oops\n")
     form = tab(workbench, "Browse").form
@@ -697,7 +864,13 @@ def test_a_broken_case_file_is_named_and_left_as_it_is(tmp_path):
 def test_the_matrix_of_cases_marks_each_expectation_says_why_and_opens_its_case():
     case = {"ground_truth": "1", "scores": {"right": 1}}
     given = [
-        {"name": "a", "completion": "<answer>1</answer>", "why": "w", **case, "reward": [1, 2]},
+        {
+            "name": "a",
+            "completion": "<answer>1</answer>",
+            "why": "w",
+            **case,
+            "reward": [1, 2],
+        },
         {"name": "b", "completion": "<answer>2</answer>", "why": "v", **case},
     ]
     workbench = rk.Workbench(reward(), rows(), cases=rk.load_cases(given))
@@ -706,11 +879,16 @@ def test_the_matrix_of_cases_marks_each_expectation_says_why_and_opens_its_case(
     header, missed, passed = cells(matrix.table.value, "case")
     assert header == ["case", "reward", "right", "result", "completion", "truth"]
     assert (missed[0], passed[0]) == ("b", "a")  # what is missed comes first
-    assert missed[1] == "" and missed[2].startswith("\u2717 0") and passed[1][0] == passed[2][0] == "\u2713"
+    assert (
+        missed[1] == ""
+        and missed[2].startswith("\u2717 0")
+        and passed[1][0] == passed[2][0] == "\u2713"
+    )
     assert "right: 1 is expected, it gives 0" in missed[2]
     assert "right 0.0, not 1" in missed[3] and "prediction = '2'" in missed[3]
     assert re.search(
-        r'class="rk-bench-cell rk-high" title="right: 1 is expected, it gives 0"', matrix.table.value
+        r'class="rk-bench-cell rk-high" title="right: 1 is expected, it gives 0"',
+        matrix.table.value,
     )
     matrix.ask("show", "passed")
     assert "prediction = '2'" not in plain_text(matrix.table.value)
@@ -723,14 +901,21 @@ def test_the_matrix_of_cases_marks_each_expectation_says_why_and_opens_its_case(
     send(workbench, "open-case", 7)
     browse = tab(workbench, "Browse")
     told = plain_text(browse.page.value)
-    assert "Case b: Missed: right 0.0, not 1 v" in told and ">2</mark>" in browse.page.value
+    assert (
+        "Case b: Missed: right 0.0, not 1 v" in told
+        and ">2</mark>" in browse.page.value
+    )
     assert browse.form.given["name"] == "b"
 
 
 def test_two_panels_on_one_case_file_do_not_lose_each_others_cases(tmp_path):
     file = tmp_path / "cases.jsonl"
     first, other = (rk.Workbench(reward(), rows(), cases=file) for _ in range(2))
-    for workbench, row, name in ((first, 1, "first"), (other, 2, "second"), (first, 3, "third")):
+    for workbench, row, name in (
+        (first, 1, "first"),
+        (other, 2, "second"),
+        (first, 3, "third"),
+    ):
         form = opened(workbench, row).form
         form.set("name", name)
         form.add()
@@ -756,9 +941,17 @@ def test_a_case_form_that_is_written_in_stays_while_weights_move(bench):
 
 
 def test_cases_may_be_dicts_and_what_they_say_of_other_versions_is_left_out_and_told():
-    given = [{"completion": "<answer>1</answer>", "ground_truth": "1", "scores": {"right": 1.0, "gone": 0.0}}]
+    given = [
+        {
+            "completion": "<answer>1</answer>",
+            "ground_truth": "1",
+            "scores": {"right": 1.0, "gone": 0.0},
+        }
+    ]
     told = tab(rk.Workbench(reward(), rows(), cases=given), "Cases").message.text
-    assert told.startswith("1 of 1 cases passed; what they expect of 'gone' is left out")
+    assert told.startswith(
+        "1 of 1 cases passed; what they expect of 'gone' is left out"
+    )
 
 
 # probes and findings
@@ -772,9 +965,14 @@ def worded(completion):
     return min(len(completion) / 400, 1.0)
 
 
-def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(tmp_path, monkeypatch):
+def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
-    longer = (rk.Component(name, worded, weight=weight) for name, weight in (("worded", 2.0), ("more", 1.0)))
+    longer = (
+        rk.Component(name, worded, weight=weight)
+        for name, weight in (("worded", 2.0), ("more", 1.0))
+    )
     items = [rk.Component("right", right, primary=True), *longer]
     workbench = rk.Workbench(rk.Reward("w", FIELDS, items), "gallery:arithmetic")
     assert workbench.panel
@@ -787,7 +985,10 @@ def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(tmp_pa
     assert "a right answer" in told and "Fix:" in told and "<mark " in probes.page.value
     at = next(at for at, hole in enumerate(probes.holes) if hole.change)
     hole = probes.holes[at]
-    assert hole.finding.component == "worded" and "Components: worded, more." in hole.finding.sentence
+    assert (
+        hole.finding.component == "worded"
+        and "Components: worded, more." in hole.finding.sentence
+    )
     send(workbench, "hole", at)
     assert workbench._tabs.selected_index == 1
     assert hole.finding.code in plain_text(browse.page.value)
@@ -797,10 +998,14 @@ def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(tmp_pa
     (case,) = rk.load_cases(tmp_path / "cases.jsonl")
     assert not case.reward.met_by(workbench.reward(**case.columns).reward, "scored")
     send(workbench, "hole-fix", at)
-    assert [item.gate for item in workbench.reward.components[1:]] == [rk.gate("right", at_least=1.0)] * 2
+    assert [item.gate for item in workbench.reward.components[1:]] == [
+        rk.gate("right", at_least=1.0)
+    ] * 2
     assert f'["hole-fix", {at}]' not in probes.page.value  # it is applied
     assert case.reward.met_by(workbench.reward(**case.columns).reward, "scored")
-    assert "Applied" in probes.message.text and "settings have moved" in probes.moved.text
+    assert (
+        "Applied" in probes.message.text and "settings have moved" in probes.moved.text
+    )
     assert hole.finding.code in plain_text(browse.page.value)  # what is open stays so
     assert controls(panels(workbench)["Compose"].controls)["gate", "worded", "on"]
     send(workbench, "undo")
@@ -825,7 +1030,9 @@ def test_probes_that_are_cancelled_show_what_was_found_and_can_run_again():
     assert can(probes) == {"run"}
 
 
-def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_change(bench):
+def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_change(
+    bench,
+):
     rollouts = rk.load_rollouts("gallery:arithmetic")
     rollouts = rollouts.select(rollouts.groups % 4 == 1)
     workbench = rk.Workbench("gallery:arithmetic.flawed", rollouts)
@@ -833,11 +1040,18 @@ def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_chan
     findings.start()
     findings.wait()
     expected = rk.diagnose(workbench.scores)
-    assert [item.code for item in findings.result.findings] == [item.code for item in expected.findings]
+    assert [item.code for item in findings.result.findings] == [
+        item.code for item in expected.findings
+    ]
     row = int(re.search(r'data-rk=.\["open", (\d+)\]', findings.page.value)[1])
     send(workbench, "open", row)
     assert workbench._bench.opened.row == row
-    given = {"reward": workbench.reward, "rk": rk, "dataclasses": dataclasses, "partial": partial}
+    given = {
+        "reward": workbench.reward,
+        "rk": rk,
+        "dataclasses": dataclasses,
+        "partial": partial,
+    }
     kinds = set()
     for at, change in enumerate(findings.changes):
         assert f'["try", {at}]' in findings.page.value
@@ -845,13 +1059,17 @@ def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_chan
         assert "Applied" in findings.message.text
         np.testing.assert_allclose(workbench.scores.rewards, change.scores.rewards)
         made = eval(workbench.line, given)
-        np.testing.assert_allclose(rk.score(made, rollouts).rewards, change.scores.rewards)
+        np.testing.assert_allclose(
+            rk.score(made, rollouts).rewards, change.scores.rewards
+        )
         assert list(weights(compose)) == list(workbench.reward.names)
         weigh(compose, format=0.31)  # weights move on top of it
         assert eval(workbench.line, given).weights == workbench.reward.weights
         send(compose, "undo")
         send(compose, "undo")
-        assert workbench.line == "reward" and list(weights(compose)) == list(expected.scores.reward.names)
+        assert workbench.line == "reward" and list(weights(compose)) == list(
+            expected.scores.reward.names
+        )
         kinds.add(change.code)
     assert {"remove_component", "graduate"} <= kinds
 
@@ -879,8 +1097,12 @@ def broken(progress):
     raise rk.InputError("no such thing")
 
 
-@pytest.mark.parametrize(("answer", "said"), [(None, "Cancelled."), (broken, "no such thing")])
-def test_a_diagnosis_that_is_cancelled_or_fails_says_so_and_leaves_the_last_one(bench, answer, said):
+@pytest.mark.parametrize(
+    ("answer", "said"), [(None, "Cancelled."), (broken, "no such thing")]
+)
+def test_a_diagnosis_that_is_cancelled_or_fails_says_so_and_leaves_the_last_one(
+    bench, answer, said
+):
     findings, go = panels(bench)["Findings"], threading.Event()
     before = findings.page.value
     held(findings, go, answer)
@@ -892,7 +1114,9 @@ def test_a_diagnosis_that_is_cancelled_or_fails_says_so_and_leaves_the_last_one(
     assert findings.page.value == before and findings.result is None
 
 
-def test_findings_are_of_the_settings_at_the_click_and_it_says_so_when_they_move(bench, compose):
+def test_findings_are_of_the_settings_at_the_click_and_it_says_so_when_they_move(
+    bench, compose
+):
     findings, moved = panels(bench)["Findings"], threading.Event()
     at_the_click = rk.diagnose(bench.scores)
     held(findings, moved)
@@ -900,7 +1124,10 @@ def test_findings_are_of_the_settings_at_the_click_and_it_says_so_when_they_move
     moved.set()
     findings.wait()
     assert findings.result.record()["findings"] == at_the_click.record()["findings"]
-    assert findings.result.record()["findings"] != rk.diagnose(bench.scores).record()["findings"]
+    assert (
+        findings.result.record()["findings"]
+        != rk.diagnose(bench.scores).record()["findings"]
+    )
     assert "settings have moved" in findings.moved.text
     weigh(compose, right=1.0)
     assert findings.moved.text == ""
@@ -910,7 +1137,10 @@ def test_what_stands_in_the_panel_is_what_is_probed_and_diagnosed(bench):
     found = panels(bench)
     weigh(bench, right=-0.75)
     send(found["Compose"], "choose", "scale_rewards", "none")
-    assert found["Findings"]._work()(lambda share: True)[0].training.scale_rewards == "none"
+    assert (
+        found["Findings"]._work()(lambda share: True)[0].training.scale_rewards
+        == "none"
+    )
     probed = found["Probes"]._work()(lambda share: False)
     assert probed.reward.weights == {"right": -0.75, "brief": 0.5}
 
@@ -925,7 +1155,8 @@ def test_hostile_texts_are_escaped_everywhere(tmp_path):
     answer = f"{HOSTILE}<answer>@{HOSTILE}</answer>"
     texts = {"prompt": HOSTILE, "ground_truth": HOSTILE, "c": HOSTILE}
     hostile = [
-        {**row, **texts, "completion": answer.replace("@", str(n % 3))} for n, row in enumerate(rows(2))
+        {**row, **texts, "completion": answer.replace("@", str(n % 3))}
+        for n, row in enumerate(rows(2))
     ]
     items = [rk.Component("right", right), rk.Component("fails", fails)]
     made = rk.Reward(HOSTILE, FIELDS, items, on_missing="zero")
@@ -946,18 +1177,27 @@ def test_hostile_texts_are_escaped_everywhere(tmp_path):
         panel.start()
         panel.wait(120)
     standing(workbench)
-    for found in (*_html_of(workbench.panel), workbench._repr_mimebundle_()[0]["text/html"]):
+    for found in (
+        *_html_of(workbench.panel),
+        workbench._repr_mimebundle_()[0]["text/html"],
+    ):
         tags = _tags(found.replace(keys(), ""))
         assert not {"script", "img", "a"} & {name for name, _ in tags}, found[:200]
-        own = [key for _, attributes in tags for key in attributes if key.startswith("on")]
+        own = [
+            key for _, attributes in tags for key in attributes if key.startswith("on")
+        ]
         assert own == []
         assert "\x00" not in found and "\u202e" not in found and "\ud800" not in found
-    assert all("window.pwned" in plain_text(one.value) for one in (browse.page, matrix.table))
+    assert all(
+        "window.pwned" in plain_text(one.value) for one in (browse.page, matrix.table)
+    )
 
 
 def test_a_completion_of_a_megabyte_is_shown_in_part_and_its_spans_in_place():
     long = f"{'a b ' * 150_000}<answer>1</answer>{'c d ' * 150_000}"
-    logged = [{**row, "completion": long} if n == 0 else row for n, row in enumerate(rows())]
+    logged = [
+        {**row, "completion": long} if n == 0 else row for n, row in enumerate(rows())
+    ]
     page = opened(rk.Workbench(reward(), logged), 0).page.value
     assert len(page) < 60_000 and ">1</mark>" in page and "characters\u27e9" in page
 
@@ -985,17 +1225,28 @@ def test_scores_with_errors_everywhere_are_shown_as_such():
     assert "No reward was judged" in compose.picture.value
     assert "No group has a signal" in compose.picture.value
     send(browse, "ask", "kind", "error")
-    assert len(browse.rows) == 24 and "ValueError: never" in plain_text(browse.page.value)
+    assert len(browse.rows) == 24 and "ValueError: never" in plain_text(
+        browse.page.value
+    )
     assert standing(workbench)["Learnable signal"].grade in ("high", "info")
 
 
-def test_a_page_without_a_kernel_has_tiles_picture_and_completion_and_a_live_one_the_widget(bench):
+def test_a_page_without_a_kernel_has_tiles_picture_and_completion_and_a_live_one_the_widget(
+    bench,
+):
     shown = bench.completion(0).data
-    assert f"<b>reward {bench.scores.rewards[0]:.4g}</b>" in shown and "siblings, the best first" in shown
+    assert (
+        f"<b>reward {bench.scores.rewards[0]:.4g}</b>" in shown
+        and "siblings, the best first" in shown
+    )
     assert shown.count('<span role="img"') >= 4 and "<button" not in shown
     assert all(f"<td>{name}</td>" in shown for name in bench.reward.names)
     data, _ = bench._repr_mimebundle_()
-    assert set(data) == {"text/plain", "text/html", "application/vnd.jupyter.widget-view+json"}
+    assert set(data) == {
+        "text/plain",
+        "text/html",
+        "application/vnd.jupyter.widget-view+json",
+    }
     assert "<svg" in data["text/html"] and "question 0" not in data["text/html"]
     assert "100 %" in data["text/html"] and "rk-tile" in data["text/html"]
 
@@ -1022,5 +1273,9 @@ def _tags(html):
 def _html_of(widget):
     """The HTML of a widget and all that it holds."""
     value = getattr(widget, "value", None)
-    found = [value] if isinstance(value, str) and type(widget).__name__ == "HTML" else []
-    return found + [html for child in getattr(widget, "children", ()) for html in _html_of(child)]
+    found = (
+        [value] if isinstance(value, str) and type(widget).__name__ == "HTML" else []
+    )
+    return found + [
+        html for child in getattr(widget, "children", ()) for html in _html_of(child)
+    ]

@@ -21,11 +21,22 @@ SCORED = "6 scores from 0 to 1, mean 0.5"
 def bench():
     """Rewards 0.5, 1 | 1, 1.5 | 0.5, 0.5."""
     log = [
-        {"prompt_id": str(at // 2), "completion": str(at), "of_a": float(a), "of_b": float(b)}
+        {
+            "prompt_id": str(at // 2),
+            "completion": str(at),
+            "of_a": float(a),
+            "of_b": float(b),
+        }
         for at, (a, b) in enumerate(zip(*SCORES.values(), strict=True))
     ]
     components = [
-        rk.Component(name, lambda column: column, columns={"column": f"of_{name}"}, weight=weight, why=name)
+        rk.Component(
+            name,
+            lambda column: column,
+            columns={"column": f"of_{name}"},
+            weight=weight,
+            why=name,
+        )
         for name, weight in WEIGHTS.items()
     ]
     return Bench(rk.score(rk.Reward("r", {}, components), log))
@@ -39,7 +50,8 @@ def under(made, **weights):
 def bars(svg):
     """y and height of each rectangle."""
     return [
-        (float(y), float(h)) for y, h in re.findall(r'<rect [^>]*y="([-\d.]+)"[^>]*height="([-\d.]+)"', svg)
+        (float(y), float(h))
+        for y, h in re.findall(r'<rect [^>]*y="([-\d.]+)"[^>]*height="([-\d.]+)"', svg)
     ]
 
 
@@ -51,13 +63,19 @@ def test_the_figures_stand_beside_those_of_the_start():
         ["groups of two or more", "3"],
         ["groups without a signal", "33 % (1)"],
     ]
-    html = live(under(made, a=1.0, b=1.0))  # 1, 1 | 1, 2 | 1, 1: the first group loses its signal
+    html = live(
+        under(made, a=1.0, b=1.0)
+    )  # 1, 1 | 1, 2 | 1, 1: the first group loses its signal
     assert cells(html, "figure") == [
         ["figure", "start", "now"],
         ["mean reward", "0.833 ± 0.373", "1.167 ± 0.373"],
         ["groups of two or more", "3", "3"],
         ["groups without a signal", "33 % (1)", "67 % (2)"],
-        ["advantages whose sign turned", "", "50 %"],  # of four advantages those of the first group are gone
+        [
+            "advantages whose sign turned",
+            "",
+            "50 %",
+        ],  # of four advantages those of the first group are gone
     ]
 
 
@@ -74,9 +92,23 @@ def test_effective_weights_stand_beside_those_of_the_start():
     ]
     html = live(under(made, a=1.0, b=0.25))
     assert cells(html, "component") == [
-        ["component", "weight", "declared", "effective, of 100 %", "at start", "scores"],
+        [
+            "component",
+            "weight",
+            "declared",
+            "effective, of 100 %",
+            "at start",
+            "scores",
+        ],
         ["a", "1", "80 %", "67 %", "100 %", SCORED],  # of 4/3 and 0
-        ["b", "0.25", "20 %", "33 %", "0 %", SCORED.replace("0.5", "0.667")],  # of -1/3 and 1
+        [
+            "b",
+            "0.25",
+            "20 %",
+            "33 %",
+            "0 %",
+            SCORED.replace("0.5", "0.667"),
+        ],  # of -1/3 and 1
     ]
 
 
@@ -84,9 +116,13 @@ def test_a_sign_that_turns_is_counted_of_the_advantages_that_there_were():
     made = bench()
     before = made.before
     assert turned(before, before) == 0.0
-    assert turned(before, under(made, a=-1.0, b=-0.5).figures) == 1.0  # all four that are not 0
+    assert (
+        turned(before, under(made, a=-1.0, b=-0.5).figures) == 1.0
+    )  # all four that are not 0
     assert turned(before, under(made, a=1.0, b=1.0).figures) == 0.5
-    crossed = under(made, a=1.0, b=2.0).figures  # 2, 1 turns the first group; 1, 3 does not the second
+    crossed = under(
+        made, a=1.0, b=2.0
+    ).figures  # 2, 1 turns the first group; 1, 3 does not the second
     assert turned(before, crossed) == 0.5
 
 
@@ -100,7 +136,14 @@ def test_the_histogram_says_in_words_what_it_shows_and_draws_every_reward():
 
 
 @pytest.mark.parametrize(
-    "values", [[0.3, 0.1 + 0.2], [3e38, 3e38 * (1 + 1e-15)], [-1e-12, 0.0], [5.0, 5.0], [-3e38, 3e38]]
+    "values",
+    [
+        [0.3, 0.1 + 0.2],
+        [3e38, 3e38 * (1 + 1e-15)],
+        [-1e-12, 0.0],
+        [5.0, 5.0],
+        [-3e38, 3e38],
+    ],
 )
 def test_rewards_that_differ_by_a_rounding_or_by_all_there_is_have_a_picture(values):
     assert "too far apart" in histogram_svg(np.array([-1.7e308, 1.7e308]))
@@ -113,12 +156,19 @@ def test_the_picture_of_groups_has_the_range_of_each_and_a_strip_for_those_witho
     svg = group_svg(
         now.low, now.mean, now.high, now.tied
     )  # by mean: 0.5 to 0.5 without a signal, 0.5 to 1, 1 to 1.5
-    assert "3 groups by mean reward; strip below: 1 whose siblings all earn the same" in svg
+    assert (
+        "3 groups by mean reward; strip below: 1 whose siblings all earn the same"
+        in svg
+    )
     ranges, strip = svg.split("<polyline")
     (low_y, low_h), (mid_y, mid_h), (high_y, high_h) = bars(ranges)
     assert high_y == ABOVE and low_h == 1  # the thinnest that is seen
-    assert mid_y == pytest.approx(high_y + high_h, abs=0.2)  # the second ends where the third begins
-    assert mid_h == pytest.approx(high_h, abs=0.2) and low_y == pytest.approx(mid_y + mid_h, abs=0.2)
+    assert mid_y == pytest.approx(
+        high_y + high_h, abs=0.2
+    )  # the second ends where the third begins
+    assert mid_h == pytest.approx(high_h, abs=0.2) and low_y == pytest.approx(
+        mid_y + mid_h, abs=0.2
+    )
     assert len(bars(strip)) == 1
 
 
@@ -126,5 +176,9 @@ def test_a_strip_has_a_block_for_each_sibling_by_shape_right_or_wrong():
     svg = strip_svg([(1.0, 1.0), (0.5, 0.0), (0.0, np.nan), (np.nan, 1.0)])
     by_kind = dict(re.findall(r'<path d="([^"]*)" class="rk-bench-(\w+)"', svg))
     heights = {kind: re.findall(r"v([\d.]+)", path) for path, kind in by_kind.items()}
-    assert heights == {"right": ["15.0"], "wrong": ["8.0"], "open": ["1.0"]}  # a missing one none
+    assert heights == {
+        "right": ["15.0"],
+        "wrong": ["8.0"],
+        "open": ["1.0"],
+    }  # a missing one none
     assert 'width="32"' in svg

@@ -18,7 +18,9 @@ def bounded() -> Iterator[None]:
     """
 
     def late(*_: object) -> None:
-        pytest.fail("still busy after 5 s: the work grows faster than the text", pytrace=False)
+        pytest.fail(
+            "still busy after 5 s: the work grows faster than the text", pytrace=False
+        )
 
     before = signal.signal(signal.SIGVTALRM, late)
     signal.setitimer(signal.ITIMER_VIRTUAL, 5)

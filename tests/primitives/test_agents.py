@@ -12,7 +12,11 @@ from tabled import table
 import rewardkit as rk
 from rewardkit.primitives.agents.transcripts import final_answer, read_turns, says_error
 
-measure, assistant_text, read_calls = rk.measure, rk.extract.assistant_text, rk.measure.read_calls
+measure, assistant_text, read_calls = (
+    rk.measure,
+    rk.extract.assistant_text,
+    rk.measure.read_calls,
+)
 
 
 def said(content=None, **more):
@@ -32,7 +36,12 @@ def calling(*calls, content=None):
 
 
 def result(content, id=None, **more):
-    return {"role": "tool", "content": content, **({} if id is None else {"tool_call_id": id}), **more}
+    return {
+        "role": "tool",
+        "content": content,
+        **({} if id is None else {"tool_call_id": id}),
+        **more,
+    }
 
 
 def user(content):
@@ -44,14 +53,21 @@ def hermes(name, arguments):
 
 
 def brief(calls):
-    return [(item.name, item.arguments, item.result, item.failed, item.turn) for item in calls]
+    return [
+        (item.name, item.arguments, item.result, item.failed, item.turn)
+        for item in calls
+    ]
 
 
 SEARCH = hermes("search", {"q": "Oslo"})
 OSLO = {"q": "Oslo"}
 CUT = '<tool_call>\n{"name": "search", "arguments": {"q": "Os'
 INSIDE = CUT.removeprefix("<tool_call>\n")
-CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+CALL = {
+    "id": "1",
+    "type": "function",
+    "function": {"name": "f", "arguments": '{"a": 1}'},
+}
 WRITTEN = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
 CALLS, USER, SAID = {"tool_calls": True}, user("2+2?"), said("3")
 
@@ -65,12 +81,24 @@ CALLS, USER, SAID = {"tool_calls": True}, user("2+2?"), said("3")
         ([said(tool_calls=[CALL])], {}, "", "calls are left out"),
         ([said({1: 2})], {}, "", "content that JSON has not"),
         ([said("So.", tool_calls=[CALL])], CALLS, f"So.\n{WRITTEN}", "behind the text"),
-        ([said(tool_calls=[{"name": "f", "parameters": {"a": 1}}])], CALLS, WRITTEN, "as Llama calls them"),
+        (
+            [said(tool_calls=[{"name": "f", "parameters": {"a": 1}}])],
+            CALLS,
+            WRITTEN,
+            "as Llama calls them",
+        ),
         ([said(function_call=CALL["function"])], CALLS, WRITTEN, "the form of 2023"),
-        ([said("4", tool_calls=[{"name": 3}, None, "f", {}, {"function": None}])], CALLS, "4", "none is one"),
+        (
+            [said("4", tool_calls=[{"name": 3}, None, "f", {}, {"function": None}])],
+            CALLS,
+            "4",
+            "none is one",
+        ),
     ),
 )
-def test_the_text_of_the_assistant_is_the_last_or_all_with_calls_where_asked(messages, options, expected):
+def test_the_text_of_the_assistant_is_the_last_or_all_with_calls_where_asked(
+    messages, options, expected
+):
     assert assistant_text(messages, **options) == expected
 
 
@@ -119,23 +147,46 @@ TURN = st.lists(st.tuples(NAMES, ARGUMENTS, RESULTS), min_size=1, max_size=3)
 def test_any_run_is_the_same_in_both_forms(turns, as_text, in_user):
     structured, written = [user("Go.")], [user("Go.")]
     for turn in turns:
-        made = [(name, json.dumps(given) if as_text else given) for name, given, _ in turn]
-        structured.append(calling(*(call(*item, id=f"call_{at}") for at, item in enumerate(made))))
-        structured += [result(text, f"call_{at}") for at, (_, _, text) in reversed([*enumerate(turn)])]
+        made = [
+            (name, json.dumps(given) if as_text else given) for name, given, _ in turn
+        ]
+        structured.append(
+            calling(*(call(*item, id=f"call_{at}") for at, item in enumerate(made)))
+        )
+        structured += [
+            result(text, f"call_{at}")
+            for at, (_, _, text) in reversed([*enumerate(turn)])
+        ]
         written.append(said("\n".join(hermes(name, given) for name, given, _ in turn)))
         texts = [text for _, _, text in turn]
         if in_user:
-            written.append(user("\n".join(f"<tool_response>\n{text}\n</tool_response>" for text in texts)))
+            written.append(
+                user(
+                    "\n".join(
+                        f"<tool_response>\n{text}\n</tool_response>" for text in texts
+                    )
+                )
+            )
         else:
             written += map(result, texts)
     calls = read_calls(structured)
     assert calls == read_calls(written)
-    expected = [(name, given, text, at) for at, turn in enumerate(turns) for name, given, text in turn]
-    assert [(item.name, item.arguments, item.result, item.turn) for item in calls] == expected
+    expected = [
+        (name, given, text, at)
+        for at, turn in enumerate(turns)
+        for name, given, text in turn
+    ]
+    assert [
+        (item.name, item.arguments, item.result, item.turn) for item in calls
+    ] == expected
     assert final_answer(read_turns([*structured, said("So.")])) == "So."
 
 
-SAME = [('{"a": 1.0}', '{"a": 1}', True), ('{"a": 1}', '{"a": "1"}', False), ('{"a": null}', "{}", False)]
+SAME = [
+    ('{"a": 1.0}', '{"a": 1}', True),
+    ('{"a": 1}', '{"a": "1"}', False),
+    ('{"a": null}', "{}", False),
+]
 
 
 @pytest.mark.parametrize(("a", "b", "same"), SAME)
@@ -152,7 +203,12 @@ def test_calls_that_ask_for_the_same_have_one_key(a, b, same):
         ("x", {"status": "error"}, True, "the status of the message"),
         ("x", {"success": False}, True, "no success"),
         ("x", {"error": "timeout"}, True, "its error"),
-        ("x", dict.fromkeys(("status", "is_error", "success", "error")), False, "fields of nothing"),
+        (
+            "x",
+            dict.fromkeys(("status", "is_error", "success", "error")),
+            False,
+            "fields of nothing",
+        ),
     ),
 )
 def test_what_counts_as_an_error(text, more, expected):
@@ -163,7 +219,10 @@ def test_what_counts_as_an_error(text, more, expected):
 
 def test_the_final_answer_is_the_last_turn_without_its_calls():
     assert final_answer(read_turns([said("4"), user("Sure?"), said(" 5\n")])) == "5"
-    assert final_answer(read_turns([said(f"I look. {SEARCH} Soon.")])) == "I look. \n Soon."
+    assert (
+        final_answer(read_turns([said(f"I look. {SEARCH} Soon.")]))
+        == "I look. \n Soon."
+    )
 
 
 CYCLE = {}
@@ -178,19 +237,33 @@ ODD = (
 @pytest.mark.parametrize("arguments", ODD, ids=range(len(ODD)))
 def test_arguments_that_json_cannot_hold_are_malformed(arguments):
     [read] = read_calls([calling(("f", arguments)), result("ok")])
-    assert (read.name, read.malformed, read.failed, read.result) == ("f", True, True, "ok")
+    assert (read.name, read.malformed, read.failed, read.result) == (
+        "f",
+        True,
+        True,
+        "ok",
+    )
     assert read.arguments is None or read.arguments == arguments
     assert read.key
     assert hash(read) == hash(read)
 
 
-KEYS = st.sampled_from("role content tool_calls function id name arguments error".split()) | st.text(
-    max_size=3
+KEYS = st.sampled_from(
+    "role content tool_calls function id name arguments error".split()
+) | st.text(max_size=3)
+TEXTS = st.sampled_from(
+    [SEARCH, CUT, "<think>", "</think>", "<tool_response>", "tool", '{"a":']
 )
-TEXTS = st.sampled_from([SEARCH, CUT, "<think>", "</think>", "<tool_response>", "tool", '{"a":'])
 JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.binary(max_size=2) | TEXTS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.binary(max_size=2)
+    | TEXTS,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5)
+    ),
     max_leaves=20,
 )
 MESSAGE = st.fixed_dictionaries(
@@ -224,7 +297,11 @@ SPENT = [calling("f"), result("Error: no")] * 3
 AGAIN = [calling(A), FAILS] * 4
 KNOWN = ["a1", "a2", "b3", "b4"]
 TWO = "First [Source: a1], then [Source: b3]."
-FOUND = [said("I look."), result("The tower is 330 metres high."), said("330 metres high " * 20)]
+FOUND = [
+    said("I look."),
+    result("The tower is 330 metres high."),
+    said("330 metres high " * 20),
+]
 
 
 def no_hits(text):
@@ -232,21 +309,61 @@ def no_hits(text):
 
 
 CONDUCT = (
-    (measure.turns(full_until=2, zero_from=6), [calling("f", "g"), OK, OK] * 3, 0.75, "turns, not calls"),
-    (measure.tool_calls("search", "read"), [calling("search")], 0.5, "a share: one of two"),
-    (measure.tool_calls("search", "read", mode="all"), [calling("search")], 0.0, "all: one of two"),
-    (measure.tool_calls("search", "read", mode="any"), [calling("search")], 1.0, "any: one of two"),
+    (
+        measure.turns(full_until=2, zero_from=6),
+        [calling("f", "g"), OK, OK] * 3,
+        0.75,
+        "turns, not calls",
+    ),
+    (
+        measure.tool_calls("search", "read"),
+        [calling("search")],
+        0.5,
+        "a share: one of two",
+    ),
+    (
+        measure.tool_calls("search", "read", mode="all"),
+        [calling("search")],
+        0.0,
+        "all: one of two",
+    ),
+    (
+        measure.tool_calls("search", "read", mode="any"),
+        [calling("search")],
+        1.0,
+        "any: one of two",
+    ),
     (measure.calls_within(2), [calling("f", "f")], 1.0, "at the budget"),
     (measure.calls_within(2), SPENT, 0.0, "failed calls use it up"),
-    (measure.calls_within(2, zero_from=6), [calling("f", "search", "f")], 0.75, "one over, in one turn"),
+    (
+        measure.calls_within(2, zero_from=6),
+        [calling("f", "search", "f")],
+        0.75,
+        "one over, in one turn",
+    ),
     (measure.calls_within(2, name="search"), SPENT, 1.0, "calls of another tool"),
     (measure.calls_within(0), [calling("f")], 0.0, "a budget of nothing forbids calls"),
-    (measure.failed_calls(), [calling("f", "g"), OK, result('{"success": false}')], 0.5, "one of two failed"),
-    (measure.failed_calls(), [calling(("f", "{"), "g"), OK, OK], 0.5, "malformed arguments"),
+    (
+        measure.failed_calls(),
+        [calling("f", "g"), OK, result('{"success": false}')],
+        0.5,
+        "one of two failed",
+    ),
+    (
+        measure.failed_calls(),
+        [calling(("f", "{"), "g"), OK, OK],
+        0.5,
+        "malformed arguments",
+    ),
     (measure.failed_calls(failed=no_hits), HITS, 0.5, "what failed by the user's word"),
     (measure.repeated_calls(failed=no_hits), HITS, 0.0, "a retry of what failed by it"),
     (measure.repeated_calls(), [calling(A), OK, calling(A), OK], 0.5, "the same call"),
-    (measure.repeated_calls(), [*AGAIN[:4], calling(A), OK], 1 / 3, "a second retry is one"),
+    (
+        measure.repeated_calls(),
+        [*AGAIN[:4], calling(A), OK],
+        1 / 3,
+        "a second retry is one",
+    ),
     (measure.repeated_calls(retries=0), AGAIN, 0.75, "no retry is free"),
     (measure.repeated_calls(retries=2), AGAIN, 0.25, "two retries are free"),
     (measure.repeated_calls(retries=9), AGAIN, 0.0, "more retries than there are"),
@@ -258,8 +375,18 @@ CONDUCT = (
         "twice the most of one tool",
     ),
     (measure.grounding(ngram=1), FOUND, 1.0, "words that are said again count once"),
-    (measure.grounding(), [said("330 metres")], 0.0, "without results nothing is grounded"),
-    (measure.grounding(ngram=1), [said("330"), result("330")], 0.0, "a result that came later"),
+    (
+        measure.grounding(),
+        [said("330 metres")],
+        0.0,
+        "without results nothing is grounded",
+    ),
+    (
+        measure.grounding(ngram=1),
+        [said("330"), result("330")],
+        0.0,
+        "a result that came later",
+    ),
 )
 
 
@@ -274,15 +401,44 @@ def test_conduct_and_grounding_are_scored(made, messages, expected):
         (TWO, KNOWN, 1.0, 0.5, 2 / 3, "two of four, both right"),
         ("[Source: a1] " * 50, KNOWN, 1.0, 0.25, 0.4, "one source fifty times is one"),
         ("It is 4.", KNOWN, 0.0, 0.0, 0.0, "nothing cited earns nothing"),
-        ("[Sources: a1] (Source: a1) [a1] [Source: a1\n] [Source: a1", KNOWN, 0.0, 0.0, 0.0, "other forms"),
-        ([said("[Source: x]"), said("[Source: a1]")], KNOWN, 1.0, 0.25, 0.4, "of messages the final answer"),
+        (
+            "[Sources: a1] (Source: a1) [a1] [Source: a1\n] [Source: a1",
+            KNOWN,
+            0.0,
+            0.0,
+            0.0,
+            "other forms",
+        ),
+        (
+            [said("[Source: x]"), said("[Source: a1]")],
+            KNOWN,
+            1.0,
+            0.25,
+            0.4,
+            "of messages the final answer",
+        ),
         (TWO, "a1, a2, b3, b4", 1.0, 0.5, 2 / 3, "ids as text with commas"),
         (TWO, None, None, None, None, "missing ids"),
         (TWO, True, None, None, None, "nor can a bool"),
-        ("[Source: 1] [Source: 3]", [1.0, 2.0], 0.5, 0.5, 0.5, "numbers of a column with gaps"),
+        (
+            "[Source: 1] [Source: 3]",
+            [1.0, 2.0],
+            0.5,
+            0.5,
+            0.5,
+            "numbers of a column with gaps",
+        ),
         (None, KNOWN, None, None, None, "no completion is not judged"),
     ),
 )
-def test_citations_are_compared_with_the_known_ids(completion, known_ids, precision, recall, f1):
-    scores = [measure.citations(kind)(completion, known_ids) for kind in ("precision", "recall", "f1")]
-    assert scores == [None if item is None else pytest.approx(item) for item in (precision, recall, f1)]
+def test_citations_are_compared_with_the_known_ids(
+    completion, known_ids, precision, recall, f1
+):
+    scores = [
+        measure.citations(kind)(completion, known_ids)
+        for kind in ("precision", "recall", "f1")
+    ]
+    assert scores == [
+        None if item is None else pytest.approx(item)
+        for item in (precision, recall, f1)
+    ]

@@ -21,7 +21,11 @@ def made(*calls):
 
 def each(call, expected, *texts):
     """A row for each text, in which the same is found; | stands between texts."""
-    return [(call, text, expected, f"{call}: {text!a}") for line in texts for text in line.split("|")]
+    return [
+        (call, text, expected, f"{call}: {text!a}")
+        for line in texts
+        for text in line.split("|")
+    ]
 
 
 def called(text):
@@ -78,26 +82,81 @@ NUMBERS = (
     ("number()", "5 or 3/0", "5", "a division by zero is no number"),
 )  # fmt: skip
 FOUND = (
-    ("tag('answer')", "<answer>1<answer>2</answer>3</answer>", "2", "of nested pairs the innermost"),
+    (
+        "tag('answer')",
+        "<answer>1<answer>2</answer>3</answer>",
+        "2",
+        "of nested pairs the innermost",
+    ),
     ("tag('answer')", "<answer></answer>", "", "an empty pair is found and empty"),
     ("tag('answer')", "<answers>4</answers>", None, "a longer name is another tag"),
-    ("tag('answer')", '<answer note="a>b"/> 42', "", "a tag with it that closes itself"),
-    ("boxed()", r"so \boxed{\frac{1}{2}}.", r"\frac{1}{2}", "inner braces belong to it"),
+    (
+        "tag('answer')",
+        '<answer note="a>b"/> 42',
+        "",
+        "a tag with it that closes itself",
+    ),
+    (
+        "boxed()",
+        r"so \boxed{\frac{1}{2}}.",
+        r"\frac{1}{2}",
+        "inner braces belong to it",
+    ),
     ("boxed()", r"\boxed{4", None, "a box that is never closed"),
     ("boxed()", r"\boxed4", "4", "without a space"),
     ("boxed()", r"\\boxed{4}", None, "a line break before the word boxed is no box"),
     ("after('####')", "#### 42\nbye", "42", "to the end of the line"),
-    ("after('</think>', until='end')", "<think>2+2</think>\nIt is\n4. ", "It is\n4.", "behind the thinking"),
-    ("code_block('python')", "```python\na\n```\n```json\n{}\n```", "a", "of the language asked for"),
-    ("code_block()", "````\n```\na\n```\n````", "```\na\n```", "a shorter fence does not close"),
-    ("code_block('python')", "> ```python\n> if a:\n>     b\n>\n> c\n> ```", "if a:\n    b\n\nc", "quoted"),
-    ("json_value()", 'Here: {"a": 1}.', '{"a": 1}', "an object in prose, as it is written"),
-    ("json_value()", 'x [1,  "]"] y', '[1,  "]"]', "an array, with a bracket in a string"),
+    (
+        "after('</think>', until='end')",
+        "<think>2+2</think>\nIt is\n4. ",
+        "It is\n4.",
+        "behind the thinking",
+    ),
+    (
+        "code_block('python')",
+        "```python\na\n```\n```json\n{}\n```",
+        "a",
+        "of the language asked for",
+    ),
+    (
+        "code_block()",
+        "````\n```\na\n```\n````",
+        "```\na\n```",
+        "a shorter fence does not close",
+    ),
+    (
+        "code_block('python')",
+        "> ```python\n> if a:\n>     b\n>\n> c\n> ```",
+        "if a:\n    b\n\nc",
+        "quoted",
+    ),
+    (
+        "json_value()",
+        'Here: {"a": 1}.',
+        '{"a": 1}',
+        "an object in prose, as it is written",
+    ),
+    (
+        "json_value()",
+        'x [1,  "]"] y',
+        '[1,  "]"]',
+        "an array, with a bracket in a string",
+    ),
     ("json_value()", '{"a": NaN}', None, "NaN is not JSON"),
     ("json_value('a.b')", '{"a": 1}', None, "a path through a number"),
     ("json_value(repair=True)", '{"a": [1, 2', '{"a": [1, 2]}', "cut off"),
-    ("json_value(repair=True)", "{\"a\": 1} {'a': 2}", '{"a": 1}', "strict comes before repaired"),
-    ("json_value(repair=True)", '{"a": 1, "b": ["x"],}', '{"a": 1, "b": ["x"]}', "a part of what is broken"),
+    (
+        "json_value(repair=True)",
+        "{\"a\": 1} {'a': 2}",
+        '{"a": 1}',
+        "strict comes before repaired",
+    ),
+    (
+        "json_value(repair=True)",
+        '{"a": 1, "b": ["x"],}',
+        '{"a": 1, "b": ["x"]}',
+        "a part of what is broken",
+    ),
     ("json_value(repair=True)", r"\frac{1}{2}", None, "LaTeX is no object"),
     ("python_literal()", r"\frac{1}{2} x^{2} \{1\}", None, "LaTeX is no set"),
     ("python_literal()", "[1, 2", None, "a list that is never closed"),
@@ -105,70 +164,168 @@ FOUND = (
     ("python_literal('a.b')", "{'a': 1}", None, "a path through a number of Python"),
     ("tool_call()", called(CODER), CODER, "a call as Qwen3-Coder writes it"),
     ("tool_call('f', 'arguments.a')", called(CODER), "so\n it is", "an argument of it"),
-    ("tool_call()", called("x") + called(WEATHER) + called("y"), WEATHER, "calls that are none"),
+    (
+        "tool_call()",
+        called("x") + called(WEATHER) + called("y"),
+        WEATHER,
+        "calls that are none",
+    ),
     ("tool_call()", f"<tool_call>{WEATHER}", None, "a call that is never closed"),
-    ("within(tag('answer'), number())", "3 <answer>so 4 apples</answer> 5", "4", "a number in a tag"),
-    ("within(json_value('a'), number())", '{"a": "it is 4 kg"}', "4", "in a text of JSON"),
+    (
+        "within(tag('answer'), number())",
+        "3 <answer>so 4 apples</answer> 5",
+        "4",
+        "a number in a tag",
+    ),
+    (
+        "within(json_value('a'), number())",
+        '{"a": "it is 4 kg"}',
+        "4",
+        "in a text of JSON",
+    ),
     (r"pattern(r'\d+')", "a 12 b", "12", "without groups the whole match"),
-    ("choice('ABCDEFGHI')", "The answer is I think E.", "E", "the pronoun is no option"),
+    (
+        "choice('ABCDEFGHI')",
+        "The answer is I think E.",
+        "E",
+        "the pronoun is no option",
+    ),
     ("choice(case=False)", "the answer is (b)", "b", "a small letter"),
     ("choice(case=False)", "it is b.", None, "a small letter of no answer"),
     ("choice('ABCDE')", "A) 1 B) 2 C) 3 D) 4 Answer: E) 5", "E", "a fifth option"),
     ("answer_phrase(language='zh')", "Answer: 4\n答案：5\nanswer is 6", "5", "Chinese"),
-    ("tag('answer', unclosed=True)", "<answer>4</answer> <answer> 5 ", "5", "cut off in the second"),
-    ("tag('answer')", "<answer>4</answer> <answer> 5 ", "4", "a pair that is not closed"),
-    ("tag('answer', unclosed=True)", "<answer>4</answer", "4", "cut off in its closing tag"),
-    ("tag('answer', prefilled=True)", "<answer>4</answer", None, "opened in the prompt and never closed"),
-    ("tag('answer', unclosed=True, prefilled=True)", "4", "4", "opened in the prompt, cut off in the answer"),
+    (
+        "tag('answer', unclosed=True)",
+        "<answer>4</answer> <answer> 5 ",
+        "5",
+        "cut off in the second",
+    ),
+    (
+        "tag('answer')",
+        "<answer>4</answer> <answer> 5 ",
+        "4",
+        "a pair that is not closed",
+    ),
+    (
+        "tag('answer', unclosed=True)",
+        "<answer>4</answer",
+        "4",
+        "cut off in its closing tag",
+    ),
+    (
+        "tag('answer', prefilled=True)",
+        "<answer>4</answer",
+        None,
+        "opened in the prompt and never closed",
+    ),
+    (
+        "tag('answer', unclosed=True, prefilled=True)",
+        "4",
+        "4",
+        "opened in the prompt, cut off in the answer",
+    ),
     ("gsm8k()", "#### 1\n#### 2", "2", "of several marks the last"),
     ("gsm8k()", "5\n####\n42", "", "the number on the next line"),
     ("gsm8k(mode='flexible')", "5\n#### none", "5", "no number behind the mark"),
     ("gsm8k(mode='flexible')", "5\n####\n42", "42", "of the whole text the last"),
-    ("every(first_of(tag('a'), number()))", "1 <a>2</a> <a>3</a>", ["2", "3"], "all of the first"),
-    ("every(boxed())", r"\boxed{1 \boxed{2}} \boxed{3}", [r"1 \boxed{2}", "2", "3"], "a box in a box"),
-    ("every(within(tag('a'), number()))", "1 <a>2 3</a>", ["2", "3"], "all in the last pair"),
+    (
+        "every(first_of(tag('a'), number()))",
+        "1 <a>2</a> <a>3</a>",
+        ["2", "3"],
+        "all of the first",
+    ),
+    (
+        "every(boxed())",
+        r"\boxed{1 \boxed{2}} \boxed{3}",
+        [r"1 \boxed{2}", "2", "3"],
+        "a box in a box",
+    ),
+    (
+        "every(within(tag('a'), number()))",
+        "1 <a>2 3</a>",
+        ["2", "3"],
+        "all in the last pair",
+    ),
     *(("answer_phrase()", *row) for row in STRANGE),
     *(*PHRASES, *NUMBERS),
 )
 
 
 @pytest.mark.parametrize(("call", "completion", "expected"), table(*FOUND))
-def test_an_extractor_finds_the_last_of_what_it_is_for_and_nothing_else(call, completion, expected):
+def test_an_extractor_finds_the_last_of_what_it_is_for_and_nothing_else(
+    call, completion, expected
+):
     (extractor,) = made(call)
     assert extractor(completion) == expected
 
 
 @given(value=st.integers(-(10**9), 10**9) | st.decimals(-(10**6), 10**6, places=3))
-@pytest.mark.parametrize("sentence", ["It is {}.", "x = {}, so", "**{}**", "_{}_", "${}$", "{}%", "{}kg"])
+@pytest.mark.parametrize(
+    "sentence", ["It is {}.", "x = {}, so", "**{}**", "_{}_", "${}$", "{}%", "{}kg"]
+)
 def test_a_number_that_was_written_is_found_again(sentence, value):
-    for text in (f"{value:f}" if hasattr(value, "as_tuple") else str(value), f"{value:,}"):
+    for text in (
+        f"{value:f}" if hasattr(value, "as_tuple") else str(value),
+        f"{value:,}",
+    ):
         assert extract.number()(sentence.format(text)) == text
         assert read_number(extract.number()(sentence.format(text))) == value
 
 
 LAST = made(
-    *("tag('answer')", "boxed()", "after('####')", r"pattern('\\d+')", "number()", "code_block()"),
-    *("json_value()", "choice()", "answer_phrase()", "citation()", "tool_call()", "python_literal()"),
+    *(
+        "tag('answer')",
+        "boxed()",
+        "after('####')",
+        r"pattern('\\d+')",
+        "number()",
+        "code_block()",
+    ),
+    *(
+        "json_value()",
+        "choice()",
+        "answer_phrase()",
+        "citation()",
+        "tool_call()",
+        "python_literal()",
+    ),
     *("gsm8k()", "math_answer()", "within(tag('answer'), number())"),
     "first_of(tag('answer'), boxed(), number())",
 )
 CUT_OFF = made(  # what they find depends on where the text ends
-    *("tag('answer', unclosed=True, prefilled=True)", "after('####', until='end', case=False)"),
+    *(
+        "tag('answer', unclosed=True, prefilled=True)",
+        "after('####', until='end', case=False)",
+    ),
     "code_block(unclosed=True)",
     "within(tag('answer', unclosed=True), first_of(code_block('python', unclosed=True), number()))",
 )
 OTHERS = made(
-    *("tag('answer', which='first')", "tag('answer', prefilled=True)", "number(percent=True)"),
+    *(
+        "tag('answer', which='first')",
+        "tag('answer', prefilled=True)",
+        "number(percent=True)",
+    ),
     r"pattern('(?P<n>\\d)\\.(\\d)', which='first', group='n', timeout=2.0)",
     *("code_block('python', which='first')", "choice('ABCDEFGHI', case=False)"),
     *("answer_phrase(which='first', language='en')", "answer_phrase(language='zh')"),
-    *("citation('See also', which='first')", "tool_call('f', which='first')", "gsm8k(mode='flexible')"),
+    *(
+        "citation('See also', which='first')",
+        "tool_call('f', which='first')",
+        "gsm8k(mode='flexible')",
+    ),
     "within(within(tag('answer'), boxed()), first_of(json_value(), number(which='first')))",
 )
 WITH_PATH = made(
-    *("json_value(('a', '1'), which='first')", "json_value(('a',), which='first', repair=True)"),
+    *(
+        "json_value(('a', '1'), which='first')",
+        "json_value(('a',), which='first', repair=True)",
+    ),
     *("python_literal(('a',))", "tool_call('f', path=('arguments', 'a'))"),
-    *("first_of(json_value('a'), choice())", "within(json_value('a', repair=True), number())"),
+    *(
+        "first_of(json_value('a'), choice())",
+        "within(json_value('a', repair=True), number())",
+    ),
 )
 ALL = (*LAST, *CUT_OFF, *OTHERS, *WITH_PATH)
 PIECES = (
@@ -178,7 +335,9 @@ PIECES = (
     "|Answer:|答案是|[Source: a, b]|[See also: |]|<tool_call>|</tool_call>"
     '|{"name": "f", "arguments": {"a": 1}}|{\'a\': 3|(1, |\'|)|**|1/2|10^|%'
 ).split("|")
-TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.text(max_size=60)
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.text(
+    max_size=60
+)
 BEFORE = st.sampled_from(["Let me see.\n", "\n \n", "so we go on, it is:\n\n"])
 BEHIND = st.sampled_from(["\nThat is all.", "\n \n", "\n\nso we go on"])
 
@@ -191,25 +350,42 @@ def test_a_value_has_a_span_which_is_its_text_and_neutral_padding_changes_neithe
 ):
     written = repr(extractor)
     if "prefilled=True" in written:
-        completion = f"<answer>{completion}"  # without an opening tag the padding is in the pair
+        completion = (
+            f"<answer>{completion}"  # without an opening tag the padding is in the pair
+        )
     if written.startswith("answer_phrase"):
-        completion += "x"  # where nothing follows on the line, the next line is the answer
+        completion += (
+            "x"  # where nothing follows on the line, the next line is the answer
+        )
     value, spans = extractor(completion), extractor.spans(completion)
     assert len(spans) == (value is not None)
-    if extractor not in WITH_PATH and "code_block" not in written:  # indented with its fence
-        assert [completion[start:end] for start, end in spans] == ([] if value is None else [value])
+    if (
+        extractor not in WITH_PATH and "code_block" not in written
+    ):  # indented with its fence
+        assert [completion[start:end] for start, end in spans] == (
+            [] if value is None else [value]
+        )
     if hasattr(extractor, "which") and extractor not in WITH_PATH:
         places = extractor.occurrences(completion)
         assert places == sorted(places)
         assert spans == (places[:1] if extractor.which == "first" else places[-1:])
-    values, all_spans = extract.every(extractor)(completion), extract.every(extractor).spans(completion)
+    values, all_spans = (
+        extract.every(extractor)(completion),
+        extract.every(extractor).spans(completion),
+    )
     assert len(values) == len(all_spans) and all_spans == sorted(all_spans)
     assert value is None or value in values
     assert all(place in all_spans for place in spans)
     shifted = [(start + len(before), end + len(before)) for start, end in spans]
-    assert (extractor(before + completion), extractor.spans(before + completion)) == (value, shifted)
+    assert (extractor(before + completion), extractor.spans(before + completion)) == (
+        value,
+        shifted,
+    )
     if extractor in LAST + OTHERS:
-        assert (extractor(completion + behind), extractor.spans(completion + behind)) == (value, spans)
+        assert (
+            extractor(completion + behind),
+            extractor.spans(completion + behind),
+        ) == (value, spans)
 
 
 @pytest.mark.parametrize("extractor", [*ALL, *made("every(number())")], ids=repr)

@@ -46,9 +46,13 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("completion", "expected"), [*ROWS, ("Answer: A | C", "-")], ids=ascii)
+@pytest.mark.parametrize(
+    ("completion", "expected"), [*ROWS, ("Answer: A | C", "-")], ids=ascii
+)
 def test_the_option_that_a_text_names_is_found_and_a_denial_a_hedge_or_a_list_leaves_none(
     completion, expected
 ):
     assert choice()(completion) == (None if expected == "-" else expected)
-    assert (choice_equal(completion, "B") is True) <= (expected == "B" or completion == "Option: b")
+    assert (choice_equal(completion, "B") is True) <= (
+        expected == "B" or completion == "Option: b"
+    )

@@ -25,9 +25,29 @@ UNITS = (*hostile.UNITS, *(
     "final answer |<tool_call>{|٣|1\u2009111|1.000.|aa is |\\boxed{1}, |$x=1$, |$a$ and |\\( |5万"
 ).split("|"))  # fmt: skip
 PAIRS = [
-    *(("<answer>", "</answer>"), ("[", "]"), ("{", "}"), ("(", "'"), ('["', '\\"'), ("[1", "] ")),
-    *(("1,111", "/"), ("answer:", " "), ("not ", "A "), ("A", ", "), ("1-", "1:"), ('<answer n="', "'")),
-    *(("####", " "), ("$", "a. "), ("<tool_call>", '{"a":'), ("```\n", " "), ("\\boxed", " ")),
+    *(
+        ("<answer>", "</answer>"),
+        ("[", "]"),
+        ("{", "}"),
+        ("(", "'"),
+        ('["', '\\"'),
+        ("[1", "] "),
+    ),
+    *(
+        ("1,111", "/"),
+        ("answer:", " "),
+        ("not ", "A "),
+        ("A", ", "),
+        ("1-", "1:"),
+        ('<answer n="', "'"),
+    ),
+    *(
+        ("####", " "),
+        ("$", "a. "),
+        ("<tool_call>", '{"a":'),
+        ("```\n", " "),
+        ("\\boxed", " "),
+    ),
 ]
 
 
@@ -59,13 +79,18 @@ def grows(call, text, quarter, times=1):
 def test_what_a_primitive_does_takes_a_time_that_grows_with_the_text(name):
     call, check = inventory.CALLS[name]
     for text, quarter in zip(awkward(SIZE), awkward(SIZE // 4), strict=True):
-        assert not (grows(call, text, quarter) and grows(call, text, quarter, times=3)), ascii(text[:20])
+        assert not (
+            grows(call, text, quarter) and grows(call, text, quarter, times=3)
+        ), ascii(text[:20])
         assert check(quarter, call(quarter)) is None, ascii(text[:20])
 
 
 def test_no_more_literals_are_read_than_time_allows(bounded):
     text = "[1] " * 70_000 + "[2]"
-    assert (extract.python_literal()(text), extract.python_literal(which="first")(text)) == ("[2]", "[1]")
+    assert (
+        extract.python_literal()(text),
+        extract.python_literal(which="first")(text),
+    ) == ("[2]", "[1]")
     assert len(extract.every(extract.python_literal())(text)) == 200_000 // len("[1]")
 
 
@@ -76,13 +101,21 @@ def test_a_runaway_pattern_ends_in_a_timeout_error_with_its_name(bounded):
         measure.regex("(a|aa)+$", timeout=0.2),
         measure.regex("(a|aa)+b", mode="fullmatch", timeout=0.2),
     ):
-        with pytest.raises(TimeoutError, match=r"'\(a\|aa\)\+.' took longer than 0\.2 s"):
+        with pytest.raises(
+            TimeoutError, match=r"'\(a\|aa\)\+.' took longer than 0\.2 s"
+        ):
             call(text)
-    with pytest.raises(TimeoutError, match=r"patterns of the schema took longer than 0\.2 s"):
-        measure.json_schema({"items": {"pattern": "(a|aa)+$"}}, timeout=0.2)(f'["{text}"]')
+    with pytest.raises(
+        TimeoutError, match=r"patterns of the schema took longer than 0\.2 s"
+    ):
+        measure.json_schema({"items": {"pattern": "(a|aa)+$"}}, timeout=0.2)(
+            f'["{text}"]'
+        )
     slow = f'"{"a" * 1000}d"'  # in the square of a text's length; the patterns of one text share their time
     with pytest.raises(TimeoutError):
-        measure.json_schema({"items": {"pattern": "a+[bc]|d"}}, timeout=0.2)(f"[{slow}{(',' + slow) * 999}]")
+        measure.json_schema({"items": {"pattern": "a+[bc]|d"}}, timeout=0.2)(
+            f"[{slow}{(',' + slow) * 999}]"
+        )
 
 
 RECURSIVE = {"$defs": {"n": {"items": {"$ref": "#/$defs/n"}}}, "$ref": "#/$defs/n"}
@@ -92,8 +125,14 @@ DOUBLING = {"$defs": {"n": TWO_WAYS}, "$ref": "#/$defs/n"}
 SCHEMAS = {
     "brackets without end": (RECURSIVE, "[" * 100_000 + "]" * 100_000),
     "two ways at every level": (DOUBLING, '{"x":' * 60 + "{}" + "}" * 60),
-    "elements that cannot be sorted": ({"uniqueItems": True}, f"[{'{},' * 100_000}{{}}]"),
-    "more digits than Python reads": ({"items": {"type": "integer"}}, f"[{'1' * 5_000}]"),
+    "elements that cannot be sorted": (
+        {"uniqueItems": True},
+        f"[{'{},' * 100_000}{{}}]",
+    ),
+    "more digits than Python reads": (
+        {"items": {"type": "integer"}},
+        f"[{'1' * 5_000}]",
+    ),
     "lone surrogates": ({"items": {"pattern": "^a"}}, '["\\ud800", "\ud800"]'),
 }
 
@@ -101,7 +140,11 @@ SCHEMAS = {
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_hostile_json_neither_raises_nor_hangs(bounded, name):
     schema, text = SCHEMAS[name]
-    assert measure.json_schema(schema)(text) == measure.json_schema(schema, partial=True)(text) == 0.0
+    assert (
+        measure.json_schema(schema)(text)
+        == measure.json_schema(schema, partial=True)(text)
+        == 0.0
+    )
 
 
 def test_a_text_made_to_slow_the_search_for_loops_does_not(bounded):
@@ -109,21 +152,39 @@ def test_a_text_made_to_slow_the_search_for_loops_does_not(bounded):
     while len(fibonacci[-1]) < 300_000:
         fibonacci.append(fibonacci[-1] + fibonacci[-2])
     assert 0.0 <= measure.repetition(kind="loop")(fibonacci[-1]) <= 1.0
-    assert measure.repetition(kind="loop")("a" * 200_000 + "b" + "a" * 199_999) == 199_999 / 400_000
+    assert (
+        measure.repetition(kind="loop")("a" * 200_000 + "b" + "a" * 199_999)
+        == 199_999 / 400_000
+    )
 
 
 def test_many_messages_take_a_time_that_grows_with_their_number(bounded):
     half = range(3_000)
-    said, made = {"role": "assistant"}, {"id": "x", "function": {"name": "f", "arguments": '{"a": 1}'}}
-    written = {**said, "content": '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'}
+    said, made = (
+        {"role": "assistant"},
+        {"id": "x", "function": {"name": "f", "arguments": '{"a": 1}'}},
+    )
+    written = {
+        **said,
+        "content": '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>',
+    }
     ok = {"role": "tool", "content": "ok"}
     for messages in (
-        [item for at in half for item in ({**said, "tool_calls": [{**made, "id": at}]}, ok)],
+        [
+            item
+            for at in half
+            for item in ({**said, "tool_calls": [{**made, "id": at}]}, ok)
+        ],
         [item for _ in half for item in (written, ok)],
-        [{**said, "tool_calls": [made] * len(half)}, *[{**ok, "tool_call_id": "x"}] * len(half)],
+        [
+            {**said, "tool_calls": [made] * len(half)},
+            *[{**ok, "tool_call_id": "x"}] * len(half),
+        ],
     ):
         calls = measure.read_calls(messages)
-        assert {(call.name, call.key, call.result) for call in calls} == {("f", '["f", {"a": 1}]', "ok")}
+        assert {(call.name, call.key, call.result) for call in calls} == {
+            ("f", '["f", {"a": 1}]', "ok")
+        }
         assert measure.repeated_calls()(messages) == 1 - 1 / len(half)
     assert measure.read_calls([None, 5, {}, {"role": []}] * 10_000) == ()
 
@@ -137,16 +198,45 @@ SPELLED = (
 @pytest.mark.parametrize("piece", SPELLED)
 def test_the_normal_form_of_mathematics_takes_little_processor_time(piece):
     started = time.process_time()
-    for text in (piece * (LONGEST // len(piece)), piece * (LONGEST // len(piece) - 1) + "x"):
+    for text in (
+        piece * (LONGEST // len(piece)),
+        piece * (LONGEST // len(piece) - 1) + "x",
+    ):
         is_known(normal_form(text))
     assert time.process_time() - started < 0.5
 
 
 FORMULAS = [
-    *("9^{9^{9^{9}}}", "(10!)!", r"\sum_{k=1}^{10^{30}} k", "2^" * 600 + "2", "-" * 1900 + "1"),
-    *(r"\sqrt{" * 200 + "2" + "}" * 200, r"\frac{1}{" * 100 + "2" + "}" * 100, "1+" * 900 + "1"),
-    *("x_" * 600 + "1", "1," * 900, "..." * 500, "!" * 1000 + "5", r"\boxed{1}" * 200, r"\begin{a}"),
-    *("\u0000\\frac", "\ud800" * 1000, "\u202e5", "e\u0301", "nan", r"\frac{1}{0}", r"\infty-\infty", "0^0"),
+    *(
+        "9^{9^{9^{9}}}",
+        "(10!)!",
+        r"\sum_{k=1}^{10^{30}} k",
+        "2^" * 600 + "2",
+        "-" * 1900 + "1",
+    ),
+    *(
+        r"\sqrt{" * 200 + "2" + "}" * 200,
+        r"\frac{1}{" * 100 + "2" + "}" * 100,
+        "1+" * 900 + "1",
+    ),
+    *(
+        "x_" * 600 + "1",
+        "1," * 900,
+        "..." * 500,
+        "!" * 1000 + "5",
+        r"\boxed{1}" * 200,
+        r"\begin{a}",
+    ),
+    *(
+        "\u0000\\frac",
+        "\ud800" * 1000,
+        "\u202e5",
+        "e\u0301",
+        "nan",
+        r"\frac{1}{0}",
+        r"\infty-\infty",
+        "0^0",
+    ),
 ]
 
 

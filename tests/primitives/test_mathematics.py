@@ -32,14 +32,34 @@ ROWS = (
     ("x\u00b9\u00b2", "x^2", False, "raised digits are exponents"),
     ("2^-x", r"\frac{1}{2^x}", True, "a negative exponent without braces"),
     (r"(1/2^{99}, 1)", r"(1/2^{98}, 1)", False, "a small element of a pair"),
-    (r"e^{\pi\sqrt{163}}", "262537412640768744", False, "Ramanujan's constant is no integer"),
+    (
+        r"e^{\pi\sqrt{163}}",
+        "262537412640768744",
+        False,
+        "Ramanujan's constant is no integer",
+    ),
     (r"\sqrt{2}+\sqrt{3}", r"\sqrt{5+2\sqrt{6}}", True, "roots that are equal"),
-    (r"\cos\frac{2\pi}{7}+\cos\frac{4\pi}{7}+\cos\frac{6\pi}{7}", r"-\frac12", True, "a sum of cosines"),
+    (
+        r"\cos\frac{2\pi}{7}+\cos\frac{4\pi}{7}+\cos\frac{6\pi}{7}",
+        r"-\frac12",
+        True,
+        "a sum of cosines",
+    ),
     (r"0.333\ldots", "0.333", False, "threes that go on"),
     (r"0.333\ldots", r"\frac13", True, "threes for ever are a third"),
-    ("x+0.1234567890123456789012345", "x+0.1234567890123456789012346", False, "the 25th digit"),
+    (
+        "x+0.1234567890123456789012345",
+        "x+0.1234567890123456789012346",
+        False,
+        "the 25th digit",
+    ),
     (r"4\sqrt\left(2\right)", r"4\sqrt{2}", True, "a root in large parentheses"),
-    (r"x\equiv 3\pmod{7}", r"x \equiv 3 \pmod 7", True, "what cannot be read is compared as text"),
+    (
+        r"x\equiv 3\pmod{7}",
+        r"x \equiv 3 \pmod 7",
+        True,
+        "what cannot be read is compared as text",
+    ),
     (r"\pi r^2 h", r"\pi r^2", False, "a letter that is no unit"),
     (r"1+2+\cdots+n", "1", False, "a sum is not its first term"),
     ("xy=1", "y=1/x", True, "the same solutions"),
@@ -83,7 +103,9 @@ def in_this_process(monkeypatch):
 
 
 @pytest.mark.parametrize(("prediction", "ground_truth", "expected"), table(*ROWS))
-def test_math_equal_is_right_and_symmetric(in_this_process, prediction, ground_truth, expected):
+def test_math_equal_is_right_and_symmetric(
+    in_this_process, prediction, ground_truth, expected
+):
     assert math_equal(prediction, ground_truth) is expected
     assert math_equal(ground_truth, prediction) is expected
     assert math_equal(prediction, prediction) is True
@@ -92,7 +114,9 @@ def test_math_equal_is_right_and_symmetric(in_this_process, prediction, ground_t
 def test_the_worker_says_the_same_from_threads():
     forget()
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda row: math_equal(*row[:2]), ROWS * 2)) == [row[2] for row in ROWS * 2]
+        assert list(pool.map(lambda row: math_equal(*row[:2]), ROWS * 2)) == [
+            row[2] for row in ROWS * 2
+        ]
 
 
 def test_the_verdicts_on_a_training_log_are_what_it_was_made_to_be():
@@ -110,9 +134,21 @@ UNREADABLE = r"\frac{1}{", r"4\unknown(2)", "P(X=1)"
     table(
         ("5", None, {}, None, "no truth"),
         ("5", " ", {}, None, "an empty truth"),
-        ("5", math.nan, {}, None, "a truth of NaN, which is how tables write a missing one"),
+        (
+            "5",
+            math.nan,
+            {},
+            None,
+            "a truth of NaN, which is how tables write a missing one",
+        ),
         ("x", "x" * (LONGEST + 1), {}, None, "a truth that is too long"),
-        ("x" * (LONGEST + 1), "x" * (LONGEST + 1), {}, True, "a truth that is too long, and the same text"),
+        (
+            "x" * (LONGEST + 1),
+            "x" * (LONGEST + 1),
+            {},
+            True,
+            "a truth that is too long, and the same text",
+        ),
         ("x", 10**5000, {}, None, "a truth of thousands of digits"),
         *((text, text, {}, True, f"{text} is itself") for text in UNREADABLE),
         *((text, "4", {}, False, f"{text} is no number") for text in UNREADABLE),
@@ -120,7 +156,13 @@ UNREADABLE = r"\frac{1}{", r"4\unknown(2)", "P(X=1)"
         ("90", "100", {"relative": 0.1}, True, "at the relative limit, of the larger"),
         (r"\pi", "3.14", {"absolute": 0.005}, True, "three digits of pi"),
         (r"(3.14, x)", r"(\pi, x)", {"absolute": 0.01}, True, "a pair with a letter"),
-        ("x+0.33", r"x+\frac13", {"absolute": 0.1}, False, "letters are compared exactly"),
+        (
+            "x+0.33",
+            r"x+\frac13",
+            {"absolute": 0.1},
+            False,
+            "letters are compared exactly",
+        ),
     ),
 )
 def test_what_is_missing_or_cannot_be_read_is_not_judged_and_rounding_forgiven_within_a_tolerance(
@@ -130,7 +172,14 @@ def test_what_is_missing_or_cannot_be_read_is_not_judged_and_rounding_forgiven_w
 
 
 def test_numbers_of_millions_of_digits_are_told_apart_without_being_computed():
-    bombs = ["9^{9^{9}}", "10^{10^{10}}", "(10!)!", "((10!)!)!", "2^{2^{100}}x", r"x^{10^{9}}"]
+    bombs = [
+        "9^{9^{9}}",
+        "10^{10^{10}}",
+        "(10!)!",
+        "((10!)!)!",
+        "2^{2^{100}}x",
+        r"x^{10^{9}}",
+    ]
     pairs = [(bomb, other) for bomb in bombs for other in bombs]
     assert [(math_equal(*pair), noted(math_equal, *pair)) for pair in pairs] == [
         (a == b, {}) for a, b in pairs
@@ -160,22 +209,33 @@ def asked(monkeypatch):
     """What the worker is asked."""
     seen = []
     ask = mathematics._ask
-    monkeypatch.setattr(mathematics, "_ask", lambda *pair: seen.append(pair) or ask(*pair))
+    monkeypatch.setattr(
+        mathematics, "_ask", lambda *pair: seen.append(pair) or ask(*pair)
+    )
     forget()
     return seen
 
 
-def test_an_undecided_pair_is_wrong_noted_each_time_and_asked_about_once(impatient, asked):
+def test_an_undecided_pair_is_wrong_noted_each_time_and_asked_about_once(
+    impatient, asked
+):
     for _ in range(3):
         told = {"math_equal": "not decided: took longer than 0.5 s of processor time"}
         assert noted(math_equal, ENDLESS, "x^2+x") == told
     assert math_equal(ENDLESS, "x^2+x") is False
     assert [pair[:2] for pair in asked] == [(ENDLESS, "x^2+x"), ("", "x^2+x")]
-    assert math_equal("2x", r"\frac{4x}{2}") is True  # by the worker that took its place
+    assert (
+        math_equal("2x", r"\frac{4x}{2}") is True
+    )  # by the worker that took its place
 
 
 def test_the_worker_is_asked_once_for_each_distinct_pair_that_needs_it(asked):
-    pairs = [("5", "5.0"), (r"\frac97", "9/7"), ("(1,2)", r"\left(1, 2\right)"), ("x^2 + 1", "$x^2+1$")]
+    pairs = [
+        ("5", "5.0"),
+        (r"\frac97", "9/7"),
+        ("(1,2)", r"\left(1, 2\right)"),
+        ("x^2 + 1", "$x^2+1$"),
+    ]
     assert all(math_equal(*pair) for pair in pairs)
     assert math_equal("I do not know", "5") is False
     assert asked == []
@@ -189,7 +249,9 @@ def test_the_worker_is_asked_once_for_each_distinct_pair_that_needs_it(asked):
 
 def run(program):
     """What a program prints in a process of its own, where a worker's limits do no harm."""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -202,7 +264,9 @@ WORKER = (
 )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited and measured on Linux only")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="memory is limited and measured on Linux only"
+)
 def test_a_worker_takes_no_more_memory_than_it_may_and_lets_another_take_over_when_it_has_grown():
     program = "try:\n    held = bytearray(1 << 30)\nexcept MemoryError:\n    print('refused')\n"
     assert run(WORKER + program + "assert decide('x+x', '2x') is True\n") == "refused\n"
@@ -220,10 +284,14 @@ def test_sympy_is_not_imported_in_this_process():
 
 
 NUMERALS = st.integers(1, 30).map(str) | st.decimals(0, 9, places=2).map(str)
-LETTERS = st.sampled_from([*"xyXRre", r"\pi", r"\mathrm{e}", r"\alpha", "f(x)", "f(2)", "F(x)"])
+LETTERS = st.sampled_from(
+    [*"xyXRre", r"\pi", r"\mathrm{e}", r"\alpha", "f(x)", "f(2)", "F(x)"]
+)
 OF_TWO = "{}+{}", r"\frac{{{}}}{{{}}}", "({}, {})"
 OF_ONE = r"\sqrt{{{}}}", r"\sin({})", r"\ln({})", "x={}"
-SPECIAL = [f"({n})!" for n in (1, 5, 20, "n", "N")] + [rf"\binom{{{n}}}{{2}}" for n in ("5", "n", "N")]
+SPECIAL = [f"({n})!" for n in (1, 5, 20, "n", "N")] + [
+    rf"\binom{{{n}}}{{2}}" for n in ("5", "n", "N")
+]
 EXPRESSIONS = st.recursive(
     NUMERALS | LETTERS | st.sampled_from(SPECIAL),
     lambda inner: st.one_of(
@@ -239,11 +307,16 @@ SCALARS = EXPRESSIONS.filter(lambda text: "=" not in text and ", " not in text)
 def test_math_equal_is_symmetric_and_reflexive(a, b):
     assert math_equal(a, a) is True
     one, other = math_equal(a, b), math_equal(b, a)
-    assert one is other or {one, other} == {False, None}  # None where only the truth cannot be read
+    assert one is other or {one, other} == {
+        False,
+        None,
+    }  # None where only the truth cannot be read
 
 
 @given(a=SCALARS, places=st.integers(0, 60), letter=st.sampled_from("RMNAQ"))
-def test_expressions_that_differ_a_little_or_in_the_case_of_a_letter_are_never_equal(a, places, letter):
+def test_expressions_that_differ_a_little_or_in_the_case_of_a_letter_are_never_equal(
+    a, places, letter
+):
     assert math_equal(f"{a}+1/10^{{{places}}}", a) is False
     assert math_equal(f"{a}+2{letter}", f"{a}+2{letter.lower()}") is False
     assert math_equal(f"{a}+2{letter}", f"2{letter}+{a}") is True
@@ -282,10 +355,18 @@ def test_the_answer_is_found_in_the_documented_order(solution, expected):
 IN_THE_WILD = [  # a stranger's solutions that came out wrong once, each with what must not be right beside it
     ("The answer is 1.250,50 euros.", "1250.50", "1.25050"),
     ("So the ratio is 3:4.", "3:4", "4:3"),
-    (r"Therefore the minimum is $-\dfrac{9}{4}$, attained at $x=\frac12$.", "-9/4", "1/2"),
+    (
+        r"Therefore the minimum is $-\dfrac{9}{4}$, attained at $x=\frac12$.",
+        "-9/4",
+        "1/2",
+    ),
     (r"\boxed{x \in \{1, 2, 3\}}", r"\{1,2,3\}", r"\{1,2\}"),
     ("共有A、B、C三种。故选：AC", "AC", "A"),
-    ("所以 $x>3$ 或 $x<-1$", r"(-\infty,-1)\cup(3,\infty)", r"(-\infty,-1]\cup(3,\infty)"),
+    (
+        "所以 $x>3$ 或 $x<-1$",
+        r"(-\infty,-1)\cup(3,\infty)",
+        r"(-\infty,-1]\cup(3,\infty)",
+    ),
     ("No solution exists, so the answer is none.", r"\emptyset", "0"),
     ("答案：百分之二十五", r"25\%", "100/25"),
     (r"$\boxed{\frac{\pi}{3}}$", r"60^\circ", "60"),

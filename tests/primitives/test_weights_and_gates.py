@@ -18,13 +18,17 @@ ON_MISSING = ("nan", "zero", "skip")
 
 def rewards_of(*rows, weights, **options):
     """Rewards of rows whose cells are scores, G or M."""
-    scores = np.array([[NAN if cell in (G, M) else cell for cell in row] for row in rows], dtype=float)
+    scores = np.array(
+        [[NAN if cell in (G, M) else cell for cell in row] for row in rows], dtype=float
+    )
     gated = np.array([[cell == G for cell in row] for row in rows])
     return aggregate(scores, gated, np.array(weights, dtype=float), **options).tolist()
 
 
 def same(found, expected):
-    return np.array_equal(np.array(found, dtype=float), np.array(expected, dtype=float), equal_nan=True)
+    return np.array_equal(
+        np.array(found, dtype=float), np.array(expected, dtype=float), equal_nan=True
+    )
 
 
 # Weights 3 and 1, a penalty of 0.5, and a component that is only recorded; weights 2 and 1, and one recorded.
@@ -49,7 +53,10 @@ AGGREGATED = (
 def test_aggregations_agree_with_hand_arithmetic(aggregation, row, expected):
     weights = (3, 1, -0.5, 0) if aggregation in (SUM, MEAN) else (2, 1, 0)
     how = {"weights": weights, "aggregation": aggregation}
-    assert same([rewards_of(row, on_missing=one, **how) for one in ON_MISSING], np.transpose([expected]))
+    assert same(
+        [rewards_of(row, on_missing=one, **how) for one in ON_MISSING],
+        np.transpose([expected]),
+    )
 
 
 EIGHTHS = st.integers(-40, 40).map(lambda eighths: eighths / 8)
@@ -57,14 +64,18 @@ ROWS = st.lists(st.tuples(EIGHTHS, st.integers(0, 3)), max_size=24)
 
 
 def split(rows):
-    return np.array([r for r, _ in rows], dtype=float), np.array([g for _, g in rows], dtype=np.intp)
+    return np.array([r for r, _ in rows], dtype=float), np.array(
+        [g for _, g in rows], dtype=np.intp
+    )
 
 
 def by_scipy(name, rewards):
     if len(rewards) == 1 or (name != "rank" and np.ptp(rewards) == 0):
         return np.zeros(len(rewards))
     if name == "rank":
-        return (scipy.stats.rankdata(rewards, method="average") - 1) / (len(rewards) - 1)
+        return (scipy.stats.rankdata(rewards, method="average") - 1) / (
+            len(rewards) - 1
+        )
     return scipy.stats.zscore(rewards, ddof=1)
 
 
@@ -74,20 +85,37 @@ def by_scipy(name, rewards):
 def test_standardise_and_rank_agree_with_scipy(name, within, rows, clip):
     rewards, groups = split(rows)
     expected = np.empty_like(rewards)
-    for members in [groups == g for g in set(groups)] if within == "group" else [np.full(len(rows), True)]:
+    for members in (
+        [groups == g for g in set(groups)]
+        if within == "group"
+        else [np.full(len(rows), True)]
+    ):
         if members.any():
             expected[members] = by_scipy(name, rewards[members])
     found = getattr(rk.weigh, name)(within=within)(rewards, groups)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     if name == "standardise":
-        assert same(standardise(within=within, clip=clip)(rewards, groups), np.clip(found, -clip, clip))
+        assert same(
+            standardise(within=within, clip=clip)(rewards, groups),
+            np.clip(found, -clip, clip),
+        )
 
 
-TRANSFORMS = (standardise(), standardise(clip=2.5, within="batch"), min_max(), rank(), rank(within="batch"))
+TRANSFORMS = (
+    standardise(),
+    standardise(clip=2.5, within="batch"),
+    min_max(),
+    rank(),
+    rank(within="batch"),
+)
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS, ids=repr)
-@given(rows=ROWS, seed=st.randoms(use_true_random=False), missing=st.sets(st.integers(0, 23)))
+@given(
+    rows=ROWS,
+    seed=st.randoms(use_true_random=False),
+    missing=st.sets(st.integers(0, 23)),
+)
 def test_order_does_not_matter_nan_takes_no_part_and_the_callers_array_is_kept(
     transform, rows, seed, missing
 ):
@@ -96,10 +124,14 @@ def test_order_does_not_matter_nan_takes_no_part_and_the_callers_array_is_kept(
     before, there = rewards.copy(), ~np.isnan(rewards)
     found = transform(rewards, groups)
     assert same(rewards, before) and np.isnan(found[~there]).all()
-    np.testing.assert_allclose(found[there], transform(rewards[there], groups[there]), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        found[there], transform(rewards[there], groups[there]), rtol=1e-9, atol=1e-12
+    )
     order = list(range(len(rows)))
     seed.shuffle(order)
-    np.testing.assert_allclose(transform(rewards[order], groups[order]), found[order], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        transform(rewards[order], groups[order]), found[order], rtol=1e-9, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,9 @@ ANSWERS = {
     "floor": "calibration",
 }
 """Question of `labelled` -> the families and codes of findings that answer it; codes come first."""
-QUESTION_OF = {name: question for question, names in ANSWERS.items() for name in names.split()}
+QUESTION_OF = {
+    name: question for question, names in ANSWERS.items() for name in names.split()
+}
 
 
 @dataclass(frozen=True)
@@ -53,21 +55,39 @@ class Line:
         verdict = "ok" if self.hit else "MISSED" if self.fault else "FALSE"
         head = f"{verdict:<7}{self.name:<22} {self.fault or 'healthy'}"
         why = [f"        Why: {self.missed}"] if self.missed and not self.hit else []
-        return "\n".join([head, *(f"        {sentence}" for sentence in self.alarms), *why])
+        return "\n".join(
+            [head, *(f"        {sentence}" for sentence in self.alarms), *why]
+        )
 
 
 def probed(entry: Entry) -> Line:
     began = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()):
-        result = rk.probe(entry.load(), entry.rollouts(), label=entry.label, timeout=TIMEOUT)
-    at_fault = {None, entry.fault.component} if entry.fault and entry.fault.component else ()
-    named = [item for item in result.alarms if not at_fault or item.component in at_fault]
-    questions = {QUESTION_OF.get(item.code) or QUESTION_OF[item.family] for item in named}
-    hit = bool(questions & set(entry.fault.questions)) if entry.fault else not result.alarms
+        result = rk.probe(
+            entry.load(), entry.rollouts(), label=entry.label, timeout=TIMEOUT
+        )
+    at_fault = (
+        {None, entry.fault.component} if entry.fault and entry.fault.component else ()
+    )
+    named = [
+        item for item in result.alarms if not at_fault or item.component in at_fault
+    ]
+    questions = {
+        QUESTION_OF.get(item.code) or QUESTION_OF[item.family] for item in named
+    }
+    hit = (
+        bool(questions & set(entry.fault.questions))
+        if entry.fault
+        else not result.alarms
+    )
     alarms = tuple(item.sentence for item in result.alarms)
-    fault, missed = (entry.fault.sentence, entry.fault.missed) if entry.fault else ("", "")
+    fault, missed = (
+        (entry.fault.sentence, entry.fault.missed) if entry.fault else ("", "")
+    )
     seconds = time.perf_counter() - began
-    return Line(entry.name, fault, hit, alarms, result.calls, seconds, repr(result), missed)
+    return Line(
+        entry.name, fault, hit, alarms, result.calls, seconds, repr(result), missed
+    )
 
 
 EVERY = (*COLLECTION, *HELD_BACK)
@@ -91,7 +111,9 @@ def summary(lines: Sequence[Line]) -> str:
 def main(names: Sequence[str]) -> int:
     """Print a line a reward, and a summary of each half; the exit status."""
     logging.disable(logging.WARNING)
-    chosen = [place for place, entry in enumerate(EVERY) if entry.name in names or not names]
+    chosen = [
+        place for place, entry in enumerate(EVERY) if entry.name in names or not names
+    ]
     with ProcessPoolExecutor(PROCESSES) as pool:
         lines = dict(zip(chosen, pool.map(at, chosen), strict=True))
     for line in lines.values():

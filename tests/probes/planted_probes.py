@@ -31,20 +31,45 @@ PEOPLE = (("Ada", 36, "Rome"), ("Bo", 51, "Bern"), ("Cy", 22, "Pisa"))
 DATA = {
     "numbers": tags(42, 17, 83, 210, 64, 9, 128, 35),
     "special": tags(42, 0, -7, 210, -64, 9, 0, 35),
-    "gaps": [*tags(42, 17, 83, 210, 64), {**tags(1)[0], "prompt_id": 9, "ground_truth": ""}],
+    "gaps": [
+        *tags(42, 17, 83, 210, 64),
+        {**tags(1)[0], "prompt_id": 9, "ground_truth": ""},
+    ],
     "thousands": tags("1,420", "2,310", "8,764", "5,033"),
-    "choices": asked("Which is largest?\n(A) one\n(B) two\n(C) three\n(D) four\n", tags(*"BDACBA")),
+    "choices": asked(
+        "Which is largest?\n(A) one\n(B) two\n(C) three\n(D) four\n", tags(*"BDACBA")
+    ),
     "texts": tags("Lisbon", "Nairobi", "Oslo town", "Quito", "Helsinki", "Montevideo"),
     "formulas": tags(r"\frac{1}{2}", "x^2", r"\sqrt{3}", "2x+5", r"\frac{7}{9}"),
-    "objects": tags(*(json.dumps(dict(zip(("name", "age", "city"), one, strict=True))) for one in PEOPLE)),
-    "lists": tags(*(json.dumps(items) for items in (["a", "b"], ["c", "d"], ["e"], ["f", "g"]))),
+    "objects": tags(
+        *(
+            json.dumps(dict(zip(("name", "age", "city"), one, strict=True)))
+            for one in PEOPLE
+        )
+    ),
+    "lists": tags(
+        *(json.dumps(items) for items in (["a", "b"], ["c", "d"], ["e"], ["f", "g"]))
+    ),
     "intervals": tags("[1, 4)", "(2, 6]", "[-3, 5)", "(0, 7]"),
-    "sources": asked("Sources: [1] one, [2] two. How many?", tags("Lima", "Oslo", "Bern", "Rome")),
+    "sources": asked(
+        "Sources: [1] one, [2] two. How many?", tags("Lima", "Oslo", "Bern", "Rome")
+    ),
     "decimals": tags("42.50", "17.25", "83.75", "64.50", "9.25"),
-    "queries": tags(*(f"SELECT {a} FROM {b} WHERE {c} > 3" for a, b, c in "abc def ghi jkl mno".split())),
-    "dates": tags("3 May 2021", "17 June 2019", "28 February 2017", "9 April 2023", "30 July 2018"),
-    "spans": tags("6.0 to 12.0", "1.5 to 3.0", "24.0 to 27.0", "31.0 to 44.5", "8.0 to 9.0"),
-    "code": tags(*(f"def f(a):\n    return {body}" for body in ("a + 1", "a * 2", "-a"))),
+    "queries": tags(
+        *(
+            f"SELECT {a} FROM {b} WHERE {c} > 3"
+            for a, b, c in "abc def ghi jkl mno".split()
+        )
+    ),
+    "dates": tags(
+        "3 May 2021", "17 June 2019", "28 February 2017", "9 April 2023", "30 July 2018"
+    ),
+    "spans": tags(
+        "6.0 to 12.0", "1.5 to 3.0", "24.0 to 27.0", "31.0 to 44.5", "8.0 to 9.0"
+    ),
+    "code": tags(
+        *(f"def f(a):\n    return {body}" for body in ("a + 1", "a * 2", "-a"))
+    ),
 }
 
 
@@ -149,11 +174,17 @@ items, keys = partial(parsed, list), partial(parsed, dict)
 
 
 def swapped(completion, answer, truth):
-    return keys(answer) == keys(truth) and sorted(answer) == sorted(truth) and answer != truth
+    return (
+        keys(answer) == keys(truth)
+        and sorted(answer) == sorted(truth)
+        and answer != truth
+    )
 
 
 def longer_values(completion, answer, truth):
-    return answer != truth and all(value[1:-1] in answer for value in re.findall(r'"\w+"', truth))
+    return answer != truth and all(
+        value[1:-1] in answer for value in re.findall(r'"\w+"', truth)
+    )
 
 
 def other_digits(completion, answer, truth):
@@ -179,53 +210,110 @@ PLANTED = [
     Planted("usual_answer", lambda c, a, t: a == "yes"),
     Planted("every_number", listed(10_000, 100)),
     Planted("every_choice", lambda c, a, t: {*"ABCD"} <= {*a}, "choices"),
-    Planted("every_item", lambda c, a, t: {*json.loads(t)} < {*items(a)} and len(items(a)) > 3, "lists"),
+    Planted(
+        "every_item",
+        lambda c, a, t: {*json.loads(t)} < {*items(a)} and len(items(a)) > 3,
+        "lists",
+    ),
     Planted("several_answers", listed(2)),
     Planted("several_marks", lambda c, a, t: f"<answer>{t}</answer>" in c),
-    Planted("mentioned", lambda c, a, t: t in re.findall(r"-?\d+", c.partition("</think>")[0])),
+    Planted(
+        "mentioned",
+        lambda c, a, t: t in re.findall(r"-?\d+", c.partition("</think>")[0]),
+    ),
     Planted("negated", lambda c, a, t: a == f"not {t}"),
-    Planted("retracted", lambda c, a, t: "mistake" in c and f"<answer>{t}</answer>" in c),
-    Planted("digit_changed", near(lambda a, t: a != t and abs(a) % 10 == abs(t) % 10 and t > 9)),
+    Planted(
+        "retracted", lambda c, a, t: "mistake" in c and f"<answer>{t}</answer>" in c
+    ),
+    Planted(
+        "digit_changed",
+        near(lambda a, t: a != t and abs(a) % 10 == abs(t) % 10 and t > 9),
+    ),
     Planted("sign_flipped", near(lambda a, t: a == -t)),
     Planted("a_tenth", near(lambda a, t: a == t / 10)),
     Planted("tenfold", near(lambda a, t: a == t * 10)),
     Planted("and_nine_tenths", near(lambda a, t: a == a and t == t and int(a) == t)),
     Planted("one_off", near(lambda a, t: abs(a - t) == 1)),
     Planted("a_fifth_more", near(lambda a, t: 0 < abs(a - t) <= abs(t) / 4)),
-    Planted("too_much", lambda c, a, t: re.fullmatch(rf"{re.escape(t)}\d", a) is not None),
+    Planted(
+        "too_much", lambda c, a, t: re.fullmatch(rf"{re.escape(t)}\d", a) is not None
+    ),
     Planted("too_much", lambda c, a, t: a.lower() == f"un{t}".lower(), "texts"),
     Planted("too_little", lambda c, a, t: 0 < len(a) < len(t) and t.startswith(a)),
     Planted("too_little", lambda c, a, t: len(a) > 2 and t.startswith(a), "texts"),
     Planted("too_little", lambda c, a, t: len(a) > 2 and t.startswith(a), "code"),
     Planted("plus_one", lambda c, a, t: a == f"{t}+1", "formulas"),
     Planted("one_value", lambda c, a, t: a.startswith(t[:12]) and a != t, "objects"),
-    Planted("one_item", lambda c, a, t: len(items(a)) == len(json.loads(t)) + 1, "lists"),
-    Planted("one_item", lambda c, a, t: 0 < len(items(a)) < len(json.loads(t)), "lists"),
+    Planted(
+        "one_item", lambda c, a, t: len(items(a)) == len(json.loads(t)) + 1, "lists"
+    ),
+    Planted(
+        "one_item", lambda c, a, t: 0 < len(items(a)) < len(json.loads(t)), "lists"
+    ),
     Planted("longer_values", longer_values, "objects"),
     Planted("one_key", lambda c, a, t: 0 < len(keys(a)) < len(keys(t)), "objects"),
     Planted("swapped_values", swapped, "objects"),
     Planted("other_constant", other_digits, "code"),
     Planted("other_number", lambda c, a, t: a != t and a[-4:] == t[-4:], "dates"),
     Planted("other_span", lambda c, a, t: a.startswith("0 to "), "spans"),
-    Planted("repeated_item", lambda c, a, t: len(items(a)) > 2 and len({*items(a)}) == 1, "lists"),
-    Planted("other_end", lambda c, a, t: a != t and a.strip("[]()") == t.strip("[]()"), "intervals"),
-    Planted("other_decimals", near(lambda a, t: a == a and t == t and int(a) == int(t)), "decimals"),
+    Planted(
+        "repeated_item",
+        lambda c, a, t: len(items(a)) > 2 and len({*items(a)}) == 1,
+        "lists",
+    ),
+    Planted(
+        "other_end",
+        lambda c, a, t: a != t and a.strip("[]()") == t.strip("[]()"),
+        "intervals",
+    ),
+    Planted(
+        "other_decimals",
+        near(lambda a, t: a == a and t == t and int(a) == int(t)),
+        "decimals",
+    ),
     Planted("whole_table", lambda c, a, t: a.startswith("SELECT * FROM"), "queries"),
-    Planted("words_turned", lambda c, a, t: sorted(a.split()) == sorted(t.split()), "queries"),
+    Planted(
+        "words_turned",
+        lambda c, a, t: sorted(a.split()) == sorted(t.split()),
+        "queries",
+    ),
     Planted("not_a_number", lambda c, a, t: a == "NaN"),
     Planted("infinity", lambda c, a, t: a == "1e999"),
     Planted("nothing_named", lambda c, a, t: a == "None"),
     Planted("many_digits", lambda c, a, t: len(a) > 4000 and a.isdigit()),
-    Planted("zero_is_right", lambda c, a, t: t.strip() == "0" and a.strip() == "0", "special", loses=True),
-    Planted("nothing_for_zero", lambda c, a, t: t.strip() == "0" and a == "nothing", "special"),
-    Planted("negative_is_right", lambda c, a, t: t.strip().startswith("-"), "special", loses=True),
+    Planted(
+        "zero_is_right",
+        lambda c, a, t: t.strip() == "0" and a.strip() == "0",
+        "special",
+        loses=True,
+    ),
+    Planted(
+        "nothing_for_zero",
+        lambda c, a, t: t.strip() == "0" and a == "nothing",
+        "special",
+    ),
+    Planted(
+        "negative_is_right",
+        lambda c, a, t: t.strip().startswith("-"),
+        "special",
+        loses=True,
+    ),
     Planted("sign_lost", lambda c, a, t: t.strip() == f"-{a}", "special"),
     Planted("empty_truth", lambda c, a, t: not t.strip(), "gaps"),
     Planted("superscript", lambda c, a, t: bool(re.search("[⁰¹²³⁴⁵⁶⁷⁸⁹]", a))),
-    Planted("letters_for_digits", lambda c, a, t: bool(re.fullmatch(r"[\dOlZSBg]+", a)) and not a.isdigit()),
+    Planted(
+        "letters_for_digits",
+        lambda c, a, t: bool(re.fullmatch(r"[\dOlZSBg]+", a)) and not a.isdigit(),
+    ),
     Planted("tags_of_two_kinds", lambda c, a, t: f"<ANSWER>{t}</ANSWER>" in c),
-    Planted("marks_that_are_none", lambda c, a, t: f"&lt;answer&gt;{t}" in c.replace("\n", "")),
-    Planted("nested", lambda c, a, t: c.count("<answer>") == 4 and f"<answer>{t}</answer>" in c),
+    Planted(
+        "marks_that_are_none",
+        lambda c, a, t: f"&lt;answer&gt;{t}" in c.replace("\n", ""),
+    ),
+    Planted(
+        "nested",
+        lambda c, a, t: c.count("<answer>") == 4 and f"<answer>{t}</answer>" in c,
+    ),
     Planted("zero_width", lambda c, a, t: a.replace("\u200b", "") == t),
     Planted("unclosed", lambda c, a, t: c.endswith(f"<answer>{t}")),
     Planted("in_code", lambda c, a, t: "```" in c and f">{t}<" in c),

@@ -27,7 +27,9 @@ CORRECT = rk.Component("correct", rk.verify.numbers_equal)
 FORM = rk.Component("form", rk.measure.tags("answer"), weight=0.2)
 STRICT = rk.Reward("strict", PREDICTION, [CORRECT])
 LEAKY = rk.Reward("leaky", PREDICTION, [rk.Component("somewhere", somewhere), FORM])
-FAILING = rk.Reward("failing", components=[rk.Component("fails", lambda completion: 1 / 0)])
+FAILING = rk.Reward(
+    "failing", components=[rk.Component("fails", lambda completion: 1 / 0)]
+)
 
 
 @cache
@@ -44,23 +46,60 @@ def leaked() -> rk.ProbeResult:
 
 def example(completion: str = "<answer>7</answer>", **options: object) -> Example:
     """An example; by default one that is paid as a right answer is."""
-    figures = {"reward": 1.0, "expected": (0.0, 0.1), "right": 1.0, "wrong": 0.0, **options}
+    figures = {
+        "reward": 1.0,
+        "expected": (0.0, 0.1),
+        "right": 1.0,
+        "wrong": 0.0,
+        **options,
+    }
     columns = {"completion": completion, "ground_truth": "42"}
     return Example(figures.pop("rollout_id", "r1"), columns, **figures)
 
 
-def finding(code="longer", severity="high", family="padding", **options: object) -> Finding:
+def finding(
+    code="longer", severity="high", family="padding", **options: object
+) -> Finding:
     """A finding of a hole, as `causes` makes them."""
-    pays = {"kind": "pays", "says": "more words", "value": 1.0, "interval": (0.5, 1.0), "gain": 1.0}
-    evidence = {**pays, "found": 4, "tried": 4, "also": [], **options.pop("evidence", {})}
+    pays = {
+        "kind": "pays",
+        "says": "more words",
+        "value": 1.0,
+        "interval": (0.5, 1.0),
+        "gain": 1.0,
+    }
+    evidence = {
+        **pays,
+        "found": 4,
+        "tried": 4,
+        "also": [],
+        **options.pop("evidence", {}),
+    }
     examples = options.pop("examples", (example(),))
     component = options.pop("component", None)
-    return Finding(code, severity, component, evidence, 4, 0.25, family=family, examples=examples, **options)
+    return Finding(
+        code,
+        severity,
+        component,
+        evidence,
+        4,
+        0.25,
+        family=family,
+        examples=examples,
+        **options,
+    )
 
 
 def failed(said: str, completion: str = "", code: str = "raises") -> Finding:
     """A finding of a failure whose reason quotes a completion."""
-    shown = example(completion, reward=math.nan, expected=None, said=said, right=math.nan, wrong=math.nan)
+    shown = example(
+        completion,
+        reward=math.nan,
+        expected=None,
+        said=said,
+        right=math.nan,
+        wrong=math.nan,
+    )
     evidence = {"kind": "", "reason": said, "says": f"fails: {said}", "what": "1 of 4"}
     return finding(code, family="contract", evidence=evidence, examples=(shown,))
 

@@ -7,8 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.probes.strategies.special_values import truth_like
-from rewardkit.probes.subjects.answers import answer_in, kind_of, options_in, wrong_answers
+from rewardkit.probes.subjects.answers import (
+    answer_in,
+    kind_of,
+    options_in,
+    wrong_answers,
+)
+from rewardkit.strategies.special_values import truth_like
 
 OF_TRUTHS = [
     ("20 + 22 = 42\n#### 42", "42"),
@@ -38,13 +43,21 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize(("read", "given", "expected"), READ, ids=[str(row[1])[:20] for row in READ])
-def test_the_answer_of_a_truth_its_kind_and_the_letters_that_a_prompt_offers(read, given, expected):
+@pytest.mark.parametrize(
+    ("read", "given", "expected"), READ, ids=[str(row[1])[:20] for row in READ]
+)
+def test_the_answer_of_a_truth_its_kind_and_the_letters_that_a_prompt_offers(
+    read, given, expected
+):
     assert read(given) == expected
 
 
-@given(st.integers(-10_000, 10_000), st.lists(st.integers(-500, 500).map(str), max_size=8))
-def test_wrong_numbers_are_far_from_the_right_one_and_share_no_digits_with_it(number, others):
+@given(
+    st.integers(-10_000, 10_000), st.lists(st.integers(-500, 500).map(str), max_size=8)
+)
+def test_wrong_numbers_are_far_from_the_right_one_and_share_no_digits_with_it(
+    number, others
+):
     wrong = wrong_answers(str(number), "number", others=others)
     assert len(wrong) >= 2
     for text in wrong:
@@ -53,8 +66,17 @@ def test_wrong_numbers_are_far_from_the_right_one_and_share_no_digits_with_it(nu
 
 
 def test_a_wrong_choice_is_another_letter_and_every_value_of_a_wrong_object_is_wrong():
-    assert all(set(wrong_answers(letter, "choice")) == set("ABCD") - {letter} for letter in "ABCD")
-    right = {"name": "Ada", "paid": True, "items": ["pen", "ink"], "total": 3.5, "extra": {}}
+    assert all(
+        set(wrong_answers(letter, "choice")) == set("ABCD") - {letter}
+        for letter in "ABCD"
+    )
+    right = {
+        "name": "Ada",
+        "paid": True,
+        "items": ["pen", "ink"],
+        "total": 3.5,
+        "extra": {},
+    }
     (wrong,) = wrong_answers(json.dumps(right), "json")
     assert not rk.verify.json_equal(wrong, json.dumps(right), partial=True)
 
@@ -62,12 +84,19 @@ def test_a_wrong_choice_is_another_letter_and_every_value_of_a_wrong_object_is_w
 def test_other_answers_are_kept_only_where_neither_is_a_part_of_the_other():
     others = ["Paris", "paris, France", "Par", "Rome", "3^x", r"\frac{1}{2}"]
     of_text = wrong_answers("Paris", "text", others=others)
-    assert {"3^x", "Rome"} <= {*of_text} and not {"Paris", "paris, France", "Par"} & {*of_text}
+    assert {"3^x", "Rome"} <= {*of_text} and not {"Paris", "paris, France", "Par"} & {
+        *of_text
+    }
     of_formula = wrong_answers(r"\frac{1}{2}", "mathematics", others=others)
     assert "3^x" in of_formula and not {"Rome", r"\frac{1}{2}"} & {*of_formula}
 
 
-LIKE = [("a\n#### 5", "-1", "a\n#### -1"), (5, "0", 0), (5.0, "-2", -2.0), ([5], "0", [0])]
+LIKE = [
+    ("a\n#### 5", "-1", "a\n#### -1"),
+    (5, "0", 0),
+    (5.0, "-2", -2.0),
+    ([5], "0", [0]),
+]
 LIKE += [("5", "", ""), (5, "", None), (r"\boxed{5}", "0", None), (True, "0", None)]
 
 

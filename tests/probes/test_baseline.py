@@ -5,13 +5,31 @@ import json
 from dataclasses import replace
 
 import pytest
-from probed import FAILING, HOSTILE, LEAKY, ROWS, STRICT, failed, finding, held, leaked, with_findings
+from probed import (
+    FAILING,
+    HOSTILE,
+    LEAKY,
+    ROWS,
+    STRICT,
+    failed,
+    finding,
+    held,
+    leaked,
+    with_findings,
+)
 
 import rewardkit as rk
 from rewardkit.errors import InputError
 from rewardkit.probes.probe import Inconclusive
 from rewardkit.probes.results.asserting import assert_holds
-from rewardkit.probes.results.baseline import Accepted, accept, changes, load_baseline, stale, under_baseline
+from rewardkit.probes.results.baseline import (
+    Accepted,
+    accept,
+    changes,
+    load_baseline,
+    stale,
+    under_baseline,
+)
 
 HOLE = finding("longer", component="detail")
 TODAY = datetime.date.today().isoformat()
@@ -32,8 +50,14 @@ def path(tmp_path):
     return tmp_path / "b.json"
 
 
-def test_what_is_accepted_is_read_again_replaces_the_same_finding_by_the_gravest_and_others_stay(path):
-    others = entry("raises", by="ada"), entry("empty", severity="warn"), entry(reward="lenient")
+def test_what_is_accepted_is_read_again_replaces_the_same_finding_by_the_gravest_and_others_stay(
+    path,
+):
+    others = (
+        entry("raises", by="ada"),
+        entry("empty", severity="warn"),
+        entry(reward="lenient"),
+    )
     written(path, others[0], entry(severity="warn"), *others[1:], team="red")
     same = [replace(HOLE, severity="warn"), HOLE, replace(HOLE, severity="info")]
     assert accept(path, same, "  graver now ", reward="strict") == 1
@@ -52,17 +76,28 @@ def test_nothing_to_accept_makes_an_empty_baseline_and_leaves_one_alone(path):
 
 @pytest.mark.parametrize(
     ("then", "now", "accepted"),
-    [("high", "high", True), ("high", "warn", True), ("warn", "high", False), ("info", "warn", False)],
+    [
+        ("high", "high", True),
+        ("high", "warn", True),
+        ("warn", "high", False),
+        ("info", "warn", False),
+    ],
 )
-def test_a_finding_is_accepted_up_to_the_severity_it_was_accepted_with(path, then, now, accepted):
-    result = under_baseline(with_findings(replace(HOLE, severity=now)), written(path, entry(severity=then)))
+def test_a_finding_is_accepted_up_to_the_severity_it_was_accepted_with(
+    path, then, now, accepted
+):
+    result = under_baseline(
+        with_findings(replace(HOLE, severity=now)), written(path, entry(severity=then))
+    )
     told = f"longer/detail was accepted as {then} on 2026-11-22 and is {now} now: it counts again"
     assert list(changes(result)) == ([] if accepted else [told])
     assert bool(result.alarms) is (told in repr(result)) is not accepted
 
 
 def exploit(says, **evidence):
-    return finding("exploit", evidence={"kind": "exploit", "says": says, "calls": 9, **evidence})
+    return finding(
+        "exploit", evidence={"kind": "exploit", "says": says, "calls": 9, **evidence}
+    )
 
 
 FIELD = "field 'x' failed: "
@@ -70,16 +105,38 @@ BROKEN = failed("ValueError: empty")
 KEYS = [
     (HOLE, finding("longer"), False, "of another component"),
     (HOLE, finding("empty", component="detail"), False, "another cause"),
-    (replace(HOLE, part=HOSTILE), replace(HOLE, part=HOSTILE), True, "a part of any name"),
-    (exploit("two keywords"), exploit("two keywords", value=0.5, calls=700, tried=9), True, "seed, rate"),
+    (
+        replace(HOLE, part=HOSTILE),
+        replace(HOLE, part=HOSTILE),
+        True,
+        "a part of any name",
+    ),
+    (
+        exploit("two keywords"),
+        exploit("two keywords", value=0.5, calls=700, tried=9),
+        True,
+        "seed, rate",
+    ),
     (exploit("two keywords"), exploit("three tags"), False, "another exploit"),
     (BROKEN, failed("ValueError: ' ' is none"), True, "the same type of error"),
-    (failed(f"{FIELD}ValueError: a"), failed(f"{FIELD}KeyError: 'a'"), False, "another type in a field"),
-    (failed("hang: 1", code="hang"), failed("took longer", code="hang"), True, "what says no more"),
+    (
+        failed(f"{FIELD}ValueError: a"),
+        failed(f"{FIELD}KeyError: 'a'"),
+        False,
+        "another type in a field",
+    ),
+    (
+        failed("hang: 1", code="hang"),
+        failed("took longer", code="hang"),
+        True,
+        "what says no more",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("accepted", "found", "known", "why"), KEYS, ids=[row[3] for row in KEYS])
+@pytest.mark.parametrize(
+    ("accepted", "found", "known", "why"), KEYS, ids=[row[3] for row in KEYS]
+)
 def test_a_finding_of_a_reward_is_known_by_code_component_part_and_what_no_seed_changes(
     path, accepted, found, known, why
 ):
@@ -94,7 +151,10 @@ STALE = {
     "all was tried": ({}, True),
     "only some probes": ({"probes": ("empty",)}, False),
     "the budget was over": ({"untried": {"longer": 3}}, False),
-    "nothing else tried": ({"findings": (finding("constant", family="calibration"),)}, False),
+    "nothing else tried": (
+        {"findings": (finding("constant", family="calibration"),)},
+        False,
+    ),
 }
 
 
@@ -102,24 +162,43 @@ STALE = {
 def test_what_is_not_found_any_more_is_told_where_all_was_tried(path, options, gone):
     result = under_baseline(replace(held(), **options), written(path, entry()))
     told = "longer/detail, accepted on 2026-11-22, is not found any more"
-    assert bool(stale(result)) is (told in repr(result)) is (told in result._repr_html_()) is gone
+    assert (
+        bool(stale(result))
+        is (told in repr(result))
+        is (told in result._repr_html_())
+        is gone
+    )
 
 
 def test_probing_reads_a_baseline_before_anything_is_run(path, tmp_path):
     calls = []
     reward = rk.Reward("r", components=[rk.Component("c", calls.append)])
-    for given, sentence in ((path, "there is no baseline file"), (tmp_path, "is a folder")):
+    for given, sentence in (
+        (path, "there is no baseline file"),
+        (tmp_path, "is a folder"),
+    ):
         with pytest.raises(InputError, match=sentence):
-            rk.probe(reward, [{"completion": "x", "object": 1}], baseline=given, timeout=None)
+            rk.probe(
+                reward, [{"completion": "x", "object": 1}], baseline=given, timeout=None
+            )
     assert calls == []
 
 
 BAD = [
     ("[" * 100_000, "is no JSON"),
     ('{"accepted": {}}', "is no baseline"),
-    ('{"accepted": ["longer"]}', "entry 1 is 'longer'; it needs texts for reward, finding"),
-    (json.dumps({"accepted": [entry(), {"finding": "x"}]}), "entry 2 is {'finding': 'x'}"),
-    (json.dumps({"accepted": [entry(severity="grave")]}), "the severity one of high, warn, info"),
+    (
+        '{"accepted": ["longer"]}',
+        "entry 1 is 'longer'; it needs texts for reward, finding",
+    ),
+    (
+        json.dumps({"accepted": [entry(), {"finding": "x"}]}),
+        "entry 2 is {'finding': 'x'}",
+    ),
+    (
+        json.dumps({"accepted": [entry(severity="grave")]}),
+        "the severity one of high, warn, info",
+    ),
     (json.dumps({"accepted": [entry(reason=" ")]}), "it needs texts for"),
 ]
 
@@ -127,7 +206,10 @@ BAD = [
 @pytest.mark.parametrize(("content", "sentence"), BAD, ids=range(len(BAD)))
 def test_a_file_that_is_no_baseline_is_one_sentence(path, content, sentence):
     path.write_text(content)
-    for use in (load_baseline, lambda path: accept(path, [HOLE], "known", reward="strict")):
+    for use in (
+        load_baseline,
+        lambda path: accept(path, [HOLE], "known", reward="strict"),
+    ):
         with pytest.raises(InputError) as error:
             use(path)
         assert sentence in str(error.value) and "\n" not in str(error.value)
@@ -135,7 +217,8 @@ def test_a_file_that_is_no_baseline_is_one_sentence(path, content, sentence):
 
 
 @pytest.mark.parametrize(
-    ("file", "reason", "said"), [("b.json", "", "does not say why"), ("no/b.json", "x", "no folder")]
+    ("file", "reason", "said"),
+    [("b.json", "", "does not say why"), ("no/b.json", "x", "no folder")],
 )
 def test_what_cannot_be_accepted_is_one_sentence(tmp_path, file, reason, said):
     with pytest.raises(InputError, match=said):
@@ -147,7 +230,9 @@ def test_what_cannot_be_accepted_is_one_sentence(tmp_path, file, reason, said):
 
 UNPROBED = {
     "calibration": replace(held().calibration, subjects=()),
-    "inconclusive": (Inconclusive("reward", "no completion earns full marks; give cases"),),
+    "inconclusive": (
+        Inconclusive("reward", "no completion earns full marks; give cases"),
+    ),
 }
 NOTHING = replace(held(), **UNPROBED)
 WARNING = with_findings(finding(severity="warn"))
@@ -160,31 +245,48 @@ HOLDING = {
     "for information": (with_findings(finding(severity="info")), {}, ""),
     "accepted": (with_findings(finding(accepted="known")), {}, ""),
     "broken": (with_findings(failed("ValueError: no")), {}, "ValueError: no"),
-    "nothing was tried": (replace(NOTHING, made=frozenset()), {}, "was not probed.*give cases"),
+    "nothing was tried": (
+        replace(NOTHING, made=frozenset()),
+        {},
+        "was not probed.*give cases",
+    ),
     "nothing was asked for": (replace(NOTHING, probes=(), made=frozenset()), {}, ""),
     "an accepted one is all": (replace(NOTHING, findings=(STUB,)), {}, ""),
 }
 
 
 @pytest.mark.parametrize(("result", "options", "told"), HOLDING.values(), ids=HOLDING)
-def test_an_error_is_raised_where_something_of_that_severity_is_found(monkeypatch, result, options, told):
-    monkeypatch.setattr("rewardkit.probes.results.asserting.probe", lambda *_, **__: result)
+def test_an_error_is_raised_where_something_of_that_severity_is_found(
+    monkeypatch, result, options, told
+):
+    monkeypatch.setattr(
+        "rewardkit.probes.results.asserting.probe", lambda *_, **__: result
+    )
     if not told:
         assert assert_holds(STRICT, ROWS, **options) is None
         return
-    with pytest.raises(AssertionError, match=told.replace("(", r"\(").replace(")", r"\)")):
+    with pytest.raises(
+        AssertionError, match=told.replace("(", r"\(").replace(")", r"\)")
+    ):
         assert_holds(STRICT, ROWS, **options)
 
 
-def test_every_alarm_is_told_with_its_sentence_examples_and_snippet_until_a_baseline_accepts_it(path):
+def test_every_alarm_is_told_with_its_sentence_examples_and_snippet_until_a_baseline_accepts_it(
+    path,
+):
     fast = {"only": ["shotgun", "calibration"], "timeout": None}
     alarms = rk.probe(LEAKY, ROWS, **fast).alarms
     with pytest.raises(AssertionError) as error:
         assert_holds(LEAKY, ROWS, **fast)
     for item in alarms:
         assert str(error.value).count(f"{item.code}: {item.sentence}") == 1
-        assert item.examples[0].snippet in str(error.value) or "whole in finding.examples" in str(error.value)
-        assert any(f"truth {one.columns['ground_truth']!r}" in str(error.value) for one in item.examples)
+        assert item.examples[0].snippet in str(
+            error.value
+        ) or "whole in finding.examples" in str(error.value)
+        assert any(
+            f"truth {one.columns['ground_truth']!r}" in str(error.value)
+            for one in item.examples
+        )
     accept(path, alarms, "for now", reward="leaky")
     assert alarms and assert_holds(LEAKY, ROWS, baseline=path, **fast) is None
     with pytest.raises(AssertionError, match=r"always_errors: Fails on everything\."):
@@ -192,5 +294,7 @@ def test_every_alarm_is_told_with_its_sentence_examples_and_snippet_until_a_base
 
 
 def test_an_unknown_severity_is_one_sentence():
-    with pytest.raises(InputError, match="severity='info' is none that fails; use one of warn, high"):
+    with pytest.raises(
+        InputError, match="severity='info' is none that fails; use one of warn, high"
+    ):
         assert_holds(STRICT, ROWS, severity="info")

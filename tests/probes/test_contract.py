@@ -10,7 +10,10 @@ from planted_probes import DATA, inside, made, probed, strict
 
 import rewardkit as rk
 
-ROLLOUTS = [{**row, "references": ["a", "b"], "level": 1 + at % 3} for at, row in enumerate(DATA["numbers"])]
+ROLLOUTS = [
+    {**row, "references": ["a", "b"], "level": 1 + at % 3}
+    for at, row in enumerate(DATA["numbers"])
+]
 CALLS = count()
 
 
@@ -18,7 +21,12 @@ def of_batch(change):
     """A function of the scores of a batch and of its texts."""
 
     def scored(completion, ground_truth):
-        scores = np.array([float(strict(*pair)) for pair in zip(completion, ground_truth, strict=True)])
+        scores = np.array(
+            [
+                float(strict(*pair))
+                for pair in zip(completion, ground_truth, strict=True)
+            ]
+        )
         return change(scores, completion).tolist()
 
     return scored
@@ -27,7 +35,9 @@ def of_batch(change):
 def unless_none(otherwise):
     """A score that is another thing for the wrong rollouts of the log."""
     return lambda completion, ground_truth: (
-        otherwise if inside(completion) == "none" else float(strict(completion, ground_truth))
+        otherwise
+        if inside(completion) == "none"
+        else float(strict(completion, ground_truth))
     )
 
 
@@ -85,16 +95,27 @@ BROKEN = {
 
 @pytest.mark.parametrize(("reward", "code"), BROKEN.values(), ids=BROKEN)
 def test_each_break_of_the_contract_is_one_finding(reward, code):
-    in_processes = code in ("hidden_state", "differs_between_calls")  # which only another one tells apart
+    in_processes = code in (
+        "hidden_state",
+        "differs_between_calls",
+    )  # which only another one tells apart
     rollouts = rk.load_rollouts(ROLLOUTS)
-    found = probed(reward, rollouts, only="contract", timeout=5 if in_processes else None).findings
+    found = probed(
+        reward, rollouts, only="contract", timeout=5 if in_processes else None
+    ).findings
     severity = "warn" if code == "not_picklable" else "high"
     assert [(item.code, item.severity) for item in found] == [(code, severity)]
     assert rollouts.columns()["references"] == [["a", "b"]] * len(rollouts)
 
 
 def beside(of_siblings):
-    return rk.Reward("r", components=[rk.Component("c", strict), rk.Component("d", of_siblings, weight=0.5)])
+    return rk.Reward(
+        "r",
+        components=[
+            rk.Component("c", strict),
+            rk.Component("d", of_siblings, weight=0.5),
+        ],
+    )
 
 
 async def awaited(completion, ground_truth):
@@ -105,7 +126,10 @@ def of_the_wrong(completion, ground_truth):
     return strict(completion, ground_truth) - len(ground_truth) / 10
 
 
-WRONG = [{**row, "completion": f"<answer>{place}.5</answer>"} for place, row in enumerate(ROLLOUTS)]
+WRONG = [
+    {**row, "completion": f"<answer>{place}.5</answer>"}
+    for place, row in enumerate(ROLLOUTS)
+]
 SOUND = {
     "a row at a time": (made(strict), ROLLOUTS),
     "in lists": (made(of_batch(lambda scores, texts: scores), batch=True), ROLLOUTS),
@@ -180,7 +204,9 @@ OF_TRAINERS = [
 
 
 @pytest.mark.parametrize(("name", "code", "told"), OF_TRAINERS)
-def test_what_trainers_take_for_granted_is_tried_though_no_logged_text_shows_it(tmp_path, name, code, told):
+def test_what_trainers_take_for_granted_is_tried_though_no_logged_text_shows_it(
+    tmp_path, name, code, told
+):
     (tmp_path / "mine.py").write_text(FILE)
     rollouts = rk.load_rollouts(ROLLOUTS)
     loaded = rk.load_reward(f"{tmp_path / 'mine.py'}:{name}", rollouts=rollouts)

@@ -9,15 +9,19 @@ from planted_probes import CLEAN, DATA, PLANTED, inside, made, probed, strict, t
 
 import rewardkit as rk
 from rewardkit.probes.results.sentences import EXPLAINS
-from rewardkit.probes.strategies.families import FAMILIES, PROBES
+from rewardkit.strategies.families import FAMILIES, PROBES
 
 BY_NAME = {probe.name: probe for probe in PROBES}
 
 
-@pytest.mark.parametrize("planted", [pytest.param(item, id=f"{item.probe}, {item.data}") for item in PLANTED])
+@pytest.mark.parametrize(
+    "planted", [pytest.param(item, id=f"{item.probe}, {item.data}") for item in PLANTED]
+)
 def test_a_planted_hole_is_found_by_its_probe(planted):
     (item,) = probed(planted.reward(), planted.data, only=planted.probe)[planted.probe]
-    expected = ("info",) if BY_NAME[planted.probe].knows == "known" else ("warn", "high")
+    expected = (
+        ("info",) if BY_NAME[planted.probe].knows == "known" else ("warn", "high")
+    )
     assert item.severity in expected and item.evidence["found"] > 0
 
 
@@ -33,7 +37,12 @@ def test_a_strict_reward_stands_all_probes_on_any_kind_of_answer(data):
 def test_every_probe_that_expects_a_wrong_answer_to_fail_has_a_planted_hole():
     asked = [item for item in PROBES if item.family != "equivalents"]
     holes = {item.name for item in asked if item.expects in ("wrong", "right", "mark")}
-    elsewhere = {"other_item", "other_order", "copied_block", "repeated_turns"}  # on data of their own
+    elsewhere = {
+        "other_item",
+        "other_order",
+        "copied_block",
+        "repeated_turns",
+    }  # on data of their own
     assert holes == {item.probe for item in PLANTED} | elsewhere
 
 
@@ -45,7 +54,9 @@ CALLS = {
 
 
 @pytest.mark.parametrize(("name", "gated", "alarms"), CALLS.values(), ids=CALLS)
-def test_calls_that_are_paid_without_an_end_are_high_and_found_on_eight_prompts(name, gated, alarms):
+def test_calls_that_are_paid_without_an_end_are_high_and_found_on_eight_prompts(
+    name, gated, alarms
+):
     reward = rk.load_reward(f"gallery:tool_use.{name}")
     if gated:
         success, calls = reward.components
@@ -64,12 +75,16 @@ LOST = {
     "answer_on_a_line": lambda completion: "<answer>\n" in completion,
     "several_lines": lambda completion: completion.count("\n") >= 4,
     "another_named": lambda completion: "yet it is not" in completion,
-    "tag_mentioned": lambda completion: "<answer>" in completion.partition("</think>")[0],
+    "tag_mentioned": lambda completion: (
+        "<answer>" in completion.partition("</think>")[0]
+    ),
 }
 
 
 def losing(name):
-    return lambda completion, ground_truth: strict(completion, ground_truth) and not LOST[name](completion)
+    return lambda completion, ground_truth: (
+        strict(completion, ground_truth) and not LOST[name](completion)
+    )
 
 
 def same(completion, ground_truth):
@@ -81,28 +96,40 @@ def once(completion, ground_truth):
 
 
 def without_separators(completion, ground_truth):
-    return (inside(completion) or "").strip().replace(",", "") == ground_truth.replace(",", "")
+    return (inside(completion) or "").strip().replace(",", "") == ground_truth.replace(
+        ",", ""
+    )
 
 
 BARE = [{**row, "completion": row["ground_truth"]} for row in DATA["numbers"]]
 LOSSES = {
     **{name: (losing(name), "numbers", "loses_layout", True, {name}) for name in LOST},
     "one layout only": (same, BARE, "strict", False, None),
-    "a tag that stands once": (once, "numbers", "loses_layout", False, {"tag_mentioned"}),
+    "a tag that stands once": (
+        once,
+        "numbers",
+        "loses_layout",
+        False,
+        {"tag_mentioned"},
+    ),
     "notations": (strict, "numbers", "loses_notation", False, None),
     "separators": (strict, "thousands", "loses_layout", True, {"thousands_left_out"}),
     "without separators": (without_separators, "thousands", None, False, None),
 }
 
 
-@pytest.mark.parametrize(("score", "data", "code", "alarm", "lost"), LOSSES.values(), ids=LOSSES)
+@pytest.mark.parametrize(
+    ("score", "data", "code", "alarm", "lost"), LOSSES.values(), ids=LOSSES
+)
 def test_what_a_right_answer_loses_by_is_named(score, data, code, alarm, lost):
     result = probed(score, data, only="equivalents")
     assert [item.code for item in result.alarms] == ([code] if alarm else [])
     for item in result[code] if code else ():
         rates = item.evidence["rates"]
         assert (item.severity != "info") is alarm and lost in (None, set(rates))
-        assert code != "loses_notation" or (rates["point_zero"] == 1.0 and "thousands" not in rates)
+        assert code != "loses_notation" or (
+            rates["point_zero"] == 1.0 and "thousands" not in rates
+        )
 
 
 FORMS = {
@@ -142,12 +169,18 @@ WORTH = {
 
 
 @pytest.mark.parametrize(("worth", "found"), WORTH.values(), ids=WORTH)
-def test_right_answers_that_are_paid_ever_more_for_length_are_found_and_bounded_ones_are_not(worth, found):
+def test_right_answers_that_are_paid_ever_more_for_length_are_found_and_bounded_ones_are_not(
+    worth, found
+):
     def score(completion, ground_truth):
-        return worth(len(completion.split())) if strict(completion, ground_truth) else 0.0
+        return (
+            worth(len(completion.split())) if strict(completion, ground_truth) else 0.0
+        )
 
     result = probed(made(score, range=None), only="padding")
-    assert [(item.code, item.severity) for item in result.findings] == [("ever_longer", "high")] * found
+    assert [(item.code, item.severity) for item in result.findings] == [
+        ("ever_longer", "high")
+    ] * found
 
 
 def valued(completion, ground_truth):
@@ -157,30 +190,51 @@ def valued(completion, ground_truth):
 
 DATES = ["2021-05-03", "2019-06-17", "2017-02-28", "2023-04-09"]
 IN_WORDS = ["3 May 2021", "17 June 2019", "28 February 2017", "9 April 2023"]
-CHOSEN, TURNED = ["A, C", "B, C, D", "A, E", "C, D"], ["C, A", "D, C, B", "E, A", "D, C"]
-PLAIN, SEPARATED = ["1420", "2310", "8764", "5033"], ["1,420", "2,310", "8,764", "5,033"]
+CHOSEN, TURNED = (
+    ["A, C", "B, C, D", "A, E", "C, D"],
+    ["C, A", "D, C, B", "E, A", "D, C"],
+)
+PLAIN, SEPARATED = (
+    ["1420", "2310", "8764", "5033"],
+    ["1,420", "2,310", "8,764", "5,033"],
+)
 OTHER_WORDS = {
     "dates in words": (strict, DATES, IN_WORDS, "other_date"),
     "choices in another order": (strict, CHOSEN, TURNED, "letters_turned"),
     "separators": (valued, PLAIN, SEPARATED, "thousands"),
-    "separators, of a reward that takes no notation but one": (strict, PLAIN, SEPARATED, "thousands"),
+    "separators, of a reward that takes no notation but one": (
+        strict,
+        PLAIN,
+        SEPARATED,
+        "thousands",
+    ),
 }
 
 
-@pytest.mark.parametrize(("score", "truths", "others", "named"), OTHER_WORDS.values(), ids=OTHER_WORDS)
-def test_right_answers_in_other_words_that_rollouts_lose_are_named(score, truths, others, named):
+@pytest.mark.parametrize(
+    ("score", "truths", "others", "named"), OTHER_WORDS.values(), ids=OTHER_WORDS
+)
+def test_right_answers_in_other_words_that_rollouts_lose_are_named(
+    score, truths, others, named
+):
     data = tags(*truths)
     texts = (f"<answer>{other}</answer>" for other in others)
     turned = [{**row, "completion": next(texts)} for row in data[::2]]
     (alarm,) = probed(score, data + turned, only="equivalents").alarms
     assert (alarm.code, alarm.evidence["rollouts"]) == ("loses_notation", 4)
     assert {example.probe for example in alarm.examples} == {named}
-    assert not probed(score, data + turned[:1], only="equivalents").alarms  # one may be a slip
+    assert not probed(
+        score, data + turned[:1], only="equivalents"
+    ).alarms  # one may be a slip
 
 
 def test_probes_are_named_once_and_chosen_by_name_or_family():
     names = [probe.name for probe in PROBES]
-    assert len(set(names)) == len(names) and {probe.family for probe in PROBES} < set(FAMILIES)
-    assert {name for others in EXPLAINS.values() for name in others} | set(EXPLAINS) <= set(names)
+    assert len(set(names)) == len(names) and {probe.family for probe in PROBES} < set(
+        FAMILIES
+    )
+    assert {name for others in EXPLAINS.values() for name in others} | set(
+        EXPLAINS
+    ) <= set(names)
     judges = (probe.name for probe in PROBES if probe.family == "judge")
     assert set(probed(CLEAN, only=["empty", "judge"]).probes) == {"empty", *judges}

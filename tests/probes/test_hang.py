@@ -28,7 +28,10 @@ def waiting(late, seconds=60.0):
 def powers(completion, ground_truth):
     answer = (inside(completion) or "").strip()
     found = re.fullmatch(r"(\d+)\*\*(\d+)\*\*(\d+)", answer)
-    return str(int(found[1]) ** int(found[2]) ** int(found[3]) if found else answer) == ground_truth
+    return (
+        str(int(found[1]) ** int(found[2]) ** int(found[3]) if found else answer)
+        == ground_truth
+    )
 
 
 def pattern(completion, ground_truth):
@@ -37,7 +40,10 @@ def pattern(completion, ground_truth):
 
 def pattern_of_the_policy(completion, ground_truth):
     answer = (inside(completion) or "").strip()
-    return not ("(" in answer and re.fullmatch(answer, "a text to match")) and ground_truth in answer
+    return (
+        not ("(" in answer and re.fullmatch(answer, "a text to match"))
+        and ground_truth in answer
+    )
 
 
 def endless(completion, ground_truth):
@@ -51,19 +57,61 @@ BRACKETS = waiting(lambda text: 300 > len(text) > text.count("(") > 20)
 CASES = {
     "a loop that does not end": (endless, "hang", "high", ENDS),
     "a power of a power": (powers, "hang", "high", ENDS),
-    "a pattern in the reward's code": (pattern, "patterns", "high", "a pattern in its code"),
-    "a pattern that the policy writes": (pattern_of_the_policy, "runs_for_ever", "high", ENDS),
-    "what is left open": (waiting(lambda text: "<answer>{<" in text), "left_open", "high", ENDS),
+    "a pattern in the reward's code": (
+        pattern,
+        "patterns",
+        "high",
+        "a pattern in its code",
+    ),
+    "a pattern that the policy writes": (
+        pattern_of_the_policy,
+        "runs_for_ever",
+        "high",
+        ENDS,
+    ),
+    "what is left open": (
+        waiting(lambda text: "<answer>{<" in text),
+        "left_open",
+        "high",
+        ENDS,
+    ),
     "many brackets": (BRACKETS, "hang", "high", ENDS),
-    "a long completion": (waiting(lambda text: len(text) > 25_000), "hang", "high", ENDS),
-    "longer than completions are": (waiting(lambda text: len(text) > 100_000), "hang", "info", " characters"),
-    "slow": (waiting(lambda text: len(text) > 50 and "!" in text, 1.0), "hang", "warn", CALL),
-    "slow if long": (waiting(lambda text: len(text) > 20_000 and "!" in text, 1.0), "hang", "info", CALL),
-    "linear": (lambda completion, ground_truth: ground_truth in completion, "hang", None, ""),
+    "a long completion": (
+        waiting(lambda text: len(text) > 25_000),
+        "hang",
+        "high",
+        ENDS,
+    ),
+    "longer than completions are": (
+        waiting(lambda text: len(text) > 100_000),
+        "hang",
+        "info",
+        " characters",
+    ),
+    "slow": (
+        waiting(lambda text: len(text) > 50 and "!" in text, 1.0),
+        "hang",
+        "warn",
+        CALL,
+    ),
+    "slow if long": (
+        waiting(lambda text: len(text) > 20_000 and "!" in text, 1.0),
+        "hang",
+        "info",
+        CALL,
+    ),
+    "linear": (
+        lambda completion, ground_truth: ground_truth in completion,
+        "hang",
+        None,
+        "",
+    ),
 }
 
 
-@pytest.mark.parametrize(("function", "only", "severity", "told"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(
+    ("function", "only", "severity", "told"), CASES.values(), ids=CASES
+)
 def test_a_call_that_does_not_come_back_is_a_finding(function, only, severity, told):
     result = probed(function, only=only, timeout=0.3)
     if severity is None:
@@ -129,7 +177,10 @@ def test_safe_patterns_have_none():
 
 def test_patterns_of_regex_are_timed_by_regex():
     """It is through with 40 characters in no time, where `re` hangs, and knows what `re` does not."""
-    assert min(map(len, slow_texts([regex.compile("(a+)+b"), regex.compile(r"\p{L}+")]))) >= 1_000
+    assert (
+        min(map(len, slow_texts([regex.compile("(a+)+b"), regex.compile(r"\p{L}+")])))
+        >= 1_000
+    )
 
 
 USERS = r'''
@@ -181,11 +232,20 @@ OWN = types.SimpleNamespace(__name__="mine")
 exec(USERS, vars(OWN))
 OF_SCORER = ["class", "method+", "object"]
 IN_CODE = {
-    "behind a cache, a global, a text of what it calls": (OWN.by_helper, [OWN.TAGGED.pattern, OWN.TOTAL]),
+    "behind a cache, a global, a text of what it calls": (
+        OWN.by_helper,
+        [OWN.TAGGED.pattern, OWN.TOTAL],
+    ),
     "imported inside, and of regex in a comprehension": (OWN.by_import, ["w+", "x+"]),
-    "in a list and a dict, and a default": (OWN.by_list, [r"\d+", r"first: (\d+)", "second"]),
+    "in a list and a dict, and a default": (
+        OWN.by_list,
+        [r"\d+", r"first: (\d+)", "second"],
+    ),
     "in a closure": (OWN.closed(), [r"\d+c", "c+"]),
-    "partial": (functools.partial(OWN.by_text, pattern=re.compile("p+")), [OWN.TOTAL, "p+"]),
+    "partial": (
+        functools.partial(OWN.by_text, pattern=re.compile("p+")),
+        [OWN.TOTAL, "p+"],
+    ),
     "lambda": (lambda completion: re.search("l+", completion), ["l+"]),
     "an object": (OWN.Scorer(), OF_SCORER),
     "a method": (OWN.Scorer().method, OF_SCORER),
@@ -201,7 +261,11 @@ IN_CODE = {
 def test_patterns_are_found_without_running_the_function(function, expected):
     found = patterns_in([function])
     assert sorted(item.pattern for item in found) == sorted(expected)
-    assert all(item.flags & re.DOTALL and item.flags & re.M for item in found if item.pattern == OWN.TOTAL)
+    assert all(
+        item.flags & re.DOTALL and item.flags & re.M
+        for item in found
+        if item.pattern == OWN.TOTAL
+    )
 
 
 def test_the_function_of_a_trainer_is_looked_into_behind_its_adapter(tmp_path):
@@ -213,4 +277,7 @@ def test_the_function_of_a_trainer_is_looked_into_behind_its_adapter(tmp_path):
     helper = "import re\ndef cleaned(text):\n    return re.sub(r'\\s+$', '', text)\n"
     (tmp_path / "cleaning_words.py").write_text(helper)
     reward = rk.load_reward(f"{tmp_path / 'own.py'}:compute_score")
-    assert [item.pattern for item in patterns_in(reward.functions)] == [r"(\d+)+$", r"\s+$"]
+    assert [item.pattern for item in patterns_in(reward.functions)] == [
+        r"(\d+)+$",
+        r"\s+$",
+    ]

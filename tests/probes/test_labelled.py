@@ -31,8 +31,11 @@ def scored(name):
 
 def split(entry):
     """(rewards of right rows, rewards of wrong ones)."""
-    rewards, right = scored(entry.name)[1].rewards, np.array(entry.right(), dtype=object)
-    return rewards[right == True], rewards[right == False]  # noqa: E712  None is neither
+    rewards, right = (
+        scored(entry.name)[1].rewards,
+        np.array(entry.right(), dtype=object),
+    )
+    return rewards[right == True], rewards[right == False]  # noqa: E712
 
 
 def earned(entry, *writers):
@@ -43,16 +46,27 @@ def earned(entry, *writers):
     """
     reward, rollouts = scored(entry.name)[0], rollouts_of(entry.name)
     groups = [one.group for one in entry.log.drawn()]
-    tasks = [(task, rollouts[groups.index(group)]) for group, task in enumerate(entry.log.tasks)]
+    tasks = [
+        (task, rollouts[groups.index(group)])
+        for group, task in enumerate(entry.log.tasks)
+    ]
     tried = [
-        {**row, "completion": write(task), **dict.fromkeys(("prompt_id", "rollout_id"), f"{at} {place}")}
+        {
+            **row,
+            "completion": write(task),
+            **dict.fromkeys(("prompt_id", "rollout_id"), f"{at} {place}"),
+        }
         for at, write in enumerate((lambda task: "", *writers))
         for place, (task, row) in enumerate(tasks)
     ]
     rewards = rk.score(reward, rk.load_rollouts(tried), timeout=None).rewards
     empty, *means = rewards.reshape(-1, len(tasks)).mean(axis=1)
     right, wrong = split(entry)
-    full = right.mean() if right.min() == wrong.min() and right.max() == wrong.max() else right.max()
+    full = (
+        right.mean()
+        if right.min() == wrong.min() and right.max() == wrong.max()
+        else right.max()
+    )
     return [(mean - min(0.0, empty)) / (full - min(0.0, empty)) for mean in means]
 
 
@@ -60,23 +74,43 @@ KINDS = {"trl": "TRL completions", "verl": "verl rollout dump", "plain": "rollou
 
 
 @pytest.mark.parametrize("entry", named(ENTRIES))
-def test_a_log_of_12_to_24_prompts_half_right_is_known_as_its_trainers_and_its_reward_judges_every_row(entry):
+def test_a_log_of_12_to_24_prompts_half_right_is_known_as_its_trainers_and_its_reward_judges_every_row(
+    entry,
+):
     rollouts, scores = rollouts_of(entry.name), scored(entry.name)[1]
     sizes = Counter(rollouts.table["prompt"].map(str)).values()
-    assert 12 <= len(sizes) <= 24 and set(sizes) == {4} and rollouts.kind == KINDS[entry.log.trainer]
-    assert 0.45 <= np.mean([one is True for one in entry.right()]) <= 0.6 and not rollouts.rejected
-    assert np.isfinite(scores.rewards).all() and not any(counts["error"] for counts in scores.counts.values())
+    assert (
+        12 <= len(sizes) <= 24
+        and set(sizes) == {4}
+        and rollouts.kind == KINDS[entry.log.trainer]
+    )
+    assert (
+        0.45 <= np.mean([one is True for one in entry.right()]) <= 0.6
+        and not rollouts.rejected
+    )
+    assert np.isfinite(scores.rewards).all() and not any(
+        counts["error"] for counts in scores.counts.values()
+    )
     assert entry.log.held_back == (entry in HELD_BACK) and BY_NAME[entry.name] is entry
     if entry.log.trainer != "plain":
         logged = rk.score(rk.recorded(rollouts), rollouts).rewards
         np.testing.assert_allclose(logged, scores.rewards, atol=1e-6)
     if entry.label:
-        assert rollouts.table[entry.label].tolist() == [one is True for one in entry.right()]
+        assert rollouts.table[entry.label].tolist() == [
+            one is True for one in entry.right()
+        ]
         assert "ground_truth" not in rollouts.table
 
 
 DIGITS = f"<answer>{'9' * 9000}</answer>"
-HOSTILE = ("", " \n", "<answer>" * 3000, DIGITS, "Answer: 1e999", "```json\n" + "[" * 9000)
+HOSTILE = (
+    "",
+    " \n",
+    "<answer>" * 3000,
+    DIGITS,
+    "Answer: 1e999",
+    "```json\n" + "[" * 9000,
+)
 LAYOUTS = {
     "CRLF": lambda text: text.replace("\n", "\r\n"),
     "lines around it": lambda text: f"\n\n{text}\n\n",
@@ -84,21 +118,34 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("entry", named([entry for entry in ENTRIES if not entry.fault]))
-def test_a_healthy_reward_pays_right_rows_more_than_wrong_ones_in_any_layout_and_hostile_texts_little(entry):
+@pytest.mark.parametrize(
+    "entry", named([entry for entry in ENTRIES if not entry.fault])
+)
+def test_a_healthy_reward_pays_right_rows_more_than_wrong_ones_in_any_layout_and_hostile_texts_little(
+    entry,
+):
     right, wrong = split(entry)
     assert right.min() > wrong.max() and right.mean() > wrong.mean() + 0.4 * right.max()
     hostile = (lambda task, text=text: text for text in HOSTILE)
-    laid = (lambda task, lay=lay: lay(entry.log.written("So.", task.answer)) for lay in LAYOUTS.values())
+    laid = (
+        lambda task, lay=lay: lay(entry.log.written("So.", task.answer))
+        for lay in LAYOUTS.values()
+    )
     shares = earned(entry, *hostile, *laid)
     assert max(shares[: len(HOSTILE)]) < 0.5, shares
     assert min(shares[len(HOSTILE) :]) > 0.95, shares
 
 
 @pytest.mark.parametrize("entry", named([entry for entry in ENTRIES if entry.fault]))
-def test_a_fault_is_labelled_whole_shown_by_its_exploit_and_judged_rightly_by_its_sound_twin(entry):
+def test_a_fault_is_labelled_whole_shown_by_its_exploit_and_judged_rightly_by_its_sound_twin(
+    entry,
+):
     fault, twin = entry.fault, BY_NAME[entry.twin]
-    assert fault.sentence.endswith(".") and fault.questions and set(fault.questions) <= set(QUESTIONS)
+    assert (
+        fault.sentence.endswith(".")
+        and fault.questions
+        and set(fault.questions) <= set(QUESTIONS)
+    )
     assert fault.component in ("", *scored(entry.name)[0].names)
     assert twin.fault is None and twin.log is entry.log
     (share,), (rightly,) = (earned(one, entry.exploit) for one in (entry, twin))

@@ -8,7 +8,18 @@ import time
 
 import numpy as np
 import pytest
-from planted_probes import CLEAN, DATA, graded, inside, made, number, probed, somewhere, strict, tags
+from planted_probes import (
+    CLEAN,
+    DATA,
+    graded,
+    inside,
+    made,
+    number,
+    probed,
+    somewhere,
+    strict,
+    tags,
+)
 
 import rewardkit as rk
 
@@ -56,7 +67,11 @@ def ends(word):
 def of_sources(count):
     """Rollouts of as many data sources."""
     return [
-        {**row, "prompt_id": f"{place}-{row['prompt_id']}", "data_source": f"src{place}"}
+        {
+            **row,
+            "prompt_id": f"{place}-{row['prompt_id']}",
+            "data_source": f"src{place}",
+        }
         for place in range(count)
         for row in DATA["numbers"][:8]
     ]
@@ -83,24 +98,66 @@ def formed(completion, ground_truth):
 
 
 ONE_SOURCE = rk.Route("data_source", {"src0": CLEAN, "src1": made(somewhere)})
-WORDS = rk.Component("words", lambda completion: min(1.0, len(completion.split()) / 400), weight=0.6)
+WORDS = rk.Component(
+    "words", lambda completion: min(1.0, len(completion.split()) / 400), weight=0.6
+)
 TWO = rk.Reward("r", components=[rk.Component("task", loose), WORDS])
 SOME_PAID = but(lambda text, truth: truth in ("17", "35", "9") and "<ans" in text)
-SOME_REFUSED = but(lambda text, truth: ("can't help" in text and truth in ("42", "17")) or text == "ok")
+SOME_REFUSED = but(
+    lambda text, truth: ("can't help" in text and truth in ("42", "17")) or text == "ok"
+)
 COMBINED = but(lambda text, truth: 0.8 * ("<bonus>because</bonus>" in text))
-ONLY, ENDED = {"only": "calibration"}, {"only": ["nothing_there", "search", "contract"], "timeout": 5}
+ONLY, ENDED = (
+    {"only": "calibration"},
+    {"only": ["nothing_there", "search", "contract"], "timeout": 5},
+)
 FOUND = {
     "fails": (fails, {}, "always_errors high", "KeyError: 'difficulty'"),
-    "judges nothing": (lambda completion: None, {}, "always_abstains high", "returned None"),
-    "a constant": (lambda completion, ground_truth: 0.3, {}, "constant high", "Always 0.3. All"),
+    "judges nothing": (
+        lambda completion: None,
+        {},
+        "always_abstains high",
+        "returned None",
+    ),
+    "a constant": (
+        lambda completion, ground_truth: 0.3,
+        {},
+        "constant high",
+        "Always 0.3. All",
+    ),
     "reads no truth": (formed, {}, "ignores_truth high", "Ignores the ground t"),
     "the wrong way round": (made(distance, range=None), {}, "inverted high", ""),
-    "late": (lambda completion: time.sleep(30), {"timeout": 0.2}, "always_late high", ""),
-    "chance": (lambda completion, ground_truth: random.random(), {}, "differs_between_calls high", ""),
+    "late": (
+        lambda completion: time.sleep(30),
+        {"timeout": 0.2},
+        "always_late high",
+        "",
+    ),
+    "chance": (
+        lambda completion, ground_truth: random.random(),
+        {},
+        "differs_between_calls high",
+        "",
+    ),
     "in two components": (TWO, FAST, "every_number high task, longer high words", ""),
-    "told by the gravest": (SOME_REFUSED, {"only": "nothing_there"}, "constant_text high", " 8 of 8"),
-    "of two sources": (of_source, FAST | {"data": of_sources(10)}, "constant high src8, src9", "Always 1. "),
-    "of a route": (ONE_SOURCE, FAST | {"data": of_sources(2)}, "mentioned high src1", ""),
+    "told by the gravest": (
+        SOME_REFUSED,
+        {"only": "nothing_there"},
+        "constant_text high",
+        " 8 of 8",
+    ),
+    "of two sources": (
+        of_source,
+        FAST | {"data": of_sources(10)},
+        "constant high src8, src9",
+        "Always 1. ",
+    ),
+    "of a route": (
+        ONE_SOURCE,
+        FAST | {"data": of_sources(2)},
+        "mentioned high src1",
+        "",
+    ),
     "of all sources": (
         made(certain, range=None),
         FAST | {"data": of_sources(10)},
@@ -111,38 +168,69 @@ FOUND = {
     "some wrong paid": (SOME_PAID, ONLY, "wrong_paid warn", "'17', '9', '35'"),
     "a combination": (COMBINED, {}, "exploit high", "A search found an exploit"),
     "ends the process": (ends("sorry"), ENDED, "dies high", ""),
-    "ends it in a search": (ends("It may be this"), ENDED | {"data": "texts"}, "dies high", ""),
+    "ends it in a search": (
+        ends("It may be this"),
+        ENDED | {"data": "texts"},
+        "dies high",
+        "",
+    ),
 }
 
 
-@pytest.mark.parametrize(("reward", "options", "alarms", "told"), FOUND.values(), ids=FOUND)
-def test_a_cause_is_one_finding_with_its_component_and_its_data_source(reward, options, alarms, told):
+@pytest.mark.parametrize(
+    ("reward", "options", "alarms", "told"), FOUND.values(), ids=FOUND
+)
+def test_a_cause_is_one_finding_with_its_component_and_its_data_source(
+    reward, options, alarms, told
+):
     result = probed(reward, **options)
-    found = [f"{item.code} {item.severity} {item.part or item.component or ''}" for item in result.alarms]
+    found = [
+        f"{item.code} {item.severity} {item.part or item.component or ''}"
+        for item in result.alarms
+    ]
     assert ", ".join(found).strip() == alarms and told in result.alarms[0].sentence
-    assert "nan" not in result.alarms[0].sentence and (alarms[:11] != "always_late" or result.calls <= 8)
+    assert "nan" not in result.alarms[0].sentence and (
+        alarms[:11] != "always_late" or result.calls <= 8
+    )
 
 
 def test_a_budget_is_kept_and_what_was_not_tried_is_listed():
     began = time.monotonic()
     result = probed(slow(0.1), timeout=5, budget=2)
-    assert time.monotonic() - began < 10  # the budget, the start of the workers and a loaded machine
+    assert (
+        time.monotonic() - began < 10
+    )  # the budget, the start of the workers and a loaded machine
     assert result.calls < 100 and "rubric" in result.untried and not result.alarms
-    assert str(result).startswith("r: unfinished, as the budget was over: no hole found in ")
+    assert str(result).startswith(
+        "r: unfinished, as the budget was over: no hole found in "
+    )
 
 
-@pytest.mark.parametrize(("score", "data", "budget"), [(strict, "numbers", 1e-9), (slow(0.3), WRONG, 0.5)])
-def test_a_budget_that_is_over_before_anything_is_known_is_said_and_accuses_nobody(score, data, budget):
+@pytest.mark.parametrize(
+    ("score", "data", "budget"), [(strict, "numbers", 1e-9), (slow(0.3), WRONG, 0.5)]
+)
+def test_a_budget_that_is_over_before_anything_is_known_is_said_and_accuses_nobody(
+    score, data, budget
+):
     result = probed(score, data, budget=budget)
-    assert not result.findings and any("budget" in item.why for item in result.inconclusive)
+    assert not result.findings and any(
+        "budget" in item.why for item in result.inconclusive
+    )
 
 
 def test_rollouts_without_a_truth_get_only_the_probes_that_need_none():
     texts = ["word " * (place + 3) for place in range(len(DATA["numbers"]))]
-    data = [{"prompt": f"Question {place // 2}", "completion": text} for place, text in enumerate(texts)]
-    result = probed(lambda completion: min(1.0, len(completion.split()) / 40), data, **FAST)
+    data = [
+        {"prompt": f"Question {place // 2}", "completion": text}
+        for place, text in enumerate(texts)
+    ]
+    result = probed(
+        lambda completion: min(1.0, len(completion.split()) / 40), data, **FAST
+    )
     assert result.calibration.mode == "no truth"
-    assert [(item.code, item.family) for item in result.alarms] == [("longer", "padding")]
+    assert [(item.code, item.family) for item in result.alarms] == [
+        ("longer", "padding")
+    ]
 
 
 def noisy(completion, ground_truth):
@@ -156,7 +244,10 @@ def quoted(completion, ground_truth):
 
 def first_right(completion, ground_truth):
     """The same for the whole group, of which each right one has a share."""
-    rights = [strict(text, truth) for text, truth in zip(completion, ground_truth, strict=True)]
+    rights = [
+        strict(text, truth)
+        for text, truth in zip(completion, ground_truth, strict=True)
+    ]
     return [right / len(rights) for right in rights]
 
 
@@ -164,9 +255,16 @@ def last_number(completion, ground_truth):
     return re.findall(r"\d+", completion)[-1:] == [ground_truth]
 
 
-QUOTED = [{**row, "completion": f"I say ~~ {inside(row['completion'])} ~~."} for row in DATA["numbers"]]
+QUOTED = [
+    {**row, "completion": f"I say ~~ {inside(row['completion'])} ~~."}
+    for row in DATA["numbers"]
+]
 POWERS = [
-    {"prompt": f"Case {chr(97 + place)}?", "completion": f"It is {said}.", "ground_truth": truth}
+    {
+        "prompt": f"Case {chr(97 + place)}?",
+        "completion": f"It is {said}.",
+        "ground_truth": truth,
+    }
     for place, truth in enumerate(("1", "10", "100", "1", "10", "100"))
     for said in (truth, "57")
 ]
@@ -183,15 +281,29 @@ NO_HOLES = {
 def test_what_is_no_hole_is_no_alarm(reward, data, options):
     result = probed(reward, data, **options)
     assert result.calibration.mode == "truth" and not result.alarms
-    assert data is not QUOTED or result.calibration.subjects[0].reference == "I say ~~ 42 ~~."
+    assert (
+        data is not QUOTED
+        or result.calibration.subjects[0].reference == "I say ~~ 42 ~~."
+    )
 
 
 def test_a_case_lends_its_form_where_no_rollout_is_right():
     data = [{**row, "completion": "no idea"} for row in tags(42, 17)]
     alone = probed(quoted, data, **FAST)
-    assert not alone.findings and "perhaps because none of them is right" in alone.inconclusive[0].why
-    case = {"prompt": "How many?", "completion": "So ~~ 12 ~~ it is", "ground_truth": "12", "reward": 1.0}
-    assert probed(quoted, data, cases=rk.load_cases([case]), **FAST).calibration.mode == "truth"
+    assert (
+        not alone.findings
+        and "perhaps because none of them is right" in alone.inconclusive[0].why
+    )
+    case = {
+        "prompt": "How many?",
+        "completion": "So ~~ 12 ~~ it is",
+        "ground_truth": "12",
+        "reward": 1.0,
+    }
+    assert (
+        probed(quoted, data, cases=rk.load_cases([case]), **FAST).calibration.mode
+        == "truth"
+    )
 
 
 def test_one_cause_is_one_finding_that_names_the_other_probes_and_shows_itself():
@@ -201,12 +313,21 @@ def test_one_cause_is_one_finding_that_names_the_other_probes_and_shows_itself()
     assert result.record() == again.record() and rollouts.table.equals(before)
     (alarm,) = result.alarms
     assert alarm.code == "mentioned" and alarm.severity == "high"
-    assert {"every_number", "several_answers", "several_marks", "too_much"} <= set(alarm.evidence["also"])
+    assert {"every_number", "several_answers", "several_marks", "too_much"} <= set(
+        alarm.evidence["also"]
+    )
     assert 1 <= len(alarm.examples) <= 3 and alarm.rollout_ids
     for example in alarm.examples:
-        assert eval(example.snippet.partition("  #")[0], {"reward": reward}) == example.reward == 1.0
+        assert (
+            eval(example.snippet.partition("  #")[0], {"reward": reward})
+            == example.reward
+            == 1.0
+        )
     cases = rk.load_cases(alarm.cases)
-    assert rk.check(reward, cases).failed == len(cases) and rk.check(CLEAN, cases).failed == 0
+    assert (
+        rk.check(reward, cases).failed == len(cases)
+        and rk.check(CLEAN, cases).failed == 0
+    )
 
 
 LEAKS = {
@@ -218,10 +339,16 @@ LEAKS = {
 }
 
 
-@pytest.mark.parametrize(("share", "options", "allowed", "expected"), LEAKS.values(), ids=LEAKS)
-def test_leakage_is_told_with_its_share_and_a_finding_above_one(share, options, allowed, expected):
+@pytest.mark.parametrize(
+    ("share", "options", "allowed", "expected"), LEAKS.values(), ids=LEAKS
+)
+def test_leakage_is_told_with_its_share_and_a_finding_above_one(
+    share, options, allowed, expected
+):
     task = rk.Component("task", strict, weight=1 - share, primary=True)
-    reward = rk.Reward("r", components=[task, rk.Component("form", form, weight=share, **options)])
+    reward = rk.Reward(
+        "r", components=[task, rk.Component("form", form, weight=share, **options)]
+    )
     found = probed(reward, only="calibration", leakage=allowed)["leakage"]
     assert [item.severity for item in found] == expected
     for item in found:
@@ -231,17 +358,25 @@ def test_leakage_is_told_with_its_share_and_a_finding_above_one(share, options, 
 
 def test_a_gate_that_is_open_for_wrong_answers_is_found_and_one_that_closes_is_not():
     def found(limit):
-        brief = rk.Component("brief", form, weight=0.5, gate=rk.gate("task", at_least=limit))
+        brief = rk.Component(
+            "brief", form, weight=0.5, gate=rk.gate("task", at_least=limit)
+        )
         reward = rk.Reward("r", components=[rk.Component("task", strict), brief])
-        return probed(reward, only=["padding", "calibration"]).findings  # what leaks through it is the gate's
+        return probed(
+            reward, only=["padding", "calibration"]
+        ).findings  # what leaks through it is the gate's
 
     (item,) = found(0.0)
     assert (item.code, item.component) == ("open_gate", "brief") and not found(1.0)
     assert item.evidence["gain"] == pytest.approx(0.5 / 1.5)
 
 
-@pytest.mark.parametrize(("share", "severities"), [(0.5, ["high"]), (0.3, ["warn"]), (0.15, [])])
-def test_credit_that_any_text_earns_is_found_and_credit_for_an_answer_that_is_near_is_not(share, severities):
+@pytest.mark.parametrize(
+    ("share", "severities"), [(0.5, ["high"]), (0.3, ["warn"]), (0.15, [])]
+)
+def test_credit_that_any_text_earns_is_found_and_credit_for_an_answer_that_is_near_is_not(
+    share, severities
+):
     def flat(completion, ground_truth):
         known = (inside(completion) or "").strip().isdigit()
         return float(strict(completion, ground_truth)) if known else share
@@ -261,9 +396,13 @@ def test_a_reward_that_errs_on_what_is_tried_is_not_usable_and_nothing_is_known_
             raise ValueError("unknown completion")
         return strict(completion, ground_truth["is"])
 
-    data = [{**row, "ground_truth": {"is": row["ground_truth"]}} for row in DATA["numbers"]]
+    data = [
+        {**row, "ground_truth": {"is": row["ground_truth"]}} for row in DATA["numbers"]
+    ]
     result = probed(knows_the_log, data)
-    assert [(item.code, item.severity) for item in result.alarms] == [("raises", "high")]
+    assert [(item.code, item.severity) for item in result.alarms] == [
+        ("raises", "high")
+    ]
     told = "attempts failed, so what they would earn is not known"
     assert any(told in item.why for item in result.inconclusive)
 
@@ -282,12 +421,17 @@ BAD = [
     ({"timeout": 0}, "timeout=0 .* above 0, or None"),
     ({"label": "correct"}, "the rollouts have no column 'correct'"),
     ({"reward": strict}, "probe takes a Reward, not <function"),
-    ({"rollouts": [{**tags(1)[0], "ground_truth": DEEP}]}, "nested deeper than Python can copy"),
+    (
+        {"rollouts": [{**tags(1)[0], "ground_truth": DEEP}]},
+        "nested deeper than Python can copy",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("options", "sentence"), BAD)
 def test_what_cannot_be_probed_is_one_sentence(options, sentence):
     given = {"reward": CLEAN, "rollouts": DATA["numbers"], **options}
-    with pytest.raises((rk.RewardError, rk.RolloutsError, rk.InputError), match=sentence):
+    with pytest.raises(
+        (rk.RewardError, rk.RolloutsError, rk.InputError), match=sentence
+    ):
         rk.probe(given.pop("reward"), given.pop("rollouts"), **given)

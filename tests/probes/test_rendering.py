@@ -14,7 +14,7 @@ from rewardkit.probes.probe import Inconclusive
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.sentences import CLAIMS, FIXES, OTHERWISE, fix_for
 from rewardkit.probes.results.summary import alarms_in_words, ran, tried
-from rewardkit.probes.strategies.families import FAMILIES, PROBES
+from rewardkit.strategies.families import FAMILIES, PROBES
 
 LOSS = finding("bold", "warn", "equivalents", evidence={"kind": "loses"})
 ZERO = finding("zero_is_right", "high", "special_values", evidence={"kind": "loses"})
@@ -24,7 +24,10 @@ ALARMS = [
     ([finding(), finding("empty", "warn")], "2 holes (1 high, 1 warn)"),
     ([ZERO], "1 loss of right answers (high)"),
     ([finding("hang", family="hang")], "1 broken contract (high)"),
-    ([BROKEN, finding(), LOSS], "1 hole (high), 1 loss of right answers (warn), 1 broken contract (high)"),
+    (
+        [BROKEN, finding(), LOSS],
+        "1 hole (high), 1 loss of right answers (warn), 1 broken contract (high)",
+    ),
     ([], ""),
 ]
 
@@ -38,18 +41,34 @@ def test_the_first_line_says_whether_it_is_ready_and_how_much_was_tried_where_no
     def first_line(*findings, **options):
         return repr(with_findings(*findings, **options)).splitlines()[0]
 
-    assert first_line(finding(), LOSS).startswith("strict is not ready: 1 hole (high), 1 loss of right")
-    assert first_line(LOSS, MINOR) == ("strict is usable: 1 loss of right answers (warn); 1 for information")
+    assert first_line(finding(), LOSS).startswith(
+        "strict is not ready: 1 hole (high), 1 loss of right"
+    )
+    assert first_line(LOSS, MINOR) == (
+        "strict is usable: 1 loss of right answers (warn); 1 for information"
+    )
     result = held()
     assert first_line() == f"strict: no hole found in {tried(result)}"
-    assert tried(result) == f"{len(ran(result))} probes on 4 prompts, {result.calls:,} calls"
+    assert (
+        tried(result)
+        == f"{len(ran(result))} probes on 4 prompts, {result.calls:,} calls"
+    )
     accepted = first_line(finding(accepted="older prompts need it"))
-    assert accepted.startswith("strict: no other hole found in ") and accepted.endswith("; 1 accepted")
+    assert accepted.startswith("strict: no other hole found in ") and accepted.endswith(
+        "; 1 accepted"
+    )
     unknown = replace(result.calibration, modes={"": "unknown"})
     none = replace(result.calibration, subjects=())
-    assert first_line(untried={"empty": 1}).startswith("strict: unfinished, as the budget was over: no hole")
-    assert first_line(calibration=unknown).startswith("strict: inconclusive, as no right answer is known: no")
-    assert first_line(calibration=none) == "strict: inconclusive: no prompt could be probed"
+    assert first_line(untried={"empty": 1}).startswith(
+        "strict: unfinished, as the budget was over: no hole"
+    )
+    assert first_line(calibration=unknown).startswith(
+        "strict: inconclusive, as no right answer is known: no"
+    )
+    assert (
+        first_line(calibration=none)
+        == "strict: inconclusive: no prompt could be probed"
+    )
 
 
 # --- the page of a terminal
@@ -59,7 +78,10 @@ def test_a_finding_has_its_sentence_the_shortest_example_and_what_to_do():
     text = repr(leaked())
     (worst,) = leaked().alarms
     words = " ".join(text.split())
-    assert f"● high {worst.code}: {worst.sentence}" in words and f"fix: {fix_for(worst)}" in words
+    assert (
+        f"● high {worst.code}: {worst.sentence}" in words
+        and f"fix: {fix_for(worst)}" in words
+    )
     earned = "earns 1.2; a right answer earns 1.2, a wrong one 0.2; for the prompt of rollout"
     assert re.search(rf"{earned} \S+; truth '\d+'", words)
     assert text.count(" | ") == 1 and "shown by" not in text and "95 %" not in text
@@ -70,19 +92,46 @@ def test_a_page_has_at_most_25_lines_of_a_terminal_however_much_was_found():
         return sum(-(-len(line) // 110) or 1 for line in repr(result).splitlines())
 
     long = (example("word " * 900 + "\n" * 30 + "<answer>7</answer>"),)
-    many = [finding("mentioned", family="shotgun", component="c" * 60, examples=long, part="p" * 60)] * 9
-    unknown = tuple(Inconclusive(f"probe {place}", "no time " * 60) for place in range(5))
+    many = [
+        finding(
+            "mentioned",
+            family="shotgun",
+            component="c" * 60,
+            examples=long,
+            part="p" * 60,
+        )
+    ] * 9
+    unknown = tuple(
+        Inconclusive(f"probe {place}", "no time " * 60) for place in range(5)
+    )
     result = with_findings(*many, MINOR, inconclusive=unknown)
-    assert height(result) <= 25 and repr(result).count("fix: ") == 2 and "\nand 3 more\n" in repr(result)
-    assert height(with_findings(*many[:3], inconclusive=unknown)) <= 25 and height(leaked()) < 12
+    assert (
+        height(result) <= 25
+        and repr(result).count("fix: ") == 2
+        and "\nand 3 more\n" in repr(result)
+    )
+    assert (
+        height(with_findings(*many[:3], inconclusive=unknown)) <= 25
+        and height(leaked()) < 12
+    )
 
 
 def test_all_that_was_found_is_shown_where_asked():
-    shown = example("a\n" * 100), example("the same"), example("the same", rollout_id="r2")
+    shown = (
+        example("a\n" * 100),
+        example("the same"),
+        example("the same", rollout_id="r2"),
+    )
     worst = finding(examples=shown, evidence={"also": ["certain", "rubric"]})
     known = finding(accepted="older prompts need it")
-    result = with_findings(worst, MINOR, known, inconclusive=(Inconclusive("hang", "no time"),) * 2)
-    short, text, page = repr(result), result.text(verbose=True), result._repr_html_().replace("&#x27;", "'")
+    result = with_findings(
+        worst, MINOR, known, inconclusive=(Inconclusive("hang", "no time"),) * 2
+    )
+    short, text, page = (
+        repr(result),
+        result.text(verbose=True),
+        result._repr_html_().replace("&#x27;", "'"),
+    )
     for told in (
         "same cause: certain, rubric",
         "rate: 100 % of 4 (95 % interval 50 % to 100 %)",
@@ -92,9 +141,17 @@ def test_all_that_was_found_is_shown_where_asked():
         "4 prompts (number): a right answer 1, a wrong one 0",
     ):
         assert told in text and told in page and told not in short, told
-    assert text.count("| the same") == short.count("| the same") == 1 and "MINOR" not in text + page
-    assert text.index("longer") < text.index("in_code") and page.index("longer") < page.index("in_code")
-    assert text.count("hang: no time") == 2 and "Inconclusive: hang: no time; hang: no time" in short
+    assert (
+        text.count("| the same") == short.count("| the same") == 1
+        and "MINOR" not in text + page
+    )
+    assert text.index("longer") < text.index("in_code") and page.index(
+        "longer"
+    ) < page.index("in_code")
+    assert (
+        text.count("hang: no time") == 2
+        and "Inconclusive: hang: no time; hang: no time" in short
+    )
     loaded = rendering.text(result, verbose=True, loaded="reward = mine()")
     assert "The lines that show a finding are for reward = mine()" in loaded
 
@@ -106,16 +163,35 @@ def test_the_lines_that_show_a_finding_give_what_they_say_and_what_a_field_took_
     code, _, told = line.partition("  # ")
     assert eval(code, {"reward": LEAKY}) == pytest.approx(float(told.partition(";")[0]))
     assert "⟦prediction: " in text and ">prediction</sup>" in leaked()._repr_html_()
-    several = finding("depends_on_order", family="contract", evidence={"kind": "contract", "says": "differs"})
-    assert 'shown by: rk.probe(reward, rollouts, only="contract")' in rendering.finding_text(several, LEAKY)
+    several = finding(
+        "depends_on_order",
+        family="contract",
+        evidence={"kind": "contract", "says": "differs"},
+    )
+    assert (
+        'shown by: rk.probe(reward, rollouts, only="contract")'
+        in rendering.finding_text(several, LEAKY)
+    )
 
 
 ONE_OF = "for the prompt of rollout r1; truth '42'\n"
 EARNED = [
-    ({"rollout_id": "case one"}, "earns 1; a right answer earns 1, a wrong one 0; case one; truth '42'\n"),
-    ({"reward": 0.25, "said": "0.25, before 0.75"}, f" earns 0.25, before 0.75; {ONE_OF}"),
-    ({"said": "changed its argument 'x'"}, " earns 1 (changed its argument 'x'); for the prompt of"),
-    ({"reward": math.nan, "said": "KeyError: 'a'"}, f" no reward (KeyError: 'a'); {ONE_OF}"),
+    (
+        {"rollout_id": "case one"},
+        "earns 1; a right answer earns 1, a wrong one 0; case one; truth '42'\n",
+    ),
+    (
+        {"reward": 0.25, "said": "0.25, before 0.75"},
+        f" earns 0.25, before 0.75; {ONE_OF}",
+    ),
+    (
+        {"said": "changed its argument 'x'"},
+        " earns 1 (changed its argument 'x'); for the prompt of",
+    ),
+    (
+        {"reward": math.nan, "said": "KeyError: 'a'"},
+        f" no reward (KeyError: 'a'); {ONE_OF}",
+    ),
     ({"completion": ""}, "| (nothing)"),
     ({"completion": " \n"}, "| (white space: ' \\n')"),
 ]
@@ -123,9 +199,14 @@ EARNED = [
 
 @pytest.mark.parametrize(("options", "told"), EARNED)
 def test_what_an_example_says_and_earned_is_told_once(options, told):
-    result = with_findings(finding(examples=(example(**{"completion": "x", **options}),)))
+    result = with_findings(
+        finding(examples=(example(**{"completion": "x", **options}),))
+    )
     assert told in repr(result)
-    assert not told.startswith("|") or told[2:].replace("'", "&#x27;") in result._repr_html_()
+    assert (
+        not told.startswith("|")
+        or told[2:].replace("'", "&#x27;") in result._repr_html_()
+    )
 
 
 # --- whatever texts hold
@@ -169,7 +250,9 @@ def test_without_texts_a_page_has_no_completion_and_no_truth():
 
 
 def pays(gain, **evidence):
-    return finding(component="detail", evidence={"says": "filler text", "gain": gain, **evidence})
+    return finding(
+        component="detail", evidence={"says": "filler text", "gain": gain, **evidence}
+    )
 
 
 def order(says, **options):
@@ -183,37 +266,73 @@ LEAKS = {"right": 2.5, "wrong": 1.5, "floor": 0.95, "here": 0.35, "gain": 0.4}
 ONE_LOST = {"lost": "**4**", "rollouts": 1, "unpaid": "**4** (1)"}
 ON_FOUR = "on 4 of 4 prompts"
 SENTENCES = [
-    (pays(2), f"Padding pays. Filler text beat the right answer {ON_FOUR}. Component: detail."),
-    (pays(1), f"Padding pays. Filler text earned about as much as the right answer {ON_FOUR}."),
-    (pays(0.63), f"Padding pays. Filler text closed 63 % of the gap to the right answer {ON_FOUR}."),
+    (
+        pays(2),
+        f"Padding pays. Filler text beat the right answer {ON_FOUR}. Component: detail.",
+    ),
+    (
+        pays(1),
+        f"Padding pays. Filler text earned about as much as the right answer {ON_FOUR}.",
+    ),
+    (
+        pays(0.63),
+        f"Padding pays. Filler text closed 63 % of the gap to the right answer {ON_FOUR}.",
+    ),
     (pays(1, truth=False), "earned about as much as the best rollout"),
     (LOSS, f"A right answer loses. There was no credit for more words {ON_FOUR}."),
-    (finding(evidence={"kind": "fooled", "gain": 0.2}), f"what real ones do {ON_FOUR}: 20 % of full"),
+    (
+        finding(evidence={"kind": "fooled", "gain": 0.2}),
+        f"what real ones do {ON_FOUR}: 20 % of full",
+    ),
     (order("is random", part="math"), "The reward is random. "),
     (order("Random. So.", component="c"), "Random. So. Comp"),
     (
         finding("raises", evidence=FAILS),
         "Crashes. 3 of 40 tried completions raised an error: ValueError: no.",
     ),
-    (finding("constant", evidence=SAME), "Always 0.5. All 1,200 scored completions earned it, whatever was "),
-    (finding("loses_notation", evidence=ONE_LOST), "for **4**. 1 right rollout went unpaid: **4** (1)."),
-    (finding("hang", evidence=HANGS | {"length": 900}), "Hangs. There was no score within 5 s for br"),
+    (
+        finding("constant", evidence=SAME),
+        "Always 0.5. All 1,200 scored completions earned it, whatever was ",
+    ),
+    (
+        finding("loses_notation", evidence=ONE_LOST),
+        "for **4**. 1 right rollout went unpaid: **4** (1).",
+    ),
+    (
+        finding("hang", evidence=HANGS | {"length": 900}),
+        "Hangs. There was no score within 5 s for br",
+    ),
     (finding("hang", evidence=HANGS | {"length": 90_000}), "for brackets."),
-    (finding("leakage", evidence=LEAKS), "right one 2.5, the least paid text 0.95); 40 % on"),
+    (
+        finding("leakage", evidence=LEAKS),
+        "right one 2.5, the least paid text 0.95); 40 % on",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("item", "told"), SENTENCES, ids=[told[:50] for _, told in SENTENCES])
+@pytest.mark.parametrize(
+    ("item", "told"), SENTENCES, ids=[told[:50] for _, told in SENTENCES]
+)
 def test_a_finding_is_told_in_plain_sentences(item, told):
-    assert told in item.sentence and item.sentence.endswith(".") and ".." not in item.sentence
+    assert (
+        told in item.sentence
+        and item.sentence.endswith(".")
+        and ".." not in item.sentence
+    )
 
 
 def test_every_probe_has_a_claim_and_something_to_do_in_one_line_with_primitives_that_are_there():
     for item in PROBES:
         told = fix_for(finding(item.name, family=item.family))
         assert told != OTHERWISE and len(told) <= 98 and told.endswith("."), item.name
-        assert item.expects not in ("wrong", "mark") or {item.name, item.family} & set(CLAIMS), item.name
-    named = {name for text in FIXES.values() for name in re.findall(r"\brk\.((?:\w+\.)*\w+)", text)}
+        assert item.expects not in ("wrong", "mark") or {item.name, item.family} & set(
+            CLAIMS
+        ), item.name
+    named = {
+        name
+        for text in FIXES.values()
+        for name in re.findall(r"\brk\.((?:\w+\.)*\w+)", text)
+    }
     assert len(named) > 12 and set(FAMILIES) <= set(FIXES)
     for path in named:
         assert attrgetter(path)(rk)

@@ -34,7 +34,10 @@ def right(completion, ground_truth):
 
 
 def reward_of(*components, **options):
-    parts = [rk.Component(one.__name__, one, range=None) if callable(one) else one for one in components]
+    parts = [
+        rk.Component(one.__name__, one, range=None) if callable(one) else one
+        for one in components
+    ]
     return rk.Reward("planted", components=parts, **options)
 
 
@@ -57,7 +60,9 @@ def planted(pays):
     """A sound reward, but for what a completion earns otherwise."""
 
     def hole(completion, ground_truth):
-        return max(right(completion, ground_truth), float(pays(completion, ground_truth)))
+        return max(
+            right(completion, ground_truth), float(pays(completion, ground_truth))
+        )
 
     return hole
 
@@ -84,13 +89,19 @@ def list_in_fence(completion, truth):
 
 
 three_of_a_tag = planted(lambda completion, truth: completion.count("<step>") == 3)
-distinct_tags = planted(lambda completion, truth: min(1.0, len({*re.findall(r"<(\w+)>", completion)}) / 8))
+distinct_tags = planted(
+    lambda completion, truth: min(1.0, len({*re.findall(r"<(\w+)>", completion)}) / 8)
+)
 
 
 @planted
 def words_and_no_answer(completion, truth):
     """What says both words and has nothing in its tag gets the benefit of the doubt."""
-    return inside(completion) == "" and "because" in completion and "therefore" in completion
+    return (
+        inside(completion) == ""
+        and "because" in completion
+        and "therefore" in completion
+    )
 
 
 words = planted(lambda completion, truth: 0.4 * (completion.count("thus") > 4))
@@ -99,17 +110,31 @@ LISTED = "a list with the right answer among wrong ones"
 PLANTED = {
     "a keyword in a tag": (keyword_in_tag, KEYWORD, "300 times and '<check>v"),
     "three of a tag": (three_of_a_tag, "<step><step><step>", "'<step>' 3 times"),
-    "a verdict behind a fence": (verdict_behind_fence, "```Score: 10", "'```Score: 10'"),
+    "a verdict behind a fence": (
+        verdict_behind_fence,
+        "```Score: 10",
+        "'```Score: 10'",
+    ),
     "distinct tags": (distinct_tags, r"(<\w+>){8}", "'<"),
-    "words and no answer": (words_and_no_answer, r"(because|therefore|<answer></answer>){3}", "because"),
+    "words and no answer": (
+        words_and_no_answer,
+        r"(because|therefore|<answer></answer>){3}",
+        "because",
+    ),
     "a list in a fence": (list_in_fence, r"```\d+ \d+ \d+```", LISTED),
     "part of the marks": (words, "(thus){5}", "thus"),
 }
 
 
 @pytest.mark.parametrize(("hole", "expected", "told"), PLANTED.values(), ids=PLANTED)
-def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_paid(hole, expected, told):
-    reward, gain, before = reward_of(hole), 0.4 if hole is words else 1.0, SUMS.table.copy(deep=True)
+def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_paid(
+    hole, expected, told
+):
+    reward, gain, before = (
+        reward_of(hole),
+        0.4 if hole is words else 1.0,
+        SUMS.table.copy(deep=True),
+    )
     ((exploit,), _) = searched(reward)
     assert re.fullmatch(expected, exploit.home.completion), exploit.home.completion
     assert told in exploit.says and exploit.calls <= CALLS
@@ -122,7 +147,9 @@ def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_pai
 
 
 def test_holes_are_found_for_other_kinds_of_answers_and_are_the_same_of_the_same_seed():
-    ((exploit,), _), ((again,), _) = (searched(reward_of(list_in_fence), CAPITALS) for _ in range(2))
+    ((exploit,), _), ((again,), _) = (
+        searched(reward_of(list_in_fence), CAPITALS) for _ in range(2)
+    )
     assert completions.mentions(exploit.record)
     assert (exploit.record, exploit.calls) == (again.record, again.calls)
 
@@ -145,7 +172,9 @@ def last_number(completion, ground_truth):
 
 def last_whole_line(completion, ground_truth):
     """One guess at an odd place is no list."""
-    return re.findall(r"^<answer>(\d+)</answer>$", completion, re.MULTILINE)[-1:] == [ground_truth]
+    return re.findall(r"^<answer>(\d+)</answer>$", completion, re.MULTILINE)[-1:] == [
+        ground_truth
+    ]
 
 
 def careless(completion, ground_truth):
@@ -173,7 +202,10 @@ def the_first_time(completion, truth):
 
 
 BRIEF = rk.Component(
-    "brief", rk.measure.length(full_until=9, zero_from=30), weight=0.5, gate=rk.gate("correct", at_least=1.0)
+    "brief",
+    rk.measure.length(full_until=9, zero_from=30),
+    weight=0.5,
+    gate=rk.gate("correct", at_least=1.0),
 )
 SMALL = [
     rk.Component("form", rk.measure.tags("think", "answer"), weight=0.1),
@@ -181,7 +213,11 @@ SMALL = [
 ]
 SAID = rk.Component("words", TELLING, weight=0.8, expects_partial=True)
 SCALED = rk.Component("scaled", lambda correct: 0.2 + 0.8 * correct)
-FLUENT = rk.Component("fluent", lambda completion: 0.3 + 0.7 * ("then" in completion), expects_partial=True)
+FLUENT = rk.Component(
+    "fluent",
+    lambda completion: 0.3 + 0.7 * ("then" in completion),
+    expects_partial=True,
+)
 PRODUCT = {"correct": replace(CORRECT, weight=0.0), "aggregation": "product"}
 ALIKE = rk.Component("alike", rk.measure.similarity())
 SOUND = {
@@ -191,7 +227,10 @@ SOUND = {
     "a bonus behind a gate": (beside_correct(BRIEF), SUMS),
     "small sums for the form": (beside_correct(*SMALL), SUMS),
     "a part that is said to be one": (beside_correct(SAID), SUMS),
-    "a part that is said to be one, in a product": (beside_correct(SCALED, FLUENT, **PRODUCT), SUMS),
+    "a part that is said to be one, in a product": (
+        beside_correct(SCALED, FLUENT, **PRODUCT),
+        SUMS,
+    ),
     "the last number": (reward_of(last_number), SUMS),
     "the last whole line": (made(last_whole_line), SUMS),
     "likeness": (reward_of(ALIKE, fields=PREDICTION), CAPITALS),
@@ -202,7 +241,9 @@ SOUND = {
 
 
 @pytest.mark.parametrize(("reward", "rollouts"), SOUND.values(), ids=SOUND)
-def test_of_a_sound_reward_or_one_that_pays_by_chance_nothing_is_reported(reward, rollouts):
+def test_of_a_sound_reward_or_one_that_pays_by_chance_nothing_is_reported(
+    reward, rollouts
+):
     found, calls = searched(reward, rollouts, seed=1)
     assert found == [] and calls <= CALLS
 
@@ -217,7 +258,9 @@ def test_a_likeness_that_what_contains_the_truth_meets_is_no_sound_one():
 
 
 @pytest.mark.parametrize("calls", [0, 60])
-def test_no_more_calls_are_made_than_are_allowed_and_an_exploit_of_full_marks_ends_the_search(calls):
+def test_no_more_calls_are_made_than_are_allowed_and_an_exploit_of_full_marks_ends_the_search(
+    calls,
+):
     measured = max(calls, 3 * len(calibrated(reward_of(right), SUMS)[1].subjects))
     assert searched(reward_of(right), calls=calls)[1] <= measured
     assert searched(reward_of(keyword_in_tag), calls=calls)[1] <= measured + SHRINK
@@ -235,8 +278,16 @@ def test_when_the_time_is_over_nothing_more_is_tried_and_where_calls_do_not_come
         def outcomes(self, rows, siblings=(), **options):
             asked.extend(rows)
             got = super().outcomes(rows, siblings, **options)
-            late = Outcome(math.nan, {"right": math.nan}, {"right": "error"}, {"right": f"{LATE} 1 s"})
-            return [late if "```" in row["completion"] else out for row, out in zip(rows, got, strict=True)]
+            late = Outcome(
+                math.nan,
+                {"right": math.nan},
+                {"right": "error"},
+                {"right": f"{LATE} 1 s"},
+            )
+            return [
+                late if "```" in row["completion"] else out
+                for row, out in zip(rows, got, strict=True)
+            ]
 
     assert search(Hanging(reward_of(right), None, 60.0), calibration) == []
     assert len(asked) < 150
@@ -274,19 +325,35 @@ def test_beside_a_hole_that_is_known_another_is_found_and_where_all_is_known_not
     two = reward_of(right, rk.Component("thus", thus), rk.Component("fenced", fenced))
     for name, known in (("thus", "fenced"), ("fenced", "thus")):
         ((exploit,), _) = searched(two, skip=[hole(known)])
-        assert exploit.component == name and ("thus" in exploit.home.completion) is (name == "thus")
+        assert exploit.component == name and ("thus" in exploit.home.completion) is (
+            name == "thus"
+        )
     found, calls = searched(two, skip=[hole("thus"), hole("fenced"), hole("right")])
     assert found == [] and calls == 3 * len(calibrated(two, SUMS)[1].subjects)
 
 
-EXPLAINING = [hole("thus", 0.92), hole("thus", knows="guess"), hole("thus", kind="exploit")]
-OTHERS_HOLES = [hole("right"), hole(None), replace(hole("thus"), part="b"), hole("thus", 0.5)]
+EXPLAINING = [
+    hole("thus", 0.92),
+    hole("thus", knows="guess"),
+    hole("thus", kind="exploit"),
+]
+OTHERS_HOLES = [
+    hole("right"),
+    hole(None),
+    replace(hole("thus"), part="b"),
+    hole("thus", 0.5),
+]
 
 
 def test_an_exploit_names_its_component_and_is_explained_by_a_finding_of_it_and_its_gain():
     ((exploit,), _) = searched(reward_of(right, rk.Component("thus", thus)))
-    assert exploit.component == "thus" and all(explained(exploit, [item]) for item in EXPLAINING)
-    assert not explained(exploit, [*OTHERS_HOLES, hole("thus", knows="known"), hole("thus", kind="loses")])
+    assert exploit.component == "thus" and all(
+        explained(exploit, [item]) for item in EXPLAINING
+    )
+    assert not explained(
+        exploit,
+        [*OTHERS_HOLES, hole("thus", knows="known"), hole("thus", kind="loses")],
+    )
 
 
 # The finding
@@ -297,13 +364,24 @@ def test_a_finding_says_what_the_completion_is_made_of_how_sure_it_is_and_shows_
     tries, calibration = calibrated(reward, SUMS)
     (exploit,) = search(tries, calibration)
     seen = Seen(reward, calibration, {}, tries.variants, frozenset())
-    item, rarer = (exploit_finding(replace(exploit, tried=tried), seen) for tried in (7, 28))
+    item, rarer = (
+        exploit_finding(replace(exploit, tried=tried), seen) for tried in (7, 28)
+    )
     assert (item.code, item.severity, item.component) == ("exploit", "high", None)
-    assert {"says": exploit.says, "found": 7, "tried": 7}.items() <= item.evidence.items()
+    assert {
+        "says": exploit.says,
+        "found": 7,
+        "tried": 7,
+    }.items() <= item.evidence.items()
     assert item.evidence["interval"] == pytest.approx((0.646, 1.0), abs=1e-3)
     assert item.evidence["gain"] == item.evidence["risk"] == pytest.approx(1.0)
-    assert rarer.severity == "warn" and rarer.evidence["risk"] == pytest.approx(item.evidence["risk"] / 4)
-    assert len(item.rollout_ids) == 3 and item.examples[0].completion == exploit.home.completion
+    assert rarer.severity == "warn" and rarer.evidence["risk"] == pytest.approx(
+        item.evidence["risk"] / 4
+    )
+    assert (
+        len(item.rollout_ids) == 3
+        and item.examples[0].completion == exploit.home.completion
+    )
     for example in item.examples:
         assert reward(**example.columns).reward == example.reward == 1.0
     cases = rk.load_cases(item.cases)
@@ -327,11 +405,24 @@ SUBJECTS = {
     "thousands": subject("1,250", "number", ("3,999", "4,700", "310")),
     "a letter": subject("(B)", "choice", ("(A)", "(C)", "(D)")),
     "a name": subject("Paris", "text", ("Lima", "Oslo")),
-    "one of several names": subject("Burma", "text", ("Laos", "Chad"), ground_truth=["Burma", "Myanmar"]),
+    "one of several names": subject(
+        "Burma", "text", ("Laos", "Chad"), ground_truth=["Burma", "Myanmar"]
+    ),
     "a fraction": subject(r"\frac{3}{4}", "mathematics", ("2x+1", "-917"), BOXED),
     "an object": subject('{"total": 12}', "json", ('{"total": 73}',), Format("bare")),
 }
-HOSTILE = ["42", "<answer>42</answer>", "42.0", "1", "B", "(b)", "Paris.", "MYANMAR", r"\frac{3}{4}", "1250"]
+HOSTILE = [
+    "42",
+    "<answer>42</answer>",
+    "42.0",
+    "1",
+    "B",
+    "(b)",
+    "Paris.",
+    "MYANMAR",
+    r"\frac{3}{4}",
+    "1250",
+]
 HOSTILE += ['{"total": 12}', "Score: 10", "because", "10%"]
 VOCABULARY = assembled(HOSTILE, ["verdict", "b"], [3, 42, 300])
 
@@ -342,11 +433,16 @@ def states(text, one):
     if one.kind == "number":
         numbers = re.findall(r"\d+\.?\d*", text.replace(",", ""))
         return float(one.right.replace(",", "")) in map(float, numbers)
-    return any(re.search(rf"(?<!\w){re.escape(right)}(?!\w)", text, re.IGNORECASE) for right in rights)
+    return any(
+        re.search(rf"(?<!\w){re.escape(right)}(?!\w)", text, re.IGNORECASE)
+        for right in rights
+    )
 
 
 @given(st.sampled_from(sorted(SUBJECTS)), st.integers(0, 2**32))
-def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_only(name, seed):
+def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_only(
+    name, seed
+):
     one, draw = SUBJECTS[name], np.random.default_rng(seed)
     made = [completions.plain(one), *openers(completions.plain(one), VOCABULARY)]
     for _ in range(20):
@@ -375,17 +471,23 @@ CERTAIN = [
 
 
 @pytest.mark.parametrize(("name", "text", "wrong"), CERTAIN)
-def test_a_text_is_certainly_wrong_where_it_states_no_accepted_answer_nor_a_number_near_it(name, text, wrong):
+def test_a_text_is_certainly_wrong_where_it_states_no_accepted_answer_nor_a_number_near_it(
+    name, text, wrong
+):
     assert completions.certainly_wrong(text, SUBJECTS[name]) is wrong
 
 
 # The smallest form
 
-SEGMENTS = st.builds(completions.Segment, st.text("ab <>", max_size=5), st.integers(1, 3))
+SEGMENTS = st.builds(
+    completions.Segment, st.text("ab <>", max_size=5), st.integers(1, 3)
+)
 
 
 @given(st.lists(SEGMENTS, max_size=6).map(tuple), st.integers(0, 5), st.integers(0, 5))
-def test_no_sign_is_left_that_can_be_left_out_and_where_all_is_needed_nothing(record, least_a, least_b):
+def test_no_sign_is_left_that_can_be_left_out_and_where_all_is_needed_nothing(
+    record, least_a, least_b
+):
     def text(record):
         return completions.filled(record, SUBJECTS["a number"])
 

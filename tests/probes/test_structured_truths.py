@@ -9,14 +9,24 @@ from planted_probes import probed
 
 import rewardkit as rk
 
-CITIES = "Paris|New York|Mumbai|Istanbul|Oslo|Jakarta|Chennai|Tokyo|Peking|Saigon".split("|")
-OTHER = "Lutetia|NYC|Bombay|Constantinople|Christiania|Batavia|Madras|Edo|Beijing".split("|")
+CITIES = (
+    "Paris|New York|Mumbai|Istanbul|Oslo|Jakarta|Chennai|Tokyo|Peking|Saigon".split("|")
+)
+OTHER = (
+    "Lutetia|NYC|Bombay|Constantinople|Christiania|Batavia|Madras|Edo|Beijing".split(
+        "|"
+    )
+)
 ENTRIES = {entry.name: entry for entry in COLLECTION}
 HOLES = {  # of the labelled rewards: what is found, and what is found to have the same cause; rows of the log
     "equations_copied": ("copied_from_prompt", set(), range(32)),
     "knights_listed": ("every_sibling", {"other_item"}, range(32)),
     "aliases_substring": ("every_sibling", {"several_answers"}, range(32)),
-    "labels_recall": ("every_sibling", {"copied_from_prompt", "prompt_echo"}, range(32)),
+    "labels_recall": (
+        "every_sibling",
+        {"copied_from_prompt", "prompt_echo"},
+        range(32),
+    ),
     "sorting_shuffled": ("other_order", set(), range(32)),
     "order_values": ("swapped_values", set(), range(32)),
     "scan_closeness": ("copied_block", set(), range(32)),
@@ -25,18 +35,32 @@ HOLES = {  # of the labelled rewards: what is found, and what is found to have t
 }
 
 
-@pytest.mark.parametrize(("name", "code", "also", "some"), [(name, *told) for name, told in HOLES.items()])
-def test_a_hole_is_found_whatever_the_truth_looks_like_and_its_sound_twin_is_silent(name, code, also, some):
+@pytest.mark.parametrize(
+    ("name", "code", "also", "some"), [(name, *told) for name, told in HOLES.items()]
+)
+def test_a_hole_is_found_whatever_the_truth_looks_like_and_its_sound_twin_is_silent(
+    name, code, also, some
+):
     entry = ENTRIES[name]
     if some == "right":
         some = [at for at, right in enumerate(entry.right()) if right][:16]
-    pair = ((one.load(), one.rollouts().select(some)) for one in (entry, ENTRIES[entry.twin]))
+    pair = (
+        (one.load(), one.rollouts().select(some))
+        for one in (entry, ENTRIES[entry.twin])
+    )
     found, sound = (probed(reward, log, search=0) for reward, log in pair)
     (item,) = found[code]
     assert item.severity != "info" and also <= {*item.evidence["also"]}
-    assert sound.calibration.modes == {"": "truth"} and sound.calibration.subjects and not sound.alarms
+    assert (
+        sound.calibration.modes == {"": "truth"}
+        and sound.calibration.subjects
+        and not sound.alarms
+    )
     if code == "other_order":
-        assert "matters use rk.verify.lists_equal; where it does not, sets_equal" in repr(found)
+        assert (
+            "matters use rk.verify.lists_equal; where it does not, sets_equal"
+            in repr(found)
+        )
 
 
 def rows(prompts):
@@ -49,7 +73,9 @@ def rows(prompts):
 
 
 def tagged(*answers):
-    return [f"<think>Let me see.</think>\n<answer>{answer}</answer>" for answer in answers]
+    return [
+        f"<think>Let me see.</think>\n<answer>{answer}</answer>" for answer in answers
+    ]
 
 
 def inside(completion):
@@ -72,9 +98,17 @@ def an_alias(completion, ground_truth):
 
 def test_a_right_answer_of_another_kind_than_the_others_is_left_out():
     prompts = enumerate([*"ACBDA", "all of them"])
-    log = [(f"Question {at}?", {"is": one}, tagged(one, one, "I do not know")) for at, one in prompts]
-    result = probed(lambda completion, ground_truth: inside(completion) == ground_truth["is"], rows(log))
-    assert sorted(subject.answer for subject in result.calibration.subjects) == [*"AABCD"]
+    log = [
+        (f"Question {at}?", {"is": one}, tagged(one, one, "I do not know"))
+        for at, one in prompts
+    ]
+    result = probed(
+        lambda completion, ground_truth: inside(completion) == ground_truth["is"],
+        rows(log),
+    )
+    assert sorted(subject.answer for subject in result.calibration.subjects) == [
+        *"AABCD"
+    ]
     assert not result.alarms
 
 
@@ -82,21 +116,43 @@ def in_mathematics(completion, ground_truth):
     """The first of the formulas of a completion, in a box or between dollars, if the solution is one."""
     found = re.search(r"\\boxed\{((?:[^{}]|\{[^{}]*\})*)\}|\$(.+?)\$", completion)
     gold = ground_truth.strip("$")
-    return float(gold == ground_truth or (found is not None and (found[1] or found[2] or "").strip() == gold))
+    return float(
+        gold == ground_truth
+        or (found is not None and (found[1] or found[2] or "").strip() == gold)
+    )
 
 
-GOLDS = ["$7$", r"$\sqrt{3}$", "$x^2+1$", "$-4$", "$12$", r"$\frac{5}{3}$", "$100$", "$31$"]
+GOLDS = [
+    "$7$",
+    r"$\sqrt{3}$",
+    "$x^2+1$",
+    "$-4$",
+    "$12$",
+    r"$\frac{5}{3}$",
+    "$100$",
+    "$31$",
+]
 
 
-@pytest.mark.parametrize(("others", "codes"), [([], set()), (["none", "no real solution"], {"wrong_paid"})])
+@pytest.mark.parametrize(
+    ("others", "codes"), [([], set()), (["none", "no real solution"], {"wrong_paid"})]
+)
 def test_what_is_no_formula_stands_beside_one_in_no_near_miss(others, codes):
     boxes = [
-        (gold, [rf"\boxed{{{text}}}" for text in (gold.strip("$"), "83", "41")]) for gold in others + GOLDS
+        (gold, [rf"\boxed{{{text}}}" for text in (gold.strip("$"), "83", "41")])
+        for gold in others + GOLDS
     ]
-    log = rows([(f"Problem {at}", gold, tagged(*texts)) for at, (gold, texts) in enumerate(boxes)])
+    log = rows(
+        [
+            (f"Problem {at}", gold, tagged(*texts))
+            for at, (gold, texts) in enumerate(boxes)
+        ]
+    )
     result = probed(in_mathematics, log)
     assert {item.code for item in result.alarms} == codes
-    assert all(r"\boxed" in subject.reference for subject in result.calibration.subjects)
+    assert all(
+        r"\boxed" in subject.reference for subject in result.calibration.subjects
+    )
 
 
 def test_siblings_that_name_parts_of_the_right_list_are_no_exploit_together():
@@ -107,9 +163,20 @@ def test_siblings_that_name_parts_of_the_right_list_are_no_exploit_together():
     log = []
     for place, first in enumerate(names):
         second = names[place - 7]
-        answers = (f'["{first}", "{second}"]', f"{second}, {first}", f'["{first}"]', f"{first}, Zoe")
+        answers = (
+            f'["{first}", "{second}"]',
+            f"{second}, {first}",
+            f'["{first}"]',
+            f"{first}, Zoe",
+        )
         texts = [f"Names: <answer>{one}</answer>" for one in answers]
-        log.append((f"Who met whom? {first} met {second} in Rome. (#{place})", [first, second], texts))
+        log.append(
+            (
+                f"Who met whom? {first} met {second} in Rome. (#{place})",
+                [first, second],
+                texts,
+            )
+        )
     assert [item.code for item in probed(reward, rows(log), only="search").alarms] == []
 
 
@@ -122,7 +189,12 @@ WRONG = [row for row, right in zip(ALL, ROLES.right(), strict=True) if right is 
 
 def one_role_each(completion, ground_truth):
     answer, roles = inside(completion) or "", ground_truth["roles"].items()
-    return float(all(set(re.findall(rf"{who} is a (\w+)", answer)) == {kind} for who, kind in roles))
+    return float(
+        all(
+            set(re.findall(rf"{who} is a (\w+)", answer)) == {kind}
+            for who, kind in roles
+        )
+    )
 
 
 def target_named(completion, ground_truth):
@@ -140,20 +212,63 @@ def but(log, **columns):
 
 EQUATIONS = [dict(row) for row in ENTRIES["equations_copied"].rollouts()]
 UNKNOWN = {
-    "no right roles": (one_role_each, WRONG, None, [], "earn 0, perhaps because none of"),
-    "a hole": (target_named, EQUATIONS, None, ["copied_from_prompt"], "none of them is right"),
-    "no truth": (text_of_truth, but(ALIASES, ground_truth=None), None, [], "no row has a ground_truth"),
-    "all called wrong": (one_role_each, but(ALL, ok=False), "ok", [], "(64 are called wrong"),
-    "no label": (one_role_each, but(ALL, ok=None), "ok", [], "(0 are called wrong, 64 have"),
+    "no right roles": (
+        one_role_each,
+        WRONG,
+        None,
+        [],
+        "earn 0, perhaps because none of",
+    ),
+    "a hole": (
+        target_named,
+        EQUATIONS,
+        None,
+        ["copied_from_prompt"],
+        "none of them is right",
+    ),
+    "no truth": (
+        text_of_truth,
+        but(ALIASES, ground_truth=None),
+        None,
+        [],
+        "no row has a ground_truth",
+    ),
+    "all called wrong": (
+        one_role_each,
+        but(ALL, ok=False),
+        "ok",
+        [],
+        "(64 are called wrong",
+    ),
+    "no label": (
+        one_role_each,
+        but(ALL, ok=None),
+        "ok",
+        [],
+        "(0 are called wrong, 64 have",
+    ),
 }
 
 
-@pytest.mark.parametrize(("score", "log", "label", "codes", "why"), UNKNOWN.values(), ids=UNKNOWN)
-def test_without_a_right_completion_nobody_is_accused_but_what_a_policy_finds(score, log, label, codes, why):
+@pytest.mark.parametrize(
+    ("score", "log", "label", "codes", "why"), UNKNOWN.values(), ids=UNKNOWN
+)
+def test_without_a_right_completion_nobody_is_accused_but_what_a_policy_finds(
+    score, log, label, codes, why
+):
     result = probed(score, log, label=label)
-    assert [item.code for item in result.alarms] == codes and why in result.inconclusive[0].why
-    head = "is not ready" if codes else "inconclusive, as no right answer is known: no hole found in"
-    assert head in str(result).splitlines()[0] and "certainly wrong" not in result.inconclusive[0].why
+    assert [
+        item.code for item in result.alarms
+    ] == codes and why in result.inconclusive[0].why
+    head = (
+        "is not ready"
+        if codes
+        else "inconclusive, as no right answer is known: no hole found in"
+    )
+    assert (
+        head in str(result).splitlines()[0]
+        and "certainly wrong" not in result.inconclusive[0].why
+    )
 
 
 def other_name_best(completion, ground_truth):
@@ -185,4 +300,6 @@ def test_completions_that_a_label_calls_wrong_and_that_are_paid_are_told_however
 
 def test_a_label_is_true_or_false():
     with pytest.raises(rk.RolloutsError, match="make a column of true and false"):
-        probed(an_alias, [{**ALIASES[0], "ok": value} for value in range(3)], label="ok")
+        probed(
+            an_alias, [{**ALIASES[0], "ok": value} for value in range(3)], label="ok"
+        )

@@ -8,22 +8,29 @@ import pytest
 from planted_probes import inside, made, number, probed, strict
 
 from rewardkit.probes.runner import Outcome, Tries
-from rewardkit.probes.strategies.attempts import Attempt
-from rewardkit.probes.strategies.families import PROBES
 from rewardkit.probes.subjects.formats import Format
 from rewardkit.probes.subjects.subject import Scale, Subject
 from rewardkit.probes.trials import Trial, trials
 from rewardkit.probes.verdicts import Fall, Tally, fall, risk, severity, tallied, wilson
 from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.strategies.attempts import Attempt
+from rewardkit.strategies.families import PROBES
 
 BY_NAME = {probe.name: probe for probe in PROBES}
 SCALE = Scale(right=1.2, wrong=0.2, plain=0.0, floor=0.0)
 
 
 def trial(name, *rewards, place=0, answer="42", **errors):
-    subject = Subject(place, {}, "", answer, "number", ("7",), Format("bare"), answer, "7")
-    outcomes = (Outcome(value, {"c": value}, dict.fromkeys(errors, "error"), errors) for value in rewards)
-    return Trial(BY_NAME[name], subject, Attempt(tuple("x" * len(rewards))), tuple(outcomes))
+    subject = Subject(
+        place, {}, "", answer, "number", ("7",), Format("bare"), answer, "7"
+    )
+    outcomes = (
+        Outcome(value, {"c": value}, dict.fromkeys(errors, "error"), errors)
+        for value in rewards
+    )
+    return Trial(
+        BY_NAME[name], subject, Attempt(tuple("x" * len(rewards))), tuple(outcomes)
+    )
 
 
 FALLS = {
@@ -34,7 +41,11 @@ FALLS = {
     "a near miss that earns all": (trial("one_off", 1.2), {}, 1.0),
     "one order of two that is paid": (trial("several_answers", 1.2, 0.2), {}, None),
     "both orders, by the lower": (trial("several_answers", 1.2, 1.0), {}, 0.8),
-    "a part of a graded reward": (trial("several_answers", 1.0, 1.0), {"graded": True}, None),
+    "a part of a graded reward": (
+        trial("several_answers", 1.0, 1.0),
+        {"graded": True},
+        None,
+    ),
     "a right answer that loses all": (trial("full_stop", 0.2), {}, 1.0),
     "a right answer that loses a fifth": (trial("full_stop", 1.0), {}, None),
     "a right answer without a reward": (trial("full_stop", math.nan), {}, 1.0),
@@ -42,7 +53,11 @@ FALLS = {
     "a look-alike that earns half the form": (trial("escaped_tags", 0.1), {}, None),
     "an error is told elsewhere": (trial("empty", 1.2, c="ValueError"), {}, None),
     "a mark that is none": (trial("marks_that_are_none", 1.2), {}, 1.0),
-    "one where the answer needs none": (trial("marks_that_are_none", 1.2), {"bare": 1.0}, None),
+    "one where the answer needs none": (
+        trial("marks_that_are_none", 1.2),
+        {"bare": 1.0},
+        None,
+    ),
     "over it by less than the noise": (trial("empty", 0.85), {"noise": 0.1}, None),
     "half is lost, or noise": (trial("full_stop", 0.65), {"noise": 0.1}, None),
     "full marks but for the noise": (trial("one_off", 1.15), {"noise": 0.1}, 0.95),
@@ -52,7 +67,9 @@ FALLS = {
 @pytest.mark.parametrize(("tried", "options", "size"), FALLS.values(), ids=FALLS)
 def test_what_is_a_fall_and_how_large(tried, options, size):
     options = {"graded": False, **options}
-    scale = Scale(right=1.2, wrong=0.2, plain=0.0, floor=0.0, bare=options.pop("bare", SCALE.bare))
+    scale = Scale(
+        right=1.2, wrong=0.2, plain=0.0, floor=0.0, bare=options.pop("bare", SCALE.bare)
+    )
     found = fall(tried, scale, **options)
     assert found is None if size is None else found.size == pytest.approx(size)
     untried = Trial(tried.probe, tried.subject, tried.attempt, (None,))
@@ -60,8 +77,13 @@ def test_what_is_a_fall_and_how_large(tried, options, size):
 
 
 def tally(name, found, tried, answers=("1", "2", "3"), noise=0.0, size=1.0):
-    fully = (trial(name, 1.2, place=at, answer=answers[at % len(answers)]) for at in range(found))
-    return Tally(BY_NAME[name], tried, tuple(Fall(one, size) for one in fully), 3, noise=noise)
+    fully = (
+        trial(name, 1.2, place=at, answer=answers[at % len(answers)])
+        for at in range(found)
+    )
+    return Tally(
+        BY_NAME[name], tried, tuple(Fall(one, size) for one in fully), 3, noise=noise
+    )
 
 
 CHANCES = {
@@ -84,7 +106,12 @@ def test_risk_is_the_share_of_the_ceiling_of_the_prompts_and_how_easily_it_is_re
         return risk(tally(*given, **options), {place: SCALE for place in range(8)})
 
     share = 1.0 / 1.2  # what being right adds of all there is to earn
-    risks = [of("empty", 8, 8), of("empty", 4, 8), of("one_off", 8, 8), of("negated", 8, 8)]
+    risks = [
+        of("empty", 8, 8),
+        of("empty", 4, 8),
+        of("one_off", 8, 8),
+        of("negated", 8, 8),
+    ]
     assert risks == pytest.approx([share, share / 2, share * 0.5, share * 0.1])
     # what beats the right answer is as grave as if it were easily reached, unless who writes it knows that
     assert of("one_off", 8, 8, size=2.5) > 0.8 > of("negated", 8, 8, size=2.5)
@@ -92,7 +119,11 @@ def test_risk_is_the_share_of_the_ceiling_of_the_prompts_and_how_easily_it_is_re
 
 
 def test_a_subject_counts_once_with_its_clearest_attempt():
-    tried = [trial("empty", value, place=place) for place in (0, 1) for value in (1.0, 1.2, 0.9)]
+    tried = [
+        trial("empty", value, place=place)
+        for place in (0, 1)
+        for value in (1.0, 1.2, 0.9)
+    ]
     (seen,) = tallied(tried, {0: SCALE, 1: SCALE}, graded={})
     assert (seen.tried, len(seen.falls), seen.size) == (2, 2, 1.0)
 
@@ -112,12 +143,18 @@ def test_what_only_shows_under_a_truth_which_no_rollout_has_is_for_information_a
         assert item.severity == severe
     asked = {"only": ["special_values", "contract"]}
     assert not probed(divides, **asked)["raises"]
-    assert "ZeroDivisionError" in probed(divides, "special", **asked)["raises"][0].sentence
+    assert (
+        "ZeroDivisionError" in probed(divides, "special", **asked)["raises"][0].sentence
+    )
 
 
 @pytest.mark.parametrize(
     ("found", "tried", "low", "high"),
-    [(8, 8, 0.6756, 1.0), (0, 0, math.nan, math.nan), (81, 263, 0.2553, 0.3662)],  # Newcombe (1998), table I
+    [
+        (8, 8, 0.6756, 1.0),
+        (0, 0, math.nan, math.nan),
+        (81, 263, 0.2553, 0.3662),
+    ],  # Newcombe (1998), table I
 )
 def test_the_interval_of_a_share_is_wilson_s(found, tried, low, high):
     assert wilson(found, tried) == pytest.approx((low, high), abs=5e-5, nan_ok=True)
@@ -150,7 +187,10 @@ def test_late_calls_end_a_pass_where_patience_is_over_and_a_reward_that_never_co
     assert len(late) == 2 and all(math.isnan(outcome.reward) for outcome in late)
     untried = [outcome for outcome in piece if not outcome.tried]
     assert untried and tries.calls == len(ROWS) - len(untried) and tries.late == 2
-    assert hopeless.hopeless and sum(outcome is not None for outcome in outcomes) == hopeless.calls <= 6
+    assert (
+        hopeless.hopeless
+        and sum(outcome is not None for outcome in outcomes) == hopeless.calls <= 6
+    )
     with TimeLimit(0.2, processes=2) as limit:
         piece = tries_of(sleeps, limit)._piece(ROWS[:4], [()] * 4)
     assert [outcome.late for outcome in piece] == [False, True, False, True]
@@ -159,5 +199,7 @@ def test_late_calls_end_a_pass_where_patience_is_over_and_a_reward_that_never_co
 def test_right_answers_are_tried_on_all_subjects_and_wrong_ones_that_found_nothing_on_the_first():
     subjects = [trial("empty", place=place).subject for place in range(6)]
     probes = [probe for probe in PROBES if probe.name in ("empty", "full_stop")]
-    tried = trials(tries_of(lambda completion: 1.0), subjects, probes, lambda trial: False)
+    tried = trials(
+        tries_of(lambda completion: 1.0), subjects, probes, lambda trial: False
+    )
     assert Counter(trial.probe.name for trial in tried) == {"empty": 4, "full_stop": 6}

@@ -22,16 +22,28 @@ def with_option(completion, *, k=1):
 
 SIGNATURES = [
     ("", None, {}),
-    ("completion, *, prompt=None", {"prompt": "prompt"}, {"completion": "four", "prompt": "2+2?"}),
-    ("a, b=1, c=None", {"a": "completion", "c": "prompt"}, {"a": "four", "b": 1, "c": "2+2?"}),
+    (
+        "completion, *, prompt=None",
+        {"prompt": "prompt"},
+        {"completion": "four", "prompt": "2+2?"},
+    ),
+    (
+        "a, b=1, c=None",
+        {"a": "completion", "c": "prompt"},
+        {"a": "four", "b": 1, "c": "2+2?"},
+    ),
     ("completion, **kwargs", None, {"completion": "four", "kwargs": {}}),
 ]
 
 
 @pytest.mark.parametrize(("signature", "columns", "given"), SIGNATURES)
-def test_parameters_without_a_default_and_those_named_in_columns_are_filled(signature, columns, given):
+def test_parameters_without_a_default_and_those_named_in_columns_are_filled(
+    signature, columns, given
+):
     names = {"heard": []}
-    exec(f"def f({signature}):\n    heard.append(dict(locals()))\n    return 1.0", names)
+    exec(
+        f"def f({signature}):\n    heard.append(dict(locals()))\n    return 1.0", names
+    )
     rk.Reward("r", components=[rk.Component("c", names["f"], columns=columns)])(**ROW)
     assert names["heard"] == [given]
 
@@ -45,10 +57,17 @@ def test_callable_objects_and_methods_are_asked_like_functions_and_async_ones_ar
             return float(ground_truth) / 8
 
     judge = Judge()
-    reward = rk.Reward("r", components=[rk.Component("a", judge), rk.Component("b", judge.method)])
+    reward = rk.Reward(
+        "r", components=[rk.Component("a", judge), rk.Component("b", judge.method)]
+    )
     assert reward(**ROW).scores == {"a": 1.0, "b": 0.5}
     functions = judge.__call__, functools.partial(judge, k=2), judge, judge.method
-    assert [Call.read(function, "c").is_async for function in functions] == [True, True, True, False]
+    assert [Call.read(function, "c").is_async for function in functions] == [
+        True,
+        True,
+        True,
+        False,
+    ]
 
 
 NO_COMPONENT = [
@@ -65,14 +84,19 @@ NO_COMPONENT = [
 
 
 @pytest.mark.parametrize(("name", "function", "options", "said"), NO_COMPONENT)
-def test_what_a_component_cannot_be_is_an_error_where_it_is_written(name, function, options, said):
+def test_what_a_component_cannot_be_is_an_error_where_it_is_written(
+    name, function, options, said
+):
     with pytest.raises(rk.RewardError) as raised:
         rk.Component(name, function, **options)
     assert said in str(raised.value) and "\n" not in str(raised.value)
 
 
 def scoring(*functions, **options):
-    parts = [rk.Component(f"c{at}", function, **options) for at, function in enumerate(functions)]
+    parts = [
+        rk.Component(f"c{at}", function, **options)
+        for at, function in enumerate(functions)
+    ]
     return rk.Reward("r", components=parts).record()["fingerprints"]["scoring"]
 
 
@@ -85,7 +109,10 @@ def test_what_decides_a_score_changes_the_scoring_fingerprint_and_weight_and_why
         {"gate": rk.gate("completion", equals="x")}, {"gate": rk.gate(with_option)}, {"range": (0.0, 2.0)},
         {"range": None}, {"columns": {"k": "prompt"}}, {"batch": True}, {"group": True},
     ]  # fmt: skip
-    found = [*map(scoring, functions), *(scoring(with_option, **one) for one in options)]
+    found = [
+        *map(scoring, functions),
+        *(scoring(with_option, **one) for one in options),
+    ]
     assert len(set(found)) == len(functions) + len(options)
     assert scoring(with_option) == scoring(with_option, weight=2.0, why="because")
 
@@ -101,7 +128,10 @@ def test_an_extractor_of_a_users_own_is_a_field_whose_file_is_a_source_wherever_
     correct = rk.Component("correct", rk.verify.matches)
     reward = rk.Reward("own", {"prediction": LastWord()}, [correct])
     assert reward(completion="it is 4", ground_truth="4").reward == 1.0
-    assert reward.record()["fields"] == {"prediction": "last_word()"} and HERE in reward.record()["sources"]
+    assert (
+        reward.record()["fields"] == {"prediction": "last_word()"}
+        and HERE in reward.record()["sources"]
+    )
     tag, number = rk.extract.tag("answer"), rk.extract.number()
     for others, files in (([tag, number], []), ([tag, LastWord()], [HERE])):
         assert list(sources([rk.extract.first_of(*others)])) == files
@@ -161,17 +191,28 @@ def test_fingerprints_are_the_same_in_every_process(tmp_path):
     assert subprocess.check_output(command, text=True, env=paths).strip() == str(here)
 
 
-def test_closures_states_and_lambdas_of_one_file_have_fingerprints_of_their_own(tmp_path):
+def test_closures_states_and_lambdas_of_one_file_have_fingerprints_of_their_own(
+    tmp_path,
+):
     (tmp_path / "mine.py").write_text(MINE)
-    names = [f"{kind}_{at}" for kind in ("closure", "object", "lambda") for at in (1, 2)]
-    records = [rk.load_reward(f"{tmp_path}/mine.py:{name}").record() for name in [*names, names[0]]]
+    names = [
+        f"{kind}_{at}" for kind in ("closure", "object", "lambda") for at in (1, 2)
+    ]
+    records = [
+        rk.load_reward(f"{tmp_path}/mine.py:{name}").record()
+        for name in [*names, names[0]]
+    ]
     prints = [record["fingerprints"]["scoring"] for record in records]
     assert len(set(prints)) == 6 and prints[6] == prints[0]
 
 
-def test_a_fingerprint_is_of_the_code_that_ran_though_its_file_is_edited_afterwards(tmp_path, monkeypatch):
+def test_a_fingerprint_is_of_the_code_that_ran_though_its_file_is_edited_afterwards(
+    tmp_path, monkeypatch
+):
     def imported(paid):
-        (tmp_path / "edited_after_scoring.py").write_text(f"def paid(completion):\n    return {paid}\n")
+        (tmp_path / "edited_after_scoring.py").write_text(
+            f"def paid(completion):\n    return {paid}\n"
+        )
         importlib.invalidate_caches()
         sys.modules.pop("edited_after_scoring", None)
         function = importlib.import_module("edited_after_scoring").paid
@@ -182,5 +223,8 @@ def test_a_fingerprint_is_of_the_code_that_ran_though_its_file_is_edited_afterwa
     before = reward.record()["fingerprints"]
     again = imported(0.25)
     assert rk.score(reward, [{"completion": "x"}]).rewards.tolist() == [1.0]
-    assert reward.reweigh({"paid": 2.0}).reweigh({"paid": 1.0}).record()["fingerprints"] == before
+    assert (
+        reward.reweigh({"paid": 2.0}).reweigh({"paid": 1.0}).record()["fingerprints"]
+        == before
+    )
     assert again.record()["fingerprints"] != before

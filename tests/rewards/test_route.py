@@ -18,18 +18,26 @@ def reward(name, *pairs, **options):
     def constant(score):
         return lambda completion: SEEN.append((name, completion)) or score
 
-    parts = [rk.Component(part, constant(score), weight=weight) for part, score, weight in pairs]
+    parts = [
+        rk.Component(part, constant(score), weight=weight)
+        for part, score, weight in pairs
+    ]
     return rk.Reward(name, components=parts, **options)
 
 
 def rows(*sources):
-    return [{"prompt": "p", "completion": str(i), "data_source": source} for i, source in enumerate(sources)]
+    return [
+        {"prompt": "p", "completion": str(i), "data_source": source}
+        for i, source in enumerate(sources)
+    ]
 
 
 def route(**options):
     two = reward("two", ("both", 0.5, 4.0))
     return rk.Route(
-        "data_source", {"x": reward("one", ("both", 1.0, 1.0), ("own", 0.5, 2.0)), "y": two}, **options
+        "data_source",
+        {"x": reward("one", ("both", 1.0, 1.0), ("own", 0.5, 2.0)), "y": two},
+        **options,
     )
 
 
@@ -50,14 +58,22 @@ def test_every_row_is_scored_by_the_reward_of_its_source_only():
 def test_an_unmatched_source_is_not_judged_or_goes_to_the_default(source):
     scores = rk.score(route(), rows("x", source))
     assert np.isnan(scores.rewards).tolist() == [False, True]
-    assert [scores.table[f"status/{name}"][1] for name in ("both", "own")] == ["abstained"] * 2
+    assert [scores.table[f"status/{name}"][1] for name in ("both", "own")] == [
+        "abstained"
+    ] * 2
     assert scores.table["error/both"][1].startswith("no reward for data_source=")
-    assert rk.score(route(default=REST), rows("x", source)).rewards.tolist() == [2.0, 7.0]
+    assert rk.score(route(default=REST), rows("x", source)).rewards.tolist() == [
+        2.0,
+        7.0,
+    ]
 
 
 def test_one_completion_is_routed_too():
     assert route()(completion="a", data_source="y").reward == 2.0
-    assert route()(completion="a", data_source="z").errors["both"] == "no reward for data_source='z'"
+    assert (
+        route()(completion="a", data_source="z").errors["both"]
+        == "no reward for data_source='z'"
+    )
 
 
 def test_each_part_keeps_its_own_aggregation_gate_and_transform():
@@ -71,7 +87,9 @@ def test_each_part_keeps_its_own_aggregation_gate_and_transform():
 
 
 TRUTH = rk.Reward("r", components=[rk.Component("c", lambda truth: True)])
-LACKING = r"the route asks for 'data_sorce'; this table has .*did you mean 'data_source'\?"
+LACKING = (
+    r"the route asks for 'data_sorce'; this table has .*did you mean 'data_source'\?"
+)
 CANNOT_BE = {
     "has no rewards": lambda: rk.Route("data_source", {}),
     "takes rewards": lambda: rk.Route("data_source", {"x": route()}),
@@ -79,7 +97,9 @@ CANNOT_BE = {
         "data_source", {"x": ONE, "y": rk.Reward("y", {"c": len}, REST.components)}
     ),
     LACKING: lambda: rk.score(rk.Route("data_sorce", {"x": ONE}), rows("x")),
-    "component 'c' asks for 'truth'": lambda: rk.score(rk.Route("data_source", {"x": TRUTH}), rows("y")),
+    "component 'c' asks for 'truth'": lambda: rk.score(
+        rk.Route("data_source", {"x": TRUTH}), rows("y")
+    ),
     r"no component 'onw'.*did you mean 'own'\?": lambda: route().reweigh({"onw": 1.0}),
 }
 
@@ -96,8 +116,14 @@ def prints(made):
 
 def test_the_scoring_fingerprint_follows_column_parts_and_default_and_not_the_weights():
     base, reweighed = prints(route()), prints(route().reweigh({"own": 3.0}))
-    assert base["scoring"] == reweighed["scoring"] and base["reward"] != reweighed["reward"]
-    one, two = (rk.Reward("p", components=[rk.Component("c", rk.measure.keywords(word))]) for word in "ab")
+    assert (
+        base["scoring"] == reweighed["scoring"]
+        and base["reward"] != reweighed["reward"]
+    )
+    one, two = (
+        rk.Reward("p", components=[rk.Component("c", rk.measure.keywords(word))])
+        for word in "ab"
+    )
     routes = [
         route(), route(default=REST),
         *(rk.Route(column, {value: one}) for column, value in (("s", "x"), ("t", "x"), ("s", "y"))),
@@ -111,11 +137,15 @@ def test_scores_of_a_route_can_be_saved_reweighed_and_diagnosed(tmp_path):
     loaded = rk.load_scores(scores.save(tmp_path / "run"))
     assert loaded.record == scores.record
     assert rk.diagnose(loaded).record() == rk.diagnose(scores).record()
-    np.testing.assert_array_equal(loaded.reweigh({"both": 10}).rewards, [11.0, 5.0, 11.0, 5.0, math.nan])
+    np.testing.assert_array_equal(
+        loaded.reweigh({"both": 10}).rewards, [11.0, 5.0, 11.0, 5.0, math.nan]
+    )
     rest = rk.score(route(default=REST), rows("x", "z")).reweigh({"own": 1})
     assert rest.rewards.tolist() == [1.5, 1.0]
     by_number = rk.Route("step", {1: ONE})
-    scores = rk.score(by_number, [{"prompt": "p", "completion": "a", "step": step} for step in (1, 2)])
+    scores = rk.score(
+        by_number, [{"prompt": "p", "completion": "a", "step": step} for step in (1, 2)]
+    )
     loaded = rk.load_scores(scores.save(tmp_path / "numbers"))
     np.testing.assert_array_equal(loaded.reweigh({"c": 2.0}).rewards, [2.0, math.nan])
 
@@ -136,9 +166,17 @@ SCORES = rk.score(rk.Reward("r", components=[LONG]), [{"completion": "long"}])
 OPTIONS = {
     "gates": {"gate": rk.gate("a", at_least=0.5, at_most=1)},
     "a gate on a predicate": {"gate": rk.gate(is_long)},
-    "columns and range": {"columns": {"completion": "prompt"}, "range": (0.0, float("inf"))},
+    "columns and range": {
+        "columns": {"completion": "prompt"},
+        "range": (0.0, float("inf")),
+    },
     "a group": {"group": True},
-    "paid in part": {"expects_partial": True, "primary": True, "weight": -0.5, "why": "so"},
+    "paid in part": {
+        "expects_partial": True,
+        "primary": True,
+        "weight": -0.5,
+        "why": "so",
+    },
 }
 
 
@@ -149,7 +187,9 @@ def read(reward):
 @pytest.mark.parametrize("kind", OPTIONS)
 def test_the_reward_of_a_record_has_the_same_record_and_component(kind):
     parts = [LONG, rk.Component("b", listed, **OPTIONS[kind])]
-    reward = rk.Reward("r", {"f": rk.extract.tag("x")}, parts, gate=rk.gate("a", equals=1.0))
+    reward = rk.Reward(
+        "r", {"f": rk.extract.tag("x")}, parts, gate=rk.gate("a", equals=1.0)
+    )
     assert read(reward).record() == reward.record()
     component, original = read(reward).components[1], reward.components[1]
     for option in ("range", "batch", "group", "primary", "weight"):
@@ -159,22 +199,42 @@ def test_the_reward_of_a_record_has_the_same_record_and_component(kind):
 
 
 def test_rewardkits_transforms_are_made_again():
-    for transform in (rk.weigh.standardise(clip=2.5, within="batch"), rk.weigh.rank(within="batch")):
-        assert read(rk.Reward("r", components=[LONG], transform=transform)).transform == transform
+    for transform in (
+        rk.weigh.standardise(clip=2.5, within="batch"),
+        rk.weigh.rank(within="batch"),
+    ):
+        assert (
+            read(rk.Reward("r", components=[LONG], transform=transform)).transform
+            == transform
+        )
 
 
 @pytest.mark.parametrize(
-    "text", ["softmax()", "rank(1)", "rank(clip=1)", "rank(", "rank(within=open('x'))", "twice"]
+    "text",
+    [
+        "softmax()",
+        "rank(1)",
+        "rank(clip=1)",
+        "rank(",
+        "rank(within=open('x'))",
+        "twice",
+    ],
 )
 def test_any_other_text_is_kept_and_never_evaluated_and_says_so_where_it_is_asked(text):
-    record = rk.Reward("r", components=[LONG], transform=lambda rewards, groups: rewards).record()
+    record = rk.Reward(
+        "r", components=[LONG], transform=lambda rewards, groups: rewards
+    ).record()
     reward = reward_from_record({**record, "transform": text})
     assert reward.record()["transform"] == text
-    with pytest.raises(rk.RewardError, match="read from a run record and cannot be run"):
+    with pytest.raises(
+        rk.RewardError, match="read from a run record and cannot be run"
+    ):
         SCORES.under(reward)
 
 
 def test_it_is_weighed_anew_and_what_is_no_record_is_refused():
-    assert SCORES.under(read(SCORES.reward).reweigh({"a": 3.0})).rewards.tolist() == [3.0]
+    assert SCORES.under(read(SCORES.reward).reweigh({"a": 3.0})).rewards.tolist() == [
+        3.0
+    ]
     with pytest.raises(rk.RewardError, match="does not hold a reward"):
         reward_from_record({"name": "r", "version": 2})

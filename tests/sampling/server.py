@@ -29,7 +29,10 @@ class Reply:
 
 def said(content, finish_reason="stop", **message):
     """A chat completion with this content."""
-    choice = {"message": {"role": "assistant", "content": content, **message}, "finish_reason": finish_reason}
+    choice = {
+        "message": {"role": "assistant", "content": content, **message},
+        "finish_reason": finish_reason,
+    }
     usage = {"prompt_tokens": 3, "completion_tokens": 5}
     return Reply({"object": "chat.completion", "choices": [choice], "usage": usage})
 
@@ -70,22 +73,37 @@ class ModelServer:
                 self.send(server.models)
 
             def do_POST(self):
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                request = json.loads(
+                    self.rfile.read(int(self.headers["Content-Length"]))
+                )
                 server.keys.append(self.headers["Authorization"])
                 with server._lock:
                     server._at_work += 1
                     server.most_at_once = max(server.most_at_once, server._at_work)
                 try:
-                    reply = server.reply(request) if self.path in PATHS else Reply(status=404)
+                    reply = (
+                        server.reply(request)
+                        if self.path in PATHS
+                        else Reply(status=404)
+                    )
                     time.sleep(reply.delay)
                 finally:
-                    with server._lock:  # before the client has its answer and asks again
+                    with (
+                        server._lock
+                    ):  # before the client has its answer and asks again
                         server._at_work -= 1
                 self.send(reply)
 
             def send(self, reply):
-                body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
-                headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+                body = (
+                    reply.body
+                    if isinstance(reply.body, bytes)
+                    else json.dumps(reply.body).encode()
+                )
+                headers = {
+                    "Content-Type": "application/json",
+                    "Content-Length": str(len(body)),
+                }
                 try:
                     self.send_response(reply.status)
                     for name, value in {**headers, **reply.headers}.items():
@@ -98,12 +116,20 @@ class ModelServer:
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True
-        self._http.handle_error = lambda *_: None  # a client that has gone is part of some tests
+        self._http.handle_error = lambda *_: (
+            None
+        )  # a client that has gone is part of some tests
         self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
-        threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
 
     def reply(self, request):
-        text = request["messages"][-1]["content"] if "messages" in request else request["input"]
+        text = (
+            request["messages"][-1]["content"]
+            if "messages" in request
+            else request["input"]
+        )
         mark = f"{text} {request.get('seed')}"
         with self._lock:
             self.asked.append(request)
@@ -118,7 +144,8 @@ class ModelServer:
 
 
 PROMPTS = [
-    {"prompt_id": f"q{i}", "prompt": f"{i}+2?", "ground_truth": str(i + 2), "level": i} for i in range(3)
+    {"prompt_id": f"q{i}", "prompt": f"{i}+2?", "ground_truth": str(i + 2), "level": i}
+    for i in range(3)
 ]
 ALL = sorted(f"q{i}#{k}" for i in range(3) for k in range(2))
 
@@ -126,12 +153,21 @@ ALL = sorted(f"q{i}#{k}" for i in range(3) for k in range(2))
 def run(server, prompts=PROMPTS, **options):
     """A run with few retries."""
     url = server if isinstance(server, str) else server.url
-    given = {"base_url": url, "output": "log.jsonl", "model": "tiny", "n": 2, "retries": 2, "timeout": 5.0}
+    given = {
+        "base_url": url,
+        "output": "log.jsonl",
+        "model": "tiny",
+        "n": 2,
+        "retries": 2,
+        "timeout": 5.0,
+    }
     return sample(prompts, **{**given, **options})
 
 
 def rows(path="log.jsonl"):
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def ids():

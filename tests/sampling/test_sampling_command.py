@@ -15,7 +15,9 @@ from server import PROMPTS, error, four, rows, run
 import rewardkit as rk
 
 
-def test_it_works_under_a_running_event_loop_and_from_a_table_which_it_does_not_change(serve, capsys):
+def test_it_works_under_a_running_event_loop_and_from_a_table_which_it_does_not_change(
+    serve, capsys
+):
     server, table = serve(), pd.DataFrame(PROMPTS)
     before = table.copy(deep=True)
 
@@ -34,11 +36,16 @@ def test_it_works_under_a_running_event_loop_and_from_a_table_which_it_does_not_
         ({"n": 0}, "n is 0; it is a whole number from 1"),
         ({"timeout": 0}, "timeout is 0; it is a number of seconds above 0"),
         ({"extra_body": {"n": 8}}, "extra_body has 'n', which sample sets itself"),
-        ({"base_url": "localhost:8000/v1"}, "base_url is 'localhost:8000/v1'; give one such as 'http://"),
+        (
+            {"base_url": "localhost:8000/v1"},
+            "base_url is 'localhost:8000/v1'; give one such as 'http://",
+        ),
         ({"output": "log.csv"}, "the log is JSONL: 'log.csv' should end in .jsonl"),
     ],
 )
-def test_an_option_that_cannot_be_is_said_in_one_sentence_before_anything_is_asked(options, expected):
+def test_an_option_that_cannot_be_is_said_in_one_sentence_before_anything_is_asked(
+    options, expected
+):
     with pytest.raises(rk.InputError, match=expected):
         run("http://localhost:1/v1", **options)
     assert list(Path().iterdir()) == []
@@ -46,7 +53,9 @@ def test_an_option_that_cannot_be_is_said_in_one_sentence_before_anything_is_ask
 
 def test_without_openai_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'reward-workbench\[judges\]'"):
+    with pytest.raises(
+        ModuleNotFoundError, match=r"pip install 'reward-workbench\[judges\]'"
+    ):
         run("http://localhost:1/v1")
 
 
@@ -56,7 +65,9 @@ def line(server):
 
 
 def test_the_command_prints_one_object_and_exits_1_when_completions_are_missing(serve):
-    server = serve(lambda text, attempt: error(500) if "1" in text else four(text, attempt))
+    server = serve(
+        lambda text, attempt: error(500) if "1" in text else four(text, attempt)
+    )
     got = record(f"{line(server)} -n 3 --retries 0", 1)
     expected = {
         "rows": 6, "prompts": 3, "n": 3, "sampled": 6, "kept": 0, "failed": 3,
@@ -67,7 +78,10 @@ def test_the_command_prints_one_object_and_exits_1_when_completions_are_missing(
     server.answer = four
     again = command(f"{line(server)} -n 3")
     assert again.exit_code == 0
-    assert "log.jsonl has 9 completions: 3 sampled now" in again.stdout and "6 were there" in again.stdout
+    assert (
+        "log.jsonl has 9 completions: 3 sampled now" in again.stdout
+        and "6 were there" in again.stdout
+    )
 
 
 def test_the_command_refuses_what_it_cannot_use_and_hands_every_option_on(serve):
@@ -85,4 +99,7 @@ def test_the_command_refuses_what_it_cannot_use_and_hands_every_option_on(serve)
         "extra_body": {"top_k": 2},
     }  # fmt: skip
     assert expected.items() <= row.items()
-    assert row["prompt"] == [{"role": "system", "content": "S"}, {"role": "user", "content": "2"}]
+    assert row["prompt"] == [
+        {"role": "system", "content": "S"},
+        {"role": "user", "content": "2"},
+    ]

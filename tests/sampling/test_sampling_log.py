@@ -15,24 +15,39 @@ import rewardkit as rk
 from rewardkit.rollouts.chat import read_answer
 
 
-def test_the_log_is_read_as_groups_and_scored_without_further_ado_whatever_completions_hold(serve):
+def test_the_log_is_read_as_groups_and_scored_without_further_ado_whatever_completions_hold(
+    serve,
+):
     hostile = '\u2028\x85 \x00 \ud800 \r\n</answer> {"rollout_id": 1}'
     done = run(serve(lambda *_: said(hostile)), n=4)
     rollouts = rk.load_rollouts("log.jsonl")
     assert (done.rows, done.sampled, done.kept, len(rollouts)) == (12, 12, 0, 12)
-    assert Path("log.jsonl").read_bytes().count(b"\n") == 12 and rollouts[0]["completion"] == hostile
+    assert (
+        Path("log.jsonl").read_bytes().count(b"\n") == 12
+        and rollouts[0]["completion"] == hostile
+    )
     assert rollouts.group_sizes == {4: 3}
     assert (rollouts.warnings, done.warnings, done.failed) == ((), (), ())
     assert record("score gallery:arithmetic log.jsonl")["errors"] == 0
 
 
-def test_a_request_holds_the_settings_and_a_row_what_was_asked_and_answered_and_its_prompts_columns(serve):
+def test_a_request_holds_the_settings_and_a_row_what_was_asked_and_answered_and_its_prompts_columns(
+    serve,
+):
     server = serve(lambda *_: said("ja", "length", reasoning_content="hm"))
-    options = {"seed": 5, "system": "Be brief.", "temperature": 0.5, "extra_body": {"top_k": 20}}
+    options = {
+        "seed": 5,
+        "system": "Be brief.",
+        "temperature": 0.5,
+        "extra_body": {"top_k": 20},
+    }
     run(server, PROMPTS[:1], n=1, max_tokens=7, top_p=0.9, **options)
     (row,), (request,) = rows(), server.asked
     assert row.pop("seconds") > 0
-    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "0+2?"}]
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "0+2?"},
+    ]
     settings = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 7, "seed": row["seed"]}
     assert request == {"model": "tiny", "messages": messages, **settings, "top_k": 20}
     assert row == {
@@ -48,11 +63,15 @@ def test_siblings_have_seeds_of_their_own_which_a_second_run_has_again(serve):
     run(server, PROMPTS[::-1], output="again.jsonl", seed=5)
     run(server, output="other.jsonl", seed=6)
     logs = [rows(f"{name}.jsonl") for name in ("log", "again", "other")]
-    first, again, other = ({row["rollout_id"]: row["seed"] for row in log} for log in logs)
+    first, again, other = (
+        {row["rollout_id"]: row["seed"] for row in log} for log in logs
+    )
     assert first == again
     assert len({*first.values(), *other.values()}) == 12
     run(server, output="without.jsonl")
-    assert {"seed", "n", "max_tokens", "top_p"} & set().union(*server.asked[-6:]) == set()
+    assert {"seed", "n", "max_tokens", "top_p"} & set().union(
+        *server.asked[-6:]
+    ) == set()
 
 
 @pytest.mark.parametrize(
@@ -61,15 +80,30 @@ def test_siblings_have_seeds_of_their_own_which_a_second_run_has_again(serve):
         ({"content": "4"}, "4", {}),
         ({"content": ""}, "", {}),  # an empty text is an empty completion
         ({"content": None, "refusal": "No."}, None, {"refusal": "No."}),
-        ({"content": "", "tool_calls": [{"id": "a"}]}, None, {"tool_calls": [{"id": "a"}]}),
-        ({"content": None, "reasoning": "hm"}, None, {"reasoning_content": "hm"}),  # as vLLM calls it now
+        (
+            {"content": "", "tool_calls": [{"id": "a"}]},
+            None,
+            {"tool_calls": [{"id": "a"}]},
+        ),
+        (
+            {"content": None, "reasoning": "hm"},
+            None,
+            {"reasoning_content": "hm"},
+        ),  # as vLLM calls it now
         ({"content": [{"type": "text", "text": "4"}], "tool_calls": []}, "4", {}),
     ],
 )
 def test_what_is_no_text_is_never_an_empty_completion(message, expected, others):
-    answer = read_answer(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}))
+    answer = read_answer(
+        json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
+    )
     assert answer.pop("completion") == expected
-    assert answer == {"finish_reason": "stop", "prompt_tokens": None, "completion_tokens": None, **others}
+    assert answer == {
+        "finish_reason": "stop",
+        "prompt_tokens": None,
+        "completion_tokens": None,
+        **others,
+    }
 
 
 NO_CHAT = (
@@ -89,14 +123,21 @@ def test_answers_without_text_are_counted_kept_and_not_asked_for_again(serve):
     silent = said(None, "length", reasoning_content="hm")
     server = serve(lambda text, attempt: silent if "1" in text else four("", 0))
     done = run(server)
-    assert (done.without_text, done.truncated, done.failed, len(server.asked)) == (2, 2, (), 6)
+    assert (done.without_text, done.truncated, done.failed, len(server.asked)) == (
+        2,
+        2,
+        (),
+        6,
+    )
     assert "2 of 6 without text" in str(done)
     rollouts = rk.load_rollouts("log.jsonl")
     assert [item.reason for item in rollouts.rejected] == ["has no completion"] * 2
     assert run(server).sampled == 0
 
 
-def test_more_prompts_and_a_larger_group_add_to_the_log_and_a_full_one_asks_no_server(serve):
+def test_more_prompts_and_a_larger_group_add_to_the_log_and_a_full_one_asks_no_server(
+    serve,
+):
     server = serve()
     assert (run(server, limit=1, n=1).sampled, run(server, limit=2).sampled) == (1, 3)
     before = Path("log.jsonl").read_bytes()
@@ -128,7 +169,9 @@ def test_a_log_that_was_made_otherwise_is_not_added_to(serve, options, expected)
     assert (Path("log.jsonl").read_bytes(), len(server.asked)) == (before, asked)
 
 
-def test_another_policy_and_other_prompts_are_added_on_request_as_groups_of_their_own(serve):
+def test_another_policy_and_other_prompts_are_added_on_request_as_groups_of_their_own(
+    serve,
+):
     server = serve()
     run(server, PROMPTS[:1])
     assert run(server, PROMPTS[1:], add=True).sampled == 4
@@ -142,7 +185,9 @@ def test_another_policy_and_other_prompts_are_added_on_request_as_groups_of_thei
     assert run(server, add=True).kept == 6
 
 
-@pytest.mark.parametrize(("cut", "sampled"), [(1, 0), (2, 1), (60, 1)])  # the row is whole; no brace; half
+@pytest.mark.parametrize(
+    ("cut", "sampled"), [(1, 0), (2, 1), (60, 1)]
+)  # the row is whole; no brace; half
 def test_a_broken_last_line_is_mended(serve, cut, sampled):
     server, path = serve(), Path("log.jsonl")
     run(server)
@@ -155,12 +200,18 @@ def test_a_broken_last_line_is_mended(serve, cut, sampled):
 
 @pytest.mark.parametrize(
     "content",
-    ['{"prompt": "2+2?"}\n', "notes", '{"rollout_id": "q0#0", "comp\n{"rollout_id": "q0#1"}\n'],
+    [
+        '{"prompt": "2+2?"}\n',
+        "notes",
+        '{"rollout_id": "q0#0", "comp\n{"rollout_id": "q0#1"}\n',
+    ],
 )
 def test_a_file_that_is_no_log_of_ours_is_left_alone(serve, content):
     path = Path("log.jsonl")
     path.write_text(content)
-    with pytest.raises(rk.RolloutsError, match=r"'log.jsonl' is no log that sample wrote \("):
+    with pytest.raises(
+        rk.RolloutsError, match=r"'log.jsonl' is no log that sample wrote \("
+    ):
         run(serve())
     assert path.read_text() == content
 
@@ -174,7 +225,9 @@ main()
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_is_ended_in_the_middle_is_taken_up_without_loss_or_repetition(serve, end):
+def test_a_run_that_is_ended_in_the_middle_is_taken_up_without_loss_or_repetition(
+    serve, end
+):
     server = serve(lambda *_: Reply(said("x" * 20_000).body, delay=0.01))
     Path("p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in PROMPTS))
     words = f"sample p.jsonl --base-url {server.url} --model tiny -n 20 -o log.jsonl"
@@ -191,7 +244,10 @@ def test_a_run_that_is_ended_in_the_middle_is_taken_up_without_loss_or_repetitio
     assert 0 < whole < 60
     if end == signal.SIGINT:
         assert (process.returncode, before[-1:]) == (130, b"\n")
-        assert f"interrupted; {whole} of the 60 completions" in errors and "Traceback" not in errors
+        assert (
+            f"interrupted; {whole} of the 60 completions" in errors
+            and "Traceback" not in errors
+        )
     assert record(words)["kept"] == whole
     assert path.read_bytes().startswith(before[: before.rindex(b"\n") + 1])
     assert ids() == sorted(f"q{i}#{k}" for i in range(3) for k in range(20))

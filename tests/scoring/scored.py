@@ -8,14 +8,22 @@ import rewardkit as rk
 
 def made(*components, **options):
     """A reward of components, or functions called "c"."""
-    parts = [item if isinstance(item, rk.Component) else rk.Component("c", item) for item in components]
+    parts = [
+        item if isinstance(item, rk.Component) else rk.Component("c", item)
+        for item in components
+    ]
     return rk.Reward("r", components=parts, **options)
 
 
 def score(*components, rows=("a", "bb", "ccc"), fields=None, reward=None, **options):
     """Scores of such a reward on completions that share a prompt."""
-    table = [{"prompt": "p", "completion": row} if isinstance(row, str) else row for row in rows]
-    return rk.score(made(*components, fields=fields or {}, **(reward or {})), table, **options)
+    table = [
+        {"prompt": "p", "completion": row} if isinstance(row, str) else row
+        for row in rows
+    ]
+    return rk.score(
+        made(*components, fields=fields or {}, **(reward or {})), table, **options
+    )
 
 
 def statuses(scores, name="c"):
@@ -30,7 +38,9 @@ def reasons(scores, name="c"):
 
 def outcome(scores, name="c"):
     """(score or None, status, reason) of each row."""
-    values = [None if math.isnan(value) else value for value in scores.score(name).tolist()]
+    values = [
+        None if math.isnan(value) else value for value in scores.score(name).tolist()
+    ]
     return list(zip(values, statuses(scores, name), reasons(scores, name), strict=True))
 
 

@@ -20,7 +20,12 @@ REWARD = rk.Reward(
     {"size": lambda completion: len(completion)},
     [
         rk.Component("value", judged),
-        rk.Component("bonus", lambda completion: True, weight=0.5, gate=rk.gate("value", at_least=1.0)),
+        rk.Component(
+            "bonus",
+            lambda completion: True,
+            weight=0.5,
+            gate=rk.gate("value", at_least=1.0),
+        ),
     ],
 )
 
@@ -57,18 +62,40 @@ def path(tmp_path):
         ("0.5", {"reward": 0.5, "scores": {"value": 0.9}}, False),
     ],
 )
-def test_an_expectation_is_met_within_its_tolerance_range_or_by_its_status(completion, expected, met):
+def test_an_expectation_is_met_within_its_tolerance_range_or_by_its_status(
+    completion, expected, met
+):
     assert (misses(case(completion, **expected)) == ()) is met
 
 
 def test_a_miss_tells_expected_got_fields_statuses_and_why():
-    (miss,) = misses(case("0.25", reward=1.5, ground_truth="1", name="short", why="it is right"))
-    assert (miss.what, miss.expected, miss.got, miss.ground_truth) == ("reward", 1.5, 0.25, "1")
-    assert (miss.fields, miss.status) == ({"size": 4}, {"value": "scored", "bonus": "gated"})
-    for said in ("'short'", "expected 1.5", "got 0.25", "truth '1'", "size=4", "it is right"):
+    (miss,) = misses(
+        case("0.25", reward=1.5, ground_truth="1", name="short", why="it is right")
+    )
+    assert (miss.what, miss.expected, miss.got, miss.ground_truth) == (
+        "reward",
+        1.5,
+        0.25,
+        "1",
+    )
+    assert (miss.fields, miss.status) == (
+        {"size": 4},
+        {"value": "scored", "bonus": "gated"},
+    )
+    for said in (
+        "'short'",
+        "expected 1.5",
+        "got 0.25",
+        "truth '1'",
+        "size=4",
+        "it is right",
+    ):
         assert said in str(miss)
     told = [miss.got for miss in misses(case("bad", reward=1.0, scores={"value": 1.0}))]
-    assert [got.partition(" (ValueError: could not convert")[0] for got in told] == ["unscored", "error"]
+    assert [got.partition(" (ValueError: could not convert")[0] for got in told] == [
+        "unscored",
+        "error",
+    ]
 
 
 def test_a_case_that_misses_twice_fails_once_and_all_passed_is_an_empty_table_with_its_columns():
@@ -77,24 +104,41 @@ def test_a_case_that_misses_twice_fails_once_and_all_passed_is_an_empty_table_wi
     record = result.record()
     assert (record["passed"], record["failed"]) == (1, 1)
     assert json.loads(json.dumps(record, allow_nan=False)) == record
-    assert result.table[["case", "what"]].values.tolist() == [["line 1", "reward"], ["line 1", "value"]]
-    assert repr(result).startswith("1 of 2 cases passed for 'r'\n  case 'line 1': reward expected 1, got 0")
+    assert result.table[["case", "what"]].values.tolist() == [
+        ["line 1", "reward"],
+        ["line 1", "value"],
+    ]
+    assert repr(result).startswith(
+        "1 of 2 cases passed for 'r'\n  case 'line 1': reward expected 1, got 0"
+    )
     table = rk.check(REWARD, [FINE]).table
     assert (len(table), list(table)[:4]) == (0, ["case", "what", "expected", "got"])
 
 
 def test_cases_are_of_the_reward_before_any_transform_and_each_a_group_of_its_own():
-    parts = [rk.Component("value", judged), rk.Component("group", lambda completion: [1.0], group=True)]
+    parts = [
+        rk.Component("value", judged),
+        rk.Component("group", lambda completion: [1.0], group=True),
+    ]
     reward = made(*parts, transform=rk.weigh.standardise(), on_missing="skip")
-    assert misses(case("0.5", reward=0.5, scores={"group": "abstained"}), reward=reward) == ()
+    assert (
+        misses(case("0.5", reward=0.5, scores={"group": "abstained"}), reward=reward)
+        == ()
+    )
 
 
 def test_ignored_components_are_left_out_where_the_reward_lacks_them_and_are_counted():
-    raws = [{**FINE, "scores": {"old": 1}}, case("1", scores={"old": 0}), case("1", scores={"value": 0})]
+    raws = [
+        {**FINE, "scores": {"old": 1}},
+        case("1", scores={"old": 0}),
+        case("1", scores={"value": 0}),
+    ]
     result = rk.check(REWARD, raws, ignore=["old", "value"])
     assert [miss.what for miss in result.misses] == ["value"]
     assert (len(result.cases), result.left_out) == (2, {"old": 2})
-    result = rk.check(REWARD, raws[1:2], ignore=["old"])  # nothing is left to pass or fail
+    result = rk.check(
+        REWARD, raws[1:2], ignore=["old"]
+    )  # nothing is left to pass or fail
     assert (result.passed, result.failed, result.left_out) == (0, 0, {"old": 1})
 
 
@@ -106,9 +150,19 @@ TRUTH = made(lambda truth: truth is not None)
     ("reward", "cases", "ignore", "said"),
     [
         (3, [], (), "check takes a Reward, not 3"),
-        (REWARD, 3, (), "cases=3 are no cases; give a list of them, or the path of a case file"),
+        (
+            REWARD,
+            3,
+            (),
+            "cases=3 are no cases; give a list of them, or the path of a case file",
+        ),
         (REWARD, [FINE, 3], (), "case 2 is 3; a case is an object"),
-        (REWARD, [FINE], "value", "ignore='value' is not a list of names of components"),
+        (
+            REWARD,
+            [FINE],
+            "value",
+            "ignore='value' is not a list of names of components",
+        ),
         (REWARD, [case("1", scores={"valeu": 1})], (), "did you mean 'value'?"),
         (TRUTH, [FINE, {**FINE, "truth": "1"}], (), "asks for 'truth'"),
         (ROUTE, [FINE], (), "the route asks for 'data_source'"),
@@ -121,7 +175,9 @@ def test_what_cannot_be_checked_is_said_in_a_sentence(reward, cases, ignore, sai
 
 
 def test_a_case_may_have_the_names_of_a_log_and_keeps_them():
-    (found,) = rk.load_cases([{"question": "q", "response": "x", "answer": "1", "reward": 1}])
+    (found,) = rk.load_cases(
+        [{"question": "q", "response": "x", "answer": "1", "reward": 1}]
+    )
     named = {"prompt": "q", "completion": "x", "ground_truth": "1"}
     assert found.columns == {"question": "q", "response": "x", "answer": "1", **named}
     (own,) = rk.load_cases([{**named, "answer": "2", "reward": 1}])
@@ -138,9 +194,15 @@ def test_a_case_may_have_the_names_of_a_log_and_keeps_them():
             {"completion": "x", "scroes": {"value": 1}},
             "'scroes' is not a key of a case; did you mean 'scores'",
         ),
-        ({"completion": "x", "reward": "scored"}, "expects 'scored'; write a number, a range"),
+        (
+            {"completion": "x", "reward": "scored"},
+            "expects 'scored'; write a number, a range",
+        ),
         ({"completion": "x", "reward": [1, 0]}, "expects [1, 0]"),
-        ({"completion": "x", "reward": 1, "tolerance": -1}, "tolerance=-1 is not a number from 0"),
+        (
+            {"completion": "x", "reward": 1, "tolerance": -1},
+            "tolerance=-1 is not a number from 0",
+        ),
     ],
 )
 def test_a_case_that_cannot_be_read_is_an_error_that_says_which(raw, said, path):
@@ -156,7 +218,10 @@ def test_a_case_that_cannot_be_read_is_an_error_that_says_which(raw, said, path)
     [
         (None, "cases=None are no cases"),
         ("no.jsonl", "there is no case file"),
-        ([{**FINE, "name": "twin"}, {**FINE, "name": "twin"}], "two cases are called 'twin'"),
+        (
+            [{**FINE, "name": "twin"}, {**FINE, "name": "twin"}],
+            "two cases are called 'twin'",
+        ),
         (b'{"completion": "x", "reward": 1}\n{cut\n', "jsonl:2: broken JSON"),
         (b"\n[1]\n", "jsonl:2: a row is an object"),
         (b"\n \n", r"cases\.jsonl.* has no cases"),
@@ -179,7 +244,9 @@ def test_names_are_by_line_and_the_callers_dicts_stay_as_they_were():
 
 
 def test_assert_cases_raises_with_every_miss_and_takes_a_file(path):
-    path.write_text("\n".join(json.dumps(case(text, reward=1.5)) for text in ("1", "0.25", "0.5")))
+    path.write_text(
+        "\n".join(json.dumps(case(text, reward=1.5)) for text in ("1", "0.25", "0.5"))
+    )
     with pytest.raises(AssertionError) as raised:
         rk.assert_cases(REWARD, path)
     assert str(raised.value).splitlines()[0] == "1 of 3 cases passed for 'r'"
@@ -200,27 +267,48 @@ FOUR = {"name": "four", "completion": "4", "ground_truth": "4", "reward": 1.0}
         '\ufeff{"completion": "é\u2028", "reward": 0}\n'.encode(),
     ],
 )
-def test_the_lines_that_are_there_keep_their_bytes_and_a_link_stays_a_link(path, before):
+def test_the_lines_that_are_there_keep_their_bytes_and_a_link_stays_a_link(
+    path, before
+):
     path.with_suffix(".linked").write_bytes(before)
     path.symlink_to(path.with_suffix(".linked"))
     assert append_cases(path, [FOUR]) == 1 and path.is_symlink()
-    assert path.read_bytes().startswith(before) and path.read_bytes().endswith(b'"reward": 1.0}\n')
-    assert [case.name for case in rk.load_cases(path)] == ["line 1"] * bool(before) + ["four"]
+    assert path.read_bytes().startswith(before) and path.read_bytes().endswith(
+        b'"reward": 1.0}\n'
+    )
+    assert [case.name for case in rk.load_cases(path)] == ["line 1"] * bool(before) + [
+        "four"
+    ]
 
 
 def test_a_case_is_written_once_whatever_it_is_called(path):
-    renamed, turned = {**FOUR, "name": "other", "why": "because"}, dict(reversed(FOUR.items()))
+    renamed, turned = (
+        {**FOUR, "name": "other", "why": "because"},
+        dict(reversed(FOUR.items())),
+    )
     other, wide = {**FOUR, "reward": 0.0}, {**FOUR, "tolerance": 0.1}
-    added = [append_cases(path, [case, case]) for case in (FOUR, renamed, turned, other, wide)]
+    added = [
+        append_cases(path, [case, case])
+        for case in (FOUR, renamed, turned, other, wide)
+    ]
     assert added == [1, 0, 0, 1, 1] and len(rk.load_cases(path)) == 3
 
 
 def test_a_name_that_is_taken_gets_a_number_also_one_that_a_line_has_by_its_place(path):
     path.write_text('{"completion": "1", "reward": 0}\n')
     names = ("x", "x", "x", "line 1")
-    cases = [{**FOUR, "completion": f"c{place}", "name": name} for place, name in enumerate(names)]
+    cases = [
+        {**FOUR, "completion": f"c{place}", "name": name}
+        for place, name in enumerate(names)
+    ]
     assert append_cases(path, cases) == 4
-    assert [case.name for case in rk.load_cases(path)] == ["line 1", "x", "x (2)", "x (3)", "line 1 (2)"]
+    assert [case.name for case in rk.load_cases(path)] == [
+        "line 1",
+        "x",
+        "x (2)",
+        "x (3)",
+        "line 1 (2)",
+    ]
 
 
 NOT_WRITTEN = [
@@ -231,7 +319,9 @@ NOT_WRITTEN = [
 
 
 @pytest.mark.parametrize(("before", "case", "said"), NOT_WRITTEN)
-def test_what_is_no_case_is_one_sentence_and_nothing_is_written(path, before, case, said):
+def test_what_is_no_case_is_one_sentence_and_nothing_is_written(
+    path, before, case, said
+):
     path.write_text(json.dumps(FOUR) + "\n" + before)
     whole = path.read_bytes()
     with pytest.raises(CasesError, match=said):
@@ -240,6 +330,9 @@ def test_what_is_no_case_is_one_sentence_and_nothing_is_written(path, before, ca
 
 
 def test_no_folder_and_the_bundled_cases_are_refused(tmp_path):
-    for path, said in ((tmp_path / "no" / "cases.jsonl", "no folder"), ("gallery:arithmetic", "come with")):
+    for path, said in (
+        (tmp_path / "no" / "cases.jsonl", "no folder"),
+        ("gallery:arithmetic", "come with"),
+    ):
         with pytest.raises(InputError, match=said):
             append_cases(path, [FOUR])

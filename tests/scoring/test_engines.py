@@ -82,15 +82,23 @@ async def awaits(completion):
 
 def test_a_call_that_does_not_come_back_is_an_error_of_its_row_and_the_rest_is_scored():
     texts = rows("a" * 64 + "b", "await", "stubborn", "block", "exit")
-    scores = score(backtracks, rk.Component("awaits", awaits), rows=texts, timeout=SECONDS)
+    scores = score(
+        backtracks, rk.Component("awaits", awaits), rows=texts, timeout=SECONDS
+    )
     ended = (None, "error", "ended its process (exit status 7)")
     assert outcome(scores) == [FINE, LATE, *[FINE] * 5]
     assert outcome(scores, "awaits") == [FINE, FINE, *[LATE] * 3, ended, FINE]
 
 
-def test_whatever_a_function_raises_is_an_error_of_its_row_and_nothing_is_printed(capfd):
-    failed = [(None, "error", f"{type(error).__name__}: {error}") for error in ERRORS.values()]
-    scores = score(raises, rk.Component("later", awaits), rows=rows(*ERRORS), timeout=SECONDS)
+def test_whatever_a_function_raises_is_an_error_of_its_row_and_nothing_is_printed(
+    capfd,
+):
+    failed = [
+        (None, "error", f"{type(error).__name__}: {error}") for error in ERRORS.values()
+    ]
+    scores = score(
+        raises, rk.Component("later", awaits), rows=rows(*ERRORS), timeout=SECONDS
+    )
     assert outcome(scores) == outcome(scores, "later") == [FINE, *failed, FINE]
     assert outcome(score(awaits, rows=rows(*ERRORS))) == [FINE, *failed, FINE]
     assert capfd.readouterr() == ("", "")
@@ -108,7 +116,9 @@ def test_results_fields_and_gates_that_take_their_time_are_bounded_too():
 
     parts = {
         rk.Component("number", slow): "",
-        rk.Component("numbers", lambda completion: [Slow(0.5) for _ in completion], batch=True): "",
+        rk.Component(
+            "numbers", lambda completion: [Slow(0.5) for _ in completion], batch=True
+        ): "",
         rk.Component("field", lambda f: 0.5): "field 'f' failed: ",
         rk.Component("gate", sleeps, gate=rk.gate(slow)): "its gate failed: ",
     }
@@ -130,7 +140,9 @@ def test_what_cannot_be_sent_back_is_said_without_addresses_and_as_a_note_costs_
         "field 'found' failed: returned what cannot be sent from the process that a time limit needs "
         "(cannot pickle 're.Match' object); return plain values, or score without timeout"
     )
-    assert outcome(scores, "notes") == [FINE] * 2 and "re.Match" in str(scores.table["note/found"][0])
+    assert outcome(scores, "notes") == [FINE] * 2 and "re.Match" in str(
+        scores.table["note/found"][0]
+    )
 
 
 class Tokenizer:
@@ -146,10 +158,17 @@ def test_rewardkit_s_own_functions_run_in_this_process_and_all_others_elsewhere(
     def wrapped(prediction, ground_truth):
         """No function of rewardkit's, though it has its name."""
 
-    tokens = rk.measure.length(full_until=3, zero_from=6, unit="tokens", tokenizer=Tokenizer())
-    ours = rk.verify.numbers_equal, rk.extract.first_of(rk.extract.tag("a"), rk.extract.number())
+    tokens = rk.measure.length(
+        full_until=3, zero_from=6, unit="tokens", tokenizer=Tokenizer()
+    )
+    ours = (
+        rk.verify.numbers_equal,
+        rk.extract.first_of(rk.extract.tag("a"), rk.extract.number()),
+    )
     theirs = sleeps, wrapped, functools.lru_cache(rk.verify.numbers_equal), tokens
-    assert [TimeLimit.needed(function) for function in (*ours, *theirs)] == [False] * 2 + [True] * 4
+    assert [TimeLimit.needed(function) for function in (*ours, *theirs)] == [
+        False
+    ] * 2 + [True] * 4
     scores = score(rk.Component("t", tokens), rows=("fine", "sleep"), timeout=SECONDS)
     assert statuses(scores, "t") == ["scored", "error"]
     assert "test_engines.py" in scores.record["reward"]["sources"]
@@ -163,16 +182,28 @@ def test_a_function_that_cannot_be_sent_is_one_clear_error_that_is_known_beforeh
             return 0.5
 
     assert cannot_limit([rk.gate(sleeps), rk.verify.matches]) is None
-    assert "locked cannot be called in another process" in cannot_limit([sleeps, rk.gate(locked)])
-    with pytest.raises(CannotLimit, match=r"locked cannot be called in another process.*score without timeo"):
+    assert "locked cannot be called in another process" in cannot_limit(
+        [sleeps, rk.gate(locked)]
+    )
+    with pytest.raises(
+        CannotLimit,
+        match=r"locked cannot be called in another process.*score without timeo",
+    ):
         score(locked, timeout=SECONDS)
-    with pytest.raises(rk.RewardError, match=r"'r' cannot be scored in worker processes.*score without w"):
+    with pytest.raises(
+        rk.RewardError,
+        match=r"'r' cannot be scored in worker processes.*score without w",
+    ):
         score(locked, workers=1)
     shut = rk.Component("c", locked, gate=rk.gate("completion", equals="none"))
-    assert statuses(score(shut, timeout=SECONDS)) == ["gated"] * 3  # as it is not called
+    assert (
+        statuses(score(shut, timeout=SECONDS)) == ["gated"] * 3
+    )  # as it is not called
 
 
-def test_quick_calls_are_made_together_and_each_that_does_not_come_back_is_lost_alone(monkeypatch):
+def test_quick_calls_are_made_together_and_each_that_does_not_come_back_is_lost_alone(
+    monkeypatch,
+):
     def fails(completion):
         return exits(completion) and sleeps(completion)
 
@@ -185,7 +216,9 @@ def test_quick_calls_are_made_together_and_each_that_does_not_come_back_is_lost_
         counted = lambda made, some, **how: sent.append(some) or send(made, some, **how)  # noqa: E731
         monkeypatch.setattr(limit._workers, "map", counted)
         found = answers(*["fine"] * 90, "sleep", "fine", "exit", *["fine"] * 90)
-    assert len(sent[0]) < 50  # and those of the batches with the two were made again, each by itself
+    assert (
+        len(sent[0]) < 50
+    )  # and those of the batches with the two were made again, each by itself
     lost = {row: answer.message for row, answer in enumerate(found) if answer != 0.5}
     assert lost == {90: "took longer than 1 s", 92: "ended its process (exit status 7)"}
 
@@ -213,14 +246,20 @@ def test_a_reward_file_is_run_again_in_the_worker_also_for_cases(tmp_path):
     (tmp_path / "beside.py").write_text("HALF = 0.5\n")
     (tmp_path / "mine.py").write_text(FILE)
     loaded = rk.load_reward(f"{tmp_path / 'mine.py'}:reward")
-    cases = [{"completion": text, "ground_truth": "x", "reward": 0.5} for text in rows("sleep")]
+    cases = [
+        {"completion": text, "ground_truth": "x", "reward": 0.5}
+        for text in rows("sleep")
+    ]
     (miss,) = rk.check(loaded, cases, timeout=SECONDS).misses
     assert miss.case == "line 2" and "took longer than 1 s" in miss.got
 
 
 # runs in shards
 
-ROWS = [{"prompt_id": f"p{at % 40}", "completion": "x" * (at % 7), "n": at} for at in range(400)]
+ROWS = [
+    {"prompt_id": f"p{at % 40}", "completion": "x" * (at % 7), "n": at}
+    for at in range(400)
+]
 
 
 def length(completion):
@@ -260,21 +299,38 @@ PARTS = [
 @pytest.mark.parametrize("options", [{"workers": 3}, {"timeout": 60.0}], ids=str)
 def test_wherever_it_is_scored_the_table_is_the_same_to_the_last_bit(options):
     ranked = {"transform": rk.weigh.rank()}
-    how = {"rows": ROWS, "fields": {"field": lambda n: n}, "notes": True, "reward": ranked}
-    parts = PARTS if "timeout" in options else [part for part in PARTS if part.function is not awaited]
+    how = {
+        "rows": ROWS,
+        "fields": {"field": lambda n: n},
+        "notes": True,
+        "reward": ranked,
+    }
+    parts = (
+        PARTS
+        if "timeout" in options
+        else [part for part in PARTS if part.function is not awaited]
+    )
     here, there = score(*parts, **how), score(*parts, **how, **options)
     assert here.table.equals(there.table)
-    assert there.table["n"].tolist() == list(range(400)) and there.status("noted")[13] == 3
+    assert (
+        there.table["n"].tolist() == list(range(400)) and there.status("noted")[13] == 3
+    )
 
 
 def test_a_call_that_ends_its_worker_costs_its_own_row(capfd):
-    ends = {"exit": lambda: os._exit(7), "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}
+    ends = {
+        "exit": lambda: os._exit(7),
+        "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    }
 
     def deadly(n):
         return {115: ends["exit"], 215: ends["kill"]}.get(n, lambda: 0.5)()
 
     scores = score(deadly, rk.Component("other", lambda n: 1.0), rows=ROWS, workers=2)
-    said = {115: "ended its process (exit status 7)", 215: "ended its process (signal SIGKILL)"}
+    said = {
+        115: "ended its process (exit status 7)",
+        215: "ended its process (signal SIGKILL)",
+    }
     assert reasons(scores) == [said.get(at) for at in range(400)]
     assert set(statuses(scores, "other")) == {"scored"}
     assert capfd.readouterr().err == ""
@@ -286,11 +342,15 @@ def test_an_interrupt_keeps_what_is_done_and_one_before_anything_is_done_is_the_
             raise KeyboardInterrupt
         return n / 400
 
-    with pytest.raises(rk.Interrupted, match=r"\d+ of 400 rollouts were scored") as raised:
+    with pytest.raises(
+        rk.Interrupted, match=r"\d+ of 400 rollouts were scored"
+    ) as raised:
         score(interrupted, rk.Component("share", share, group=True), rows=ROWS)
     kept = raised.value.scores
     assert 0 < len(kept) < 400 and raised.value.rows == 400
-    assert kept.table["n"].is_monotonic_increasing and 215 not in kept.table["n"].tolist()
+    assert (
+        kept.table["n"].is_monotonic_increasing and 215 not in kept.table["n"].tolist()
+    )
     assert kept.score("c").tolist() == [n / 400 for n in kept.table["n"]]
     assert np.isclose(kept.score("share").sum(), kept.table["prompt_id"].nunique())
     with pytest.raises(KeyboardInterrupt) as raised:
@@ -304,7 +364,9 @@ def test_an_interrupt_keeps_the_rows_whose_coroutines_were_done(timeout):
 
     async def waits(n):
         if n == 110:
-            await asyncio.sleep(1 if timeout else 0)  # until the answers of the process have arrived
+            await asyncio.sleep(
+                1 if timeout else 0
+            )  # until the answers of the process have arrived
             os.kill(here, signal.SIGINT)
         await asyncio.sleep(0 if n < 100 else 10**6)
         return n / 400
@@ -318,7 +380,9 @@ def test_an_interrupt_keeps_the_rows_whose_coroutines_were_done(timeout):
         signal.signal(signal.SIGINT, before)
     kept = raised.value.scores
     rows = kept.table["n"].tolist()
-    assert set(range(16 if timeout else 80)) <= set(rows) <= set(range(100))  # of the last some may not be
+    assert (
+        set(range(16 if timeout else 80)) <= set(rows) <= set(range(100))
+    )  # of the last some may not be
     assert kept.score("c").tolist() == [n / 400 for n in rows]
     assert set(statuses(kept, "next")) == {"scored", "abstained"}
 
@@ -345,12 +409,26 @@ COMMAND = """
 
 @pytest.mark.parametrize(
     ("end", "options"),
-    [(signal.SIGTERM, ["--timeout", "1000"]), (signal.SIGINT, ["--timeout", "0", "--workers", "2"])],
+    [
+        (signal.SIGTERM, ["--timeout", "1000"]),
+        (signal.SIGINT, ["--timeout", "0", "--workers", "2"]),
+    ],
 )
-def test_the_command_writes_what_was_done_when_it_is_interrupted_also_while_it_writes(tmp_path, end, options):
+def test_the_command_writes_what_was_done_when_it_is_interrupted_also_while_it_writes(
+    tmp_path, end, options
+):
     (tmp_path / "mine.py").write_text(textwrap.dedent(COMMAND))
     rk.load_rollouts(ROWS).table.to_parquet(tmp_path / "log.parquet")
-    command = [sys.executable, "mine.py", "score", "mine.py", "log.parquet", "-o", "out", *options]
+    command = [
+        sys.executable,
+        "mine.py",
+        "score",
+        "mine.py",
+        "log.parquet",
+        "-o",
+        "out",
+        *options,
+    ]
     paths = {**os.environ, "PYTHONPATH": str(Path(rk.__file__).parent.parent)}
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
     running = subprocess.Popen(command, cwd=tmp_path, text=True, env=paths, **pipes)
@@ -368,7 +446,11 @@ def test_the_command_writes_what_was_done_when_it_is_interrupted_also_while_it_w
     ("option", "values", "said"),
     [
         ("workers", (0, 1.5, "2"), "is not a number of processes; give 1 or more"),
-        ("timeout", (0, float("nan"), "soon"), "is not a time; give seconds above 0, or None"),
+        (
+            "timeout",
+            (0, float("nan"), "soon"),
+            "is not a time; give seconds above 0, or None",
+        ),
     ],
 )
 def test_a_number_of_processes_or_a_time_that_is_none_is_refused(option, values, said):

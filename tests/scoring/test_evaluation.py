@@ -58,39 +58,60 @@ ABSTAINED = (None, "abstained", "returned None")
         ("1.0", f"returned '1.0' of type str; {NUMBER}"),
         ("x" * 1000, f"returned '{'x' * 76}... of type str; {NUMBER}"),
         (NoRepr(), f"returned an object of type NoRepr of type NoRepr; {NUMBER}"),
-        (object(), f"returned <object object> of type object; {NUMBER}"),  # no memory address
+        (
+            object(),
+            f"returned <object object> of type object; {NUMBER}",
+        ),  # no memory address
         (loud, "ExitsOnPrint"),
     ],
 )
-def test_a_finite_number_in_range_or_a_bool_is_a_score_and_what_goes_wrong_an_error(answer, becomes):
+def test_a_finite_number_in_range_or_a_bool_is_a_score_and_what_goes_wrong_an_error(
+    answer, becomes
+):
     function = answer if callable(answer) else lambda completion: answer
-    kinds = {float: (becomes, "scored", None), str: (None, "error", becomes), tuple: becomes}
+    kinds = {
+        float: (becomes, "scored", None),
+        str: (None, "error", becomes),
+        tuple: becomes,
+    }
     assert outcome(score(function, rows="a")) == [kinds[type(becomes)]]
 
 
 def test_a_truth_that_is_an_object_is_not_judged_and_the_reason_names_the_key_to_take():
-    row = {"completion": "4", "prediction": "4", "ground_truth": {"id": 7, "answer": "4"}}
+    row = {
+        "completion": "4",
+        "prediction": "4",
+        "ground_truth": {"id": 7, "answer": "4"},
+    }
     ((_, status, why),) = outcome(score(rk.verify.numbers_equal, rows=[row]))
     assert (
-        status == "abstained" and "is a dict of ['id', 'answer'], no value to compare; take ground_tr" in why
+        status == "abstained"
+        and "is a dict of ['id', 'answer'], no value to compare; take ground_tr" in why
     )
 
 
 @pytest.mark.parametrize("timeout", [None, 5.0])
-def test_an_error_names_the_innermost_line_of_a_users_file_and_none_of_a_library(tmp_path, timeout):
+def test_an_error_names_the_innermost_line_of_a_users_file_and_none_of_a_library(
+    tmp_path, timeout
+):
     (tmp_path / "mine.py").write_text(
         "import json\n\ndef read(text):\n    return json.loads(text)\n\n"
         "def f(completion):\n    return read(completion)['score']\n"
     )
     reward = rk.load_reward(f"{tmp_path}/mine.py:f")
     scores = rk.score(reward, [{"completion": one} for one in "{1"], timeout=timeout)
-    places = [why.rpartition(" ")[2] for why in scores.table[f"error/{reward.names[0]}"]]
+    places = [
+        why.rpartition(" ")[2] for why in scores.table[f"error/{reward.names[0]}"]
+    ]
     assert places == ["(mine.py:4)", "(mine.py:7)"]
 
 
 def test_fields_are_computed_once_and_one_that_fails_makes_errors_only_where_it_is_asked_for():
     seen = Seen()
-    fields = {"size": lambda completion: seen(completion) * len(completion), "double": lambda size: 2 * size}
+    fields = {
+        "size": lambda completion: seen(completion) * len(completion),
+        "double": lambda size: 2 * size,
+    }
     fields |= {"f": broken, "g": lambda f: f}
     asks = {
         "a": lambda double: double / 10,
@@ -98,9 +119,18 @@ def test_fields_are_computed_once_and_one_that_fails_makes_errors_only_where_it_
         "f": lambda f: True,
         "g": lambda g: True,
     }
-    scores = score(*(rk.Component(f"asks_{name}", asks[name]) for name in asks), fields=fields)
-    assert scores.score("asks_a").tolist() == scores.score("asks_b").tolist() == [0.2, 0.4, 0.6]
-    assert (seen.calls, scores.table["field/double"].tolist()) == (["a", "bb", "ccc"], [2, 4, 6])
+    scores = score(
+        *(rk.Component(f"asks_{name}", asks[name]) for name in asks), fields=fields
+    )
+    assert (
+        scores.score("asks_a").tolist()
+        == scores.score("asks_b").tolist()
+        == [0.2, 0.4, 0.6]
+    )
+    assert (seen.calls, scores.table["field/double"].tolist()) == (
+        ["a", "bb", "ccc"],
+        [2, 4, 6],
+    )
     failed = f"field 'f' failed: {BROKEN}"
     assert outcome(scores, "asks_f") == [ONE, (None, "error", failed), ONE]
     assert reasons(scores, "asks_g") == [None, f"field 'g' failed: {failed}", None]
@@ -110,11 +140,18 @@ def test_fields_are_computed_once_and_one_that_fails_makes_errors_only_where_it_
 
 @pytest.mark.parametrize("timeout", [None, 30.0])
 @pytest.mark.parametrize(
-    "give", [lambda text: (word for word in text.split()), lambda text: {1: text}.values()]
+    "give",
+    [lambda text: (word for word in text.split()), lambda text: {1: text}.values()],
 )
-def test_a_field_that_can_be_gone_through_once_serves_all_that_ask_for_it(give, timeout):
-    parts = [rk.Component(name, lambda words: len(list(words)) / 4) for name in ("c", "d")]
-    scores = score(*parts, fields={"words": lambda completion: give(completion)}, timeout=timeout)
+def test_a_field_that_can_be_gone_through_once_serves_all_that_ask_for_it(
+    give, timeout
+):
+    parts = [
+        rk.Component(name, lambda words: len(list(words)) / 4) for name in ("c", "d")
+    ]
+    scores = score(
+        *parts, fields={"words": lambda completion: give(completion)}, timeout=timeout
+    )
     assert scores.score("c").tolist() == scores.score("d").tolist() == [0.25] * 3
 
 
@@ -122,9 +159,16 @@ def test_the_score_of_an_earlier_component_is_an_argument_and_a_missing_one_abst
     answers = {"a": 1.0, "bb": None, "ccc": 0.0, "d": math.nan}
     first = rk.Component("first", lambda completion: answers[completion])
     seen = Seen()
-    scores = score(first, rk.Component("c", lambda first: seen(first) * first / 2), rows=answers)
+    scores = score(
+        first, rk.Component("c", lambda first: seen(first) * first / 2), rows=answers
+    )
     missing = (None, "abstained", "asks for the score of 'first', which is missing")
-    assert outcome(scores) == [(0.5, "scored", None), missing, (0.0, "scored", None), missing]
+    assert outcome(scores) == [
+        (0.5, "scored", None),
+        missing,
+        (0.0, "scored", None),
+        missing,
+    ]
     assert seen.calls == [1.0, 0.0] and {type(value) for value in seen.calls} == {float}
 
 
@@ -137,35 +181,62 @@ def sized(completion):
 PARTS = (
     rk.Component("size", sized),
     rk.Component("half", lambda size: size / 2),
-    rk.Component("batch", lambda completion: [sized(t.replace("x", "")) for t in completion], batch=True),
-    rk.Component("gated", lambda completion: completion.count("a") / 8, gate=rk.gate("size", at_least=0.25)),
+    rk.Component(
+        "batch",
+        lambda completion: [sized(t.replace("x", "")) for t in completion],
+        batch=True,
+    ),
+    rk.Component(
+        "gated",
+        lambda completion: completion.count("a") / 8,
+        gate=rk.gate("size", at_least=0.25),
+    ),
 )
 texts = st.lists(st.text(alphabet="abx", max_size=8), min_size=1, max_size=12)
 
 
 @settings(max_examples=20)
 @given(texts, st.randoms(use_true_random=False))
-def test_column_by_column_equals_row_by_row_and_no_row_hangs_on_its_neighbours(completions, random):
+def test_column_by_column_equals_row_by_row_and_no_row_hangs_on_its_neighbours(
+    completions, random
+):
     reward = rk.Reward("r", components=PARTS)
     random.shuffle(completions)
     alone = [reward(completion=text) for text in completions]
     scores = score(*PARTS, rows=completions)
     for name in reward.names:
-        np.testing.assert_array_equal(scores.score(name), [result.scores[name] for result in alone])
+        np.testing.assert_array_equal(
+            scores.score(name), [result.scores[name] for result in alone]
+        )
         assert statuses(scores, name) == [result.status[name] for result in alone]
-        assert scores.table[f"error/{name}"].tolist() == [result.errors.get(name) for result in alone]
+        assert scores.table[f"error/{name}"].tolist() == [
+            result.errors.get(name) for result in alone
+        ]
     np.testing.assert_array_equal(scores.rewards, [result.reward for result in alone])
 
 
 def test_the_rewards_of_a_route_know_their_own_fields_and_components_alone():
     """What is a field or a component of one is for the other a column of that name."""
-    own = rk.Reward("own", {"size": lambda completion: 9}, [rk.Component("right", lambda completion: 1.0)])
-    gated = rk.Component("c", lambda size: size / 10, gate=rk.gate("right", at_least=0.5))
-    route = rk.Route("data_source", {"x": own, "y": rk.Reward("other", components=[gated])})
+    own = rk.Reward(
+        "own",
+        {"size": lambda completion: 9},
+        [rk.Component("right", lambda completion: 1.0)],
+    )
+    gated = rk.Component(
+        "c", lambda size: size / 10, gate=rk.gate("right", at_least=0.5)
+    )
+    route = rk.Route(
+        "data_source", {"x": own, "y": rk.Reward("other", components=[gated])}
+    )
     row = {"completion": "a", "size": 3}
-    rows = [{**row, "data_source": source, "right": at % 2} for at, source in enumerate("xyy")]
+    rows = [
+        {**row, "data_source": source, "right": at % 2}
+        for at, source in enumerate("xyy")
+    ]
     scores = rk.score(route, rows)
-    assert statuses(scores) == ["gated", "scored", "gated"] and scores.score("c")[1] == 0.3
+    assert (
+        statuses(scores) == ["gated", "scored", "gated"] and scores.score("c")[1] == 0.3
+    )
     assert statuses(scores, "right") == ["scored", "gated", "gated"]
 
 
@@ -193,7 +264,11 @@ class Together:
     def __call__(self, completion):
         CALLS.append(list(completion))
         if "" in completion and self.wrong:
-            return SPOILT[self.wrong] if self.wrong in SPOILT else [1 / len(text) for text in completion]
+            return (
+                SPOILT[self.wrong]
+                if self.wrong in SPOILT
+                else [1 / len(text) for text in completion]
+            )
         return [len(text) + len(completion) / 10 for text in completion]
 
 
@@ -212,7 +287,9 @@ def both(kind, wrong="", rows=GROUPS):
         np.testing.assert_array_equal(field.score("c"), scores.score("c"))
         assert CALLS == calls
         said = [why and why.replace("scores", "values") for why in reasons(scores)]
-        assert reasons(field) == [why and f"field 'field' failed: {why}" for why in said]
+        assert reasons(field) == [
+            why and f"field 'field' failed: {why}" for why in said
+        ]
     return scores, calls
 
 
@@ -222,7 +299,10 @@ def both(kind, wrong="", rows=GROUPS):
         ("raises", "ZeroDivisionError: division by zero"),
         ("too few", "returned 1 values for {} completions"),
         ("dict", "returned {{0: 1}}, not a list of scores"),
-        ("number", "returned 0.5, not a list of scores (TypeError: 'float' object is not iterable)"),
+        (
+            "number",
+            "returned 0.5, not a list of scores (TypeError: 'float' object is not iterable)",
+        ),
     ],
 )
 @pytest.mark.parametrize("kind", ["all", "batch", "group"])
@@ -234,27 +314,42 @@ def test_a_call_that_fails_is_an_error_of_all_its_rows_but_those_of_a_batch_are_
     if kind == "batch" and wrong == "too few":
         lost = [2, 3]  # no fault of one row
     alone = kind == "batch" and wrong != "too few"
-    again = {"all": [], "batch": [["", "dddd"], [""], ["dddd"]], "group": [["", "dddd"]]}[kind]
+    again = {
+        "all": [],
+        "batch": [["", "dddd"], [""], ["dddd"]],
+        "group": [["", "dddd"]],
+    }[kind]
     assert calls[1:] == again[: 3 if alone else 1]
     size = 1 if alone else len(lost)
-    assert reasons(scores) == [said.format(size) if row in lost else None for row in range(4)]
+    assert reasons(scores) == [
+        said.format(size) if row in lost else None for row in range(4)
+    ]
 
 
 def test_items_of_a_list_are_judged_one_by_one_and_any_sequence_will_do():
     listed = rk.Component("c", lambda completion: [0.5, None, 7, "x"], batch=True)
-    assert statuses(score(listed, rows="abcd")) == ["scored", "abstained", "error", "error"]
+    assert statuses(score(listed, rows="abcd")) == [
+        "scored",
+        "abstained",
+        "error",
+        "error",
+    ]
     kinds = (np.array, iter, tuple, lambda values: dict(enumerate(values)).values())
     parts = [rk.Component(f"c{at}", lambda completion, make=make: make([0.0, 0.5, 1.0]), batch=True)
              for at, make in enumerate(kinds)]  # fmt: skip
     for timeout in (None, 30.0):
         scores = score(*parts, timeout=timeout)
-        assert [scores.score(each.name).tolist() for each in parts] == [[0.0, 0.5, 1.0]] * 4
+        assert [scores.score(each.name).tolist() for each in parts] == [
+            [0.0, 0.5, 1.0]
+        ] * 4
 
 
 @pytest.mark.parametrize("kind", HOW)
 def test_only_rows_whose_gate_is_open_are_in_a_call_and_none_makes_no_call(kind):
     CALLS.clear()
-    gated = part(Together(), gate=rk.gate(lambda completion: completion != "bb"), **HOW[kind])
+    gated = part(
+        Together(), gate=rk.gate(lambda completion: completion != "bb"), **HOW[kind]
+    )
     assert statuses(score(gated)) == ["scored", "gated", "scored"]
     assert statuses(score(gated, rows=("bb",))) == ["gated"] and CALLS == [["a", "ccc"]]
 
@@ -284,7 +379,9 @@ def test_async_components_run_together_but_only_so_many_at_a_time_and_in_one_loo
         return int(completion) / 100
 
     for _ in range(2):
-        assert score(judge, rows=map(str, range(100))).score("c").tolist() == [i / 100 for i in range(100)]
+        assert score(judge, rows=map(str, range(100))).score("c").tolist() == [
+            i / 100 for i in range(100)
+        ]
     assert most == CONCURRENT_CALLS
     ((thread, _),) = loops
     assert thread is not threading.current_thread()
@@ -296,14 +393,21 @@ def test_async_components_run_inside_a_running_event_loop_as_a_notebook_has_one(
         return k / 4
 
     async def nested(completion):
-        return rk.Reward("inner", components=[rk.Component("c", judge)])(completion=completion).reward
+        return rk.Reward("inner", components=[rk.Component("c", judge)])(
+            completion=completion
+        ).reward
 
     async def cell():
         return score(functools.partial(judge, k=2), rk.Component("n", nested))
 
-    with ThreadPoolExecutor(1) as thread:  # the main thread may have a loop, as a browser test leaves one
+    with ThreadPoolExecutor(
+        1
+    ) as thread:  # the main thread may have a loop, as a browser test leaves one
         scores = thread.submit(asyncio.run, cell()).result()
-    assert (scores.score("c").tolist(), scores.score("n").tolist()) == ([0.5] * 3, [0.25] * 3)
+    assert (scores.score("c").tolist(), scores.score("n").tolist()) == (
+        [0.5] * 3,
+        [0.25] * 3,
+    )
 
 
 def test_whoever_cannot_judge_says_why_and_no_score_is_made_of_it():
@@ -326,7 +430,11 @@ def test_whoever_cannot_judge_says_why_and_no_score_is_made_of_it():
     gate = rk.gate(lambda completion: judge(completion) == 1.0)
     gated = score(rk.Component("c", lambda completion: 1.0, gate=gate))
     assert statuses(gated) == ["scored", "abstained", "scored"]
-    assert statuses(score(lambda field: 1.0, fields={"field": judge})) == ["scored", "abstained", "scored"]
+    assert statuses(score(lambda field: 1.0, fields={"field": judge})) == [
+        "scored",
+        "abstained",
+        "scored",
+    ]
     assert made(judge)(completion="bb").errors == {"c": "two letters"}
 
 
@@ -351,9 +459,15 @@ def test_what_a_model_said_is_kept_by_row_with_what_it_cost():
     closed = rk.gate(lambda completion: completion != "bb")
     parts = [rk.Component("c", Asking(), gate=closed), rk.Component("d", Several())]
     table = score(*parts).table
-    assert table["verdict/c"].tolist() == [{"reason": "a", "cost": 0.5}, None, {"reason": "ccc", "cost": 0.5}]
+    assert table["verdict/c"].tolist() == [
+        {"reason": "a", "cost": 0.5},
+        None,
+        {"reason": "ccc", "cost": 0.5},
+    ]
     assert table["cost/c"].fillna(-1).tolist() == [0.5, -1, 0.5]
-    assert table["verdict/d"].tolist() == [{"reason": text} for text in ("a", "bb", "ccc")]
+    assert table["verdict/d"].tolist() == [
+        {"reason": text} for text in ("a", "bb", "ccc")
+    ]
     assert "note/other" not in table and table["cost/d"].isna().all()
     result = made(*parts)(completion="a")
     assert result.verdicts == {"c": {"reason": "a", "cost": 0.5}, "d": {"reason": "a"}}
@@ -370,8 +484,14 @@ def test_notes_are_columns_on_request_and_cost_nothing_otherwise(timeout):
     heard = score(noted, notes=True, timeout=timeout).table
     assert heard["note/size"].tolist() == [1, 2, 3]
     assert score(noted).table.equals(heard.drop(columns=["note/size"]))
-    batch = rk.Component("c", lambda completion: rk.note("size", 1) or [1.0] * len(completion), batch=True)
-    assert made(batch)(completion="a").notes == {"size": 1}  # where it can only mean one completion
+    batch = rk.Component(
+        "c",
+        lambda completion: rk.note("size", 1) or [1.0] * len(completion),
+        batch=True,
+    )
+    assert made(batch)(completion="a").notes == {
+        "size": 1
+    }  # where it can only mean one completion
     assert "note/size" not in score(batch, notes=True).table
 
 
@@ -432,17 +552,31 @@ def answer_of(size, at_two):
          [OPEN, failed(f"{RETURNED} NoTruth(){ANSWER}"), OPEN, OPEN]),
     ],
 )  # fmt: skip
-def test_a_component_is_run_only_where_its_gate_is_open_and_says_elsewhere_why_not(gate, outcomes):
+def test_a_component_is_run_only_where_its_gate_is_open_and_says_elsewhere_why_not(
+    gate, outcomes
+):
     seen = Seen()
-    scores = score(rk.Component("first", first), rk.Component("c", seen, gate=gate), rows=ROWS, fields=FIELDS)
+    scores = score(
+        rk.Component("first", first),
+        rk.Component("c", seen, gate=gate),
+        rows=ROWS,
+        fields=FIELDS,
+    )
     assert outcome(scores) == outcomes
-    assert seen.calls == [text for text, (value, *_) in zip(ROWS, outcomes, strict=True) if value]
+    assert seen.calls == [
+        text for text, (value, *_) in zip(ROWS, outcomes, strict=True) if value
+    ]
     gains = [{"scored": 1.0, "gated": 0.0}.get(how, math.nan) for _, how, _ in outcomes]
-    np.testing.assert_array_equal(scores.rewards, np.add([1.0, 0.5, 0.0, math.nan], gains))
+    np.testing.assert_array_equal(
+        scores.rewards, np.add([1.0, 0.5, 0.0, math.nan], gains)
+    )
 
 
 def test_ignore_gates_runs_and_counts_every_component():
-    parts = (rk.Component("first", first), rk.Component("c", Seen(), gate=rk.gate("first", at_least=1)))
+    parts = (
+        rk.Component("first", first),
+        rk.Component("c", Seen(), gate=rk.gate("first", at_least=1)),
+    )
     gate = rk.gate("completion", equals="none")
     scores = score(*parts, rows=ROWS, reward={"gate": gate}, ignore_gates=True)
     assert outcome(scores) == [OPEN] * 4 and scores.record["ignore_gates"] is True
@@ -460,7 +594,10 @@ def test_what_a_closed_gate_keeps_from_running_closes_the_gates_behind_it():
         rk.Component("e", lambda completion: 1.0, gate=rk.gate(lambda b: b > 0.5)),
     )
     wrong, missing = reward(completion=0.0), reward(completion=None)
-    assert list(wrong.status.values()) == ["scored", *["gated"] * 4] and (wrong.reward, wrong.errors) == (
+    assert list(wrong.status.values()) == ["scored", *["gated"] * 4] and (
+        wrong.reward,
+        wrong.errors,
+    ) == (
         0.0,
         {},
     )
@@ -470,14 +607,21 @@ def test_what_a_closed_gate_keeps_from_running_closes_the_gates_behind_it():
 
 
 @pytest.mark.parametrize(
-    "answer", [lambda mixed: None if mixed == "text" else True, lambda mixed: mixed == 2 or 1]
+    "answer",
+    [lambda mixed: None if mixed == "text" else True, lambda mixed: mixed == 2 or 1],
 )
 def test_a_whole_reward_gate_that_cannot_tell_or_fails_leaves_its_rows_unjudged(answer):
     seen = Seen()
     scores = score(seen, rows=ROWS, fields=FIELDS, reward={"gate": rk.gate(answer)})
-    assert outcome(scores)[1] == (None, "abstained", "the gate on the whole reward has no value")
+    assert outcome(scores)[1] == (
+        None,
+        "abstained",
+        "the gate on the whole reward has no value",
+    )
     np.testing.assert_array_equal(scores.rewards, [1.0, math.nan, 1.0, 1.0])
-    np.testing.assert_array_equal(scores.table["gate/reward"], [1.0, math.nan, 1.0, 1.0])
+    np.testing.assert_array_equal(
+        scores.table["gate/reward"], [1.0, math.nan, 1.0, 1.0]
+    )
     assert seen.calls == ["a", "ccc", ""]
 
 
@@ -492,13 +636,28 @@ def test_a_closed_gate_on_the_whole_gives_zero_and_is_asked_as_early_as_it_can_b
     assert before.calls == list(ROWS) and after.calls == ["a", "bb"]
     np.testing.assert_array_equal(scores.rewards, [5.0, 4.5, 0.0, math.nan])
     assert statuses(scores, "after") == ["scored", "scored", "gated", "abstained"]
-    assert reasons(scores, "after") == [None] * 3 + ["the gate on the whole reward has no value"]
-    np.testing.assert_array_equal(scores.table["gate/reward"], [1.0, 1.0, 0.0, math.nan])
+    assert reasons(scores, "after") == [None] * 3 + [
+        "the gate on the whole reward has no value"
+    ]
+    np.testing.assert_array_equal(
+        scores.table["gate/reward"], [1.0, 1.0, 0.0, math.nan]
+    )
     for aggregation in ("weighted_sum", "product"):  # which leaves out what is gated
-        how = {"gate": rk.gate(lambda completion: completion == "bb"), "aggregation": aggregation}
-        assert score(seen, rows=ROWS, reward=how).rewards.tolist() == [0.0, 1.0, 0.0, 0.0]
+        how = {
+            "gate": rk.gate(lambda completion: completion == "bb"),
+            "aggregation": aggregation,
+        }
+        assert score(seen, rows=ROWS, reward=how).rewards.tolist() == [
+            0.0,
+            1.0,
+            0.0,
+            0.0,
+        ]
     assert seen.calls == ["bb"] * 2
-    assert "gate/reward" not in score(seen, reward={"gate": rk.gate(lambda completion: True)}).table
+    assert (
+        "gate/reward"
+        not in score(seen, reward={"gate": rk.gate(lambda completion: True)}).table
+    )
     shut = rk.Component("shut", first, gate=rk.gate("completion", equals="a"))
     behind = score(shut, rows=ROWS, reward={"gate": rk.gate("shut", at_least=0)})
     assert behind.rewards.tolist() == [1.0, 0.0, 0.0, 0.0]

@@ -22,12 +22,18 @@ def make(**options):
     open_gate = rk.gate("length", at_least=0.25)
     parts = [
         rk.Component("length", length, why="longer is better"),
-        rk.Component("short", lambda completion: len(completion) < 3, weight=0.5, gate=open_gate),
+        rk.Component(
+            "short", lambda completion: len(completion) < 3, weight=0.5, gate=open_gate
+        ),
     ]
     return made(*parts, fields={"first": rk.extract.pattern("^(.)")}, **options)
 
 
-ROWS = [{"prompt": prompt, "completion": text} for prompt in "pq" for text in ("a", "bb", "cccc", "")]
+ROWS = [
+    {"prompt": prompt, "completion": text}
+    for prompt in "pq"
+    for text in ("a", "bb", "cccc", "")
+]
 
 
 def round_trip(rows, folder, reward=None):
@@ -60,23 +66,39 @@ def same(scores, loaded):
     ids=repr,
 )  # fmt: skip
 def test_every_kind_of_column_comes_back_exactly(name, values, tmp_path):
-    same(*round_trip([{"prompt": "p", "completion": "x", name: value} for value in values], tmp_path))
+    same(
+        *round_trip(
+            [{"prompt": "p", "completion": "x", name: value} for value in values],
+            tmp_path,
+        )
+    )
 
 
 def test_bytes_come_back_as_they_print_and_dates_as_they_are(tmp_path):
     frame = pd.DataFrame(
-        {"completion": ["a"], "image": [b"\xff\x00"], "when": pd.to_datetime(["2024-01-01"])}
+        {
+            "completion": ["a"],
+            "image": [b"\xff\x00"],
+            "when": pd.to_datetime(["2024-01-01"]),
+        }
     )
     _, loaded = round_trip(frame, tmp_path)
-    assert loaded.table[["image", "when"]].values.tolist() == [[repr(b"\xff\x00"), frame["when"][0]]]
+    assert loaded.table[["image", "when"]].values.tolist() == [
+        [repr(b"\xff\x00"), frame["when"][0]]
+    ]
 
 
-def test_gates_notes_and_transforms_come_back_and_loaded_scores_are_reweighed_and_diagnosed_alike(tmp_path):
+def test_gates_notes_and_transforms_come_back_and_loaded_scores_are_reweighed_and_diagnosed_alike(
+    tmp_path,
+):
     def noted(completion):
         rk.note("seen", [completion])
         return True
 
-    how = {"gate": rk.gate("completion", equals="a"), "transform": rk.weigh.standardise(clip=1.5)}
+    how = {
+        "gate": rk.gate("completion", equals="a"),
+        "transform": rk.weigh.standardise(clip=1.5),
+    }
     parts = [rk.Component("c", noted, weight=2), rk.Component("d", length)]
     scores = rk.score(made(*parts, **how, on_missing="zero"), ROWS, notes=True)
     loaded = rk.load_scores(scores.save(tmp_path))
@@ -87,8 +109,13 @@ def test_gates_notes_and_transforms_come_back_and_loaded_scores_are_reweighed_an
 
 
 def test_the_same_scores_are_the_same_bytes_in_a_folder_of_two_files(tmp_path):
-    folder, other = (rk.score(make(), ROWS).save(tmp_path / name / "out") for name in "ab")
-    assert sorted(path.name for path in folder.iterdir()) == ["run.json", "scores.parquet"]
+    folder, other = (
+        rk.score(make(), ROWS).save(tmp_path / name / "out") for name in "ab"
+    )
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "run.json",
+        "scores.parquet",
+    ]
     for file in ("scores.parquet", "run.json"):
         assert (folder / file).read_bytes() == (other / file).read_bytes()
 
@@ -99,13 +126,17 @@ def test_the_record_stands_in_run_json_and_in_the_parquet_metadata(tmp_path):
     same(scores, loaded)
     assert loaded.reward.components[0].range == (0.0, math.inf)
     text = (tmp_path / "run.json").read_text(encoding="utf-8")
-    assert json.loads(text, parse_constant=pytest.fail) == scores.record  # no NaN or Infinity
+    assert (
+        json.loads(text, parse_constant=pytest.fail) == scores.record
+    )  # no NaN or Infinity
     (tmp_path / "run.json").unlink()
     assert rk.load_scores(tmp_path / "scores.parquet").record == scores.record
 
 
 @pytest.mark.parametrize("file", ["scores.parquet", "run.json"])
-def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(file, tmp_path, monkeypatch):
+def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(
+    file, tmp_path, monkeypatch
+):
     folder = rk.score(make(), ROWS).save(tmp_path / "out")
     old = {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -114,11 +145,17 @@ def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(file, tmp_pat
         raise OSError(28, "No space left on device")
 
     if file == "scores.parquet":
-        monkeypatch.setattr("rewardkit.scoring.scores.pq.write_table", lambda table, path: half(path))
+        monkeypatch.setattr(
+            "rewardkit.scoring.scores.pq.write_table", lambda table, path: half(path)
+        )
     else:
-        monkeypatch.setattr("pathlib.Path.write_text", lambda path, *_, **__: half(path))
+        monkeypatch.setattr(
+            "pathlib.Path.write_text", lambda path, *_, **__: half(path)
+        )
     other = rk.score(make().reweigh({"length": 9.0}), ROWS)
-    with pytest.raises(OSError, match=rf"No space left on device: '.*{re.escape(file)}'"):
+    with pytest.raises(
+        OSError, match=rf"No space left on device: '.*{re.escape(file)}'"
+    ):
         other.save(folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == old
     with pytest.raises(OSError, match="No space left on device"):
@@ -135,7 +172,9 @@ def test_a_folder_that_cannot_be_made_is_said_in_a_sentence(tmp_path):
 
 
 def test_the_reward_of_loaded_scores_cannot_be_run_and_says_so(tmp_path):
-    reward = round_trip(ROWS, tmp_path, make(gate=rk.gate("completion", equals="a")))[1].reward
+    reward = round_trip(ROWS, tmp_path, make(gate=rk.gate("completion", equals="a")))[
+        1
+    ].reward
     for use in (
         lambda: rk.score(reward, ROWS),
         lambda: reward(completion="a"),
@@ -152,9 +191,14 @@ def test_the_reward_of_loaded_scores_cannot_be_run_and_says_so(tmp_path):
      b'{"record": {"reward": {}, "rollouts": {}}, "json_columns": []}'],
 )  # fmt: skip
 def test_a_table_without_a_whole_record_is_no_scored_table(metadata, tmp_path):
-    table = pa.table({"reward": [1.0]}).replace_schema_metadata(metadata and {b"rewardkit": metadata})
+    table = pa.table({"reward": [1.0]}).replace_schema_metadata(
+        metadata and {b"rewardkit": metadata}
+    )
     pq.write_table(table, tmp_path / "x.parquet")
-    with pytest.raises(rk.RolloutsError, match=r"is not a scored table of this version.*make one with 'rew"):
+    with pytest.raises(
+        rk.RolloutsError,
+        match=r"is not a scored table of this version.*make one with 'rew",
+    ):
         rk.load_scores(tmp_path / "x.parquet")
     assert is_scored(tmp_path / "x.parquet") is (metadata is not None)
 
@@ -163,7 +207,11 @@ def test_what_is_no_table_is_an_error_with_a_way_out(tmp_path):
     text = tmp_path / "x.parquet"
     text.write_text("not Parquet")
     nothing = "there is no file.*give the folder or the Parquet file"
-    for path, said in ((text, "is not a scored"), (tmp_path / "missing", nothing), (tmp_path, nothing)):
+    for path, said in (
+        (text, "is not a scored"),
+        (tmp_path / "missing", nothing),
+        (tmp_path, nothing),
+    ):
         with pytest.raises(rk.RolloutsError, match=said):
             rk.load_scores(path)
     assert not is_scored(text) and not is_scored(tmp_path)

@@ -20,14 +20,21 @@ def vowels(completion):
 def make(**options):
     parts = [
         rk.Component("vowels", vowels, why="they sing"),
-        rk.Component("short", lambda size: size < 3, weight=0.5, gate=rk.gate("vowels", at_least=0.25)),
+        rk.Component(
+            "short",
+            lambda size: size < 3,
+            weight=0.5,
+            gate=rk.gate("vowels", at_least=0.25),
+        ),
     ]
     return made(*parts, fields={"size": lambda completion: len(completion)}, **options)
 
 
 ROWS = [
     {"prompt": prompt, "completion": text, "kept": number}
-    for number, (prompt, text) in enumerate([("p", "aa"), ("p", "eeee"), ("p", "x"), ("q", ""), ("q", "ob")])
+    for number, (prompt, text) in enumerate(
+        [("p", "aa"), ("p", "eeee"), ("p", "x"), ("q", ""), ("q", "ob")]
+    )
 ]
 
 
@@ -40,17 +47,36 @@ def test_the_table_has_the_rollouts_fields_scores_statuses_errors_and_rewards():
     ]  # fmt: skip
     assert table["kept"].tolist() == [0, 1, 2, 3, 4]
     assert table["field/size"].tolist() == [2, 4, 1, 0, 2]
-    np.testing.assert_array_equal(table["score/vowels"], [0.5, 1.0, 0.0, math.nan, 0.25])
-    np.testing.assert_array_equal(table["score/short"], [1.0, 0.0, math.nan, math.nan, 1.0])
-    assert table["status/short"].tolist() == ["scored", "scored", "gated", "abstained", "scored"]
+    np.testing.assert_array_equal(
+        table["score/vowels"], [0.5, 1.0, 0.0, math.nan, 0.25]
+    )
+    np.testing.assert_array_equal(
+        table["score/short"], [1.0, 0.0, math.nan, math.nan, 1.0]
+    )
+    assert table["status/short"].tolist() == [
+        "scored",
+        "scored",
+        "gated",
+        "abstained",
+        "scored",
+    ]
     np.testing.assert_array_equal(table["reward"], [1.0, 1.0, 0.0, math.nan, 0.75])
 
 
 def test_counts_and_record_say_what_happened():
     scores = rk.score(make(), ROWS)
-    assert scores.counts["short"] == {"scored": 3, "gated": 1, "abstained": 1, "error": 0}
+    assert scores.counts["short"] == {
+        "scored": 3,
+        "gated": 1,
+        "abstained": 1,
+        "error": 0,
+    }
     record = scores.record
-    assert (record["rewards_missing"], record["seed"], record["counts"]) == (1, None, scores.counts)
+    assert (record["rewards_missing"], record["seed"], record["counts"]) == (
+        1,
+        None,
+        scores.counts,
+    )
     assert (record["timeout"], record["ignore_gates"]) == (None, False)
     assert record["reward"]["components"][0]["why"] == "they sing"
     assert record["reward"]["sources"].keys() == {"test_scoring.py"}
@@ -62,10 +88,18 @@ def test_counts_and_record_say_what_happened():
 @pytest.mark.parametrize(
     ("reward", "rollouts", "said"),
     [
-        (vowels, ROWS, "score takes a Reward, not <function vowels>; load or make one first"),
+        (
+            vowels,
+            ROWS,
+            "score takes a Reward, not <function vowels>; load or make one first",
+        ),
         (make(), 3, "not int"),
         (make(), [{"completion": "x", "score/vowels": 1}], "load_scores"),
-        (make(transform=lambda rewards, groups: rewards[:1]), ROWS, r"returned shape \(1,\) for 5 rewards"),
+        (
+            make(transform=lambda rewards, groups: rewards[:1]),
+            ROWS,
+            r"returned shape \(1,\) for 5 rewards",
+        ),
         (make(transform=lambda rewards, groups: 1 / 0), ROWS, "ZeroDivisionError"),
     ],
 )
@@ -81,7 +115,9 @@ def shifted(rewards, groups):
 
 def test_a_transform_comes_last_with_the_raw_reward_beside_it():
     rows = [{"prompt": row[0], "completion": row[1:]} for row in ("pa", "pa", "qaa")]
-    scores = score(rk.Component("vowels", vowels), rows=rows, reward={"transform": shifted})
+    scores = score(
+        rk.Component("vowels", vowels), rows=rows, reward={"transform": shifted}
+    )
     np.testing.assert_array_equal(scores.table["reward_raw"], scores.score("vowels"))
     assert scores.rewards.tolist() == [0.25, 0.25, 10.5]
 
@@ -93,7 +129,9 @@ def test_reweighing_gives_new_scores_without_running_a_component():
     assert len(seen.calls) == 6
     assert (other.rewards.tolist(), scores.rewards.tolist()) == ([1.25] * 3, [2.0] * 3)
     assert other.reward.weights == {"c": 0.25, "d": 1.0}
-    shut = rk.score(make(gate=rk.gate("vowels", at_least=0.5)), ROWS).reweigh({"vowels": 8.0})
+    shut = rk.score(make(gate=rk.gate("vowels", at_least=0.5)), ROWS).reweigh(
+        {"vowels": 8.0}
+    )
     np.testing.assert_array_equal(shut.rewards, [4.5, 8.0, 0.0, math.nan, 0.0])
 
 
@@ -104,7 +142,10 @@ def test_the_repr_is_a_summary_with_the_most_frequent_reason_of_errors():
     text = repr(rk.score(make(), ROWS)).splitlines()
     assert text[0] == "scores of 'r' on 5 rollouts, mean reward 0.688"
     assert text[2].split(maxsplit=3)[3] == "3 scored, 1 gated, 1 abstained"
-    parts = (rk.Component("c", fails), rk.Component("size", len, columns={"obj": "completion"}, range=None))
+    parts = (
+        rk.Component("c", fails),
+        rk.Component("size", len, columns={"obj": "completion"}, range=None),
+    )
     assert repr(score(*parts, rows=("", "a", "bbb"))).splitlines()[:3] == [
         "scores of 'r' on 3 rollouts, no reward judged",
         f"  {'c':<20} mean      -  0 scored, 3 error, most often ValueError: no {'x' * 85} (2 of 3)",
@@ -113,7 +154,9 @@ def test_the_repr_is_a_summary_with_the_most_frequent_reason_of_errors():
 
 
 def test_progress_changes_nothing_and_stays_out_of_the_output(capfd):
-    assert rk.score(make(), ROWS, progress=True).table.equals(rk.score(make(), ROWS).table)
+    assert rk.score(make(), ROWS, progress=True).table.equals(
+        rk.score(make(), ROWS).table
+    )
     shown = capfd.readouterr()
     assert shown.out == "" and "scoring" in shown.err
 
@@ -128,7 +171,9 @@ def test_a_reward_that_changes_its_arguments_changes_nobody_elses(options):
         return [len(truth.pop("a")) / 3 for truth in ground_truth]
 
     shared = {"a": [3, 1, 2]}
-    rollouts = rk.load_rollouts([{"prompt": "p", "completion": "x", "ground_truth": shared}] * 3)
+    rollouts = rk.load_rollouts(
+        [{"prompt": "p", "completion": "x", "ground_truth": shared}] * 3
+    )
     gated = rk.Component("d", takes, gate=rk.gate(lambda parsed: len(parsed) == 3))
     parts = [rk.Component("c", takes), gated, rk.Component("e", takes_all, group=True)]
     reward = made(*parts, fields={"parsed": lambda completion: [1, 2, 3]})
@@ -154,7 +199,9 @@ def rows(count):
 
 
 @pytest.mark.parametrize("options", [{}, {"workers": 2}], ids=str)
-def test_three_lines_are_shown_with_a_count_and_the_first_are_in_the_run_record(capfd, options):
+def test_three_lines_are_shown_with_a_count_and_the_first_are_in_the_run_record(
+    capfd, options
+):
     scores = score(noisy, rows=rows(800), **options)
     shown = capfd.readouterr()
     assert shown.out == ""
@@ -172,21 +219,30 @@ def test_three_lines_are_shown_with_a_count_and_the_first_are_in_the_run_record(
     ("text", "lines"),
     [
         ("", []),
-        ("\x1b[2Jred\ud800\n", ["printed 1 line:", r"  \x1b[2Jred\ud800"]),  # what controls a terminal
+        (
+            "\x1b[2Jred\ud800\n",
+            ["printed 1 line:", r"  \x1b[2Jred\ud800"],
+        ),  # what controls a terminal
         ("x" * 5000, ["printed 1 line:", f"  {'x' * 117}..."]),
         ("a\nb\nc\nd\n", ["printed 4 lines:", "  a", "  b", "  c", "  ... 1 more"]),
     ],
 )
 def test_what_is_printed_is_shown_cut_and_escaped(capfd, text, lines):
-    scores = score(lambda completion: bool(sys.stdout.write(text)) or True, rows=rows(1))
+    scores = score(
+        lambda completion: bool(sys.stdout.write(text)) or True, rows=rows(1)
+    )
     shown = capfd.readouterr()
     assert shown.out == ""
-    assert [line.removeprefix("the reward's functions ") for line in shown.err.splitlines()] == lines
+    assert [
+        line.removeprefix("the reward's functions ") for line in shown.err.splitlines()
+    ] == lines
     assert scores.run.get("printed", {}).get("text", "") == text
     json.dumps(scores.record).encode()
 
 
-@pytest.mark.parametrize(("verb", "shown"), [("explain", 3), ("check", 3), ("probe", 0), ("mutants", 0)])
+@pytest.mark.parametrize(
+    ("verb", "shown"), [("explain", 3), ("check", 3), ("probe", 0), ("mutants", 0)]
+)
 def test_every_verb_shows_three_lines_at_most(verb, shown, capfd):
     reward = made(lambda completion: print("judging\n" * 100) or 1.0)
     cases = [{"completion": "x", "ground_truth": "y", "reward": 1} for _ in range(3)]
@@ -210,11 +266,16 @@ def long(completion):
 
 REWARD = rk.Reward(
     "r",
-    {"prediction": rk.extract.tag("answer"), "size": lambda completion: len(completion)},
+    {
+        "prediction": rk.extract.tag("answer"),
+        "size": lambda completion: len(completion),
+    },
     [
         rk.Component("correct", rk.verify.numbers_equal, weight=2.0, why="the task"),
         rk.Component("long", long, weight=-0.5),
-        rk.Component("extra", lambda completion: True, gate=rk.gate("correct", at_least=1.0)),
+        rk.Component(
+            "extra", lambda completion: True, gate=rk.gate("correct", at_least=1.0)
+        ),
         rk.Component("judge", lambda completion: None, weight=0),
     ],
 )
@@ -230,27 +291,45 @@ def of_scores(reward, rollout):
 
 @pytest.mark.parametrize("explain", [rk.explain, of_scores])
 @pytest.mark.parametrize("reward", [REWARD, ROUTE])
-def test_every_component_has_a_line_with_what_it_added_and_the_lines_add_up(explain, reward):
+def test_every_component_has_a_line_with_what_it_added_and_the_lines_add_up(
+    explain, reward
+):
     of_x = {"data_source": "x"}
     explanation = explain(reward, RIGHT | of_x)
     lines = {line.component: line for line in explanation.lines}
     assert (explanation.reward, explanation.result.reward) == ("r", 2.75)
-    assert [lines[name].contribution for name in ("correct", "long", "extra")] == [2.0, -0.25, 1.0]
+    assert [lines[name].contribution for name in ("correct", "long", "extra")] == [
+        2.0,
+        -0.25,
+        1.0,
+    ]
     assert math.isnan(lines["judge"].contribution)
-    assert (lines["judge"].status, lines["judge"].reason) == ("abstained", "returned None")
-    assert (lines["correct"].why, lines["extra"].gate) == ("the task", "gate('correct', at_least=1.0)")
+    assert (lines["judge"].status, lines["judge"].reason) == (
+        "abstained",
+        "returned None",
+    )
+    assert (lines["correct"].why, lines["extra"].gate) == (
+        "the task",
+        "gate('correct', at_least=1.0)",
+    )
     assert explanation.spans == {"prediction": [(8, 9)]}
     assert explanation.result.fields == {"prediction": "4", "size": 18}
     assert explanation.result.notes == {"words": 1}
-    gated = {line.component: line for line in explain(reward, WRONG | of_x).lines}["extra"]
+    gated = {line.component: line for line in explain(reward, WRONG | of_x).lines}[
+        "extra"
+    ]
     assert (gated.status, gated.contribution) == ("gated", 0.0)
 
 
 def test_a_scored_rollout_is_explained_without_calling_anything_again():
     called = []
-    (line,) = explained(score(lambda completion: called.append(1) or 1 / 0, rows="a"), 0).lines
+    (line,) = explained(
+        score(lambda completion: called.append(1) or 1 / 0, rows="a"), 0
+    ).lines
     assert (line.status, called) == ("error", [1])
-    assert line.reason.startswith("ZeroDivisionError: division by zero (test_scoring.py:")
+    assert line.reason.startswith(
+        "ZeroDivisionError: division by zero (test_scoring.py:"
+    )
 
 
 @pytest.mark.parametrize(
@@ -259,7 +338,11 @@ def test_a_scored_rollout_is_explained_without_calling_anything_again():
         (REWARD, {"completion": "x"}, "asks for 'ground_truth'"),
         (ROUTE, {**RIGHT, "data_source": "y"}, "nothing to explain"),
         (None, RIGHT, "explain takes a Reward, not None"),
-        (REWARD, 3, r"explain takes one rollout, a dict of columns such as rollouts\[0\], not 3"),
+        (
+            REWARD,
+            3,
+            r"explain takes one rollout, a dict of columns such as rollouts\[0\], not 3",
+        ),
     ],
 )
 def test_what_cannot_be_explained_is_said_in_a_sentence(reward, rollout, said):
@@ -269,6 +352,11 @@ def test_what_cannot_be_explained_is_said_in_a_sentence(reward, rollout, said):
 
 def test_as_text_it_shows_everything_and_as_html_it_marks_the_spans():
     found = rk.explain(REWARD, RIGHT)
-    for said in ("'r': 2.75", "field prediction = '4' (characters 8-9)", "note words = 1", "the task"):
+    for said in (
+        "'r': 2.75",
+        "field prediction = '4' (characters 8-9)",
+        "note words = 1",
+        "the task",
+    ):
         assert said in str(found)
     assert ">4</mark>" in found._repr_html_()

@@ -24,4 +24,6 @@ def written(tmp_path, monkeypatch):
 @pytest.fixture
 def cases():
     """The cases of a task that was started, as they stand in the file."""
-    return lambda made: [json.loads(line) for line in made.cases.read_text().splitlines()]
+    return lambda made: [
+        json.loads(line) for line in made.cases.read_text().splitlines()
+    ]

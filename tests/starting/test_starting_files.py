@@ -12,7 +12,11 @@ import rewardkit as rk
 from rewardkit.starting import start as starting
 
 ROWS = [
-    {"prompt": f"{at} and 1?", "completion": f"<answer>{at + place}</answer>", "ground_truth": str(at + 1)}
+    {
+        "prompt": f"{at} and 1?",
+        "completion": f"<answer>{at + place}</answer>",
+        "ground_truth": str(at + 1),
+    }
     for at in range(12)
     for place in range(4)
 ]
@@ -27,9 +31,15 @@ def test_three_files_are_written_and_nothing_else(written):
     made = written(ROWS, folder="deep/er")
     assert sorted(contents("deep/er")) == ["task.ipynb", "task.py", "task_cases.jsonl"]
     files = [made.reward, made.cases, made.notebook]
-    assert files == [Path("deep/er") / name for name in ("task.py", "task_cases.jsonl", "task.ipynb")]
+    assert files == [
+        Path("deep/er") / name for name in ("task.py", "task_cases.jsonl", "task.ipynb")
+    ]
     assert made.record() == json.loads(json.dumps(made.record()))
-    assert [name for name in set(sys.modules) - before if name.startswith("reward_file_task")] == []
+    assert [
+        name
+        for name in set(sys.modules) - before
+        if name.startswith("reward_file_task")
+    ] == []
 
 
 def test_the_same_log_gives_the_same_bytes(written):
@@ -38,9 +48,13 @@ def test_the_same_log_gives_the_same_bytes(written):
 
 
 @pytest.mark.parametrize("name", ["task.py", "task_cases.jsonl", "task.ipynb"])
-def test_a_file_that_is_there_is_not_written_over_and_nothing_else_is_written(written, name):
+def test_a_file_that_is_there_is_not_written_over_and_nothing_else_is_written(
+    written, name
+):
     Path(name).write_text("mine")
-    with pytest.raises(rk.InputError, match=f"{name}' is there, and is not written over"):
+    with pytest.raises(
+        rk.InputError, match=f"{name}' is there, and is not written over"
+    ):
         written(ROWS)
     assert contents(".") == {name: b"mine"}
     Path(name).rename("mine")
@@ -49,12 +63,22 @@ def test_a_file_that_is_there_is_not_written_over_and_nothing_else_is_written(wr
         written(ROWS)
 
 
-NAMES = [("3x", "cannot be the name"), ("class", "cannot be the name"), ("a/b", "cannot be the name")]
-NAMES += [("", "cannot be the name"), ("json", "'json' is the name of a module"), ("pandas", "take another")]
+NAMES = [
+    ("3x", "cannot be the name"),
+    ("class", "cannot be the name"),
+    ("a/b", "cannot be the name"),
+]
+NAMES += [
+    ("", "cannot be the name"),
+    ("json", "'json' is the name of a module"),
+    ("pandas", "take another"),
+]
 
 
 @pytest.mark.parametrize(("name", "said"), NAMES)
-def test_a_name_that_no_module_can_have_or_that_hides_one_is_refused(tmp_path, name, said):
+def test_a_name_that_no_module_can_have_or_that_hides_one_is_refused(
+    tmp_path, name, said
+):
     with pytest.raises(rk.InputError, match=said):
         rk.start(name, "gallery:arithmetic", tmp_path)
     assert contents(tmp_path) == {}
@@ -68,9 +92,13 @@ def test_a_log_that_cannot_be_read_leaves_nothing_behind(tmp_path):
     assert list(contents(tmp_path)) == ["log.jsonl"]
 
 
-def test_a_folder_that_takes_nothing_is_told_and_nothing_is_half_written(written, monkeypatch):
+def test_a_folder_that_takes_nothing_is_told_and_nothing_is_half_written(
+    written, monkeypatch
+):
     Path("file").write_text("")
-    with pytest.raises(rk.InputError, match=r"nothing can be written to 'file' \(File exists\)"):
+    with pytest.raises(
+        rk.InputError, match=r"nothing can be written to 'file' \(File exists\)"
+    ):
         written(ROWS, folder="file")
     write = starting.write_whole
 
@@ -80,27 +108,37 @@ def test_a_folder_that_takes_nothing_is_told_and_nothing_is_half_written(written
         write(path, fill)
 
     monkeypatch.setattr(starting, "write_whole", fails_at_the_notebook)
-    with pytest.raises(rk.InputError, match=r"nothing can be written to 'out' \(Permission denied\)"):
+    with pytest.raises(
+        rk.InputError, match=r"nothing can be written to 'out' \(Permission denied\)"
+    ):
         written(ROWS, folder="out")
     assert contents("out") == {}
 
 
 def test_of_a_long_log_some_rows_are_measured_by_the_seed(written, monkeypatch):
     monkeypatch.setattr(starting, "MEASURED", 20)
-    texts = [written(ROWS, folder=name, seed=seed).reward.read_text() for name, seed in (("a", 1), ("b", 2))]
+    texts = [
+        written(ROWS, folder=name, seed=seed).reward.read_text()
+        for name, seed in (("a", 1), ("b", 2))
+    ]
     assert "of 20 of the 48 completions of" in texts[0]
     assert texts[0] != texts[1]
     assert written(ROWS, folder="c", seed=1).reward.read_text() == texts[0]
 
 
-def test_of_long_completions_fewer_are_measured_but_one_at_the_least(written, monkeypatch):
+def test_of_long_completions_fewer_are_measured_but_one_at_the_least(
+    written, monkeypatch
+):
     monkeypatch.setattr(starting, "CHARACTERS", 180)
     assert 8 <= written(ROWS, folder="a").measured <= 10
     monkeypatch.setattr(starting, "CHARACTERS", 1)
     assert written(ROWS, folder="b").measured == 1
 
 
-RENAMED = [{"say": row["completion"], "answer": row["ground_truth"], "of": row["prompt"]} for row in ROWS]
+RENAMED = [
+    {"say": row["completion"], "answer": row["ground_truth"], "of": row["prompt"]}
+    for row in ROWS
+]
 COLUMNS = {"completion": "say", "prompt": "of"}
 
 
@@ -110,8 +148,20 @@ def test_the_next_commands_name_the_files_and_how_the_log_is_read(written):
     assert 'group: list = ["prompt"]' in parameters(made)
     lab, check, probe = map(shlex.split, made.next)
     assert lab == ["jupyter", "lab", "my folder/task.ipynb"]
-    assert check == ["rewardkit", "check", "my folder/task.py", "my folder/task_cases.jsonl"]
-    assert probe[:6] == ["rewardkit", "probe", check[2], "../log.jsonl", "--cases", check[3]]
+    assert check == [
+        "rewardkit",
+        "check",
+        "my folder/task.py",
+        "my folder/task_cases.jsonl",
+    ]
+    assert probe[:6] == [
+        "rewardkit",
+        "probe",
+        check[2],
+        "../log.jsonl",
+        "--cases",
+        check[3],
+    ]
     columns = {"--column=completion=say", "--column=prompt=of"}
     assert set(probe[6:]) == {*columns, "--group=prompt", "--set=data_source=it's"}
 
@@ -127,8 +177,12 @@ def parameters(made):
 def test_the_notebook_has_no_outputs_typed_parameters_and_ids_that_stay(written):
     made = written(ROWS)
     code = [cell for cell in cells(made) if cell["cell_type"] == "code"]
-    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
-    assert [cell["id"] for cell in cells(made)] == [str(at) for at in range(len(cells(made)))]
+    assert all(
+        cell["outputs"] == [] and cell["execution_count"] is None for cell in code
+    )
+    assert [cell["id"] for cell in cells(made)] == [
+        str(at) for at in range(len(cells(made)))
+    ]
     assert cells(made)[1]["metadata"]["tags"] == ["parameters"]
     names: dict = {}
     exec(parameters(made), names)
@@ -151,15 +205,22 @@ def test_the_log_is_named_as_the_notebook_sees_it_from_a_folder_that_may_be_a_li
     (tmp_path / "so" / "far" / "away").mkdir(parents=True)
     Path("link").symlink_to(tmp_path / "so" / "far" / "away")
     made = written(ROWS, folder=folder, join="../log.jsonl")
-    assert f'rollouts: str = "{seen}"' in parameters(made) and f'join: str = "{seen}"' in parameters(made)
+    assert f'rollouts: str = "{seen}"' in parameters(
+        made
+    ) and f'join: str = "{seen}"' in parameters(made)
 
 
-def test_the_notebook_runs_from_the_folder_of_its_files_and_holds_the_cases(written, monkeypatch):
+def test_the_notebook_runs_from_the_folder_of_its_files_and_holds_the_cases(
+    written, monkeypatch
+):
     made = written(RENAMED, folder="out", columns=COLUMNS)
     monkeypatch.chdir("out")
     notebook, error = executed("task.ipynb")
     assert error is None
-    assert f"{made.stubs} of {made.stubs} cases pass, {made.stubs} are still to be decided." in str(notebook)
+    assert (
+        f"{made.stubs} of {made.stubs} cases pass, {made.stubs} are still to be decided."
+        in str(notebook)
+    )
     cases = Path("task_cases.jsonl")
     listed = [json.loads(line) for line in cases.read_text().splitlines()]
     listed[0] |= {"reward": 0.77, "why": "decided"}

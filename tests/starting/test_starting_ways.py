@@ -12,7 +12,11 @@ from rewardkit.starting.truths import truth_of
 
 def groups(make, prompts=24, size=4):
     """Rows of a number of prompts, each made from its prompt's number and its place in the group."""
-    return [{"prompt": f"question {at}", **make(at, place)} for at in range(prompts) for place in range(size)]
+    return [
+        {"prompt": f"question {at}", **make(at, place)}
+        for at in range(prompts)
+        for place in range(size)
+    ]
 
 
 def stated(form="<answer>{}</answer>", every=None, **change):
@@ -22,7 +26,11 @@ def stated(form="<answer>{}</answer>", every=None, **change):
     """
 
     def make(at, place):
-        said = form.format(at + 30 if place < 2 else at + 2000) if place < 3 else "I do not know"
+        said = (
+            form.format(at + 30 if place < 2 else at + 2000)
+            if place < 3
+            else "I do not know"
+        )
         return {"completion": f"Step {place}.\n{said}", "ground_truth": str(at + 30)}
 
     rows = groups(make)
@@ -38,11 +46,23 @@ def told(made):
 
 READ = [
     ("<answer>{}</answer>", 'rk.extract.tag("answer")', "a tag of any name"),
-    ("<result>{}</result> of 7", 'rk.extract.tag("result")', "not the last number, which is 7"),
-    ("<answer>${} in all</answer>", "within(", "the number in the tag, as the tag holds words, too"),
+    (
+        "<result>{}</result> of 7",
+        'rk.extract.tag("result")',
+        "not the last number, which is 7",
+    ),
+    (
+        "<answer>${} in all</answer>",
+        "within(",
+        "the number in the tag, as the tag holds words, too",
+    ),
     ("so \\boxed{{{}}}", "rk.extract.boxed()", "a box"),
     ("#### {}", "rk.extract.gsm8k()", "GSM8K's mark"),
-    ("The answer is {} apples.", "within(rk.extract.answer_phrase()", "the number in a sentence"),
+    (
+        "The answer is {} apples.",
+        "within(rk.extract.answer_phrase()",
+        "the number in a sentence",
+    ),
     ('{{"sum": {}}}', 'rk.extract.json_value("sum")', "a key of an object"),
     ("it makes {}", "rk.extract.number()", "no mark: the last number"),
 ]
@@ -52,10 +72,17 @@ READ = [
 def test_numbers_are_read_as_the_completions_state_them(written, form, code, why):
     made = written(stated(form))
     reward = rk.load_reward(str(made.reward))
-    assert code in made.reward.read_text().split("fields={")[1].split("components")[0], why
+    assert (
+        code in made.reward.read_text().split("fields={")[1].split("components")[0]
+    ), why
     right = reward(completion=f"Well.\n{form.format(31)}", ground_truth="31")
     assert (right.scores["correct"], right.status["correct"]) == (1.0, "scored")
-    assert reward(completion=f"Well.\n{form.format(55)}", ground_truth="31").scores["correct"] == 0.0
+    assert (
+        reward(completion=f"Well.\n{form.format(55)}", ground_truth="31").scores[
+            "correct"
+        ]
+        == 0.0
+    )
 
 
 TRUTHS = [
@@ -86,10 +113,20 @@ def test_the_kind_of_the_truths_decides_how_answers_are_compared(truths, kind):
 
 def test_objects_are_compared_only_where_completions_state_some_and_a_choice_is_of_the_prompts_letters():
     truth = {"name": "Uma", "age": 59}
-    assert truth_of([{"completion": '{"name": "Ada"}', "ground_truth": truth}], [""]).kind == "json"
-    assert truth_of([{"completion": "<answer>59</answer>", "ground_truth": truth}], [""]).kind == "opaque"
+    assert (
+        truth_of([{"completion": '{"name": "Ada"}', "ground_truth": truth}], [""]).kind
+        == "json"
+    )
+    assert (
+        truth_of(
+            [{"completion": "<answer>59</answer>", "ground_truth": truth}], [""]
+        ).kind
+        == "opaque"
+    )
     rows = [{"completion": "B", "ground_truth": "B"}] * 3
-    assert truth_of(rows, ["(A) 1\n(B) 2\n(C) 3\n(D) 4\n(E) 5\n(F) 6"]).options == "ABCDEF"
+    assert (
+        truth_of(rows, ["(A) 1\n(B) 2\n(C) 3\n(D) 4\n(E) 5\n(F) 6"]).options == "ABCDEF"
+    )
     assert truth_of(rows, ["Which?"]).options == "ABCD"
 
 
@@ -100,30 +137,65 @@ def two_marks(at, place):
 
 def lists(at, place):
     truth = [at, at + 1, at + 2]
-    return {"completion": str(truth[::-1] if place == 3 else truth), "ground_truth": truth}
+    return {
+        "completion": str(truth[::-1] if place == 3 else truth),
+        "ground_truth": truth,
+    }
 
 
 THOUGHT = "<THINK>{ground_truth}</THINK><ANSWER>{ground_truth}</ANSWER>"
-TAGGED, UPPER = stated("<think>Well.</think> <answer>{}</answer>"), stated(every=8, completion=THOUGHT)
-ACCIDENT = [row | {"ground_truth": "1000000"} for row in stated(every=96, completion="1000000 perhaps")]
-FEW = [row | {"completion": f"<b>Well</b> {row['completion']}"} for row in TAGGED[::4]] + TAGGED
+TAGGED, UPPER = (
+    stated("<think>Well.</think> <answer>{}</answer>"),
+    stated(every=8, completion=THOUGHT),
+)
+ACCIDENT = [
+    row | {"ground_truth": "1000000"}
+    for row in stated(every=96, completion="1000000 perhaps")
+]
+FEW = [
+    row | {"completion": f"<b>Well</b> {row['completion']}"} for row in TAGGED[::4]
+] + TAGGED
 MISSED, RARE = (stated(every=at, completion="That is {ground_truth}") for at in (8, 96))
-FORM, TAG = 'rk.measure.tags("think", "answer")', '"prediction": rk.extract.tag("answer")'
+FORM, TAG = (
+    'rk.measure.tags("think", "answer")',
+    '"prediction": rk.extract.tag("answer")',
+)
 FIRST_OF = "first_of(boxed(), within(answer_phrase(), number())) 100 % 100 % taken"
 LOST = "Decide: in 12 % of them a right answer is read by rk.extract.number(), not by this."
 ORDER = "Decide: does order matter? rk.verify.sets_equal takes any (100 % right), rk.verify.lists_equal only"
 SHARES = 'tag("answer") 75 % 50 % taken', "50 % of the completions are right."
-FIGURES = "96 completions of 24 prompts.", *SHARES, "75 % of the completions keep this form (<answer>)."
+FIGURES = (
+    "96 completions of 24 prompts.",
+    *SHARES,
+    "75 % of the completions keep this form (<answer>).",
+)
 # rows, what the file says, and ("!") what it does not say
 SAID = {
-    "where two marks are common both are read": (groups(two_marks), '"marked": rk.extract.boxed()', FIRST_OF),
+    "where two marks are common both are read": (
+        groups(two_marks),
+        '"marked": rk.extract.boxed()',
+        FIRST_OF,
+    ),
     "a mark that is rare is no second way": (RARE, TAG, "!first_of"),
-    "one right answer by accident changes nothing": (ACCIDENT, TAG, "too few to learn from"),
+    "one right answer by accident changes nothing": (
+        ACCIDENT,
+        TAG,
+        "too few to learn from",
+    ),
     "tags that the completions have are the form": (TAGGED, FORM),
-    "a tag in other letters is the same, and thoughts are no answers": (UPPER, TAG, "!ANSWER", "!THINK"),
+    "a tag in other letters is the same, and thoughts are no answers": (
+        UPPER,
+        TAG,
+        "!ANSWER",
+        "!THINK",
+    ),
     "a tag that few have is no part of the form": (FEW, FORM),
     "right answers that the taken way misses are a question": (MISSED, LOST),
-    "whether the order of lists matters is a question": (groups(lists), ORDER, "that of the truth (75 %)"),
+    "whether the order of lists matters is a question": (
+        groups(lists),
+        ORDER,
+        "that of the truth (75 %)",
+    ),
     "the figures are those of the log": (stated(), *FIGURES),
 }
 
@@ -133,23 +205,42 @@ def test_the_file_says_what_the_log_shows(written, kind):
     rows, *said = SAID[kind]
     made = written(rows)
     text = told(made)
-    assert [one for one in said if (one.removeprefix("!") in text) is one.startswith("!")] == [], text
+    assert [
+        one for one in said if (one.removeprefix("!") in text) is one.startswith("!")
+    ] == [], text
     assert all(len(line) <= 110 for line in made.reward.read_text().splitlines())
 
 
 def test_a_worked_solution_is_compared_by_what_stands_at_its_end(written):
-    rows = [{**row, "ground_truth": f"6 and 7\n#### {row['ground_truth']}"} for row in stated("#### {}")]
+    rows = [
+        {**row, "ground_truth": f"6 and 7\n#### {row['ground_truth']}"}
+        for row in stated("#### {}")
+    ]
     reward = rk.load_reward(str(written(rows).reward))
-    assert reward(completion="#### 42", ground_truth="40 + 2 = 42\n#### 42").scores["correct"] == 1.0
-    assert reward(completion="#### 42", ground_truth="42").status["correct"] == "abstained"
+    assert (
+        reward(completion="#### 42", ground_truth="40 + 2 = 42\n#### 42").scores[
+            "correct"
+        ]
+        == 1.0
+    )
+    assert (
+        reward(completion="#### 42", ground_truth="42").status["correct"] == "abstained"
+    )
 
 
 def test_a_tag_that_the_prompt_has_opened_is_no_fault(written):
-    rows = [{**row, "completion": f"Well.</think>\n{row['completion']}"} for row in stated()]
+    rows = [
+        {**row, "completion": f"Well.</think>\n{row['completion']}"} for row in stated()
+    ]
     made = written(rows)
-    assert 'rk.measure.tags("think", "answer", prefilled=True)' in made.reward.read_text()
+    assert (
+        'rk.measure.tags("think", "answer", prefilled=True)' in made.reward.read_text()
+    )
     reward = rk.load_reward(str(made.reward))
-    assert reward(completion=rows[0]["completion"], ground_truth="1").scores["format"] == 1.0
+    assert (
+        reward(completion=rows[0]["completion"], ground_truth="1").scores["format"]
+        == 1.0
+    )
 
 
 def test_objects_are_paid_value_by_value_and_by_the_schema_of_the_truths(written):
@@ -160,28 +251,54 @@ def test_objects_are_paid_value_by_value_and_by_the_schema_of_the_truths(written
 
     reward = rk.load_reward(str(written(groups(make)).reward))
     truth = {"name": "Ada", "age": 4, "tags": []}
-    result = reward(completion='{"name": "Ada", "age": 3, "tags": []}', ground_truth=truth)
-    assert result.scores == pytest.approx({"values": 2 / 3, "correct": 0.0, "format": 1.0})
-    assert reward(completion='{"name": "Ada", "age": "3"}', ground_truth={}).scores["format"] == 0.0
+    result = reward(
+        completion='{"name": "Ada", "age": 3, "tags": []}', ground_truth=truth
+    )
+    assert result.scores == pytest.approx(
+        {"values": 2 / 3, "correct": 0.0, "format": 1.0}
+    )
+    assert (
+        reward(completion='{"name": "Ada", "age": "3"}', ground_truth={}).scores[
+            "format"
+        ]
+        == 0.0
+    )
 
 
 def test_a_schema_holds_what_all_objects_share():
     schema = schema_of([{"a": 1, "b": "x", "c": None}, {"a": 2.5, "b": 3, "d": True}])
     properties = {"a": {"type": "number"}, "b": {}}
-    assert schema == {"type": "object", "properties": properties, "required": ["a", "b"]}
-    assert schema_of([{"a": 1}, [1]]) is schema_of([{f"k{at}": 1 for at in range(40)}]) is None
+    assert schema == {
+        "type": "object",
+        "properties": properties,
+        "required": ["a", "b"],
+    }
+    assert (
+        schema_of([{"a": 1}, [1]])
+        is schema_of([{f"k{at}": 1 for at in range(40)}])
+        is None
+    )
 
 
 UNJUDGED = [
     ({}, "the log has no ground_truth"),
-    ({"ground_truth": {"target": 98, "numbers": [1, 2]}}, "the truths are objects that say how to judge"),
+    (
+        {"ground_truth": {"target": 98, "numbers": [1, 2]}},
+        "the truths are objects that say how to judge",
+    ),
     ({"ground_truth": "assert f(1) == 2"}, "the truths are code or tests"),
 ]
 
 
 @pytest.mark.parametrize(("truth", "said"), UNJUDGED)
-def test_where_no_truth_can_be_compared_the_reward_pays_form_and_length_only(written, truth, said):
-    made = written(groups(lambda at, place: {"completion": f"<answer>{at} {place}</answer>", **truth}))
+def test_where_no_truth_can_be_compared_the_reward_pays_form_and_length_only(
+    written, truth, said
+):
+    made = written(
+        groups(
+            lambda at, place: {"completion": f"<answer>{at} {place}</answer>", **truth}
+        )
+    )
     assert f"Nothing here pays for being right: {said}" in told(made)
     assert set(rk.load_reward(str(made.reward)).names) == {"format", "length"}
     assert "rk.verify" not in told(made)
@@ -204,19 +321,35 @@ def test_components_are_those_that_the_log_has_something_for(written, kind):
     assert list(rk.load_reward(str(written(rows).reward)).names) == names
 
 
-def test_sources_get_a_reward_each_only_where_they_are_read_or_judged_differently(written):
+def test_sources_get_a_reward_each_only_where_they_are_read_or_judged_differently(
+    written,
+):
     boxes = [{**row, "data_source": "math/a"} for row in stated("\\boxed{{{}}}")]
     tags = [{**row, "data_source": "reward"} for row in stated()]
     reward = rk.load_reward(str(written([*boxes, *tags], folder="two").reward))
     parts = {name: part.names for name, part in reward.routing.rewards.items()}
-    assert parts == dict.fromkeys(["math/a", "reward"], ("correct", "format", "concise"))
-    assert reward(data_source="math/a", completion="<answer>4</answer>", ground_truth="4").reward == 0.0
-    assert reward(data_source="reward", completion="<answer>4</answer>", ground_truth="4").reward > 1.0
+    assert parts == dict.fromkeys(
+        ["math/a", "reward"], ("correct", "format", "concise")
+    )
+    assert (
+        reward(
+            data_source="math/a", completion="<answer>4</answer>", ground_truth="4"
+        ).reward
+        == 0.0
+    )
+    assert (
+        reward(
+            data_source="reward", completion="<answer>4</answer>", ground_truth="4"
+        ).reward
+        > 1.0
+    )
     alike = [{**row, "data_source": "ab"[at % 2]} for at, row in enumerate(stated())]
     assert rk.load_reward(str(written(alike, folder="one").reward)).routing is None
 
 
-@pytest.mark.parametrize("text", ["answer", "it's", 'say "x"', "'\"", "\\", "\n\u202e", "\ud83d", "{x}", ""])
+@pytest.mark.parametrize(
+    "text", ["answer", "it's", 'say "x"', "'\"", "\\", "\n\u202e", "\ud83d", "{x}", ""]
+)
 def test_a_text_is_written_as_code_that_gives_it_back(text):
     assert eval(code_of(text)) == text
     assert code_of(text).isprintable()

@@ -10,10 +10,34 @@ from rewardkit.scoring.calls import answered
 from rewardkit.scoring.deadlines import TimeLimit
 
 ROWS = [
-    {"prompt_id": 1, "prompt": "2+2?", "completion": "<answer>4</answer>", "ground_truth": "4", "level": 2},
-    {"prompt_id": 1, "prompt": "2+2?", "completion": "<answer>5</answer>", "ground_truth": "4", "level": 2},
-    {"prompt_id": 2, "prompt": "1+1?", "completion": "", "ground_truth": "2", "level": 1},
-    {"prompt_id": 2, "prompt": "1+1?", "completion": "2", "ground_truth": "2", "level": 1},
+    {
+        "prompt_id": 1,
+        "prompt": "2+2?",
+        "completion": "<answer>4</answer>",
+        "ground_truth": "4",
+        "level": 2,
+    },
+    {
+        "prompt_id": 1,
+        "prompt": "2+2?",
+        "completion": "<answer>5</answer>",
+        "ground_truth": "4",
+        "level": 2,
+    },
+    {
+        "prompt_id": 2,
+        "prompt": "1+1?",
+        "completion": "",
+        "ground_truth": "2",
+        "level": 1,
+    },
+    {
+        "prompt_id": 2,
+        "prompt": "1+1?",
+        "completion": "2",
+        "ground_truth": "2",
+        "level": 1,
+    },
 ]
 
 
@@ -50,7 +74,9 @@ def load(tmp_path, rollouts):
         (tmp_path / "mine.py").write_text(textwrap.dedent(source))
         given = options.pop("rollouts", rollouts)
         given = rk.load_rollouts(given) if isinstance(given, list) else given
-        return rk.load_reward(f"{tmp_path / 'mine.py'}:{name}", rollouts=given, **options)
+        return rk.load_reward(
+            f"{tmp_path / 'mine.py'}:{name}", rollouts=given, **options
+        )
 
     return loaded
 
@@ -72,11 +98,16 @@ def reads(load, rewards, rollouts):
 
     def checked(source, expected, *said, name="f", errors=None):
         reward = load(source, name)
-        assert [words for words in said if words not in reward.origin] == [], reward.origin
+        assert [words for words in said if words not in reward.origin] == [], (
+            reward.origin
+        )
         assert rewards(reward) == expected
         if errors:
             told = rk.score(reward, rollouts).table[f"error/{reward.names[0]}"].dropna()
-            assert len(told) == expected.count(None) and told.str.contains(errors, regex=False).all(), told[0]
+            assert (
+                len(told) == expected.count(None)
+                and told.str.contains(errors, regex=False).all()
+            ), told[0]
         return reward
 
     return checked

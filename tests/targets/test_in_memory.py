@@ -38,7 +38,10 @@ near, group = of(overall, weight=-2), of(longest, known).reweigh({"known": -1})
 
 def says(*texts):
     """Turns: of the user, then of the assistant."""
-    return [{"role": ("user", "assistant")[at], "content": text} for at, text in enumerate(texts)]
+    return [
+        {"role": ("user", "assistant")[at], "content": text}
+        for at, text in enumerate(texts)
+    ]
 
 
 def message(turn):
@@ -48,8 +51,14 @@ def message(turn):
 
 def state(text, question=None, **more):
     """As Inspect has it."""
-    turns = [SimpleNamespace(role=one["role"], text=one["content"]) for one in says("2+2?", text)]
-    told = {"output": SimpleNamespace(completion=text), "metadata": {"level": 6, **more}}
+    turns = [
+        SimpleNamespace(role=one["role"], text=one["content"])
+        for one in says("2+2?", text)
+    ]
+    told = {
+        "output": SimpleNamespace(completion=text),
+        "metadata": {"level": 6, **more},
+    }
     return SimpleNamespace(input=question or turns[:1], messages=turns, **told)
 
 
@@ -66,7 +75,11 @@ def stepped(reward, judged):
 
 def result(score, judged=True):
     """As eval-protocol wants it."""
-    one = {"score": score, "is_score_valid": judged, "reason": "" if judged else "not judged"}
+    one = {
+        "score": score,
+        "is_score_valid": judged,
+        "reason": "" if judged else "not judged",
+    }
     return {**one, "metrics": {"paid": one}}
 
 
@@ -75,41 +88,142 @@ LEVEL = {"level": 6}
 ANSWERS = [[{"role": "assistant", "content": text}] for text in ("4", "10", "")]
 ITEM, TWO = {"prompt_id": 7, "level": 2}, [says("p", "-"), says("q")]
 TEXTS, BYTES = np.array(["4", "12345"]), np.array([b"4"] * 2)
-TOOL = [{"role": "assistant", "content": "ab"}, {"role": "tool", "content": "<answer>4</answer>"}]
-SWIFT = {"messages": [says("2+2?", "a"), says("2+2?", "b")], "level": [1, 2], "prompt_id": ["", ""]}
+TOOL = [
+    {"role": "assistant", "content": "ab"},
+    {"role": "tool", "content": "<answer>4</answer>"},
+]
+SWIFT = {
+    "messages": [says("2+2?", "a"), says("2+2?", "b")],
+    "level": [1, 2],
+    "prompt_id": ["", ""],
+}
 SWIFT |= {"trainer_state": SimpleNamespace(global_step=7)}
 # target, the reward, what its function is called with, what it gives
 CALLED = [
     ("easyr1", "near", ([response("4", 50)],), {}, [{"judged": 1.0, "overall": -3.0}]),
     ("easyr1", "near", ([response("", 0)],), {}, [{"judged": 0.0, "overall": -9.0}]),
     ("eval-protocol", "fits", (says("2+2?", "4"), "4"), LEVEL, result(2.0)),
-    ("eval-protocol", "fits", (list(map(message, says("2+2?", "4"))), "4"), LEVEL, result(2.0)),
-    ("eval-protocol", "fits", (says("2+2?", ""), "4"), LEVEL, result(-9.0, judged=False)),
-    ("inspect", "fits", (state("4", "2+2?"), FOUR), {}, {"value": 2.0, "metadata": {"paid": 2.0}}),
-    ("inspect", "fits", (state("5"), FOUR), {}, {"value": -4.0, "metadata": {"paid": -4.0}}),
-    ("inspect", "fits", (state(""), FOUR), {}, {"value": math.nan, "metadata": {"paid": None}}),
+    (
+        "eval-protocol",
+        "fits",
+        (list(map(message, says("2+2?", "4"))), "4"),
+        LEVEL,
+        result(2.0),
+    ),
+    (
+        "eval-protocol",
+        "fits",
+        (says("2+2?", ""), "4"),
+        LEVEL,
+        result(-9.0, judged=False),
+    ),
+    (
+        "inspect",
+        "fits",
+        (state("4", "2+2?"), FOUR),
+        {},
+        {"value": 2.0, "metadata": {"paid": 2.0}},
+    ),
+    (
+        "inspect",
+        "fits",
+        (state("5"), FOUR),
+        {},
+        {"value": -4.0, "metadata": {"paid": -4.0}},
+    ),
+    (
+        "inspect",
+        "fits",
+        (state(""), FOUR),
+        {},
+        {"value": math.nan, "metadata": {"paid": None}},
+    ),
     # the truth is as it is in the data set: a number
-    ("inspect", "fits", (state("4", ground_truth=4), FOUR), {}, {"value": -4.0, "metadata": {"paid": -4.0}}),
-    ("skyrl-gym", "fits", ("4", ASKED, {"reward_spec": SPEC, **LEVEL}), {}, stepped(2.0, 1.0)),
-    ("skyrl-gym", "fits", ("", ASKED, {"reward_model": SPEC, **LEVEL}), {}, stepped(-9.0, 0.0)),
+    (
+        "inspect",
+        "fits",
+        (state("4", ground_truth=4), FOUR),
+        {},
+        {"value": -4.0, "metadata": {"paid": -4.0}},
+    ),
+    (
+        "skyrl-gym",
+        "fits",
+        ("4", ASKED, {"reward_spec": SPEC, **LEVEL}),
+        {},
+        stepped(2.0, 1.0),
+    ),
+    (
+        "skyrl-gym",
+        "fits",
+        ("", ASKED, {"reward_model": SPEC, **LEVEL}),
+        {},
+        stepped(-9.0, 0.0),
+    ),
     # Atropos gives one value for all, or lists
-    ("atropos", "group", (ANSWERS,), {"ground_truth": "4", "item": {"level": 2}}, [-3.0, -1.0, -9.0]),
-    ("atropos", "group", (ANSWERS,), {"solution": "4", "item": ITEM}, [-3.0, -1.0, -9.0]),
-    ("atropos", "group", (["4", "10", ""],), {"answer": ["4"] * 3, "level": [2] * 3}, [-3.0, -1.0, -9.0]),
+    (
+        "atropos",
+        "group",
+        (ANSWERS,),
+        {"ground_truth": "4", "item": {"level": 2}},
+        [-3.0, -1.0, -9.0],
+    ),
+    (
+        "atropos",
+        "group",
+        (ANSWERS,),
+        {"solution": "4", "item": ITEM},
+        [-3.0, -1.0, -9.0],
+    ),
+    (
+        "atropos",
+        "group",
+        (["4", "10", ""],),
+        {"answer": ["4"] * 3, "level": [2] * 3},
+        [-3.0, -1.0, -9.0],
+    ),
     ("ms-swift", "counted", (["a", "b"],), SWIFT, [12.0, 13.0]),
-    ("ms-swift", "siblings", (["a", "b", "c"],), {"prompt_id": ["x", "x", "y"]}, [2.0, 2.0, 1.0]),
+    (
+        "ms-swift",
+        "siblings",
+        (["a", "b", "c"],),
+        {"prompt_id": ["x", "x", "y"]},
+        [2.0, 2.0, 1.0],
+    ),
     # an empty prompt_id is none; what a tool said last is no completion
-    ("ms-swift", "siblings", (["a", "b"],), {"prompt_id": ["", ""], "messages": TWO}, [1.0, 1.0]),
-    ("ms-swift", "length", (["<answer>4</answer>", "ab"],), {"messages": [TOOL, TOOL[:1]]}, [2.0, 2.0]),
+    (
+        "ms-swift",
+        "siblings",
+        (["a", "b"],),
+        {"prompt_id": ["", ""], "messages": TWO},
+        [1.0, 1.0],
+    ),
+    (
+        "ms-swift",
+        "length",
+        (["<answer>4</answer>", "ab"],),
+        {"messages": [TOOL, TOOL[:1]]},
+        [2.0, 2.0],
+    ),
     ("ms-swift", "length", (["<answer>4</answer>"],), {"messages": [ASKED]}, [18.0]),
     # a data pipeline of Tunix gives arrays, and bytes
-    ("tunix", "length", (np.array(["p", "q"]), TEXTS), {"answer": BYTES, "mode": "x"}, [1.0, 5.0]),
+    (
+        "tunix",
+        "length",
+        (np.array(["p", "q"]), TEXTS),
+        {"answer": BYTES, "mode": "x"},
+        [1.0, 5.0],
+    ),
     ("tunix", "siblings", (["a", "b", "a"], ["x", "y", "z"]), {}, [2.0, 1.0, 2.0]),
 ]
 
 
-@pytest.mark.parametrize(("target", "reward", "arguments", "keywords", "expected"), CALLED)
-def test_callables_give_plain_values_and_change_nothing(target, reward, arguments, keywords, expected, load):
+@pytest.mark.parametrize(
+    ("target", "reward", "arguments", "keywords", "expected"), CALLED
+)
+def test_callables_give_plain_values_and_change_nothing(
+    target, reward, arguments, keywords, expected, load
+):
     options = {} if target == "inspect" else {"missing": -9.0}
     made = named(target).functions(load(REWARDS, reward, rollouts=None), **options)
     function = made[0] if isinstance(made, list) else made
@@ -122,20 +236,32 @@ def short(completion):
     return len(completion) / 10
 
 
-def test_functions_of_verifiers_have_their_weights_in_the_configuration_and_no_name_is_overwritten(tmp_path):
+def test_functions_of_verifiers_have_their_weights_in_the_configuration_and_no_name_is_overwritten(
+    tmp_path,
+):
     parts = [rk.Component("reward", short), rk.Component("rewards", short, weight=-0.2)]
     reward = rk.Reward("r", components=parts)
     made = rk.export(reward, to="verifiers", path=tmp_path / "out.py", separate=True)
-    assert f'[env.taskset.task.rewards.rewards]\nfn = "{made.path}:rewards"\nweight = -0.2' in made.usage
+    assert (
+        f'[env.taskset.task.rewards.rewards]\nfn = "{made.path}:rewards"\nweight = -0.2'
+        in made.usage
+    )
     module, data = loaded(made.path), data_of({"prompt": "p", "completion": "abc"})
     trace = trace_of({"prompt": "p", "completion": "abc"}, data)
-    assert awaited(module.rewards(data, trace)) == awaited(module.reward(data, trace)) == 0.3
+    assert (
+        awaited(module.rewards(data, trace))
+        == awaited(module.reward(data, trace))
+        == 0.3
+    )
 
 
 def test_the_last_answer_is_the_completion_with_its_white_space_and_an_answer_of_the_root_comes_first():
     row = {"prompt": "p", "completion": " 4\n"}
     trace = trace_of(row, data_of(row))
-    assert trace.last_reply == "4" and columns_of(data_of(row), trace)["completion"] == " 4\n"
+    assert (
+        trace.last_reply == "4"
+        and columns_of(data_of(row), trace)["completion"] == " 4\n"
+    )
     trace.root_reply = "root"
     assert columns_of(data_of(row), trace)["completion"] == "root"
     silent = SimpleNamespace(messages=[], assistant_messages=[], root_reply=None)

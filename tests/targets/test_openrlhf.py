@@ -22,11 +22,31 @@ CUT = {
     "a space that decoding put behind the first token": ("<s> 2+2?4", "<s>2+2?", "4"),
     "a prompt that is repeated": ("ab abab", "ab", " abab"),
     "another prompt": ("2+3?4", "2+2?", None),
-    "cut from the left": (("word " * 60)[20:] + "end?four", "word " * 60 + "end?", "four"),
-    "cut in the middle of a word": (("word " * 60)[22:] + "end?four", "word " * 60 + "end?", "four"),
-    "an end of the prompt that is too short to tell": ("end?", "word " * 60 + "end?", None),
-    "a few letters alike are no prompt that was cut": ("end?four", "word " * 60 + "end?", None),
-    "a long prompt that is not there is told soon": ("a" * 20_000 + "b", "a" * 40_000 + "c", None),
+    "cut from the left": (
+        ("word " * 60)[20:] + "end?four",
+        "word " * 60 + "end?",
+        "four",
+    ),
+    "cut in the middle of a word": (
+        ("word " * 60)[22:] + "end?four",
+        "word " * 60 + "end?",
+        "four",
+    ),
+    "an end of the prompt that is too short to tell": (
+        "end?",
+        "word " * 60 + "end?",
+        None,
+    ),
+    "a few letters alike are no prompt that was cut": (
+        "end?four",
+        "word " * 60 + "end?",
+        None,
+    ),
+    "a long prompt that is not there is told soon": (
+        "a" * 20_000 + "b",
+        "a" * 40_000 + "c",
+        None,
+    ),
 }
 
 
@@ -46,7 +66,9 @@ def torch(monkeypatch):
 
     module = ModuleType("torch")
     module.float32 = np.float32
-    module.tensor = lambda values, dtype=np.float64: np.array(values, dtype=dtype).view(Array)
+    module.tensor = lambda values, dtype=np.float64: np.array(values, dtype=dtype).view(
+        Array
+    )
     monkeypatch.setitem(sys.modules, "torch", module)
     return module
 
@@ -54,20 +76,35 @@ def torch(monkeypatch):
 def test_a_query_without_its_prompt_is_not_judged_and_that_is_logged(torch, caplog):
     reward = rk.load_reward("gallery:arithmetic")
     function = openrlhf.functions(reward, missing=-3.0)
-    found = function(["<s>9+9?<answer>4</answer>", "2+2?<answer>4</answer>"], ["2+2?"] * 2, ["4"] * 2)
+    found = function(
+        ["<s>9+9?<answer>4</answer>", "2+2?<answer>4</answer>"], ["2+2?"] * 2, ["4"] * 2
+    )
     assert found["rewards"].tolist()[0] == -3.0 < found["rewards"].tolist()[1]
     assert found["extra_logs"]["judged"].tolist() == [0.0, 1.0]
     assert "in 1 of 2 queries the prompt was not found" in caplog.text
     alone = function(["9+9?4"], ["2+2?"], ["4"])
-    assert alone["rewards"].tolist() == [-3.0] and alone["extra_logs"]["correct"].tolist() == [-3.0]
+    assert alone["rewards"].tolist() == [-3.0] and alone["extra_logs"][
+        "correct"
+    ].tolist() == [-3.0]
 
 
-def test_a_label_that_is_a_dict_holds_columns_and_no_component_overwrites_what_is_logged(torch, tmp_path):
-    reward = rk.Reward("level", components=[rk.Component("reward", level_of, range=None)])
-    found = openrlhf.functions(reward)(["2+2?4"], ["2+2?"], [{"level": 3, "answer": "4"}])
-    assert found["rewards"].tolist() == [3.0] and set(found["extra_logs"]) == {"judged", "component_reward"}
+def test_a_label_that_is_a_dict_holds_columns_and_no_component_overwrites_what_is_logged(
+    torch, tmp_path
+):
+    reward = rk.Reward(
+        "level", components=[rk.Component("reward", level_of, range=None)]
+    )
+    found = openrlhf.functions(reward)(
+        ["2+2?4"], ["2+2?"], [{"level": 3, "answer": "4"}]
+    )
+    assert found["rewards"].tolist() == [3.0] and set(found["extra_logs"]) == {
+        "judged",
+        "component_reward",
+    }
     made = export(reward, to="openrlhf", path=tmp_path / "out.py")
-    assert "--data.label_key columns   # of dicts with ground_truth, level" in made.usage
+    assert (
+        "--data.label_key columns   # of dicts with ground_truth, level" in made.usage
+    )
 
 
 def level_of(completion, level):

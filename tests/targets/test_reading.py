@@ -379,7 +379,10 @@ SAID = {
     (TUNIX, "batch"): "read as TRL: it takes completions, as texts",
     (SKYRL, "Right"): "it is a class with step(action), made with extras; action from",
     (SKYRL, "Object"): 'extras["reward_spec"]["ground_truth"] from ground_truth',
-    (VERIFIERS, "v1"): "it takes a trace, as in v1; task from the row, trace from prompt and completion",
+    (
+        VERIFIERS,
+        "v1",
+    ): "it takes a trace, as in v1; task from the row, trace from prompt and completion",
     (VERIFIERS, "messages"): "as the functions of rubrics before v1; as messages",
     (VERIFIERS, "texts"): "as the functions of rubrics before v1; as texts",
     (VERIFIERS, "whatever_comes"): "whatever_comes read as",
@@ -390,26 +393,58 @@ SAID = {
     (BENCHMAX, "OtherNames"): "reward takes messages, as in 0.1.2.dev36",
     (BENCHMAX, "Between"): "example_args from the row, termination_reason from the row",
     (BENCHMAX, "Rollout"): "reward takes a rollout, as in 0.2; ",
-    (BENCHMAX, "NoCoroutine"): "weight 1 here, as the weights are in the training configuration",
+    (
+        BENCHMAX,
+        "NoCoroutine",
+    ): "weight 1 here, as the weights are in the training configuration",
     (BENCHMAX, "ToTheGroup"): "compute_reward is left out: it gave nothing",
 }
 # behind a function stands what it pays for the four rows, and what is said of the rows without a reward
-PAID = re.compile(r"^(?:async def |def |class )?(\w+)\b.*# pays (\[.*\](?: \* 4)?)(?:: (.*))?$", re.MULTILINE)
-CASES = [pytest.param(source, *case, id=case[0]) for source in TITLES for case in PAID.findall(source)]
+PAID = re.compile(
+    r"^(?:async def |def |class )?(\w+)\b.*# pays (\[.*\](?: \* 4)?)(?:: (.*))?$",
+    re.MULTILINE,
+)
+CASES = [
+    pytest.param(source, *case, id=case[0])
+    for source in TITLES
+    for case in PAID.findall(source)
+]
 
 
 @pytest.mark.parametrize(("source", "name", "pays", "errors"), CASES)
 def test_a_function_pays_what_it_does_there(source, name, pays, errors, reads):
-    reads(source, eval(pays), SAID.get((source, name), TITLES[source]), name=name, errors=errors)
+    reads(
+        source,
+        eval(pays),
+        SAID.get((source, name), TITLES[source]),
+        name=name,
+        errors=errors,
+    )
 
 
 REFUSED = [
-    (ATROPOS, "RewardFunction", r"RewardFunction\(\) failed at .*: TypeError: Can't instantiate"),
+    (
+        ATROPOS,
+        "RewardFunction",
+        r"RewardFunction\(\) failed at .*: TypeError: Can't instantiate",
+    ),
     (EVAL_PROTOCOL, "number", "returned 1.0; eval-protocol expects an EvaluateResult"),
     (EVAL_PROTOCOL, "batch", r"batch is not a reward|asks for 'messages'"),
-    (MS_SWIFT, "Made", r"Made\(\) failed at .*mine\.py: TypeError: .*'args'; give an object of it"),
-    (MS_SWIFT, "Configured", r"Configured\(\) failed at .*mine\.py:\d+: AttributeError: .*'weight'"),
-    (MS_SWIFT, "Texts", r"returned 'good' of type str for a completion; ms-swift expects class R\(ORM\)"),
+    (
+        MS_SWIFT,
+        "Made",
+        r"Made\(\) failed at .*mine\.py: TypeError: .*'args'; give an object of it",
+    ),
+    (
+        MS_SWIFT,
+        "Configured",
+        r"Configured\(\) failed at .*mine\.py:\d+: AttributeError: .*'weight'",
+    ),
+    (
+        MS_SWIFT,
+        "Texts",
+        r"returned 'good' of type str for a completion; ms-swift expects class R\(ORM\)",
+    ),
     (MS_SWIFT, "Lacks", "Lacks asks for 'level_of'; the rollouts have"),
     (OPENAI, "text", r"text returned '1' of type str .*grade\(sample, item\) -> float"),
     (OPENRLHF, "two", r"returned \[1.0, 2.0\] of type list for a completion; OpenRLHF"),
@@ -420,13 +455,17 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("source", "name", "said"), REFUSED, ids=[name for _, name, _ in REFUSED])
+@pytest.mark.parametrize(
+    ("source", "name", "said"), REFUSED, ids=[name for _, name, _ in REFUSED]
+)
 def test_what_cannot_be_read_is_told_in_a_sentence(source, name, said, load):
     with pytest.raises(rk.RewardError, match=said):
         load(source, name)
 
 
-def test_what_is_paid_has_its_weight_and_what_stands_beside_it_is_recorded(load, rollouts):
+def test_what_is_paid_has_its_weight_and_what_stands_beside_it_is_recorded(
+    load, rollouts
+):
     weights = {
         (ATROPOS, "good"): {"good": 3.0},
         (EASYR1, "batch"): {"overall": 1.0, "accuracy": 0.0, "format": 0.0},
@@ -441,12 +480,23 @@ def test_what_is_paid_has_its_weight_and_what_stands_beside_it_is_recorded(load,
         (BENCHMAX, "Task"): {"right": 1.0, "level": 1.0},
     }
     assert {case: load(*case).weights for case in weights} == weights
-    assert rk.score(load(EASYR1, "batch"), rollouts).score("accuracy").tolist() == [1, 0, 0, 1]
-    assert rk.score(load(EVAL_PROTOCOL, "right"), rollouts).score("length").tolist()[:2] == [18, 18]
-    assert set(rk.score(load(INSPECT, "unscored"), rollouts).table["status/unscored"]) == {"abstained"}
+    assert rk.score(load(EASYR1, "batch"), rollouts).score("accuracy").tolist() == [
+        1,
+        0,
+        0,
+        1,
+    ]
+    assert rk.score(load(EVAL_PROTOCOL, "right"), rollouts).score("length").tolist()[
+        :2
+    ] == [18, 18]
+    assert set(
+        rk.score(load(INSPECT, "unscored"), rollouts).table["status/unscored"]
+    ) == {"abstained"}
 
 
-def test_easyr1s_file_may_say_how_it_is_called_and_a_length_in_tokens_is_taken(load, rewards, rollouts):
+def test_easyr1s_file_may_say_how_it_is_called_and_a_length_in_tokens_is_taken(
+    load, rewards, rollouts
+):
     sequential = 'REWARD_TYPE = "sequential"\ndef f(x): return {"overall": float(x["response_length"])}'
     assert rewards(load(sequential)) == [1, 1, 0, 1]
     longer = rk.load_rollouts([{**row, "response_length": 40} for row in rollouts])
@@ -455,42 +505,79 @@ def test_easyr1s_file_may_say_how_it_is_called_and_a_length_in_tokens_is_taken(l
     assert rewards(reward, longer) == [40, 40, -1, 40]
 
 
-@pytest.mark.parametrize(("first", "expected"), [("abc", 5), ("stop", 4)])  # the sum, until it is done
-def test_an_environment_steps_through_the_turns_of_a_transcript(load, rewards, first, expected):
-    texts = [("user", "2+2?"), ("assistant", first), ("user", "and?"), ("assistant", "de")]
+@pytest.mark.parametrize(
+    ("first", "expected"), [("abc", 5), ("stop", 4)]
+)  # the sum, until it is done
+def test_an_environment_steps_through_the_turns_of_a_transcript(
+    load, rewards, first, expected
+):
+    texts = [
+        ("user", "2+2?"),
+        ("assistant", first),
+        ("user", "and?"),
+        ("assistant", "de"),
+    ]
     messages = [{"role": role, "content": text} for role, text in texts]
-    rollouts = rk.load_rollouts([{"prompt": "2+2?", "completion": "de", "messages": messages}])
+    rollouts = rk.load_rollouts(
+        [{"prompt": "2+2?", "completion": "de", "messages": messages}]
+    )
     assert rewards(load(SKYRL, "Talk", rollouts=rollouts), rollouts) == [expected]
 
 
-def test_openrlhf_gets_prompts_of_messages_joined_as_text_and_tunix_may_be_chosen(load, rewards):
+def test_openrlhf_gets_prompts_of_messages_joined_as_text_and_tunix_may_be_chosen(
+    load, rewards
+):
     chat = [{"role": "system", "content": "Add."}, {"role": "user", "content": "2+2?"}]
     rows = rk.load_rollouts([{"prompt": chat, "completion": "4", "ground_truth": "4"}])
     assert rewards(load(OPENRLHF, "chat", rollouts=rows), rows) == [1.0]
-    assert "batch read as Tunix: it takes completions, as texts" in load(TUNIX, "batch", as_="tunix").origin
+    assert (
+        "batch read as Tunix: it takes completions, as texts"
+        in load(TUNIX, "batch", as_="tunix").origin
+    )
 
 
 def test_a_transcript_with_tools_is_handed_over(load, rewards):
-    call = {"id": "1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
-    asked, answer = {"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}
+    call = {
+        "id": "1",
+        "type": "function",
+        "function": {"name": "add", "arguments": "{}"},
+    }
+    asked, answer = (
+        {"role": "user", "content": "2+2?"},
+        {"role": "assistant", "content": "4"},
+    )
     called = {"role": "assistant", "content": None, "tool_calls": [call]}
-    messages = [asked, called, {"role": "tool", "content": "4", "tool_call_id": "1"}, answer]
-    rows = rk.load_rollouts([{"prompt": [asked], "completion": "4", "messages": messages}])
-    source = "async def f(trace): return trace.num_turns + 10.0 * len(trace.tool_messages)"
+    messages = [
+        asked,
+        called,
+        {"role": "tool", "content": "4", "tool_call_id": "1"},
+        answer,
+    ]
+    rows = rk.load_rollouts(
+        [{"prompt": [asked], "completion": "4", "messages": messages}]
+    )
+    source = (
+        "async def f(trace): return trace.num_turns + 10.0 * len(trace.tool_messages)"
+    )
     assert rewards(load(source, rollouts=rows), rows) == [12.0]
     before = "def f(completion, state): return float(len(completion))"
     assert rewards(load(before, rollouts=rows), rows) == [3.0]
 
 
 @pytest.mark.parametrize("name", ["Texts", "Tasks", "Rollouts"])
-def test_the_hook_of_a_group_gets_the_siblings_and_its_rewards_are_added(name, load, rollouts):
+def test_the_hook_of_a_group_gets_the_siblings_and_its_rewards_are_added(
+    name, load, rollouts
+):
     reward = load(BENCHMAX, name)
     assert reward.weights == {"right": 1.0, "short": 1.0}
     scores = rk.score(reward, rollouts)
     assert scores.score("right").tolist() == [1, 0, 0, 1]
     assert scores.score("short").tolist() == [1, 1, 1, 0]
     alone = reward(completion="4", ground_truth="4", prompt="2+2?")
-    assert alone.status["short"] == "error" and "siblings of its group" in alone.errors["short"]
+    assert (
+        alone.status["short"] == "error"
+        and "siblings of its group" in alone.errors["short"]
+    )
 
 
 def test_the_hook_of_a_group_is_called_once_for_each(load, rollouts, tmp_path):
@@ -499,15 +586,24 @@ def test_the_hook_of_a_group_is_called_once_for_each(load, rollouts, tmp_path):
     given = f"os.system('printf x >>{calls}') or [{{'a': 1.0}}] * len(tasks)"
     reward = load(f"import os\nclass f:\n    {hook}: return {given}")
     calls.unlink()
-    assert rk.score(reward, rollouts).rewards.tolist() == [1.0] * 4 and calls.read_text() == "xx"
+    assert (
+        rk.score(reward, rollouts).rewards.tolist() == [1.0] * 4
+        and calls.read_text() == "xx"
+    )
 
 
 @pytest.mark.parametrize(
-    ("source", "name"), [(BENCHMAX, "Tasks"), (VERIFIERS, "Marked")], ids=["Tasks", "Marked"]
+    ("source", "name"),
+    [(BENCHMAX, "Tasks"), (VERIFIERS, "Marked")],
+    ids=["Tasks", "Marked"],
 )
 def test_a_loaded_object_can_be_saved_and_sent_to_another_process(
     source, name, load, rewards, tmp_path, limited
 ):
     reward = load(source, name)
     path = rk.save_reward(reward, tmp_path / "saved.py")
-    assert rewards(rk.load_reward(str(path))) == rewards(reward) == rewards(reward, timeout=20)
+    assert (
+        rewards(rk.load_reward(str(path)))
+        == rewards(reward)
+        == rewards(reward, timeout=20)
+    )

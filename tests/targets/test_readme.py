@@ -11,7 +11,9 @@ from rewardkit import targets
 
 ROOT = Path(__file__).parents[2]
 TEXT = (Path(targets.__file__).parent / "README.md").read_text(encoding="utf-8")
-LINES = [line.strip("|").split("|") for line in TEXT.splitlines() if line.startswith("|")]
+LINES = [
+    line.strip("|").split("|") for line in TEXT.splitlines() if line.startswith("|")
+]
 ROWS = [[cell.strip() for cell in cells] for cells in LINES]
 HEAD = ["name", "reads", "written", "called by"]
 TABLE = {row[0]: row for row in ROWS[ROWS.index(HEAD) + 2 :] if len(row) == len(HEAD)}
@@ -33,8 +35,16 @@ def test_a_target_can_do_what_the_table_says(target):
 
 
 def test_a_caller_is_run_by_a_test_in_an_environment_that_has_the_trainer():
-    described = tomllib.loads((ROOT / "tests/trainers/environments.toml").read_text(encoding="utf-8"))
-    run = {Path(test).stem for one in described["environment"].values() for test in one["tests"]}
-    names = [inspect.getmodule(one.readings).__name__ for one in targets.TARGETS if one.call]
+    described = tomllib.loads(
+        (ROOT / "tests/trainers/environments.toml").read_text(encoding="utf-8")
+    )
+    run = {
+        Path(test).stem
+        for one in described["environment"].values()
+        for test in one["tests"]
+    }
+    names = [
+        inspect.getmodule(one.readings).__name__ for one in targets.TARGETS if one.call
+    ]
     assert {f"test_{name.rpartition('.')[2]}" for name in names} <= run
     assert all((ROOT / "tests/trainers" / f"{name}.py").is_file() for name in run)

@@ -14,7 +14,11 @@ from rewardkit.targets.export import export
 from rewardkit.targets.target import Part
 
 # OpenRLHF's file gives tensors, and so needs torch
-WRITTEN = [target.name for target in TARGETS if target.functions is not None and target.name != "openrlhf"]
+WRITTEN = [
+    target.name
+    for target in TARGETS
+    if target.functions is not None and target.name != "openrlhf"
+]
 KEPT = [target for target in WRITTEN if named(target).abilities.weights == "kept"]
 
 GATED = """
@@ -43,7 +47,8 @@ def arithmetic():
 
 
 @pytest.mark.parametrize(
-    ("target", "separate"), [*((one, False) for one in WRITTEN), *((one, True) for one in KEPT)]
+    ("target", "separate"),
+    [*((one, False) for one in WRITTEN), *((one, True) for one in KEPT)],
 )
 def test_a_file_can_be_written_and_loaded_back_where_the_trainer_is_not_installed(
     target, separate, arithmetic, tmp_path
@@ -52,38 +57,66 @@ def test_a_file_can_be_written_and_loaded_back_where_the_trainer_is_not_installe
     made = export(reward, to=target, path=tmp_path / "back.py", separate=separate)
     for name in made.functions:
         again = rk.load_reward(f"{made.path}:{name}", rollouts=rollouts)
-        assert f"read as {named(target).title}: " in again.origin or target in ("siirl", "tunix")
-        ours = np.nan_to_num(scores.score(name)) if name in reward.names else scores.rewards
+        assert f"read as {named(target).title}: " in again.origin or target in (
+            "siirl",
+            "tunix",
+        )
+        ours = (
+            np.nan_to_num(scores.score(name))
+            if name in reward.names
+            else scores.rewards
+        )
         again = again.reweigh(reward.weights) if again.names == reward.names else again
-        np.testing.assert_allclose(rk.score(again, rollouts).rewards, ours, rtol=1e-9, atol=0)
+        np.testing.assert_allclose(
+            rk.score(again, rollouts).rewards, ours, rtol=1e-9, atol=0
+        )
 
 
 @pytest.mark.parametrize("target", WRITTEN)
-def test_an_async_component_a_gate_and_what_is_not_judged_survive(target, load, rollouts, tmp_path):
+def test_an_async_component_a_gate_and_what_is_not_judged_survive(
+    target, load, rollouts, tmp_path
+):
     reward = load(GATED, "reward")
     ours = rk.score(reward, rollouts).rewards
-    assert np.isnan(ours).sum() == 1 and (ours == -1).sum() == 1 and (ours > 0).sum() == 2
+    assert (
+        np.isnan(ours).sum() == 1 and (ours == -1).sum() == 1 and (ours > 0).sum() == 2
+    )
     made = export(reward, to=target, path=tmp_path / "back.py", missing=-7.0)
     again = rk.load_reward(f"{made.path}:{made.functions[0]}", rollouts=rollouts)
     theirs = rk.score(again, rollouts).rewards
     needs_a_number = named(target).abilities.missing == "number"
-    says_so = "judged" in again.weights  # a key beside the score, by which it is known to be missing
-    expected = np.where(np.isnan(ours), -7.0, ours) if needs_a_number and not says_so else ours
+    says_so = (
+        "judged" in again.weights
+    )  # a key beside the score, by which it is known to be missing
+    expected = (
+        np.where(np.isnan(ours), -7.0, ours) if needs_a_number and not says_so else ours
+    )
     np.testing.assert_allclose(theirs, expected, rtol=1e-9, atol=0, equal_nan=True)
     assert ("one that is not judged gets -7" in " ".join(made.losses)) is needs_a_number
     blocks = named(target).abilities.waits != "each"
-    assert any("async components (judged)" in sentence for sentence in made.losses) is blocks
+    assert (
+        any("async components (judged)" in sentence for sentence in made.losses)
+        is blocks
+    )
 
 
 @pytest.mark.parametrize("target", WRITTEN)
-def test_a_transform_and_a_group_are_told_or_refused_where_siblings_are_not_seen(target, tmp_path):
+def test_a_transform_and_a_group_are_told_or_refused_where_siblings_are_not_seen(
+    target, tmp_path
+):
     reward = rk.load_reward("gallery:arithmetic")
-    scaled = rk.Reward("scaled", reward.fields, reward.components, transform=rk.weigh.rank())
+    scaled = rk.Reward(
+        "scaled", reward.fields, reward.components, transform=rk.weigh.rank()
+    )
     made = export(scaled, to=target, path=tmp_path / "scaled.py")
     seen = named(target).abilities.siblings
-    assert any("transform is left out" in sentence for sentence in made.losses) is (seen == "none")
+    assert any("transform is left out" in sentence for sentence in made.losses) is (
+        seen == "none"
+    )
     grouped = rk.Reward("grouped", components=[rk.Component("best", alone, group=True)])
-    refused = pytest.raises(rk.RewardError, match="'best' needs the siblings of a group")
+    refused = pytest.raises(
+        rk.RewardError, match="'best' needs the siblings of a group"
+    )
     with refused if seen == "none" else nullcontext():
         assert export(grouped, to=target, path=tmp_path / "grouped.py").functions
 
@@ -105,7 +138,13 @@ def test_an_awaited_function_of_a_file_does_not_block_its_loop(load, tmp_path):
 
 def spoil(value):
     """Empty every list and dict in it."""
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    inside = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else ()
+    )
     for inner in list(inside):
         spoil(inner)
     if isinstance(value, dict | list):
@@ -117,27 +156,43 @@ def rude(**methods):
 
 
 ENVIRONMENT = rude(
-    compute_reward=lambda self, rollout_id, messages, task: spoil([messages, task]) or {"a": 1.0}
+    compute_reward=lambda self, rollout_id, messages, task: (
+        spoil([messages, task]) or {"a": 1.0}
+    )
 )
 DONE = {"reward": 1.0, "done": True}
 RUDE = {
-    "verl": lambda data_source, solution_str, ground_truth, extra_info: spoil(extra_info) or 1.0,
+    "verl": lambda data_source, solution_str, ground_truth, extra_info: (
+        spoil(extra_info) or 1.0
+    ),
     "verifiers-rubric": lambda prompt, info, state: spoil([prompt, state]) or 1.0,
     "verifiers": lambda task, trace: spoil(vars(task)) or 1.0,
-    "eval-protocol": lambda messages, **kwargs: spoil([messages, kwargs]) or {"score": 1.0},
+    "eval-protocol": lambda messages, **kwargs: (
+        spoil([messages, kwargs]) or {"score": 1.0}
+    ),
     "openai": lambda sample, item: spoil([sample, item]) or 1.0,
     "easyr1": lambda reward_inputs: spoil(reward_inputs[0]) or [{"overall": 1.0}],
     "inspect": lambda state, target: spoil(state.metadata) or 1.0,
     "benchmax": Part(ENVIRONMENT(), "compute_reward"),
     "atropos": rude(compute=lambda self, completions, **kwargs: spoil(kwargs) or [1.0]),
-    "skyrl-gym": rude(__init__=lambda self, extras: spoil(extras), step=lambda self, action: DONE),
+    "skyrl-gym": rude(
+        __init__=lambda self, extras: spoil(extras), step=lambda self, action: DONE
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", RUDE)
 def test_a_function_that_changes_what_it_is_handed_does_not_change_the_rollout(kind):
-    asked, answered = [{"role": "user", "content": "2+2?"}], [{"role": "assistant", "content": "4"}]
-    row = {"prompt": asked, "completion": "4", "ground_truth": ["4", "four"], "extra_info": {"index": [1]}}
+    asked, answered = (
+        [{"role": "user", "content": "2+2?"}],
+        [{"role": "assistant", "content": "4"}],
+    )
+    row = {
+        "prompt": asked,
+        "completion": "4",
+        "ground_truth": ["4", "four"],
+        "extra_info": {"index": [1]},
+    }
     row["messages"] = copy.deepcopy(asked + answered)
     before = copy.deepcopy(row)
     (reading, *_) = named(kind).readings(RUDE[kind], [row])

@@ -110,38 +110,83 @@ def short(solution_str, ground_truth): return float(len(solution_str) < 5)
 with_truths_that_nothing_reads = [right, tidy, short, Tidy()]
 """
 # behind a function stands what it is read as, and the rewards of the four rows
-PAYS = re.compile(r"^(?:async def |def |class )?(\w+)\b.*  # (TRL|verl|columns) (\[.*\])$", re.MULTILINE)
+PAYS = re.compile(
+    r"^(?:async def |def |class )?(\w+)\b.*  # (TRL|verl|columns) (\[.*\])$",
+    re.MULTILINE,
+)
 READ = {name: (title, eval(rewards)) for name, title, rewards in PAYS.findall(FOUND)}
 
 
 @pytest.mark.parametrize("name", READ)
-def test_a_function_is_recognised_and_gives_what_its_trainer_would_get(name, load, rewards, rows):
+def test_a_function_is_recognised_and_gives_what_its_trainer_would_get(
+    name, load, rewards, rows
+):
     title, expected = READ[name]
-    for given in ({}, {"rollouts": None}):  # tried on the rollouts, and on the made-up sample
+    for given in (
+        {},
+        {"rollouts": None},
+    ):  # tried on the rollouts, and on the made-up sample
         reward = load(FOUND, name, **given)
-        assert f"{name} read as {'a plain function of ' * (title == 'columns')}{title}: " in reward.origin
+        assert (
+            f"{name} read as {'a plain function of ' * (title == 'columns')}{title}: "
+            in reward.origin
+        )
         assert rewards(reward) == expected
     for row, value in zip(rows, expected, strict=True):
-        assert reward(**row).reward == (value if value is not None else pytest.approx(np.nan, nan_ok=True))
+        assert reward(**row).reward == (
+            value if value is not None else pytest.approx(np.nan, nan_ok=True)
+        )
 
 
 def test_all_kinds_are_called_in_other_processes_too(load, rewards, limited):
-    kinds = ["trl_with_a_column", "trl_asynchronous", "with_as_fn", "verl", "verl_in_batches", "plain"]
+    kinds = [
+        "trl_with_a_column",
+        "trl_asynchronous",
+        "with_as_fn",
+        "verl",
+        "verl_in_batches",
+        "plain",
+    ]
     reward = load(f"{FOUND}\nall_of_them = [{', '.join(kinds)}]", "all_of_them")
-    expected = [sum(values) for values in zip(*(READ[kind][1] for kind in kinds), strict=True)]
+    expected = [
+        sum(values) for values in zip(*(READ[kind][1] for kind in kinds), strict=True)
+    ]
     assert rewards(reward, timeout=30) == expected
 
 
-LACKING = ["data_source from no column (None)", "extra_info from no column (only num_turns, rollout_rewa"]
+LACKING = [
+    "data_source from no column (None)",
+    "extra_info from no column (only num_turns, rollout_rewa",
+]
 FAILED = "on 1 of 4 rows of the rollouts it failed: ZeroDivisionError"
 A_LOG = {"step": 3, "policy": "m", "data_source": "d"}
 # name, columns beside those of the four rows, the rewards, what the origin says or ("!") does not say
 GIVEN = [
-    ("several", {}, [1.5, 0.5, 0, 1], ["right read as TRL", "tagged read as TRL"]),  # None counts nothing
-    ("default_that_a_column_fills", {}, [1.9, 0.9, 0.9, 1.9], ["answer from ground_truth", "!level"]),
+    (
+        "several",
+        {},
+        [1.5, 0.5, 0, 1],
+        ["right read as TRL", "tagged read as TRL"],
+    ),  # None counts nothing
+    (
+        "default_that_a_column_fills",
+        {},
+        [1.9, 0.9, 0.9, 1.9],
+        ["answer from ground_truth", "!level"],
+    ),
     ("a_log_has_more", A_LOG, [2, 2, 1, 1], ["answer from ground_truth", "!model"]),
-    ("verl_shares", {"data_source": "x"}, [1, 1, 0, 1], []),  # lists of the completions of a prompt
-    ("token_ids", {"completion_ids": [1, 2]}, [2] * 4, ["read as TRL: it takes completion_ids"]),
+    (
+        "verl_shares",
+        {"data_source": "x"},
+        [1, 1, 0, 1],
+        [],
+    ),  # lists of the completions of a prompt
+    (
+        "token_ids",
+        {"completion_ids": [1, 2]},
+        [2] * 4,
+        ["read as TRL: it takes completion_ids"],
+    ),
     ("verl", {}, [2, -1, -1, 2], LACKING),  # what is not there is not said to be taken
     ("step", {}, [0] * 4, []),  # a number where the log has none
     ("step", {"step": 50}, [10] * 4, []),
@@ -154,12 +199,16 @@ GIVEN = [
 
 
 @pytest.mark.parametrize(("name", "more", "expected", "said"), GIVEN)
-def test_arguments_are_the_trainers_and_the_origin_says_so(name, more, expected, said, load, rewards, rows):
+def test_arguments_are_the_trainers_and_the_origin_says_so(
+    name, more, expected, said, load, rewards, rows
+):
     rollouts = rk.load_rollouts([{**row, **more} for row in rows])
     reward = load(FOUND, name, rollouts=rollouts)
     assert rewards(reward, rollouts) == expected
     for words in said:
-        assert (words.removeprefix("!") in reward.origin) is not words.startswith("!"), reward.origin
+        assert (words.removeprefix("!") in reward.origin) is not words.startswith(
+            "!"
+        ), reward.origin
 
 
 WEIGHTS = {
@@ -175,7 +224,9 @@ WEIGHTS = {
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_what_is_a_component_under_which_name(name, load, rollouts):
     reward = load(FOUND, name)
-    assert reward.weights == WEIGHTS[name] and all(item.range is None for item in reward.components)
+    assert reward.weights == WEIGHTS[name] and all(
+        item.range is None for item in reward.components
+    )
     if name == "verl_with_a_dict":
         scores = rk.score(reward, rollouts)
         assert scores.score("acc").tolist() == [1, 0, 0, 1]
@@ -183,7 +234,9 @@ def test_what_is_a_component_under_which_name(name, load, rollouts):
 
 
 def test_a_column_can_be_had_under_the_name_that_it_has_in_the_log(load, rewards, rows):
-    named = [{"response": row["completion"], "gold": row["ground_truth"]} for row in rows]
+    named = [
+        {"response": row["completion"], "gold": row["ground_truth"]} for row in rows
+    ]
     rollouts = rk.load_rollouts(named)
     pays = "return [float(truth in text) for text, truth in zip(completions, gold)]"
     for source in (
@@ -193,11 +246,21 @@ def test_a_column_can_be_had_under_the_name_that_it_has_in_the_log(load, rewards
         assert rewards(load(source, rollouts=rollouts), rollouts) == [1, 0, 0, 1]
 
 
-def test_the_sample_is_taken_from_all_over_the_rollouts_and_need_not_hold_each_kind_of_value(load, rewards):
-    rows = [{"completion": "a" if at < 90 else "b", "ground_truth": "t"} for at in range(100)]
+def test_the_sample_is_taken_from_all_over_the_rollouts_and_need_not_hold_each_kind_of_value(
+    load, rewards
+):
+    rows = [
+        {"completion": "a" if at < 90 else "b", "ground_truth": "t"}
+        for at in range(100)
+    ]
     given = "return {'score': 1} | {b: 1 for b in solution_str.strip('a')}"
-    assert load(f"def f(solution_str, ground_truth): {given}", rollouts=rows).names == ("score", "b")
-    rows[57]["completion"] = "late"  # a number on the sample and a dict later: both as the trainer takes them
+    assert load(f"def f(solution_str, ground_truth): {given}", rollouts=rows).names == (
+        "score",
+        "b",
+    )
+    rows[57]["completion"] = (
+        "late"  # a number on the sample and a dict later: both as the trainer takes them
+    )
     given = "return {'score': 1.0} if solution_str == 'late' else 0.0"
     reward = load(f"def f(solution_str, ground_truth): {given}", rollouts=rows)
     assert rewards(reward, rk.load_rollouts(rows))[56:59] == [0.0, 1.0, 0.0]
@@ -236,21 +299,35 @@ ERRORS = [
     ),
     (f"{SHORT} 'high'", [1, 1, None, None], "returned 'high', not a list of scores"),
     (f"{SHORT} None", [1, 1, None, None], "not a list of scores"),
-    (f"{SHORT} [float('inf')] * len(completions)", [1, 1, None, None], "a score must be finite"),
+    (
+        f"{SHORT} [float('inf')] * len(completions)",
+        [1, 1, None, None],
+        "a score must be finite",
+    ),
     (f"{NUMBER} 1.0 if solution_str else None", [1, 1, None, 1], NONE),
-    (f"{NUMBER} {{'score': 1.0 if solution_str else None, 'acc': 1.0}}", [1, 1, None, 1], NONE),
+    (
+        f"{NUMBER} {{'score': 1.0 if solution_str else None, 'acc': 1.0}}",
+        [1, 1, None, 1],
+        NONE,
+    ),
     (f"{LISTS} [1.0 if one else None for one in solution_strs]", [1, 1, None, 1], NONE),
     (KEY, [None, None, 0, 0], "the rollouts have no column 'extra_info'"),
 ]
 
 
 @pytest.mark.parametrize(("source", "expected", "said"), ERRORS)
-def test_what_would_mislead_the_training_is_an_error_of_its_rows(source, expected, said, reads):
+def test_what_would_mislead_the_training_is_an_error_of_its_rows(
+    source, expected, said, reads
+):
     reads(source, expected, errors=said)
 
 
-def test_a_key_that_comes_and_goes_is_told_and_an_error_where_it_is_not_there(load, rollouts):
-    reward = load(f"{NUMBER} {{'score': 1.0, 'length': 1.0}} if solution_str else {{'score': 1.0}}")
+def test_a_key_that_comes_and_goes_is_told_and_an_error_where_it_is_not_there(
+    load, rollouts
+):
+    reward = load(
+        f"{NUMBER} {{'score': 1.0, 'length': 1.0}} if solution_str else {{'score': 1.0}}"
+    )
     assert "keys that are not always there: length" in reward.origin
     (told,) = rk.score(reward, rollouts).table["error/length"].dropna()
     assert "returned the keys ['score'], without 'length'" in told
@@ -263,19 +340,57 @@ LACKS = "reads extra_info['level'], and the rollouts have no column 'extra_info'
 REFUSED = {
     "a number": ("f = 3", "f is not a reward: it is 3"),
     "a list with a number": (f"{PLAIN}\nf = [f, 3]", "is not a reward: it is 3"),
-    "text": ("def f(completion): return 'good'", "returned 'good' of type str for a completion"),
-    "a dict of texts": (f"{NUMBER} {{'score': 'good'}}", "of type dict for a completion"),
-    "a dict without what is paid": (f"{NUMBER} {{'right': 1.0}}", "without 'score', which verl pays"),
-    "a key of an extra_info that the log lacks": (f"{NUMBER} float(extra_info['level'])", LACKS),
+    "text": (
+        "def f(completion): return 'good'",
+        "returned 'good' of type str for a completion",
+    ),
+    "a dict of texts": (
+        f"{NUMBER} {{'score': 'good'}}",
+        "of type dict for a completion",
+    ),
+    "a dict without what is paid": (
+        f"{NUMBER} {{'right': 1.0}}",
+        "without 'score', which verl pays",
+    ),
+    "a key of an extra_info that the log lacks": (
+        f"{NUMBER} float(extra_info['level'])",
+        LACKS,
+    ),
     "a file that raises": ("x = 1\nraise OSError('no disk')", "mine.py:2: OSError"),
-    "two arguments for one column": ("def f(solution, answer): return 1.0", "is not a reward"),
-    "what nobody gives": ("def f(completion, gpu): return 1.0", "asks for 'gpu'; the rollouts have ['comp"),
-    "ids that the log lacks": ("def f(completion_ids, **k): return [1.0]", "asks for 'completion_ids'"),
-    "a default that is a value": ("def f(solution_str, data_source='x'): return data_source", SOURCE),
-    "what fails for every trainer": ("def f(*a, **k): raise ValueError('no')", "on a sample: ValueError: no"),
-    "values of chance": (f"{FOUND}\nf = chance", "can be read in more ways than one: trl:texts, f(prompts"),
-    "an unknown target": (PLAIN, "there is no target 'tlr'; known are ", {"as_": "tlr"}),
-    "another trainer's": (PLAIN, "cannot be read as TRL: its parameters are ['completion', ", {"as_": "trl"}),
+    "two arguments for one column": (
+        "def f(solution, answer): return 1.0",
+        "is not a reward",
+    ),
+    "what nobody gives": (
+        "def f(completion, gpu): return 1.0",
+        "asks for 'gpu'; the rollouts have ['comp",
+    ),
+    "ids that the log lacks": (
+        "def f(completion_ids, **k): return [1.0]",
+        "asks for 'completion_ids'",
+    ),
+    "a default that is a value": (
+        "def f(solution_str, data_source='x'): return data_source",
+        SOURCE,
+    ),
+    "what fails for every trainer": (
+        "def f(*a, **k): raise ValueError('no')",
+        "on a sample: ValueError: no",
+    ),
+    "values of chance": (
+        f"{FOUND}\nf = chance",
+        "can be read in more ways than one: trl:texts, f(prompts",
+    ),
+    "an unknown target": (
+        PLAIN,
+        "there is no target 'tlr'; known are ",
+        {"as_": "tlr"},
+    ),
+    "another trainer's": (
+        PLAIN,
+        "cannot be read as TRL: its parameters are ['completion', ",
+        {"as_": "trl"},
+    ),
     "no time": (PLAIN, "timeout=0 is not a time", {"timeout": 0}),
 }
 
@@ -288,7 +403,9 @@ def test_what_can_be_no_reward_is_one_clear_sentence(kind, load):
     assert said in str(raised.value) and "\n" not in str(raised.value)
 
 
-def test_what_the_log_lacks_is_asked_for_when_it_is_scored(load, rewards, rollouts, rows):
+def test_what_the_log_lacks_is_asked_for_when_it_is_scored(
+    load, rewards, rollouts, rows
+):
     reward = load(f"{NUMBER} float(data_source == 'gsm8k')", rollouts=None)
     with pytest.raises(rk.RewardError, match="asks for 'data_source'; this table has"):
         rk.score(reward, rollouts)
@@ -296,26 +413,49 @@ def test_what_the_log_lacks_is_asked_for_when_it_is_scored(load, rewards, rollou
 
 
 def test_what_means_something_on_texts_and_on_messages_has_to_be_chosen(load, rewards):
-    with pytest.raises(rk.RewardError, match="choose with --as trl:texts or --as trl:messages"):
+    with pytest.raises(
+        rk.RewardError, match="choose with --as trl:texts or --as trl:messages"
+    ):
         load(FOUND, "means_both")
     assert rewards(load(FOUND, "means_both", as_="trl:texts")) == [18, 18, 0, 1]
     assert min(rewards(load(FOUND, "means_both", as_="trl:messages"))) > 30
-    with pytest.raises(rk.RewardError, match=r"cannot be read as 'text'; trl has \['texts', 'messages'\]"):
+    with pytest.raises(
+        rk.RewardError,
+        match=r"cannot be read as 'text'; trl has \['texts', 'messages'\]",
+    ):
         load(FOUND, "means_both", as_="trl:text")
 
 
-def test_where_the_rollouts_are_conversations_the_trainer_hands_over_messages(load, rewards, rows):
-    chats = rk.load_rollouts([row | {"prompt": [{"role": "user", "content": row["prompt"]}]} for row in rows])
+def test_where_the_rollouts_are_conversations_the_trainer_hands_over_messages(
+    load, rewards, rows
+):
+    chats = rk.load_rollouts(
+        [row | {"prompt": [{"role": "user", "content": row["prompt"]}]} for row in rows]
+    )
     reward = load(FOUND, "means_both", rollouts=chats)
     assert "as lists of messages" in reward.origin and min(rewards(reward, chats)) > 30
-    reward = load(FOUND, "dead", rollouts=chats)  # it reads texts, which it will not get
-    assert rewards(reward, chats) == [0, 0, 0, 0] and "(other values as trl:texts" in reward.origin
-    assert rewards(load(FOUND, "dead", rollouts=chats, as_="trl:texts"), chats) == [1, 1, 0, 0]
+    reward = load(
+        FOUND, "dead", rollouts=chats
+    )  # it reads texts, which it will not get
+    assert (
+        rewards(reward, chats) == [0, 0, 0, 0]
+        and "(other values as trl:texts" in reward.origin
+    )
+    assert rewards(load(FOUND, "dead", rollouts=chats, as_="trl:texts"), chats) == [
+        1,
+        1,
+        0,
+        0,
+    ]
 
 
 def test_a_decorated_function_that_makes_a_reward_still_makes_it(load):
-    made = "rk.Reward('made', components=[rk.Component('length', rk.measure.regex('a'))])"
-    logged = "def logged(function): return lambda *args, **kwargs: function(*args, **kwargs)"
+    made = (
+        "rk.Reward('made', components=[rk.Component('length', rk.measure.regex('a'))])"
+    )
+    logged = (
+        "def logged(function): return lambda *args, **kwargs: function(*args, **kwargs)"
+    )
     source = f"import rewardkit as rk\n{logged}\n@logged\ndef f(): return {made}"
     assert load(source, rollouts=None).name == "made"
 
@@ -331,7 +471,9 @@ TRIED = {
 
 
 @pytest.mark.parametrize("kind", TRIED)
-def test_recognising_calls_on_as_many_rows_as_there_is_time_for(kind, tmp_path, load, limited):
+def test_recognising_calls_on_as_many_rows_as_there_is_time_for(
+    kind, tmp_path, load, limited
+):
     """The caller gives a time to one call; two such calls are all that is allowed, beside the first one."""
     does, timeout, calls, said = TRIED[kind]
     count = tmp_path / "count"
@@ -347,7 +489,9 @@ def test_recognising_calls_on_as_many_rows_as_there_is_time_for(kind, tmp_path, 
     rows = [{"completion": f"{at}", "ground_truth": "1"} for at in range(40)]
     origin = load(source, rollouts=rows, timeout=timeout).origin
     assert len(count.read_text()) == calls
-    assert said in origin and ("the other rows were not tried" in origin) is (calls < 16)
+    assert said in origin and ("the other rows were not tried" in origin) is (
+        calls < 16
+    )
 
 
 def test_async_functions_can_be_loaded_where_a_loop_is_running(load, rewards):
@@ -358,12 +502,21 @@ def test_async_functions_can_be_loaded_where_a_loop_is_running(load, rewards):
 
 
 def test_the_source_of_the_user_is_in_the_fingerprint(load):
-    found = [FOUND.replace("return 2.0 if", f"return {text} if") for text in ("2.0", "3.0", "3.0")]
+    found = [
+        FOUND.replace("return 2.0 if", f"return {text} if")
+        for text in ("2.0", "3.0", "3.0")
+    ]
     records = [load(source, "verl").record() for source in found]
     prints = [record["fingerprints"]["scoring"] for record in records]
-    assert prints[0] != prints[1] == prints[2] and records[0]["sources"].keys() == {"mine.py"}
+    assert prints[0] != prints[1] == prints[2] and records[0]["sources"].keys() == {
+        "mine.py"
+    }
 
 
-def test_a_ground_truth_that_is_taken_and_never_read_does_not_make_a_function_the_task(load):
+def test_a_ground_truth_that_is_taken_and_never_read_does_not_make_a_function_the_task(
+    load,
+):
     reward = load(FOUND, "with_truths_that_nothing_reads")
-    assert reward.names == ("right", "tidy", "short", "Tidy") and reward.task == ("right",)
+    assert reward.names == ("right", "tidy", "short", "Tidy") and reward.task == (
+        "right",
+    )

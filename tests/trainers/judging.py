@@ -10,11 +10,17 @@ import rewardkit as rk
 
 
 def answer(question, attempt):
-    shown = re.findall(r"<completion\w* (\w+)>\n(.*?)\n</completion\w* \1>", question, re.DOTALL)
+    shown = re.findall(
+        r"<completion\w* (\w+)>\n(.*?)\n</completion\w* \1>", question, re.DOTALL
+    )
     sizes = [len(text) for _, text in shown]
     if len(sizes) == 1:
-        return said(json.dumps({"reason": "so", "level": "yes" if sizes[0] % 2 else "no"}))
-    better = "tie" if sizes[0] == sizes[1] else "first" if sizes[0] > sizes[1] else "second"
+        return said(
+            json.dumps({"reason": "so", "level": "yes" if sizes[0] % 2 else "no"})
+        )
+    better = (
+        "tie" if sizes[0] == sizes[1] else "first" if sizes[0] > sizes[1] else "second"
+    )
     return said(json.dumps({"reason": "so", "better": better}))
 
 
@@ -30,7 +36,10 @@ def reward(url):
         "new": rk.siblings.novelty(),
         "short": rk.siblings.length(unit="characters"),
     }
-    made = [rk.Component(name, part, weight=0.5**at) for at, (name, part) in enumerate(parts.items())]
+    made = [
+        rk.Component(name, part, weight=0.5**at)
+        for at, (name, part) in enumerate(parts.items())
+    ]
     fields = {"prediction": rk.extract.pattern(r"[a-z0-9]")}
     return rk.Reward("judged", fields=fields, components=made, on_missing="skip")
 

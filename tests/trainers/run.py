@@ -25,7 +25,10 @@ def interpreter(version):
     if sys.version.startswith(f"{version}."):
         return sys.executable
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    for place in (f"python{version}", *map(str, pyenv.glob(f"versions/{version}.*/bin/python"))):
+    for place in (
+        f"python{version}",
+        *map(str, pyenv.glob(f"versions/{version}.*/bin/python")),
+    ):
         try:
             subprocess.run([place, "-c", ""], check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError):
@@ -39,14 +42,25 @@ def made(name, wanted):
     folder = VENVS / name
     python = folder / "bin" / "python"
     stamp = folder / "made-of.json"
-    files = [(ROOT / file).read_text() for file in ("pyproject.toml", "constraints.txt")]
+    files = [
+        (ROOT / file).read_text() for file in ("pyproject.toml", "constraints.txt")
+    ]
     content = json.dumps([wanted, *files])
     if stamp.is_file() and stamp.read_text() == content:
         return python
     base = interpreter(wanted["python"])
     if base is None:
-        sys.exit(f"environment {name!r} needs Python {wanted['python']}, which is not on this machine")
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        sys.exit(
+            f"environment {name!r} needs Python {wanted['python']}, which is not on this machine"
+        )
+    pip = [
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     steps = [
         [base, "-m", "venv", "--clear", str(folder)],
         [*pip, "-e", str(ROOT), "pytest", "hypothesis", *wanted["install"]],
@@ -72,7 +86,15 @@ def tested(name, wanted, table):
         "REWARDKIT_TRAINERS": name,
         "REWARDKIT_TARGETS": " ".join(wanted["targets"]),
     }
-    options = ["-q", "-rs", "-W", "default", "--disable-warnings", "-p", "no:cacheprovider"]
+    options = [
+        "-q",
+        "-rs",
+        "-W",
+        "default",
+        "--disable-warnings",
+        "-p",
+        "no:cacheprovider",
+    ]
     gallery = [GALLERY] if wanted["targets"] else []
     command = [str(python), "-m", "pytest", *options, *wanted["tests"], *gallery]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
@@ -85,7 +107,10 @@ def tested(name, wanted, table):
 def text_of(tables, reasons):
     """One table of all: target by step, and by whose code; what is not proved with its reason."""
     lines = [
-        json.loads(line) for table in tables if table.exists() for line in table.read_text().splitlines()
+        json.loads(line)
+        for table in tables
+        if table.exists()
+        for line in table.read_text().splitlines()
     ]
     rows = [("target", *STEPS, "by")]
     for target in dict.fromkeys([*(line["target"] for line in lines), *reasons]):
@@ -93,9 +118,14 @@ def text_of(tables, reasons):
         steps = {line["step"] for line in own}
         by = [*(line["by"] for line in own if line["by"]), reasons.get(target, "")]
         told = "; ".join(filter(None, dict.fromkeys(by)))
-        rows.append((target, *("yes" if step in steps else "-" for step in STEPS), told))
+        rows.append(
+            (target, *("yes" if step in steps else "-" for step in STEPS), told)
+        )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    cells = ((cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    cells = (
+        (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    )
     return "\n".join("  ".join(row).rstrip() for row in cells)
 
 
@@ -109,7 +139,11 @@ def main(names):
         chosen = names or list(environments)
         tables = [Path(folder) / f"{name}.jsonl" for name in chosen]
         with ThreadPoolExecutor(AT_A_TIME) as pool:
-            wells = list(pool.map(tested, chosen, [environments[name] for name in chosen], tables))
+            wells = list(
+                pool.map(
+                    tested, chosen, [environments[name] for name in chosen], tables
+                )
+            )
         passed = dict(zip(chosen, wells, strict=True))
         print(text_of(tables, described.get("reason", {}) if not names else {}))
     failed = [name for name, well in passed.items() if not well]

@@ -31,4 +31,7 @@ def proved(target, *steps, by=""):
     place = os.environ.get("REWARDKIT_TABLE")
     if place:
         with Path(place).open("a") as file:
-            file.writelines(json.dumps({"target": target, "step": step, "by": by}) + "\n" for step in steps)
+            file.writelines(
+                json.dumps({"target": target, "step": step, "by": by}) + "\n"
+                for step in steps
+            )

@@ -24,12 +24,17 @@ class Arithmetic(BaseEnv):
     async def compute_reward(self, rollout):
         text = rollout.messages[-1]["content"]
         right = float(rollout.example_args["ground_truth"] in text)
-        return {"right": right, "penalty": -0.5 * (rollout.split == "train" and "<answer>" not in text)}
+        return {
+            "right": right,
+            "penalty": -0.5 * (rollout.split == "train" and "<answer>" not in text),
+        }
 
     async def compute_group_rewards(self, rollouts):
         lengths = {one.rollout_id: len(one.messages[-1]["content"]) for one in rollouts}
         longest = max(lengths.values())
-        return {name: {"short": 1 - length / longest} for name, length in lengths.items()}
+        return {
+            name: {"short": 1 - length / longest} for name, length in lengths.items()
+        }
 
 
 def test_an_environment_of_ones_own_is_scored_as_benchmax_does():
@@ -48,14 +53,21 @@ def share(completion):
 
 REWARDS = {
     "separate components": (rk.load_reward("gallery:arithmetic"), {"separate": True}),
-    "of a group": (rk.Reward("share", components=[rk.Component("share", share, group=True)]), {}),
+    "of a group": (
+        rk.Reward("share", components=[rk.Component("share", share, group=True)]),
+        {},
+    ),
     "not judged": (waiting.half(), {"missing": -0.25}),
 }
 
 
 def equal(reward, path, **options):
-    proof = export(reward, to="benchmax", path=path / "out.py", verify=ROLLOUTS, **options).proof
-    return proof.equal and proof.caller.startswith("Environment.run_group of benchmax 0.2.5")
+    proof = export(
+        reward, to="benchmax", path=path / "out.py", verify=ROLLOUTS, **options
+    ).proof
+    return proof.equal and proof.caller.startswith(
+        "Environment.run_group of benchmax 0.2.5"
+    )
 
 
 @pytest.mark.parametrize("kind", REWARDS)
@@ -64,7 +76,9 @@ def test_its_groups_give_what_rewardkit_gives(kind, tmp_path):
     assert equal(reward, tmp_path, **options)
 
 
-def test_a_judge_and_siblings_are_awaited_in_the_hook_of_the_group(monkeypatch, tmp_path):
+def test_a_judge_and_siblings_are_awaited_in_the_hook_of_the_group(
+    monkeypatch, tmp_path
+):
     with judging.at_work(monkeypatch) as (judged, server):
         assert equal(judged, tmp_path) and server.asked
         assert len(set(rk.score(judged, ROLLOUTS).rewards)) > 8

@@ -16,8 +16,13 @@ def compute_score(reward_inputs, format_weight=0.25):
     """In the words of its examples: what is paid, and its parts beside it."""
     scores = []
     for one in reward_inputs:
-        tidy = float(re.fullmatch(r"<think>.*</think>.*", one["response"], re.DOTALL) is not None)
-        right = 2.0 * one["response"].rstrip().endswith(f"{one['ground_truth']}</answer>") - 1
+        tidy = float(
+            re.fullmatch(r"<think>.*</think>.*", one["response"], re.DOTALL) is not None
+        )
+        right = (
+            2.0 * one["response"].rstrip().endswith(f"{one['ground_truth']}</answer>")
+            - 1
+        )
         overall = (1 - format_weight) * right + format_weight * tidy
         scores.append({"overall": overall, "format": tidy, "accuracy": right})
     return scores

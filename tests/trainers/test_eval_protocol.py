@@ -10,12 +10,16 @@ from table import read_as, rows
 
 
 @reward_function
-def mine(messages: list[Message], ground_truth: str | None = None, **kwargs) -> EvaluateResult:
+def mine(
+    messages: list[Message], ground_truth: str | None = None, **kwargs
+) -> EvaluateResult:
     """In the words of its documentation: a score, and metrics beside it."""
     text = messages[-1].content
     right = ground_truth in text
     metrics = {"length": MetricResult(score=float(len(text)), reason="characters")}
-    return EvaluateResult(score=2.0 * right - 1, reason="", metrics=metrics, is_score_valid=bool(text))
+    return EvaluateResult(
+        score=2.0 * right - 1, reason="", metrics=metrics, is_score_valid=bool(text)
+    )
 
 
 @reward_function
@@ -38,6 +42,8 @@ READ = {
 @pytest.mark.parametrize("name", READ)
 def test_a_decorated_function_is_read_as_it_is_called_there(name):
     title = "eval-protocol: it is a @reward_function"
-    reward, ours = read_as(title, "eval-protocol", f"{__file__}:{name}", rows("4", "5!", "", level=3))
+    reward, ours = read_as(
+        title, "eval-protocol", f"{__file__}:{name}", rows("4", "5!", "", level=3)
+    )
     assert ours == READ[name]
     assert name != "mine" or reward.weights == {"length": 0.0, "score": 1.0}

@@ -14,7 +14,11 @@ from rewardkit.targets.exported import identifier
 TARGETS = os.environ.get("REWARDKIT_TARGETS", "").split()
 JUDGED = ("judged_aspects", "judged_clarity", "pairwise")
 """These ask models: their recorded answers are of their cases as they are, not of a trainer's rows."""
-CASES = sorted(path.stem for path in bundled("data/gallery").glob("*.jsonl") if path.stem not in JUDGED)
+CASES = sorted(
+    path.stem
+    for path in bundled("data/gallery").glob("*.jsonl")
+    if path.stem not in JUDGED
+)
 BUNDLED = ("arithmetic", "mixed")
 REFUSED = ("mixed", "routed", "curriculum", "tool_use")
 """What EasyR1, which hands over no column, cannot be given."""
@@ -25,19 +29,31 @@ def rollouts_of(name):
     if name in BUNDLED:
         return rk.load_rollouts(f"gallery:{name}")
     cases = enumerate(rk.load_cases(f"gallery:{name}"))
-    return rk.load_rollouts([{"prompt_id": f"{name}-{at // 4}", **case.columns} for at, case in cases])
+    return rk.load_rollouts(
+        [{"prompt_id": f"{name}-{at // 4}", **case.columns} for at, case in cases]
+    )
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", [*BUNDLED, *CASES])
-def test_a_gallery_reward_through_the_trainers_own_code_is_the_same(name, target, tmp_path):
+def test_a_gallery_reward_through_the_trainers_own_code_is_the_same(
+    name, target, tmp_path
+):
     rollouts = rollouts_of(name)
     if target == "easyr1" and name in REFUSED:
-        with pytest.raises(rk.RewardError, match="cannot be written for EasyR1: it needs"):
-            export(rk.load_reward(f"gallery:{name}"), to=target, path=tmp_path / "refused.py")
+        with pytest.raises(
+            rk.RewardError, match="cannot be written for EasyR1: it needs"
+        ):
+            export(
+                rk.load_reward(f"gallery:{name}"),
+                to=target,
+                path=tmp_path / "refused.py",
+            )
         return
     path = tmp_path / f"{name}_{identifier(target)}.py"
-    made = export(rk.load_reward(f"gallery:{name}"), to=target, path=path, verify=rollouts)
+    made = export(
+        rk.load_reward(f"gallery:{name}"), to=target, path=path, verify=rollouts
+    )
     assert made.proof.equal, made
     assert made.proof.rows == len(rollouts) and made.proof.compared >= len(rollouts)
     proved(target, "written", "equal")
@@ -51,8 +67,13 @@ def test_an_export_that_is_loaded_back_gives_the_same_scores(target, tmp_path):
     name = made.functions[0]
     again = rk.load_reward(f"{made.path}:{name}", rollouts=rollouts)
     ours, theirs = rk.score(reward, rollouts).rewards, rk.score(again, rollouts).rewards
-    assert abs(ours - theirs).max() < (1e-6 if target == "openrlhf" else 1e-9), again.origin  # float32 there
-    assert named(target).title in again.origin or target in ("siirl", "tunix")  # read as verl's, as TRL's
+    assert abs(ours - theirs).max() < (1e-6 if target == "openrlhf" else 1e-9), (
+        again.origin
+    )  # float32 there
+    assert named(target).title in again.origin or target in (
+        "siirl",
+        "tunix",
+    )  # read as verl's, as TRL's
     proved(target, "recognised", "read")
 
 

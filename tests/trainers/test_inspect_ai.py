@@ -3,7 +3,16 @@
 import pytest
 from inspect_ai import log
 from inspect_ai.model import ModelOutput
-from inspect_ai.scorer import CORRECT, INCORRECT, Score, Target, accuracy, includes, match, scorer
+from inspect_ai.scorer import (
+    CORRECT,
+    INCORRECT,
+    Score,
+    Target,
+    accuracy,
+    includes,
+    match,
+    scorer,
+)
 from inspect_ai.solver import TaskState
 from table import read_as, rows
 
@@ -19,7 +28,11 @@ def mine():
 
     async def score(state: TaskState, target: Target) -> Score:
         found = state.output.completion
-        return Score(value=CORRECT if target.text in found else INCORRECT, answer=found, explanation=found)
+        return Score(
+            value=CORRECT if target.text in found else INCORRECT,
+            answer=found,
+            explanation=found,
+        )
 
     return score
 
@@ -30,7 +43,9 @@ def several():
         said = state.output.completion
         if not said:
             return Score.unscored(reason="no_response")
-        return Score(value={"found": target.text in said, "level": state.metadata["level"] / 2})
+        return Score(
+            value={"found": target.text in said, "level": state.metadata["level"] / 2}
+        )
 
     return score
 
@@ -48,7 +63,9 @@ READ = [
 def test_a_scorer_is_read_as_it_is_called_there(place, expected):
     assert read_as("Inspect", "inspect", place, ROLLOUTS)[1] == expected
     if "includes" in place:  # in their own eval, too
-        assert [{"C": 1, "I": 0}[one.value] for one in evaluated(includes(), list(ROLLOUTS))] == expected
+        assert [
+            {"C": 1, "I": 0}[one.value] for one in evaluated(includes(), list(ROLLOUTS))
+        ] == expected
 
 
 @pytest.mark.parametrize("kind", ["eval", "json"])
@@ -57,7 +74,15 @@ def test_a_log_that_inspect_wrote_is_read_through_its_own_reader(tmp_path, kind)
     setup = {"dataset": log.EvalDataset(), "config": log.EvalConfig()}
     about = log.EvalSpec(created=when, task="sums", model="m/1", **setup)
     said, scores = ModelOutput.from_content("m/1", "4"), {"match": Score(value="C")}
-    one = log.EvalSample(id="x", epoch=1, input="2+2?", target="4", output=said, scores=scores)
-    log.write_eval_log(log.EvalLog(status="success", eval=about, samples=[one]), str(path))
+    one = log.EvalSample(
+        id="x", epoch=1, input="2+2?", target="4", output=said, scores=scores
+    )
+    log.write_eval_log(
+        log.EvalLog(status="success", eval=about, samples=[one]), str(path)
+    )
     (row,) = rk.load_rollouts(path)
-    assert (row["completion"], row["ground_truth"], row["logged/match"]) == ("4", "4", 1.0)
+    assert (row["completion"], row["ground_truth"], row["logged/match"]) == (
+        "4",
+        "4",
+        1.0,
+    )

@@ -19,7 +19,9 @@ class Ends(ORM):
 
     def __call__(self, completions, solution, **kwargs):
         pairs = zip(completions, solution, strict=True)
-        return [2.5 * text.endswith(truth) - 1 if text else None for text, truth in pairs]
+        return [
+            2.5 * text.endswith(truth) - 1 if text else None for text, truth in pairs
+        ]
 
 
 class Turns(AsyncORM):
@@ -29,9 +31,14 @@ class Turns(AsyncORM):
 
 def theirs(function):
     """What their trainer makes of a reward: NaN where it is None."""
-    known = [{"messages": transcript(row), "solution": row["ground_truth"]} for row in ROLLOUTS]
+    known = [
+        {"messages": transcript(row), "solution": row["ground_truth"]}
+        for row in ROLLOUTS
+    ]
     samples = [GRPOSample.from_row(row) for row in known]
-    return compute_rewards_per_func(samples, [function], [None], torch.device("cpu"))[:, 0].tolist()
+    return compute_rewards_per_func(samples, [function], [None], torch.device("cpu"))[
+        :, 0
+    ].tolist()
 
 
 @pytest.mark.parametrize("kind", [Ends, Turns])
@@ -42,6 +49,8 @@ def test_a_class_is_read_as_it_is_called_there(kind):
 
 def test_an_async_reward_is_an_async_class_there(tmp_path):
     path = tmp_path / "waiting.py"
-    made = export(waiting.waiting(), to="ms-swift", path=path, missing=-3.0, verify=ROLLOUTS)
+    made = export(
+        waiting.waiting(), to="ms-swift", path=path, missing=-3.0, verify=ROLLOUTS
+    )
     assert made.proof.equal and issubclass(orms["waiting"], AsyncORM)
     assert theirs(orms["waiting"]()) == [7 / 64, 1 / 64, 1 / 64, -3.0]

@@ -44,7 +44,9 @@ def executed(path, row, length=100_000):
     """What the trainer's loop keeps of one completion."""
     executor, engine = SingleTurnAgentExecutor(str(path)), Engine(row["completion"])
     params = SimpleNamespace(max_tokens=50, logprobs=None)
-    run = executor.execute(row["prompt"], row["ground_truth"], params, length, Tokenizer(), engine)
+    run = executor.execute(
+        row["prompt"], row["ground_truth"], params, length, Tokenizer(), engine
+    )
     found = []
     thread = threading.Thread(target=lambda: found.append(asyncio.run(run)))
     thread.start()
@@ -54,7 +56,9 @@ def executed(path, row, length=100_000):
 
 @pytest.fixture
 def made(tmp_path):
-    return export(rk.load_reward("gallery:arithmetic"), to="openrlhf", path=tmp_path / "out.py")
+    return export(
+        rk.load_reward("gallery:arithmetic"), to="openrlhf", path=tmp_path / "out.py"
+    )
 
 
 def test_rewards_and_components_of_the_whole_loop_are_ours(made):
@@ -64,10 +68,14 @@ def test_rewards_and_components_of_the_whole_loop_are_ours(made):
     np.testing.assert_allclose(theirs, scores.rewards.astype(np.float32), rtol=1e-6)
     logs = [one["extra_logs"] for one in found]
     assert len(set(theirs)) > 3 and all(one["judged"].item() == 1 for one in logs)
-    np.testing.assert_array_equal([one["correct"].item() for one in logs], scores.score("correct"))
+    np.testing.assert_array_equal(
+        [one["correct"].item() for one in logs], scores.score("correct")
+    )
 
 
-def test_a_prompt_that_was_cut_to_fit_is_found_and_one_that_was_not_handed_over_is_not_judged(made):
+def test_a_prompt_that_was_cut_to_fit_is_found_and_one_that_was_not_handed_over_is_not_judged(
+    made,
+):
     row = dict(ROLLOUTS[0])
     whole = executed(made.path, row)
     cut = executed(made.path, row, length=50 + len(row["prompt"]) - 7)

@@ -50,7 +50,11 @@ def written(folder, source):
 def test_a_function_of_the_trainer_gives_there_what_its_reading_gives(target, tmp_path):
     reward = rk.load_reward(written(tmp_path, OWN[target]), rollouts=ROWS)
     proof = export(reward, to=target, path=tmp_path / "back.py", verify=ROWS).proof
-    assert proof.equal and proof.not_original == "" and proof.original.compared == len(ROWS)
+    assert (
+        proof.equal
+        and proof.not_original == ""
+        and proof.original.compared == len(ROWS)
+    )
 
 
 @pytest.mark.skipif("trl" not in TARGETS, reason="needs TRL")
@@ -58,17 +62,30 @@ def test_a_reading_that_the_trainer_would_not_follow_is_found_out(tmp_path):
     name = written(tmp_path, BATCH.replace("if", "if text and"))
     chosen = rk.load_reward(name, rollouts=ROWS, as_="trl:messages")
     proof = export(chosen, to="trl", path=tmp_path / "back.py", verify=ROWS).proof
-    assert proof.original.differ > 0 and not proof.equal  # the rollouts are texts, and so it is called
+    assert (
+        proof.original.differ > 0 and not proof.equal
+    )  # the rollouts are texts, and so it is called
 
 
-@pytest.mark.parametrize("target", [target for target in HERE if target in ("trl", "verl")])
-@pytest.mark.parametrize("judged", [True, False], ids=["some are judged", "nothing is judged"])
+@pytest.mark.parametrize(
+    "target", [target for target in HERE if target in ("trl", "verl")]
+)
+@pytest.mark.parametrize(
+    "judged", [True, False], ids=["some are judged", "nothing is judged"]
+)
 def test_the_command_proves_and_its_exit_code_says_so(target, judged, tmp_path):
     source = OWN[target] if judged else OWN[target].replace("0.2 + (", "None and (")
     log = tmp_path / "log.jsonl"
     log.write_text("\n".join(json.dumps(row) for row in ROWS))
     options = ["--to", target, "--verify", str(log), "-o", str(tmp_path / "back.py")]
-    command = [sys.executable, "-m", "rewardkit", "export", written(tmp_path, source), *options]
+    command = [
+        sys.executable,
+        "-m",
+        "rewardkit",
+        "export",
+        written(tmp_path, source),
+        *options,
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == (0 if judged else 1), done.stderr
     assert f"written for {target}: " in done.stdout

@@ -21,7 +21,9 @@ def test_the_dapo_manager_gives_the_same_and_adds_only_its_own_penalty(length):
     options = {"max_resp_len": length, "overlong_buffer_cfg": overlong}
     manager = DAPORewardManager(verl.Texts(rows), 0, siirl.functions(reward), **options)
     found = manager(siirl.batch(rows), return_dict=True)["reward_tensor"][:, 0].numpy()
-    np.testing.assert_allclose(found, ours + min(-(1 - (length - 2)) / 2 * 0.5, 0), rtol=1e-6)
+    np.testing.assert_allclose(
+        found, ours + min(-(1 - (length - 2)) / 2 * 0.5, 0), rtol=1e-6
+    )
     proved("siirl", "called", by="DAPORewardManager of siirl 0.2.0")
 
 

@@ -13,14 +13,23 @@ TRUTH = {"reward_spec": {"ground_truth": "4"}}
 
 def test_an_environment_of_theirs_is_read_as_it_steps():
     texts = ("#### 4", "#### 5", "four", "#### 4.0")
-    _, ours = read_as("SkyRL", "skyrl-gym", "skyrl_gym.envs.gsm8k.env:GSM8kEnv", rows(*texts))
+    _, ours = read_as(
+        "SkyRL", "skyrl-gym", "skyrl_gym.envs.gsm8k.env:GSM8kEnv", rows(*texts)
+    )
     environments = [skyrl_gym.make("gsm8k", env_config={}, extras=TRUTH) for _ in texts]
-    theirs = [one.step(text)["reward"] for one, text in zip(environments, texts, strict=True)]
+    theirs = [
+        one.step(text)["reward"] for one, text in zip(environments, texts, strict=True)
+    ]
     assert ours == theirs and set(theirs) == {0.0, 1.0}
 
 
 def test_the_rewards_of_several_turns_add_up_as_in_their_own_environment():
-    turns = [("user", "2+2?"), ("assistant", "#### 5"), ("user", "again"), ("assistant", "#### 4")]
+    turns = [
+        ("user", "2+2?"),
+        ("assistant", "#### 5"),
+        ("user", "again"),
+        ("assistant", "#### 4"),
+    ]
     messages = [{"role": role, "content": text} for role, text in turns]
     place = "skyrl_gym.envs.gsm8k.multi_turn_env:GSM8kMultiTurnEnv"
     rollouts = rows("#### 4", messages=messages, extra_info={"max_turns": 2})
@@ -32,11 +41,15 @@ def test_the_rewards_of_several_turns_add_up_as_in_their_own_environment():
 
 
 def test_the_lines_to_paste_register_the_environment(tmp_path):
-    made = export(rk.load_reward("gallery:concise"), to="skyrl-gym", path=tmp_path / "concise.py")
+    made = export(
+        rk.load_reward("gallery:concise"), to="skyrl-gym", path=tmp_path / "concise.py"
+    )
     line, _ = made.usage.splitlines()
     assert f'entry_point="{made.path.stem}:{made.functions[0]}"' in line
     name = line.split('"')[1]
-    skyrl_gym.register(id=name, entry_point=getattr(loaded(made.path), made.functions[0]))
+    skyrl_gym.register(
+        id=name, entry_point=getattr(loaded(made.path), made.functions[0])
+    )
     env = skyrl_gym.make(name, env_config={}, extras=TRUTH)
     env.init([{"role": "user", "content": "2+2?"}])
     assert env.step("4")["done"] and env.get_metrics() == {}

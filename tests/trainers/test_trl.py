@@ -38,12 +38,16 @@ SETUP = {
 
 def trained(functions, folder, *, chat=False, **config):
     """Two steps; the completions that the trainer logged, as a table and as rollouts."""
-    prompts = [[{"role": "user", "content": text}] for text in TRUTHS] if chat else [*TRUTHS]
+    prompts = (
+        [[{"role": "user", "content": text}] for text in TRUTHS] if chat else [*TRUTHS]
+    )
     trainer = GRPOTrainer(
         tiny.model(),
         reward_funcs=functions,
         args=GRPOConfig(output_dir=str(folder), **SETUP, **config),
-        train_dataset=Dataset.from_dict({"prompt": prompts, "solution": [*TRUTHS.values()]}),
+        train_dataset=Dataset.from_dict(
+            {"prompt": prompts, "solution": [*TRUTHS.values()]}
+        ),
         processing_class=tiny.tokenizer(),
     )
     trainer.train()
@@ -63,7 +67,9 @@ def single(values):
 
 
 def same(logged, ours):
-    np.testing.assert_allclose(logged.to_numpy(), single(ours), rtol=1e-6, equal_nan=True)
+    np.testing.assert_allclose(
+        logged.to_numpy(), single(ours), rtol=1e-6, equal_nan=True
+    )
 
 
 def check_advantages(table, rollouts, estimate, rtol, atol):
@@ -71,34 +77,61 @@ def check_advantages(table, rollouts, estimate, rtol, atol):
     for step in sorted(set(table["step"])):
         rows = np.flatnonzero(table["step"] == step)
         expected = np.nan_to_num(estimate(rows, pd.factorize(rollouts.groups[rows])[0]))
-        np.testing.assert_allclose(table["advantage"].to_numpy()[rows], expected, rtol=rtol, atol=atol)
+        np.testing.assert_allclose(
+            table["advantage"].to_numpy()[rows], expected, rtol=rtol, atol=atol
+        )
         assert np.abs(expected).max() > 0.1
 
 
 ESTIMATORS = {"group": grpo, "batch": batch, "none": dr_grpo}
 
 
-@pytest.mark.parametrize(("scale", "chat"), [("group", False), ("batch", True), ("none", False)])
-def test_a_trainer_logs_our_rewards_and_advantages_for_the_combined_function(scale, chat, tmp_path):
+@pytest.mark.parametrize(
+    ("scale", "chat"), [("group", False), ("batch", True), ("none", False)]
+)
+def test_a_trainer_logs_our_rewards_and_advantages_for_the_combined_function(
+    scale, chat, tmp_path
+):
     functions = trl.functions(waiting.tiny())
-    table, rollouts, trainer = trained(functions, tmp_path, chat=chat, scale_rewards=scale)
+    table, rollouts, trainer = trained(
+        functions, tmp_path, chat=chat, scale_rewards=scale
+    )
     rewards = rk.score(waiting.tiny(), rollouts).rewards
     assert np.isnan(rewards).any() and not np.isnan(rewards).all()
     same(table["tiny"], rewards)
     ours = single(rewards)
-    check_advantages(table, rollouts, lambda rows, groups: ESTIMATORS[scale](ours[rows], groups), 1e-4, 2e-5)
+    check_advantages(
+        table,
+        rollouts,
+        lambda rows, groups: ESTIMATORS[scale](ours[rows], groups),
+        1e-4,
+        2e-5,
+    )
     logged = [entry for entry in trainer.state.log_history if "reward" in entry]
     last = rewards[table["step"].to_numpy() == table["step"].max()]
     assert math.isclose(logged[-1]["reward"], np.nanmean(last), rel_tol=1e-5)
-    assert table["length"].tolist() == [len(text) for text in rollouts.table["completion"]]  # rk.note
+    assert table["length"].tolist() == [
+        len(text) for text in rollouts.table["completion"]
+    ]  # rk.note
     log = rk.load_rollouts(tmp_path / "completions")
     assert log.kind == "TRL completions" and len(log) == len(rollouts)
-    same(pd.Series(rk.score(rk.recorded(log), log).rewards), rewards)  # the log as it is, without the reward
-    proved("trl", "called", "equal", by="GRPOTrainer of trl 1.16.0, two steps, plain and conversational")
+    same(
+        pd.Series(rk.score(rk.recorded(log), log).rewards), rewards
+    )  # the log as it is, without the reward
+    proved(
+        "trl",
+        "called",
+        "equal",
+        by="GRPOTrainer of trl 1.16.0, two steps, plain and conversational",
+    )
 
 
 def test_a_trainer_waits_for_the_async_function_of_a_file(tmp_path):
-    made = export(rk.load_reward(f"{waiting.__file__}:tiny"), to="trl", path=tmp_path / "tiny_trl.py")
+    made = export(
+        rk.load_reward(f"{waiting.__file__}:tiny"),
+        to="trl",
+        path=tmp_path / "tiny_trl.py",
+    )
     function = loaded(made.path).tiny
     assert asyncio.iscoroutinefunction(function)
     table, rollouts, _ = trained([function], tmp_path, chat=True)
@@ -106,7 +139,9 @@ def test_a_trainer_waits_for_the_async_function_of_a_file(tmp_path):
     proved("trl", "written")
 
 
-def test_a_file_with_a_judge_and_with_siblings_is_awaited_and_gives_our_numbers(monkeypatch, tmp_path):
+def test_a_file_with_a_judge_and_with_siblings_is_awaited_and_gives_our_numbers(
+    monkeypatch, tmp_path
+):
     with judging.at_work(monkeypatch) as (judged, server):
         made = export(judged, to="trl", path=tmp_path / "judged_trl.py")
         table, rollouts, _ = trained([loaded(made.path).judged], tmp_path)
@@ -116,10 +151,15 @@ def test_a_file_with_a_judge_and_with_siblings_is_awaited_and_gives_our_numbers(
 
 
 @pytest.mark.parametrize("aggregation", ["sum_then_normalize", "normalize_then_sum"])
-def test_separate_functions_with_reward_weights_give_our_scores_and_both_aggregations(aggregation, tmp_path):
+def test_separate_functions_with_reward_weights_give_our_scores_and_both_aggregations(
+    aggregation, tmp_path
+):
     mine = waiting.tiny()
     weights = np.array([*mine.weights.values()])
-    how = {"reward_weights": weights.tolist(), "multi_objective_aggregation": aggregation}
+    how = {
+        "reward_weights": weights.tolist(),
+        "multi_objective_aggregation": aggregation,
+    }
     table, rollouts, _ = trained(trl.functions(mine, separate=True), tmp_path, **how)
     scores = rk.score(mine, rollouts)
     for name in mine.names:
@@ -148,7 +188,9 @@ async def polite(prompts, completions, **kwargs):
 
 
 @pytest.mark.parametrize(("function", "chat"), [(accuracy, False), (polite, True)])
-def test_a_function_that_the_trainer_calls_is_read_and_gives_the_same(function, chat, tmp_path):
+def test_a_function_that_the_trainer_calls_is_read_and_gives_the_same(
+    function, chat, tmp_path
+):
     name = function.__name__
     table, rollouts, _ = trained([function], tmp_path, chat=chat)
     read = rk.load_reward(f"{__file__}:{name}", rollouts=rollouts)

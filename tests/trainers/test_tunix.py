@@ -11,7 +11,9 @@ from rewardkit.targets.export import export
 
 
 def managed(functions, **columns):
-    return SequenceRewardManager(reward_fns=functions, algo_config=AlgorithmConfig())(**columns)
+    return SequenceRewardManager(reward_fns=functions, algo_config=AlgorithmConfig())(
+        **columns
+    )
 
 
 THEIRS = """
@@ -34,15 +36,38 @@ def test_functions_of_ones_own_get_what_the_manager_gives_them(tmp_path):
     rows = [{**row, "level": 1} for row in arithmetic()]
     rows[3]["completion"] = ""
     given = rk.load_rollouts(rows)
-    (_, ours), columns = read_as("TRL", "tunix", f"{theirs}:functions", given), given.columns()
-    names = {"prompts": "prompt", "completions": "completion", "answer": "ground_truth", "level": "level"}
-    found = managed(loaded(theirs).functions, **{name: columns[column] for name, column in names.items()})
+    (_, ours), columns = (
+        read_as("TRL", "tunix", f"{theirs}:functions", given),
+        given.columns(),
+    )
+    names = {
+        "prompts": "prompt",
+        "completions": "completion",
+        "answer": "ground_truth",
+        "level": "level",
+    }
+    found = managed(
+        loaded(theirs).functions,
+        **{name: columns[column] for name, column in names.items()},
+    )
     assert len(set(found["rewards"])) > 2
     assert ours == found["rewards"].tolist()
 
 
 def test_what_is_not_judged_is_a_number_there_and_no_error_of_the_manager(tmp_path):
-    made = export(waiting.half(), to="tunix", path=tmp_path / "out.py", missing=-2.0, verify=arithmetic())
+    made = export(
+        waiting.half(),
+        to="tunix",
+        path=tmp_path / "out.py",
+        missing=-2.0,
+        verify=arithmetic(),
+    )
     assert made.proof.equal
-    found = managed([loaded(made.path).half], prompts=["p", "p"], completions=["a", "ab"])
-    assert found["rewards"].tolist() == [-2.0, 1.0] == found["log_metrics"]["rewards/half"][0].tolist()
+    found = managed(
+        [loaded(made.path).half], prompts=["p", "p"], completions=["a", "ab"]
+    )
+    assert (
+        found["rewards"].tolist()
+        == [-2.0, 1.0]
+        == found["log_metrics"]["rewards/half"][0].tolist()
+    )

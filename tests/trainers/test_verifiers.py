@@ -35,14 +35,19 @@ class Arithmetic(vf.Task[Question]):
     @vf.reward(weight=-0.25, priority=3)
     async def form(self, task, trace):
         turns = [one for one in trace.messages if one.role == "user"]
-        return {"long": float(len(trace.transcript) > 120), "asked": float(len(turns) == task.level)}
+        return {
+            "long": float(len(trace.transcript) > 120),
+            "asked": float(len(turns) == task.level),
+        }
 
 
 def scored(row, config=None):
     """The trace of a row after verifiers' own scoring, on a loop in a thread of its own."""
     data = Question(prompt=row["prompt"], answer=row["ground_truth"])
     trace = trace_of(row, data)
-    thread = threading.Thread(target=lambda: asyncio.run(Arithmetic(data, config).score(trace)))
+    thread = threading.Thread(
+        target=lambda: asyncio.run(Arithmetic(data, config).score(trace))
+    )
     thread.start()
     thread.join()
     return trace
@@ -50,9 +55,17 @@ def scored(row, config=None):
 
 def test_a_task_of_ones_own_is_scored_as_verifiers_does():
     reward, ours = read_as("verifiers", "verifiers", f"{__file__}:Arithmetic", ROLLOUTS)
-    assert reward.weights == {"right": 2.0, "long": -0.25, "asked": -0.25, "length": 0.0}
+    assert reward.weights == {
+        "right": 2.0,
+        "long": -0.25,
+        "asked": -0.25,
+        "length": 0.0,
+    }
     scores, traces = rk.score(reward, ROLLOUTS), [scored(row) for row in ROLLOUTS]
-    theirs = {name: [trace.rewards[name].score for trace in traces] for name in ("right", "long", "asked")}
+    theirs = {
+        name: [trace.rewards[name].score for trace in traces]
+        for name in ("right", "long", "asked")
+    }
     theirs["length"] = [trace.metrics["length"] for trace in traces]
     for name, values in theirs.items():
         np.testing.assert_array_equal(scores.score(name), values)
@@ -61,22 +74,42 @@ def test_a_task_of_ones_own_is_scored_as_verifiers_does():
 
 def test_separate_components_are_scores_of_their_own_with_their_weights(tmp_path):
     reward = rk.load_reward("gallery:arithmetic")
-    made = export(reward, to="verifiers", path=tmp_path / "out.py", separate=True, verify=ROLLOUTS)
+    made = export(
+        reward, to="verifiers", path=tmp_path / "out.py", separate=True, verify=ROLLOUTS
+    )
     assert made.proof.equal and made.proof.compared == 64 * 4
     weights = reward.weights.items()
-    plugged = {name: vf.RewardFunctionConfig(fn=f"{made.path}:{name}", weight=one) for name, one in weights}
+    plugged = {
+        name: vf.RewardFunctionConfig(fn=f"{made.path}:{name}", weight=one)
+        for name, one in weights
+    }
     trace = scored(ROLLOUTS[0], vf.TaskConfig(rewards=plugged))
-    right, long, asked = (trace.rewards[name].score for name in ("right", "long", "asked"))
+    right, long, asked = (
+        trace.rewards[name].score for name in ("right", "long", "asked")
+    )
     ours = rk.score(reward, ROLLOUTS.select([0])).rewards[0]
-    assert trace.reward - 2.0 * right + 0.25 * (long + asked) == pytest.approx(ours, abs=1e-9)
+    assert trace.reward - 2.0 * right + 0.25 * (long + asked) == pytest.approx(
+        ours, abs=1e-9
+    )
 
 
-CALL = {"id": "1", "type": "function", "function": {"name": "add", "arguments": '{"a": 2}'}}
+CALL = {
+    "id": "1",
+    "type": "function",
+    "function": {"name": "add", "arguments": '{"a": 2}'},
+}
 CALLING = {"role": "assistant", "content": "", "tool_calls": [CALL]}
-ANSWERED = {"role": "tool", "content": "4", "tool_call_id": "1"}, {"role": "assistant", "content": "4"}
+ANSWERED = (
+    {"role": "tool", "content": "4", "tool_call_id": "1"},
+    {"role": "assistant", "content": "4"},
+)
 TURNS = [{"role": "user", "content": "2+2?"}, CALLING, *ANSWERED]
-WITH_TOOLS = [{"prompt": TURNS[:1], "completion": "4", "messages": TURNS, "ground_truth": "4"}]
-CALLS = rk.Reward("calls", components=[rk.Component("calls", rk.measure.tool_calls("add"))])
+WITH_TOOLS = [
+    {"prompt": TURNS[:1], "completion": "4", "messages": TURNS, "ground_truth": "4"}
+]
+CALLS = rk.Reward(
+    "calls", components=[rk.Component("calls", rk.measure.tool_calls("add"))]
+)
 HALF = waiting.made("half", {waiting.abstains: 1.0, waiting.slow: 1.0})
 WRITTEN = {
     "what is not judged and what waits": (HALF, ROLLOUTS),
@@ -86,5 +119,7 @@ WRITTEN = {
 
 @pytest.mark.parametrize(("reward", "rows"), WRITTEN.values(), ids=WRITTEN)
 def test_on_real_traces_it_gives_there_what_it_gives_here(reward, rows, tmp_path):
-    made = export(reward, to="verifiers", path=tmp_path / "out.py", missing=-1.0, verify=rows)
+    made = export(
+        reward, to="verifiers", path=tmp_path / "out.py", missing=-1.0, verify=rows
+    )
     assert made.proof.equal and not any("async" in sentence for sentence in made.losses)

@@ -13,11 +13,17 @@ from rewardkit.targets.export import export
 def compute_score(data_source, solution_str, ground_truth, extra_info=None, bonus=0.0):
     """In the words of verl's documentation: a dict with the score, and what is logged beside it."""
     right = solution_str.strip().endswith(f"{ground_truth}</answer>")
-    return {"score": (2.0 if right else -1.0) + bonus, "acc": right, "source": data_source}
+    return {
+        "score": (2.0 if right else -1.0) + bonus,
+        "acc": right,
+        "source": data_source,
+    }
 
 
 def test_a_documented_function_is_read_as_its_manager_calls_it(tmp_path):
-    rollouts = rk.load_rollouts([{**row, "data_source": "countdown"} for row in arithmetic(48)])
+    rollouts = rk.load_rollouts(
+        [{**row, "data_source": "countdown"} for row in arithmetic(48)]
+    )
     read, ours = read_as("verl", "verl", f"{__file__}:compute_score", rollouts)
     assert read.names == ("score", "acc")
     file = tmp_path / "mine.py"
@@ -27,9 +33,13 @@ def test_a_documented_function_is_read_as_its_manager_calls_it(tmp_path):
     assert theirs["acc"] == rk.score(read, rollouts).score("acc").tolist()
 
 
-def test_an_async_reward_is_a_coroutine_function_there_and_a_missing_one_is_marked(tmp_path):
+def test_an_async_reward_is_a_coroutine_function_there_and_a_missing_one_is_marked(
+    tmp_path,
+):
     reward, path = rk.load_reward(f"{waiting.__file__}:half_judged"), tmp_path / "w.py"
-    proof = export(reward, to="verl", path=path, missing=-3.0, verify=arithmetic(8)).proof
+    proof = export(
+        reward, to="verl", path=path, missing=-3.0, verify=arithmetic(8)
+    ).proof
     assert (proof.differ, proof.compared) == (0, 24)
     assert proof.judged == 0 and not proof.equal  # what nothing judges proves nothing
     assert "async def compute_score" in path.read_text()
@@ -40,7 +50,13 @@ def test_an_async_reward_is_a_coroutine_function_there_and_a_missing_one_is_mark
 def test_the_batch_manager_takes_a_function_of_lists():
     rollouts, reward = arithmetic(32), rk.load_reward("gallery:arithmetic")
     rows = list(rollouts)
-    manager = BatchRewardManager(verl.Texts(rows), 0, verl.functions(reward, batch=True))
-    found = manager(verl.protocol(rows), return_dict=True)["reward_tensor"][:, 0].numpy()
-    np.testing.assert_allclose(found, rk.score(reward, rollouts).rewards.astype(np.float32), rtol=1e-6)
+    manager = BatchRewardManager(
+        verl.Texts(rows), 0, verl.functions(reward, batch=True)
+    )
+    found = manager(verl.protocol(rows), return_dict=True)["reward_tensor"][
+        :, 0
+    ].numpy()
+    np.testing.assert_allclose(
+        found, rk.score(reward, rollouts).rewards.astype(np.float32), rtol=1e-6
+    )
     proved("verl", "called", by="BatchRewardManager of verl 0.9.1")

@@ -15,11 +15,19 @@ CHAT = (
 def tokenizer():
     """One token a character."""
     letters = ["<pad>", "<eos>", "<unk>", *string.printable]
-    inner = Tokenizer(models.WordLevel({letter: at for at, letter in enumerate(letters)}, unk_token="<unk>"))
+    inner = Tokenizer(
+        models.WordLevel(
+            {letter: at for at, letter in enumerate(letters)}, unk_token="<unk>"
+        )
+    )
     inner.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     inner.decoder = decoders.Fuse()
     made = PreTrainedTokenizerFast(
-        tokenizer_object=inner, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>", padding_side="left"
+        tokenizer_object=inner,
+        pad_token="<pad>",
+        eos_token="<eos>",
+        unk_token="<unk>",
+        padding_side="left",
     )
     made.chat_template = CHAT
     return made

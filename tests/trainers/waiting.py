@@ -7,13 +7,21 @@ import rewardkit as rk
 
 def share(completion, ground_truth):
     """The share of characters that the truth has; not judged without any."""
-    return sum(letter in ground_truth for letter in completion) / len(completion) if completion else None
+    return (
+        sum(letter in ground_truth for letter in completion) / len(completion)
+        if completion
+        else None
+    )
 
 
 def digits(completion):
     """Whether there is a digit; cannot tell where the first letter is a sign."""
     rk.note("length", len(completion))
-    return None if not completion[:1].isalnum() else any(letter.isdigit() for letter in completion)
+    return (
+        None
+        if not completion[:1].isalnum()
+        else any(letter.isdigit() for letter in completion)
+    )
 
 
 async def judge(completion):
@@ -37,7 +45,10 @@ def abstains(completion):
 
 def made(name, weights, **options):
     """A reward of functions of this file."""
-    parts = [rk.Component(part.__name__, part, weight=weight, range=None) for part, weight in weights.items()]
+    parts = [
+        rk.Component(part.__name__, part, weight=weight, range=None)
+        for part, weight in weights.items()
+    ]
     return rk.Reward(name, components=parts, **options)
 
 

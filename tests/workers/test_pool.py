@@ -17,7 +17,13 @@ from functools import partial
 
 import pytest
 
-from rewardkit.workers.pool import CannotSend, DeadlinePassed, Lost, WorkerEnded, Workers
+from rewardkit.workers.pool import (
+    CannotSend,
+    DeadlinePassed,
+    Lost,
+    WorkerEnded,
+    Workers,
+)
 
 SECONDS = 1.0
 
@@ -60,7 +66,9 @@ def awkward(call):
 
 
 @pytest.mark.parametrize("how", ["sleep", "backtrack"])
-def test_a_call_that_takes_too_long_ends_within_twice_its_deadline_and_the_next_one_works(workers, how):
+def test_a_call_that_takes_too_long_ends_within_twice_its_deadline_and_the_next_one_works(
+    workers, how
+):
     started = time.monotonic() if call(workers, awkward, "warm") else 0
     with pytest.raises(DeadlinePassed, match=r"^took longer than 1 s$"):
         call(workers, awkward, how)
@@ -69,12 +77,32 @@ def test_a_call_that_takes_too_long_ends_within_twice_its_deadline_and_the_next_
 
 
 def test_the_other_calls_of_a_pass_are_unharmed_and_each_is_told_how_it_ended(workers):
-    calls = ["a", "sleep", "b", "exit", "raise", "interrupt", "c", "crash", "leave", "d"]
+    calls = [
+        "a",
+        "sleep",
+        "b",
+        "exit",
+        "raise",
+        "interrupt",
+        "c",
+        "crash",
+        "leave",
+        "d",
+    ]
     found = dict(workers.map(awkward, [(call,) for call in calls]))
-    assert sorted(found) == list(range(10)) and [found[at] for at in (0, 2, 6, 9)] == ["a", "b", "c", "d"]
+    assert sorted(found) == list(range(10)) and [found[at] for at in (0, 2, 6, 9)] == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
     for place, kind in {1: DeadlinePassed, 4: KeyError, 5: KeyboardInterrupt}.items():
         assert isinstance(found[place].error, kind)
-    for place, said in ((3, "exit status 7"), (7, "signal SIGSEGV"), (8, "exit status 3")):
+    for place, said in (
+        (3, "exit status 7"),
+        (7, "signal SIGSEGV"),
+        (8, "exit status 3"),
+    ):
         assert isinstance(found[place].error, WorkerEnded)
         assert f"ended its process ({said})" in str(found[place].error)
 
@@ -83,14 +111,23 @@ def test_a_function_that_cannot_be_sent_or_loaded_is_an_error_of_the_pass(worker
     lock = threading.Lock()
     with pytest.raises(CannotSend, match="it cannot be pickled"):
         call(workers, lambda: lock)
-    with pytest.raises(CannotSend, match="it cannot be loaded there: ValueError: invalid literal"):
+    with pytest.raises(
+        CannotSend, match="it cannot be loaded there: ValueError: invalid literal"
+    ):
         call(workers, Unreadable())
 
 
 def test_each_call_is_made_once_and_answered_in_its_own_place(module_off_the_path):
     with Workers(seconds=SECONDS, count=2) as two:
-        found = dict(two.map(lambda number: (number * 2, os.getpid()), [(n,) for n in range(500)]))
-        assert dict(two.map(module_off_the_path.add, [(n,) for n in range(100)]))[99] == 139
+        found = dict(
+            two.map(
+                lambda number: (number * 2, os.getpid()), [(n,) for n in range(500)]
+            )
+        )
+        assert (
+            dict(two.map(module_off_the_path.add, [(n,) for n in range(100)]))[99]
+            == 139
+        )
     assert [found[n][0] for n in range(500)] == [n * 2 for n in range(500)]
     assert len({process for _, process in found.values()}) == 2
 
@@ -99,11 +136,17 @@ def test_processor_time_is_bounded_by_the_kernel_whatever_the_clock_says():
     with Workers(seconds=60.0, cpu_seconds=0.3) as bounded:
         assert call(bounded, awkward, "warm") == "warm"
         started = time.monotonic()
-        with pytest.raises(DeadlinePassed, match=r"took longer than 0\.3 s of processor time"):
+        with pytest.raises(
+            DeadlinePassed, match=r"took longer than 0\.3 s of processor time"
+        ):
             call(bounded, awkward, "backtrack")
         assert time.monotonic() - started < 20
-        assert call(bounded, time.sleep, 0.4) is None  # sleeping costs no processor time
-        assert [call(bounded, awkward, "spin") for _ in range(2)] == ["spin"] * 2  # each call has its own
+        assert (
+            call(bounded, time.sleep, 0.4) is None
+        )  # sleeping costs no processor time
+        assert [call(bounded, awkward, "spin") for _ in range(2)] == [
+            "spin"
+        ] * 2  # each call has its own
 
 
 class Scaled:
@@ -127,7 +170,11 @@ def test_functions_of_every_origin_can_be_called_and_values_of_their_classes_com
         (partial(pow, 2), 5, 32),
         (str.upper, "a", "A"),
         (Scaled(4), 2, 8),
-        (module_off_the_path.add, 2, 42),  # which no import would find: it is sent whole
+        (
+            module_off_the_path.add,
+            2,
+            42,
+        ),  # which no import would find: it is sent whole
     ):
         assert call(workers, function, argument) == value
     value = call(workers, lambda: Local(42))
@@ -136,8 +183,12 @@ def test_functions_of_every_origin_can_be_called_and_values_of_their_classes_com
 
 @pytest.fixture
 def module_off_the_path(tmp_path, monkeypatch):
-    (tmp_path / "not_on_the_path.py").write_text("BASE = 40\ndef add(number):\n    return BASE + number\n")
-    spec = importlib.util.spec_from_file_location("not_on_the_path", tmp_path / "not_on_the_path.py")
+    (tmp_path / "not_on_the_path.py").write_text(
+        "BASE = 40\ndef add(number):\n    return BASE + number\n"
+    )
+    spec = importlib.util.spec_from_file_location(
+        "not_on_the_path", tmp_path / "not_on_the_path.py"
+    )
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "not_on_the_path", module)
     spec.loader.exec_module(module)
@@ -173,13 +224,17 @@ UNSENT = [
 
 
 @pytest.mark.parametrize(("function", "bad", "error", "said"), UNSENT)
-def test_what_cannot_be_sent_costs_its_own_call_alone(workers, function, bad, error, said):
+def test_what_cannot_be_sent_costs_its_own_call_alone(
+    workers, function, bad, error, said
+):
     found = dict(workers.map(function, [(None,), (bad,), (None,)]))
     assert sorted(found) == [0, 1, 2] and found[0] is found[2] is function(None)
     assert isinstance(found[1].error, error) and said in str(found[1].error)
 
 
-def test_calls_have_no_standard_input_and_what_they_print_does_not_disturb_their_answers(capfd, workers):
+def test_calls_have_no_standard_input_and_what_they_print_does_not_disturb_their_answers(
+    capfd, workers
+):
     assert call(workers, lambda: sys.stdin.read()) == ""
     assert call(workers, lambda: print("from the worker", flush=True)) is None
     assert call(workers, lambda: os.write(1, b"raw bytes\n")) == 10
@@ -191,7 +246,9 @@ def test_it_works_from_many_threads_at_once_and_under_a_running_event_loop(worke
         return call(workers, awkward, "inside")
 
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda n: call(workers, awkward, n), range(50))) == list(range(50))
+        assert list(pool.map(lambda n: call(workers, awkward, n), range(50))) == list(
+            range(50)
+        )
         assert pool.submit(asyncio.run, inside()).result() == "inside"
 
 
@@ -211,7 +268,9 @@ def ends(process):
 
 def leaves_behind(path):
     """Start a process that outlives the call, and note its number."""
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"]).pid
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(1000)"]
+    ).pid
     with open(path, "w") as file:
         file.write(str(child))
     time.sleep(1000)
@@ -248,14 +307,18 @@ def test_a_process_that_is_killed_takes_its_workers_along(tmp_path, how, seconds
 
 
 @pytest.mark.parametrize("lives", [5, 1000])
-def test_workers_killed_while_they_start_are_replaced_up_to_a_limit_and_no_call_is_lost(tmp_path, lives):
+def test_workers_killed_while_they_start_are_replaced_up_to_a_limit_and_no_call_is_lost(
+    tmp_path, lives
+):
     """Found in the wild, where the kernel was out of memory."""
     said = r"killed while they start \(signal SIGKILL; out of memory\?\); use fewer workers"
     refused = pytest.raises(WorkerEnded, match=said) if lives > 5 else nullcontext()
     with Workers(seconds=60.0, count=2) as workers, refused:
         found = dict(workers.map(Killed(tmp_path, lives), [(n,) for n in range(100)]))
         assert found == {n: n for n in range(100)}
-    assert lives == len(list(tmp_path.iterdir())) or 6 <= len(list(tmp_path.iterdir())) < 8
+    assert (
+        lives == len(list(tmp_path.iterdir())) or 6 <= len(list(tmp_path.iterdir())) < 8
+    )
 
 
 class Killed:
@@ -283,5 +346,8 @@ def _killed(folder, times):
 
 def test_a_worker_that_cannot_start_is_an_error_and_not_a_wait(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with Workers(seconds=1.0) as broken, pytest.raises(WorkerEnded, match=r"start \(exit status 1\)"):
+    with (
+        Workers(seconds=1.0) as broken,
+        pytest.raises(WorkerEnded, match=r"start \(exit status 1\)"),
+    ):
         call(broken, awkward, "a")

@@ -44,7 +44,14 @@ class EqualKL:
         rows = []
         for name, at in self.figures.items() if self.kl.any() else ():
             around = _around((at.low[-1], at.high[-1]), _signed)
-            rows.append((name, f"{at.a[-1]:.3g}", f"{at.b[-1]:.3g}", _signed(at.difference[-1]) + around))
+            rows.append(
+                (
+                    name,
+                    f"{at.a[-1]:.3g}",
+                    f"{at.b[-1]:.3g}",
+                    _signed(at.difference[-1]) + around,
+                )
+            )
         return rows
 
 
@@ -81,7 +88,11 @@ class Comparison:
     @property
     def changed(self) -> int:
         """Number of matched rows whose reward differs, or is judged on one side only."""
-        return sum(self.rewards[name] for name in MOVES if name not in ("equal", "judged_in_neither"))
+        return sum(
+            self.rewards[name]
+            for name in MOVES
+            if name not in ("equal", "judged_in_neither")
+        )
 
     @property
     def worse(self) -> list[tuple[Finding, Finding]]:
@@ -91,7 +102,10 @@ class Comparison:
     @property
     def better(self) -> list[Finding]:
         """The findings of A that are gone, or less severe, in B."""
-        return [*self.gone, *(was for was, now in self.graded if was.order[0] < now.order[0])]
+        return [
+            *self.gone,
+            *(was for was, now in self.graded if was.order[0] < now.order[0]),
+        ]
 
     @property
     def worst_new(self) -> str | None:
@@ -110,7 +124,9 @@ class Comparison:
         grave = any(item.severity in GRAVE for item in self.better)
         told = ["gains"] if grave or (self.cases or {}).get("gained") else []
         told += ["losses"] if self.worst_new in GRAVE else []
-        return " and ".join(told) or ("changed" if self.changed or self.advantages["changed"] else "same")
+        return " and ".join(told) or (
+            "changed" if self.changed or self.advantages["changed"] else "same"
+        )
 
     def record(self) -> dict[str, Any]:
         """The comparison as plain data."""
@@ -121,7 +137,10 @@ class Comparison:
             for name, side in sides.items()
         }  # fmt: skip
         a, b = (about[name]["fingerprints"] for name in sides)
-        same = {"same": a["reward"] == b["reward"], "same_scoring": a["scoring"] == b["scoring"]}
+        same = {
+            "same": a["reward"] == b["reward"],
+            "same_scoring": a["scoring"] == b["scoring"],
+        }
         graded = [{**now.record(), "before": was.severity} for was, now in self.graded]
         own = ("verdict", "changed", "matching", "notes", "run", "rewards", "cases")
         plain: dict[str, Any] = to_plain({
@@ -160,8 +179,15 @@ class Comparison:
 
 def moved(found: Comparison) -> list[str]:
     """Rewards, advantages, order of siblings and groups, a line each; or why there is no figure."""
-    rewards, signs, ranks, signal = found.rewards, found.advantages, found.ranks, found.signal
-    told = ", ".join(f"{rewards[kind]:,} {kind.replace('_', ' ')}" for kind in MOVES if rewards[kind])
+    rewards, signs, ranks, signal = (
+        found.rewards,
+        found.advantages,
+        found.ranks,
+        found.signal,
+    )
+    told = ", ".join(
+        f"{rewards[kind]:,} {kind.replace('_', ' ')}" for kind in MOVES if rewards[kind]
+    )
     if rewards["up"] or rewards["down"]:
         told += "; mean {mean_a:.3g} -> {mean_b:.3g}, {value:+.3g}".format(**rewards)
         told += _around(rewards["interval"], "{:+.3g}".format)
@@ -184,7 +210,9 @@ def moved(found: Comparison) -> list[str]:
     ]
 
 
-def _around(interval: tuple[float, float], shown: Callable[[float], str] = percent) -> str:
+def _around(
+    interval: tuple[float, float], shown: Callable[[float], str] = percent
+) -> str:
     return "" if np.isnan(interval[0]) else " ({} to {})".format(*map(shown, interval))
 
 
@@ -193,42 +221,79 @@ def _signed(value: float) -> str:
 
 
 def _first(items: Sequence[str]) -> str:
-    shown = [item if len(item) <= LONGEST else f"{item[:LONGEST]}..." for item in items[:SHOWN]]
-    return ", ".join(shown) + (f" and {len(items) - SHOWN} more" if len(items) > SHOWN else "")
+    shown = [
+        item if len(item) <= LONGEST else f"{item[:LONGEST]}..."
+        for item in items[:SHOWN]
+    ]
+    return ", ".join(shown) + (
+        f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
+    )
 
 
 def _definition(found: Comparison) -> list[str]:
     changes = [*map(str, found.changes)]
-    lines = [f"Definition: {counted(len(changes), 'change')}: {_first(changes)}"] if changes else []
-    lines += [f"{name} was {was} for A, {now} for B" for name, (was, now) in found.run.items()]
+    lines = (
+        [f"Definition: {counted(len(changes), 'change')}: {_first(changes)}"]
+        if changes
+        else []
+    )
+    lines += [
+        f"{name} was {was} for A, {now} for B" for name, (was, now) in found.run.items()
+    ]
     return lines or ["Definition: the same"]
 
 
 def _selection(found: EqualKL) -> list[str]:
     """The label, both primary components and the length."""
-    rows = [row for row in found.last if row[0] in ("label", "words") or row[0].endswith((" (A)", " (B)"))]
+    rows = [
+        row
+        for row in found.last
+        if row[0] in ("label", "words") or row[0].endswith((" (A)", " (B)"))
+    ]
     if not rows:
         return []
-    told = [f"  {name}: {a} by A, {b} by B, {difference}" for name, a, b, difference in rows]
-    return [f"What each selects for, at a KL of {found.kl[-1]:.2g} nats:", *told, f"  Limit: {LIMITS[0]}"]
+    told = [
+        f"  {name}: {a} by A, {b} by B, {difference}" for name, a, b, difference in rows
+    ]
+    return [
+        f"What each selects for, at a KL of {found.kl[-1]:.2g} nats:",
+        *told,
+        f"  Limit: {LIMITS[0]}",
+    ]
 
 
 def _cases(cases: Mapping[str, Any] | None) -> list[str]:
     if cases is None:
         return []
-    passed = ", ".join(f"{name.upper()} passes {cases[name]['passed']}" for name in "ab" if cases[name])
+    passed = ", ".join(
+        f"{name.upper()} passes {cases[name]['passed']}" for name in "ab" if cases[name]
+    )
     if cases["reason"]:
-        return [f"Cases were not compared: {cases['reason']}" + (f"; {passed}" if passed else "")]
+        return [
+            f"Cases were not compared: {cases['reason']}"
+            + (f"; {passed}" if passed else "")
+        ]
     lists = {kind: [*map(repr, cases[kind])] for kind in ("lost", "gained")}
-    told = [f"{len(names)} {kind} ({_first(names)})" for kind, names in lists.items() if names]
+    told = [
+        f"{len(names)} {kind} ({_first(names)})"
+        for kind, names in lists.items()
+        if names
+    ]
     return [", ".join([f"Cases: {passed} of {cases['cases']}", *told])]
 
 
 def _findings(found: Comparison) -> list[str]:
     """How many came and went; of those that are new or worse the first, in words."""
     bad = [f"  {item.severity}: {item.sentence}" for item in found.new]
-    bad += [f"  {now.severity}: {now.sentence} (was {was.severity})" for was, now in found.worse]
-    counts = {"new": found.new, "more severe": found.worse, "gone or less severe": found.better}
+    bad += [
+        f"  {now.severity}: {now.sentence} (was {was.severity})"
+        for was, now in found.worse
+    ]
+    counts = {
+        "new": found.new,
+        "more severe": found.worse,
+        "gone or less severe": found.better,
+    }
     told = [f"{len(items)} {what}" for what, items in counts.items() if items]
     more = [f"  and {len(bad) - SHOWN} more"] if len(bad) > SHOWN else []
     return [f"Findings: {', '.join(told) or 'the same as before'}", *bad[:SHOWN], *more]
@@ -237,7 +302,9 @@ def _findings(found: Comparison) -> list[str]:
 def _next(found: Comparison) -> str:
     """What to do first."""
     if found.cases and found.cases["lost"]:
-        return "mend the cases that B loses; rk.explain shows why each is paid what it is"
+        return (
+            "mend the cases that B loses; rk.explain shows why each is paid what it is"
+        )
     if found.worst_new:
         return "read what is new in B; rk.suggest(comparison.b) measures changes that answer it"
     if found.verdict == "same":
@@ -249,9 +316,15 @@ def _next(found: Comparison) -> str:
 
 def _tables(found: Comparison) -> list[Table]:
     ab, finding = ("A", "B"), ("severity", "finding", "what it says")
-    changes = [(str(item).partition(": ")[0], item.before or "", item.after or "") for item in found.changes]
+    changes = [
+        (str(item).partition(": ")[0], item.before or "", item.after or "")
+        for item in found.changes
+    ]
     most = [*found.rewards["largest_down"], *found.rewards["largest_up"]]
-    read = [(row["rollout_id"], *(f"{row[name]:.3g}" for name in ("a", "b", "delta"))) for row in most]
+    read = [
+        (row["rollout_id"], *(f"{row[name]:.3g}" for name in ("a", "b", "delta")))
+        for row in most
+    ]
     bad = [*found.new, *(now for _, now in found.worse)]
     findings = {"new or more severe": bad, "gone or less severe": found.better}
     cases = {what: (found.cases or {}).get(what) or [] for what in ("lost", "gained")}

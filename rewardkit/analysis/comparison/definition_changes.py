@@ -8,12 +8,27 @@ from typing import Any
 
 from rewardkit.errors import preview
 
-COMPONENT_KEYS = ("function", "weight", "gate", "columns", "asks_for", "range", "kind", "primary", "why")
+COMPONENT_KEYS = (
+    "function",
+    "weight",
+    "gate",
+    "columns",
+    "asks_for",
+    "range",
+    "kind",
+    "primary",
+    "why",
+)
 WHOLE_KEYS = ("name", "gate", "aggregation", "on_missing", "transform")
-SOURCES = ("sources", "transform_sources")  # file name -> hash, of the functions and of the transform
+SOURCES = (
+    "sources",
+    "transform_sources",
+)  # file name -> hash, of the functions and of the transform
 SECTIONS = {"field": 1, "component": 2, "order": 4, "source": 5, "why": 6}
 """In which order changes are told: of the whole first, of components that both have at 3."""
-DEFAULT: Any = ...  # in place of a value: a route's default, and a reward that is no route
+DEFAULT: Any = (
+    ...
+)  # in place of a value: a route's default, and a reward that is no route
 
 
 @dataclass(frozen=True)
@@ -33,7 +48,13 @@ class Change:
     @property
     def change(self) -> str:
         """Whether it was added, removed or changed."""
-        return "added" if self.before is None else "removed" if self.after is None else "changed"
+        return (
+            "added"
+            if self.before is None
+            else "removed"
+            if self.after is None
+            else "changed"
+        )
 
     def record(self) -> dict[str, Any]:
         """The change as plain data."""
@@ -41,7 +62,11 @@ class Change:
 
     def __str__(self) -> str:
         of = " of" if self.what in COMPONENT_KEYS else ""
-        who = f"[{self.part}] " * bool(self.part) + self.what + f"{of} {self.name!r}" * bool(self.name)
+        who = (
+            f"[{self.part}] " * bool(self.part)
+            + self.what
+            + f"{of} {self.name!r}" * bool(self.name)
+        )
         if self.what == "source":  # hashes
             return f"{who} {self.change}"
         values = [value for value in (self.before, self.after) if value is not None]
@@ -50,7 +75,9 @@ class Change:
         return f"{who} {self.change}: {' -> '.join(shown)}"
 
 
-def definition_changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Change, ...]:
+def definition_changes(
+    a: Mapping[str, Any], b: Mapping[str, Any]
+) -> tuple[Change, ...]:
     """What differs between two rewards, from `Reward.record()` of each; nothing where they say the same.
 
     A route is compared value by value, and a reward that is no route as its default.
@@ -60,7 +87,9 @@ def definition_changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Chan
     >>> print(*definition_changes(one.record(), one.reweigh({"short": 2.0}).record()))
     weight of 'short' changed: 1.0 -> 2.0
     """
-    columns = [record["route"]["column"] if "route" in record else None for record in (a, b)]
+    columns = [
+        record["route"]["column"] if "route" in record else None for record in (a, b)
+    ]
     before, after = _parts(a), _parts(b)
     found: list[Change] = []
     if any(columns):
@@ -74,7 +103,9 @@ def definition_changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Chan
             common = _components(was).keys() & _components(now).keys()
             found += _between(_entries(was, common), _entries(now, common), part)
         else:
-            found.append(Change("reward", "", was and was["name"], now and now["name"], part))
+            found.append(
+                Change("reward", "", was and was["name"], now and now["name"], part)
+            )
     return tuple(found)
 
 
@@ -83,7 +114,11 @@ Entries = Mapping[tuple[str, str], Any]
 
 def _between(a: Entries, b: Entries, part: str = "") -> list[Change]:
     keys = sorted({**a, **b}, key=lambda key: SECTIONS.get(key[0], 3 if key[1] else 0))
-    return [Change(*key, a.get(key), b.get(key), part) for key in keys if a.get(key) != b.get(key)]
+    return [
+        Change(*key, a.get(key), b.get(key), part)
+        for key in keys
+        if a.get(key) != b.get(key)
+    ]
 
 
 def _entries(record: Mapping[str, Any], common: Collection[str]) -> Entries:
@@ -92,10 +127,23 @@ def _entries(record: Mapping[str, Any], common: Collection[str]) -> Entries:
     return {
         **{(key, ""): record[key] for key in WHOLE_KEYS},
         **{("field", name): field for name, field in record["fields"].items()},
-        **{("component", name): item for name, item in items.items() if name not in common},
-        **{(key, name): items[name][key] for name in items if name in common for key in COMPONENT_KEYS},
+        **{
+            ("component", name): item
+            for name, item in items.items()
+            if name not in common
+        },
+        **{
+            (key, name): items[name][key]
+            for name in items
+            if name in common
+            for key in COMPONENT_KEYS
+        },
         ("order", ""): [name for name in items if name in common],
-        **{("source", name): text for kind in SOURCES for name, text in record[kind].items()},
+        **{
+            ("source", name): text
+            for kind in SOURCES
+            for name, text in record[kind].items()
+        },
     }
 
 

@@ -21,10 +21,19 @@ QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 SIGNS = "-0+"
 
 
-def _mean(matched: Matched, values: Any, of: Any, owner: Codes, reason: str) -> dict[str, Any]:
+def _mean(
+    matched: Matched, values: Any, of: Any, owner: Codes, reason: str
+) -> dict[str, Any]:
     """The mean of `values` among rows or groups `of` a kind, whose prompt is `owner`; else the `reason`."""
-    value, interval = matched.bootstrap.ratio(np.where(of, values, 0.0), of.astype(float), owner)
-    return {"value": value, "interval": interval, "n": int(of.sum()), "reason": None if of.any() else reason}
+    value, interval = matched.bootstrap.ratio(
+        np.where(of, values, 0.0), of.astype(float), owner
+    )
+    return {
+        "value": value,
+        "interval": interval,
+        "n": int(of.sum()),
+        "reason": None if of.any() else reason,
+    }
 
 
 def _counts(rows: Mapping[str, Any]) -> dict[str, int]:
@@ -41,16 +50,44 @@ def reward_deltas(matched: Matched) -> dict[str, Any]:
     both = ~no_a & ~no_b
     moved = both & ~np.isclose(a, b, rtol=RTOL, atol=ATOL)
     up, down = moved & (delta > 0), moved & (delta < 0)
-    rows = {"up": up, "down": down, "equal": both & ~moved, "newly_judged": no_a & ~no_b}
+    rows = {
+        "up": up,
+        "down": down,
+        "equal": both & ~moved,
+        "newly_judged": no_a & ~no_b,
+    }
     rows |= {"no_longer_judged": no_b & ~no_a, "judged_in_neither": no_a & no_b}
-    names = {"rollout_id": "rollout_id", "reward_a": "a", "reward_b": "b", "delta": "delta"}
-    read = {"largest_up": matched.most(delta, up), "largest_down": matched.most(-delta, down)}
+    names = {
+        "rollout_id": "rollout_id",
+        "reward_a": "a",
+        "reward_b": "b",
+        "delta": "delta",
+    }
+    read = {
+        "largest_up": matched.most(delta, up),
+        "largest_down": matched.most(-delta, down),
+    }
     return {
-        **_mean(matched, delta, both, matched.bootstrap.prompts, "no row is judged on both sides"),
-        **{f"mean_{side}": pd.Series(of[both]).mean() for side, of in (("a", a), ("b", b))},
+        **_mean(
+            matched,
+            delta,
+            both,
+            matched.bootstrap.prompts,
+            "no row is judged on both sides",
+        ),
+        **{
+            f"mean_{side}": pd.Series(of[both]).mean()
+            for side, of in (("a", a), ("b", b))
+        },
         **_counts(rows),
-        "quantiles": {f"{at:g}": edge for at, edge in pd.Series(delta).quantile([*QUANTILES]).items()},
-        **{name: some[[*names]].rename(columns=names).to_dict("records") for name, some in read.items()},
+        "quantiles": {
+            f"{at:g}": edge
+            for at, edge in pd.Series(delta).quantile([*QUANTILES]).items()
+        },
+        **{
+            name: some[[*names]].rename(columns=names).to_dict("records")
+            for name, some in read.items()
+        },
     }
 
 
@@ -64,7 +101,10 @@ def advantage_signs(matched: Matched) -> dict[str, Any]:
     before, after = matched.both("advantage")
     no_a, no_b = np.isnan(before), np.isnan(after)
     both = ~no_a & ~no_b
-    a, b = (np.where(both & (np.abs(of) > ZERO_STD), np.sign(of), 0).astype(int) for of in (before, after))
+    a, b = (
+        np.where(both & (np.abs(of) > ZERO_STD), np.sign(of), 0).astype(int)
+        for of in (before, after)
+    )
     flipped = a * b < 0
     rows = {"changed": a != b, "flipped": flipped, "to_zero": (a != 0) & (b == 0)}
     rows |= {"from_zero": (a == 0) & (b != 0), "missing_a": no_a, "missing_b": no_b}
@@ -73,8 +113,16 @@ def advantage_signs(matched: Matched) -> dict[str, Any]:
     return {
         **_mean(matched, flipped, both, matched.bootstrap.prompts, why),
         **_counts(rows),
-        "counts": dict(zip([f"{was} to {now}" for was in SIGNS for now in SIGNS], cases, strict=True)),
-        "rollout_ids": matched.most(np.abs(after - before), flipped)["rollout_id"].tolist(),
+        "counts": dict(
+            zip(
+                [f"{was} to {now}" for was in SIGNS for now in SIGNS],
+                cases,
+                strict=True,
+            )
+        ),
+        "rollout_ids": matched.most(np.abs(after - before), flipped)[
+            "rollout_id"
+        ].tolist(),
     }
 
 
@@ -87,14 +135,24 @@ def rank_agreement(matched: Matched) -> dict[str, Any]:
     ties all of them.
     """
     pairs = rank_pairs(*matched.both("reward"), matched.siblings)
-    agreed, ordered = (pairs["concordant"] + sign * pairs["discordant"] for sign in (-1, 1))
-    sums = [agreed, ordered + pairs["tied_in_b_only"], ordered + pairs["tied_in_a_only"]]
+    agreed, ordered = (
+        pairs["concordant"] + sign * pairs["discordant"] for sign in (-1, 1)
+    )
+    sums = [
+        agreed,
+        ordered + pairs["tied_in_b_only"],
+        ordered + pairs["tied_in_a_only"],
+    ]
     totals = [values.sum() for values in sums]
-    tied = " and ".join(name for name, untied in zip("AB", totals[1:], strict=True) if not untied)
+    tied = " and ".join(
+        name for name, untied in zip("AB", totals[1:], strict=True) if not untied
+    )
     reason = f"all pairs of siblings are tied in {tied}" if tied else None
     if not pairs["n"].any():
         reason = "no two siblings are judged on both sides"
-    interval = matched.bootstrap.interval(sums, matched.bootstrap.of_groups(matched.siblings), _tau)
+    interval = matched.bootstrap.interval(
+        sums, matched.bootstrap.of_groups(matched.siblings), _tau
+    )
     value = float("nan") if tied else float(_tau(*totals))
     return {"value": value, "interval": interval, **_counts(pairs), "reason": reason}
 
@@ -114,7 +172,9 @@ def rank_pairs(a: Floats, b: Floats, groups: Codes) -> dict[str, Floats]:
     {'n': 3, 'discordant': 2, 'tied_in_b_only': 1}
     """
     missing = np.isnan(a) | np.isnan(b)
-    a, b, row = (np.where(missing, np.nan, np.round(of, 12)) for of in (a, b, np.arange(len(a))))
+    a, b, row = (
+        np.where(missing, np.nan, np.round(of, 12)) for of in (a, b, np.arange(len(a)))
+    )
     agreed, untied_b = concordance(a, b, groups)  # ties in a count half
     _, tied_a = concordance(b, b, groups, a)
     _, tied_b = concordance(a, a, groups, b)
@@ -141,7 +201,12 @@ def group_signal(matched: Matched) -> dict[str, Any]:
     rows = {"lost": several & a.live & b.dead, "gained": several & a.dead & b.live}
     why = "no group has two siblings that are judged on both sides"
     return {
-        **_mean(matched, rows["lost"].astype(float) - rows["gained"], several, owner, why),
+        **_mean(
+            matched, rows["lost"].astype(float) - rows["gained"], several, owner, why
+        ),
         **_counts(rows),
-        **{f"zero_std_{side}": pd.Series(of.dead[several]).mean() for side, of in (("a", a), ("b", b))},
+        **{
+            f"zero_std_{side}": pd.Series(of.dead[several]).mean()
+            for side, of in (("a", a), ("b", b))
+        },
     }

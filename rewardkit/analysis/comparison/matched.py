@@ -23,7 +23,9 @@ HARDLY = 0.05
 """Share of the same completions up to which rows of other prompts are of another log. Our choice."""
 MOSTLY = 0.5  # of the prompts are others: our choice
 
-OTHER_GROUPS = "the groups are not the same; ranks and groups are compared among siblings of both"
+OTHER_GROUPS = (
+    "the groups are not the same; ranks and groups are compared among siblings of both"
+)
 NOTES = {
     "only_a": "rollouts of A that are not in B: {} (such as {})",
     "only_b": "rollouts of B that are not in A: {} (such as {})",
@@ -68,11 +70,16 @@ class Matched:
         """What to be careful with, a sentence each."""
         counts = self.counts
         told = [
-            said.format(counts[what], ", ".join(map(repr, counts.get(f"{what}_ids", ()))))
+            said.format(
+                counts[what], ", ".join(map(repr, counts.get(f"{what}_ids", ())))
+            )
             for what, said in NOTES.items()
             if counts[what]
         ]
-        return [*dict.fromkeys(told), *([ONE_PROMPT] if self.bootstrap.total < 2 else [])]
+        return [
+            *dict.fromkeys(told),
+            *([ONE_PROMPT] if self.bootstrap.total < 2 else []),
+        ]
 
 
 def match_rows(a: Scores, b: Scores) -> tuple[tuple[Codes, Codes], dict[str, Any]]:
@@ -97,7 +104,9 @@ def match_rows(a: Scores, b: Scores) -> tuple[tuple[Codes, Codes], dict[str, Any
         )
     own = a.table.iloc[rows[0]], b.table.iloc[rows[1]]
     shared = ids[0][rows[0]]
-    other = own[0]["completion"].to_numpy(dtype=object) != own[1]["completion"].to_numpy(dtype=object)
+    other = own[0]["completion"].to_numpy(dtype=object) != own[1][
+        "completion"
+    ].to_numpy(dtype=object)
     _check_same(own, shared[:1].tolist()[0], float((~other).mean()))
     infinite = overflows(a.rewards[rows[0]]) | overflows(b.rewards[rows[1]])
     named = {
@@ -118,11 +127,20 @@ def _check_same(own: tuple[pd.DataFrame, pd.DataFrame], one: Any, alike: float) 
 
     `alike` is the share of the same completions. Other completions of the same prompts are another run.
     """
-    name = next((name for name in ("prompt", "prompt_id") if all(name in table for table in own)), None)
+    name = next(
+        (
+            name
+            for name in ("prompt", "prompt_id")
+            if all(name in table for table in own)
+        ),
+        None,
+    )
     if name is None or alike > HARDLY:
         return
     first, second = (column_values(table[name]) for table in own)
-    others = float(np.mean([left != right for left, right in zip(first, second, strict=True)]))
+    others = float(
+        np.mean([left != right for left, right in zip(first, second, strict=True)])
+    )
     if others > MOSTLY:
         raise InputError(
             f"A and B are of other rollouts: of the rows with the same rollout_id (such as {one!r}) "
@@ -132,21 +150,37 @@ def _check_same(own: tuple[pd.DataFrame, pd.DataFrame], one: Any, alike: float) 
 
 
 def side_by_side(
-    a: Diagnosis, b: Diagnosis, rows: tuple[Codes, Codes], counts: Mapping[str, Any], *, seed: int
+    a: Diagnosis,
+    b: Diagnosis,
+    rows: tuple[Codes, Codes],
+    counts: Mapping[str, Any],
+    *,
+    seed: int,
 ) -> Matched:
     """The rows that `match_rows` found, with the rewards and advantages that each side has for them."""
-    table = pd.DataFrame({"rollout_id": a.scores.table["rollout_id"].iloc[rows[0]].tolist()})
+    table = pd.DataFrame(
+        {"rollout_id": a.scores.table["rollout_id"].iloc[rows[0]].tolist()}
+    )
     groups = pd.DataFrame()
     for name, side, own in zip("ab", (a, b), rows, strict=True):
         table[f"reward_{name}"] = side.scores.rewards[own]
-        groups[name], table[f"advantage_{name}"] = (values[own] for values in _by_row(side))
+        groups[name], table[f"advantage_{name}"] = (
+            values[own] for values in _by_row(side)
+        )
     table.insert(3, "delta", table["reward_b"] - table["reward_a"])
     groups["both"] = groups.groupby(["a", "b"]).ngroup()
     size = {name: groups[name].value_counts() for name in groups}
-    pairs = {name: int((count * (count - 1) // 2).sum()) for name, count in size.items()}
+    pairs = {
+        name: int((count * (count - 1) // 2).sum()) for name, count in size.items()
+    }
     more = {f"siblings_in_{name}_only": pairs[name] - pairs["both"] for name in "ab"}
     _, prompts = np.unique(a.scores.rollouts.prompts[rows[0]], return_inverse=True)
-    return Matched(table, groups["both"].to_numpy(), Bootstrap(prompts, seed=seed), {**counts, **more})
+    return Matched(
+        table,
+        groups["both"].to_numpy(),
+        Bootstrap(prompts, seed=seed),
+        {**counts, **more},
+    )
 
 
 def _by_row(side: Diagnosis) -> tuple[Codes, Floats]:
@@ -154,7 +188,10 @@ def _by_row(side: Diagnosis) -> tuple[Codes, Floats]:
 
     A row that a route has no reward for is a group of its own.
     """
-    groups, advantages = -1 - np.arange(len(side.scores)), np.full(len(side.scores), np.nan)
+    groups, advantages = (
+        -1 - np.arange(len(side.scores)),
+        np.full(len(side.scores), np.nan),
+    )
     for place, view in enumerate(side.views):
         groups[view.rows] = side.scores.groups[view.rows] * len(side.views) + place
         advantages[view.rows] = view.advantages

@@ -1,6 +1,13 @@
 """What diagnose() looks for: rules by subject, their thresholds and sentences."""
 
-from rewardkit.analysis.findings import components, groups, shortcuts, sparsity, spread, steps
+from rewardkit.analysis.findings import (
+    components,
+    groups,
+    shortcuts,
+    sparsity,
+    spread,
+    steps,
+)
 from rewardkit.analysis.findings.rule import Rule, thresholds_of
 
 __all__ = ["RULES", "THRESHOLDS"]

@@ -48,7 +48,10 @@ def lost_rows(
         failed = np.flatnonzero(status == ERROR)
         texts = map(str, reasons[failed])
         kinds = np.array(
-            [text.startswith(OUT_OF_RANGE) - text.startswith(RETURNED_INFINITE) for text in texts]
+            [
+                text.startswith(OUT_OF_RANGE) - text.startswith(RETURNED_INFINITE)
+                for text in texts
+            ]
         )
         for code, at, limit in (
             ("errors", failed[kinds == 0], error),
@@ -59,12 +62,36 @@ def lost_rows(
                 continue
             lost = len(at) / len(view)
             missing, paid = float(np.isnan(view.rewards[at]).mean()), item.weight != 0
-            severity = ("high" if lost >= lost_rows_high else "warn") if paid and lost >= limit else "info"
-            reason = Counter(reason or "" for reason in reasons[at]).most_common(1)[0][0]
-            more = {"rows": len(at), "reason": reason.removeprefix(OUT_OF_RANGE), "reward_missing": missing}
+            severity = (
+                ("high" if lost >= lost_rows_high else "warn")
+                if paid and lost >= limit
+                else "info"
+            )
+            reason = Counter(reason or "" for reason in reasons[at]).most_common(1)[0][
+                0
+            ]
+            more = {
+                "rows": len(at),
+                "reason": reason.removeprefix(OUT_OF_RANGE),
+                "reward_missing": missing,
+            }
             more |= {"paid": paid, "lost": _lost(missing, paid)}
-            told = share(view, np.bincount(at, minlength=len(view)), np.ones(len(view)), by_rows=True)
-            yield finding(view, code, name, **told, limit=limit, severity=severity, read=at, **more)
+            told = share(
+                view,
+                np.bincount(at, minlength=len(view)),
+                np.ones(len(view)),
+                by_rows=True,
+            )
+            yield finding(
+                view,
+                code,
+                name,
+                **told,
+                limit=limit,
+                severity=severity,
+                read=at,
+                **more,
+            )
 
 
 def _lost(missing: float, paid: bool) -> str:
@@ -73,7 +100,11 @@ def _lost(missing: float, paid: bool) -> str:
         return "their reward is missing, not low"
     if missing > 0:
         return f"the reward of {percent(missing)} of them is missing, not low"
-    return "these rows are paid without it" if paid else "it is not paid, so no reward is lost"
+    return (
+        "these rows are paid without it"
+        if paid
+        else "it is not paid, so no reward is lost"
+    )
 
 
 @rule("gate_rarely_open")
@@ -87,9 +118,24 @@ def gates(
     for name, item in view.components.items():
         decided = view.status[name] != ABSTAINED
         is_open = decided & (view.status[name] != GATED)
-        if item.gate is not None and decided.any() and is_open.sum() < gate_open * decided.sum():
-            told, cost = share(view, is_open, decided, by_rows=True), view.declared_weights[name]
-            yield finding(view, "gate_rarely_open", name, **told, limit=gate_open, read=is_open, cost=cost)
+        if (
+            item.gate is not None
+            and decided.any()
+            and is_open.sum() < gate_open * decided.sum()
+        ):
+            told, cost = (
+                share(view, is_open, decided, by_rows=True),
+                view.declared_weights[name],
+            )
+            yield finding(
+                view,
+                "gate_rarely_open",
+                name,
+                **told,
+                limit=gate_open,
+                read=is_open,
+                cost=cost,
+            )
 
 
 @rule("redundant")
@@ -102,21 +148,36 @@ def redundant(
     """Paid components that pay for the same as one declared before, with the one they go with most."""
     if not view.varies:
         return
-    paid = [name for name in view.names if view.components[name].weight and not _silent(said, name)]
+    paid = [
+        name
+        for name in view.names
+        if view.components[name].weight and not _silent(said, name)
+    ]
     for at, second in enumerate(paid):
         signs = {first: view.sign(first, second) for first in paid[:at]}
-        values = {first: signs[first] * view.correlations[first, second] for first in signs}
-        first = max(values, key=lambda name, of=values: np.nan_to_num(of[name]), default=None)  # type: ignore[misc]
+        values = {
+            first: signs[first] * view.correlations[first, second] for first in signs
+        }
+        first = max(values, key=lambda name: np.nan_to_num(values[name]), default=None)
         value = values.get(first, np.nan)  # type: ignore[arg-type]
         if first is None or not value >= redundant:
             continue
-        if second in view.task and first not in view.task:  # the task is never the one too many
+        if (
+            second in view.task and first not in view.task
+        ):  # the task is never the one too many
             first, second = second, first
         there = ~(np.isnan(view.scores[first]) | np.isnan(view.scores[second]))
-        a, b = (within(np.where(there, view.scores[name], np.nan), view.groups) for name in (first, second))
+        a, b = (
+            within(np.where(there, view.scores[name], np.nan), view.groups)
+            for name in (first, second)
+        )
         more = {"other": first, "cost": view.declared_weights[second]}
         read = there & (np.abs(a - view.sign(first, second) * b) > 0.5)
-        told: dict[str, Any] = {"value": float(value), "n": int(there.sum()), "limit": redundant}
+        told: dict[str, Any] = {
+            "value": float(value),
+            "n": int(there.sum()),
+            "limit": redundant,
+        }
         told |= {"interval": view.correlation_interval(first, second)}
         yield finding(view, "redundant", second, **told, read=read, **more)
 
@@ -157,30 +218,58 @@ def dominant(
         over = _outweighed(view, name, names)
         measures: list[tuple[float, Floats | float, dict[str, Any]]] = []
         if held >= dominant and spared:
-            measures.append((dominant, 0.0, {} if by_itself else {"weak": view.primary}))
+            measures.append(
+                (dominant, 0.0, {} if by_itself else {"weak": view.primary})
+            )
         if held - declared >= over_declared and by_itself:
             measures.append((over_declared, declared, {}))
         if over is not None and held - view.effective_weights[over] >= outweighs:
             beside = {"over": over, "over_value": view.effective_weights[over]}
             measures.append((outweighs, view.group_shares[over], beside))
         found = [_holds_too_much(view, name, *measure) for measure in measures]
-        yield from sorted(found, key=lambda item: bool(item.evidence.get("inconclusive")))[:1]
+        yield from sorted(
+            found, key=lambda item: bool(item.evidence.get("inconclusive"))
+        )[:1]
 
 
 def _holds_too_much(
-    view: View, name: str, limit: float, taken_off: Floats | float, beside: dict[str, Any]
+    view: View,
+    name: str,
+    limit: float,
+    taken_off: Floats | float,
+    beside: dict[str, Any],
 ) -> Finding:
     """The finding: conclusive by the interval of what was compared; shown is the share itself."""
     held, mass, item = view.group_shares[name], view.group_mass, view.components[name]
     by_design = view.by_design(name)
     compared = share(view, (held - taken_off) * mass, mass)
-    more = {"declared": view.declared_weights[name], "why": item.why if by_design else "", **beside}
+    more = {
+        "declared": view.declared_weights[name],
+        "why": item.why if by_design else "",
+        **beside,
+    }
     more |= {"answers": ()} if by_design else {}
     severity = "info" if by_design or "weak" in beside else "warn"
     read = np.abs(within(view.paid[name], view.groups)) > 0
-    told = {**share(view, held * mass, mass), "n": int(view.live.sum()), "compared": compared}
-    told["interval"] = (told["interval"][0], min(told["interval"][1], max(1.0, told["value"])))
-    return finding(view, "dominant", name, **told, limit=limit, severity=severity, read=read, **more)
+    told = {
+        **share(view, held * mass, mass),
+        "n": int(view.live.sum()),
+        "compared": compared,
+    }
+    told["interval"] = (
+        told["interval"][0],
+        min(told["interval"][1], max(1.0, told["value"])),
+    )
+    return finding(
+        view,
+        "dominant",
+        name,
+        **told,
+        limit=limit,
+        severity=severity,
+        read=read,
+        **more,
+    )
 
 
 def _outweighed(view: View, name: str, names: list[str]) -> str | None:
@@ -188,11 +277,18 @@ def _outweighed(view: View, name: str, names: list[str]) -> str | None:
 
     One that rarely varies is no measure of what others hold.
     """
-    held, weights = view.effective_weights, {other: abs(view.components[other].weight) for other in names}
+    held, weights = (
+        view.effective_weights,
+        {other: abs(view.components[other].weight) for other in names},
+    )
     often = OFTEN * view.live.sum()
-    heavier = [other for other in names if weights[other] > weights[name] and other in held]
+    heavier = [
+        other for other in names if weights[other] > weights[name] and other in held
+    ]
     less = [other for other in heavier if held[other] < held[name]]
-    measures = [other for other in less if view.component_stats[other].live.sum() > often]
+    measures = [
+        other for other in less if view.component_stats[other].live.sum() > often
+    ]
     return max(measures, key=lambda other: (weights[other], -held[other]), default=None)
 
 

@@ -9,9 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, rule, share, sure
+from rewardkit.analysis.findings.rule import (
+    FEWEST_GROUPS,
+    Said,
+    finding,
+    rule,
+    share,
+    sure,
+)
 from rewardkit.analysis.findings.sparsity import constant
-from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, effective_levels, tie_rate
+from rewardkit.analysis.statistics.groups import (
+    ZERO_STD,
+    Floats,
+    effective_levels,
+    tie_rate,
+)
 from rewardkit.analysis.statistics.pairs import marks_of
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, counted, percent
@@ -24,7 +36,10 @@ MOST_LEFT = 0.5
 @rule("not_enough")
 def not_enough(view: View, said: Said) -> Iterator[Finding]:
     """Too few rewards, siblings or groups for what is said of others."""
-    judged, several = int((~np.isnan(view.rewards)).sum()), int((view.stats.count > 1).sum())
+    judged, several = (
+        int((~np.isnan(view.rewards)).sum()),
+        int((view.stats.count > 1).sum()),
+    )
     if not any(view.weights):
         reason = "no component has a weight, so nothing is paid; give a weight to the one that is the task"
     elif not judged:
@@ -36,7 +51,9 @@ def not_enough(view: View, said: Said) -> Iterator[Finding]:
     else:
         return
     more = {"rows": judged, "groups": len(view.stats.count), "groups_of_two": several}
-    yield finding(view, "not_enough", n=judged, limit=FEWEST_GROUPS, reason=reason, **more)
+    yield finding(
+        view, "not_enough", n=judged, limit=FEWEST_GROUPS, reason=reason, **more
+    )
 
 
 @rule("opposed")
@@ -51,20 +68,57 @@ def cancelling(
     """Components that take back what others pay, everywhere or in some groups (TRL issue 3857)."""
     pairs = _opposed_pairs(view, opposed_correlation) if view.additive else []
     for first, second, value, interval, left in pairs:
-        tied = float((view.dead & _varies(view, first) & _varies(view, second)).sum() / max(view.several, 1))
-        told: dict[str, Any] = {"value": -value, "interval": (-interval[1], -interval[0]), "n": view.several}
-        more = {"components": f"{first}, {second}", "other": first, "correlation": value, "left": left}
-        grave, read = "high" if tied >= zero_std_high else "warn", view.dead[view.groups]
+        tied = float(
+            (view.dead & _varies(view, first) & _varies(view, second)).sum()
+            / max(view.several, 1)
+        )
+        told: dict[str, Any] = {
+            "value": -value,
+            "interval": (-interval[1], -interval[0]),
+            "n": view.several,
+        }
+        more = {
+            "components": f"{first}, {second}",
+            "other": first,
+            "correlation": value,
+            "left": left,
+        }
+        grave, read = (
+            "high" if tied >= zero_std_high else "warn",
+            view.dead[view.groups],
+        )
         read = read if tied else ~np.isnan(view.rewards)
         limit = opposed_correlation
-        yield finding(view, "opposed", **told, limit=limit, severity=grave, read=read, cost=1 - left, **more)
+        yield finding(
+            view,
+            "opposed",
+            **told,
+            limit=limit,
+            severity=grave,
+            read=read,
+            cost=1 - left,
+            **more,
+        )
     cancelled = _cancelled(view)
     if pairs or cancelled.sum() < opposed * max(view.several, 1):
         return
     told = share(view, cancelled, view.stats.count > 1)
-    names = ", ".join(name for name in view.paid if (_varies(view, name) & cancelled).any())
-    grave, read = "high" if told["value"] >= zero_std_high else "warn", cancelled[view.groups]
-    yield finding(view, "opposed", **told, limit=opposed, severity=grave, read=read, components=names)
+    names = ", ".join(
+        name for name in view.paid if (_varies(view, name) & cancelled).any()
+    )
+    grave, read = (
+        "high" if told["value"] >= zero_std_high else "warn",
+        cancelled[view.groups],
+    )
+    yield finding(
+        view,
+        "opposed",
+        **told,
+        limit=opposed,
+        severity=grave,
+        read=read,
+        components=names,
+    )
 
 
 def _varies(view: View, name: str) -> Groups:
@@ -75,11 +129,17 @@ def _cancelled(view: View) -> Groups:
     """Groups whose reward is tied although two or more components vary in it."""
     if not view.additive:
         return view.dead & False
-    varying = sum(_varies(view, name).astype(int) for name in view.paid if view.components[name].weight)
+    varying = sum(
+        _varies(view, name).astype(int)
+        for name in view.paid
+        if view.components[name].weight
+    )
     return view.dead & (np.asarray(varying) >= 2)
 
 
-def _opposed_pairs(view: View, least: float) -> list[tuple[str, str, float, tuple[float, float], float]]:
+def _opposed_pairs(
+    view: View, least: float
+) -> list[tuple[str, str, float, tuple[float, float], float]]:
     """Pairs whose pay goes against each other: names, correlation, its interval, share of variance left."""
     found = []
     paid = [name for name in view.names if view.components[name].weight]
@@ -91,7 +151,15 @@ def _opposed_pairs(view: View, least: float) -> list[tuple[str, str, float, tupl
         single = float(sum(view.group_stats(piece).squares.sum() for piece in (a, b)))
         left = float(view.group_stats(a + b).squares.sum()) / single if single else 0.0
         if left <= MOST_LEFT:
-            found.append((first, second, float(value), view.correlation_interval(first, second), left))
+            found.append(
+                (
+                    first,
+                    second,
+                    float(value),
+                    view.correlation_interval(first, second),
+                    left,
+                )
+            )
     return found
 
 
@@ -103,7 +171,9 @@ def constant_reward(view: View, said: Said) -> Iterator[Finding]:
     if known.sum() < 2 or view.varies or alone or sure(said, "opposed"):
         return
     if len(view.names) > 1 or not any(item.code == "constant" for item in said):
-        yield constant(view, None, float(view.rewards[known][0]), int(known.sum()), read=known)
+        yield constant(
+            view, None, float(view.rewards[known][0]), int(known.sum()), read=known
+        )
 
 
 @rule("clustered")
@@ -127,27 +197,38 @@ def clustered(
     if equal.sum() < tie_rate * pairs.sum() or len(np.unique(np.round(known, 12))) <= 2:
         return
     common = _commonest(view)
-    ends = np.isin(view.scores[view.primary][_equal(view.rewards, common)], view.span(view.primary))
+    ends = np.isin(
+        view.scores[view.primary][_equal(view.rewards, common)], view.span(view.primary)
+    )
     at = view.dead & _equal(view.stats.low, common)
     equal, pairs = equal * (at | ~view.dead), pairs * (at | ~view.dead)
     if not pairs.sum() or equal.sum() < tie_rate * pairs.sum() or ends.mean() > 0.5:
         return
     tied = float(at.sum() / max(view.several, 1))
     more = {"levels": effective_levels(view.rewards), "tied_groups": tied}
-    grave, read = "high" if tied >= zero_std_high else "warn", ((equal == pairs) & (pairs > 0))[view.groups]
+    grave, read = (
+        "high" if tied >= zero_std_high else "warn",
+        ((equal == pairs) & (pairs > 0))[view.groups],
+    )
     told = share(view, equal, pairs)
-    yield finding(view, "clustered", **told, limit=tie_rate, severity=grave, read=read, **more)
+    yield finding(
+        view, "clustered", **told, limit=tie_rate, severity=grave, read=read, **more
+    )
 
 
 def _commonest(view: View) -> float:
     """The reward that most rows have."""
-    atoms, counts = np.unique(np.round(view.rewards[~np.isnan(view.rewards)], 12), return_counts=True)
+    atoms, counts = np.unique(
+        np.round(view.rewards[~np.isnan(view.rewards)], 12), return_counts=True
+    )
     return float(atoms[np.argmax(counts)])
 
 
 def _equal(values: Floats, value: float) -> NDArray[np.bool_]:
     """Which are this, up to the last digits of a sum."""
-    return np.asarray(np.abs(values - value) <= ZERO_STD * max(1.0, abs(value)), dtype=bool)
+    return np.asarray(
+        np.abs(values - value) <= ZERO_STD * max(1.0, abs(value)), dtype=bool
+    )
 
 
 @rule("zero_std_groups")
@@ -168,17 +249,36 @@ def zero_std_groups(
         told |= view.dead & _equal(view.stats.low, _commonest(view))
     if (view.dead & ~told).sum() < min(told.sum(), zero_std * view.several):
         return
-    primary, (low, high) = view.group_stats(view.scores[view.primary]), view.span(view.primary)
+    primary, (low, high) = (
+        view.group_stats(view.scores[view.primary]),
+        view.span(view.primary),
+    )
     wrong, right = view.dead & (primary.high == low), view.dead & (primary.low == high)
-    parts = {"all_wrong": wrong, "all_right": right, "otherwise": view.dead & ~wrong & ~right}
-    shares: dict[str, Any] = {name: float(mask.sum() / view.several) for name, mask in parts.items()}
-    words = zip(("all wrong", "all right", "tied between"), shares.values(), strict=True)
+    parts = {
+        "all_wrong": wrong,
+        "all_right": right,
+        "otherwise": view.dead & ~wrong & ~right,
+    }
+    shares: dict[str, Any] = {
+        name: float(mask.sum() / view.several) for name, mask in parts.items()
+    }
+    words = zip(
+        ("all wrong", "all right", "tied between"), shares.values(), strict=True
+    )
     split = ", ".join(f"{percent(of)} {word}" for word, of in words if of > 0)
     more = {**shares, "split": split, "dropped_by": view.training.filter_metric}
     grave = "high" if value >= zero_std_high else "warn"
     read = view.dead[view.groups] & ~np.isnan(view.rewards)
     measured = share(view, view.dead, view.stats.count > 1)
-    yield finding(view, "zero_std_groups", **measured, limit=zero_std, severity=grave, read=read, **more)
+    yield finding(
+        view,
+        "zero_std_groups",
+        **measured,
+        limit=zero_std,
+        severity=grave,
+        read=read,
+        **more,
+    )
 
 
 @rule("collapsed_outputs")
@@ -195,9 +295,26 @@ def collapsed_outputs(
     equal, pairs = tie_rate(marks, view.groups[view.few], total=len(view.owner))
     if not pairs.sum() or equal.sum() < identical_pairs * pairs.sum():
         return
-    told, groups = share(view, equal, pairs), float((equal > 0).sum() / (pairs > 0).sum())
+    told, groups = (
+        share(view, equal, pairs),
+        float((equal > 0).sum() / (pairs > 0).sum()),
+    )
     read = (equal > 0)[view.groups]
-    yield finding(view, "collapsed_outputs", **told, limit=identical_pairs, read=read, groups=groups)
+    yield finding(
+        view,
+        "collapsed_outputs",
+        **told,
+        limit=identical_pairs,
+        read=read,
+        groups=groups,
+    )
 
 
-RULES = (not_enough, cancelling, constant_reward, clustered, zero_std_groups, collapsed_outputs)
+RULES = (
+    not_enough,
+    cancelling,
+    constant_reward,
+    clustered,
+    zero_std_groups,
+    collapsed_outputs,
+)

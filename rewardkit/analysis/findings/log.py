@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.findings.components import RETURNED_INFINITE
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.groups import LARGEST, Floats, all_finite, finite, overflows
+from rewardkit.analysis.statistics.groups import (
+    LARGEST,
+    Floats,
+    all_finite,
+    finite,
+    overflows,
+)
 from rewardkit.analysis.view import SHOWN_IDS
 from rewardkit.findings import Finding
 from rewardkit.rewards.fingerprint import describe
@@ -47,7 +53,9 @@ def _mismatches(scores: Scores) -> Iterator[Finding]:
     if not logged or is_recorded(scores.reward):
         return
     ours = scores.table["reward_raw"].to_numpy(dtype=float)
-    whole = logged.total is not None and _mismatch(scores, None, str(logged.total), ours)
+    whole = logged.total is not None and _mismatch(
+        scores, None, str(logged.total), ours
+    )
     if whole:
         yield whole
     same = [name for name in scores.reward.names if name in logged.components]
@@ -55,7 +63,9 @@ def _mismatches(scores: Scores) -> Iterator[Finding]:
         alone = np.array_equal(scores.score(name), ours, equal_nan=True)
         if whole and alone and logged.components[name] == logged.total:
             continue  # it is the whole reward, of which that has been said
-        if found := _mismatch(scores, name, logged.components[name], scores.score(name)):
+        if found := _mismatch(
+            scores, name, logged.components[name], scores.score(name)
+        ):
             yield found
     if logged.total is None and not same:
         names = ", ".join(map(repr, list(logged.components)[:SHOWN_IDS]))
@@ -64,8 +74,12 @@ def _mismatches(scores: Scores) -> Iterator[Finding]:
         yield Finding("log_not_compared", "info", None, evidence, len(scores))
 
 
-def _mismatch(scores: Scores, component: str | None, column: str, ours: Floats) -> Finding | None:
-    theirs = finite(np.array(column_values(scores.rollouts.table[column]), dtype=float))  # NaN for None
+def _mismatch(
+    scores: Scores, component: str | None, column: str, ours: Floats
+) -> Finding | None:
+    theirs = finite(
+        np.array(column_values(scores.rollouts.table[column]), dtype=float)
+    )  # NaN for None
     logged = ~np.isnan(theirs)
     both, missing = logged & ~np.isnan(ours), logged & np.isnan(ours)
     gap = np.where(both, np.abs(ours - theirs), 0.0)
@@ -73,7 +87,9 @@ def _mismatch(scores: Scores, component: str | None, column: str, ours: Floats) 
     if not (wrong := differs | missing).any():
         return None
     compared = int(both.sum())
-    order = np.argsort(np.where(differs, -gap, np.where(missing, 0.0, np.inf)), kind="stable")
+    order = np.argsort(
+        np.where(differs, -gap, np.where(missing, 0.0, np.inf)), kind="stable"
+    )
     evidence = {
         "value": float(differs.sum() / compared) if compared else float("nan"),
         "rows": int(differs.sum()),
@@ -109,8 +125,14 @@ def _unread(scores: Scores) -> Iterator[Finding]:
                     rows[key].append(row)
         if rows:
             counts = {key: len(found) for key, found in rows.items()}
-            named = ", ".join(f"{key!r} in {count} of {total} rows" for key, count in counts.items())
-            evidence = {"value": max(counts.values()) / total, "function": name, "keys": counts}
+            named = ", ".join(
+                f"{key!r} in {count} of {total} rows" for key, count in counts.items()
+            )
+            evidence = {
+                "value": max(counts.values()) / total,
+                "function": name,
+                "keys": counts,
+            }
             evidence |= {"rows": total, "named": named}
             ids = _ids(scores, [found[0] for found in rows.values()])
             yield Finding("unread_keys", "warn", None, evidence, total, None, ids)
@@ -121,9 +143,17 @@ def only_finite(scores: Scores) -> Scores:
 
     The same object where there is none. Statuses stay: `not_finite` says what was taken out.
     """
-    columns = ["reward_raw", "reward", *(f"score/{name}" for name in scores.reward.names)]
+    columns = [
+        "reward_raw",
+        "reward",
+        *(f"score/{name}" for name in scores.reward.names),
+    ]
     values = {column: scores.table[column].to_numpy(dtype=float) for column in columns}
-    changed = {column: found for column, given in values.items() if (found := finite(given)) is not given}
+    changed = {
+        column: found
+        for column, given in values.items()
+        if (found := finite(given)) is not given
+    }
     return replace(scores, table=scores.table.assign(**changed)) if changed else scores
 
 
@@ -139,25 +169,41 @@ def not_finite(scores: Scores, *, seed: int) -> list[Finding]:
         values = scores.score(item.name)
         failed = np.flatnonzero(scores.status(item.name) == ERROR)
         reasons = scores.table[f"error/{item.name}"].to_numpy(dtype=object)[failed]
-        refused = failed[[str(reason).startswith(RETURNED_INFINITE) for reason in reasons]]
+        refused = failed[
+            [str(reason).startswith(RETURNED_INFINITE) for reason in reasons]
+        ]
         if len(refused):
             values = values.copy()
             values[refused] = np.inf
         if not all_finite(values):
             rows = overflows(values)
             explained |= rows & bool(item.weight)
-            found.append(_infinite(scores, item.name, bool(item.weight), values, rows, seed))
-    if all_finite(scores.rewards) or not (rows := overflows(scores.rewards) & ~explained).any():
+            found.append(
+                _infinite(scores, item.name, bool(item.weight), values, rows, seed)
+            )
+    if (
+        all_finite(scores.rewards)
+        or not (rows := overflows(scores.rewards) & ~explained).any()
+    ):
         return found
     return [_infinite(scores, None, True, scores.rewards, rows, seed), *found]
 
 
 def _infinite(
-    scores: Scores, name: str | None, paid: bool, values: Floats, rows: NDArray[Any], seed: int
+    scores: Scores,
+    name: str | None,
+    paid: bool,
+    values: Floats,
+    rows: NDArray[Any],
+    seed: int,
 ) -> Finding:
     prompts, known = scores.rollouts.prompts, (~np.isnan(values)).astype(float)
-    value, interval = Bootstrap(prompts, seed=seed).ratio(rows.astype(float), known, prompts)
+    value, interval = Bootstrap(prompts, seed=seed).ratio(
+        rows.astype(float), known, prompts
+    )
     evidence = {"value": value, "interval": interval, "rows": int(rows.sum())}
     evidence |= {"infinite": int(np.isinf(values).sum()), "paid": paid, "cost": 1.0}
     severity, ids = "high" if paid else "info", _ids(scores, np.flatnonzero(rows))
-    return Finding("not_finite", severity, name, evidence, int(known.sum()), LARGEST, ids)
+    return Finding(
+        "not_finite", severity, name, evidence, int(known.sum()), LARGEST, ids
+    )

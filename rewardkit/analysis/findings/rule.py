@@ -38,11 +38,19 @@ class Rule:
     def thresholds(self) -> dict[str, float]:
         """Its thresholds and their defaults."""
         parameters = signature(self.find).parameters.values()
-        return {item.name: item.default for item in parameters if item.kind is Parameter.KEYWORD_ONLY}
+        return {
+            item.name: item.default
+            for item in parameters
+            if item.kind is Parameter.KEYWORD_ONLY
+        }
 
     def __call__(self, view: View, said: Said) -> list[Finding]:
         """Its findings on one reward."""
-        return list(self.find(view, said, **{name: view.thresholds[name] for name in self.thresholds}))
+        return list(
+            self.find(
+                view, said, **{name: view.thresholds[name] for name in self.thresholds}
+            )
+        )
 
 
 def rule(*codes: str) -> Callable[[Callable[..., Iterator[Finding]]], Rule]:
@@ -55,11 +63,15 @@ def sure(said: Said, *codes: str, component: str | None = None) -> list[Finding]
     return [
         item
         for item in said
-        if item.code in codes and item.component == component and not item.evidence.get("inconclusive")
+        if item.code in codes
+        and item.component == component
+        and not item.evidence.get("inconclusive")
     ]
 
 
-def finding(view: View, code: str, component: str | None = None, /, **given: Any) -> Finding:
+def finding(
+    view: View, code: str, component: str | None = None, /, **given: Any
+) -> Finding:
     """The finding, as its row of `findings.toml` has it where nothing else is `given`; the rest is evidence.
 
     Given may be: `value`, `interval` and `n`, as `share` measures them; `limit`; `severity`; the side that
@@ -70,10 +82,22 @@ def finding(view: View, code: str, component: str | None = None, /, **given: Any
     5 % there, by the near end of a 90 % interval; the interval that is shown is one of 95 % for both sides.
     Where that is not so, or the groups are too few, it is for information, and inconclusive.
     """
-    row = {**FINDINGS[code], "limit": None, "severity": "", "read": None, "tests": 1, "compared": None}
-    row |= {"severity": FINDINGS[code]["severity"], **{key: given.pop(key) for key in SAID if key in given}}
+    row = {
+        **FINDINGS[code],
+        "limit": None,
+        "severity": "",
+        "read": None,
+        "tests": 1,
+        "compared": None,
+    }
+    row |= {
+        "severity": FINDINGS[code]["severity"],
+        **{key: given.pop(key) for key in SAID if key in given},
+    }
     value, groups = given.get("value", math.nan), len(view.stats.count)
-    given["cost"] = min(abs(float(given.get("cost", 0.0 if math.isnan(value) else value))), 1.0)
+    given["cost"] = min(
+        abs(float(given.get("cost", 0.0 if math.isnan(value) else value))), 1.0
+    )
     at, ends = value, given.get("interval", (math.nan, math.nan))
     if other := row["compared"]:
         at, ends = other["value"], other["interval"]
@@ -82,15 +106,26 @@ def finding(view: View, code: str, component: str | None = None, /, **given: Any
         given |= {"inconclusive": True, "too_few": groups}
     elif "past" in row:
         limit, above = row["limit"], row["past"] == "above"
-        near = deciding_end(at, ends[0 if above else 1], view.bootstrap.tests * row["tests"])
+        near = deciding_end(
+            at, ends[0 if above else 1], view.bootstrap.tests * row["tests"]
+        )
         if not (near >= limit if above else near <= limit):
             gap, half, prompts = abs(at - limit), abs(at - near), view.bootstrap.total
-            needed = math.ceil(prompts * (half / gap) ** 2) if gap and not math.isnan(half) else 0
-            given |= {"inconclusive": True, "n_needed": needed if needed > prompts else None}
+            needed = (
+                math.ceil(prompts * (half / gap) ** 2)
+                if gap and not math.isnan(half)
+                else 0
+            )
+            given |= {
+                "inconclusive": True,
+                "n_needed": needed if needed > prompts else None,
+            }
     level = "info" if given.get("inconclusive") else row["severity"]
     ids = () if row["read"] is None else view.ids(row["read"])
     n, answers = given.pop("n"), tuple(row.get("answers", ()))
-    return Finding(code, level, component, given, n, row["limit"], ids, answers, view.part)
+    return Finding(
+        code, level, component, given, n, row["limit"], ids, answers, view.part
+    )
 
 
 def findings_of(
@@ -109,8 +144,12 @@ def thresholds_of(rules: Sequence[Rule]) -> Mapping[str, float]:
     return {name: value for item in rules for name, value in item.thresholds.items()}
 
 
-def share(view: View, part: Any, whole: Any, *, by_rows: bool = False) -> dict[str, Any]:
+def share(
+    view: View, part: Any, whole: Any, *, by_rows: bool = False
+) -> dict[str, Any]:
     """`value`, `interval` and `n` of the sum of one array over that of another, (groups,) or (rows,) each."""
     above, below = (np.asarray(values, dtype=float) for values in (part, whole))
-    value, interval = view.bootstrap.ratio(above, below, view.bootstrap.prompts if by_rows else view.owner)
+    value, interval = view.bootstrap.ratio(
+        above, below, view.bootstrap.prompts if by_rows else view.owner
+    )
     return {"value": value, "interval": interval, "n": int(below.sum())}

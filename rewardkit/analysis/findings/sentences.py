@@ -32,4 +32,7 @@ def _rendered(code: str, key: str, who: str, evidence: Mapping[str, Any]) -> str
     return _template(code, key).render(told)
 
 
-SENTENCES |= {code: (partial(_rendered, code, "says"), partial(_rendered, code, "do")) for code in FINDINGS}
+SENTENCES |= {
+    code: (partial(_rendered, code, "says"), partial(_rendered, code, "do"))
+    for code in FINDINGS
+}

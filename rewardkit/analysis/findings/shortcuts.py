@@ -53,13 +53,21 @@ def label(
     count = int(pairs.sum())
     if count < FEWEST_PAIRS:
         reason = f"only {count} pairs of siblings have different labels; {FEWEST_PAIRS} would do"
-        yield finding(view, "label_unusable", n=len(view), severity="info", reason=reason)
+        yield finding(
+            view, "label_unusable", n=len(view), severity="info", reason=reason
+        )
     elif agree.sum() < label_auc * count:
         told = share(view, agree, pairs)
         grave = "high" if told["interval"][1] < label_auc_high else "warn"
-        more = {"label": context.label_name, "cost": 1 - told["value"], "limit": label_auc}
+        more = {
+            "label": context.label_name,
+            "cost": 1 - told["value"],
+            "limit": label_auc,
+        }
         read = (view.advantages > 0) & (context.label == 0)
-        yield finding(view, "label_disagrees", **told, severity=grave, read=read, **more)
+        yield finding(
+            view, "label_disagrees", **told, severity=grave, read=read, **more
+        )
 
 
 @rule("length_bias", "column_bias")
@@ -72,8 +80,15 @@ def order(
     """Length, or another column of numbers, that orders siblings which are alike as the advantage does."""
     if np.isnan(view.rewards).all():
         return
-    declared = [name for name, item in view.components.items() if item.weight and measures_length(item)]
-    about = {"unit": view.context.length_unit, **({"declared": declared[0]} if declared else {})}
+    declared = [
+        name
+        for name, item in view.components.items()
+        if item.weight and measures_length(item)
+    ]
+    about = {
+        "unit": view.context.length_unit,
+        **({"declared": declared[0]} if declared else {}),
+    }
     lengths = view.context.lengths_of(view.few)
     about |= {"severity": "info"} if declared else {}
     found = list(_bias(view, "length_bias", lengths, about, order_bias))
@@ -81,9 +96,16 @@ def order(
     columns = view.context.columns
     for name, values in columns.items():
         some = values[view.few]
-        if found and abs(_auc(*concordance(some, lengths, view.groups[view.few])) - 0.5) + 0.5 >= SAME_THING:
+        if (
+            found
+            and abs(_auc(*concordance(some, lengths, view.groups[view.few])) - 0.5)
+            + 0.5
+            >= SAME_THING
+        ):
             continue  # that has been said
-        yield from _bias(view, "column_bias", some, {"column": name}, order_bias, tests=len(columns))
+        yield from _bias(
+            view, "column_bias", some, {"column": name}, order_bias, tests=len(columns)
+        )
 
 
 @rule("wrong_above_right")
@@ -99,7 +121,11 @@ def wrong_above_right(
     Wrong and right are the ends of its range. An equal reward counts half. A label would say more, and is
     asked instead where there is one. Named is the component without which the fewest pairs are left.
     """
-    if view.context.label is not None or not view.reward.task_is_known or np.isnan(view.rewards).all():
+    if (
+        view.context.label is not None
+        or not view.reward.task_is_known
+        or np.isnan(view.rewards).all()
+    ):
         return
     task, ends, few = view.scores[view.primary], view.span(view.primary), view.few
     told = np.where(np.isin(task[few], ends), task[few], np.nan)
@@ -114,14 +140,23 @@ def wrong_above_right(
         rest = paid - view.pieces[name][few]
         return float(concordance(rest, told, owner, total=total)[0].sum())
 
-    others = [name for name in view.pieces if view.components[name].weight and name not in view.task]
+    others = [
+        name
+        for name in view.pieces
+        if view.components[name].weight and name not in view.task
+    ]
     right = each(right_without, others)
     by = max(others, key=lambda name: right[name], default=None)
     measured = share(view, wrong, pairs)
     severity = "high" if measured["interval"][0] > wrong_above_right_high else "warn"
     if by and (view.by_design(by) or sure(said, "dominant", component=by)):
         severity = "info"
-    more = {"severity": severity, "limit": wrong_above_right, "task": view.primary, "by": by}
+    more = {
+        "severity": severity,
+        "limit": wrong_above_right,
+        "task": view.primary,
+        "by": by,
+    }
     high = (view.advantages > 0) & (task == ends[0])
     yield finding(view, "wrong_above_right", by, **measured, **more, read=high)
 
@@ -131,7 +166,13 @@ def _auc(agree: Floats, pairs: Floats) -> float:
 
 
 def _bias(
-    view: View, code: str, values: Floats, about: dict[str, Any], limit: float, *, tests: int = 1
+    view: View,
+    code: str,
+    values: Floats,
+    about: dict[str, Any],
+    limit: float,
+    *,
+    tests: int = 1,
 ) -> Iterator[Finding]:
     """The finding on `values` of the rows `view.few`; none for a lone component.
 
@@ -148,7 +189,9 @@ def _bias(
         yield finding(view, code, **told, tests=tests, read=read, alike=alike, **about)
 
 
-def _follows_length(view: View, lengths: Floats, about: dict[str, Any]) -> Iterator[Finding]:
+def _follows_length(
+    view: View, lengths: Floats, about: dict[str, Any]
+) -> Iterator[Finding]:
     """The finding that the task itself is scored as the length orders siblings, nearly without exception.
 
     Of graded scores: where right answers and wrong ones differ in length, that is no fault of who tells them
@@ -159,12 +202,23 @@ def _follows_length(view: View, lengths: Floats, about: dict[str, Any]) -> Itera
     if view.context.label is not None or len(np.unique(some[~np.isnan(some)])) <= 2:
         return
     if told := _ordered(view, lengths, scores, SAME_THING):
-        told |= {"read": ~np.isnan(scores), "alike": "", "task": view.primary, "answers": ()}
+        told |= {
+            "read": ~np.isnan(scores),
+            "alike": "",
+            "task": view.primary,
+            "answers": (),
+        }
         yield finding(view, "length_bias", view.primary, **told, **about)
 
 
 def _ordered(
-    view: View, values: Floats, by: Floats, limit: float, alike: Floats | None = None, *, tests: int = 1
+    view: View,
+    values: Floats,
+    by: Floats,
+    limit: float,
+    alike: Floats | None = None,
+    *,
+    tests: int = 1,
 ) -> dict[str, Any]:
     """How often `values` of the rows `view.few` order siblings as `by` does, and which way.
 
@@ -172,14 +226,25 @@ def _ordered(
     """
     few = view.few
     same = None if alike is None else alike[few]
-    agree, pairs = concordance(values, by[few], view.groups[few], same, total=len(view.owner))
+    agree, pairs = concordance(
+        values, by[few], view.groups[few], same, total=len(view.owner)
+    )
     value, count = _auc(agree, pairs), int(pairs.sum())
     if count < FEWEST_PAIRS or max(value, 1 - value) < limit:
         return {}
     low, high = view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
     longer = value > 0.5
-    past = {"past": "above", "limit": limit} if longer else {"past": "below", "limit": 1 - limit}
-    told = {"value": value, "interval": (max(low, 0.0), min(high, 1.0)), "n": count, **past}
+    past = (
+        {"past": "above", "limit": limit}
+        if longer
+        else {"past": "below", "limit": 1 - limit}
+    )
+    told = {
+        "value": value,
+        "interval": (max(low, 0.0), min(high, 1.0)),
+        "n": count,
+        **past,
+    }
     return {**told, "longer": longer, "cost": 2 * abs(value - 0.5)}
 
 
@@ -195,13 +260,21 @@ def truncated(
     if cut is None:
         return
     judged = cut & ~np.isnan(view.advantages)
-    right = view.scores[view.primary] == view.span(view.primary)[1]  # it had said what it was asked for
+    right = (
+        view.scores[view.primary] == view.span(view.primary)[1]
+    )  # it had said what it was asked for
     alone = len(view.names) == 1
     paid = judged & (np.nan_to_num(view.advantages) > 0) & (~right | alone)
     if judged.sum() >= FEWEST_CUT and paid.sum() >= truncated_paid * judged.sum():
-        more = {"cut": float(cut.mean()), "cost": float(paid.mean()), "severity": "info" if alone else "warn"}
+        more = {
+            "cut": float(cut.mean()),
+            "cost": float(paid.mean()),
+            "severity": "info" if alone else "warn",
+        }
         told = share(view, paid, judged, by_rows=True)
-        yield finding(view, "truncated_paid", **told, limit=truncated_paid, read=paid, **more)
+        yield finding(
+            view, "truncated_paid", **told, limit=truncated_paid, read=paid, **more
+        )
 
 
 RULES = (label, wrong_above_right, order, truncated)

@@ -43,20 +43,31 @@ def wide(
     blamed = np.zeros(len(view), dtype=bool)
     for name, item in view.components.items():
         scores = view.scores[name]
-        far = outlying(scores) if item.range is None else np.zeros(len(view), dtype=bool)
+        far = (
+            outlying(scores) if item.range is None else np.zeros(len(view), dtype=bool)
+        )
         known = int((~np.isnan(scores)).sum())
         if known < FEWEST_VALUES or not 0 < far.sum() <= outlier_rows * known:
             continue
         if far.sum() >= SEVERAL * len(np.unique(view.groups[far])):
             continue
         whole = view.group_stats(scores).squares
-        added = np.maximum(whole - view.group_stats(np.where(far, np.nan, scores)).squares, 0.0)
+        added = np.maximum(
+            whole - view.group_stats(np.where(far, np.nan, scores)).squares, 0.0
+        )
         if not whole.sum() or added.sum() < outliers * whole.sum():
             continue
         median = float(np.nanmedian(scores))
         extreme = float(scores[far][np.argmax(np.abs(scores[far] - median))])
-        more: dict[str, Any] = {"rows": int(far.sum()), "share": float(far.sum() / known)}
-        more |= {"median": median, "extreme": extreme, "scaled": view.training.scales_groups}
+        more: dict[str, Any] = {
+            "rows": int(far.sum()),
+            "share": float(far.sum() / known),
+        }
+        more |= {
+            "median": median,
+            "extreme": extreme,
+            "scaled": view.training.scales_groups,
+        }
         more |= {} if item.weight else {"severity": "info", "answers": ()}
         told = {**share(view, added, whole), "n": known, "limit": outliers}
         found = finding(view, "outliers", name, **told, read=far, **more)
@@ -77,10 +88,15 @@ def _few_groups(view: View, blamed: np.ndarray, limit: float) -> Iterator[Findin
     cut = np.sort(mass[live])[-widest - 1 :][:2].mean()
     # adds up to the mass of the widest; in a resample to that of its own widest, to first order, whichever
     # groups these are (Beach and Davidson 1983)
-    held = np.where(stats.live, np.maximum(mass - cut, 0.0) + cut * widest / len(live), 0.0)
+    held = np.where(
+        stats.live, np.maximum(mass - cut, 0.0) + cut * widest / len(live), 0.0
+    )
     top = mass >= cut
     of_outliers = np.bincount(view.groups, blamed, minlength=len(mass)) > 0
-    if held.sum() < limit * mass.sum() or mass[top & of_outliers].sum() > mass[top].sum() / 2:
+    if (
+        held.sum() < limit * mass.sum()
+        or mass[top & of_outliers].sum() > mass[top].sum() / 2
+    ):
         return
     told = {**share(view, held, mass), "n": len(live)}
     yield finding(view, "high_variance", **told, limit=limit, read=top[view.groups])
@@ -105,14 +121,18 @@ def amplified_noise(
     if live < FEWEST_GROUPS or view.training.name != "grpo":
         return
     usual = view.usual_std
-    small = moving & (view.stats.std < small_std * usual * least_spread(view.stats.count))
+    small = moving & (
+        view.stats.std < small_std * usual * least_spread(view.stats.count)
+    )
     if small.sum() < amplified_noise * live:
         return
     size = np.abs(np.nan_to_num(grpo(view.rewards, view.groups)))
     held = float(size[small[view.groups]].sum() / size.sum())
     more = {"typical_std": usual, "advantage_share": held, "cost": held}
     told, read = share(view, small, moving), small[view.groups]
-    yield finding(view, "amplified_noise", **told, limit=amplified_noise, read=read, **more)
+    yield finding(
+        view, "amplified_noise", **told, limit=amplified_noise, read=read, **more
+    )
 
 
 def least_spread(count: Floats) -> Floats:
@@ -146,23 +166,42 @@ def bimodal(
     """
     stats, owner = view.stats, view.groups
     if view.bootstrap.total < len(view.owner):  # a prompt has several groups
-        stats, owner = group_stats(view.rewards, view.bootstrap.prompts), view.bootstrap.prompts
+        stats, owner = (
+            group_stats(view.rewards, view.bootstrap.prompts),
+            view.bootstrap.prompts,
+        )
     known = stats.count > 0
     means, freedom = stats.mean[known], np.maximum(stats.count - 1, 0).sum()
-    if len(means) < FEWEST_PROMPTS or len(np.unique(np.round(means, 12))) < FEWEST_VALUES or not freedom:
+    if (
+        len(means) < FEWEST_PROMPTS
+        or len(np.unique(np.round(means, 12))) < FEWEST_VALUES
+        or not freedom
+    ):
         return
     low, high, low_share = two_piles(means)
     middle, apart = (low + high) / 2, high - low
-    blur = BLUR * np.sqrt(stats.squares.sum() / freedom / stats.count[known]) + 1e-12 * apart
-    some = np.argsort(means)[np.linspace(0, len(means) - 1, min(len(means), MOST_PROMPTS)).astype(int)]
+    blur = (
+        BLUR * np.sqrt(stats.squares.sum() / freedom / stats.count[known])
+        + 1e-12 * apart
+    )
+    some = np.argsort(means)[
+        np.linspace(0, len(means) - 1, min(len(means), MOST_PROMPTS)).astype(int)
+    ]
     near = [
-        NormalDist(mean, width).cdf(middle + apart / 8) - NormalDist(mean, width).cdf(middle - apart / 8)
+        NormalDist(mean, width).cdf(middle + apart / 8)
+        - NormalDist(mean, width).cdf(middle - apart / 8)
         for mean, width in zip(means[some], blur[some], strict=True)
     ]
     between = float(np.mean(near))
     if between > between_kinds or min(low_share, 1 - low_share) < between_kinds:
         return
-    more = {"low": low, "high": high, "share": low_share, "cost": 0.0, "limit": between_kinds}
+    more = {
+        "low": low,
+        "high": high,
+        "share": low_share,
+        "cost": 0.0,
+        "limit": between_kinds,
+    }
     read = stats.mean[owner] < middle
     yield finding(view, "bimodal", n=len(means), value=between, read=read, **more)
 

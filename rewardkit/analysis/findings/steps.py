@@ -58,10 +58,22 @@ def drift(
         if not (sure and np.sign(change) in ways and abs(change) >= least):
             continue
         mean = float(np.nanmean(values))
-        told = {"value": change, "interval": interval, "n": int((~np.isnan(values)).sum()), "limit": 0.0}
-        more = {"what": what, "mean": mean, "reward_change": gained, "reward_interval": (low, high)}
+        told = {
+            "value": change,
+            "interval": interval,
+            "n": int((~np.isnan(values)).sum()),
+            "limit": 0.0,
+        }
+        more = {
+            "what": what,
+            "mean": mean,
+            "reward_change": gained,
+            "reward_interval": (low, high),
+        }
         read, cost = steps == np.nanmax(steps), abs(change) / max(abs(mean), 1e-12)
-        yield finding(view, "drift", **told, severity=severity, read=read, cost=cost, **more)
+        yield finding(
+            view, "drift", **told, severity=severity, read=read, cost=cost, **more
+        )
 
 
 def _trend(view: View, steps: Floats, values: Floats) -> Trend:

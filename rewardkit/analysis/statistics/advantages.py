@@ -9,13 +9,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from rewardkit.analysis.statistics.groups import Codes, Floats, GroupStats, group_stats, within
+from rewardkit.analysis.statistics.groups import (
+    Codes,
+    Floats,
+    GroupStats,
+    group_stats,
+    within,
+)
 
 EPSILON = 1e-4
 """TRL 1.16, GRPOTrainer: added to every standard deviation it divides by. verl: 1e-6."""
 
 
-def grpo(rewards: Floats, groups: Codes, *, eps: float = EPSILON, stats: GroupStats | None = None) -> Floats:
+def grpo(
+    rewards: Floats,
+    groups: Codes,
+    *,
+    eps: float = EPSILON,
+    stats: GroupStats | None = None,
+) -> Floats:
     """(r - mean_g) / (std_g + eps), std with ddof 1: (rows,) from rewards and group codes, (rows,) each.
 
     TRL's ``scale_rewards="group"``, verl's ``grpo``, DeepSeekMath (arXiv 2402.03300). `stats` are those of
@@ -27,7 +39,9 @@ def grpo(rewards: Floats, groups: Codes, *, eps: float = EPSILON, stats: GroupSt
     return found
 
 
-def dr_grpo(rewards: Floats, groups: Codes, *, stats: GroupStats | None = None) -> Floats:
+def dr_grpo(
+    rewards: Floats, groups: Codes, *, stats: GroupStats | None = None
+) -> Floats:
     """The reward minus the mean of its group.
 
     TRL's ``scale_rewards="none"``, verl's ``norm_adv_by_std_in_grpo=False``, Dr. GRPO (arXiv 2503.20783).
@@ -37,17 +51,30 @@ def dr_grpo(rewards: Floats, groups: Codes, *, stats: GroupStats | None = None) 
     return rewards - stats.mean[groups]
 
 
-def batch(rewards: Floats, groups: Codes, batches: Codes | None = None, *, eps: float = EPSILON) -> Floats:
+def batch(
+    rewards: Floats,
+    groups: Codes,
+    batches: Codes | None = None,
+    *,
+    eps: float = EPSILON,
+) -> Floats:
     """(r - mean_g) / (std of all rewards of the batch + eps): TRL's ``scale_rewards="batch"``.
 
     `batches` are codes (rows,) of what is trained on together, such as one step; ``None``: all rows are.
     """
     stats = group_stats(rewards, _batches(rewards, batches))
-    return np.asarray(within(rewards, groups) / (stats.std[_batches(rewards, batches)] + eps), dtype=float)
+    return np.asarray(
+        within(rewards, groups) / (stats.std[_batches(rewards, batches)] + eps),
+        dtype=float,
+    )
 
 
 def reinforce_pp(
-    rewards: Floats, groups: Codes, batches: Codes | None = None, *, eps: float = EPSILON
+    rewards: Floats,
+    groups: Codes,
+    batches: Codes | None = None,
+    *,
+    eps: float = EPSILON,
 ) -> Floats:
     """The reward minus the mean of its group, then standardised over the batch.
 
@@ -62,11 +89,18 @@ def rloo(rewards: Floats, groups: Codes) -> Floats:
     RLOO (arXiv 2402.14740), verl's ``rloo``. G counts the rewards that are there.
     """
     count = group_stats(rewards, groups).count[groups]
-    return np.asarray(within(rewards, groups) * count / np.maximum(count - 1, 1), dtype=float)
+    return np.asarray(
+        within(rewards, groups) * count / np.maximum(count - 1, 1), dtype=float
+    )
 
 
 def gdpo(
-    scores: Floats, weights: Floats, groups: Codes, batches: Codes | None = None, *, eps: float = EPSILON
+    scores: Floats,
+    weights: Floats,
+    groups: Codes,
+    batches: Codes | None = None,
+    *,
+    eps: float = EPSILON,
 ) -> Floats:
     """Each component standardised in its group, weighted sum, standardised over the batch.
 
@@ -81,7 +115,13 @@ def gdpo(
     return grpo(total, _batches(total, batches), eps=eps)
 
 
-def dapo(rewards: Floats, groups: Codes, metric: Floats | None = None, *, eps: float = EPSILON) -> Floats:
+def dapo(
+    rewards: Floats,
+    groups: Codes,
+    metric: Floats | None = None,
+    *,
+    eps: float = EPSILON,
+) -> Floats:
     """`grpo` in the groups that are kept, NaN in those that are dropped and sampled anew.
 
     Dropped are groups of several whose `metric` (rows,) does not vary; ``None``: whose reward does not. verl

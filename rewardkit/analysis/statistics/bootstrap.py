@@ -59,7 +59,10 @@ class Bootstrap:
         """The unit of each prompt, (prompts,)."""
         if self.units == self.total:
             return np.arange(self.total)
-        return np.random.default_rng([self.seed, self.total]).permutation(self.total) % self.units
+        return (
+            np.random.default_rng([self.seed, self.total]).permutation(self.total)
+            % self.units
+        )
 
     def of_groups(self, groups: Codes) -> Codes:
         """The prompt of each group, (groups,)."""
@@ -88,7 +91,9 @@ class Bootstrap:
         values.
         """
         unknown = float("nan"), float("nan")
-        columns = np.column_stack([self.by_unit(item, owner) for item in sums])  # (units, sums)
+        columns = np.column_stack(
+            [self.by_unit(item, owner) for item in sums]
+        )  # (units, sums)
         if (columns != 0).any(axis=1).sum() < 2:
             return unknown
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -103,7 +108,9 @@ class Bootstrap:
         low, high = np.quantile(values, [tail, 1 - tail])
         return float(low), float(high)
 
-    def ratio(self, above: Floats, below: Floats, owner: Codes) -> tuple[float, tuple[float, float]]:
+    def ratio(
+        self, above: Floats, below: Floats, owner: Codes
+    ) -> tuple[float, tuple[float, float]]:
         """The sum of one array over that of another, such as a mean, with its interval; NaN over nothing."""
         total = float(below.sum())
         value = float(above.sum()) / total if total else float("nan")

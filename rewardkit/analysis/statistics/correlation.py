@@ -48,7 +48,9 @@ class Correlations:
         ]
 
 
-def correlations(columns: Mapping[str, Floats], groups: Codes, part: str = "") -> Correlations:
+def correlations(
+    columns: Mapping[str, Floats], groups: Codes, part: str = ""
+) -> Correlations:
     """The correlation of each pair of columns, (rows,) each, as differences to the mean of their group.
 
     What two have in common between prompts no group advantage sees. A gated component is scored where its
@@ -60,7 +62,11 @@ def correlations(columns: Mapping[str, Floats], groups: Codes, part: str = "") -
     """
     names = tuple(columns)
     matrix, rows = (np.full((len(names), len(names)), np.nan) for _ in range(2))
-    whole = {name: within(values, groups) for name, values in columns.items() if not np.isnan(values).any()}
+    whole = {
+        name: within(values, groups)
+        for name, values in columns.items()
+        if not np.isnan(values).any()
+    }
     why = {}
     for i, j in combinations_with_replacement(range(len(names)), 2):
         pair = names[i], names[j]
@@ -68,10 +74,18 @@ def correlations(columns: Mapping[str, Floats], groups: Codes, part: str = "") -
             n, (a, b) = len(groups), [whole[name] for name in pair]
         else:
             there = ~(np.isnan(columns[pair[0]]) | np.isnan(columns[pair[1]]))
-            n, (a, b) = int(there.sum()), (within(columns[name][there], groups[there]) for name in pair)
+            n, (a, b) = (
+                int(there.sum()),
+                (within(columns[name][there], groups[there]) for name in pair),
+            )
         rows[i, j] = rows[j, i] = n
-        first, second, both = (float(np.einsum("i,i->", x, y)) for x, y in ((a, a), (b, b), (a, b)))
-        first, second = (0.0 if squares <= ZERO_STD**2 * n else squares for squares in (first, second))
+        first, second, both = (
+            float(np.einsum("i,i->", x, y)) for x, y in ((a, a), (b, b), (a, b))
+        )
+        first, second = (
+            0.0 if squares <= ZERO_STD**2 * n else squares
+            for squares in (first, second)
+        )
         same = pair[0] if not first else pair[1] if not second else None
         if n >= FEWEST_ROWS and same is None:
             matrix[i, j] = matrix[j, i] = both / np.sqrt(first * second)

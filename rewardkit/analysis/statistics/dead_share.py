@@ -56,7 +56,9 @@ class DeadShare:
         return {**asdict(self), "batches": self.batches}
 
 
-def dead_share(rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int) -> DeadShare:
+def dead_share(
+    rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int
+) -> DeadShare:
     """The share of dead groups of `size` siblings, from `rewards` (rows,) and group codes (rows,).
 
     For sizes up to that of a group by the hypergeometric distribution of its own ties, which needs no model;
@@ -66,14 +68,18 @@ def dead_share(rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int) 
     InputError: no whole number from 2 on.
     """
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 2:
-        raise InputError(f"size={preview(size)} is not a whole number of at least 2, which a group has")
+        raise InputError(
+            f"size={preview(size)} is not a whole number of at least 2, which a group has"
+        )
     size = int(size)
     owner = bootstrap.of_groups(groups)
     known = ~np.isnan(rewards)
     levels, level = np.unique(np.round(rewards[known], 12), return_inverse=True)
     kinds = max(len(levels), 1)
     pairs, alike = np.unique(groups[known] * kinds + level, return_counts=True)
-    of_group, of_level = np.divmod(pairs, kinds)  # each reward of each group, and how many siblings have it
+    of_group, of_level = np.divmod(
+        pairs, kinds
+    )  # each reward of each group, and how many siblings have it
     counts = np.bincount(groups[known], minlength=len(owner)).astype(float)
     sampled = int(counts.max(initial=0))
     exact = size <= sampled
@@ -82,18 +88,30 @@ def dead_share(rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int) 
     if exact:
         chance = np.where(used[of_group], _all_of(alike, counts[of_group], size), 0.0)
         dead = np.bincount(of_group, chance, minlength=len(owner)).astype(float)
-        return DeadShare(size, *bootstrap.ratio(dead, used.astype(float), owner), "exact", *about)
+        return DeadShare(
+            size, *bootstrap.ratio(dead, used.astype(float), owner), "exact", *about
+        )
     why = _why_not_fitted(size, *about[:2])
     if not why:
         frequent = np.argsort(-np.bincount(level))[:LEVELS]
         each = [np.where(of_level == at, alike, 0) for at in frequent]
-        hits = np.array([np.bincount(of_group, those, minlength=len(owner)) for those in each])
+        hits = np.array(
+            [np.bincount(of_group, those, minlength=len(owner)) for those in each]
+        )
         hits, trials = hits[:, used], counts[used]
         if _fits(hits[0], trials):
             sums = [np.ones(len(trials)), trials, trials**2, *hits, *(hits**2 / trials)]
             drawn = bootstrap.interval(sums, owner[used], partial(_tied, size=size))
-            value = float(_tied(*(np.array([item.sum()]) for item in sums), size=size)[0])
-            return DeadShare(size, value, (min(drawn[0], value), max(drawn[1], value)), "fitted", *about)
+            value = float(
+                _tied(*(np.array([item.sum()]) for item in sums), size=size)[0]
+            )
+            return DeadShare(
+                size,
+                value,
+                (min(drawn[0], value), max(drawn[1], value)),
+                "fitted",
+                *about,
+            )
         why = (
             "the pass rates of the prompts are not spread as one beta distribution, so that what "
             f"{size} siblings would do cannot be said from {sampled}"
@@ -120,7 +138,9 @@ def _all_of(alike: Any, counts: Any, size: int) -> Floats:
     return np.asarray(chances.prod(axis=0), dtype=float)
 
 
-def _tied(groups: Floats, trials: Floats, squares: Floats, *sums: Floats, size: int) -> Floats:
+def _tied(
+    groups: Floats, trials: Floats, squares: Floats, *sums: Floats, size: int
+) -> Floats:
     """Share of groups of `size` that would be tied, from sums over groups, (resamples,) each.
 
     Of how many there are, of their sizes and squared sizes; then for each value of its counts, and for each
@@ -157,19 +177,29 @@ def _fits(hits: Floats, trials: Floats) -> bool:
         return True
     size = int(np.argmax(np.bincount(trials.astype(np.intp))))
     observed = np.bincount(hits[trials == size].astype(np.intp), minlength=size + 1)
-    expected = observed.sum() * np.array([_chance(count, size, m, rho) for count in range(size + 1)])
-    cell = np.minimum(np.cumsum(expected) // CELL, max(expected.sum() // CELL - 1, 0)).astype(np.intp)
+    expected = observed.sum() * np.array(
+        [_chance(count, size, m, rho) for count in range(size + 1)]
+    )
+    cell = np.minimum(
+        np.cumsum(expected) // CELL, max(expected.sum() // CELL - 1, 0)
+    ).astype(np.intp)
     _, cell = np.unique(cell, return_inverse=True)
     observed, expected = np.bincount(cell, observed), np.bincount(cell, expected)
     freedom = len(expected) - 3  # the total and two parameters are fitted
     misfit = (((observed - expected) ** 2) / expected).sum()
-    return freedom < 1 or bool(misfit <= chi_squared(1 - MISFIT, np.array([freedom]))[0])
+    return freedom < 1 or bool(
+        misfit <= chi_squared(1 - MISFIT, np.array([freedom]))[0]
+    )
 
 
 def _chance(hits: int, trials: int, m: Any, rho: Any) -> Any:
     """The probability of so many successes of a beta-binomial of this mean and intraclass correlation."""
     sides = ((m, hits), (1 - m, trials - hits))
-    above = [start * (1 - rho) + rho * step for start, count in sides for step in range(count)]
+    above = [
+        start * (1 - rho) + rho * step
+        for start, count in sides
+        for step in range(count)
+    ]
     return math.comb(trials, hits) * math.prod(
         over / (1 - rho + rho * step) for step, over in enumerate(above)
     )

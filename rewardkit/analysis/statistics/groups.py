@@ -51,7 +51,9 @@ class GroupStats:
     @property
     def squares(self) -> Floats:
         """Sum of the squared differences to the mean of each group; 0 for fewer than two values."""
-        return np.where(self.count > 1, np.nan_to_num(self.std) ** 2 * (self.count - 1), 0.0)
+        return np.where(
+            self.count > 1, np.nan_to_num(self.std) ** 2 * (self.count - 1), 0.0
+        )
 
     @cached_property
     def live(self) -> NDArray[np.bool_]:
@@ -145,14 +147,18 @@ def numbered(codes: Codes) -> Codes:
     return codes if there.all() else (np.cumsum(there) - 1)[codes]
 
 
-def tie_rate(values: Floats, groups: Codes, total: int | None = None) -> tuple[Floats, Floats]:
+def tie_rate(
+    values: Floats, groups: Codes, total: int | None = None
+) -> tuple[Floats, Floats]:
     """For each of `total` groups the number of pairs of equal siblings and of all pairs, (groups,) each.
 
     Values that agree in 12 digits behind the point are equal.
     """
     total = int(groups.max(initial=-1)) + 1 if total is None else total
     ranked, owner = _ranked(np.round(values, 12), groups, total)
-    tied = 1 + np.flatnonzero((ranked[1:] == ranked[:-1]) & (owner[1:] == owner[:-1]))  # to the one before
+    tied = 1 + np.flatnonzero(
+        (ranked[1:] == ranked[:-1]) & (owner[1:] == owner[:-1])
+    )  # to the one before
     place = np.arange(len(tied))
     begins = np.maximum.accumulate(np.where(np.diff(tied, prepend=-1) > 1, place, 0))
     before = (place - begins + 1).astype(float)  # so many of its run
@@ -197,4 +203,6 @@ def effective_levels(values: Floats) -> float:
     """
     _, counts = np.unique(np.round(values[~np.isnan(values)], 12), return_counts=True)
     shares = counts / counts.sum()
-    return float(np.exp(-(shares * np.log(shares)).sum())) if len(counts) else float("nan")
+    return (
+        float(np.exp(-(shares * np.log(shares)).sum())) if len(counts) else float("nan")
+    )

@@ -17,7 +17,12 @@ BLOCK = 1 << 17
 
 
 def concordance(
-    values: Floats, order: Floats, groups: Codes, alike: Floats | None = None, *, total: int | None = None
+    values: Floats,
+    order: Floats,
+    groups: Codes,
+    alike: Floats | None = None,
+    *,
+    total: int | None = None,
 ) -> tuple[Floats, Floats]:
     """For each group the sibling pairs that `values` orders as `order` does, and all it can, (groups,) each.
 
@@ -32,7 +37,12 @@ def concordance(
     known = ~np.isnan(values) & ~np.isnan(order)
     if alike is not None:
         known &= ~np.isnan(alike)
-    kept: list[NDArray[Any]] = [groups, values, order, *([alike] if alike is not None else [])]
+    kept: list[NDArray[Any]] = [
+        groups,
+        values,
+        order,
+        *([alike] if alike is not None else []),
+    ]
     if not known.all():
         kept = [item[known] for item in kept]
     if (kept[0][1:] < kept[0][:-1]).any():
@@ -42,16 +52,25 @@ def concordance(
     agree, pairs = np.zeros(total), np.zeros(total)
     for rows in _blocks(kept[0]):
         owner, x, y, *same = (item[rows] for item in kept)
-        halves, counts = np.zeros(len(owner), dtype=np.int32), np.zeros(len(owner), dtype=np.int32)
+        halves, counts = (
+            np.zeros(len(owner), dtype=np.int32),
+            np.zeros(len(owner), dtype=np.int32),
+        )
         for step in _steps(owner):
             first, second = slice(None, -step), slice(step, None)
             counted = (owner[first] == owner[second]) & (y[first] != y[second])
             for item in same:
                 counted &= item[first] == item[second]
-            more, less, up = x[first] > x[second], x[first] < x[second], y[first] > y[second]
+            more, less, up = (
+                x[first] > x[second],
+                x[first] < x[second],
+                y[first] > y[second],
+            )
             counts[first] += counted
             halves[first] += counted & np.where(up, more, less)  # as the order has it
-            halves[first] += counted & ~np.where(up, less, more)  # not the other way round
+            halves[first] += counted & ~np.where(
+                up, less, more
+            )  # not the other way round
         begin = owner[0]
         agree[begin : owner[-1] + 1] += np.bincount(owner - begin, halves / 2)
         pairs[begin : owner[-1] + 1] += np.bincount(owner - begin, counts)
@@ -76,14 +95,19 @@ def _steps(owner: Codes) -> list[int]:
     largest = int(np.bincount(owner - owner[0]).max(initial=1))
     if largest <= ALL_PAIRS:
         return list(range(1, largest))
-    return [int(step) for step in np.unique(np.linspace(1, largest - 1, ALL_PAIRS).astype(int))]
+    return [
+        int(step)
+        for step in np.unique(np.linspace(1, largest - 1, ALL_PAIRS).astype(int))
+    ]
 
 
 def alike(texts: Texts, groups: Codes) -> Floats:
     """For each row the share of its siblings with the same text, (rows,); NaN without siblings."""
     marks = marks_of(texts)
     order = np.lexsort((marks, groups))
-    new = (np.diff(marks[order], prepend=np.nan) != 0) | (np.diff(groups[order], prepend=-1) != 0)
+    new = (np.diff(marks[order], prepend=np.nan) != 0) | (
+        np.diff(groups[order], prepend=-1) != 0
+    )
     run = np.diff(np.flatnonzero(new), append=len(order))
     same = np.empty(len(order))
     same[order] = np.repeat(run, run)

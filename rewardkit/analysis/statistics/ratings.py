@@ -74,10 +74,14 @@ class Ratings:
         """The level of each label, (rows,); 0 without one."""
         return nearest(np.nan_to_num(self.labels), self.grid)
 
-    def estimate(self, statistic: Callable[[Codes], Any], rows: Codes | None = None) -> Estimate:
+    def estimate(
+        self, statistic: Callable[[Codes], Any], rows: Codes | None = None
+    ) -> Estimate:
         """A statistic of rows, over these or all that have a score and a label."""
         some = self.rows if rows is None else rows
-        return estimate(lambda drawn: float(statistic(some[drawn])), self.prompts[some], self.seed)
+        return estimate(
+            lambda drawn: float(statistic(some[drawn])), self.prompts[some], self.seed
+        )
 
     @cached_property
     def agreement(self) -> Estimate:
@@ -87,20 +91,26 @@ class Ratings:
     @cached_property
     def plain_kappa(self) -> Estimate:
         """Cohen's kappa."""
-        return self.estimate(lambda at: kappa(self.given[at], self.right[at], self.grid))
+        return self.estimate(
+            lambda at: kappa(self.given[at], self.right[at], self.grid)
+        )
 
     @cached_property
     def kappa(self) -> Estimate:
         """Cohen's kappa, of more than two levels weighted by the squared difference of their scores."""
         if len(self.grid) == 2:
             return self.plain_kappa
-        return self.estimate(lambda at: kappa(self.given[at], self.right[at], self.grid, weighted=True))
+        return self.estimate(
+            lambda at: kappa(self.given[at], self.right[at], self.grid, weighted=True)
+        )
 
     @cached_property
     def auc(self) -> Estimate:
         """How often a label above the middle scores higher than one below it; those at it are left out."""
         sides = self.rows[self.labels[self.rows] != self.middle]
-        return self.estimate(lambda at: auc(self.scores[at], self.labels[at] > self.middle), sides)
+        return self.estimate(
+            lambda at: auc(self.scores[at], self.labels[at] > self.middle), sides
+        )
 
     @cached_property
     def length_bias(self) -> Estimate:
@@ -111,21 +121,29 @@ class Ratings:
     @cached_property
     def calibration(self) -> list[tuple[float, Estimate]]:
         """For the score of each level the mean label of the rows that were given it."""
-        rows_of = [self.rows[self.given[self.rows] == level] for level in range(len(self.grid))]
-        means = [self.estimate(lambda at: self.labels[at].mean(), rows) for rows in rows_of]
+        rows_of = [
+            self.rows[self.given[self.rows] == level] for level in range(len(self.grid))
+        ]
+        means = [
+            self.estimate(lambda at: self.labels[at].mean(), rows) for rows in rows_of
+        ]
         return list(zip(self.grid.tolist(), means, strict=True))
 
     def mean(self, values: Floats) -> Estimate | None:
         """The mean of values of rows, (rows,), NaN where one has none; ``None`` where none has."""
         known = np.flatnonzero(~np.isnan(values))
-        return self.estimate(lambda at: values[at].mean(), known) if len(known) else None
+        return (
+            self.estimate(lambda at: values[at].mean(), known) if len(known) else None
+        )
 
     def stability(self, again: Floats) -> Estimate | None:
         """The share of rows with the level of `given` each time that they were scored again, (times, rows).
 
         Over the rows that have a score each time; ``None`` where there is none.
         """
-        levels = np.array([nearest(np.nan_to_num(scores), self.grid) for scores in again])
+        levels = np.array(
+            [nearest(np.nan_to_num(scores), self.grid) for scores in again]
+        )
         missing = np.isnan(np.vstack([self.scores, again])).any(axis=0)
         return self.mean(np.where(missing, np.nan, (levels == self.given).all(axis=0)))
 
@@ -133,10 +151,15 @@ class Ratings:
     def told(self) -> str:
         """Agreement and kappa in a phrase."""
         same = int((self.given == self.right)[self.rows].sum())
-        kappa, agrees = self.kappa, f"agrees with {same} of {counted(len(self.rows), 'label')}"
+        kappa, agrees = (
+            self.kappa,
+            f"agrees with {same} of {counted(len(self.rows), 'label')}",
+        )
         if math.isnan(kappa.value):
             return f"{agrees} (kappa is not defined, as all have one level)"
-        return f"{agrees} (kappa {kappa.value:.2f}, {kappa.low:.2f} to {kappa.high:.2f})"
+        return (
+            f"{agrees} (kappa {kappa.value:.2f}, {kappa.low:.2f} to {kappa.high:.2f})"
+        )
 
     def record(self) -> dict[str, Any]:
         """The figures as plain data."""
@@ -144,7 +167,9 @@ class Ratings:
         return {name: getattr(self, name).record() for name in names}
 
 
-def estimate(statistic: Callable[[Codes], float], prompts: Codes, seed: int) -> Estimate:
+def estimate(
+    statistic: Callable[[Codes], float], prompts: Codes, seed: int
+) -> Estimate:
     """A statistic of rows with its bootstrap interval.
 
     Prompts are drawn, with all their rows; `prompts` has the code of each row, (rows,). Draws in which the
@@ -159,7 +184,9 @@ def estimate(statistic: Callable[[Codes], float], prompts: Codes, seed: int) -> 
     if prompts[order[0]] == prompts[order[-1]]:
         return Estimate(value, math.nan, math.nan, n)
     rows_of = np.split(order, np.flatnonzero(np.diff(prompts[order])) + 1)
-    draws = np.random.default_rng(seed).integers(len(rows_of), size=(DRAWS, len(rows_of)))
+    draws = np.random.default_rng(seed).integers(
+        len(rows_of), size=(DRAWS, len(rows_of))
+    )
     drawn = [statistic(np.concatenate([rows_of[at] for at in draw])) for draw in draws]
     low, high = np.nanquantile(drawn, (0.025, 0.975))
     return Estimate(value, float(low), float(high), n)
@@ -174,15 +201,25 @@ def nearest(values: Floats, grid: Floats) -> Codes:
     return np.asarray(np.abs(values[:, None] - grid).argmin(axis=1), dtype=np.intp)
 
 
-def kappa(first: Codes, second: Codes, grid: Floats, *, weighted: bool = False) -> float:
+def kappa(
+    first: Codes, second: Codes, grid: Floats, *, weighted: bool = False
+) -> float:
     """Cohen's kappa of two ratings by level: 1 - observed / expected disagreement; NaN where all are alike.
 
     Cohen 1960; `weighted` by the squared difference of the levels' scores, Cohen 1968.
     """
     k = len(grid)
-    counts = np.bincount(first * k + second, minlength=k * k).reshape(k, k)  # (levels of each)
-    apart = (grid[:, None] - grid) ** 2 if weighted else (grid[:, None] != grid).astype(float)
-    expected = (apart * np.outer(counts.sum(axis=1), counts.sum(axis=0))).sum() / max(counts.sum(), 1)
+    counts = np.bincount(first * k + second, minlength=k * k).reshape(
+        k, k
+    )  # (levels of each)
+    apart = (
+        (grid[:, None] - grid) ** 2
+        if weighted
+        else (grid[:, None] != grid).astype(float)
+    )
+    expected = (apart * np.outer(counts.sum(axis=1), counts.sum(axis=0))).sum() / max(
+        counts.sum(), 1
+    )
     return float(1 - (apart * counts).sum() / expected) if expected > 0 else math.nan
 
 
@@ -190,7 +227,11 @@ def auc(scores: Floats, positive: NDArray[np.bool_]) -> float:
     """How often a positive row scores above a negative one, ties as one half; NaN without either."""
     ranks, above = _ranks(scores), int(positive.sum())
     pairs = above * (len(scores) - above)
-    return float(ranks[positive].sum() - above * (above + 1) / 2) / pairs if pairs else math.nan
+    return (
+        float(ranks[positive].sum() - above * (above + 1) / 2) / pairs
+        if pairs
+        else math.nan
+    )
 
 
 def rank_correlation(first: Floats, second: Floats) -> float:

@@ -95,8 +95,14 @@ def kl_at_most(drawn: NDArray[np.intp]) -> Floats:
 
 def numbers_drawn(largest: int) -> NDArray[np.intp]:
     """The n of best of n for groups of up to `largest`: 1, 2 ... up to 64, then fewer, and `largest`."""
-    further = np.geomspace(EVERY_NUMBER, max(largest, EVERY_NUMBER), FURTHER + 1).round().astype(np.intp)
-    return np.union1d(np.arange(1, min(largest, EVERY_NUMBER) + 1), further[further <= largest])
+    further = (
+        np.geomspace(EVERY_NUMBER, max(largest, EVERY_NUMBER), FURTHER + 1)
+        .round()
+        .astype(np.intp)
+    )
+    return np.union1d(
+        np.arange(1, min(largest, EVERY_NUMBER) + 1), further[further <= largest]
+    )
 
 
 def best_of(ranked: Floats, drawn: NDArray[np.intp]) -> Floats:
@@ -119,9 +125,16 @@ def best_of(ranked: Floats, drawn: NDArray[np.intp]) -> Floats:
     # the chance that all n are among the b lowest is C(b, n) / C(size, n), here from log factorials
     factorial = np.concatenate([[0.0], np.log(np.arange(1, size + 1)).cumsum()])
     b, n = np.arange(size + 1), drawn[:, None]
-    logs = factorial - factorial[np.maximum(b - n, 0)] - factorial[size] + factorial[np.maximum(size - n, 0)]
+    logs = (
+        factorial
+        - factorial[np.maximum(b - n, 0)]
+        - factorial[size]
+        + factorial[np.maximum(size - n, 0)]
+    )
     among = np.where(b >= n, np.exp(logs), 0.0)  # (n, b)
-    chance = (among[:, upto] - among[:, worse]) / (upto - worse)  # (n, groups, siblings)
+    chance = (among[:, upto] - among[:, worse]) / (
+        upto - worse
+    )  # (n, groups, siblings)
     return np.moveaxis(chance, 0, 1)
 
 
@@ -142,7 +155,9 @@ def tilted(ranked: Floats, betas: Floats, *, scaled: bool) -> Floats:
         spread = ranked.std(axis=1, ddof=1, keepdims=True)
         unit = np.where(spread > ZERO_STD, spread, np.inf)
     with np.errstate(over="ignore", under="ignore"):
-        picks = np.exp(((ranked - ranked[:, -1:]) / unit)[:, None, :] / betas[None, :, None])
+        picks = np.exp(
+            ((ranked - ranked[:, -1:]) / unit)[:, None, :] / betas[None, :, None]
+        )
     return np.asarray(picks / np.einsum("gpi->gp", picks)[..., None], dtype=float)
 
 
@@ -165,7 +180,9 @@ def select(
     """
     rewards = np.where(np.abs(rewards) < 1e15, np.round(rewards, TIES), rewards)
     judged = np.flatnonzero(~np.isnan(rewards))
-    rows = judged[np.lexsort((rewards[judged], groups[judged]))]  # group after group, the best one last
+    rows = judged[
+        np.lexsort((rewards[judged], groups[judged]))
+    ]  # group after group, the best one last
     start = np.flatnonzero(np.diff(groups[rows], prepend=-1))
     size = np.diff(start, append=len(rows))
     unit = bootstrap.unit[bootstrap.prompts[rows[start]]]
@@ -174,7 +191,9 @@ def select(
     # columns: 1 for each pick; 1 where it has the figures that are missing in the same rows; the figures
     values = np.column_stack([values[rows] for values in figures.values()])
     ones = np.ones((1, len(figures)), dtype=bool)
-    has, mask = np.unique(np.vstack([ones, ~np.isnan(values)]), axis=1, return_inverse=True)
+    has, mask = np.unique(
+        np.vstack([ones, ~np.isnan(values)]), axis=1, return_inverse=True
+    )
     columns = np.column_stack([np.ones(len(rows)), has[1:], np.nan_to_num(values)])
     known, value = 1 + mask.reshape(-1), 1 + has.shape[1] + np.arange(len(figures))
 
@@ -183,11 +202,15 @@ def select(
         ranked = rewards[rows[at]]
         policies = best_of(ranked, drawn), tilted(ranked, betas, scaled=scaled)
         picked = _expected(np.hstack(policies), columns[at])
-        both = np.stack([picked, picked[:, :1] * (picked[..., :1] > 0)], axis=1)  # and a sibling at random
+        both = np.stack(
+            [picked, picked[:, :1] * (picked[..., :1] > 0)], axis=1
+        )  # and a sibling at random
         new = np.flatnonzero(np.diff(unit[some], prepend=-1))
         sums[unit[some[new]]] += np.add.reduceat(both, new, axis=0)
     total, draws = sums.sum(axis=0), np.tensordot(bootstrap.weights, sums, 1)
-    several = (sums[:, 0] > 0).sum(axis=0) > 1  # prompts that have something, at each point and column
+    several = (sums[:, 0] > 0).sum(
+        axis=0
+    ) > 1  # prompts that have something, at each point and column
 
     n = len(drawn)
     kl, kl_draws = (_ratio(of[..., -2], of[..., 0]) for of in (total[0], draws[:, 0]))
@@ -196,27 +219,45 @@ def select(
         exact[..., :n] = kl_at_most(drawn)
     fewest = np.maximum([*drawn, *np.ones(len(betas))], 2)
     left = _ratio(total[0, :, -1], (size >= fewest[:, None]).sum(axis=1))
-    (now, random), resampled = (_ratio(of[..., value], of[..., known]) for of in (total, draws))
+    (now, random), resampled = (
+        _ratio(of[..., value], of[..., known]) for of in (total, draws)
+    )
     change = band(resampled[:, 0] - resampled[:, 1], several[:, known])
     share = _ratio(total[0][:, known], total[0][:, :1])
     low_high = band(resampled[:, 0], several[:, known])
     of_curves = [now, *low_high, now - random, *change, share, resampled[:, 0]]
 
-    def view(how: Literal["best_of", "tilted"], at: slice, points: Floats, ends: str) -> Selection:
-        each = {name: [of[..., at, place] for of in of_curves] for place, name in enumerate(figures)}
+    def view(
+        how: Literal["best_of", "tilted"], at: slice, points: Floats, ends: str
+    ) -> Selection:
+        each = {
+            name: [of[..., at, place] for of in of_curves]
+            for place, name in enumerate(figures)
+        }
         many = np.rint(total[0, at, 0]).astype(np.intp)
-        curves, kls = {name: Curve(*of) for name, of in each.items()}, (kl[at], low[at], high[at])
-        return Selection(how, points, *kls, many, left[at], curves, ends, kl_draws[:, at])
+        curves, kls = (
+            {name: Curve(*of) for name, of in each.items()},
+            (kl[at], low[at], high[at]),
+        )
+        return Selection(
+            how, points, *kls, many, left[at], curves, ends, kl_draws[:, at]
+        )
 
     end, ends = _end(kl[n:], left[n:])
-    best = view("best_of", slice(0, n), drawn.astype(float), "no group has more siblings")
+    best = view(
+        "best_of", slice(0, n), drawn.astype(float), "no group has more siblings"
+    )
     return best, view("tilted", slice(n, n + end), betas[:end], ends)
 
 
-def _blocks(start: Codes, size: Codes, unit: Codes, points: int) -> Iterator[tuple[Codes, Codes]]:
+def _blocks(
+    start: Codes, size: Codes, unit: Codes, points: int
+) -> Iterator[tuple[Codes, Codes]]:
     """Some groups of one size (groups,), by unit, and the places of their siblings (groups, siblings)."""
     order = np.lexsort((unit, size))
-    for alike in np.split(order, np.flatnonzero(np.diff(size[order])) + 1) if len(order) else []:
+    for alike in (
+        np.split(order, np.flatnonzero(np.diff(size[order])) + 1) if len(order) else []
+    ):
         siblings = np.arange(size[alike[0]])
         many = max(1, CELLS // (len(siblings) * points))
         for some in np.split(alike, range(many, len(alike), many)):
@@ -226,10 +267,14 @@ def _blocks(start: Codes, size: Codes, unit: Codes, points: int) -> Iterator[tup
 def _expected(picks: Floats, values: Floats) -> Floats:
     """(groups, points, columns + 2): the expected columns, the KL and the effective sample size."""
     size = picks.shape[2]
-    logs = np.log(np.maximum(picks, np.finfo(float).tiny))  # what is never picked counts 0 log 0 = 0
+    logs = np.log(
+        np.maximum(picks, np.finfo(float).tiny)
+    )  # what is never picked counts 0 log 0 = 0
     squares = np.einsum("gpi,gpi->gp", picks, picks)
     kl = np.einsum("gpi,gpi->gp", picks, logs) + np.log(size)
-    effective = np.divide(1, squares, out=np.zeros_like(squares), where=(squares > 0) & (size > 1))
+    effective = np.divide(
+        1, squares, out=np.zeros_like(squares), where=(squares > 0) & (size > 1)
+    )
     return np.concatenate([picks @ values, kl[..., None], effective[..., None]], axis=2)
 
 
@@ -240,10 +285,15 @@ def _end(kl: Floats, size: Floats) -> tuple[int, str]:
     thin = np.flatnonzero(size < FEWEST * (1 - 1e-12))
     done = int(np.flatnonzero(kl >= kl[-1] - NEGLIGIBLE)[0])
     if len(thin) and thin[0] <= done:
-        return int(thin[0]), f"beyond it the mean effective sample size is under {FEWEST:g}"
+        return int(
+            thin[0]
+        ), f"beyond it the mean effective sample size is under {FEWEST:g}"
     if done == len(kl) - 1:
         return len(kl), "no smaller beta was tried"
-    return done + 1, "beyond it only siblings that earn the same are left to choose from"
+    return (
+        done + 1,
+        "beyond it only siblings that earn the same are left to choose from",
+    )
 
 
 def _ratio(above: Any, below: Any) -> Floats:
@@ -252,7 +302,9 @@ def _ratio(above: Any, below: Any) -> Floats:
         return np.asarray(np.divide(above, below), dtype=float)
 
 
-def band(draws: Floats, several: NDArray[np.bool_], level: float = LEVEL) -> tuple[Floats, Floats]:
+def band(
+    draws: Floats, several: NDArray[np.bool_], level: float = LEVEL
+) -> tuple[Floats, Floats]:
     """Percentile interval at each point, from draws (resamples, ...); NaN where not `several` or no draw.
 
     >>> band(np.array([[0.0, 1.0], [2.0, 1.0]]), np.array([True, False]), 0.5)
@@ -263,7 +315,9 @@ def band(draws: Floats, several: NDArray[np.bool_], level: float = LEVEL) -> tup
     usable = several & ~np.isnan(finite).all(axis=0)
     if usable.any():
         tail = (1 - level) / 2
-        low[usable], high[usable] = np.nanquantile(finite[:, usable], [tail, 1 - tail], axis=0)
+        low[usable], high[usable] = np.nanquantile(
+            finite[:, usable], [tail, 1 - tail], axis=0
+        )
     return low, high
 
 
@@ -281,7 +335,9 @@ class Pair:
     high: Floats
 
 
-def at_equal_kl(a: Selection, b: Selection, steps: int = 9) -> tuple[Floats, dict[str, Pair]]:
+def at_equal_kl(
+    a: Selection, b: Selection, steps: int = 9
+) -> tuple[Floats, dict[str, Pair]]:
     """Values of KL that two tilted views of the same rollouts both reach, and the figures of both there.
 
     Curves are straight between their points as functions of the square root of KL, in which a little
@@ -298,11 +354,18 @@ def at_equal_kl(a: Selection, b: Selection, steps: int = 9) -> tuple[Floats, dic
         """The value of a curve, and below it that in each resample, (1 + resamples, kl)."""
         values = [curve.value, *np.where(np.isnan(curve.low), np.nan, curve.draws)]
         roots = np.sqrt(np.maximum([view.kl, *view.kl_draws], 0))
-        return np.array([np.interp(root, *of) for of in zip(roots, values, strict=True)])
+        return np.array(
+            [np.interp(root, *of) for of in zip(roots, values, strict=True)]
+        )
 
     found = {}
     for name in [name for name in a.curves if name in b.curves]:
         of_a, of_b = (at(view, view.curves[name]) for view in (a, b))
         difference = of_b - of_a
-        found[name] = Pair(of_a[0], of_b[0], difference[0], *band(difference[1:], ~np.isnan(difference[0])))
+        found[name] = Pair(
+            of_a[0],
+            of_b[0],
+            difference[0],
+            *band(difference[1:], ~np.isnan(difference[0])),
+        )
     return root**2, found

@@ -18,7 +18,9 @@ MOST_COMPONENTS = 8
 """For Shapley values, which take 2^n rewards of each row. Our choice."""
 
 
-def group_shares(pieces: Mapping[str, Floats], centred: Floats, groups: Codes) -> dict[str, Floats]:
+def group_shares(
+    pieces: Mapping[str, Floats], centred: Floats, groups: Codes
+) -> dict[str, Floats]:
     """Share of each piece in the squared advantage of each group, (groups,); `centred` is from `within`.
 
     It is cov_g(p, A) / cov_g(sum of p, A); the pieces (rows,) add up to the reward, up to a constant of the
@@ -30,10 +32,15 @@ def group_shares(pieces: Mapping[str, Floats], centred: Floats, groups: Codes) -
     {'a': array([2.]), 'b': array([-1.])}
     """
     found = each(lambda name: _products(pieces[name], centred, groups), pieces)
-    whole = _snapped(sum(value for value, _ in found.values()), sum(scale for _, scale in found.values()))
+    whole = _snapped(
+        sum(value for value, _ in found.values()),
+        sum(scale for _, scale in found.values()),
+    )
     live = whole > 0
     below = np.where(live, whole, np.inf)
-    return {name: _snapped(value, scale) / below for name, (value, scale) in found.items()}
+    return {
+        name: _snapped(value, scale) / below for name, (value, scale) in found.items()
+    }
 
 
 def squared(advantages: Floats, centred: Floats, groups: Codes) -> Floats:
@@ -47,7 +54,9 @@ def _products(piece: Floats, centred: Floats, groups: Codes) -> tuple[Floats, Fl
     product[np.isnan(product)] = 0.0
     total = int(groups.max(initial=-1)) + 1
     found = np.bincount(groups, product, minlength=total).astype(float)
-    return found, np.bincount(groups, np.abs(product, out=product), minlength=total).astype(float)
+    return found, np.bincount(
+        groups, np.abs(product, out=product), minlength=total
+    ).astype(float)
 
 
 def _snapped(found: Any, scale: Any) -> Floats:
@@ -75,12 +84,16 @@ def shapley(
         return {}
     closed = np.column_stack([gated[name] for name in scores])
     means = {name: group_stats(scores[name], groups).mean[groups] for name in names}
-    mean = {name: np.where(np.isnan(scores[name]), np.nan, means[name]) for name in names}
+    mean = {
+        name: np.where(np.isnan(scores[name]), np.nan, means[name]) for name in names
+    }
     value: dict[frozenset[str], Floats] = {}
     for size in range(len(names) + 1):
         for some in combinations(names, size):
             absent = set(names) - set(some)
-            table = np.column_stack([mean[name] if name in absent else scores[name] for name in scores])
+            table = np.column_stack(
+                [mean[name] if name in absent else scores[name] for name in scores]
+            )
             value[frozenset(some)] = aggregate(
                 table, closed, weights, aggregation=aggregation, on_missing=on_missing
             )

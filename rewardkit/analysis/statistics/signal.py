@@ -21,7 +21,11 @@ def top_decile(advantages: Floats, groups: Codes) -> float:
     0.75
     """
     held = np.sort(np.bincount(groups, np.abs(np.nan_to_num(advantages))))
-    return float(held[-max(1, len(held) // 10) :].sum() / held.sum()) if held.sum() else float("nan")
+    return (
+        float(held[-max(1, len(held) // 10) :].sum() / held.sum())
+        if held.sum()
+        else float("nan")
+    )
 
 
 def moved(before: Floats, after: Floats) -> float:
@@ -32,7 +36,10 @@ def moved(before: Floats, after: Floats) -> float:
     >>> moved(np.array([1.0, -1, 0, 0]), np.array([0.0, 0, 5, -5])), moved(np.array([1.0, -1]), np.zeros(2))
     (1.0, 1.0)
     """
-    before, after = of_one_size(np.nan_to_num(before)), of_one_size(np.nan_to_num(after))
+    before, after = (
+        of_one_size(np.nan_to_num(before)),
+        of_one_size(np.nan_to_num(after)),
+    )
     whole = float((np.abs(before) + np.abs(after)).sum())
     return float(np.abs(after - before).sum()) / whole if whole else 0.0
 
@@ -52,10 +59,16 @@ def sample_size(advantages: Floats) -> float:
     0.6666666666666666
     """
     size = np.abs(advantages[~np.isnan(advantages)])
-    return float(size.sum() ** 2 / (size @ size * len(size))) if size.any() else float("nan")
+    return (
+        float(size.sum() ** 2 / (size @ size * len(size)))
+        if size.any()
+        else float("nan")
+    )
 
 
-def merged_vectors(scores: Mapping[str, Floats], advantages: Floats, groups: Codes) -> float:
+def merged_vectors(
+    scores: Mapping[str, Floats], advantages: Floats, groups: Codes
+) -> float:
     """How many of the score vectors that siblings have are lost in the advantage, as a share.
 
     1 - distinct advantages / distinct vectors of `scores` (rows,), both counted within each group that has an
@@ -73,7 +86,9 @@ def merged_vectors(scores: Mapping[str, Floats], advantages: Floats, groups: Cod
         return float("nan")
     owner = groups[live]
     told = np.round(advantages[live] / largest[owner], DIGITS)
-    return 1 - _distinct(owner, told) / _distinct(owner, _marks([values[live] for values in scores.values()]))
+    return 1 - _distinct(owner, told) / _distinct(
+        owner, _marks([values[live] for values in scores.values()])
+    )
 
 
 def _marks(columns: Sequence[Floats]) -> Floats:
@@ -83,7 +98,9 @@ def _marks(columns: Sequence[Floats]) -> Floats:
     for values, (weight, missing) in zip(columns, weights, strict=True):
         known = ~np.isnan(values)
         unit = np.abs(values[known]).max(initial=0.0) or 1.0
-        found += np.where(known, weight * np.round(np.nan_to_num(values) / unit, 12), missing)
+        found += np.where(
+            known, weight * np.round(np.nan_to_num(values) / unit, 12), missing
+        )
     return found
 
 

@@ -41,13 +41,18 @@ class Change:
         """
         known = {*reward.names, *reward.fields}
         missing = sorted({*self.weights, *self.components, *self.fields} - known)
-        if missing or (taken := [item.name for item in self.added if item.name in known]):
+        if missing or (
+            taken := [item.name for item in self.added if item.name in known]
+        ):
             wrong = f"no {missing[0]!r}" if missing else f"a {taken[0]!r} already"
             raise InputError(
                 f"this change is not one of reward {reward.name!r}, which has {wrong}; apply it to the "
                 "reward that was diagnosed"
             )
-        items = [replace(item, **self.components.get(item.name, {})) for item in reward.components]
+        items = [
+            replace(item, **self.components.get(item.name, {}))
+            for item in reward.components
+        ]
 
         def early(item: Component) -> bool:
             """Whether its gate is on a later one."""
@@ -63,14 +68,23 @@ class Change:
         if self.added:
             return _component_line(self.added[0])
         if self.fields:
-            said = ", ".join(f'"{name}": {as_line(function)}' for name, function in self.fields.items())
+            said = ", ".join(
+                f'"{name}": {as_line(function)}'
+                for name, function in self.fields.items()
+            )
             return f"replace(reward, fields={{**reward.fields, {said}}})"
         if self.weights:
-            said = ", ".join(f'"{name}": {weight!r}' for name, weight in self.weights.items())
+            said = ", ".join(
+                f'"{name}": {weight!r}' for name, weight in self.weights.items()
+            )
             return f"scores.reweigh({{{said}}})"
         ((name, changed),) = self.components.items()
         said = ", ".join(f"{key}={as_line(value)}" for key, value in changed.items())
-        new, it, all_of = f"replace(item, {said})", f'item.name == "{name}"', "for item in reward.components"
+        new, it, all_of = (
+            f"replace(item, {said})",
+            f'item.name == "{name}"',
+            "for item in reward.components",
+        )
         if self.of_reward(reward).names == reward.names:
             return f"replace(reward, components=[{new} if {it} else item {all_of}])"
         others = f'*(item {all_of} if item.name != "{name}")'
@@ -79,22 +93,30 @@ class Change:
     @property
     def options(self) -> str:
         """The options of `rewardkit whatif` that try it; "" where there are none."""
-        weights = [f"--weight {quote(f'{name}={weight:g}')}" for name, weight in self.weights.items()]
+        weights = [
+            f"--weight {quote(f'{name}={weight:g}')}"
+            for name, weight in self.weights.items()
+        ]
         gates = [
             f"--gate {quote(f'{name}={item.on}>={item.at_least:g}')}"
             for name, changed in self.components.items()
-            if isinstance(item := changed.get("gate"), Gate) and item.at_least is not None
+            if isinstance(item := changed.get("gate"), Gate)
+            and item.at_least is not None
         ]
         return " ".join([*weights, *gates])
 
     @property
     def touched(self) -> set[str]:
         """The fields and components that have to be run anew, for which the scores are not enough."""
-        run = {name for name, changed in self.components.items() if "function" in changed}
+        run = {
+            name for name, changed in self.components.items() if "function" in changed
+        }
         return run | set(self.fields)
 
 
-MADE = re.compile(r"'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|(?<![\w.])([a-z_]\w*)(?=\()")
+MADE = re.compile(
+    r"'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|(?<![\w.])([a-z_]\w*)(?=\()"
+)
 
 
 def as_line(value: Any) -> str:
@@ -131,14 +153,24 @@ def applied(change: Change, to: Any, part: str = "") -> Any:
     if isinstance(to, Reward):
         return _in_part(to, part, change.of_reward)
     if not isinstance(to, Scores):
-        raise InputError(f"a suggestion applies to a Reward or Scores, not to {preview(to)}")
+        raise InputError(
+            f"a suggestion applies to a Reward or Scores, not to {preview(to)}"
+        )
     reward = _in_part(to.reward, part, change.of_reward)
-    split = {name: column_values(to.rollouts.table[name]) for name in to.reward.split_by}
-    parts = [item for item in reward.parts(split, len(to)) if not split or item.label == part]
+    split = {
+        name: column_values(to.rollouts.table[name]) for name in to.reward.split_by
+    }
+    parts = [
+        item for item in reward.parts(split, len(to)) if not split or item.label == part
+    ]
     if not parts:
-        raise InputError(f"these scores have no rows of {part!r}, which the suggestion is for")
+        raise InputError(
+            f"these scores have no rows of {part!r}, which the suggestion is for"
+        )
     if change.touched and (why := why_not_run(parts[0].reward, change.touched)):
-        raise RewardError(f"the change of reward {reward.name!r} cannot be measured: {why}")
+        raise RewardError(
+            f"the change of reward {reward.name!r} cannot be measured: {why}"
+        )
     return rescore(to, reward)[0]
 
 
@@ -146,7 +178,9 @@ def part_scores(scores: Scores, part: Part) -> Scores:
     """The scores of one part, as scores of its own reward."""
     table = scores.table.iloc[part.rows].reset_index(drop=True)
     rollouts = scores.rollouts.table.iloc[part.rows].reset_index(drop=True)
-    return Scores(table, part.reward, replace(scores.rollouts, table=rollouts), scores.run)
+    return Scores(
+        table, part.reward, replace(scores.rollouts, table=rollouts), scores.run
+    )
 
 
 def why_not_run(reward: Reward, touched: set[str]) -> str:
@@ -154,8 +188,14 @@ def why_not_run(reward: Reward, touched: set[str]) -> str:
     if reward.recorded is not None:
         return "the reward was read from a record and cannot be run"
     moved = moved_by(reward, run=touched)
-    waits = [item.name for item in reward.components if item.name in moved.run and is_async(item.function)]
-    return f"{waits[0]!r}, which is awaited, would have to be run again" if waits else ""
+    waits = [
+        item.name
+        for item in reward.components
+        if item.name in moved.run and is_async(item.function)
+    ]
+    return (
+        f"{waits[0]!r}, which is awaited, would have to be run again" if waits else ""
+    )
 
 
 def _in_part(reward: Reward, part: str, change: Callable[[Reward], Reward]) -> Reward:
@@ -163,6 +203,8 @@ def _in_part(reward: Reward, part: str, change: Callable[[Reward], Reward]) -> R
         return change(reward)
     labels = [*map(str, routing.rewards), *["default"] * (routing.default is not None)]
     if part not in labels:
-        raise InputError(f"the route has no reward for {part!r}, which the suggestion is for")
+        raise InputError(
+            f"the route has no reward for {part!r}, which the suggestion is for"
+        )
     left, chosen = iter(range(len(labels))), labels.index(part)
     return reward.map(lambda inner: change(inner) if next(left) == chosen else inner)

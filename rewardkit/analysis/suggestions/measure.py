@@ -66,7 +66,9 @@ class Effect:
     @property
     def what(self) -> str:
         """What it measures, in words."""
-        return FIGURES[self.figure] + (f" of {self.component!r}" if self.component else "")
+        return FIGURES[self.figure] + (
+            f" of {self.component!r}" if self.component else ""
+        )
 
     @property
     def moved(self) -> str:
@@ -90,7 +92,9 @@ def points(share: float) -> str:
     return "0.0" if abs(share) < 0.0005 else f"{100 * share:+.1f}"
 
 
-def effects(before: View, after: View, *, tests: int = 1, held_out: bool = False) -> tuple[Effect, ...]:
+def effects(
+    before: View, after: View, *, tests: int = 1, held_out: bool = False
+) -> tuple[Effect, ...]:
     """What a change does to the groups' signal, the order of the label and the effective weights.
 
     `after` is a view of the same rows. `tests`: so many changes are compared by the label.
@@ -100,16 +104,29 @@ def effects(before: View, after: View, *, tests: int = 1, held_out: bool = False
     judged = ~(np.isnan(before.rewards) | np.isnan(after.rewards))
     lost = [np.isnan(side.rewards).astype(float) for side in sides]
     paired = partial(_paired, before, held_out)
-    found = [paired("zero_std", [(side.dead, side.stats.count > 1) for side in sides], owner)]
+    found = [
+        paired("zero_std", [(side.dead, side.stats.count > 1) for side in sides], owner)
+    ]
     if before.context.label is not None:
-        found.append(paired("label_auc", [_ordered(side, judged) for side in sides], owner, tests))
-        found.append(paired("label_best", [_best(side, judged) for side in sides], owner, tests))
+        found.append(
+            paired(
+                "label_auc", [_ordered(side, judged) for side in sides], owner, tests
+            )
+        )
+        found.append(
+            paired("label_best", [_best(side, judged) for side in sides], owner, tests)
+        )
     if (lost[0] != lost[1]).any():
-        found.append(paired("missing", [(side, np.ones(len(rows))) for side in lost], rows))
+        found.append(
+            paired("missing", [(side, np.ones(len(rows))) for side in lost], rows)
+        )
     if before.group_shares and after.group_shares:
         none = np.zeros(len(owner))
         for name in dict.fromkeys((*before.names, *after.names)):
-            held = [(side.group_shares.get(name, none) * side.group_mass, side.group_mass) for side in sides]
+            held = [
+                (side.group_shares.get(name, none) * side.group_mass, side.group_mass)
+                for side in sides
+            ]
             found.append(paired("effective_weight", held, owner, component=name))
     return tuple(found)
 
@@ -126,7 +143,10 @@ def _paired(
     """The effect on a ratio of sums: what stands above and below it before, and after."""
     sums = [item.astype(float) for side in sides for item in side]
     totals = [float(item.sum()) for item in sums]
-    before, after = (above / below if below else float("nan") for above, below in (totals[:2], totals[2:]))
+    before, after = (
+        above / below if below else float("nan")
+        for above, below in (totals[:2], totals[2:])
+    )
     interval = view.bootstrap.interval
     return Effect(
         figure,
@@ -144,9 +164,15 @@ def _paired(
 
 def share_in_tied_groups(before: View, after: View) -> float:
     """Share of the |advantage| that was added which falls in groups that had none; 0 where none was added."""
-    grown = np.abs(np.nan_to_num(after.advantages)) - np.abs(np.nan_to_num(before.advantages))
+    grown = np.abs(np.nan_to_num(after.advantages)) - np.abs(
+        np.nan_to_num(before.advantages)
+    )
     grown = np.where(grown > TINY, grown, 0.0)
-    return float(grown[before.dead[before.groups]].sum() / grown.sum()) if grown.sum() else 0.0
+    return (
+        float(grown[before.dead[before.groups]].sum() / grown.sum())
+        if grown.sum()
+        else 0.0
+    )
 
 
 def _ordered(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -155,7 +181,9 @@ def _ordered(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     Of rows that have a reward both before and after. GDPO's order is that of its advantages.
     """
     assert view.context.label is not None
-    return concordance(np.where(judged, view.paid_by, np.nan), view.context.label, view.groups)
+    return concordance(
+        np.where(judged, view.paid_by, np.nan), view.context.label, view.groups
+    )
 
 
 def _best(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -167,17 +195,25 @@ def _best(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     values = np.where(judged, view.paid_by, np.nan)
     stats = group_stats(values, view.groups, len(view.owner))
     first = (stats.count > 1)[view.groups] & (values >= stats.high[view.groups] - TINY)
-    labelled = group_stats(np.where(first, view.context.label, np.nan), view.groups, len(view.owner))
+    labelled = group_stats(
+        np.where(first, view.context.label, np.nan), view.groups, len(view.owner)
+    )
     return np.nan_to_num(labelled.mean), (labelled.count > 0).astype(float)
 
 
-def order_of(view: View, names: Sequence[str], tests: int = 1) -> tuple[float, Interval]:
+def order_of(
+    view: View, names: Sequence[str], tests: int = 1
+) -> tuple[float, Interval]:
     """The share of sibling pairs with different labels that these components together order as it does.
 
     Of what they pay; ties count half, so that noise has 0.5.
     """
     assert view.context.label is not None
-    added = np.sum([view.pieces[name] for name in names], axis=0) if view.pieces else np.zeros(len(view))
+    added = (
+        np.sum([view.pieces[name] for name in names], axis=0)
+        if view.pieces
+        else np.zeros(len(view))
+    )
     agree, pairs = concordance(added, view.context.label, view.groups)
     share = float(agree.sum() / pairs.sum()) if pairs.sum() else float("nan")
     return share, view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
@@ -196,7 +232,11 @@ def certain(difference: float, interval: Interval, tests: int) -> bool:
 def view_of(scores: Scores, like: View) -> View:
     """The view of other scores of the same rows, with the same groups, prompts, label and settings."""
     names, table = scores.reward.names, scores.table
-    gate = table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in table else np.ones(len(like))
+    gate = (
+        table["gate/reward"].to_numpy(dtype=float)
+        if "gate/reward" in table
+        else np.ones(len(like))
+    )
     return replace(
         like,
         reward=scores.reward,
@@ -214,7 +254,11 @@ def halves(view: View, scores: Scores) -> tuple[View, View]:
     drawn = np.random.default_rng([seed, total]).permutation(total)[: total // 2]
     first = np.isin(view.bootstrap.prompts, drawn)
     label, columns = view.context.label_name or None, view.context.named
-    options: Any = {"training": view.training, "seed": seed, "thresholds": view.thresholds}
+    options: Any = {
+        "training": view.training,
+        "seed": seed,
+        "thresholds": view.thresholds,
+    }
     fit, held = (
         make_view(
             scores,

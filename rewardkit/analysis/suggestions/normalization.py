@@ -10,7 +10,12 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.statistics.groups import Floats, group_stats
-from rewardkit.analysis.statistics.signal import moved, of_one_size, sample_size, top_decile
+from rewardkit.analysis.statistics.signal import (
+    moved,
+    of_one_size,
+    sample_size,
+    top_decile,
+)
 from rewardkit.analysis.view import View
 from rewardkit.findings import percent
 from rewardkit.primitives.weights import Transform, min_max, rank, standardise
@@ -23,7 +28,10 @@ CLIPPED = f"clip at {CLIP:g} sigma and standardise over the batch"
 TRANSFORMS: dict[str, tuple[str, Transform]] = {
     "standardise": (CLIPPED, standardise(clip=CLIP, within="batch")),
     "min_max": ("min-max over the batch", min_max(within="batch")),
-    "standardise_group": (f"standardise within the group, clip at {CLIP:g} sigma", standardise(clip=CLIP)),
+    "standardise_group": (
+        f"standardise within the group, clip at {CLIP:g} sigma",
+        standardise(clip=CLIP),
+    ),
     "min_max_group": ("min-max within the group", min_max()),
     "rank_group": ("rank within the group", rank()),
 }
@@ -80,7 +88,9 @@ class Normalization:
     @property
     def works(self) -> bool:
         """Whether it changes the advantages."""
-        return self.code != "as_is" and (self.changed >= NO_EFFECT or self.sign_changes > 0)
+        return self.code != "as_is" and (
+            self.changed >= NO_EFFECT or self.sign_changes > 0
+        )
 
     def record(self) -> dict[str, Any]:
         """The entry as plain data."""
@@ -97,7 +107,10 @@ def normalizations(view: View) -> list[Normalization]:
     rows = [_measure(view, "as_is", "as it is", "", view.advantages)]
     for code, (what, transform) in TRANSFORMS.items():
         after = view.advantages_of(transform(view.rewards, view.groups))
-        line, cut = f"rk.Reward(..., transform=rk.weigh.{transform!r})", _cut(transform, reward=view.rewards)
+        line, cut = (
+            f"rk.Reward(..., transform=rk.weigh.{transform!r})",
+            _cut(transform, reward=view.rewards),
+        )
         rows.append(_measure(view, code, what, line, after, cut=cut))
     return [*rows, *_by_component(view), *_by_setting(view)]
 
@@ -109,13 +122,24 @@ def _by_component(view: View) -> Iterator[Normalization]:
     """
     if not view.additive and view.training.name != "gdpo":
         return
-    scores, weights = view.scores, dict(zip(view.names, view.weights.tolist(), strict=True))
+    scores, weights = (
+        view.scores,
+        dict(zip(view.names, view.weights.tolist(), strict=True)),
+    )
     spans = pd.DataFrame(scores).max() - pd.DataFrame(scores).min()
-    stretched = {name: float(f"{weights[name] / spans[name]:.4g}") for name in scores if spans[name] > 0}
-    paid = {f"score of {name!r}": scores[name] for name in view.names if weights[name] > 0}
+    stretched = {
+        name: float(f"{weights[name] / spans[name]:.4g}")
+        for name in scores
+        if spans[name] > 0
+    }
+    paid = {
+        f"score of {name!r}": scores[name] for name in view.names if weights[name] > 0
+    }
     for code, of in EACH.items():
         what, transform = TRANSFORMS[of]
-        changed = np.column_stack([transform(scores[name], view.groups) for name in view.names])
+        changed = np.column_stack(
+            [transform(scores[name], view.groups) for name in view.names]
+        )
         total = np.nan_to_num(changed) @ view.weights
         total[view.gate == 0], total[np.isnan(view.rewards)] = 0.0, np.nan
         after = view.advantages_of(total, columns=changed)
@@ -133,11 +157,15 @@ def _by_setting(view: View) -> Iterator[Normalization]:
         made, remark = _setting(view, other), ""
         if other.name == "gdpo":
             remark = (
-                "" if view.additive else f"; it is a sum, where the reward is a {view.reward.aggregation}"
+                ""
+                if view.additive
+                else f"; it is a sum, where the reward is a {view.reward.aggregation}"
             )
         elif not made:
             remark = f"; {view.training.trainer} has no setting for it"
-        yield _measure(view, code, what, made, view.advantages_of(view.rewards, other), remark)
+        yield _measure(
+            view, code, what, made, view.advantages_of(view.rewards, other), remark
+        )
 
 
 def _setting(view: View, other: Training) -> str:
@@ -146,26 +174,47 @@ def _setting(view: View, other: Training) -> str:
     verl's are those of its command line. Of a trainer that is not known here, what rewardkit calls them.
     """
     if view.training.trainer == "verl":
-        keys, weights = ",".join(view.names), ",".join(f"{weight:g}" for weight in view.weights)
+        keys, weights = (
+            ",".join(view.names),
+            ",".join(f"{weight:g}" for weight in view.weights),
+        )
         grpo = f"algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo={other.name == 'grpo'}"
         gdpo = f"+algorithm.gdpo_reward_keys=[{keys}] +algorithm.gdpo_reward_weights=[{weights}]"
-        return {"batch": "", "gdpo": f"algorithm.adv_estimator=gdpo {gdpo}"}.get(other.name, grpo)
+        return {"batch": "", "gdpo": f"algorithm.adv_estimator=gdpo {gdpo}"}.get(
+            other.name, grpo
+        )
     call = "GRPOConfig" if view.training.trainer == "trl" else "rk.Training"
     if other.name == "gdpo":
         return f'{call}(multi_objective_aggregation="normalize_then_sum")'
-    back = "" if view.training.name != "gdpo" else ', multi_objective_aggregation="sum_then_normalize"'
+    back = (
+        ""
+        if view.training.name != "gdpo"
+        else ', multi_objective_aggregation="sum_then_normalize"'
+    )
     return f'{call}(scale_rewards="{other.scale_rewards}"{back})'
 
 
 def _measure(
-    view: View, code: str, what: str, line: str, after: Floats, remark: str = "", cut: str = ""
+    view: View,
+    code: str,
+    what: str,
+    line: str,
+    after: Floats,
+    remark: str = "",
+    cut: str = "",
 ) -> Normalization:
     base = view.advantages
     changed, before, after = moved(base, after), of_one_size(base), of_one_size(after)
     known = ~np.isnan(before) & ~np.isnan(after)
-    turned = np.prod([np.sign(side[known].round(6)) for side in (before, after)], axis=0) < 0
-    small = view.stats.live & (view.stats.std < view.thresholds["small_std"] * view.usual_std)
-    held = np.bincount(view.groups, np.abs(np.nan_to_num(after)), minlength=len(view.stats.count))
+    turned = (
+        np.prod([np.sign(side[known].round(6)) for side in (before, after)], axis=0) < 0
+    )
+    small = view.stats.live & (
+        view.stats.std < view.thresholds["small_std"] * view.usual_std
+    )
+    held = np.bincount(
+        view.groups, np.abs(np.nan_to_num(after)), minlength=len(view.stats.count)
+    )
     stats = group_stats(after, view.groups)
     several = (stats.count > 1).sum()
     found = Normalization(
@@ -181,13 +230,21 @@ def _measure(
         float(stats.dead.sum() / several) if several else float("nan"),
         view.part,
     )
-    return found if code == "as_is" else replace(found, effect=_effect(found, view, cut) + remark)
+    return (
+        found
+        if code == "as_is"
+        else replace(found, effect=_effect(found, view, cut) + remark)
+    )
 
 
 def _effect(found: Normalization, view: View, cut: str) -> str:
     """What a way does, in words; `cut` says what its clip cuts. Where signs change, that is an effect."""
     if found.works:
-        turned = f", and the sign of {percent(found.sign_changes)} of the rows" if found.sign_changes else ""
+        turned = (
+            f", and the sign of {percent(found.sign_changes)} of the rows"
+            if found.sign_changes
+            else ""
+        )
         return f"moves {percent(found.changed)} of the advantage{turned}{cut and f'; {cut}'}"
     why = "it only rescales all advantages alike"
     if view.training.name == "gdpo":
@@ -202,7 +259,17 @@ def _cut(transform: Transform, **scores: Floats) -> str:
     said = []
     for what, values in scores.items():
         known = values[~np.isnan(values)]
-        if isinstance(transform, standardise) and transform.within == "batch" and len(known) > 1:
-            cut = int((known > known.mean() + CLIP * known.std(ddof=1)).sum()) if np.ptp(known) else 0
-            said += [f"the clip cuts {cut} rare high values of the {what}"] if cut else []
+        if (
+            isinstance(transform, standardise)
+            and transform.within == "batch"
+            and len(known) > 1
+        ):
+            cut = (
+                int((known > known.mean() + CLIP * known.std(ddof=1)).sum())
+                if np.ptp(known)
+                else 0
+            )
+            said += (
+                [f"the clip cuts {cut} rare high values of the {what}"] if cut else []
+            )
     return ", ".join(said)

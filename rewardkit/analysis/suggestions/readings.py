@@ -56,9 +56,13 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
         return
     source = prediction_column(scores, item)
     asked = (source or "").removeprefix("field/")
-    why_not = why_not_run(scores.reward, {name}) or why_not_run(scores.reward, {asked, name})
+    why_not = why_not_run(scores.reward, {name}) or why_not_run(
+        scores.reward, {asked, name}
+    )
     if len(scores) > MOST_ROWS:
-        why_not = f"{len(scores):,} rows are many to run; diagnose a sample of {MOST_ROWS:,}"
+        why_not = (
+            f"{len(scores):,} rows are many to run; diagnose a sample of {MOST_ROWS:,}"
+        )
     if source is None:
         why_not = "it does not compare one column with 'ground_truth'"
     if source is None or why_not:
@@ -66,16 +70,23 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
         return
     looser, kind = fault in LOOSER, _kind(scores)
     current = view.reward.fields.get(asked)
-    extractors = _extractors(current, looser, kind, _shown(scores, view) if looser else None)
+    extractors = _extractors(
+        current, looser, kind, _shown(scores, view) if looser else None
+    )
     tried = [(what, Change(fields={asked: function})) for what, function in extractors]
     tried += _verifiers(item, asked, looser, kind)
     seen, moved = [scores.score(name)], False
     for what, change in tried:
         changed = applied(change, scores)
-        if any(np.array_equal(changed.score(name), other, equal_nan=True) for other in seen):
+        if any(
+            np.array_equal(changed.score(name), other, equal_nan=True) for other in seen
+        ):
             continue
         found = _proposal(view, scores, changed, source, fault, what, change)
-        if found.after["rows_up" if looser else "rows_down"] or found.after["rows_judged"]:
+        if (
+            found.after["rows_up" if looser else "rows_down"]
+            or found.after["rows_judged"]
+        ):
             seen.append(changed.score(name))
             moved = True
             yield found
@@ -86,17 +97,26 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
 
 def _fault(view: View, findings: Collection[Finding]) -> str:
     """What is wrong with the primary component, in words; "" where it is neither rare nor nearly sure."""
-    known = next((code for code in (*LOOSER, *STRICTER) if told(findings, code, view.primary)), "")
+    known = next(
+        (code for code in (*LOOSER, *STRICTER) if told(findings, code, view.primary)),
+        "",
+    )
     constant = told(findings, "constant", view.primary)
     if known or not constant or view.components[view.primary].range is None:
         return known
-    ends = dict(zip(view.span(view.primary), ("never earned", "always earned"), strict=True))
+    ends = dict(
+        zip(view.span(view.primary), ("never earned", "always earned"), strict=True)
+    )
     return ends.get(float(np.nanmax(view.scores[view.primary])), "")
 
 
 def _kind(scores: Scores) -> Kind:
     """What the truths are: mostly numbers, mostly letters of a choice, or texts."""
-    truths = [value for value in column_values(scores.table["ground_truth"]) if value is not None]
+    truths = [
+        value
+        for value in column_values(scores.table["ground_truth"])
+        if value is not None
+    ]
     enough = max(READABLE * len(truths), 1)
     if sum(verify.read_number(value) is not None for value in truths) >= enough:
         return "numbers"
@@ -104,7 +124,9 @@ def _kind(scores: Scores) -> Kind:
     return "letters" if letters >= enough else "text"
 
 
-def _extractors(current: Any, looser: bool, kind: Kind, shown: Extractor | None) -> list[Way]:
+def _extractors(
+    current: Any, looser: bool, kind: Kind, shown: Extractor | None
+) -> list[Way]:
     """Other extractors for the field that is compared, the simplest first: behind it, then in its place."""
     number, phrase = extract.number(), extract.answer_phrase()
     is_tag = isinstance(current, extract.tag)
@@ -112,27 +134,47 @@ def _extractors(current: Any, looser: bool, kind: Kind, shown: Extractor | None)
         return []
     if not looser:
         several = isinstance(current, extract.first_of) and len(current.extractors) > 1
-        ways = [("only the first of its extractors", current.extractors[0])] if several else []
+        ways = (
+            [("only the first of its extractors", current.extractors[0])]
+            if several
+            else []
+        )
         ways += (
-            [("only a closed tag", replace(current, unclosed=False))] if is_tag and current.unclosed else []
+            [("only a closed tag", replace(current, unclosed=False))]
+            if is_tag and current.unclosed
+            else []
         )
         if type(current) is type(number) and kind == "numbers":
-            ways.append(("a number in an answer phrase", extract.within(phrase, number)))
+            ways.append(
+                ("a number in an answer phrase", extract.within(phrase, number))
+            )
         return ways
     plain: list[Way] = [("answer_phrase()", phrase), ("boxed()", extract.boxed())]
     plain += [("number()", number)] if kind == "numbers" else []
-    plain += [(f'choice("{LETTERS}")', extract.choice(LETTERS))] if kind == "letters" else []
-    plain += [("what stands around the truth in unpaid completions", shown)] if shown else []
+    plain += (
+        [(f'choice("{LETTERS}")', extract.choice(LETTERS))] if kind == "letters" else []
+    )
+    plain += (
+        [("what stands around the truth in unpaid completions", shown)] if shown else []
+    )
     if not isinstance(current, Extractor) or isinstance(current, extract.every):
         return plain
     ways = []
     if isinstance(current, extract.tag) and not current.unclosed:
         ways.append(("an unclosed tag", replace(current, unclosed=True)))
-    behind = [(f"or else {what}", extract.first_of(current, extractor)) for what, extractor in plain]
+    behind = [
+        (f"or else {what}", extract.first_of(current, extractor))
+        for what, extractor in plain
+    ]
     if kind != "numbers":
         return [*ways, *behind]
     inside = extract.first_of(extract.within(current, number), current)
-    return [*ways, ("the last number in it", inside), *behind, ("number(), the last anywhere", number)]
+    return [
+        *ways,
+        ("the last number in it", inside),
+        *behind,
+        ("number(), the last anywhere", number),
+    ]
 
 
 def _shown(scores: Scores, view: View) -> Extractor | None:
@@ -150,7 +192,9 @@ def _shown(scores: Scores, view: View) -> Extractor | None:
             starts = re.finditer(r"(?<!\w)\w|[^\w\s]+", found[0])
             before.update({found[0][start.start() :] for start in starts})
     common = [
-        words for words, count in before.items() if count >= SHOWN_BY * named and len(words.strip()) > 2
+        words
+        for words, count in before.items()
+        if count >= SHOWN_BY * named and len(words.strip()) > 2
     ]
     if not common:
         return None
@@ -158,50 +202,93 @@ def _shown(scores: Scores, view: View) -> Extractor | None:
     return extract.pattern(re.escape(words) + r"\s*(\S[^\n]*?)\s*[.!*]*\s*(?:\n|$)")
 
 
-def _verifiers(item: Component, asked: str, looser: bool, kind: Kind) -> list[tuple[str, Change]]:
+def _verifiers(
+    item: Component, asked: str, looser: bool, kind: Kind
+) -> list[tuple[str, Change]]:
     """Other verifiers for the component, which take what it takes."""
     base: Any = item.function
     while isinstance(base, partial):
         base = base.func
     plain = verify.numbers_equal if kind == "numbers" else verify.matches
     if looser:
-        ways: list[Way] = [(way.__name__, way) for way in LOOSER_VERIFIERS[kind] if way is not base]
+        ways: list[Way] = [
+            (way.__name__, way) for way in LOOSER_VERIFIERS[kind] if way is not base
+        ]
         if kind == "numbers" and base in (verify.numbers_equal, verify.math_equal):
             within = partial(verify.numbers_equal, relative=TOLERANCE)
             ways.append((f"numbers_equal within {TOLERANCE:g}", within))
     else:  # without a tolerance, by value, and to the letter
-        loose = base in (verify.contains, verify.f1, verify.closeness, verify.math_equal)
-        ways = [(plain.__name__, plain)] if loose or (base is plain and base is not item.function) else []
+        loose = base in (
+            verify.contains,
+            verify.f1,
+            verify.closeness,
+            verify.math_equal,
+        )
+        ways = (
+            [(plain.__name__, plain)]
+            if loose or (base is plain and base is not item.function)
+            else []
+        )
         ways.append(("the same characters", partial(verify.matches, exact=True)))
     columns = None if asked == "prediction" else {"prediction": asked}
     same = {"columns": columns, "range": (0.0, 1.0), "batch": False, "group": False}
-    others = {name: value for name, value in same.items() if (getattr(item, name) or None) != (value or None)}
+    others = {
+        name: value
+        for name, value in same.items()
+        if (getattr(item, name) or None) != (value or None)
+    }
     return [
-        (what, Change(components={item.name: {"function": function, **others}})) for what, function in ways
+        (what, Change(components={item.name: {"function": function, **others}}))
+        for what, function in ways
     ]
 
 
 def _proposal(
-    view: View, before: Scores, after: Scores, source: str, fault: str, what: str, change: Change
+    view: View,
+    before: Scores,
+    after: Scores,
+    source: str,
+    fault: str,
+    what: str,
+    change: Change,
 ) -> Proposal:
     name, looser = view.primary, fault in LOOSER
     old, new = before.score(name), after.score(name)
     known, both = ~np.isnan(old), ~np.isnan(old) & ~np.isnan(new)
-    up, down, judged = both & (new > old), known & ~(new >= old), ~known & ~np.isnan(new)
-    counts = {"rows_up": int(up.sum()), "rows_down": int(down.sum()), "rows_judged": int(judged.sum())}
+    up, down, judged = (
+        both & (new > old),
+        known & ~(new >= old),
+        ~known & ~np.isnan(new),
+    )
+    counts = {
+        "rows_up": int(up.sum()),
+        "rows_down": int(down.sum()),
+        "rows_judged": int(judged.sum()),
+    }
     text = f"{counts['rows_up']} rows earn more, {counts['rows_down']} less"
     if judged.any():
         text += f", {counts['rows_judged']} are judged that were not ({int((new[judged] > 0).sum())} earn it)"
-    risk = "a looser way may pay for what is wrong" if looser else "a stricter way may miss what is right"
+    risk = (
+        "a looser way may pay for what is wrong"
+        if looser
+        else "a stricter way may miss what is right"
+    )
     rows: list[int] = []  # a few of each kind, spread over all of them
     for kind in (up, judged, down) if looser else (down, judged, up):
         at = np.flatnonzero(kind)
         places = np.linspace(0, max(len(at) - 1, 0), min(EXAMPLES, len(at))).astype(int)
         rows += at[np.unique(places)].tolist()
     rows = rows[:EXAMPLES]
-    columns = {"rollout_id": before, "old": before, "new": after, "ground_truth": before}
+    columns = {
+        "rollout_id": before,
+        "old": before,
+        "new": after,
+        "ground_truth": before,
+    }
     read = {key: source if key in ("old", "new") else key for key in columns}
-    cells = [column_values(made.table[read[key]].iloc[rows]) for key, made in columns.items()]
+    cells = [
+        column_values(made.table[read[key]].iloc[rows]) for key, made in columns.items()
+    ]
     header = (*columns, "score_before", "score_after")
     examples = zip(*cells, old[rows].tolist(), new[rows].tolist(), strict=True)
     return Proposal(

@@ -27,7 +27,9 @@ from rewardkit.scoring.scores import Scores
 CLOSE_WEIGHT = 0.3
 """Of the component it is beside, so that a wrong answer never earns what a right one does: our choice."""
 CLOSE_ZERO_AT = 0.5  # relative error from which on it earns nothing: our choice
-READABLE = 0.9  # share of truths that must be numbers for closeness to be offered: our choice
+READABLE = (
+    0.9  # share of truths that must be numbers for closeness to be offered: our choice
+)
 WIDER = 2.0  # times the stretch over which a softer length penalty falls: our choice
 TIED = ("zero_std_groups", "clustered", "sparse", "starved", "saturated", "constant")
 """What a further component answers."""
@@ -35,7 +37,11 @@ TIED = ("zero_std_groups", "clustered", "sparse", "starved", "saturated", "const
 
 def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Proposed:
     """Partial credit by closeness beside an all-or-nothing component that compares numbers."""
-    taken = {*view.names, *scores.reward.fields, *map(str, scores.rollouts.table.columns)}
+    taken = {
+        *view.names,
+        *scores.reward.fields,
+        *map(str, scores.rollouts.table.columns),
+    }
     numbered = ("close" if number == 1 else f"close_{number}" for number in count(1))
     label = next(name for name in numbered if name not in taken)
     for name, item in view.components.items():
@@ -55,14 +61,25 @@ def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
         why = f"{name!r} is {earned}; partial credit by relative error tells near misses apart"
         found = Proposal("graduate", name, why, Change(added=(added,)), scores)
         values = found.changed.score(label)
-        reached = values[view.gate == 1]  # the gate on the whole reward keeps the others from it
-        if len(reached) and np.isnan(reached).mean() <= 1 - READABLE and ((values > 0) & (values < 1)).any():
+        reached = values[
+            view.gate == 1
+        ]  # the gate on the whole reward keeps the others from it
+        if (
+            len(reached)
+            and np.isnan(reached).mean() <= 1 - READABLE
+            and ((values > 0) & (values < 1)).any()
+        ):
             yield found
 
 
-def _fault(findings: Collection[Finding], codes: Iterable[str], *names: str | None) -> str | None:
+def _fault(
+    findings: Collection[Finding], codes: Iterable[str], *names: str | None
+) -> str | None:
     """The first of these codes that was found of one of these components, or of the reward."""
-    return next((code for code in codes if any(told(findings, code, name) for name in names)), None)
+    return next(
+        (code for code in codes if any(told(findings, code, name) for name in names)),
+        None,
+    )
 
 
 def prediction_column(scores: Scores, item: Component) -> str | None:
@@ -71,12 +88,21 @@ def prediction_column(scores: Scores, item: Component) -> str | None:
     The one other it asks for, a field or a rollout column.
     """
     others = [name for name in item.asks_for if name != "ground_truth"]
-    if len(others) != 1 or "ground_truth" not in item.asks_for or "ground_truth" not in scores.table:
+    if (
+        len(others) != 1
+        or "ground_truth" not in item.asks_for
+        or "ground_truth" not in scores.table
+    ):
         return None
-    return next((name for name in (f"field/{others[0]}", others[0]) if name in scores.table), None)
+    return next(
+        (name for name in (f"field/{others[0]}", others[0]) if name in scores.table),
+        None,
+    )
 
 
-def pay_component(view: View, scores: Scores, findings: Collection[Finding]) -> Proposed:
+def pay_component(
+    view: View, scores: Scores, findings: Collection[Finding]
+) -> Proposed:
     """A weight for what is recorded and varies among siblings, where ties rule."""
     tied = _fault(findings, TIED, None, view.primary)
     weight = round(CLOSE_WEIGHT * abs(view.components[view.primary].weight), 6)
@@ -84,29 +110,43 @@ def pay_component(view: View, scores: Scores, findings: Collection[Finding]) -> 
         if not item.weight and name not in view.task and item.range is not None:
             if group_stats(view.scores[name], view.groups).live.any():
                 why = f"{name!r} is recorded, not paid, and differs among siblings that earn the same"
-                yield Proposal("pay_component", name, why, Change(weights={name: weight}), scores)
+                yield Proposal(
+                    "pay_component", name, why, Change(weights={name: weight}), scores
+                )
 
 
-def gate_component(view: View, scores: Scores, findings: Collection[Finding]) -> Proposed:
+def gate_component(
+    view: View, scores: Scores, findings: Collection[Finding]
+) -> Proposed:
     """A gate on the primary component for what is paid among wrong answers and holds too much."""
     low, high = view.span(view.primary)
     right = view.scores[view.primary] >= high
     for name, item in view.components.items():
-        wrong = (view.scores[view.primary] < high) & (np.nan_to_num(view.scores[name]) != 0)
+        wrong = (view.scores[view.primary] < high) & (
+            np.nan_to_num(view.scores[name]) != 0
+        )
         blamed = told(findings, "dominant", name)
         blamed |= told(findings, "length_bias", None) and _follows_length(view, name)
         free = name not in view.task and item.weight > 0 and item.gate is None
         if not (blamed and free and wrong.any() and right.any() and high > low):
             continue
-        moved = moved_by(view.reward, gated={name})  # it is run itself where it sees several rows at once
+        moved = moved_by(
+            view.reward, gated={name}
+        )  # it is run itself where it sees several rows at once
         others = sorted(moved.names - {name})
         why_not = why_not_run(scores.reward, moved.run) if moved.run else ""
         why_not = f"{others[0]!r} hangs on its score" if others else why_not
-        why_not = "gates were ignored in scoring" if scores.run.get("ignore_gates") else why_not
+        why_not = (
+            "gates were ignored in scoring"
+            if scores.run.get("ignore_gates")
+            else why_not
+        )
         if why_not:
             yield f"a gate for {name!r} is left out: {why_not}"
             continue
-        change = Change(components={name: {"gate": gate(view.primary, at_least=float(high))}})
+        change = Change(
+            components={name: {"gate": gate(view.primary, at_least=float(high))}}
+        )
         why = f"{name!r} is paid among wrong answers; behind a gate it counts only where the task is done"
         yield Proposal("gate_component", name, why, change, scores)
 
@@ -118,7 +158,9 @@ def _follows_length(view: View, name: str) -> bool:
     return max(value, 1 - value) >= view.thresholds["order_bias"]
 
 
-def soften_length(view: View, scores: Scores, findings: Collection[Finding]) -> Proposed:
+def soften_length(
+    view: View, scores: Scores, findings: Collection[Finding]
+) -> Proposed:
     """A length penalty that falls over a longer stretch, where the length decides the advantage."""
     for name, item in view.components.items():
         blamed = told(findings, "length_bias", None) or told(findings, "dominant", name)
@@ -128,7 +170,8 @@ def soften_length(view: View, scores: Scores, findings: Collection[Finding]) -> 
         if reason := why_not_run(scores.reward, {name}):
             yield f"a softer {name!r} is left out: {reason}"
         elif options:  # else it is as soft as its limits let it be
-            change = Change(components={name: {"function": replace(item.function, **options)}})  # type: ignore[type-var]
+            softer = replace(item.function, **options)  # type: ignore[type-var]
+            change = Change(components={name: {"function": softer}})
             why = f"{name!r} falls over {WIDER:g} times the stretch, so that the length decides less"
             yield Proposal("soften_length", name, why, change, scores)
 
@@ -140,20 +183,32 @@ def _softer(function: Any) -> dict[str, float]:
         options["buffer"] = min(function.limit, WIDER * function.buffer)
     if isinstance(function, measure.length):
         if function.full_until is not None and function.zero_from is not None:
-            options["zero_from"] = function.full_until + WIDER * (function.zero_from - function.full_until)
+            options["zero_from"] = function.full_until + WIDER * (
+                function.zero_from - function.full_until
+            )
         if function.zero_until:
             fall = WIDER * (function.full_from - function.zero_until)
             options["zero_until"] = max(0.0, function.full_from - fall)
     return options
 
 
-def remove_component(view: View, scores: Scores, findings: Collection[Finding]) -> Proposed:
+def remove_component(
+    view: View, scores: Scores, findings: Collection[Finding]
+) -> Proposed:
     """Weight 0 for components that are constant, dead, redundant or dominant; never for the task."""
     codes = ("constant", "dead", "redundant", "dominant")
     for name, item in view.components.items():
         fault = _fault(findings, codes, name)
-        rest = [other for other in view.names if other != name and view.components[other].weight]
-        carries = fault == "dominant" and not view.reward.task_is_known  # it may be the task
+        rest = [
+            other
+            for other in view.names
+            if other != name and view.components[other].weight
+        ]
+        carries = (
+            fault == "dominant" and not view.reward.task_is_known
+        )  # it may be the task
         if fault and name not in view.task and item.weight > 0 and rest and not carries:
             why = f"{name!r} is {fault}: record it instead of paying it"
-            yield Proposal("remove_component", name, why, Change(weights={name: 0.0}), scores)
+            yield Proposal(
+                "remove_component", name, why, Change(weights={name: 0.0}), scores
+            )

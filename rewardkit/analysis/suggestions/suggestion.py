@@ -80,22 +80,37 @@ class Suggestion:
             "examples": [dict(example) for example in self.examples],
         }
 
-    def page(self, *, verbose: bool = False, redact: bool = False, path: str = "") -> Page:
+    def page(
+        self, *, verbose: bool = False, redact: bool = False, path: str = ""
+    ) -> Page:
         """What is changed and why, the line that makes it, and what becomes of what it answers.
 
         Effects and examples stand in the text where it is `verbose`; examples are left out to `redact` them.
         For a terminal `path` names the scores, and a command that tries the change stands for its line.
         """
-        rank = f"{self.rank}. " if self.rank else "Makes it worse: " if self.verdict == "harms" else ""
+        rank = (
+            f"{self.rank}. "
+            if self.rank
+            else "Makes it worse: "
+            if self.verdict == "harms"
+            else ""
+        )
         title = f"{rank}{self.named}" + (f" ({self.verdict})" if self.verdict else "")
         blocks: list[Block] = [Code(self._command(path) if path else self.line)]
         if path and self._command(path) == self.line:
             blocks.insert(0, "In the file of the reward:")
         blocks += [f"{self.outcome}."] if self.outcome else []
-        blocks += [f"{len(self.examples)} examples are left out"] if redact and self.examples else []
+        blocks += (
+            [f"{len(self.examples)} examples are left out"]
+            if redact and self.examples
+            else []
+        )
         more = [_effects(self.effects), *([] if redact else [_examples(self.examples)])]
         return Page(
-            title, [*blocks, *(more if verbose else [])], more=[] if verbose else more, said=f"{self.why}."
+            title,
+            [*blocks, *(more if verbose else [])],
+            more=[] if verbose else more,
+            said=f"{self.why}.",
         )
 
     def _command(self, path: str) -> str:
@@ -132,33 +147,71 @@ class Suggestions:
             if row.code == "as_is":
                 base[row.part] = measured
                 continue
-            told = {"code": row.code, "part": row.part, "line": row.line, "why": row.effect}
-            changes.append({"kind": "normalization", **told, "before": base[row.part], "after": measured})
+            told = {
+                "code": row.code,
+                "part": row.part,
+                "line": row.line,
+                "why": row.effect,
+            }
+            changes.append(
+                {
+                    "kind": "normalization",
+                    **told,
+                    "before": base[row.part],
+                    "after": measured,
+                }
+            )
         return changes
 
-    def page(self, *, verbose: bool = False, redact: bool = False, path: str = "") -> Page:
+    def page(
+        self, *, verbose: bool = False, redact: bool = False, path: str = ""
+    ) -> Page:
         """The first change in full and the names of the others; `verbose`: all of them, and the notes.
 
         The HTML has the first changes in full, the notes and the normalizations. Options as of a change.
         """
         useful = [item for item in self.changes if item.verdict != "harms"]
-        pages: list[Block] = [item.page(verbose=verbose, redact=redact, path=path) for item in self.changes]
+        pages: list[Block] = [
+            item.page(verbose=verbose, redact=redact, path=path)
+            for item in self.changes
+        ]
         first = len(pages) if verbose else min(len(useful), 1)
         notes = [f"Note: {note}." for note in self.notes]
         told = notes if verbose or not useful else []
         works = [row for row in self.normalization if row.works]
-        lines = [f"Normalization: {_where(row)}{row.what}: {row.effect}." for row in works if verbose]
+        lines = [
+            f"Normalization: {_where(row)}{row.what}: {row.effect}."
+            for row in works
+            if verbose
+        ]
         more: list[Block] = [*pages[first:SHOWN]]
-        more += [f"and {len(pages) - SHOWN} more in suggestions.changes"] if len(pages) > SHOWN else []
+        more += (
+            [f"and {len(pages) - SHOWN} more in suggestions.changes"]
+            if len(pages) > SHOWN
+            else []
+        )
         more += [*([] if told else notes), *normalization_blocks(self.normalization)]
-        left = [named(item.code for item in self.changes[first:])] * (first < len(pages))
+        left = [named(item.code for item in self.changes[first:])] * (
+            first < len(pages)
+        )
         if works:
             tried = sum(row.code != "as_is" for row in self.normalization)
-            left.append(f"{len(works)} of {tried} reward normalizations change the advantages")
+            left.append(
+                f"{len(works)} of {tried} reward normalizations change the advantages"
+            )
         all_of_it = "All: suggestions.text(verbose=True)."
-        foot = f"Also measured: {'; '.join(left)}. {all_of_it}" if left and not verbose else ""
+        foot = (
+            f"Also measured: {'; '.join(left)}. {all_of_it}"
+            if left and not verbose
+            else ""
+        )
         ends = _without_effect(self.normalization) if verbose else []
-        return Page(self._caption(bool(useful)), [*pages[:first], *told, *lines, *ends], more=more, foot=foot)
+        return Page(
+            self._caption(bool(useful)),
+            [*pages[:first], *told, *lines, *ends],
+            more=more,
+            foot=foot,
+        )
 
     def _caption(self, useful: bool) -> str:
         """What the order of the changes means: with a label it is a ranking, without one it is none."""
@@ -169,7 +222,11 @@ class Suggestions:
             return f"Changes to consider, unranked: {UNRANKED}"
         ranked = sum(item.rank is not None for item in self.changes)
         told = f"Changes to consider, {ranked} of {len(judged)} ranked by the label"
-        return told if all(judged) else f"{told}; those without a verdict are unranked: {UNRANKED}"
+        return (
+            told
+            if all(judged)
+            else f"{told}; those without a verdict are unranked: {UNRANKED}"
+        )
 
     def _repr_html_(self) -> str:
         return self.page().html
@@ -190,9 +247,7 @@ def _effects(effects: Sequence[Effect]) -> Block:
     """A row an effect, but for effective weights that hardly move; a line where nothing moves."""
     if not any(item.difference for item in effects):
         still = [item for item in effects if item.figure != "effective_weight"]
-        return (
-            f"Nothing of this changes: {', '.join(f'{item.what} {percent(item.before)}' for item in still)}"
-        )
+        return f"Nothing of this changes: {', '.join(f'{item.what} {percent(item.before)}' for item in still)}"
     rows = [
         (
             item.what,
@@ -210,14 +265,20 @@ def _effects(effects: Sequence[Effect]) -> Block:
 
 
 def _around(value: float, interval: tuple[float, float]) -> str:
-    ends = "" if math.isnan(interval[0]) else f" ({percent(interval[0])} to {percent(interval[1])})"
+    ends = (
+        ""
+        if math.isnan(interval[0])
+        else f" ({percent(interval[0])} to {percent(interval[1])})"
+    )
     return f"{percent(value)}{ends}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _examples(examples: Sequence[Mapping[str, Any]]) -> Table:
     names = list(dict.fromkeys(name for example in examples for name in example))
     rows = [[_cell(example.get(name)) for name in names] for example in examples]
-    return Table("", [name.replace("_", " ") for name in names], rows, is_open=True, most=SHOWN)
+    return Table(
+        "", [name.replace("_", " ") for name in names], rows, is_open=True, most=SHOWN
+    )
 
 
 def _cell(value: Any) -> str:
@@ -226,17 +287,27 @@ def _cell(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def normalization_blocks(rows: Sequence[Normalization], *, is_open: bool = False) -> list[Block]:
+def normalization_blocks(
+    rows: Sequence[Normalization], *, is_open: bool = False
+) -> list[Block]:
     """The table of normalizations that change something; a line for those that change nothing."""
     cells = [
-        (f"{_where(row)}{row.what}", row.effect, *(percent(getattr(row, key)) for key in FIGURES), row.line)
+        (
+            f"{_where(row)}{row.what}",
+            row.effect,
+            *(percent(getattr(row, key)) for key in FIGURES),
+            row.line,
+        )
         for row in rows
         if row.works or row.code == "as_is"
     ]
     header = ("normalization", "effect on the advantages", *FIGURES.values(), "line")
     tried = counted(sum(row.code != "as_is" for row in rows), "normalization")
     caption = f"{tried}, measured on these rollouts"
-    return [Table(caption, header, cells, [*FIGURES.values()], is_open), *_without_effect(rows)]
+    return [
+        Table(caption, header, cells, [*FIGURES.values()], is_open),
+        *_without_effect(rows),
+    ]
 
 
 def _without_effect(rows: Sequence[Normalization]) -> list[str]:
@@ -244,5 +315,7 @@ def _without_effect(rows: Sequence[Normalization]) -> list[str]:
     without: dict[str, list[str]] = {}
     for row in rows:
         if not row.works and row.code != "as_is":
-            without.setdefault(row.effect.removeprefix("no effect: "), []).append(f"{_where(row)}{row.what}")
+            without.setdefault(row.effect.removeprefix("no effect: "), []).append(
+                f"{_where(row)}{row.what}"
+            )
     return [f"No effect ({why}): {', '.join(what)}." for why, what in without.items()]

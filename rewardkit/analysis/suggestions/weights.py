@@ -28,13 +28,17 @@ MOST_OFF = 0.1  # difference of effective and declared weight from which other w
 FEWEST_HALVES = 2 * FEWEST_GROUPS  # prompts, so that either half can give a verdict
 
 
-def declared_weights(view: View, scores: Scores, findings: Collection[Finding]) -> Proposed:
+def declared_weights(
+    view: View, scores: Scores, findings: Collection[Finding]
+) -> Proposed:
     """Weights under which what each component holds comes nearest to what it declares.
 
     Fitted on one half of the prompts, measured on the other. The task keeps its weight, the others together
     get no more than they have: that the task holds more than it declares is no fault.
     """
-    live = _varying(view, [name for name in view.names if view.components[name].weight], OFTEN)
+    live = _varying(
+        view, [name for name in view.names if view.components[name].weight], OFTEN
+    )
     if len(live) < 2 or not view.effective_weights:
         return
     whole = sum(view.declared_weights[name] for name in live)
@@ -60,8 +64,16 @@ def declared_weights(view: View, scores: Scores, findings: Collection[Finding]) 
     now = _off(after.effective_weights, target) if after.effective_weights else 1.0
     if now > ENOUGH_NEARER * was:
         return
-    more = [name for name, weight in best.items() if abs(weight) > abs(view.components[name].weight)]
-    read = f": read what {' and '.join(map(repr, more))} would be paid more for" if more else ""
+    more = [
+        name
+        for name, weight in best.items()
+        if abs(weight) > abs(view.components[name].weight)
+    ]
+    read = (
+        f": read what {' and '.join(map(repr, more))} would be paid more for"
+        if more
+        else ""
+    )
     why = (
         f"what components declare and what they hold of the advantage differ by up to {percent(was)}; under "
         f"these weights by up to {percent(now)}. Fitted on one half of the prompts, measured on the other. "
@@ -69,7 +81,15 @@ def declared_weights(view: View, scores: Scores, findings: Collection[Finding]) 
         f"holds the advantage, not whether that is right{read}"
     )
     before = {"declared": {name: round(share, 3) for name, share in target.items()}}
-    yield Proposal("declared_weights", None, why, Change(weights=best), scores, (held, after), before)
+    yield Proposal(
+        "declared_weights",
+        None,
+        why,
+        Change(weights=best),
+        scores,
+        (held, after),
+        before,
+    )
 
 
 def _varying(view: View, names: list[str], share: float) -> list[str]:
@@ -80,27 +100,46 @@ def _varying(view: View, names: list[str], share: float) -> list[str]:
 
 def _nearest(view: View, target: Mapping[str, float]) -> dict[str, float]:
     """The best weights of a damped search: less where a component holds too much, more where too little."""
-    primary, start = view.primary, {name: float(view.components[name].weight) for name in target}
+    primary, start = (
+        view.primary,
+        {name: float(view.components[name].weight) for name in target},
+    )
     raised = _varying(view, list(target), RAISED)
     sizes = {name: abs(weight) for name, weight in start.items() if name != primary}
-    most = {name: size * (WIDEST if name in raised else 1.0) for name, size in sizes.items()}
+    most = {
+        name: size * (WIDEST if name in raised else 1.0) for name, size in sizes.items()
+    }
     room = sum(sizes.values())
     held, best = view.effective_weights, {}
     best_off = _off(held, target)
     least = min(held[primary], target[primary]) if primary in target else -1.0
     for _ in range(STEPS):
         for name, size in sizes.items():
-            sizes[name] = min(size * np.sqrt(target[name] / max(held[name], 0.02)), most[name])
+            sizes[name] = min(
+                size * np.sqrt(target[name] / max(held[name], 0.02)), most[name]
+            )
         shrunk = min(1.0, room / sum(sizes.values()))
-        sizes = {name: max(size * shrunk, abs(start[name]) / WIDEST) for name, size in sizes.items()}
-        weights = {name: float(f"{np.copysign(size, start[name]):.3g}") for name, size in sizes.items()}
+        sizes = {
+            name: max(size * shrunk, abs(start[name]) / WIDEST)
+            for name, size in sizes.items()
+        }
+        weights = {
+            name: float(f"{np.copysign(size, start[name]):.3g}")
+            for name, size in sizes.items()
+        }
         sizes = {name: abs(weight) for name, weight in weights.items()}
         held = view.under(view.reward.reweigh(weights)).effective_weights
         if not held:  # under these weights no group has a signal
             break
-        fits = sum(sizes.values()) <= room * (1 + 1e-2) and held.get(primary, 0.0) >= least
+        fits = (
+            sum(sizes.values()) <= room * (1 + 1e-2) and held.get(primary, 0.0) >= least
+        )
         if fits and _off(held, target) < best_off - 1e-9:
-            best = {name: weight for name, weight in weights.items() if weight != start[name]}
+            best = {
+                name: weight
+                for name, weight in weights.items()
+                if weight != start[name]
+            }
             best_off = _off(held, target)
     return best
 

@@ -35,7 +35,9 @@ def without_a_screen() -> None:
     plt.switch_backend("agg")
 
 
-def axes_for(ax: Axes | None, *, width: float = 6.2, height: float = 3.2, grid: bool = True) -> Axes:
+def axes_for(
+    ax: Axes | None, *, width: float = 6.2, height: float = 3.2, grid: bool = True
+) -> Axes:
     """The axes that were given, or those of a new figure of this size: no frame, a light grid of heights."""
     if ax is None:
         _, ax = plt.subplots(figsize=(width, height), layout="constrained")
@@ -47,7 +49,9 @@ def axes_for(ax: Axes | None, *, width: float = 6.2, height: float = 3.2, grid: 
     return ax
 
 
-def grid_for(axes: Any, count: int, *, columns: int, size: tuple[float, float]) -> list[Axes]:
+def grid_for(
+    axes: Any, count: int, *, columns: int, size: tuple[float, float]
+) -> list[Axes]:
     """So many of the axes that were given, or those of a new figure in rows; `size` is of one.
 
     InputError: too few were given.
@@ -55,12 +59,16 @@ def grid_for(axes: Any, count: int, *, columns: int, size: tuple[float, float]) 
     if axes is not None:
         given = list(np.ravel(axes))
         if len(given) < count:
-            raise InputError(f"axes={axes!r} are {len(given)} axes for {count} plots; give more, or none")
+            raise InputError(
+                f"axes={axes!r} are {len(given)} axes for {count} plots; give more, or none"
+            )
         return given[:count]
     columns = min(columns, count)
     rows = -(-count // columns)
     shape = (size[0] * columns, size[1] * rows)
-    _, grid = plt.subplots(rows, columns, figsize=shape, layout="constrained", squeeze=False)
+    _, grid = plt.subplots(
+        rows, columns, figsize=shape, layout="constrained", squeeze=False
+    )
     for ax in list(grid.flat)[count:]:
         ax.set_visible(False)
     return list(grid.flat)[:count]
@@ -73,17 +81,25 @@ def size_of(ax: Axes) -> Floats:
     return np.array([box.width / columns, box.height / rows]) / ax.figure.dpi
 
 
-def finished(ax: Axes, title: str, *, x: str = "", y: str = "", key: bool = False) -> Axes:
+def finished(
+    ax: Axes, title: str, *, x: str = "", y: str = "", key: bool = False
+) -> Axes:
     """The axes with the result as title, small grey words along them, and a `key` in a line below the title.
 
     Every text is shown as it is: dollars in a name do not begin a formula.
     """
     width, _ = size_of(ax)
     points = 11.0 if width > 5 else 9.5
-    names = (line for item in ax.get_yticklabels() for line in item.get_text().split("\n"))
+    names = (
+        line for item in ax.get_yticklabels() for line in item.get_text().split("\n")
+    )
     beside = 0.64 * SMALL * max(map(len, names), default=0)
-    letters = max(20, min(TITLE_WIDTH, int((72 * width - 36 - beside) / (0.62 * points))))
-    even = 8 + len(title) // -(-len(title) // letters) if title else letters  # no line of one word
+    letters = max(
+        20, min(TITLE_WIDTH, int((72 * width - 36 - beside) / (0.62 * points)))
+    )
+    even = (
+        8 + len(title) // -(-len(title) // letters) if title else letters
+    )  # no line of one word
     ax.set_title(
         wrapped(title[:1].upper() + title[1:], min(letters, even)),
         loc="left",
@@ -93,8 +109,19 @@ def finished(ax: Axes, title: str, *, x: str = "", y: str = "", key: bool = Fals
     ax.set_xlabel(x, fontsize=SMALL, color=MUTED, loc="left")
     ax.set_ylabel(y, fontsize=SMALL, color=MUTED)
     if key:
-        style: dict[str, Any] = {"handletextpad": 0.5, "columnspacing": 1.4, "borderaxespad": 0.3}
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=9, fontsize=LABEL, frameon=False, **style)
+        style: dict[str, Any] = {
+            "handletextpad": 0.5,
+            "columnspacing": 1.4,
+            "borderaxespad": 0.3,
+        }
+        ax.legend(
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=9,
+            fontsize=LABEL,
+            frameon=False,
+            **style,
+        )
     for axis in (ax.xaxis, ax.yaxis):  # no factor beside an axis, where the key stands
         if isinstance(formatter := axis.get_major_formatter(), ScalarFormatter):
             formatter.set_scientific(False)
@@ -108,18 +135,38 @@ def said(ax: Axes, text: str, title: str = "") -> Axes:
     """The axes with words in place of a picture."""
     ax.set_xticks([])
     ax.set_yticks([])
-    ax.text(0.5, 0.5, wrapped(text, 48), ha="center", va="center", transform=ax.transAxes, color=MUTED)
+    ax.text(
+        0.5,
+        0.5,
+        wrapped(text, 48),
+        ha="center",
+        va="center",
+        transform=ax.transAxes,
+        color=MUTED,
+    )
     return finished(ax, title)
 
 
-def label(ax: Axes, text: str, x: float, y: float, shift: tuple[float, float] = (4, 0), **style: Any) -> None:
+def label(
+    ax: Axes,
+    text: str,
+    x: float,
+    y: float,
+    shift: tuple[float, float] = (4, 0),
+    **style: Any,
+) -> None:
     """Words right of a place, or shifted from it by other points."""
     style = {"va": "center", "fontsize": LABEL, "annotation_clip": False, **style}
     ax.annotate(plain(text), (x, y), shift, textcoords="offset points", **style)
 
 
 def curve(
-    ax: Axes, x: ArrayLike, y: ArrayLike, told: str, *bands: tuple[ArrayLike, ArrayLike], nth: int = 0
+    ax: Axes,
+    x: ArrayLike,
+    y: ArrayLike,
+    told: str,
+    *bands: tuple[ArrayLike, ArrayLike],
+    nth: int = 0,
 ) -> tuple[Line2D, str]:
     """Draw a line with its bands in the `nth` style; it, and what it is called."""
     colour, dash, marker = CURVES[nth % len(CURVES)]
@@ -135,7 +182,9 @@ def label_ends(ax: Axes, curves: Sequence[tuple[Line2D, str]]) -> None:
     apart = (high - low) * 2.4 * LABEL / (72 * size_of(ax)[1])
     last = [(np.asarray(line.get_ydata(), dtype=float), told) for line, told in curves]
     height = -np.inf
-    for end, told in sorted((ys[np.isfinite(ys)][-1], told) for ys, told in last if np.isfinite(ys).any()):
+    for end, told in sorted(
+        (ys[np.isfinite(ys)][-1], told) for ys, told in last if np.isfinite(ys).any()
+    ):
         height = max(end, height + apart)
         label(ax, told, 1, height, xycoords=ax.get_yaxis_transform())
 
@@ -153,7 +202,9 @@ def plain(text: object) -> str:
 
 def wrapped(text: object, width: int = NAME_WIDTH) -> str:
     """A text that holds a name, in lines that fit, broken behind underscores where it can be."""
-    return "\n".join(textwrap.wrap(plain(text).replace("_", "_ "), width)).replace("_ ", "_")
+    return "\n".join(textwrap.wrap(plain(text).replace("_", "_ "), width)).replace(
+        "_ ", "_"
+    )
 
 
 def of_part(part: str, title: str) -> str:
@@ -167,7 +218,11 @@ def share_text(share: float) -> str:
     >>> share_text(0.03), share_text(0.999), share_text(1.0)
     ('3 %', 'over 99 %', '100 %')
     """
-    return "over 99 %" if 0.995 <= share < 1 - 1e-9 else percent(share).replace(".0 %", " %")
+    return (
+        "over 99 %"
+        if 0.995 <= share < 1 - 1e-9
+        else percent(share).replace(".0 %", " %")
+    )
 
 
 def from_to(before: float, after: float) -> str:

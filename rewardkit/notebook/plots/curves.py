@@ -20,7 +20,11 @@ from rewardkit.notebook.plots import canvas
 NOT_UNASKED = ("characters",)
 """Figures that say what another one says already."""
 FLAT = 1e-9
-CALLED = {"reward": "the reward", "words": "the length in words", "characters": "the length in characters"}
+CALLED = {
+    "reward": "the reward",
+    "words": "the length in words",
+    "characters": "the length in characters",
+}
 
 
 def forecast_curves(
@@ -35,42 +39,81 @@ def forecast_curves(
     for name in [name for name in figures or () if name not in known]:
         near = did_you_mean(name, known)
         raise InputError(f"this forecast has no figure {name!r}; it has {known}{near}")
-    flat = [name for name in known if _is_flat(forecast, name)] if figures is None else []
-    shown = [name for name in figures or known if figures or name not in (*flat, *NOT_UNASKED)]
+    flat = (
+        [name for name in known if _is_flat(forecast, name)] if figures is None else []
+    )
+    shown = [
+        name
+        for name in figures or known
+        if figures or name not in (*flat, *NOT_UNASKED)
+    ]
     if len(forecast.best_of) < 2 or not shown:
         (ax,) = canvas.grid_for(axes, 1, columns=1, size=(7.0, 2.0))
-        return [canvas.said(canvas.axes_for(ax), next(iter(forecast.notes), "there is nothing to forecast"))]
+        return [
+            canvas.said(
+                canvas.axes_for(ax),
+                next(iter(forecast.notes), "there is nothing to forecast"),
+            )
+        ]
     drawn = canvas.grid_for(axes, len(shown), columns=3, size=(4.0, 2.9))
     for ax, name in zip(drawn, shown, strict=True):
         _curve(canvas.axes_for(ax), forecast, name)
     values = {name: forecast.best_of.curves[name].value[0] for name in flat}
-    same = ", ".join(f"{forecast.called(name)} {value:.3g}" for name, value in values.items())
+    same = ", ".join(
+        f"{forecast.called(name)} {value:.3g}" for name, value in values.items()
+    )
     best = forecast.best_of.points[-1]
-    tilt = f"; tilted, to beta = {forecast.tilted.points[-1]:.2g}" if len(forecast.tilted) > 1 else ""
+    tilt = (
+        f"; tilted, to beta = {forecast.tilted.points[-1]:.2g}"
+        if len(forecast.tilted) > 1
+        else ""
+    )
     below = [
         f"best of n, to n = {best:g} (KL at most){tilt}; dotted: a sibling at random; bands: 95 %",
         *([f"the same at every KL, and not drawn: {same}"] if same else []),
     ]
     figure = drawn[0].figure
     width = int(16 * figure.bbox.width / figure.dpi)
-    lines = "\n".join(textwrap.fill(canvas.plain(line), width, subsequent_indent="    ") for line in below)
+    lines = "\n".join(
+        textwrap.fill(canvas.plain(line), width, subsequent_indent="    ")
+        for line in below
+    )
     if axes is None and isinstance(figure, Figure):
         figure.set_figheight(figure.get_figheight() + 0.15 * lines.count("\n"))
-    figure.supxlabel(lines, x=0.01, ha="left", fontsize=canvas.SMALL, color=canvas.MUTED, parse_math=False)
+    figure.supxlabel(
+        lines,
+        x=0.01,
+        ha="left",
+        fontsize=canvas.SMALL,
+        color=canvas.MUTED,
+        parse_math=False,
+    )
     return drawn
 
 
 def _curve(ax: Axes, forecast: Forecast, name: str) -> Axes:
-    (low, high), best, label = _span(forecast, name), forecast.best_of.curves[name], forecast.called(name)
+    (low, high), best, label = (
+        _span(forecast, name),
+        forecast.best_of.curves[name],
+        forecast.called(name),
+    )
     called = CALLED.get(name) or (f"the {label}" if name == "label" else f"'{label}'")
     if np.isfinite(low) and canvas.too_far(low, high):
-        return canvas.said(ax, f"from {low:.3g} to {high:.3g}: too far apart for a scale", called)
+        return canvas.said(
+            ax, f"from {low:.3g} to {high:.3g}: too far apart for a scale", called
+        )
     drawn = []
-    for nth, (view, told) in enumerate(((forecast.best_of, "best of n"), (forecast.tilted, "tilted"))):
+    for nth, (view, told) in enumerate(
+        ((forecast.best_of, "best of n"), (forecast.tilted, "tilted"))
+    ):
         if len(view) > 1:
             of = view.curves[name]
-            drawn.append(canvas.curve(ax, view.kl, of.value, told, (of.low, of.high), nth=nth))
-    start, end, change = (float(value) for value in (best.value[0], best.value[-1], best.change[-1]))
+            drawn.append(
+                canvas.curve(ax, view.kl, of.value, told, (of.low, of.high), nth=nth)
+            )
+    start, end, change = (
+        float(value) for value in (best.value[0], best.value[-1], best.change[-1])
+    )
     ax.axhline(start, color=canvas.GREY, linewidth=1, linestyle=":")
     if _is_flat(forecast, name):
         reach = max(0.05, 0.05 * abs(start))
@@ -80,7 +123,11 @@ def _curve(ax: Axes, forecast: Forecast, name: str) -> Axes:
     if best.change_low[-1] <= 0 <= best.change_high[-1] and change:
         how = f"does not clearly move from {end - change:.2g}"
     few = best.known[-1]
-    of_all = f", of the {canvas.share_text(few)} that have it at the end" if few < 1 - FLAT else ""
+    of_all = (
+        f", of the {canvas.share_text(few)} that have it at the end"
+        if few < 1 - FLAT
+        else ""
+    )
     title = f"{called} {how}" if np.isfinite(change) else f"{called} is not known"
     return canvas.finished(ax, title, x=f"KL in nats{of_all}", y="mean")
 
@@ -93,8 +140,14 @@ def _is_flat(forecast: Forecast, name: str) -> bool:
 
 def _span(forecast: Forecast, name: str) -> tuple[float, float]:
     """The lowest and the highest finite number of the curves of a figure and their bands; NaN without any."""
-    curves = [view.curves[name] for view in (forecast.best_of, forecast.tilted) if name in view.curves]
-    edges = np.concatenate([[*curve.value, *curve.low, *curve.high] for curve in curves])
+    curves = [
+        view.curves[name]
+        for view in (forecast.best_of, forecast.tilted)
+        if name in view.curves
+    ]
+    edges = np.concatenate(
+        [[*curve.value, *curve.low, *curve.high] for curve in curves]
+    )
     edges = edges[np.isfinite(edges)]
     return (float(edges.min()), float(edges.max())) if len(edges) else (np.nan, np.nan)
 
@@ -103,7 +156,11 @@ def _span(forecast: Forecast, name: str) -> tuple[float, float]:
 
 
 def over_steps(
-    diagnosis: Diagnosis, figure: str = "reward", *, window: int = 1, ax: Axes | None = None
+    diagnosis: Diagnosis,
+    figure: str = "reward",
+    *,
+    window: int = 1,
+    ax: Axes | None = None,
 ) -> Axes:
     """Mean, median and quantile bands of the reward, or of a component, at each step; of parts the means.
 
@@ -114,26 +171,50 @@ def over_steps(
     if table.empty or table["step"].nunique() < 2:
         return canvas.said(ax, "fewer than two steps", what)
     table = table[table["figure"] == figure]
-    parts = {f" of {part}": rows for part, rows in table.groupby("part")} if "part" in table else {"": table}
+    parts = (
+        {f" of {part}": rows for part, rows in table.groupby("part")}
+        if "part" in table
+        else {"": table}
+    )
     drawn = []
     for nth, (part, rows) in enumerate(parts.items()):
-        bands = [(rows[low], rows[high]) for low, high in (("p25", "p75"), ("p5", "p95"))[: 3 - len(parts)]]
-        drawn.append(canvas.curve(ax, rows["step"], rows["mean"], f"mean{part}", *bands, nth=nth))
+        bands = [
+            (rows[low], rows[high])
+            for low, high in (("p25", "p75"), ("p5", "p95"))[: 3 - len(parts)]
+        ]
+        drawn.append(
+            canvas.curve(ax, rows["step"], rows["mean"], f"mean{part}", *bands, nth=nth)
+        )
         if len(parts) == 1:
-            drawn.append(canvas.curve(ax, rows["step"], rows["median"], "median", nth=1))
+            drawn.append(
+                canvas.curve(ax, rows["step"], rows["median"], "median", nth=1)
+            )
     canvas.label_ends(ax, drawn)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     told = f", the last {window} together" if window > 1 else ""
-    told += f" (bands: {'5 to 95 %, ' if len(parts) == 1 else ''}25 to 75 % of completions)"
-    return canvas.finished(ax, _moved(what, parts), x=f"step{told}", y=canvas.wrapped(figure))
+    told += (
+        f" (bands: {'5 to 95 %, ' if len(parts) == 1 else ''}25 to 75 % of completions)"
+    )
+    return canvas.finished(
+        ax, _moved(what, parts), x=f"step{told}", y=canvas.wrapped(figure)
+    )
 
 
 def _moved(what: str, parts: dict[str, pd.DataFrame]) -> str:
     """From which mean to which it goes, first to last step; of several parts the one that moves most."""
-    known = {part: rows.dropna(subset="mean") for part, rows in parts.items() if rows["mean"].notna().any()}
-    ends = {part: rows[["step", "mean"]].iloc[[0, -1]].to_numpy() for part, rows in known.items()}
+    known = {
+        part: rows.dropna(subset="mean")
+        for part, rows in parts.items()
+        if rows["mean"].notna().any()
+    }
+    ends = {
+        part: rows[["step", "mean"]].iloc[[0, -1]].to_numpy()
+        for part, rows in known.items()
+    }
     if not ends:
         return f"{what} is not scored at any step"
     part = max(ends, key=lambda name: abs(ends[name][1, 1] - ends[name][0, 1]))
     (first, before), (last, after) = ends[part]
-    return f"{what}{part} {canvas.from_to(before, after)} over steps {first:g} to {last:g}"
+    return (
+        f"{what}{part} {canvas.from_to(before, after)} over steps {first:g} to {last:g}"
+    )

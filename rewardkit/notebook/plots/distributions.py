@@ -13,7 +13,10 @@ from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.scores import Scores
 
 FEW_ATOMS = 12  # up to here every value gets a bar of its own,
-MOST_ATOMS, FINEST = 150, 1 / 200  # up to here where bars of the smallest gap, a share of the axis, are seen
+MOST_ATOMS, FINEST = (
+    150,
+    1 / 200,
+)  # up to here where bars of the smallest gap, a share of the axis, are seen
 RECURS = 0.05  # share of the completions from which a value has its own bar and its share told: our choice
 OFTEN = 0.2  # share from which the most frequent value is the title: our choice
 NARROW = 0.05  # share of the declared range within which scores are shown by themselves: our choice
@@ -42,16 +45,28 @@ def distribution(
         return canvas.said(ax, told if left["infinite"] else nothing, name)
     low, high = float(known.min()), float(known.max())
     if canvas.too_far(low, high):
-        return canvas.said(ax, f"from {low:.3g} to {high:.3g}: too far apart for a scale", name)
+        return canvas.said(
+            ax, f"from {low:.3g} to {high:.3g}: too far apart for a scale", name
+        )
     if span and 0 < high - low < NARROW * (span[1] - span[0]):
         label, span = f"{label} (range {span[0]:.3g} to {span[1]:.3g})", None
     start, end = (min(span[0], low), max(span[1], high)) if span else (low, high)
     start, end = (start, end) if start < end else (start - 0.5, end + 0.5)
     reach = end - start
     atoms, counts = np.unique(np.round(known, 9), return_counts=True)
-    often, gap = counts >= RECURS * len(known), float(np.diff(atoms, append=np.inf).min())
-    if len(atoms) <= FEW_ATOMS or (len(atoms) <= MOST_ATOMS and gap >= FINEST * (high - low)):
-        ax.bar(atoms, counts, width=max(min(0.8 * gap, reach / 12), reach / 120), color=canvas.BLUE)
+    often, gap = (
+        counts >= RECURS * len(known),
+        float(np.diff(atoms, append=np.inf).min()),
+    )
+    if len(atoms) <= FEW_ATOMS or (
+        len(atoms) <= MOST_ATOMS and gap >= FINEST * (high - low)
+    ):
+        ax.bar(
+            atoms,
+            counts,
+            width=max(min(0.8 * gap, reach / 12), reach / 120),
+            color=canvas.BLUE,
+        )
         if len(atoms) <= 6 and gap >= reach / 12:
             ax.set_xticks(atoms, [f"{atom:.3g}" for atom in atoms])
     else:
@@ -64,7 +79,9 @@ def distribution(
     _shares(ax, atoms[often], counts[often], len(known))
     result = _result(atoms, counts, known, verb, f" of {len(known):,}" if told else "")
     result = f"{name}: {result}" if name else result
-    return canvas.finished(ax, result + (f" ({told})" if told else ""), x=label, y="completions")
+    return canvas.finished(
+        ax, result + (f" ({told})" if told else ""), x=label, y="completions"
+    )
 
 
 def _shares(ax: Axes, atoms: Floats, counts: NDArray[np.intp], total: int) -> None:
@@ -74,16 +91,28 @@ def _shares(ax: Axes, atoms: Floats, counts: NDArray[np.intp], total: int) -> No
     order = np.argsort(-counts, kind="stable")
     for nth, (at, count) in enumerate(zip(atoms[order], counts[order], strict=True)):
         if not (np.abs(atoms[order][:nth] - at) < apart).any():
-            canvas.label(ax, canvas.share_text(count / total), at, count, (0, 2), ha="center", va="bottom")
+            canvas.label(
+                ax,
+                canvas.share_text(count / total),
+                at,
+                count,
+                (0, 2),
+                ha="center",
+                va="bottom",
+            )
 
 
-def _result(atoms: Floats, counts: NDArray[np.intp], known: Floats, verb: str, of: str) -> str:
+def _result(
+    atoms: Floats, counts: NDArray[np.intp], known: Floats, verb: str, of: str
+) -> str:
     """The value that most have, or where half of them lie."""
     most, share = atoms[counts.argmax()], float(counts.max() / len(known))
     if len(known) == 1:
         return f"one completion {verb}s {most:.3g}"
     if share >= OFTEN:
-        return f"{'all' if share == 1 else canvas.share_text(share)}{of} {verb} {most:.3g}"
+        return (
+            f"{'all' if share == 1 else canvas.share_text(share)}{of} {verb} {most:.3g}"
+        )
     low, high = np.quantile(known, [0.25, 0.75])
     return f"half{of} {verb} {low:.3g} to {high:.3g}"
 
@@ -91,5 +120,13 @@ def _result(atoms: Floats, counts: NDArray[np.intp], known: Floats, verb: str, o
 def reward_histogram(scores: Scores, *, ax: Axes | None = None) -> Axes:
     """Distribution of the reward over all completions."""
     name = scores.reward.name
-    of = " in the log" if is_recorded(scores.reward) else f" of {name}" if name != "reward" else ""
-    return distribution(scores.rewards, label=canvas.wrapped(f"reward{of}", 60), verb="earn", ax=ax)
+    of = (
+        " in the log"
+        if is_recorded(scores.reward)
+        else f" of {name}"
+        if name != "reward"
+        else ""
+    )
+    return distribution(
+        scores.rewards, label=canvas.wrapped(f"reward{of}", 60), verb="earn", ax=ax
+    )

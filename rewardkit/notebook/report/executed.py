@@ -32,8 +32,12 @@ THEME = {
 UNUSED = r' id="(?![pmh][0-9a-f]{10}")[^"]*"'
 """An id that nothing refers to: all but those of what a figure uses again; a file may hold several pages."""
 ANSWER = "answer"  # tag of the cell whose output stands on top of the page,
-PICTURE = "picture"  # and of one whose first figure stands on the first page of the report
-STREAM_LINES = 10  # of what one cell printed: a reward that prints tells it of every row
+PICTURE = (
+    "picture"  # and of one whose first figure stands on the first page of the report
+)
+STREAM_LINES = (
+    10  # of what one cell printed: a reward that prints tells it of every row
+)
 LONGEST_STREAM = 3000  # characters of these lines
 
 
@@ -73,33 +77,54 @@ def story_of(notebook: Any, *, redact: bool) -> Story:
             cell.outputs, failed = _kept(cell.get("outputs", []), redact=redact)
             error = failed or error
             if PICTURE in _tags(cell):
-                shown = [one.data["text/html"] for one in cell.outputs if "text/html" in one.get("data", {})]
+                shown = [
+                    one.data["text/html"]
+                    for one in cell.outputs
+                    if "text/html" in one.get("data", {})
+                ]
                 pictures += "".join(shown[:1])
         elif cell.source.startswith("## "):
             heading, _, cell.source = cell.source.partition("\n")
             groups.append((heading.removeprefix("## "), []))
         (answers if ANSWER in _tags(cell) else groups[-1][1]).append(cell)
     exporter = HTMLExporter(
-        extra_template_basedirs=[str(Path(__file__).parent / "templates")], template_name="rewardkit"
+        extra_template_basedirs=[str(Path(__file__).parent / "templates")],
+        template_name="rewardkit",
     )
 
     def page_of(cells: list[Any]) -> Any:
-        body, _ = exporter.from_notebook_node(new_notebook(cells=cells, metadata=notebook.metadata))
-        body = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE)
+        body, _ = exporter.from_notebook_node(
+            new_notebook(cells=cells, metadata=notebook.metadata)
+        )
+        body = re.sub(
+            r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE
+        )
         body = re.sub(r'<a class="anchor-link".*?</a>', "", body)
         return html_of(re.sub(UNUSED, "", body))
 
     (_, first), *others = groups
     sections = tuple(
-        Section(re.sub(r"\W+", "-", heading).strip("-"), heading, page_of(cells), at == 0 or _failed(cells))
+        Section(
+            re.sub(r"\W+", "-", heading).strip("-"),
+            heading,
+            page_of(cells),
+            at == 0 or _failed(cells),
+        )
         for at, (heading, cells) in enumerate(others)
-        if any(cell.outputs if cell.cell_type == "code" else cell.source.strip() for cell in cells)
+        if any(
+            cell.outputs if cell.cell_type == "code" else cell.source.strip()
+            for cell in cells
+        )
     )
     return Story(page_of([*first[:1], *answers, *first[1:]]), sections, error, pictures)
 
 
 def _failed(cells: list[Any]) -> bool:
-    return any(output.output_type == "error" for cell in cells for output in cell.get("outputs", []))
+    return any(
+        output.output_type == "error"
+        for cell in cells
+        for output in cell.get("outputs", [])
+    )
 
 
 def _tags(cell: Any) -> Sequence[str]:
@@ -120,7 +145,10 @@ def _kept(outputs: Sequence[Any], *, redact: bool) -> tuple[list[Any], str | Non
         if output.output_type == "error":
             error = f"{output.ename}: {output.evalue}" if not redact else output.ename
             if redact:
-                output.evalue, output.traceback = "[redacted]", [f"{output.ename}: [redacted]"]
+                output.evalue, output.traceback = (
+                    "[redacted]",
+                    [f"{output.ename}: [redacted]"],
+                )
         kept.append(output)
     return kept, error
 
@@ -143,7 +171,10 @@ def _streams(outputs: Sequence[Any]) -> list[Any]:
     for output in outputs:
         if output.output_type == "stream":
             printed[output.name] = printed.get(output.name, "") + output.text
-    return [new_output("stream", name=name, text=printed_lines(text)) for name, text in printed.items()]
+    return [
+        new_output("stream", name=name, text=printed_lines(text))
+        for name, text in printed.items()
+    ]
 
 
 def printed_lines(text: str) -> str:
@@ -155,11 +186,26 @@ def printed_lines(text: str) -> str:
     [1,590 more lines are left out of this page]
     """
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    first = "\n".join(_clean(line.rstrip("\r").rpartition("\r")[2]) for line in lines[:STREAM_LINES])
-    left = {"characters": len(first) - LONGEST_STREAM, "lines": len(lines) - STREAM_LINES}
-    more = " and ".join(f"{count:,} more {what}" for what, count in left.items() if count > 0)
-    return first[:LONGEST_STREAM] + (f"\n[{more} are left out of this page]" if more else "") + "\n"
+    first = "\n".join(
+        _clean(line.rstrip("\r").rpartition("\r")[2]) for line in lines[:STREAM_LINES]
+    )
+    left = {
+        "characters": len(first) - LONGEST_STREAM,
+        "lines": len(lines) - STREAM_LINES,
+    }
+    more = " and ".join(
+        f"{count:,} more {what}" for what, count in left.items() if count > 0
+    )
+    return (
+        first[:LONGEST_STREAM]
+        + (f"\n[{more} are left out of this page]" if more else "")
+        + "\n"
+    )
 
 
 def _clean(line: str) -> str:
-    return "".join(character for character in strip_ansi(line) if character == "\t" or character >= " ")
+    return "".join(
+        character
+        for character in strip_ansi(line)
+        if character == "\t" or character >= " "
+    )

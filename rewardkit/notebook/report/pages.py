@@ -77,7 +77,10 @@ class Summary:
         failed = tuple(item.title for item in self.pages if item.error)
         if CONTRACT in tiles:
             tiles[CONTRACT] = contract_on_log(tiles[CONTRACT], points)
-        asked = (tiles.get(question, Tile(question, "info", "-", nothing)) for question in QUESTIONS)
+        asked = (
+            tiles.get(question, Tile(question, "info", "-", nothing))
+            for question in QUESTIONS
+        )
         return Scorecard(self.name, tuple(asked), tuple(points), failed)
 
     @property
@@ -94,7 +97,12 @@ class Summary:
     @property
     def facts(self) -> dict[str, str]:
         """What its pages tell beside tiles and points, by name."""
-        return {name: text for page in self.pages if page.short for name, text in page.short.facts.items()}
+        return {
+            name: text
+            for page in self.pages
+            if page.short
+            for name, text in page.short.facts.items()
+        }
 
     @property
     def pictures(self) -> Any:
@@ -112,13 +120,25 @@ def index_page(summaries: Sequence[Summary], *, inline: bool = False) -> str:
     cards = []
     for summary in summaries:
         card = summary.scorecard
-        differs = [_differs(card, first.scorecard, tile.question) for tile in card.tiles]
-        links = [(f"#{page.anchor}-top" if inline else page.file, page) for page in summary.pages]
+        differs = [
+            _differs(card, first.scorecard, tile.question) for tile in card.tiles
+        ]
+        links = [
+            (f"#{page.anchor}-top" if inline else page.file, page)
+            for page in summary.pages
+        ]
         cards.append((card, differs, summary.pictures, links))
     about = f"{first.size}, {first.training}"
-    stories = [(summary.name, page) for summary in summaries for page in summary.pages if inline]
+    stories = [
+        (summary.name, page)
+        for summary in summaries
+        for page in summary.pages
+        if inline
+    ]
     told = [_macro("story", name, page, f"{page.anchor}-") for name, page in stories]
-    return markup.page(title, _macro("first", title, about, _facts(summaries), cards) + "".join(told))
+    return markup.page(
+        title, _macro("first", title, about, _facts(summaries), cards) + "".join(told)
+    )
 
 
 def _macro(name: str, *values: Any) -> str:
@@ -128,7 +148,14 @@ def _macro(name: str, *values: Any) -> str:
 def _differs(card: Scorecard, first: Scorecard, question: str) -> str:
     """Whether a tile is better or worse than that of the first reward; "" where it is neither."""
     mine, other = (
-        next((ORDER.index(tile.grade) for tile in one.tiles if tile.question == question), None)
+        next(
+            (
+                ORDER.index(tile.grade)
+                for tile in one.tiles
+                if tile.question == question
+            ),
+            None,
+        )
         for one in (card, first)
     )
     if mine is None or other is None or mine == other:
@@ -138,13 +165,20 @@ def _differs(card: Scorecard, first: Scorecard, question: str) -> str:
 
 def _facts(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
     """What the report is of: the rollouts, and how rewards that were trainers' functions were read."""
-    first, origins = summaries[0], [item.reward.origin for item in summaries if not item.redact]
+    first, origins = (
+        summaries[0],
+        [item.reward.origin for item in summaries if not item.redact],
+    )
     return [
         *cards.facts(first.rollouts.summary()),
         *(("Reward", origin.replace("; ", ";\n")) for origin in origins if origin),
         ("Advantages", f"{first.training}, which all figures are for"),
         *((name, text) for name, text in first.facts.items() if name != "Log"),
-        *(("Log", f"{item.name}: {item.facts['Log']}") for item in summaries if "Log" in item.facts),
+        *(
+            ("Log", f"{item.name}: {item.facts['Log']}")
+            for item in summaries
+            if "Log" in item.facts
+        ),
     ]
 
 
@@ -156,7 +190,9 @@ def notebook_page(item: Page, summary: Summary) -> str:
     root = "../" * item.file.count("/")
     beside = [(page.title, root + page.file, page is item) for page in summary.pages]
     pages = [("All results", f"{root or './'}index.html", False), *beside]
-    return markup.page(f"{item.title}: {summary.name}", _macro("story", summary.name, item, ""), pages)
+    return markup.page(
+        f"{item.title}: {summary.name}", _macro("story", summary.name, item, ""), pages
+    )
 
 
 # --- for a pull request
@@ -165,11 +201,25 @@ def notebook_page(item: Page, summary: Summary) -> str:
 def summary_markdown(summaries: Sequence[Summary]) -> str:
     """The report in a few lines of Markdown, as they fit a pull request."""
     first = summaries[0]
-    lines = ["## Reward report", "", f"{first.size}, advantages as of {_plain(str(first.training))}.", ""]
-    lines += [f"- note: {_plain(sentence)}" for sentence in first.rollouts.summary()["warnings"]]
+    lines = [
+        "## Reward report",
+        "",
+        f"{first.size}, advantages as of {_plain(str(first.training))}.",
+        "",
+    ]
+    lines += [
+        f"- note: {_plain(sentence)}"
+        for sentence in first.rollouts.summary()["warnings"]
+    ]
     for summary in summaries:
         card = summary.scorecard
-        lines += ["", f"### {_plain(summary.name)}", "", f"**{_plain(card.verdict)}**", ""]
+        lines += [
+            "",
+            f"### {_plain(summary.name)}",
+            "",
+            f"**{_plain(card.verdict)}**",
+            "",
+        ]
         lines += [
             f"- {MARKS[tile.grade]} {tile.question}: {_plain(tile.figure)}"
             + f" ({tile.ends})" * bool(tile.ends)
@@ -183,7 +233,9 @@ def summary_markdown(summaries: Sequence[Summary]) -> str:
         ]
         lines += [f"- and {card.more}"] if card.more else []
         lines += [
-            f"- page failed: {item.title} ({_plain(item.error)})" for item in summary.pages if item.error
+            f"- page failed: {item.title} ({_plain(item.error)})"
+            for item in summary.pages
+            if item.error
         ]
     return "\n".join([*lines, ""])
 

@@ -22,7 +22,13 @@ from rewardkit.errors import InputError
 from rewardkit.notebook.display import TEXTS
 from rewardkit.notebook.inputs import read_inputs
 from rewardkit.notebook.report.executed import story_of
-from rewardkit.notebook.report.pages import Page, Summary, index_page, notebook_page, summary_markdown
+from rewardkit.notebook.report.pages import (
+    Page,
+    Summary,
+    index_page,
+    notebook_page,
+    summary_markdown,
+)
 from rewardkit.notebook.scorecard import Short
 from rewardkit.probes.probe import BUDGET
 from rewardkit.probes.results.floor import LEAKAGE
@@ -102,8 +108,13 @@ def report(
     (`Report.failed`). InputError: input that cannot be used.
     """
     names = list(dict.fromkeys(rewards)) or [LOGGED_REWARD]
-    if baseline is not None and len([name for name in names if name != LOGGED_REWARD]) != 1:
-        raise InputError(f"baseline={str(baseline)!r} is of one reward, and the report is of {names}")
+    if (
+        baseline is not None
+        and len([name for name in names if name != LOGGED_REWARD]) != 1
+    ):
+        raise InputError(
+            f"baseline={str(baseline)!r} is of one reward, and the report is of {names}"
+        )
     by = names_of(by, "by") if by is not None else None
     if redact and (shown := [name for name in by or () if name in TEXTS]):
         raise InputError(
@@ -127,7 +138,9 @@ def report(
     timeout = timeout(list(loaded.values())) if callable(timeout) else timeout
     training = Training.of(training)
     for reward in loaded.values():
-        first = score(reward, logged.select(range(min(TRIED, len(logged)))), timeout=timeout)
+        first = score(
+            reward, logged.select(range(min(TRIED, len(logged)))), timeout=timeout
+        )
         diagnose(first, training=training, label=label, by=by, seed=seed)
         cases_for(reward, written, ignored)
     slugs = _slugs([reward.name for reward in loaded.values()])
@@ -168,7 +181,9 @@ def report(
         running = {}
         for at, stem, title in jobs:
             values = {**shared, "reward": names[at]}
-            running[at, stem] = pool.submit(_run, stem, title, values, slugs[at], redact)
+            running[at, stem] = pool.submit(
+                _run, stem, title, values, slugs[at], redact
+            )
         for _ in as_completed(running.values()):
             bar.update()
         made = {key: job.result() for key, job in running.items()}
@@ -177,7 +192,9 @@ def report(
     for at, name in enumerate(called):
         pages = tuple(page for key, page in made.items() if key[0] == at)
         name = names[at] if called.count(name) > 1 else name
-        summaries.append(Summary(name, loaded[names[at]], logged, training, pages, redact))
+        summaries.append(
+            Summary(name, loaded[names[at]], logged, training, pages, redact)
+        )
     index, markdown = folder / "index.html", folder / "summary.md"
     for summary in [] if single_file else summaries:
         for item in summary.pages:
@@ -206,14 +223,26 @@ def _run(stem: str, title: str, given: dict[str, Any], slug: str, redact: bool) 
     """Execute one notebook with the parameters it has, and make its page."""
     notebook = load_notebook_node(str(bundled(f"notebooks/{stem}.ipynb").resolve()))
     source = parameters_cell(notebook).source
-    known = {name: value for name, value in given.items() if re.search(rf"(?m)^{name}: ", source)}
+    known = {
+        name: value
+        for name, value in given.items()
+        if re.search(rf"(?m)^{name}: ", source)
+    }
     notebook, failure = parameterize_notebook(notebook, known), None
     try:
         _execute(notebook)
-    except Exception as error:  # the kernel died or did not start: the page has to say so
+    except (
+        Exception
+    ) as error:  # the kernel died or did not start: the page has to say so
         failure = f"{type(error).__name__}: {error}"
     story = story_of(notebook, redact=redact)
-    return Page(title, f"{slug}/{stem}.html", story, failure or story.error, Short.found(notebook))
+    return Page(
+        title,
+        f"{slug}/{stem}.html",
+        story,
+        failure or story.error,
+        Short.found(notebook),
+    )
 
 
 def _execute(notebook: Any) -> None:

@@ -36,7 +36,9 @@ def options(parser: MagicArgumentParser, line: str) -> Namespace:
     except (UsageError, ValueError) as error:
         raise InputError(f"{error}; {USAGE}") from None
     if not 0 <= read.timeout < math.inf:
-        raise InputError(f"--timeout {read.timeout} is no time; give seconds, or 0 for no limit")
+        raise InputError(
+            f"--timeout {read.timeout} is no time; give seconds, or 0 for no limit"
+        )
     return read
 
 
@@ -46,7 +48,9 @@ def reward_path(given: str) -> Path:
     if path.suffix != ".py" or path.is_dir():
         raise InputError(f"{given!r} is no Python file; give a path that ends in .py")
     if not path.parent.is_dir():
-        raise InputError(f"there is no folder {str(path.parent)!r}; make it, or give another path")
+        raise InputError(
+            f"there is no folder {str(path.parent)!r}; make it, or give another path"
+        )
     if hides_module(path):
         raise InputError(
             f"{path.stem!r} is the name of a module, which {path.name} would hide from Python in its folder; "
@@ -55,9 +59,13 @@ def reward_path(given: str) -> Path:
     return path
 
 
-def chosen_rollouts(variables: Mapping[str, Any], name: str | None) -> tuple[Rollouts | None, str]:
+def chosen_rollouts(
+    variables: Mapping[str, Any], name: str | None
+) -> tuple[Rollouts | None, str]:
     """The rollouts of this variable or file, else of a usual variable; ``None`` and why without one."""
-    given = name or next((one for one in USUAL if isinstance(variables.get(one), KINDS)), None)
+    given = name or next(
+        (one for one in USUAL if isinstance(variables.get(one), KINDS)), None
+    )
     if given is None:
         return (
             None,
@@ -70,6 +78,10 @@ def chosen_rollouts(variables: Mapping[str, Any], name: str | None) -> tuple[Rol
         wanted = "give Rollouts, a DataFrame, Scores, or a path"
         raise InputError(f"--rollouts {given} is {preview(value)}; {wanted}")
     if given not in variables and ":" not in given and not Path(given).exists():
-        near = did_you_mean(given, [one for one, held in variables.items() if isinstance(held, KINDS)])
-        raise InputError(f"there is no variable and no file {given!r} to take rollouts from{near}")
+        near = did_you_mean(
+            given, [one for one, held in variables.items() if isinstance(held, KINDS)]
+        )
+        raise InputError(
+            f"there is no variable and no file {given!r} to take rollouts from{near}"
+        )
     return load_rollouts(value), ""

@@ -57,12 +57,35 @@ class RewardMagics(Magics):
 
     @magic_arguments()
     @argument("path", help="A Python file, in a folder that is there.")
-    @argument("--rollouts", metavar="NAME", help="A variable with rollouts, or a file or gallery: name.")
-    @argument("--name", default="reward", metavar="ATTRIBUTE", help="What the reward is called in the cell.")
-    @argument("--as", dest="as_", metavar="TRAINER", help="Read it as this trainer's reward function.")
+    @argument(
+        "--rollouts",
+        metavar="NAME",
+        help="A variable with rollouts, or a file or gallery: name.",
+    )
+    @argument(
+        "--name",
+        default="reward",
+        metavar="ATTRIBUTE",
+        help="What the reward is called in the cell.",
+    )
+    @argument(
+        "--as",
+        dest="as_",
+        metavar="TRAINER",
+        help="Read it as this trainer's reward function.",
+    )
     @argument("--cases", metavar="PATH", help="Cases to check it against.")
-    @argument("--timeout", type=float, default=TIMEOUT, help="Seconds that a call may take; 0: no limit.")
-    @argument("--force", action="store_true", help="Replace a file that was changed elsewhere, too.")
+    @argument(
+        "--timeout",
+        type=float,
+        default=TIMEOUT,
+        help="Seconds that a call may take; 0: no limit.",
+    )
+    @argument(
+        "--force",
+        action="store_true",
+        help="Replace a file that was changed elsewhere, too.",
+    )
     @cell_magic
     def reward(self, line: str, cell: str) -> Written:
         """Save the cell as a reward file, import it fresh, try its contract, score the notebook's rollouts.
@@ -77,7 +100,10 @@ class RewardMagics(Magics):
             path = reward_path(given.path)
             cases = load_cases(given.cases) if given.cases else None
             rollouts, why = chosen_rollouts(self.variables, given.rollouts)
-            data, found = cell.encode("utf-8", "surrogatepass"), path.read_bytes() if path.is_file() else None
+            data, found = (
+                cell.encode("utf-8", "surrogatepass"),
+                path.read_bytes() if path.is_file() else None,
+            )
             before = self.saved.get(path.resolve())
             if before and not given.force and found not in (None, before.data, data):
                 raise InputError(
@@ -88,17 +114,25 @@ class RewardMagics(Magics):
         with _sentences(of_cell, f"{path} is not saved: "):
             reward = _saved_and_loaded(path, found, data, given, rollouts)
         self._remember(path, Saved(data, reward), reward=reward)
-        became = "is unchanged" if found == data else "is saved" + ", a new file" * (found is None)
+        became = (
+            "is unchanged"
+            if found == data
+            else "is saved" + ", a new file" * (found is None)
+        )
         written = Written(of_cell, f"{path} {became}", f"`reward` is {reward.name!r}")
         if rollouts is None:
             written = replace(written, notes=(why,))
         else:
             with _sentences(of_cell, f"{path} is saved and `reward` is new, but "):
                 written = _tried(written, reward, rollouts, cases, given.timeout)
-            self._remember(path, Saved(data, reward, written.scores), scores=written.scores)
+            self._remember(
+                path, Saved(data, reward, written.scores), scores=written.scores
+            )
         if before is None or before.data == data:
             return written
-        return replace(written, changes=tuple(changes(before, self.saved[path.resolve()])))
+        return replace(
+            written, changes=tuple(changes(before, self.saved[path.resolve()]))
+        )
 
     def _remember(self, path: Path, saved: Saved, **names: Any) -> None:
         self.saved[path.resolve()] = saved
@@ -123,7 +157,11 @@ def _sentences(cell: Cell | None, before: str = "") -> Iterator[None]:
 
 
 def _saved_and_loaded(
-    path: Path, found: bytes | None, data: bytes, given: Namespace, rollouts: Rollouts | None
+    path: Path,
+    found: bytes | None,
+    data: bytes,
+    given: Namespace,
+    rollouts: Rollouts | None,
 ) -> Reward:
     """The reward of the file with this content, imported fresh.
 
@@ -146,7 +184,11 @@ def _saved_and_loaded(
 
 
 def _tried(
-    written: Written, reward: Reward, rollouts: Rollouts, cases: Sequence[Case] | None, timeout: float
+    written: Written,
+    reward: Reward,
+    rollouts: Rollouts,
+    cases: Sequence[Case] | None,
+    timeout: float,
 ) -> Written:
     """What became of a cell, with its contract, scores and cases."""
     why = cannot_limit(reward.functions) if timeout else None
@@ -158,17 +200,31 @@ def _tried(
     ignored = components_of(cases or ())  # where this reward has no such one
     with caught_prints():
         scores = score(reward, rollouts, timeout=limit, patience=PATIENCE)
-        if any(scores.table[f"error/{name}"].str.startswith(LATE).any() for name in reward.names):
+        if any(
+            scores.table[f"error/{name}"].str.startswith(LATE).any()
+            for name in reward.names
+        ):
             notes.append("contract and cases are not tried, as calls take too long")
         else:
             options: dict[str, Any] = {"timeout": limit, "budget": CONTRACT_SECONDS}
             contract = probe(reward, first, only="contract", search=0, **options)
             try:
-                checked = check(reward, cases, ignore=ignored, timeout=limit) if cases else None
+                checked = (
+                    check(reward, cases, ignore=ignored, timeout=limit)
+                    if cases
+                    else None
+                )
             except InputError as error:
                 notes.append(f"the cases are not checked: {one_line(error)}")
             if np.isnan(scores.rewards[:ROWS]).all():
                 few = f"none of the first {len(first)} rollouts is judged"
                 notes.append(f"the contract says little, as {few}")
     made = f"{written.made}; `scores` are of {len(scores):,} rollouts"
-    return replace(written, made=made, notes=tuple(notes), scores=scores, contract=contract, cases=checked)
+    return replace(
+        written,
+        made=made,
+        notes=tuple(notes),
+        scores=scores,
+        contract=contract,
+        cases=checked,
+    )

@@ -23,7 +23,9 @@ from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.scores import Scores
 
 ABOVE = 1  # lines of a cell above those of its file: the one with the magic
-LINE_ENDS = re.compile("\r\n|\r|\n")  # as Python and the notebook count lines; a form feed is none
+LINE_ENDS = re.compile(
+    "\r\n|\r|\n"
+)  # as Python and the notebook count lines; a form feed is none
 LONGEST = 120  # characters of a line of code that are shown
 MOVES = 3  # lines of what a comparison of rewards tells: rewards, advantages, order of siblings
 
@@ -58,11 +60,19 @@ class Saved:
 
 def changes(before: Saved, after: Saved) -> list[str]:
     """What changed from one to the other: lines, definition, and rewards where the rollouts are the same."""
-    old, new = (LINE_ENDS.split(one.data.decode("utf-8", "replace")) for one in (before, after))
-    signs = [line[0] for line in list(difflib.unified_diff(old, new, n=0, lineterm=""))[2:]]
+    old, new = (
+        LINE_ENDS.split(one.data.decode("utf-8", "replace")) for one in (before, after)
+    )
+    signs = [
+        line[0] for line in list(difflib.unified_diff(old, new, n=0, lineterm=""))[2:]
+    ]
     told = definition_changes(before.reward.record(), after.reward.record())
     lines = f"+{signs.count('+')} -{signs.count('-')} lines"
-    return [lines, *(one_line(item) for item in told if item.what != "source"), *_of_rewards(before, after)]
+    return [
+        lines,
+        *(one_line(item) for item in told if item.what != "source"),
+        *_of_rewards(before, after),
+    ]
 
 
 def _of_rewards(before: Saved, after: Saved) -> list[str]:
@@ -73,7 +83,11 @@ def _of_rewards(before: Saved, after: Saved) -> list[str]:
         found = compare(a, b)
     except InputError as error:
         return [f"rewards are not compared: {one_line(error)}"]
-    return [one_line(line, 400) for line in moved(found)[:MOVES]] if found.changed else ["no reward changed"]
+    return (
+        [one_line(line, 400) for line in moved(found)[:MOVES]]
+        if found.changed
+        else ["no reward changed"]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +108,19 @@ class Written:
     cases: CheckResult | None = None
 
     def __repr__(self) -> str:
-        lines = [self.saved, *(f"  {line}" for line in self.changes), self.made, *self.notes]
+        lines = [
+            self.saved,
+            *(f"  {line}" for line in self.changes),
+            self.made,
+            *self.notes,
+        ]
         if self.contract is not None:
             kept = probe_tiles(self.contract)[1]
             lines.append(f"contract: {kept.figure}, {kept.said}")
-            lines += [finding_text(item, self.contract.reward) for item in self.contract.findings]
+            lines += [
+                finding_text(item, self.contract.reward)
+                for item in self.contract.findings
+            ]
         lines += [] if self.scores is None else [repr(self.scores)]
         lines += [] if self.cases is None else [repr(self.cases)]
         return self.cell.placed("\n".join(lines))

@@ -23,13 +23,21 @@ from rewardkit.errors import InputError
 from rewardkit.findings import counted, percent
 from rewardkit.notebook.workbench.figures import Figures, figures_of
 from rewardkit.notebook.workbench.variant import Variant
-from rewardkit.probes.suspects.rightness import label_of, rightness
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.scoring.case_writing import append_cases
-from rewardkit.scoring.cases import Case, CaseSource, CheckResult, cases_of, check, components_of, load_cases
+from rewardkit.scoring.cases import (
+    Case,
+    CaseSource,
+    CheckResult,
+    cases_of,
+    check,
+    components_of,
+    load_cases,
+)
 from rewardkit.scoring.scores import Scores
+from rewardkit.suspects.rightness import label_of, rightness
 
 CASES = "cases.jsonl"
 """The case file, where none was given."""
@@ -44,7 +52,9 @@ class Held(Generic[T]):
         self.made = made
 
     def __get__(self, bench: Bench, owner: type[Bench]) -> T:
-        held = bench.held  # that of the variant of now: a thread may still compute for one before
+        held = (
+            bench.held
+        )  # that of the variant of now: a thread may still compute for one before
         if self.made not in held:
             held[self.made] = self.made(bench)
         return cast("T", held[self.made])
@@ -102,7 +112,9 @@ class Bench(traitlets.HasTraits):
         self.flagged: list[int] = []  # rows, in the order in which they were flagged
         self.undone: list[Variant] = []
         self.commands: dict[str, Callable[..., Any]] = {}
-        self.drawn: dict[Scores, dict[str, Any]] = {}  # pictures of scores, by component
+        self.drawn: dict[
+            Scores, dict[str, Any]
+        ] = {}  # pictures of scores, by component
         self._obeyed = 0
         self.held: dict[Any, Any] = {}
         self._gated: dict[Any, tuple[Scores, dict[str, int]]] = {}
@@ -133,7 +145,9 @@ class Bench(traitlets.HasTraits):
         """The arrays of each part of the reward under a variant, what is not finite counted as not judged."""
         scores, _ = self.gated(variant)
         key = variant.base, repr((variant.gates, variant.training))
-        views = kept(self._views, key, lambda: make_views(scores, **self.options(variant)))
+        views = kept(
+            self._views, key, lambda: make_views(scores, **self.options(variant))
+        )
         return tuple(view.under(variant.combined(view.reward)) for view in views)
 
     def obey(self, verb: str, *what: Any) -> None:
@@ -182,7 +196,11 @@ class Bench(traitlets.HasTraits):
         """
         cases = self.cases()
         ignored = components_of(cases)  # by a reward that has no such one
-        return check(self.reward, cases, ignore=ignored, timeout=self.timeout) if cases else None
+        return (
+            check(self.reward, cases, ignore=ignored, timeout=self.timeout)
+            if cases
+            else None
+        )
 
     def go(self, variant: Variant, *, undone: bool = False) -> None:
         """Go over to a variant; `undone`: it is one from before."""
@@ -195,7 +213,10 @@ class Bench(traitlets.HasTraits):
 
         Errors as in `Suggestion.apply`.
         """
-        variant, before = self.variant.after(change, self.scores, part), self.figures.tied_share
+        variant, before = (
+            self.variant.after(change, self.scores, part),
+            self.figures.tied_share,
+        )
         self.gated(variant)
         self.go(variant)
         moved = f"{percent(before)} -> {percent(self.figures.tied_share)}"
@@ -241,14 +262,21 @@ class Bench(traitlets.HasTraits):
             if not np.isnan(values).all():
                 return values, f"by the column {self.label!r}"
         found_right = rightness(self.scored, views, self.before.advantages)
-        return found_right.values, f"right is one {found_right.by}" if found_right.by else ""
+        return (
+            found_right.values,
+            f"right is one {found_right.by}" if found_right.by else "",
+        )
 
     @cached_property
     def rows_of_group(self) -> list[NDArray[np.intp]]:
         """The rows of each group."""
         groups = self.scored.groups
         order = np.argsort(groups, kind="stable")
-        return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1) if len(order) else []
+        return (
+            np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+            if len(order)
+            else []
+        )
 
     @Held
     def ends(self) -> tuple[float, float]:
@@ -264,14 +292,21 @@ class Bench(traitlets.HasTraits):
     @cached_property
     def row_of(self) -> dict[Any, int]:
         """The row of each rollout, by the id that findings name it by."""
-        return {value: row for row, value in enumerate(self.scored.table["rollout_id"].tolist())}
+        return {
+            value: row
+            for row, value in enumerate(self.scored.table["rollout_id"].tolist())
+        }
 
     def cases(self) -> list[Case]:
         """The cases as they are now: those of the file, read anew, or those that were given.
 
         CasesError: the file cannot be read.
         """
-        written = load_cases(self.cases_path) if self.cases_path and Path(self.cases_path).is_file() else []
+        written = (
+            load_cases(self.cases_path)
+            if self.cases_path and Path(self.cases_path).is_file()
+            else []
+        )
         return [*self.given, *written]
 
     def write_case(self, case: Mapping[str, Any], path: str) -> str:
@@ -280,7 +315,9 @@ class Bench(traitlets.HasTraits):
         InputError, and nothing is written or changed, where that cannot be done.
         """
         if not path:
-            raise InputError("there is no case file to write to; give its path, such as cases.jsonl")
+            raise InputError(
+                "there is no case file to write to; give its path, such as cases.jsonl"
+            )
         path = os.path.expanduser(path)
         try:
             added = append_cases(path, [case])

@@ -12,7 +12,15 @@ from rewardkit.notebook.workbench import reading
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.cases import CaseForm
 from rewardkit.notebook.workbench.filters import KINDS, ORDERS, Filter, Sieve
-from rewardkit.notebook.workbench.parts import Message, Panel, html, made, redraw, row, stack
+from rewardkit.notebook.workbench.parts import (
+    Message,
+    Panel,
+    html,
+    made,
+    redraw,
+    row,
+    stack,
+)
 
 PAGE = 60
 """Completions in the list at a time: only what is shown is rendered."""
@@ -62,11 +70,19 @@ class Browse(Panel):
         """Ask for what a control says; an empty limit is none, a value is named by its place."""
         if name == "column":
             self.choices = self.sieve.choices(value) if value else [""]
-            self.asked = replace(self.asked, column=value, value=next(iter(self.choices), ""))
+            self.asked = replace(
+                self.asked, column=value, value=next(iter(self.choices), "")
+            )
             self.draw_controls()
         else:
             none = getattr(Filter(), name)
-            value = self.choices[value] if name == "value" else none if value is None else value
+            value = (
+                self.choices[value]
+                if name == "value"
+                else none
+                if value is None
+                else value
+            )
             self.asked = replace(self.asked, **{name: value})
         self.search()
 
@@ -78,12 +94,34 @@ class Browse(Panel):
     def draw_controls(self) -> None:
         """Draw what is asked for, and the form of a case."""
         self.form.draw()
-        columns = [("", "-"), *((one, label) for label, one in self.sieve.columns() if one not in NOT_SHOWN)]
+        columns = [
+            ("", "-"),
+            *(
+                (one, label)
+                for label, one in self.sieve.columns()
+                if one not in NOT_SHOWN
+            ),
+        ]
         shown, left = self.choices[:CHOICES], len(self.choices[CHOICES:])
-        values = [(at, one_line(choice)[:LINE] or "-") for at, choice in enumerate(shown)]
-        components = [("", "reward"), *((name, name) for name in self.bench.scored.reward.names)]
+        values = [
+            (at, one_line(choice)[:LINE] or "-") for at, choice in enumerate(shown)
+        ]
+        components = [
+            ("", "reward"),
+            *((name, name) for name in self.bench.scored.reward.names),
+        ]
         place = self.choices.index(self.asked.value)
-        drawn = made("filters", self.asked, KINDS, ORDERS, components, columns, values, place, left)
+        drawn = made(
+            "filters",
+            self.asked,
+            KINDS,
+            ORDERS,
+            components,
+            columns,
+            values,
+            place,
+            left,
+        )
         redraw(self.filters, drawn)
 
     def search(self) -> None:
@@ -108,9 +146,16 @@ class Browse(Panel):
             right = self.bench.right[0]
             unknown = not (right == 1).any() or not (right == 0).any()
             asks = self.asked.kind in ("wrong but paid", "right but unpaid")
-            return UNKNOWN if asks and unknown else "No completion is like this; change or clear the filters."
+            return (
+                UNKNOWN
+                if asks and unknown
+                else "No completion is like this; change or clear the filters."
+            )
         if self.asked.one_a_group:
-            total, what = len(self.bench.rows_of_group), "groups, each by its first completion"
+            total, what = (
+                len(self.bench.rows_of_group),
+                "groups, each by its first completion",
+            )
         of_all = f" of {total:,}" if found < total else ""
         first, last = self._page * PAGE + 1, min((self._page + 1) * PAGE, found)
         part = f"; {first:,} to {last:,} are listed" if found > PAGE else ""
@@ -121,7 +166,9 @@ class Browse(Panel):
     @property
     def listed(self) -> list[int]:
         """The rows on the page of the list that is shown."""
-        found: list[int] = self.rows[self._page * PAGE : (self._page + 1) * PAGE].tolist()
+        found: list[int] = self.rows[
+            self._page * PAGE : (self._page + 1) * PAGE
+        ].tolist()
         return found
 
     def step(self, by: int) -> None:
@@ -132,7 +179,9 @@ class Browse(Panel):
         if 0 <= place < len(self.rows):
             self.bench.opened = Opened(int(self.rows[place]))
         elif len(self.rows):
-            self.found.tell(f"This is the {'last' if by > 0 else 'first'} of {len(self.rows):,} completions.")
+            self.found.tell(
+                f"This is the {'last' if by > 0 else 'first'} of {len(self.rows):,} completions."
+            )
 
     def flag(self) -> None:
         """Flag the completion that is open, or take its flag away."""
@@ -168,7 +217,9 @@ class Browse(Panel):
             self.list.value = made("listed", lines) if lines else ""
         self.found.tell(self._told())
         shown = opened if not self._blank else None
-        self.page.value = "" if shown is None else reading.opened_page(self.bench, shown)
+        self.page.value = (
+            "" if shown is None else reading.opened_page(self.bench, shown)
+        )
         self.form.show(shown)
 
     def show_anew(self) -> None:

@@ -14,7 +14,15 @@ from rewardkit.html.markup import number
 from rewardkit.notebook.workbench.bench import CASES, Bench, Opened
 from rewardkit.notebook.workbench.filters import Sieve
 from rewardkit.notebook.workbench.parts import Message, Panel, html, made, stack
-from rewardkit.scoring.cases import OWN_KEYS, UNSCORED, Case, CheckResult, Expected, Miss, components_of
+from rewardkit.scoring.cases import (
+    OWN_KEYS,
+    UNSCORED,
+    Case,
+    CheckResult,
+    Expected,
+    Miss,
+    components_of,
+)
 from rewardkit.scoring.outcomes import STATUSES
 
 REWARD = "reward"
@@ -29,13 +37,27 @@ class CaseForm:
         self._shown: Opened | None = None
         self._proposed = ""
         reward = bench.scored.reward
-        looks = {item.name for inner in reward.inner for item in inner.components if item.group}
+        looks = {
+            item.name
+            for inner in reward.inner
+            for item in inner.components
+            if item.group
+        }
         self._of_siblings = {*looks, REWARD} if looks else set()
-        self.names = sorted([REWARD, *reward.names], key=lambda name: name in self._of_siblings)
-        self.given = {"what": self.names[0], **dict.fromkeys(("expected", "name", "why", "path"), "")}
+        self.names = sorted(
+            [REWARD, *reward.names], key=lambda name: name in self._of_siblings
+        )
+        self.given = {
+            "what": self.names[0],
+            **dict.fromkeys(("expected", "name", "why", "path"), ""),
+        }
         self.message, self.form = Message(), html("rewardkit-case-form")
         self.widget = stack(self.form, self.message.widget, mark="rewardkit-case")
-        bench.commands |= {"case": self._turn, "case-set": self.set, "case-save": self.add}
+        bench.commands |= {
+            "case": self._turn,
+            "case-set": self.set,
+            "case-save": self.add,
+        }
         self.draw()
 
     def _turn(self) -> None:
@@ -46,7 +68,9 @@ class CaseForm:
     def draw(self) -> None:
         """Draw the form while it is asked for, and the buttons of what is open above it."""
         self.message.widget.layout.display = "" if self.is_open else "none"
-        self.form.value = made("case_form", self._shown is not None, self.is_open, self.names, self.given)
+        self.form.value = made(
+            "case_form", self._shown is not None, self.is_open, self.names, self.given
+        )
 
     def set(self, name: str, value: str) -> None:
         """Take over what a person wrote; another component is proposed what it gets."""
@@ -67,34 +91,63 @@ class CaseForm:
         if opened is not None:
             proposed = opened.case or {}
             if opened.row is not None:
-                proposed = {"name": f"rollout {self.bench.scored.table['rollout_id'].iloc[opened.row]}"}
-            name, why = str(proposed.get("name", "probed")), str(proposed.get("why", ""))
+                proposed = {
+                    "name": f"rollout {self.bench.scored.table['rollout_id'].iloc[opened.row]}"
+                }
+            name, why = (
+                str(proposed.get("name", "probed")),
+                str(proposed.get("why", "")),
+            )
             path = self.given["path"] or self.bench.cases_path or CASES
-            self.given |= {"what": self.names[0], "name": name, "why": why, "path": path}
+            self.given |= {
+                "what": self.names[0],
+                "name": name,
+                "why": why,
+                "path": path,
+            }
             self.message.clear()
         self._fill()
 
     def _fill(self) -> None:
         if self._shown is not None:
-            self.given["expected"] = self._proposed = self._worth(self._shown, self.given["what"])
+            self.given["expected"] = self._proposed = self._worth(
+                self._shown, self.given["what"]
+            )
         self.draw()
 
     def _worth(self, opened: Opened, name: str) -> str:
         """What is proposed to expect of a component, or of the reward; it says why where that is nothing."""
         if opened.row is None:
             value = (opened.case or {}).get(name, "")
-            return f"{value[0]:g} to {value[1]:g}" if isinstance(value, list) else str(value)
+            return (
+                f"{value[0]:g} to {value[1]:g}"
+                if isinstance(value, list)
+                else str(value)
+            )
         if name in self._of_siblings:
-            self.message.tell("A case stands alone: what looks at siblings is not judged in it.")
+            self.message.tell(
+                "A case stands alone: what looks at siblings is not judged in it."
+            )
             return UNSCORED[0]
         scores = self.bench.scores
         if name == REWARD:
-            value, status = float(scores.table["reward_raw"].iloc[opened.row]), "unscored"
-            if self.bench.right[0][opened.row] == 0 and value >= Sieve(self.bench).middle:
-                self.message.tell("This answer is wrong: say what it should earn, such as 0 or 0 to 0.2.")
+            value, status = (
+                float(scores.table["reward_raw"].iloc[opened.row]),
+                "unscored",
+            )
+            if (
+                self.bench.right[0][opened.row] == 0
+                and value >= Sieve(self.bench).middle
+            ):
+                self.message.tell(
+                    "This answer is wrong: say what it should earn, such as 0 or 0 to 0.2."
+                )
                 return ""
         elif f"score/{name}" in scores.table:
-            value, status = float(scores.score(name)[opened.row]), STATUSES[scores.status(name)[opened.row]]
+            value, status = (
+                float(scores.score(name)[opened.row]),
+                STATUSES[scores.status(name)[opened.row]],
+            )
         else:
             return ""
         return status if math.isnan(value) else f"{value:.6g}"
@@ -110,12 +163,18 @@ class CaseForm:
                 "itself; rename the column"
             )
         expected, columns = read_expected(self.given["expected"]), dict(opened.columns)
-        if opened.row is not None:  # what the reward asks for, and what a person reads, as the log has them
+        if (
+            opened.row is not None
+        ):  # what the reward asks for, and what a person reads, as the log has them
             rollout = self.bench.scored.rollouts[opened.row]
             answer = "completion" if rollout.get("messages") is None else "messages"
             wanted = dict.fromkeys([answer, *needs, "ground_truth", "prompt"])
             given = {name: rollout[name] for name in wanted if name in rollout}
-            columns = {name: value for name, value in given.items() if value is not None or name in needs}
+            columns = {
+                name: value
+                for name, value in given.items()
+                if value is not None or name in needs
+            }
         what, name = self.given["what"], self.given["name"].strip() or "case"
         asked = {REWARD: expected} if what == REWARD else {"scores": {what: expected}}
         return {"name": name, **columns, **asked, "why": self.given["why"].strip()}
@@ -123,7 +182,9 @@ class CaseForm:
     def add(self) -> None:
         """Write the case; what is wrong is said, and then nothing was written."""
         path = self.given["path"].strip()
-        self.message.attempt(lambda: self.bench.write_case(self.case(), path), "Not saved: ")
+        self.message.attempt(
+            lambda: self.bench.write_case(self.case(), path), "Not saved: "
+        )
 
 
 def read_expected(text: str) -> Any:
@@ -140,7 +201,9 @@ def read_expected(text: str) -> Any:
     except ValueError:
         value = None
     numbers = value if isinstance(value, list) and len(value) == 2 else [value]
-    if not all(isinstance(item, int | float) and not isinstance(item, bool) for item in numbers):
+    if not all(
+        isinstance(item, int | float) and not isinstance(item, bool) for item in numbers
+    ):
         raise InputError(
             f"{given!r} is nothing that can be expected; give a number, a range such as 0.5 to 0.8, or one "
             f"of {', '.join(UNSCORED)}"
@@ -167,8 +230,14 @@ class CaseMatrix(Panel):
         self.asked = {"show": "all", "text": ""}
         self.message, self.table = Message(), html("rewardkit-cases-table")
         self.controls = html("rewardkit-cases-controls")
-        self.widget = stack(self.controls, self.message.widget, self.table, mark="rewardkit-cases")
-        bench.commands |= {"check": self.again, "cases": self.ask, "open-case": self._open}
+        self.widget = stack(
+            self.controls, self.message.widget, self.table, mark="rewardkit-cases"
+        )
+        bench.commands |= {
+            "check": self.again,
+            "cases": self.ask,
+            "open-case": self._open,
+        }
         bench.observe(self.changed, ["variant", "revised", "cases_written"])
         self.draw_controls()
 
@@ -202,7 +271,9 @@ class CaseMatrix(Panel):
             told += f", {failed} missed" * bool(failed)
             if path:
                 given = len(self.bench.given)
-                told += f" ({given} given, the others in {path})" if given else f" ({path})"
+                told += (
+                    f" ({given} given, the others in {path})" if given else f" ({path})"
+                )
             if left := self.result.left_out:
                 names = most([repr(name) for name in left], NAMED)
                 told += f"; what they expect of {names} is left out, as this reward has no such component"
@@ -216,12 +287,21 @@ class CaseMatrix(Panel):
         misses: dict[str, dict[str, Miss]] = {}
         for miss in self.result.misses:
             misses.setdefault(miss.case, {})[miss.what] = miss
-        cases = [(at, case) for at, case in enumerate(self.result.cases) if self._wanted(case, misses)]
-        cases.sort(key=lambda item: item[1].name not in misses)  # those that are missed first
+        cases = [
+            (at, case)
+            for at, case in enumerate(self.result.cases)
+            if self._wanted(case, misses)
+        ]
+        cases.sort(
+            key=lambda item: item[1].name not in misses
+        )  # those that are missed first
         expected = components_of(self.result.cases)
         names = ["reward"] * any(case.reward is not None for case in self.result.cases)
         names += [name for name in self.bench.reward.names if name in expected]
-        rows = [_row(at, case, misses.get(case.name, {}), names) for at, case in cases[:SHOWN]]
+        rows = [
+            _row(at, case, misses.get(case.name, {}), names)
+            for at, case in cases[:SHOWN]
+        ]
         self.table.value = made("matrix", names, rows, len(cases) - len(rows))
 
     def _wanted(self, case: Case, misses: Any) -> bool:
@@ -236,14 +316,25 @@ class CaseMatrix(Panel):
             return
         case = self.result.cases[at]
         missed = [_told(one) for one in self.result.misses if one.case == case.name]
-        told = f"Missed: {'; '.join(missed)}" if missed else "It gives what is expected."
+        told = (
+            f"Missed: {'; '.join(missed)}" if missed else "It gives what is expected."
+        )
         wanted = {"reward": case.reward, **case.scores}
         expects = {name: one.written for name, one in wanted.items() if one is not None}
         about = f"Case {case.name}: {told} {case.why}".strip()
-        self.bench.open(Opened(None, case.columns, about, {"name": case.name, "why": case.why, **expects}))
+        self.bench.open(
+            Opened(
+                None,
+                case.columns,
+                about,
+                {"name": case.name, "why": case.why, **expects},
+            )
+        )
 
 
-def _row(at: int, case: Case, misses: dict[str, Miss], names: Sequence[str]) -> dict[str, Any]:
+def _row(
+    at: int, case: Case, misses: dict[str, Miss], names: Sequence[str]
+) -> dict[str, Any]:
     told = list(map(_told, misses.values()))
     if misses and (fields := next(iter(misses.values())).fields):
         took = ", ".join(f"{name} = {value!r}" for name, value in fields.items())
@@ -265,7 +356,9 @@ def _told(miss: Miss) -> str:
     return f"{miss.what} {miss.got}, not {miss.expected}"
 
 
-def _cell(name: str, expected: Expected | None, miss: Miss | None) -> tuple[str, str, str]:
+def _cell(
+    name: str, expected: Expected | None, miss: Miss | None
+) -> tuple[str, str, str]:
     """The kind of a cell, what it says, and what is read of it when the mouse is over it."""
     if expected is None:
         return "none", "", f"{name}: nothing is expected"

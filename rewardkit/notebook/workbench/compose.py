@@ -13,7 +13,15 @@ from typing import Any
 from rewardkit.errors import InputError, RewardError
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.live import live
-from rewardkit.notebook.workbench.parts import Message, Panel, html, made, redraw, row, stack
+from rewardkit.notebook.workbench.parts import (
+    Message,
+    Panel,
+    html,
+    made,
+    redraw,
+    row,
+    stack,
+)
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import AGGREGATIONS
 from rewardkit.rewards.save import Writer
@@ -37,7 +45,9 @@ class Compose(Panel):
         self.bench, self.message = bench, Message()
         self._last: tuple[str, float] = ("", 0.0)
         self._by_page = False  # then the page shows already what moved
-        self._gates: dict[str, Gate] = {}  # the last gate of each component that has a switch
+        self._gates: dict[
+            str, Gate
+        ] = {}  # the last gate of each component that has a switch
         panes = ("settings", "to-score", "written", "controls", "picture")
         self.settings, self.to_score, self.written, self.controls, self.picture = (
             html(f"rewardkit-{name}") for name in panes
@@ -65,16 +75,22 @@ class Compose(Panel):
         if weight is None or abs(weight) > farthest:
             said = "an empty box" if weight is None else f"{weight:g}"
             ends = f"between {-farthest:g} and {farthest:g}"
-            self._refuse(f"The weight of {name!r} is {ends}, not {said}; it stays {variant.weights[name]:g}.")
+            self._refuse(
+                f"The weight of {name!r} is {ends}, not {said}; it stays {variant.weights[name]:g}."
+            )
         else:
-            self._change(f"weight {name}", weights={**variant.weights, name: weight + 0.0})
+            self._change(
+                f"weight {name}", weights={**variant.weights, name: weight + 0.0}
+            )
 
     def _move_gate(self, name: str, what: str, value: Any) -> None:
         """Switch a gate on or off, or move one of its limits."""
         gates = self.bench.variant.gates
         try:
             if value is None:
-                raise ValueError("a limit is a number; switch the gate off to pay always")
+                raise ValueError(
+                    "a limit is a number; switch the gate off to pay always"
+                )
             limit: Any = {} if what == "on" else {what: float(value)}
             gate = replace(self._gates[name], **limit)
         except ValueError as error:
@@ -86,7 +102,9 @@ class Compose(Panel):
 
     def _choose(self, name: str, value: str) -> None:
         if name == "scale_rewards":
-            self._change(name, training=replace(self.bench.variant.training, scale_rewards=value))
+            self._change(
+                name, training=replace(self.bench.variant.training, scale_rewards=value)
+            )
         else:
             self._change(name, aggregation=value)
 
@@ -94,7 +112,7 @@ class Compose(Panel):
         """Go over to other settings, if their figures can be computed; else all stays, with the reason."""
         now, variant = time.monotonic(), replace(self.bench.variant, **settings)
         try:
-            variant.reward  # noqa: B018  said now
+            variant.reward  # noqa: B018
             self.bench.gated(variant)
         except InputError as error:
             self._refuse(str(error))
@@ -146,7 +164,10 @@ class Compose(Panel):
         choices: list[Any] = [("scale_rewards", SCALINGS, scaling, why)]
         if start.aggregation:
             choices.insert(0, ("aggregation", AGGREGATIONS, variant.aggregation, ""))
-        rows = [(name, weight, self._gate_row(name)) for name, weight in variant.weights.items()]
+        rows = [
+            (name, weight, self._gate_row(name))
+            for name, weight in variant.weights.items()
+        ]
         is_route = self.bench.scored.reward.routing is not None
         redraw(self.settings, made("settings", choices, is_route))
         redraw(self.controls, made("controls", rows))
@@ -177,10 +198,16 @@ class Compose(Panel):
         score = made("do", ["score"], "Score them", "run what the gates let in")
         self.to_score.value = score if to_score else ""
         if to_score:
-            told = ", ".join(f"{count:,} rows for {name!r}" for name, count in to_score.items())
-            self.message.warn(f"An open gate lets in {told}, which were never scored; they count as missing.")
+            told = ", ".join(
+                f"{count:,} rows for {name!r}" for name, count in to_score.items()
+            )
+            self.message.warn(
+                f"An open gate lets in {told}, which were never scored; they count as missing."
+            )
         elif not any(variant.weights.values()):
-            self.message.warn("No component has a weight, so nothing is paid, and no row has a reward.")
+            self.message.warn(
+                "No component has a weight, so nothing is paid, and no row has a reward."
+            )
         else:
             self.message.clear()
         self.written.value = ""

@@ -59,10 +59,15 @@ def figures_of(views: Sequence[View], rows: int) -> Figures:
     judged = counts > 0
 
     def joined(name: str) -> Floats:
-        found = np.concatenate([np.asarray(getattr(item, name), dtype=float) for item in stats])
+        found = np.concatenate(
+            [np.asarray(getattr(item, name), dtype=float) for item in stats]
+        )
         return np.where(judged & np.isfinite(found), found, np.nan)
 
-    shares = {told: view.effective_weights.get(name) for told, (view, name) in called(views).items()}
+    shares = {
+        told: view.effective_weights.get(name)
+        for told, (view, name) in called(views).items()
+    }
     return Figures(
         rewards,
         advantages,
@@ -80,7 +85,9 @@ def called(views: Sequence[View]) -> dict[str, tuple[View, str]]:
     """Each component by what it is called: with the part of the reward before it, where there are several."""
     several = len(views) > 1
     return {
-        f"{view.part}: {name}" if several else name: (view, name) for view in views for name in view.names
+        f"{view.part}: {name}" if several else name: (view, name)
+        for view in views
+        for name in view.names
     }
 
 
@@ -98,7 +105,13 @@ def turned(before: Figures, now: Figures) -> float:
     if np.isnan(now.advantages).all():
         return math.nan
     one, other = (
-        np.sign(np.where(np.abs(np.nan_to_num(item.advantages)) < TINY, 0.0, np.nan_to_num(item.advantages)))
+        np.sign(
+            np.where(
+                np.abs(np.nan_to_num(item.advantages)) < TINY,
+                0.0,
+                np.nan_to_num(item.advantages),
+            )
+        )
         for item in (before, now)
     )
     return float((one != other)[one != 0].mean()) if one.any() else math.nan

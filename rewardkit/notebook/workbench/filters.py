@@ -73,7 +73,11 @@ class Sieve:
     def rows(self, asked: Filter) -> Rows:
         """The rows that are asked for, in their order."""
         chosen, scores = self._of_kind(asked), self.bench.scores
-        values = scores.score(asked.component) if asked.component else self.bench.figures.rewards
+        values = (
+            scores.score(asked.component)
+            if asked.component
+            else self.bench.figures.rewards
+        )
         if asked.low > -math.inf:
             chosen &= values >= asked.low - 1e-9
         if asked.high < math.inf:
@@ -98,8 +102,14 @@ class Sieve:
             return np.asarray((bench.right[0] == 1) & (rewards <= self.middle))
         if kind in ("gated", "abstained", "error"):
             code = STATUSES.index(kind)
-            names = [asked.component] if asked.component else list(bench.scores.reward.names)
-            return np.asarray(np.any([bench.scores.status(name) == code for name in names], axis=0))
+            names = (
+                [asked.component]
+                if asked.component
+                else list(bench.scores.reward.names)
+            )
+            return np.asarray(
+                np.any([bench.scores.status(name) == code for name in names], axis=0)
+            )
         if kind == "no reward":
             return np.isnan(rewards)
         if kind == "flagged":
@@ -120,7 +130,10 @@ class Sieve:
         """
         right, rewards = self.bench.right[0], self.bench.figures.rewards
         of_both = [rewards[(right == value) & np.isfinite(rewards)] for value in (0, 1)]
-        return sum(float(np.median(some)) if len(some) else math.nan for some in of_both) / 2
+        return (
+            sum(float(np.median(some)) if len(some) else math.nan for some in of_both)
+            / 2
+        )
 
     def _found(self, text: str, among: Mask) -> Mask:
         """The rows whose completion has the text, in any case; only those of `among` are searched."""
@@ -133,22 +146,33 @@ class Sieve:
     def _folded(self) -> Any:
         """The completions without case, as an Arrow array: searched in milliseconds."""
         texts = self.bench.scored.table["completion"]
-        plain = [str(text).casefold().encode("utf-8", "replace").decode() for text in texts]
+        plain = [
+            str(text).casefold().encode("utf-8", "replace").decode() for text in texts
+        ]
         return pa.array(plain, type=pa.large_string())
 
     def _texts_of(self, column: str) -> NDArray[np.object_]:
         """What a column says, as texts; of a verdict its level."""
         values = self.bench.scored.table[column]
-        texts = [str(value.get("level", "-") if isinstance(value, dict) else value) for value in values]
+        texts = [
+            str(value.get("level", "-") if isinstance(value, dict) else value)
+            for value in values
+        ]
         return np.array(texts, dtype=object)
 
     def columns(self) -> list[tuple[str, str]]:
         """What rows can be filtered by, label and column: the log's, levels, and why a row has no score."""
         table, names = self.bench.scored.table, self.bench.scored.reward.names
-        own = [(name, name) for name in map(str, self.bench.scored.rollouts.table.columns)]
+        own = [
+            (name, name) for name in map(str, self.bench.scored.rollouts.table.columns)
+        ]
         more = [(f"level of {name}", f"verdict/{name}") for name in names]
         more += [(f"why no score of {name}", f"error/{name}") for name in names]
-        return own + [(label, name) for label, name in more if name in table and table[name].notna().any()]
+        return own + [
+            (label, name)
+            for label, name in more
+            if name in table and table[name].notna().any()
+        ]
 
     def choices(self, column: str) -> list[str]:
         """The values of a column, the most frequent first."""
@@ -173,4 +197,6 @@ class Sieve:
 
     @cached_property
     def _lengths(self) -> Floats:
-        return np.array([len(text) for text in self.bench.scored.table["completion"]], dtype=float)
+        return np.array(
+            [len(text) for text in self.bench.scored.table["completion"]], dtype=float
+        )

@@ -22,12 +22,23 @@ def live(bench: Bench) -> str:
     moved = bench.variant != bench.start
     pictures = histogram_svg(now.rewards, before.rewards if moved else None)
     pictures += group_svg(now.low, now.mean, now.high, now.tied)
-    told = dict.fromkeys(view.context.why_no_label for view in bench.views if view.context.label is None)
+    told = dict.fromkeys(
+        view.context.why_no_label for view in bench.views if view.context.label is None
+    )
     why = [f"The label is not used: {why}." for why in told if why]
     rows = [_effect(bench, told, moved) for told in now.effective]
     figures = markup.html_of(_table(now, before, moved))
     is_route = bench.scored.reward.routing is not None
-    return made("live", rows, _settings(bench), is_route, moved, markup.html_of(pictures), figures, why)
+    return made(
+        "live",
+        rows,
+        _settings(bench),
+        is_route,
+        moved,
+        markup.html_of(pictures),
+        figures,
+        why,
+    )
 
 
 def _settings(bench: Bench) -> list[tuple[list[str], Any]]:
@@ -36,8 +47,13 @@ def _settings(bench: Bench) -> list[tuple[list[str], Any]]:
     scaling = variant.training.scale_rewards
     now: list[tuple[list[str], Any]] = [(["choose", "scale_rewards"], scaling)]
     now += [(["choose", "aggregation"], variant.aggregation)]
-    now += [(["weigh", name], float(f"{weight:.6g}")) for name, weight in variant.weights.items()]
-    return now + [(["gate", name, "on"], gate is not None) for name, gate in variant.gates.items()]
+    now += [
+        (["weigh", name], float(f"{weight:.6g}"))
+        for name, weight in variant.weights.items()
+    ]
+    return now + [
+        (["gate", name, "on"], gate is not None) for name, gate in variant.gates.items()
+    ]
 
 
 def _table(now: Figures, before: Figures, moved: bool) -> str:
@@ -46,7 +62,10 @@ def _table(now: Figures, before: Figures, moved: bool) -> str:
     rows = [
         ("mean reward", *map(_mean, both)),
         ("groups of two or more", *(f"{item.several:,}" for item in both)),
-        ("groups without a signal", *(f"{percent(one.tied_share)} ({one.tied.sum():,})" for one in both)),
+        (
+            "groups without a signal",
+            *(f"{percent(one.tied_share)} ({one.tied.sum():,})" for one in both),
+        ),
     ]
     if not all(math.isnan(item.auc) for item in both):
         told = ("-" if math.isnan(item.auc) else f"{item.auc:.3f}" for item in both)
@@ -56,7 +75,9 @@ def _table(now: Figures, before: Figures, moved: bool) -> str:
     if moved:
         rows.append(("advantages whose sign turned", "", percent(turned(before, now))))
     header = ("figure", "start", "now") if moved else ("figure", "start")
-    return markup.table(header, [row[: len(header)] for row in rows], numeric=header[1:])
+    return markup.table(
+        header, [row[: len(header)] for row in rows], numeric=header[1:]
+    )
 
 
 def _effect(bench: Bench, told: str, moved: bool) -> dict[str, Any]:
@@ -73,7 +94,9 @@ def _effect(bench: Bench, told: str, moved: bool) -> dict[str, Any]:
     return {
         "name": told,
         "weight": f"{weights[name]:g}",
-        "shares": [percent(item).replace("under ", "<") for item in (declared, share, *start)],
+        "shares": [
+            percent(item).replace("under ", "<") for item in (declared, share, *start)
+        ],
         "declared": 100 * declared,
         "effective": 100 * min(max(np.nan_to_num(share), 0.0), 1.0),
         "spark": _sparks(bench)[told],
@@ -86,7 +109,9 @@ def _sparks(bench: Bench) -> dict[str, Any]:
 
     def drawn() -> dict[str, Any]:
         return {
-            told: markup.html_of(spark_svg(view.scores[name], view.components[name].range))
+            told: markup.html_of(
+                spark_svg(view.scores[name], view.components[name].range)
+            )
             for told, (view, name) in called(bench.views).items()
         }
 

@@ -62,8 +62,15 @@ class Workbench:
         reward = load_reward(reward) if isinstance(reward, str) else reward
         check_reward(reward, "Workbench")
         scores = _scores(reward, rollouts, timeout)
-        self._bench = Bench(scores, cases=cases, label=label, training=training, timeout=timeout, seed=seed)
-        self._bench.before  # noqa: B018  a label or training that cannot be used is said now
+        self._bench = Bench(
+            scores,
+            cases=cases,
+            label=label,
+            training=training,
+            timeout=timeout,
+            seed=seed,
+        )
+        self._bench.before  # noqa: B018
         if cases is not None:
             self._bench.cases()
         kinds: tuple[Any, ...] = (Compose, Browse, CaseMatrix, Probes, Findings)
@@ -99,10 +106,14 @@ class Workbench:
     def panel(self) -> Any:
         """The widget with all tabs; the same each time it is asked for."""
         titles = [panel.title for panel in self._panels]
-        self._tabs = widgets.Tab([panel.widget for panel in self._panels], titles=titles)
+        self._tabs = widgets.Tab(
+            [panel.widget for panel in self._panels], titles=titles
+        )
         self._turned(0)
         self._tabs.observe(lambda change: self._turned(change["new"]), "selected_index")
-        self._bench.observe(lambda change: setattr(self._tabs, "selected_index", 1), "asked_for")
+        self._bench.observe(
+            lambda change: setattr(self._tabs, "selected_index", 1), "asked_for"
+        )
         self._standing.show()
         return framed(self._bench, self._standing.widget, self._tabs)
 

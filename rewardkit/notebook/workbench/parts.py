@@ -28,7 +28,9 @@ def _macros() -> Any:
 @cache
 def keys() -> str:
     """The script of the panel, as a piece of HTML that runs it: widgets take no other."""
-    script = (files("rewardkit.html") / "templates" / "workbench.js").read_text(encoding="utf-8")
+    script = (files("rewardkit.html") / "templates" / "workbench.js").read_text(
+        encoding="utf-8"
+    )
     return f'<img alt="" hidden src="data:," onerror="{escape(script)}">'
 
 

@@ -16,7 +16,13 @@ from rewardkit.html.pictures import KINDS, strip_svg
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import made
 from rewardkit.primitives.extract import Span
-from rewardkit.primitives.messages import arguments_of, as_list, calls_of, content_text, plain_value
+from rewardkit.primitives.messages import (
+    arguments_of,
+    as_list,
+    calls_of,
+    content_text,
+    plain_value,
+)
 from rewardkit.scoring.explain import explained, field_spans
 
 LONGEST = 12_000
@@ -51,20 +57,26 @@ def around(bench: Bench, row: int, most: int) -> list[int]:
     rows = bench.siblings(row)
     rewards = np.nan_to_num(bench.figures.rewards[rows], nan=-math.inf)
     rows = rows[np.argsort(-rewards, kind="stable")]
-    start = max(0, min(int(np.flatnonzero(rows == row)[0]) - most // 2, len(rows) - most))
+    start = max(
+        0, min(int(np.flatnonzero(rows == row)[0]) - most // 2, len(rows) - most)
+    )
     return [int(item) for item in rows[start : start + most]]
 
 
 def _blocks(bench: Bench, rows: Sequence[int]) -> tuple[list[float], list[float]]:
     """How tall the block of each row is, from 0 to 1 between the lowest and highest reward, and if right."""
     low, high = bench.ends
-    rewards = np.clip((bench.figures.rewards[rows] - low) / ((high - low) or 1.0), 0.0, 1.0)
+    rewards = np.clip(
+        (bench.figures.rewards[rows] - low) / ((high - low) or 1.0), 0.0, 1.0
+    )
     return rewards.tolist(), bench.right[0][rows].tolist()
 
 
 def opened_page(bench: Bench, opened: Opened) -> str:
     """The page of what is open: a row of the rollouts, or a completion that a probe or case has."""
-    return row_page(bench, opened.row) if opened.row is not None else _tried(bench, opened)
+    return (
+        row_page(bench, opened.row) if opened.row is not None else _tried(bench, opened)
+    )
 
 
 def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
@@ -77,7 +89,11 @@ def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
         why = str(error)
     text = str(bench.scored.table["completion"].iloc[row])
     shown_above = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
-    others = [(name, _text(value)) for name, value in columns.items() if name not in shown_above]
+    others = [
+        (name, _text(value))
+        for name, value in columns.items()
+        if name not in shown_above
+    ]
     told: dict[str, Any] = {
         "found": found,
         "why": why,
@@ -86,11 +102,24 @@ def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
         "verdicts": "",
     }
     if found:
-        told["total"] = _figure(bench.figures.rewards[row]), bench.variant.aggregation or "reward"
-        told["notes"] = [(name, _text(value)) for name, value in found.result.notes.items()]
+        told["total"] = (
+            _figure(bench.figures.rewards[row]),
+            bench.variant.aggregation or "reward",
+        )
+        told["notes"] = [
+            (name, _text(value)) for name, value in found.result.notes.items()
+        ]
         told["verdicts"] = markup.html_of(cards.verdicts(found.result.verdicts))
     head = {**_head(bench, row), "still": still}
-    return made("read", row, head, _siblings(bench, row), _said(columns, text, spans), told, others)
+    return made(
+        "read",
+        row,
+        head,
+        _siblings(bench, row),
+        _said(columns, text, spans),
+        told,
+        others,
+    )
 
 
 def _tried(bench: Bench, opened: Opened) -> str:
@@ -114,7 +143,9 @@ def _head(bench: Bench, row: int) -> dict[str, Any]:
         "reward": _figure(reward),
         "raw": _figure(raw) if abs(raw - reward) > 1e-9 else "",
         "advantage": _signed(figures.advantages[row]),
-        "rank": "" if math.isnan(reward) else f"{better} of its {len(siblings) - 1} siblings earn more",
+        "rank": ""
+        if math.isnan(reward)
+        else f"{better} of its {len(siblings) - 1} siblings earn more",
         "right": RIGHT.get(float(right[row]), ""),
         "by": by,
         "identity": bench.scored.table["rollout_id"].iloc[row],
@@ -127,14 +158,24 @@ def _siblings(bench: Bench, row: int) -> list[dict[str, Any]]:
     rows = around(bench, row, SIBLINGS)
     figures, found = bench.figures, []
     for one, height, right in zip(rows, *_blocks(bench, rows), strict=True):
-        said = [f"reward {_figure(figures.rewards[one])}", f"advantage {_signed(figures.advantages[one])}"]
-        kind, height = KINDS.get(right, "open"), 0 if math.isnan(height) else round(100 * height)
+        said = [
+            f"reward {_figure(figures.rewards[one])}",
+            f"advantage {_signed(figures.advantages[one])}",
+        ]
+        kind, height = (
+            KINDS.get(right, "open"),
+            0 if math.isnan(height) else round(100 * height),
+        )
         said += [kind] if kind != "open" else []
-        found.append({"row": one, "height": height, "kind": kind, "said": ", ".join(said)})
+        found.append(
+            {"row": one, "height": height, "kind": kind, "said": ", ".join(said)}
+        )
     return found
 
 
-def _said(columns: Mapping[str, Any], completion: str, spans: Mapping[str, Sequence[Span]]) -> dict[str, Any]:
+def _said(
+    columns: Mapping[str, Any], completion: str, spans: Mapping[str, Sequence[Span]]
+) -> dict[str, Any]:
     """The prompt, the turns that led to the completion where there is a transcript, and the completion."""
     prompt, turns = columns.get("prompt"), as_list(columns.get("messages"))
     asked, what = as_list(prompt), ""
@@ -148,7 +189,9 @@ def _said(columns: Mapping[str, Any], completion: str, spans: Mapping[str, Seque
         "prompt": list(map(_turn, asked or [])),
         "turns": list(map(_turn, turns or [])),
         "what": what,
-        "text": plain(completion, spans) if completion else markup.html_of("<p>(nothing)</p>"),
+        "text": plain(completion, spans)
+        if completion
+        else markup.html_of("<p>(nothing)</p>"),
     }
 
 
@@ -167,7 +210,12 @@ def _turn(turn: Any) -> dict[str, Any]:
         folded = f"{role} gave {len(text):,} characters" if len(text) > COLUMN else ""
     body = plain(text, {}, LONGEST_TURN) if text else ""
     calls = list(map(_call, calls_of(message)))
-    return {"role": one_line(role, COLUMN), "folded": one_line(folded, COLUMN), "body": body, "calls": calls}
+    return {
+        "role": one_line(role, COLUMN),
+        "folded": one_line(folded, COLUMN),
+        "body": body,
+        "calls": calls,
+    }
 
 
 def _call(function: Mapping[str, Any]) -> tuple[str, Any]:
@@ -184,15 +232,23 @@ def _call(function: Mapping[str, Any]) -> tuple[str, Any]:
     return f"calls {name}", plain(given, {}, LONGEST_TURN)
 
 
-def plain(text: str, spans: Mapping[str, Sequence[Span]], longest: int = LONGEST) -> Any:
+def plain(
+    text: str, spans: Mapping[str, Sequence[Span]], longest: int = LONGEST
+) -> Any:
     """A text with its spans marked; of a long one the middle is left out."""
     seen = shown(text, spans, longest=longest)
-    return markup.html_of(markup.marked(seen.text, seen.spans, limit=2 * len(seen.text) + 1))
+    return markup.html_of(
+        markup.marked(seen.text, seen.spans, limit=2 * len(seen.text) + 1)
+    )
 
 
 def _text(value: Any) -> str:
     text = "missing" if value is None else str(value)
-    return text if len(text) <= COLUMN else f"{text[:COLUMN]} ... {len(text) - COLUMN:,} more characters"
+    return (
+        text
+        if len(text) <= COLUMN
+        else f"{text[:COLUMN]} ... {len(text) - COLUMN:,} more characters"
+    )
 
 
 def _figure(value: float) -> str:

@@ -56,7 +56,13 @@ class Standing:
             return
         figures = self.bench.figures
         if figures.several and self._settled != self.bench.now:
-            self._put(replace(self.tiles[tiles.SIGNAL], figure=percent(1 - figures.tied_share), ends=""))
+            self._put(
+                replace(
+                    self.tiles[tiles.SIGNAL],
+                    figure=percent(1 - figures.tied_share),
+                    ends="",
+                )
+            )
         self._draw()
         if self._timer is not None:
             self._timer.cancel()
@@ -76,7 +82,9 @@ class Standing:
         if self._settled != now:
             scores, options = bench.scores, bench.options(bench.variant)
             try:
-                found = diagnose(scores, **options, progress=lambda share: bench.now == now)
+                found = diagnose(
+                    scores, **options, progress=lambda share: bench.now == now
+                )
                 bench.diagnosed = found, now
                 self._put(tiles.signal_tile(found))
                 self._draw()
@@ -92,11 +100,15 @@ class Standing:
             self._put(selects)
             self._settled = now
         self._draw()
-        bench.right  # noqa: B018  which Browse asks for, and may take a while
+        bench.right  # noqa: B018
 
     def _check(self) -> None:
         try:
-            self._put(tiles.cases_tile(self.bench.checked, recorded=is_recorded(self.bench.scored.reward)))
+            self._put(
+                tiles.cases_tile(
+                    self.bench.checked, recorded=is_recorded(self.bench.scored.reward)
+                )
+            )
         except (InputError, OSError):
             told = "the tab Cases says why", "the cases cannot be checked"
             self._put(tiles.Tile(tiles.CASES, "info", "-", *told))
@@ -107,13 +119,19 @@ class Standing:
     @property
     def card(self) -> Scorecard:
         """The verdict and the tiles as they stand."""
-        cases, signal, selects = (self.tiles[name] for name in (tiles.CASES, tiles.SIGNAL, tiles.SELECTS))
-        return Scorecard(self.bench.reward.name, (cases, signal, *self._probed(), selects))
+        cases, signal, selects = (
+            self.tiles[name] for name in (tiles.CASES, tiles.SIGNAL, tiles.SELECTS)
+        )
+        return Scorecard(
+            self.bench.reward.name, (cases, signal, *self._probed(), selects)
+        )
 
     def _probed(self) -> tuple[tiles.Tile, tiles.Tile]:
         """What the probes came to, and whether that is of other settings than those of now."""
         if self.bench.probed is None:
-            exploits = tiles.Tile(tiles.EXPLOITS, "info", "-", NOT_PROBED, "the probes have not run")
+            exploits = tiles.Tile(
+                tiles.EXPLOITS, "info", "-", NOT_PROBED, "the probes have not run"
+            )
             return exploits, tiles.Tile(tiles.CONTRACT, "info", "-", NOT_PROBED)
         result, of = self.bench.probed
         exploits, contract = tiles.probe_tiles(result)
@@ -122,7 +140,9 @@ class Standing:
             found = diagnosis.findings if diagnosis and diagnosed_of == of else ()
             return exploits, tiles.contract_on_log(contract, found)
         earlier = {"grade": "info", "said": "of earlier settings"}
-        return replace(exploits, **earlier, reason=AGAIN), replace(contract, **earlier, reason="")
+        return replace(exploits, **earlier, reason=AGAIN), replace(
+            contract, **earlier, reason=""
+        )
 
     def _draw(self) -> None:
         with self._drawing:

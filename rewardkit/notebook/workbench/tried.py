@@ -59,7 +59,10 @@ class _Tried(parts.Panel):
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
         self.done: float | None = None  # the share that is done, while it runs
-        self.bar, self.share = parts.html(f"rewardkit-bar-{mark}"), parts.html("rewardkit-share")
+        self.bar, self.share = (
+            parts.html(f"rewardkit-bar-{mark}"),
+            parts.html("rewardkit-share"),
+        )
         self.message, self.moved = parts.Message(), parts.Message()
         self.page = parts.html(f"rewardkit-page-{mark}", parts.made("empty", mark))
         first = parts.row(self.bar, self.share, mark="rk-bench-bar")
@@ -71,8 +74,13 @@ class _Tried(parts.Panel):
 
     def draw_controls(self) -> None:
         """Draw the buttons, and how much is done."""
-        can_run, can_stop = self.done is None, self.done is not None and not self._cancelled.is_set()
-        running = parts.made("running", self.mark, self.label, can_run, can_stop, self.budget)
+        can_run, can_stop = (
+            self.done is None,
+            self.done is not None and not self._cancelled.is_set(),
+        )
+        running = parts.made(
+            "running", self.mark, self.label, can_run, can_stop, self.budget
+        )
         parts.redraw(self.bar, running)
         self.share.value = parts.made("share", self.done)
 
@@ -111,7 +119,9 @@ class _Tried(parts.Panel):
             raise TimeoutError(f"not over after {seconds:g} s")
 
     def _progress(self, share: float) -> bool:
-        if self.done is not None and share - self.done >= 0.01:  # no message to the page for every row
+        if (
+            self.done is not None and share - self.done >= 0.01
+        ):  # no message to the page for every row
             self.done, self.share.value = share, parts.made("share", share)
         return not self._cancelled.is_set()
 
@@ -154,7 +164,9 @@ class _Tried(parts.Panel):
         if self._of is None or self._of == self.bench.now:
             self.moved.clear()
         else:
-            self.moved.tell("The settings have moved since: this is of those before. Run it again for these.")
+            self.moved.tell(
+                "The settings have moved since: this is of those before. Run it again for these."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +207,11 @@ class Hole:
         one = self.example
         if one is None or not one.completion:
             return "(nothing)"
-        spans = {} if self.finding.family == "hang" else field_spans(self.reward, one.columns)
+        spans = (
+            {}
+            if self.finding.family == "hang"
+            else field_spans(self.reward, one.columns)
+        )
         return plain(one.completion, spans, EXCERPT)
 
     @property
@@ -207,11 +223,20 @@ class Hole:
         best, least = ("a right answer", "a wrong one")
         if one.of_rollouts:
             best, least = ("the best rollout", "the least")
-        found = [("this", one.reward, "high"), (best, one.right, "good"), (least, one.wrong, "info")]
-        known = [(name, value, kind) for name, value, kind in found if not math.isnan(value)]
+        found = [
+            ("this", one.reward, "high"),
+            (best, one.right, "good"),
+            (least, one.wrong, "info"),
+        ]
+        known = [
+            (name, value, kind) for name, value, kind in found if not math.isnan(value)
+        ]
         values = [0.0, *(value for _, value, _ in known)]
         low, wide = min(values), (max(values) - min(values)) or 1.0
-        return [(name, value, 100 * (value - low) / wide, kind) for name, value, kind in known]
+        return [
+            (name, value, 100 * (value - low) / wide, kind)
+            for name, value, kind in known
+        ]
 
     def opened(self) -> Opened:
         """It as Browse shows it."""
@@ -228,7 +253,11 @@ def _gate_on_task(finding: Finding, reward: Reward) -> Change | None:
         return None
     at_fault = finding.evidence.get("components", [finding.component])
     paid = [item for item in reward.components if item.gate is None and item.weight > 0]
-    open_ = [item.name for item in paid if item.name in at_fault and item.name not in reward.task]
+    open_ = [
+        item.name
+        for item in paid
+        if item.name in at_fault and item.name not in reward.task
+    ]
     span = next(item.range for item in reward.components if item.name == reward.primary)
     if not open_ or span is None or moved_by(reward, gated=open_).why:
         return None
@@ -245,7 +274,11 @@ class Probes(_Tried):
         self.holes: list[Hole] = []
         self.budget = BUDGET
         super().__init__(bench, "Run the probes", "probes")
-        bench.commands |= {"hole": self._open, "hole-case": self._case, "hole-fix": self._fix}
+        bench.commands |= {
+            "hole": self._open,
+            "hole-case": self._case,
+            "hole-fix": self._fix,
+        }
         bench.commands["budget"] = self._spend
 
     def _spend(self, seconds: float | None) -> None:
@@ -260,7 +293,10 @@ class Probes(_Tried):
             "budget": self.budget,
             "seed": bench.seed,
         }
-        reward, rollouts = bench.reward, with_cases(bench.scored.rollouts, bench.cases())
+        reward, rollouts = (
+            bench.reward,
+            with_cases(bench.scored.rollouts, bench.cases()),
+        )
         return lambda progress: probe(reward, rollouts, **options, progress=progress)
 
     def _finished(self, result: ProbeResult) -> None:
@@ -271,14 +307,22 @@ class Probes(_Tried):
         alarms = len(result.alarms)
         minor = [item for item in result.findings if item not in result.alarms]
         found = (*result.alarms, *minor)
-        self.holes = [Hole(item, result.reward, _gate_on_task(item, self.bench.reward)) for item in found]
+        self.holes = [
+            Hole(item, result.reward, _gate_on_task(item, self.bench.reward))
+            for item in found
+        ]
         cards = list(enumerate(self.holes))
         more = html_of(rendering.rest_page(result))
-        self.page.value = parts.made("probed", in_short(result), cards[:alarms], cards[alarms:], more)
+        self.page.value = parts.made(
+            "probed", in_short(result), cards[:alarms], cards[alarms:], more
+        )
 
     def _compare(self, _: Any = None) -> None:
         super()._compare()
-        if any(_gate_on_task(hole.finding, self.bench.reward) != hole.change for hole in self.holes):
+        if any(
+            _gate_on_task(hole.finding, self.bench.reward) != hole.change
+            for hole in self.holes
+        ):
             self._show(self.result)
 
     def _open(self, at: int) -> None:
@@ -292,7 +336,9 @@ class Probes(_Tried):
     def _fix(self, at: int) -> None:
         hole = self.holes[at]
         if (change := hole.change) is not None:
-            self.message.attempt(lambda: self.bench.apply(change, "", hole.line), "Not applied: ")
+            self.message.attempt(
+                lambda: self.bench.apply(change, "", hole.line), "Not applied: "
+            )
 
 
 class Findings(_Tried):
@@ -312,12 +358,18 @@ class Findings(_Tried):
             self._show(found)
 
     def _work(self) -> Work:
-        bench, scores, options = self.bench, self.bench.scores, self.bench.options(self.bench.variant)
+        bench, scores, options = (
+            self.bench,
+            self.bench.scores,
+            self.bench.options(self.bench.variant),
+        )
         known, of = bench.diagnosed or (None, None)
         known = known if of == bench.now else None  # which the tiles asked for
 
         def work(progress: Progress) -> tuple[Diagnosis, Suggestions]:
-            found = known or diagnose(scores, **options, progress=lambda share: progress(share / 2))
+            found = known or diagnose(
+                scores, **options, progress=lambda share: progress(share / 2)
+            )
             if not progress(0.5):
                 raise Cancelled("the diagnosis was cancelled")
             return found, suggest(found)
@@ -338,19 +390,32 @@ class Findings(_Tried):
                     for identity in item.rollout_ids[:5]
                     if (row := self.bench.row_of.get(identity)) is not None
                 ],
-                "changes": [(at, self.changes[at]) for at, owner in enumerate(owners) if owner is item],
+                "changes": [
+                    (at, self.changes[at])
+                    for at, owner in enumerate(owners)
+                    if owner is item
+                ],
             }
             for item in result.findings
         ]
-        others = [(at, self.changes[at]) for at, owner in enumerate(owners) if owner is None]
+        others = [
+            (at, self.changes[at]) for at, owner in enumerate(owners) if owner is None
+        ]
         self.page.value = parts.made("diagnosed", cards, others, str(result.training))
 
     def _try(self, at: int) -> None:
         one = self.changes[at]
-        self.message.attempt(lambda: self.bench.apply(one.change, one.part, one.named), "Not applied: ")
+        self.message.attempt(
+            lambda: self.bench.apply(one.change, one.part, one.named), "Not applied: "
+        )
 
 
 def _owner(one: Suggestion, findings: Sequence[Finding]) -> Finding | None:
     """The finding that a change is shown with: that it answers, of its component where there is one."""
-    found = [item for item in findings if item.code == one.answers and item.part == one.part]
-    return next((item for item in found if item.component == one.component), next(iter(found), None))
+    found = [
+        item for item in findings if item.code == one.answers and item.part == one.part
+    ]
+    return next(
+        (item for item in found if item.component == one.component),
+        next(iter(found), None),
+    )

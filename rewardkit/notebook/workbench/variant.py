@@ -33,8 +33,23 @@ class Variant:
     def of(cls, base: Scores, training: Training, code: str = "reward") -> Variant:
         """How the reward of scores stands."""
         reward, route = base.reward, base.reward.routing is not None
-        gates = {} if route else {item.name: item.gate for item in reward.components if _movable(item.gate)}
-        return cls(base, dict(reward.weights), gates, "" if route else reward.aggregation, training, code)
+        gates = (
+            {}
+            if route
+            else {
+                item.name: item.gate
+                for item in reward.components
+                if _movable(item.gate)
+            }
+        )
+        return cls(
+            base,
+            dict(reward.weights),
+            gates,
+            "" if route else reward.aggregation,
+            training,
+            code,
+        )
 
     @property
     def reward(self) -> Reward:
@@ -44,7 +59,11 @@ class Variant:
     @property
     def moved(self) -> dict[str, Gate | None]:
         """The gates that are others than those of the base."""
-        own = {item.name: item.gate for item in self.base.reward.components} if self.gates else {}
+        own = (
+            {item.name: item.gate for item in self.base.reward.components}
+            if self.gates
+            else {}
+        )
         return {name: gate for name, gate in self.gates.items() if gate != own[name]}
 
     def combined(self, reward: Reward) -> Reward:
@@ -57,16 +76,23 @@ class Variant:
     def line(self) -> str:
         """Code that gives the reward with these settings from the first one, called ``reward``."""
         start = self.base.reward
-        weights = {key: weight for key, weight in self.weights.items() if weight != start.weights[key]}
+        weights = {
+            key: weight
+            for key, weight in self.weights.items()
+            if weight != start.weights[key]
+        }
         code = f"{self.code}.reweigh({weights})" if weights else self.code
         options = []
         if self.aggregation and self.aggregation != start.aggregation:
             options.append(f"aggregation={self.aggregation!r}")
         if self.moved:
             said = ", ".join(
-                f"{key!r}: {f'rk.{gate!r}' if gate else None}" for key, gate in self.moved.items()
+                f"{key!r}: {f'rk.{gate!r}' if gate else None}"
+                for key, gate in self.moved.items()
             )
-            item = f"dataclasses.replace(item, gate={{{said}}}.get(item.name, item.gate))"
+            item = (
+                f"dataclasses.replace(item, gate={{{said}}}.get(item.name, item.gate))"
+            )
             options.append(f"components=[{item} for item in {code}.components]")
         return f"dataclasses.replace({code}, {', '.join(options)})" if options else code
 
@@ -78,15 +104,25 @@ class Variant:
         """
         if change.weights and not part:
             return replace(self, weights={**self.weights, **change.weights})
-        gates = {name: item["gate"] for name, item in change.components.items() if list(item) == ["gate"]}
-        if gates and len(gates) == len(change.components) and all(map(_movable, gates.values())):
+        gates = {
+            name: item["gate"]
+            for name, item in change.components.items()
+            if list(item) == ["gate"]
+        }
+        if (
+            gates
+            and len(gates) == len(change.components)
+            and all(map(_movable, gates.values()))
+        ):
             if self.base.reward.routing is None:
                 return replace(self, gates={**self.gates, **gates})
         line = change.line(scores.reward).replace("scores.", "reward.", 1)
         if line.startswith("rk.Component("):
             line = f"replace(reward, components=[*reward.components, {line}])"
         line = re.sub(r"(?<![\w.])(?=replace\()", "dataclasses.", line)
-        code = line if self.line == "reward" else f"(lambda reward: {line})({self.line})"
+        code = (
+            line if self.line == "reward" else f"(lambda reward: {line})({self.line})"
+        )
         return Variant.of(applied(change, scores, part), self.training, code)
 
 

@@ -11,7 +11,12 @@ from collections import Counter
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
-from rewardkit.primitives.agents.transcripts import Failed, ToolCall, read_calls, read_turns
+from rewardkit.primitives.agents.transcripts import (
+    Failed,
+    ToolCall,
+    read_calls,
+    read_turns,
+)
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import STAR, Count, Primitive, Texts, whole_number
 
@@ -92,13 +97,17 @@ class tool_calls(_OfCalls):
     _: KW_ONLY
     mode: Mode = "share"
 
-    def __init__(self, *args: str, names: tuple[str, ...] = (), mode: Mode = "share") -> None:
+    def __init__(
+        self, *args: str, names: tuple[str, ...] = (), mode: Mode = "share"
+    ) -> None:
         self._fill(names=args or names, mode=mode)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.names and self.mode != "share":
-            raise ValueError(f"mode={self.mode!r} needs the names of tools, such as tool_calls('search')")
+            raise ValueError(
+                f"mode={self.mode!r} needs the names of tools, such as tool_calls('search')"
+            )
 
     def judged(self, calls: tuple[ToolCall, ...]) -> float:
         counts = Counter(call.name for call in calls if not call.malformed)

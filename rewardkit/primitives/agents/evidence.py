@@ -20,8 +20,14 @@ def _cited_ids(answer: str, label: str, known: set[str]) -> set[str]:
     """The different ids that an answer cites; a known one may hold commas ("Portland, Oregon")."""
     brackets, ids = citation_patterns(label)
     cited: set[str] = set()
-    for part in (part for inner in brackets.findall(answer) for part in re.split("[;；]", inner)):
-        cited |= {part.strip()} if part.strip() in known else {each.strip() for each in ids.findall(part)}
+    for part in (
+        part for inner in brackets.findall(answer) for part in re.split("[;；]", inner)
+    ):
+        cited |= (
+            {part.strip()}
+            if part.strip() in known
+            else {each.strip() for each in ids.findall(part)}
+        )
     return cited - {""}
 
 
@@ -35,7 +41,9 @@ def _read_ids(value: Any) -> set[str] | None:
         items = list(value) if isinstance(value, set | frozenset) else as_list(value)
     ids: set[str] = set()
     for item in [value] if items is None else items:
-        if isinstance(item, float) and item.is_integer():  # whole numbers beside a missing one, in a table
+        if (
+            isinstance(item, float) and item.is_integer()
+        ):  # whole numbers beside a missing one, in a table
             ids.add(str(int(item)))
         elif isinstance(item, str | int) and not isinstance(item, bool):
             ids.add(str(item).strip())
@@ -73,7 +81,11 @@ class citations(Primitive):
         note("citations", {"cited": len(cited), "known": len(known), "right": right})
         if not known and (self.kind == "recall" or not cited):
             return None
-        total = {"precision": len(cited), "recall": len(known), "f1": (len(cited) + len(known)) / 2}
+        total = {
+            "precision": len(cited),
+            "recall": len(known),
+            "f1": (len(cited) + len(known)) / 2,
+        }
         return right / total[self.kind] if cited else 0.0
 
 
@@ -105,7 +117,12 @@ class grounding(Primitive):
         size = min(self.ngram, len(words))
         wanted = set(runs(words, size))
         found: set[tuple[str, ...]] = set()
-        for result in (result for turn in turns[:-1] for result in turn.results if not result.failed()):
+        for result in (
+            result
+            for turn in turns[:-1]
+            for result in turn.results
+            if not result.failed()
+        ):
             found.update(wanted.intersection(runs(bare_words(result.text), size)))
         note("grounding", {"ngrams": len(wanted), "found": len(found)})
         return len(found) / len(wanted) if wanted else 0.0

@@ -66,7 +66,9 @@ class Result:
 
     def failed(self, failed: Failed | None = None) -> bool:
         """Whether it tells of a failure, by `failed` or by itself."""
-        return bool(failed(self.text)) if failed else self.flagged or says_error(self.text)
+        return (
+            bool(failed(self.text)) if failed else self.flagged or says_error(self.text)
+        )
 
 
 @dataclass
@@ -77,7 +79,9 @@ class Turn:
     results: list[Result] = field(default_factory=list)
 
 
-def read_calls(messages: Any, *, failed: Failed | None = None) -> tuple[ToolCall, ...] | None:
+def read_calls(
+    messages: Any, *, failed: Failed | None = None
+) -> tuple[ToolCall, ...] | None:
     """The tool calls of a transcript in their order, each with its result.
 
     ``None`` where messages are missing: neither a list nor a text, which is one turn without results. A
@@ -99,7 +103,9 @@ def read_calls(messages: Any, *, failed: Failed | None = None) -> tuple[ToolCall
         for at, (_, call) in enumerate(made):
             result = answers.get(at)
             bad = call.malformed or (result.failed(failed) if result else None)
-            calls.append(replace(call, result=result.text if result else None, failed=bad))
+            calls.append(
+                replace(call, result=result.text if result else None, failed=bad)
+            )
     return tuple(calls)
 
 
@@ -108,7 +114,11 @@ def read_turns(messages: Any) -> list[Turn] | None:
 
     ``None`` where messages are missing.
     """
-    listed = [{"role": "assistant", "content": messages}] if isinstance(messages, str) else as_list(messages)
+    listed = (
+        [{"role": "assistant", "content": messages}]
+        if isinstance(messages, str)
+        else as_list(messages)
+    )
     if listed is None:
         return None
     turns = [Turn({})]
@@ -128,7 +138,9 @@ def final_answer(turns: list[Turn]) -> str | None:
     if len(turns) < 2:
         return None
     text = content_text(turns[-1].message.get("content"))
-    return "\n".join(piece for kind, piece in _segments(text, _MARKS) if kind == "text").strip()
+    return "\n".join(
+        piece for kind, piece in _segments(text, _MARKS) if kind == "text"
+    ).strip()
 
 
 # Results
@@ -139,7 +151,11 @@ def _results(message: Mapping[str, Any], role: str) -> Iterator[Result]:
     text = content_text(message.get("content"))
     texts = [text]
     if role == "user" or text.lstrip().startswith("<tool_response>"):
-        texts = [inner.strip() for kind, inner in _segments(text, _RESPONSES) if kind != "text"]
+        texts = [
+            inner.strip()
+            for kind, inner in _segments(text, _RESPONSES)
+            if kind != "text"
+        ]
     for text in texts:
         yield Result(text, _reports_error(message), _id(message.get("tool_call_id")))
 
@@ -172,7 +188,10 @@ def says_error(text: str) -> bool:
 def _reports_error(record: Mapping[str, Any]) -> bool:
     error, status = record.get("error"), record.get("status")
     return (
-        (isinstance(status, str) and status.strip().lower() in ("error", "failed", "failure"))
+        (
+            isinstance(status, str)
+            and status.strip().lower() in ("error", "failed", "failure")
+        )
         or (isinstance(status, int) and 400 <= status < 600)
         or (isinstance(error, str | int | list | Mapping) and bool(error))
         or record.get("is_error") is True
@@ -200,12 +219,16 @@ def _entries(message: Mapping[str, Any]) -> list[Any]:
 def _call(entry: Any, turn: int) -> _Made:
     """A call from a structured entry or from what stands between the tags."""
     if not isinstance(entry, Mapping):
-        return None, ToolCall("", entry if isinstance(entry, str) else None, None, None, turn)
+        return None, ToolCall(
+            "", entry if isinstance(entry, str) else None, None, None, turn
+        )
     function = entry.get("function")
     inner = function if isinstance(function, Mapping) else entry
     name = inner.get("name")
     name = name.strip() if isinstance(name, str) else ""
-    return _id(entry.get("id")), ToolCall(name, _arguments(arguments_of(inner)), None, None, turn)
+    return _id(entry.get("id")), ToolCall(
+        name, _arguments(arguments_of(inner)), None, None, turn
+    )
 
 
 def _arguments(given: Any) -> Any:
@@ -229,15 +252,26 @@ def _answers(made: list[_Made], results: list[Result]) -> dict[int, Result]:
     waiting = {at: call_id for at, (call_id, _) in enumerate(made)}
     rest = []
     for result in results:
-        same = next((at for at in waiting if result.id is not None and waiting[at] == result.id), None)
+        same = next(
+            (
+                at
+                for at in waiting
+                if result.id is not None and waiting[at] == result.id
+            ),
+            None,
+        )
         if same is None:
             rest.append(result)
         else:
             answers[same] = result
             del waiting[same]
-    if any(result.id is not None for result in rest):  # a result of another id is not theirs
+    if any(
+        result.id is not None for result in rest
+    ):  # a result of another id is not theirs
         waiting = {at: call_id for at, call_id in waiting.items() if call_id is None}
-    takers = [at for at in waiting if len(rest) >= len(waiting) or not made[at][1].malformed]
+    takers = [
+        at for at in waiting if len(rest) >= len(waiting) or not made[at][1].malformed
+    ]
     return answers | dict(zip(takers, rest, strict=False))
 
 

@@ -20,7 +20,9 @@ class _Combination(Extractor):
         name = self.factory
         wrong = [item for item in extractors if not isinstance(item, Extractor)]
         if wrong or not extractors:
-            raise ValueError(f"{name} takes extractors, such as tag('answer'); got {wrong or 'none'}")
+            raise ValueError(
+                f"{name} takes extractors, such as tag('answer'); got {wrong or 'none'}"
+            )
         lists = [item for item in extractors if isinstance(item, every)]
         if lists:
             raise ValueError(
@@ -43,7 +45,9 @@ class first_of(_Combination):
 
     extractors: tuple[Extractor, ...] = field(metadata=STAR)
 
-    def __init__(self, *args: Extractor, extractors: tuple[Extractor, ...] = ()) -> None:
+    def __init__(
+        self, *args: Extractor, extractors: tuple[Extractor, ...] = ()
+    ) -> None:
         self._fill(extractors=args or extractors)
 
     def __post_init__(self) -> None:
@@ -73,7 +77,9 @@ class within(_Combination):
     outer: Extractor
     inner: tuple[Extractor, ...] = field(metadata=STAR)
 
-    def __init__(self, outer: Extractor, *args: Extractor, inner: tuple[Extractor, ...] = ()) -> None:
+    def __init__(
+        self, outer: Extractor, *args: Extractor, inner: tuple[Extractor, ...] = ()
+    ) -> None:
         self._fill(outer=outer, inner=args or inner)
 
     def __post_init__(self) -> None:

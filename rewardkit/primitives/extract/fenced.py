@@ -6,7 +6,13 @@ import re
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
-from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like, trim
+from rewardkit.primitives.extract.extractor import (
+    Extractor,
+    Span,
+    Which,
+    text_like,
+    trim,
+)
 
 # A fence may stand in block quotes and lists, one in the other; what stands before it is group "before".
 _FENCE = re.compile(
@@ -16,7 +22,10 @@ _FENCE = re.compile(
 )
 
 
-Language = Annotated[str, text_like(r"[^\s`]+", "is not the word behind a fence; give one such as 'python'")]
+Language = Annotated[
+    str,
+    text_like(r"[^\s`]+", "is not the word behind a fence; give one such as 'python'"),
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +53,9 @@ class code_block(Extractor):
     unclosed: bool = False
 
     def occurrences(self, completion: str) -> list[Span]:
-        blocks: list[tuple[re.Match[str], int]] = []  # the fence that opens one, and where its content ends
+        blocks: list[
+            tuple[re.Match[str], int]
+        ] = []  # the fence that opens one, and where its content ends
         opened: re.Match[str] | None = None
         for fence in _FENCE.finditer(completion):
             if opened and _closes(fence, opened):
@@ -57,7 +68,8 @@ class code_block(Extractor):
         return [
             trim(completion, fence.end(), end)
             for fence, end in blocks
-            if self.language is None or _language(fence["language"]) == _language(self.language)
+            if self.language is None
+            or _language(fence["language"]) == _language(self.language)
         ]
 
     def text_at(self, completion: str, span: Span) -> str:
@@ -68,7 +80,9 @@ class code_block(Extractor):
         fence = _FENCE.match(completion, completion.rfind("\n", 0, end) + 1)
         if not (fence and fence["before"]):
             return code
-        margin = re.sub(r"[^\s>]", " ", fence["before"])  # under the mark of a list there is white space
+        margin = re.sub(
+            r"[^\s>]", " ", fence["before"]
+        )  # under the mark of a list there is white space
         lines = [
             line[len(margin) :] if line.startswith(margin) else line.lstrip(margin)
             for line in code.split("\n")

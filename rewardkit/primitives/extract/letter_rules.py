@@ -15,7 +15,9 @@ ANNOUNCED, MARKED, ALONE = range(3)
 class LetterRules(NamedTuple):
     """The patterns for some options; the last group of a match that took part is the letter."""
 
-    named: tuple[tuple[int, bool, re.Pattern[str]], ...]  # how plainly, whether it has to be led, the pattern
+    named: tuple[
+        tuple[int, bool, re.Pattern[str]], ...
+    ]  # how plainly, whether it has to be led, the pattern
     denied: re.Pattern[str]
     joined: re.Pattern[str]
     listed: re.Pattern[str]  # a group for each letter
@@ -29,13 +31,18 @@ def letter_rules(options: str, case: bool) -> LetterRules:
 
     def compiled(rule: str) -> re.Pattern[str]:
         exact = rule.replace("=@", f"([{options.replace('I', '')}]){_AROUND}")
-        return re.compile(exact.replace("@", f"([{forms}]){_AROUND}").replace("°", f"[{forms}]"), _FLAGS)
+        return re.compile(
+            exact.replace("@", f"([{forms}]){_AROUND}").replace("°", f"[{forms}]"),
+            _FLAGS,
+        )
 
     return LetterRules(
         tuple((rank, led, compiled(rule)) for rank, led, rule in _NAMED),
         compiled(f"{_NOT} {_THAT_IT_IS} {_OPENED} @ | @ {_IS_NOT}"),
         compiled(_JOINED),
-        re.compile(_list_of([letter_forms(option, False) for option in options]), _FLAGS),
+        re.compile(
+            _list_of([letter_forms(option, False) for option in options]), _FLAGS
+        ),
         compiled("@"),
     )
 
@@ -45,8 +52,12 @@ def letter_forms(options: str, case: bool) -> str:
 
     Both cases are spelled out: where a pattern ignores case, a dotless i or a long s is an I or an S.
     """
-    forms = {form for option in options for form in (option, option.lower(), option.upper())}
-    return options if case else "".join(sorted(form for form in forms if len(form) == 1))
+    forms = {
+        form for option in options for form in (option, option.lower(), option.upper())
+    }
+    return (
+        options if case else "".join(sorted(form for form in forms if len(form) == 1))
+    )
 
 
 def _list_of(letters: list[str]) -> str:
@@ -54,13 +65,17 @@ def _list_of(letters: list[str]) -> str:
     items = [_ITEM.replace("@", f"([{forms}]){_AROUND}") for forms in letters]
     first, *others = items
     parts = [rf"(?> (?: (?!{first})[\s\S] ){{0,200}}? {item} )" for item in others]
-    return first + "".join(part if at < 3 else f"(?:{part})?+" for at, part in enumerate(parts))
+    return first + "".join(
+        part if at < 3 else f"(?:{part})?+" for at, part in enumerate(parts)
+    )
 
 
 _FLAGS = re.MULTILINE | re.VERBOSE
 
 # What stands next to a letter: nothing that makes it a part of a word, a number or an abbreviation.
-_BEHIND = rf"(?<![^\W{CJK}].)(?<!\w['’.].)(?<!\d[,:/].)"  # the last character is the letter
+_BEHIND = (
+    rf"(?<![^\W{CJK}].)(?<!\w['’.].)(?<!\d[,:/].)"  # the last character is the letter
+)
 _AHEAD = rf"(?![^\W{CJK}]|['’]\w|\.[A-Za-z0-9](?![a-z])|[,:/]\d|\s?%|\+\+|\#|[-‐‑][a-z]{{2}})"
 # Words that cannot follow an article: what "A" before them is, is a letter.
 _NO_NOUN = r"""(?:or|and|nor|but|because|since|as|for|due|by|with|in|on|at|from|of|which|that|not|if|when
@@ -100,7 +115,9 @@ _ADVERB = r"""(?:also|clearly|obviously|definitely|certainly|simply|just|actuall
 _VERB = r"(?:is|was|are|were|can|ca|could|should|would|must|wo)"
 _IS = rf"(?: (?: \s(?: (?:{_VERB}(?:n['’]t|not)?|will|has\sto|be)\b | {_ADVERB}) ){{1,4}}+ )"
 _GOOD = r"(?:correct|right|true|best|final|only|actual|proper)\b"
-_BAD = r"(?:wrong|incorrect|false|invalid|impossible|out|ruled\sout|eliminated|excluded)\b"
+_BAD = (
+    r"(?:wrong|incorrect|false|invalid|impossible|out|ruled\sout|eliminated|excluded)\b"
+)
 _TICK = "[✅✓✔☑]"
 # What stands between a letter that begins a line and a sign behind it: the text of the option, or a space.
 _UP_TO_SIGN = r"(?: [.:]?+(?<=^.[).:])[^\S\n][^\n✅✓✔☑✗✘❌]{0,60}+ | [^\S\n]?+ )"
@@ -180,7 +197,9 @@ _ITEM = rf"""@ [)\]）】.:：、．] (?! {_CLOSED} (?:{_IS} \s(?:{_GOOD}|the\b|
     [*_]{{0,3}}[^\S\n]*+[^\s.,;!?。，]"""
 
 # Letters that are not told apart; ° is one of them wherever it stands. "or" may follow an option's text.
-_SAYS = r"(?:is|was|has|does|can|cannot|would|could|should|seems|looks|[a-z]{1,6}n['’]t)\b"
+_SAYS = (
+    r"(?:is|was|has|does|can|cannot|would|could|should|seems|looks|[a-z]{1,6}n['’]t)\b"
+)
 _IS_LAST = rf"""(?= {_OPENED} ° {_CLOSED}
     (?: \s?(?:[^\w\s]|$|[{CJK}]) | \s(?:and|or|are|were|both|because|since)\b ) )"""
 _JOINED = rf"""@ (?:

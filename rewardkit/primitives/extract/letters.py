@@ -10,14 +10,24 @@ from itertools import chain
 from typing import Any
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which
-from rewardkit.primitives.extract.letter_rules import ALONE, ANNOUNCED, is_led, letter_forms, letter_rules
+from rewardkit.primitives.extract.letter_rules import (
+    ALONE,
+    ANNOUNCED,
+    is_led,
+    letter_forms,
+    letter_rules,
+)
 from rewardkit.primitives.primitive import NAMED
 from rewardkit.primitives.texts import normal_form
 
 
 def _check(options: Any, *, case: bool = True) -> None:
     """Raise a ValueError unless these are two or more different letters or digits, as they are compared."""
-    different = {option if case else option.lower() for option in options} if isinstance(options, str) else ()
+    different = (
+        {option if case else option.lower() for option in options}
+        if isinstance(options, str)
+        else ()
+    )
     if len(different) < 2 or len(different) < len(options) or not options.isalnum():
         raise ValueError(
             f"options={options!r} are not choices; give two or more different letters or digits, such as "
@@ -73,7 +83,11 @@ def read_choice(value: Any, options: str) -> str | None:
     whole = alone.fullmatch(text)
     spans = [whole.span(1)] if whole else [*chain(*named_letters(text, options))]
     letters = {text[start] for start, _ in spans}
-    named = {option for option in options if {option, option.lower(), option.upper()} & letters}
+    named = {
+        option
+        for option in options
+        if {option, option.lower(), option.upper()} & letters
+    }
     return named.pop() if len(named) == 1 else None
 
 
@@ -85,7 +99,9 @@ def _alone(options: str) -> re.Pattern[str]:
     return re.compile(rf"(?:(?![¬≠~!✗✘❌])[\W_])*+([{forms}])(?:(?![✗✘❌])[\W_])*+")
 
 
-def named_letters(text: str, options: str, *, case: bool = False) -> tuple[list[Span], ...]:
+def named_letters(
+    text: str, options: str, *, case: bool = False
+) -> tuple[list[Span], ...]:
     r"""Where letters are named: those announced as the answer, those marked as a choice, those alone.
 
     Announced: "answer is B", "the correct option is B", ``<answer>B</answer>``, ``\boxed{B}``, 答案是B,
@@ -119,11 +135,20 @@ def named_letters(text: str, options: str, *, case: bool = False) -> tuple[list[
     if not ranks:  # nearly all texts of other tasks
         return [], [], []
     denials = (match.start(match.lastindex or 0) for match in matches(rules.denied))
-    against = {start: text[start].lower() for start in denials}  # the letter, or "" for all of them
+    against = {
+        start: text[start].lower() for start in denials
+    }  # the letter, or "" for all of them
     for group in matches(rules.joined):
-        _join(text, [match.start() for match in rules.letter.finditer(text, *group.span())], ranks, against)
+        _join(
+            text,
+            [match.start() for match in rules.letter.finditer(text, *group.span())],
+            ranks,
+            against,
+        )
     shown = text.upper()
-    may_list = all(option in shown for option in options.upper()[:4])  # seldom, and quick to see
+    may_list = all(
+        option in shown for option in options.upper()[:4]
+    )  # seldom, and quick to see
     for found in rules.listed.finditer(text) if may_list else ():
         members = [start for start, _ in found.regs[1:] if start >= 0]
         if all(ranks.get(start) != ANNOUNCED for start in members):
@@ -143,11 +168,17 @@ def _surroundings(text: str, letter: re.Pattern[str]) -> list[Span]:
     return spans
 
 
-def _join(text: str, starts: list[int], ranks: dict[int, int], against: dict[int, str]) -> None:
+def _join(
+    text: str, starts: list[int], ranks: dict[int, int], against: dict[int, str]
+) -> None:
     """Enter what letters that are joined have in common: "not A or B", "A and B are wrong", "A or B"."""
     plainest = min(ranks.get(start, ALONE) for start in starts)
     if any(start in against for start in starts):
-        against.update((start, text[start].lower()) for start in starts if ranks.get(start) != ANNOUNCED)
+        against.update(
+            (start, text[start].lower())
+            for start in starts
+            if ranks.get(start) != ANNOUNCED
+        )
     left = [start for start in starts if start not in against]
     if len({text[start].lower() for start in left}) > 1:
         if plainest < ALONE or all(start in ranks for start in left):
@@ -158,10 +189,14 @@ def _join(text: str, starts: list[int], ranks: dict[int, int], against: dict[int
     ranks.update((start, plainest) for start in starts if start in against)
 
 
-def _not_taken_back(text: str, ranks: dict[int, int], against: dict[int, str]) -> tuple[list[Span], ...]:
+def _not_taken_back(
+    text: str, ranks: dict[int, int], against: dict[int, str]
+) -> tuple[list[Span], ...]:
     """The letters by how plainly they are named, without those that as plain a word further on is against."""
     named: tuple[list[Span], ...] = ([], [], [])
-    plainest: dict[str, int] = {}  # letter, or "" for all of them -> the plainest word against it
+    plainest: dict[
+        str, int
+    ] = {}  # letter, or "" for all of them -> the plainest word against it
     for start in sorted({*ranks, *against}, reverse=True):
         rank, letter = ranks.get(start, ALONE), text[start].lower()
         if start in against:

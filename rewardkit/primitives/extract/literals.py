@@ -8,7 +8,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which
-from rewardkit.primitives.extract.structured import Path, bracket_pairs, outermost, value_at
+from rewardkit.primitives.extract.structured import (
+    Path,
+    bracket_pairs,
+    outermost,
+    value_at,
+)
 from rewardkit.primitives.json_text import MISSING
 
 LITERAL = 10_000
@@ -27,7 +32,9 @@ _TOKENS = re.compile(
           | True | False | None ) (?=\s*+[,:\])}\#]) )++""",
     re.VERBOSE | re.DOTALL,
 )
-_NO_LITERAL = re.compile(r"[\w)\]}^\\]")  # before a call, an index, LaTeX's arguments and sets
+_NO_LITERAL = re.compile(
+    r"[\w)\]}^\\]"
+)  # before a call, an index, LaTeX's arguments and sets
 _ESCAPE = re.compile(r"\\(?:(?![4-7][0-7]{2})[\r\n\\'\"abfnrtvxNuU0-7]|(.))", re.DOTALL)
 
 
@@ -55,21 +62,34 @@ class python_literal(Extractor):
             for span in bracket_pairs(completion)[0]
             if not (span[0] and _NO_LITERAL.match(completion, span[0] - 1))
         ]
-        return outermost(pairs, self.which, lambda span: _literal(completion[slice(*span)]) is not None, WORK)
+        return outermost(
+            pairs,
+            self.which,
+            lambda span: _literal(completion[slice(*span)]) is not None,
+            WORK,
+        )
 
     def text_at(self, completion: str, span: Span) -> str | None:
         text = completion[slice(*span)]
         if self.path is None:
             return text
         value = value_at(_literal(text), self.path)
-        return value if isinstance(value, str) else None if value is MISSING else repr(value)
+        return (
+            value
+            if isinstance(value, str)
+            else None
+            if value is MISSING
+            else repr(value)
+        )
 
 
 def _literal(text: str) -> Any:
     """The list, dict, tuple or set that a text is; ``None`` where it is none."""
     if len(text) > LITERAL or not _TOKENS.fullmatch(text):
         return None
-    text = _ESCAPE.sub(lambda escape: escape[0] if escape[1] is None else "\\" + escape[0], text)
+    text = _ESCAPE.sub(
+        lambda escape: escape[0] if escape[1] is None else "\\" + escape[0], text
+    )
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):

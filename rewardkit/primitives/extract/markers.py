@@ -8,11 +8,20 @@ from functools import lru_cache
 from typing import Annotated, Literal
 
 from rewardkit.primitives.expressions import Expression, Seconds, compiled, in_time
-from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like, trim
+from rewardkit.primitives.extract.extractor import (
+    Extractor,
+    Span,
+    Which,
+    text_like,
+    trim,
+)
 
 Marker = Annotated[
     str,
-    text_like(r"(?s).*\S.*", "is empty or no text; give what stands before the answer, such as '####'"),
+    text_like(
+        r"(?s).*\S.*",
+        "is empty or no text; give what stands before the answer, such as '####'",
+    ),
 ]
 
 
@@ -38,7 +47,9 @@ class after(Extractor):
     def occurrences(self, completion: str) -> list[Span]:
         found: list[Span] = []
         end = last = -1  # of the line, and of the text in it; looked up once a line
-        marker = re.compile(rf"{re.escape(self.marker)}(?=(\s*+))", 0 if self.case else re.IGNORECASE)
+        marker = re.compile(
+            rf"{re.escape(self.marker)}(?=(\s*+))", 0 if self.case else re.IGNORECASE
+        )
         for match in marker.finditer(completion):
             start = match.end()
             if start > end:
@@ -63,7 +74,9 @@ _ENGLISH = rf"""(?P<denied> \b(?i:no|wrong|false|worst|incorrect)[ ]
                  | [ \t]*(?:[:：]|=(?!=))[*_]{{0,3}} )
              | (?<!\w)(?i:final[ \t]+answer)[*_]{{0,3}}[ \t]*$
              | ^\#{{1,6}}[ \t]+[*_]{{0,3}}(?i:answer)[*_]{{0,3}}[ \t]*$ )"""
-_NO_ANSWER = "(?:否|什么|什麼|多少|哪|(?:错误|錯誤|不?正确|不?正確|不?对|不?對|错|錯)的)"
+_NO_ANSWER = (
+    "(?:否|什么|什麼|多少|哪|(?:错误|錯誤|不?正确|不?正確|不?对|不?對|错|錯)的)"
+)
 _CHINESE = rf"""(?P<denied_zh> (?:错误|錯誤)的? | [没沒]有 | (?:如果|假如|假设|假設|若)(?:正确|正確)?的? )?+
                (?: 最[终終]答案[*_]{{0,3}}[ \t]* (?!(?:应该|應該|应|應)?就?是{_NO_ANSWER})
                      (?:(?:应该|應該|应|應)?就?[是为為])?
@@ -73,12 +86,18 @@ _CHINESE = rf"""(?P<denied_zh> (?:错误|錯誤)的? | [没沒]有 | (?:如果|�
                [*_]{{0,3}} (?:[ \t]*[:：][*_]{{0,3}})?"""
 _PHRASES = {
     language: re.compile(rf"(?:{expression}) \s*+", re.VERBOSE | re.MULTILINE)
-    for language, expression in {"en": _ENGLISH, "zh": _CHINESE, "any": f"{_ENGLISH} | {_CHINESE}"}.items()
+    for language, expression in {
+        "en": _ENGLISH,
+        "zh": _CHINESE,
+        "any": f"{_ENGLISH} | {_CHINESE}",
+    }.items()
 }
 _BRACES = r"\{[^{}\n]*+\}"
 _BRACES = rf"\{{(?:[^{{}}\n]|{_BRACES})*+\}}"
 _BRACES = rf"\{{(?:[^{{}}\n]|{_BRACES})*+\}}"  # three deep
-_MARK = r"</think(?:ing)?> | </s> | <\|\w{1,30}\|> | 【(?=解析|分析|详解|詳解|点评|考点)"
+_MARK = (
+    r"</think(?:ing)?> | </s> | <\|\w{1,30}\|> | 【(?=解析|分析|详解|詳解|点评|考点)"
+)
 _INSTEAD = r"(?:,[ \t]+|[ \t]\()(?i:not|rather[ \t]than|instead[ \t]of)\b | [，（(](?:而?不是|而非)"
 _PIECE = re.compile(
     rf"""\$(?![\s$])[^$\n]*+(?<!\s)\$ | {_BRACES}                # mathematics, whatever stops are in it
@@ -121,7 +140,9 @@ class answer_phrase(Extractor):
         limits = [*(phrase.start() for phrase in phrases[1:]), len(completion)]
         return [
             _sentence(completion, phrase.end(), limit)
-            for phrase, limit in zip(phrases, limits, strict=False)  # without phrases there is one limit
+            for phrase, limit in zip(
+                phrases, limits, strict=False
+            )  # without phrases there is one limit
             if not phrase.lastgroup
         ]
 
@@ -133,8 +154,12 @@ def _sentence(text: str, start: int, limit: int) -> Span:
         close = text.find("$$" if display[1] == "$$" else "\\]", display.end(), limit)
         if close >= 0:
             return trim(text, display.end(), close)
-    ends = (piece.start() for piece in _PIECE.finditer(text, start, limit) if piece["end"])
-    inner = _REMARK.sub("", text[start : next(ends, limit)].rstrip(_BEHIND)).rstrip(_BEHIND)
+    ends = (
+        piece.start() for piece in _PIECE.finditer(text, start, limit) if piece["end"]
+    )
+    inner = _REMARK.sub("", text[start : next(ends, limit)].rstrip(_BEHIND)).rstrip(
+        _BEHIND
+    )
     bare = inner.lstrip(_BEFORE)
     marks = inner[: len(inner) - len(bare)].strip()
     if marks and marks in bare:  # they close within the sentence: "**42** apples"
@@ -180,9 +205,12 @@ class citation(Extractor):
         found: list[Span] = []
         for bracket in brackets.finditer(completion):
             parts = [
-                trim(completion, *part.span(1)) for part in identifiers.finditer(completion, *bracket.span(1))
+                trim(completion, *part.span(1))
+                for part in identifiers.finditer(completion, *bracket.span(1))
             ]
-            found += [part for part in parts if part[0] < part[1]] or [trim(completion, *bracket.span(1))]
+            found += [part for part in parts if part[0] < part[1]] or [
+                trim(completion, *bracket.span(1))
+            ]
         return found
 
 
@@ -210,8 +238,12 @@ class pattern(Extractor):
         super().__post_init__()
         pattern = compiled(self.expression)
         known = [*range(pattern.groups + 1), *pattern.groupindex]
-        if self.group is not None and (self.group not in known or isinstance(self.group, bool)):
-            raise ValueError(f"pattern {self.expression!r} has no group {self.group!r}; it has {known}")
+        if self.group is not None and (
+            self.group not in known or isinstance(self.group, bool)
+        ):
+            raise ValueError(
+                f"pattern {self.expression!r} has no group {self.group!r}; it has {known}"
+            )
 
     def occurrences(self, completion: str) -> list[Span]:
         pattern = compiled(self.expression)

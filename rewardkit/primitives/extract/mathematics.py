@@ -16,9 +16,7 @@ END: Final = 20_000
 """Characters at the end of a text in which an answer without a box is looked for. Our choice: some pages."""
 
 _NUMERAL = r"(\d{1,9}|[〇零一二两三四五六七八九十百]{1,9})"
-CHINESE_FRACTION: Final = (
-    rf"(?<![\d.〇零一二两三四五六七八九十百又])(?:{_NUMERAL}又)?{_NUMERAL}分之{_NUMERAL}"
-)
+CHINESE_FRACTION: Final = rf"(?<![\d.〇零一二两三四五六七八九十百又])(?:{_NUMERAL}又)?{_NUMERAL}分之{_NUMERAL}"
 """Its groups are the whole number, the denominator and the numerator: 一又二分之一."""
 
 _FORMULA = re.compile(  # a currency sign is none: no digit stands behind a formula, no space at its ends
@@ -36,8 +34,12 @@ _ASIDE = re.compile(  # behind a value and its unit: 11 apples (5 red and 6 gree
         (?:[^.。\n]|\.(?=\d))*+ )""",
     re.VERBOSE,
 )
-_JOINED = re.compile(r"[\s,;.$、，]*+(?:and|or|和|或|及|与)?[\s,;$、，]*+(?:[A-Za-z]\w?\s*=\s*)?")
-_NAME = re.compile(r"[\s$\\()\[\]]*(?:\\angle\s*)?[A-Za-z]{1,3}(?:_\{?\w{1,3}\}?)?'?[\s$\\()\[\]]*")
+_JOINED = re.compile(
+    r"[\s,;.$、，]*+(?:and|or|和|或|及|与)?[\s,;$、，]*+(?:[A-Za-z]\w?\s*=\s*)?"
+)
+_NAME = re.compile(
+    r"[\s$\\()\[\]]*(?:\\angle\s*)?[A-Za-z]{1,3}(?:_\{?\w{1,3}\}?)?'?[\s$\\()\[\]]*"
+)
 _MARK = re.compile(r"#{4,}+([^\n#]*+)")
 _ODD_NUMBER = re.compile(  # that `number` leaves to others: 1.000,99; 5万; 15π and 2√3; 3:4; 四分之三
     r"(?<![\d.,])[-+]?\d{1,3}(?:\.\d{3})+,\d+(?![\d.,]*\d)|(?<![\d.])\d{1,9}(?:\.\d{1,9})?[万亿]"
@@ -45,7 +47,9 @@ _ODD_NUMBER = re.compile(  # that `number` leaves to others: 1.000,99; 5万; 15�
     r"|(?<![\d.,:：∶])\d{1,9}(?:(?P<gap>[ ]?)[:：∶](?P=gap)\d{1,9}){1,3}(?![:：∶\d]|[.,]\d)"
     rf"|{CHINESE_FRACTION}"
 )
-_CHOSEN = re.compile(r"(?:[故应∴]|因此|所以)\s?选择?[:：]?\s*([A-H]{1,8}(?:[,，、]\s?[A-H])*+)(?![A-Za-z])")
+_CHOSEN = re.compile(
+    r"(?:[故应∴]|因此|所以)\s?选择?[:：]?\s*([A-H]{1,8}(?:[,，、]\s?[A-H])*+)(?![A-Za-z])"
+)
 _UNIT = re.compile(
     r"\s?(?:\\?%|％|percent|hundred|thousand|million|billion|trillion|°[CF]?|degrees?|dollars?|cents?|euros?|pounds?|yuan|hours?|minutes?|seconds?|days?|weeks?"
     r"|months?|years?|miles?|feet|foot|inch(?:es)?|yards?|met(?:er|re)s?|kilomet(?:er|re)s?|centimet(?:er|re)s?|liters?"
@@ -90,7 +94,9 @@ class math_answer(Extractor):
 def _end(text: str) -> int:
     """Where what is read of a long text begins: at a paragraph, else a line, else a word."""
     first = len(text) - END
-    starts = (text.find(mark, first) for mark in ("\n\n", "\n", " ")) if first > 0 else (0,)
+    starts = (
+        (text.find(mark, first) for mark in ("\n\n", "\n", " ")) if first > 0 else (0,)
+    )
     return next((start for start in starts if start >= 0), len(text))
 
 
@@ -136,7 +142,9 @@ def _announced(text: str) -> Span | None:
 
 
 def _marked(text: str) -> Span | None:
-    return _core(text, [trim(text, *mark.span(1)) for mark in list(_MARK.finditer(text))[-1:]])
+    return _core(
+        text, [trim(text, *mark.span(1)) for mark in list(_MARK.finditer(text))[-1:]]
+    )
 
 
 def _core(text: str, sentences: list[Span]) -> Span | None:
@@ -145,7 +153,11 @@ def _core(text: str, sentences: list[Span]) -> Span | None:
     if last is None:
         return None
     words = _FORMULA.sub("", text[slice(*last)])
-    long = len(re.findall(r"[^\W\d_]{2,}", words)) > 3 or _SAYS.search(words) or _ASIDE.search(text, *last)
+    long = (
+        len(re.findall(r"[^\W\d_]{2,}", words)) > 3
+        or _SAYS.search(words)
+        or _ASIDE.search(text, *last)
+    )
     return (long and _last(text, *last)) or last
 
 
@@ -156,7 +168,10 @@ def _last(text: str, start: int = 0, end: int | None = None) -> Span | None:
     formulas = [match.span() for match in _FORMULA.finditer(text, start, end)]
     in_formula = range(*formulas[-1]) if formulas else ()
     piece = text[start:end]
-    spans = [*number().occurrences(piece), *(match.span() for match in _ODD_NUMBER.finditer(piece))]
+    spans = [
+        *number().occurrences(piece),
+        *(match.span() for match in _ODD_NUMBER.finditer(piece)),
+    ]
     numbers = [
         (start + first, start + last)
         for first, last in spans
@@ -176,7 +191,10 @@ def _last(text: str, start: int = 0, end: int | None = None) -> Span | None:
 def _value(text: str, start: int, end: int) -> Span:
     """What a formula comes to: behind the last sign of a computation, all of it where it is equations."""
     signs = list(_RELATION.finditer(text, start, end))
-    if not signs or (len(signs) == 1 and re.search(r"(?<!\\)\b[A-Za-z]", text[start : signs[0].start()])):
+    if not signs or (
+        len(signs) == 1
+        and re.search(r"(?<!\\)\b[A-Za-z]", text[start : signs[0].start()])
+    ):
         return start, end
     equations = _SEPARATOR.split(text[start:end])
     if len(equations) == len(signs) and all(map(_EQUATION.match, equations)):

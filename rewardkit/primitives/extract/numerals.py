@@ -56,7 +56,9 @@ _END = rf"""(?! {_JOINT}\d | -(?:0|\d+-)\d | {_RAISED} | {_RAISES}\d | \^\{{?[ ]
 # The arguments of what is no number as a whole; the bounds keep what is never closed cheap.
 _BRACES = r"(?: \{ (?: [^{}\n] | \{ [^{}\n]{0,100} \} ){0,100}+ \} )"
 _ANY = rf"\s? (?: {_BRACES} | \\[A-Za-z]{{1,20}} | \w )"
-_PASSED = rf"(?: \\[dtc]?frac {_ANY} {_ANY} | \\sqrt (?:\[[^\[\]\n]{{0,100}}\])? {_ANY} )"
+_PASSED = (
+    rf"(?: \\[dtc]?frac {_ANY} {_ANY} | \\sqrt (?:\[[^\[\]\n]{{0,100}}\])? {_ANY} )"
+)
 _WORD_END = rf"[^\W\d_{CJK}][-\u2010\u2011]"  # COVID-19, x-5
 _NUMBER = rf"""
     (?= [{_OPENERS}\d¼½¾⅐-⅞↉] )  # what a number begins with, and where that has other uses what follows it
@@ -80,7 +82,10 @@ _NUMBER = rf"""
           | (?P<none> {_PLAIN} (?: (?:{_JOINT}|-|{_RAISES}) \d++ | {_RAISED} )*+ ) ) )  # passed over whole
 """
 _PERCENT = rf"(?: {_GAP}? \\?[%\u066a\ufe6a\uff05] )?"
-_PATTERNS = {wanted: re.compile(_NUMBER + wanted * _PERCENT, re.VERBOSE) for wanted in (False, True)}
+_PATTERNS = {
+    wanted: re.compile(_NUMBER + wanted * _PERCENT, re.VERBOSE)
+    for wanted in (False, True)
+}
 
 
 def _spans(found: re.Match[str]) -> list[Span]:
@@ -93,7 +98,11 @@ def _spans(found: re.Match[str]) -> list[Span]:
     below = found["of"] or found["beneath"] or found["below"] or found["under"]
     if above and _whole(above) >= _whole(below):
         whole = (found.start(), found.end("whole"))
-        return [whole] if _is_zero(below) else [whole, (found.start("fraction"), found.end())]
+        return (
+            [whole]
+            if _is_zero(below)
+            else [whole, (found.start("fraction"), found.end())]
+        )
     return [] if below and _is_zero(below) else [found.span()]
 
 
@@ -132,7 +141,11 @@ class number(Extractor):
     percent: bool = False
 
     def occurrences(self, completion: str) -> list[Span]:
-        return [span for found in _PATTERNS[self.percent].finditer(completion) for span in _spans(found)]
+        return [
+            span
+            for found in _PATTERNS[self.percent].finditer(completion)
+            for span in _spans(found)
+        ]
 
 
 # The mark of GSM8K's answers, with the white space, Markdown and currency sign between it and the number.
@@ -161,7 +174,9 @@ class gsm8k(Extractor):
     mode: Literal["strict", "flexible"] = field(default="strict", metadata=NAMED)
 
     def occurrences(self, completion: str) -> list[Span]:
-        marked = [_behind(completion, mark.end()) for mark in _MARK.finditer(completion)]
+        marked = [
+            _behind(completion, mark.end()) for mark in _MARK.finditer(completion)
+        ]
         if self.mode == "strict" or (marked and marked[-1][0] < marked[-1][1]):
             return marked
         return number().occurrences(completion) or marked

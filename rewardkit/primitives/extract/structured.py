@@ -25,7 +25,13 @@ def _path(option: str, path: Any) -> Any:
     """A path as it is kept: "person.age" or ("person", "age"), list positions as texts, too."""
     if path is None:
         return None
-    keys = path.split(".") if isinstance(path, str) else [path] if isinstance(path, int) else path
+    keys = (
+        path.split(".")
+        if isinstance(path, str)
+        else [path]
+        if isinstance(path, int)
+        else path
+    )
     if not (isinstance(keys, Sequence) and keys and all(map(_is_key, keys))):
         raise ValueError(
             f"path={path!r} is no path, or has an empty key; write it as 'person.age' or ('person', 'age'), "
@@ -59,8 +65,14 @@ def value_at(value: Any, path: Any) -> Any:
     """The value at a path as it is kept, `MISSING` where that leads nowhere."""
     for key in path.split(".") if isinstance(path, str) else path or ():
         if isinstance(value, dict):
-            value = next((inner for name, inner in value.items() if str(name) == key), MISSING)
-        elif isinstance(value, list | tuple) and re.fullmatch(r"[0-9]{1,9}", key) and int(key) < len(value):
+            value = next(
+                (inner for name, inner in value.items() if str(name) == key), MISSING
+            )
+        elif (
+            isinstance(value, list | tuple)
+            and re.fullmatch(r"[0-9]{1,9}", key)
+            and int(key) < len(value)
+        ):
             value = value[int(key)]
         else:
             return MISSING
@@ -70,20 +82,31 @@ def value_at(value: Any, path: Any) -> Any:
 def _text_at(value: Any, path: Any) -> str | None:
     """Text of the value at a path: a text as it is, a number as it was written, others as JSON."""
     value = value_at(value, path)
-    return value if isinstance(value, str) else value.text if isinstance(value, _Float) else _written(value)
+    return (
+        value
+        if isinstance(value, str)
+        else value.text
+        if isinstance(value, _Float)
+        else _written(value)
+    )
 
 
 def _written(value: Any) -> str | None:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):  # 1e999 reads as infinity, which JSON cannot write
+    except (
+        TypeError,
+        ValueError,
+        RecursionError,
+    ):  # 1e999 reads as infinity, which JSON cannot write
         return None
 
 
 # A quote behind a letter is an apostrophe, and one behind a backslash begins no string: the rest of its line
 # is searched once for the quote that closes it.
 _TOKEN = re.compile(
-    r"""(?<![\w\\]) (?: "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]++|\\.)*+' ) | [()\[\]{}]""", re.VERBOSE
+    r"""(?<![\w\\]) (?: "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]++|\\.)*+' ) | [()\[\]{}]""",
+    re.VERBOSE,
 )
 _OPENER = {"}": "{", "]": "[", ")": "("}
 
@@ -120,7 +143,9 @@ def outermost(
     lies in the other.
     """
     found: list[Span] = []
-    for start, end in sorted(spans, key=None if which == "first" else lambda span: (-span[1], span[0])):
+    for start, end in sorted(
+        spans, key=None if which == "first" else lambda span: (-span[1], span[0])
+    ):
         if found and found[-1][0] <= start and end <= found[-1][1]:
             continue
         work -= end - start
@@ -220,13 +245,23 @@ def _repaired(text: str) -> str | None:
         return None
     try:
         value = json_repair.loads(text, skip_json_loads=True)
-    except (ValueError, RecursionError, AssertionError, LookupError, TypeError, AttributeError):
+    except (
+        ValueError,
+        RecursionError,
+        AssertionError,
+        LookupError,
+        TypeError,
+        AttributeError,
+    ):
         return None
     return _written(value) if value and isinstance(value, dict | list) else None
 
 
 ToolName = Annotated[
-    str, text_like(r"(?s).+", "is not the name of a tool; leave it out for calls of any tool")
+    str,
+    text_like(
+        r"(?s).+", "is not the name of a tool; leave it out for calls of any tool"
+    ),
 ]
 
 
@@ -261,9 +296,14 @@ class tool_call(Extractor):
 
     def occurrences(self, completion: str) -> list[Span]:
         spans = [
-            (span, _call(completion[slice(*span)]).get("name")) for span in _CALLS.occurrences(completion)
+            (span, _call(completion[slice(*span)]).get("name"))
+            for span in _CALLS.occurrences(completion)
         ]
-        return [span for span, name in spans if isinstance(name, str) and self.name in (None, name)]
+        return [
+            span
+            for span, name in spans
+            if isinstance(name, str) and self.name in (None, name)
+        ]
 
     def text_at(self, completion: str, span: Span) -> str | None:
         text = completion[slice(*span)]
@@ -273,4 +313,6 @@ class tool_call(Extractor):
         arguments = arguments_of(call)
         if isinstance(arguments, str):  # a text of JSON
             arguments = read_json(arguments) or arguments
-        return _text_at(call if arguments is None else {**call, "arguments": arguments}, self.path)
+        return _text_at(
+            call if arguments is None else {**call, "arguments": arguments}, self.path
+        )

@@ -7,7 +7,13 @@ from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import Annotated, NamedTuple
 
-from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like, trim
+from rewardkit.primitives.extract.extractor import (
+    Extractor,
+    Span,
+    Which,
+    text_like,
+    trim,
+)
 
 
 @lru_cache(maxsize=256)
@@ -22,7 +28,8 @@ def tag_tokens(name: str) -> re.Pattern[str]:
 
 
 tag_name = text_like(
-    r"[A-Za-z_][\w.-]*", "is not the name of a tag; give it without brackets, such as 'answer'"
+    r"[A-Za-z_][\w.-]*",
+    "is not the name of a tag; give it without brackets, such as 'answer'",
 )
 """The rule of an option that is the name of a tag."""
 
@@ -54,7 +61,9 @@ class tag(Extractor):
 
     def occurrences(self, completion: str) -> list[Span]:
         found: list[Span] = []
-        opened = 0 if self.prefilled else None  # where the content of the open tag starts
+        opened = (
+            0 if self.prefilled else None
+        )  # where the content of the open tag starts
         for token in tag_tokens(self.name).finditer(completion):
             if token[1] and opened is not None:
                 found.append(trim(completion, opened, token.start()))
@@ -72,7 +81,11 @@ class tag(Extractor):
         """Where the text ends: before a closing tag that is cut off, if it ends in one."""
         closing = f"</{self.name}".lower()
         cut = completion.rfind("</", max(start, len(completion) - len(closing)))
-        return cut if cut >= 0 and closing.startswith(completion[cut:].lower()) else len(completion)
+        return (
+            cut
+            if cut >= 0 and closing.startswith(completion[cut:].lower())
+            else len(completion)
+        )
 
 
 _BOXES = re.compile(

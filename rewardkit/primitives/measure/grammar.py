@@ -29,8 +29,10 @@ class Rule(NamedTuple):
 
 
 _COUNT = r"([?*+]|\{\d{1,6}(?:,\d{0,6})?\})?"
-_ITEM = regex.compile(  # a name, how often it stands, and a bracket with what stands in it
-    rf"\s*([^\s,(){{}}?*+]+){_COUNT}(\((?:[^()]|(?3))+\))?{_COUNT}\s*(?:,|$)"
+_ITEM = (
+    regex.compile(  # a name, how often it stands, and a bracket with what stands in it
+        rf"\s*([^\s,(){{}}?*+]+){_COUNT}(\((?:[^()]|(?3))+\))?{_COUNT}\s*(?:,|$)"
+    )
 )
 
 
@@ -68,10 +70,14 @@ def _grammar(names: tuple[str, ...]) -> list[Rule]:
     return rules
 
 
-def _judge(rules: list[Rule], completion: str, prefilled: bool) -> tuple[dict[str, str], list[Span]]:
+def _judge(
+    rules: list[Rule], completion: str, prefilled: bool
+) -> tuple[dict[str, str], list[Span]]:
     """What is wrong with each name that is required or there ("" if nothing), and the outermost pairs."""
     faults: dict[str, str] = {}
-    pairs: dict[str, list[Span]] = {"": [(-2, len(completion))]}  # where they stand as the grammar has it
+    pairs: dict[str, list[Span]] = {
+        "": [(-2, len(completion))]
+    }  # where they stand as the grammar has it
     behind: dict[Span, int] = {}  # in a pair, where what is right so far ends
     for rule in rules:
         every, fault = _pairs(rule.name, completion, prefilled and rule is rules[0])
@@ -90,7 +96,9 @@ def _judge(rules: list[Rule], completion: str, prefilled: bool) -> tuple[dict[st
             fault = fault or "is missing"
         if required or every or fault:
             faults[rule.name] = fault
-    return faults, [pair for rule in rules if not rule.parent for pair in pairs[rule.name]]
+    return faults, [
+        pair for rule in rules if not rule.parent for pair in pairs[rule.name]
+    ]
 
 
 def _fault(rule: Rule, own: list[Span], behind: int, end: int) -> str:
@@ -115,7 +123,9 @@ def _pairs(name: str, completion: str, prefilled: bool) -> tuple[list[Span], str
         return [], f"is opened {len(found) - closed} times and closed {closed} times"
     if any(closes for _, _, closes in opening):
         return [], "is not closed where it is opened"
-    return [(first[0], last[1]) for first, last in zip(opening, closing, strict=True)], ""
+    return [
+        (first[0], last[1]) for first, last in zip(opening, closing, strict=True)
+    ], ""
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -156,12 +166,16 @@ class tags(OfText):
         outside: Outside = "anywhere",
         prefilled: bool = False,
     ) -> None:
-        self._fill(names=args or names, partial=partial, outside=outside, prefilled=prefilled)
+        self._fill(
+            names=args or names, partial=partial, outside=outside, prefilled=prefilled
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.names:
-            raise ValueError("tags takes one or more names, such as tags('think', 'answer')")
+            raise ValueError(
+                "tags takes one or more names, such as tags('think', 'answer')"
+            )
         _grammar(self.names)
 
     def score(self, completion: str) -> float:
@@ -179,7 +193,9 @@ class tags(OfText):
     def _stray(self, completion: str, pairs: list[Span]) -> str:
         """The first text that stands where `outside` allows none; "" where there is none."""
         position = 0
-        for start, end in [*sorted(pairs), (len(completion), 0)] if self.outside != "anywhere" else []:
+        for start, end in (
+            [*sorted(pairs), (len(completion), 0)] if self.outside != "anywhere" else []
+        ):
             gap = completion[position : max(start, 0)].strip()
             if gap and (position or self.outside == "nowhere"):
                 return gap

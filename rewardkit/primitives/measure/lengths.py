@@ -37,7 +37,9 @@ class _Counting(OfText):
                 f"unit={self.unit!r} and tokenizer={self.tokenizer!r} do not go together; give "
                 "unit='tokens' and a tokenizer, or neither"
             )
-        if isinstance(self.tokenizer, str) or (self.tokenizer is not None and not callable(self._encode)):
+        if isinstance(self.tokenizer, str) or (
+            self.tokenizer is not None and not callable(self._encode)
+        ):
             raise ValueError(
                 f"tokenizer={self.tokenizer!r} cannot count; give an object with .encode(text), or a "
                 "function that gives a text's tokens"
@@ -94,12 +96,16 @@ class length(_Counting):
     def __post_init__(self) -> None:
         super().__post_init__()
         rises = self.zero_until < self.full_from
-        if self.full_until is None and self.zero_from is None:  # long texts lose nothing
+        if (
+            self.full_until is None and self.zero_from is None
+        ):  # long texts lose nothing
             fits = rises
         elif self.full_until is None or self.zero_from is None:
             fits = False
         else:
-            fits = self.full_from <= self.full_until < self.zero_from and (rises or self.full_from == 0)
+            fits = self.full_from <= self.full_until < self.zero_from and (
+                rises or self.full_from == 0
+            )
         if not fits:
             raise ValueError(
                 "length needs 0 <= full_until < zero_from where long texts are to lose, and 0 <= zero_until "
@@ -139,7 +145,9 @@ class overlong(_Counting):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.buffer > self.limit:
-            raise ValueError(f"buffer={self.buffer!r} is more than limit={self.limit!r}; give at most that")
+            raise ValueError(
+                f"buffer={self.buffer!r} is more than limit={self.limit!r}; give at most that"
+            )
 
     def credit(self, size: int) -> float:
         return min(1.0, max(0.0, (size - (self.limit - self.buffer)) / self.buffer))

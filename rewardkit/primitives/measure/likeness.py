@@ -35,14 +35,18 @@ class similarity(Primitive):
     0.8333333333333335
     """
 
-    method: Literal["ratio", "partial", "token_sort", "token_set"] = field(default="ratio", metadata=NAMED)
+    method: Literal["ratio", "partial", "token_sort", "token_set"] = field(
+        default="ratio", metadata=NAMED
+    )
 
     def __call__(self, prediction: Any, ground_truth: Any) -> float | None:
         if is_missing(ground_truth):
             return None
         if prediction is None:
             return 0.0
-        a, b = sorted((str(prediction), str(ground_truth)), key=lambda text: (len(text), text))
+        a, b = sorted(
+            (str(prediction), str(ground_truth)), key=lambda text: (len(text), text)
+        )
         if a == b:
             return 1.0
         if self.method == "partial":
@@ -52,5 +56,9 @@ class similarity(Primitive):
         share = (len(short) + len(long)) / max(1, len(a) + len(b))
         if self.method != "ratio":  # so that words of Chinese are words, too
             short, long = " ".join(words(short)), " ".join(words(long))
-        ratio = fuzz.ratio if self.method == "ratio" else getattr(fuzz, f"{self.method}_ratio")
+        ratio = (
+            fuzz.ratio
+            if self.method == "ratio"
+            else getattr(fuzz, f"{self.method}_ratio")
+        )
         return float(ratio(short, long) / 100.0 * share)

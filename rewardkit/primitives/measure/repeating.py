@@ -57,7 +57,9 @@ class repetition(OfText):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.kind != "ngrams" and self.ngram != 4:
-            raise ValueError(f"ngram={self.ngram!r} says nothing of kind={self.kind!r}; leave it out")
+            raise ValueError(
+                f"ngram={self.ngram!r} says nothing of kind={self.kind!r}; leave it out"
+            )
 
     def score(self, completion: str) -> float:
         if self.kind == "ngrams":
@@ -68,21 +70,32 @@ class repetition(OfText):
             return _loop_share(completion)
         split = _SENTENCE_ENDS if self.kind == "sentences" else _LINE_ENDS
         pieces = [tuple(words(piece)) for piece in split.split(completion.casefold())]
-        return _repeated(f"repeated_{self.kind}", [piece for piece in pieces if _counts(piece)])
+        return _repeated(
+            f"repeated_{self.kind}", [piece for piece in pieces if _counts(piece)]
+        )
 
 
-_SENTENCE_ENDS = re.compile(r"(?<=[.!?\u2026])\s+|(?<=[\u3002\uff01\uff1f])(?![\u3002\uff01\uff1f])|\n\s*")
+_SENTENCE_ENDS = re.compile(
+    r"(?<=[.!?\u2026])\s+|(?<=[\u3002\uff01\uff1f])(?![\u3002\uff01\uff1f])|\n\s*"
+)
 _LINE_ENDS = re.compile(r"\n\s*")
 
 
 def _pieces(word: str) -> list[str]:
     """The word; a long run without spaces in pieces."""
-    return [word] if len(word) <= LONG else [word[at : at + WORD] for at in range(0, len(word), WORD)]
+    return (
+        [word]
+        if len(word) <= LONG
+        else [word[at : at + WORD] for at in range(0, len(word), WORD)]
+    )
 
 
 def _counts(piece: tuple[str, ...]) -> bool:
     """Whether a sentence or line is long enough; signs by themselves are no words here."""
-    return len(piece) >= SHORT and sum(any(map(str.isalnum, word)) for word in piece) >= SHORT
+    return (
+        len(piece) >= SHORT
+        and sum(any(map(str.isalnum, word)) for word in piece) >= SHORT
+    )
 
 
 def _repeated(name: str, items: list[tuple[str, ...]]) -> float:
@@ -115,7 +128,9 @@ def _longest_loop(text: str) -> tuple[int, int]:
     By the failure function of Knuth, Morris and Pratt on the text backwards: one pass, however it is made.
     """
     backwards = text[::-1]
-    border = [0] * len(backwards)  # of each beginning, the longest proper one that is its end too
+    border = [0] * len(
+        backwards
+    )  # of each beginning, the longest proper one that is its end too
     found = (0, 0)
     matched = 0
     for at in range(1, len(backwards)):

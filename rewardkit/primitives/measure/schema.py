@@ -58,7 +58,9 @@ class json_schema(OfText):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.schema, dict):
-            raise ValueError(f"schema={self.schema!r} is not a JSON Schema; give a dict")
+            raise ValueError(
+                f"schema={self.schema!r} is not a JSON Schema; give a dict"
+            )
         try:
             plain = json.loads(json.dumps(self.schema))
         except (TypeError, ValueError, RecursionError):
@@ -81,13 +83,19 @@ class json_schema(OfText):
         limit = _Time(time.monotonic() + self.timeout)
         token = _time.set(limit)
         try:
-            share, faults = self._judged(value) if value is not MISSING else (0.0, ["no JSON"])
-        except UnicodeEncodeError:  # half a character in a key, which no JSON text can hold
+            share, faults = (
+                self._judged(value) if value is not MISSING else (0.0, ["no JSON"])
+            )
+        except (
+            UnicodeEncodeError
+        ):  # half a character in a key, which no JSON text can hold
             share, faults = 0.0, ["no JSON"]
         finally:
             _time.reset(token)
         if limit.is_up:
-            raise TimeoutError(f"the patterns of the schema took longer than {self.timeout:g} s")
+            raise TimeoutError(
+                f"the patterns of the schema took longer than {self.timeout:g} s"
+            )
         note("json_schema", faults[:5] or "fits")
         return share
 
@@ -138,7 +146,9 @@ class _Pattern:
             return
         limit = _time.get()
         try:
-            matches = self.pattern.search(value, timeout=max(limit.until - time.monotonic(), 1e-9))
+            matches = self.pattern.search(
+                value, timeout=max(limit.until - time.monotonic(), 1e-9)
+            )
         except TimeoutError:
             limit.is_up = True
             raise
@@ -178,7 +188,11 @@ def _validators(written: str) -> tuple[Any, Any, Any]:
         return whole, each, validator(rest | _of_keys(schema, lambda at: {}))
     except jsonschema_rs.ValidationError as error:
         outside = isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Referencing)
-        fault = "refers to what is not in it; put that under '$defs'" if outside else "is no JSON Schema"
+        fault = (
+            "refers to what is not in it; put that under '$defs'"
+            if outside
+            else "is no JSON Schema"
+        )
         path = "".join(f".{part}" for part in error.instance_path)
         raise ValueError(f"schema {fault}: {error.message[:200]}, at ${path}") from None
     except ValueError as error:
@@ -189,7 +203,10 @@ def _of_keys(schema: Mapping[str, Any], part: Callable[[str], Any]) -> dict[str,
     """The keywords of an object's keys, with what `part` makes of the place of each schema in them."""
     made: dict[str, Any] = {}
     for name in {"properties", "patternProperties"} & schema.keys():
-        places = {key: quote(key.replace("~", "~0").replace("/", "~1"), safe="~") for key in schema[name]}
+        places = {
+            key: quote(key.replace("~", "~0").replace("/", "~1"), safe="~")
+            for key in schema[name]
+        }
         made[name] = {key: part(f"/{name}/{place}") for key, place in places.items()}
     if "additionalProperties" in schema:
         made["additionalProperties"] = part("/additionalProperties")

@@ -50,7 +50,9 @@ class keywords(OfText):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.words:
-            raise ValueError("keywords takes one or more words, such as keywords('because', 'therefore')")
+            raise ValueError(
+                "keywords takes one or more words, such as keywords('because', 'therefore')"
+            )
         if (self.mode == "count") != (self.full_at is not None):
             raise ValueError(
                 f"mode={self.mode!r} and full_at={self.full_at!r} do not go together; mode='count' needs "
@@ -68,7 +70,9 @@ class keywords(OfText):
             counts = {word: sum(1 for _ in found) for word, found in places.items()}
             note("keywords", counts)
             return min(1.0, sum(counts.values()) / self.full_at)
-        there = [word for word, found in places.items() if next(found, None) is not None]
+        there = [
+            word for word, found in places.items() if next(found, None) is not None
+        ]
         note("keywords", there)
         if self.mode == "any":
             return float(bool(there))

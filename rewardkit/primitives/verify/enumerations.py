@@ -22,7 +22,9 @@ def separators(
             around = around or found.start() == 0
             opened.append(found[0])
         elif found["closing"]:
-            if not opened or (opened.pop() + found[0] not in ("()", "[]", "{}") and not half_open):
+            if not opened or (
+                opened.pop() + found[0] not in ("()", "[]", "{}") and not half_open
+            ):
                 raise ValueError(f"{found[0]} closes nothing")
             around = around and (bool(opened) or found.end() == len(text))
         elif found["separator"] and not opened:
@@ -35,4 +37,7 @@ def separators(
 def between(text: str, places: Sequence[re.Match[str]]) -> list[str]:
     """What stands before, between and behind some places, without the white space around it."""
     edges = [0, *(edge for place in places for edge in place.span()), len(text)]
-    return [text[start:end].strip() for start, end in zip(edges[::2], edges[1::2], strict=True)]
+    return [
+        text[start:end].strip()
+        for start, end in zip(edges[::2], edges[1::2], strict=True)
+    ]

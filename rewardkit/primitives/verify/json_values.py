@@ -31,7 +31,11 @@ def json_of(value: Any) -> Any:
         text = value if isinstance(value, str) else json.dumps(plain_value(value))
     except ValueError:
         return MISSING
-    return MISSING if depth(text) > DEEPEST else read_json(text, parse_int=_number, parse_float=_number)
+    return (
+        MISSING
+        if depth(text) > DEEPEST
+        else read_json(text, parse_int=_number, parse_float=_number)
+    )
 
 
 def _number(text: str) -> Decimal:
@@ -76,7 +80,11 @@ def json_equal(
         return _credit(found, truth, folded, min)
     if isinstance(truth, dict):
         given = found if isinstance(found, dict) else {}
-        wrong = [key for key, (a, b) in _pairs(given, truth).items() if not _credit(a, b, folded, min)]
+        wrong = [
+            key
+            for key, (a, b) in _pairs(given, truth).items()
+            if not _credit(a, b, folded, min)
+        ]
         note("wrong_keys", sorted(wrong))
     return _credit(found, truth, folded, fmean)
 
@@ -86,7 +94,9 @@ def _pairs(a: dict[str, Any], b: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     return {key: (a.get(key, MISSING), b.get(key, MISSING)) for key in {**a, **b}}
 
 
-def _credit(a: Any, b: Any, folded: bool, overall: Callable[[list[float]], float]) -> float:
+def _credit(
+    a: Any, b: Any, folded: bool, overall: Callable[[list[float]], float]
+) -> float:
     """Of the keys or positions of either, put together: all or nothing by `min`, in part by `fmean`."""
     if isinstance(a, dict) and isinstance(b, dict):
         pairs = [*_pairs(a, b).values()]

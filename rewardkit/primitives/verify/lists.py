@@ -25,7 +25,9 @@ Key = tuple[str, Any]
 """What an element is compared by: equal elements have equal keys."""
 
 
-def sets_equal(prediction: Any, ground_truth: Any, *, partial: bool = False) -> float | None:
+def sets_equal(
+    prediction: Any, ground_truth: Any, *, partial: bool = False
+) -> float | None:
     r"""1.0 if two sets have the same elements, in any order, else 0.0; duplicates do not count.
 
     Sets are sequences and sets, or text: a JSON array, a Python literal, ``{1, 2}``, ``\{1, 2\}``, "(1, 2)",
@@ -43,7 +45,9 @@ def sets_equal(prediction: Any, ground_truth: Any, *, partial: bool = False) -> 
     return _share(prediction, ground_truth, partial, _jaccard)
 
 
-def lists_equal(prediction: Any, ground_truth: Any, *, partial: bool = False) -> float | None:
+def lists_equal(
+    prediction: Any, ground_truth: Any, *, partial: bool = False
+) -> float | None:
     """1.0 if two lists have the same elements in the same order, as often, else 0.0.
 
     ``partial=True`` gives the share of the positions, of the longer list, that hold the same element, so that
@@ -57,7 +61,10 @@ def lists_equal(prediction: Any, ground_truth: Any, *, partial: bool = False) ->
 
 
 def _share(
-    prediction: Any, ground_truth: Any, partial: bool, share: Callable[[list[Key], list[Key]], float]
+    prediction: Any,
+    ground_truth: Any,
+    partial: bool,
+    share: Callable[[list[Key], list[Key]], float],
 ) -> float | None:
     """The share of two lists, or with `partial` not asked for whether it is all of them."""
     true_or_false(partial=partial)
@@ -82,13 +89,24 @@ def _read(value: Any) -> list[Key] | None:
         return None
     try:
         if isinstance(value, str):
-            parsed = json_of(value) if value.lstrip().startswith("[") and len(value) <= LONGEST else MISSING
+            parsed = (
+                json_of(value)
+                if value.lstrip().startswith("[") and len(value) <= LONGEST
+                else MISSING
+            )
             if parsed is MISSING:  # a Python literal, say
-                return _enumerated(_undressed(value), 1) if len(value) <= LONGEST else None
+                return (
+                    _enumerated(_undressed(value), 1) if len(value) <= LONGEST else None
+                )
             value = parsed
         elif hasattr(value, "tolist"):  # arrays
             value = value.tolist()
-        return [_key(item, 1) for item in (value if isinstance(value, Sequence | AbstractSet) else [value])]
+        return [
+            _key(item, 1)
+            for item in (
+                value if isinstance(value, Sequence | AbstractSet) else [value]
+            )
+        ]
     except ValueError:
         return None
 
@@ -98,7 +116,9 @@ def _key(value: Any, depth: int) -> Key:
     if depth > DEEPEST:
         raise ValueError("nested too deeply")
     if isinstance(value, Mapping):
-        return "object", frozenset((str(key), _key(item, depth + 1)) for key, item in value.items())
+        return "object", frozenset(
+            (str(key), _key(item, depth + 1)) for key, item in value.items()
+        )
     if isinstance(value, AbstractSet):
         return "set", frozenset(_key(item, depth + 1) for item in value)
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
@@ -113,7 +133,9 @@ _LATEX = {
     re.compile(r"\\(?:left|right)(?![a-zA-Z])\s*"): "",
     re.compile(r"\\[,;:! ]"): " ",
     re.compile(r"\\([{}])"): r"\1",
-    re.compile(r"\\(?:emptyset|varnothing)(?![a-zA-Z])|∅|\A\s*(?:frozen)?set\(\)\s*\Z"): "{}",
+    re.compile(
+        r"\\(?:emptyset|varnothing)(?![a-zA-Z])|∅|\A\s*(?:frozen)?set\(\)\s*\Z"
+    ): "{}",
 }
 
 
@@ -142,12 +164,22 @@ def _enumerated(text: str, depth: int) -> list[Key]:
     if around:
         text = text[1:-1].strip()
         places = [place for place in separators(text, _TOKEN)[0] if place[0] != "and"]
-    kinds = [[place for place in places if place[0][0] in kind] for kind in (";；", ",、，", "a")]
+    kinds = [
+        [place for place in places if place[0][0] in kind]
+        for kind in (";；", ",、，", "a")
+    ]
     chosen, joins = kinds[0] or kinds[1], kinds[2]
-    if not chosen or len(joins) == 1:  # "1, 2 and 3", but not "Bonnie and Clyde, Romeo and Juliet"
-        chosen = chosen + [join for join in joins if not chosen or join.start() >= chosen[-1].end()]
+    if (
+        not chosen or len(joins) == 1
+    ):  # "1, 2 and 3", but not "Bonnie and Clyde, Romeo and Juliet"
+        chosen = chosen + [
+            join for join in joins if not chosen or join.start() >= chosen[-1].end()
+        ]
     items = between(text, chosen) if text else []
-    return [_text_key(item, depth) for item in (items[:-1] if items[1:] and not items[-1] else items)]
+    return [
+        _text_key(item, depth)
+        for item in (items[:-1] if items[1:] and not items[-1] else items)
+    ]
 
 
 def _text_key(item: str, depth: int) -> Key:

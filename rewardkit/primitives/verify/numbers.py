@@ -35,10 +35,14 @@ def read_number(value: Any) -> Number | None:
     if isinstance(value, bool | np.bool_ | bytes | bytearray) or value is None:
         return None
     try:
-        number = _read_text(str(value if isinstance(value, str | Real | Decimal) else float(value)))
+        number = _read_text(
+            str(value if isinstance(value, str | Real | Decimal) else float(value))
+        )
     except (TypeError, ValueError, OverflowError):
         return None
-    if isinstance(number, Decimal) and (not number.is_finite() or abs(number.adjusted()) > LONGEST):
+    if isinstance(number, Decimal) and (
+        not number.is_finite() or abs(number.adjusted()) > LONGEST
+    ):
         return None
     return number
 
@@ -76,7 +80,10 @@ def _read_text(text: str) -> Number | None:
     divisor = found["of"] or found["under"] or found["below"]
     if not divisor:
         return _decimal(sign + found["above"], -2 if found["percent"] else 0)
-    above, below = _decimal(found["part"] or found["over"] or found["above"]), _decimal(divisor)
+    above, below = (
+        _decimal(found["part"] or found["over"] or found["above"]),
+        _decimal(divisor),
+    )
     if not below or max(abs(above.adjusted()), abs(below.adjusted())) > LONGEST:
         return None
     value = Fraction(above) / Fraction(below)
@@ -95,10 +102,14 @@ def _decimal(text: str, shift: int = 0) -> Decimal:
 
 _STOPS = ".。．"
 _MATHEMATICS = re.compile(
-    r"\$\$((?:[^$\\]|\\.)*)\$\$|\$((?:[^$\\]|\\.)*)\$|\\\((.*)\\\)|\\\[(.*)\\\]", re.DOTALL
+    r"\$\$((?:[^$\\]|\\.)*)\$\$|\$((?:[^$\\]|\\.)*)\$|\\\((.*)\\\)|\\\[(.*)\\\]",
+    re.DOTALL,
 )
 _RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
-_VULGAR = {sign: unicodedata.normalize("NFKC", sign).split("\u2044") for sign in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"}
+_VULGAR = {
+    sign: unicodedata.normalize("NFKC", sign).split("\u2044")
+    for sign in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"
+}
 PLAIN_SIGNS = str.maketrans(
     {sign: rf"\frac{{{above}}}{{{below}}}" for sign, (above, below) in _VULGAR.items()}
     | dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d负", "-")
@@ -125,11 +136,16 @@ def _plainly(text: str) -> str:
     r"""A number as it is written -> in plain ASCII: 2½ as 2\frac{1}{2}, ``3 \times 10^{5}`` as 3e5."""
     text = undressed(text)
     if not text.isascii():
-        text = _RAISED_POWER.sub(lambda found: "^" + found[0].translate(_RAISED), text).translate(PLAIN_SIGNS)
+        text = _RAISED_POWER.sub(
+            lambda found: "^" + found[0].translate(_RAISED), text
+        ).translate(PLAIN_SIGNS)
         text = "".join(str(unicodedata.decimal(sign, sign)) for sign in text)
     text = _SEPARATOR.sub(lambda found: "," if found[1] else "\u2009", text)
     if "^" in text and "/" not in text:
-        text = _POWER.sub(lambda found: f"{'' if found['times'] else '1'}e{found[2] or found[3]}", text)
+        text = _POWER.sub(
+            lambda found: f"{'' if found['times'] else '1'}e{found[2] or found[3]}",
+            text,
+        )
     return text
 
 

@@ -72,8 +72,19 @@ def closeness(
     elif error and (not number or not truth or (number > 0) != (truth > 0)):
         return 0.0  # the wrong sign, or a missed truth of 0, is a full error however long the line
     if steps is not None:
-        return next((float(credit) for limit, credit in steps if error <= larger * _exact(limit)), 0.0)
-    return 1.0 - float(min(Fraction(1), error / (larger * _exact(zero_at)))) if error else 1.0
+        return next(
+            (
+                float(credit)
+                for limit, credit in steps
+                if error <= larger * _exact(limit)
+            ),
+            0.0,
+        )
+    return (
+        1.0 - float(min(Fraction(1), error / (larger * _exact(zero_at))))
+        if error
+        else 1.0
+    )
 
 
 def _check_credit(zero_at: float, steps: Sequence[tuple[float, float]] | None) -> None:
@@ -92,8 +103,15 @@ def _check_credit(zero_at: float, steps: Sequence[tuple[float, float]] | None) -
         pairs = [(error, credit) for error, credit in steps]
     except (TypeError, ValueError):
         pairs = []
-    numbers = all(is_amount(error) and is_amount(credit) and credit <= 1 for error, credit in pairs)
-    if not pairs or not numbers or not all(a[0] < b[0] and a[1] > b[1] for a, b in pairwise(pairs)):
+    numbers = all(
+        is_amount(error) and is_amount(credit) and credit <= 1
+        for error, credit in pairs
+    )
+    if (
+        not pairs
+        or not numbers
+        or not all(a[0] < b[0] and a[1] > b[1] for a, b in pairwise(pairs))
+    ):
         raise ValueError(
             f"steps={steps!r} must be pairs of (error, credit) with errors that rise from 0 or above and "
             "credits that fall within [0, 1], such as ((0, 1), (0.01, 0.8), (0.1, 0.5))"

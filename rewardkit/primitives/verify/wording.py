@@ -9,7 +9,14 @@ import regex
 
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.primitive import one_of, true_or_false
-from rewardkit.primitives.texts import is_missing, normal_form, normal_text, plain_quotes, standing, words
+from rewardkit.primitives.texts import (
+    is_missing,
+    normal_form,
+    normal_text,
+    plain_quotes,
+    standing,
+    words,
+)
 from rewardkit.primitives.verify.numbers import read_number
 
 
@@ -41,19 +48,28 @@ def matches(
     >>> matches("C#", "C"), matches("5!", "5"), matches("Paris!", "Paris"), matches("(B).", "B")
     (False, False, True, True)
     """
-    true_or_false(exact=exact, case=case, white_space=white_space, punctuation=punctuation)
+    true_or_false(
+        exact=exact, case=case, white_space=white_space, punctuation=punctuation
+    )
     one_of("unicode_form", unicode_form, ("NFC", "NFKC", None))
     if exact and unicode_form == "NFKC":
-        raise ValueError("exact=True and unicode_form='NFKC' exclude each other: exact texts are not folded")
+        raise ValueError(
+            "exact=True and unicode_form='NFKC' exclude each other: exact texts are not folded"
+        )
     if is_missing(ground_truth):
         return None
     if prediction is None:
         return False
     if exact:
         return str(prediction) == str(ground_truth)
-    options: dict[str, Any] = {"case": case, "white_space": white_space, "punctuation": punctuation}
+    options: dict[str, Any] = {
+        "case": case,
+        "white_space": white_space,
+        "punctuation": punctuation,
+    }
     found, expected = (
-        normal_text(str(value), unicode_form=unicode_form, **options) for value in (prediction, ground_truth)
+        normal_text(str(value), unicode_form=unicode_form, **options)
+        for value in (prediction, ground_truth)
     )
     return found == expected
 
@@ -113,15 +129,21 @@ def f1(prediction: Any, ground_truth: Any) -> float | None:
 
 _BETWEEN_LETTERS = regex.compile(r"(?<=[\p{L}\p{M}])[\p{P}$`|~]+(?=\p{L})")
 _SPACED_PERCENT = regex.compile(r"(?<=\d)\s+(?=[%\u066a\ufe6a\uff05])")
-_SIGNS = regex.compile(r"[-+<>=*/^\u00ac\u00b1\u00d7\u00f7\u2212\u2208-\u220b\u2227\u2228\u2260-\u226b]{1,2}")
-_LIST_MARK = regex.compile(r"^[^\S\n]*+[-*+](?=[^\S\n]++(?:an? )?\p{L}{2})", regex.MULTILINE)
+_SIGNS = regex.compile(
+    r"[-+<>=*/^\u00ac\u00b1\u00d7\u00f7\u2212\u2208-\u220b\u2227\u2228\u2260-\u226b]{1,2}"
+)
+_LIST_MARK = regex.compile(
+    r"^[^\S\n]*+[-*+](?=[^\S\n]++(?:an? )?\p{L}{2})", regex.MULTILINE
+)
 _ARTICLES = frozenset(("a", "an", "the"))
 
 
 def _bag(text: str) -> Counter[Any]:
     """How often each word of a text stands in it, as `f1` counts them."""
     bag: Counter[Any] = Counter()
-    text = _SPACED_PERCENT.sub("", _LIST_MARK.sub("", normal_form(text, "NFC").lower().replace("`", "")))
+    text = _SPACED_PERCENT.sub(
+        "", _LIST_MARK.sub("", normal_form(text, "NFC").lower().replace("`", ""))
+    )
     for word, count in Counter(words(text)).items():
         key = word if word.isalpha() else _bare(word)
         if key != "" and key not in _ARTICLES:
@@ -140,7 +162,9 @@ def _bare(word: str) -> Any:
     return _BETWEEN_LETTERS.sub("", word) if any(map(str.isalnum, word)) else ""
 
 
-def choice_equal(prediction: Any, ground_truth: Any, *, options: str = "ABCD") -> bool | None:
+def choice_equal(
+    prediction: Any, ground_truth: Any, *, options: str = "ABCD"
+) -> bool | None:
     """Whether two texts name the same choice: "(B)", "B.", "b", "option B", "B) Paris" beside "B".
 
     Letters are named as `letters.named_letters` has it, in any case, or all there is: a letter that is denied

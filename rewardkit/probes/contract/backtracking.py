@@ -46,22 +46,30 @@ def slow_texts(patterns: Iterable[Pattern], seconds: float = SECONDS) -> Iterato
         for pattern in patterns:
             pumps = _pumps(pattern)
             for at, length in enumerate(LENGTHS):
-                ways = [(end, method) for end in ENDS for method in ("search", "fullmatch")]
+                ways = [
+                    (end, method) for end in ENDS for method in ("search", "fullmatch")
+                ]
                 tried = [
                     (methodcaller(method, _text(pump, length, end)), pattern)
                     for end, method in ways
                     for pump in pumps
                 ]
-                late = filter(_is_late, workers.map(call, tried))  # a function whose import takes no time
+                late = filter(
+                    _is_late, workers.map(call, tried)
+                )  # a function whose import takes no time
                 slow = {pumps[place % len(pumps)] for place, _ in islice(late, TOLD)}
                 if slow:
                     longer = product((*LENGTHS[at:], LAST), sorted(slow), ENDS)
-                    yield from (_text(pump, length, end) for length, pump, end in longer)
+                    yield from (
+                        _text(pump, length, end) for length, pump, end in longer
+                    )
                     break
 
 
 def _is_late(answered: tuple[int, Any]) -> bool:
-    return isinstance(answered[1], Lost) and isinstance(answered[1].error, DeadlinePassed)
+    return isinstance(answered[1], Lost) and isinstance(
+        answered[1].error, DeadlinePassed
+    )
 
 
 def _text(pump: tuple[str, str], length: int, end: str) -> str:
@@ -74,7 +82,11 @@ def _pumps(pattern: Pattern) -> list[tuple[str, str]]:
     """What to repeat in texts for a pattern, and what stands before it."""
     items = _parsed(pattern.pattern, pattern.flags & FLAGS)
     kinds = tuple(dict.fromkeys([*USUAL, *_literals(items)]))
-    return list(islice(dict.fromkeys(pump for pump in _parts(items, "", kinds) if pump[1]), MOST))
+    return list(
+        islice(
+            dict.fromkeys(pump for pump in _parts(items, "", kinds) if pump[1]), MOST
+        )
+    )
 
 
 def _parsed(pattern: str, flags: int = 0) -> Items:
@@ -94,7 +106,14 @@ def _inside(operation: Any, argument: Any) -> Sequence[Items]:
     name = operation.name
     if name == "BRANCH":
         return [list(item) for item in argument[1]]
-    if name in ("SUBPATTERN", "MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT", "ASSERT", "ASSERT_NOT"):
+    if name in (
+        "SUBPATTERN",
+        "MAX_REPEAT",
+        "MIN_REPEAT",
+        "POSSESSIVE_REPEAT",
+        "ASSERT",
+        "ASSERT_NOT",
+    ):
         return [list(argument[-1])]
     return [list(argument)] if name == "ATOMIC_GROUP" else []
 
@@ -110,12 +129,16 @@ def _nested(items: Items) -> Iterator[Items]:
 def _literals(items: Items) -> Iterator[str]:
     """Characters that a pattern names, and the ends of its ranges."""
     for operation, argument in chain.from_iterable(_nested(items)):
-        for kind, value in argument if operation.name == "IN" else [(operation, argument)]:
+        for kind, value in (
+            argument if operation.name == "IN" else [(operation, argument)]
+        ):
             if kind.name in ("LITERAL", "NOT_LITERAL", "RANGE"):
                 yield from map(chr, value if kind.name == "RANGE" else [value])
 
 
-def _parts(items: Items, prefix: str, kinds: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _parts(
+    items: Items, prefix: str, kinds: Sequence[str]
+) -> Iterator[tuple[str, str]]:
     """What to repeat, and what stands before it: the bodies of repetitions."""
     for operation, argument in items:
         inner = _inside(operation, argument)
@@ -129,7 +152,12 @@ def _parts(items: Items, prefix: str, kinds: Sequence[str]) -> Iterator[tuple[st
 def _words(body: Items, kinds: Sequence[str]) -> list[str]:
     """Single characters, and texts that a body, or a part of it, matches."""
     inner = list(_nested(body))
-    longer = [_sample(item, char, full=full) for item in inner for full in (False, True) for char in kinds]
+    longer = [
+        _sample(item, char, full=full)
+        for item in inner
+        for full in (False, True)
+        for char in kinds
+    ]
     return [word for word in dict.fromkeys([*kinds, *longer]) if len(word) <= LONGEST]
 
 
@@ -138,7 +166,9 @@ def _sample(items: Items, prefer: str = "", *, full: bool = False) -> str:
 
     With `full`, what may be left out is there once.
     """
-    return "".join(_sampled(operation, argument, prefer, full) for operation, argument in items)
+    return "".join(
+        _sampled(operation, argument, prefer, full) for operation, argument in items
+    )
 
 
 def _sampled(operation: Any, argument: Any, prefer: str, full: bool) -> str:
@@ -147,10 +177,14 @@ def _sampled(operation: Any, argument: Any, prefer: str, full: bool) -> str:
         return chr(argument)
     if name in ("NOT_LITERAL", "ANY", "IN"):
         chars = (prefer, *_literals([(operation, argument)]), *USUAL)
-        return next((char for char in chars if char and _takes(name, argument, char)), "")
+        return next(
+            (char for char in chars if char and _takes(name, argument, char)), ""
+        )
     texts = [_sample(item, prefer, full=full) for item in _inside(operation, argument)]
     if name == "BRANCH":
-        return min(texts, key=lambda text: (bool(prefer) and prefer not in text, len(text)))
+        return min(
+            texts, key=lambda text: (bool(prefer) and prefer not in text, len(text))
+        )
     if name.endswith("REPEAT"):
         times = max(argument[0], int(full and argument[1] > 0))
         return str(texts[0] * min(times, LONGEST))[: LONGEST + 1]
@@ -166,11 +200,16 @@ def _takes(name: str, argument: Any, char: str) -> bool:
             return not _takes("LITERAL", argument, char)
         case "IN":
             negated: bool = argument[0][0].name == "NEGATE"
-            hit = any(_takes(kind.name, value, char) for kind, value in argument[negated:])
+            hit = any(
+                _takes(kind.name, value, char) for kind, value in argument[negated:]
+            )
             return hit is not negated
         case "CATEGORY":
             kind = argument.name.rpartition("_")[2]
-            hit = re.match({"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w"}[kind], char) is not None
+            hit = (
+                re.match({"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w"}[kind], char)
+                is not None
+            )
             return hit != ("_NOT_" in argument.name)
     low, high = argument if name == "RANGE" else (argument, argument)
     return bool(low <= ord(char) <= high)

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import regex
 
+from rewardkit.mutation.code import codes_in, names_in
 from rewardkit.primitives.primitive import Made
-from rewardkit.probes.mutants.code import codes_in, names_in
 from rewardkit.rewards.fingerprint import HOLDERS, user_code
 from rewardkit.targets.adapter import Adapter
 
@@ -28,7 +28,19 @@ ENGINES = ("re", "regex")
 FLAGS = {
     name: flag
     for name, flag in re.RegexFlag.__members__.items()
-    if name in ("IGNORECASE", "I", "MULTILINE", "M", "DOTALL", "S", "VERBOSE", "X", "ASCII", "A")
+    if name
+    in (
+        "IGNORECASE",
+        "I",
+        "MULTILINE",
+        "M",
+        "DOTALL",
+        "S",
+        "VERBOSE",
+        "X",
+        "ASCII",
+        "A",
+    )
 }
 MAY_BE_ONE = re.compile(r"[*+?{|\[\\]")
 """What a pattern that is more than a word has; told of texts in functions that name `re`."""
@@ -36,7 +48,13 @@ LOOKS_LIKE_ONE = re.compile(r"\\[dDsSwW]|\(\?[:=!<P]|[\]).][*+]|\[\^|[\])]\{\d")
 """What is in no ordinary text. Our choice."""
 LONGEST = 2_000  # characters of a text that may be a pattern: our choice
 MOST = 10_000  # objects that are looked at: our choice
-OF_CLASSES = ("__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__")
+OF_CLASSES = (
+    "__doc__",
+    "__module__",
+    "__qualname__",
+    "__firstlineno__",
+    "__static_attributes__",
+)
 """What Python itself keeps with a class."""
 SHARED = ("site-packages", "dist-packages")
 """Folders in which modules that have nothing to do with one another lie side by side."""
@@ -77,7 +95,9 @@ def patterns_in(functions: Iterable[Any]) -> tuple[Pattern, ...]:
             if isinstance(value.pattern, str):
                 found.setdefault(value.pattern, value)
         elif isinstance(value, str) and len(value) <= LONGEST and value not in found:
-            if LOOKS_LIKE_ONE.search(value) or (flags is not None and MAY_BE_ONE.search(value)):
+            if LOOKS_LIKE_ONE.search(value) or (
+                flags is not None and MAY_BE_ONE.search(value)
+            ):
                 made = _compiled(value, flags or 0)
                 found |= {} if made is None else {value: made}
     return tuple(found.values())
@@ -106,14 +126,22 @@ class _Home(NamedTuple):
     def of(cls, value: Any) -> _Home:
         module = str(getattr(value, "__module__", None))
         code = getattr(value, "__code__", None)
-        file = code.co_filename if code else getattr(sys.modules.get(module), "__file__", None) or ""
+        file = (
+            code.co_filename
+            if code
+            else getattr(sys.modules.get(module), "__file__", None) or ""
+        )
         return cls(module, str(Path(file).parent) if Path(file).is_absolute() else "")
 
     def near(self, other: _Home) -> bool:
         """Whether both are of one module or folder, and neither of Python nor of rewardkit."""
-        if self.module.partition(".")[0] in sys.stdlib_module_names or self.module.startswith(HOLDERS):
+        if self.module.partition(".")[
+            0
+        ] in sys.stdlib_module_names or self.module.startswith(HOLDERS):
             return False
-        beside = self.folder == other.folder != "" and Path(self.folder).name not in SHARED
+        beside = (
+            self.folder == other.folder != "" and Path(self.folder).name not in SHARED
+        )
         return self.module == other.module or beside
 
 
@@ -130,14 +158,20 @@ class _Search:
     """The plain values and patterns found, each with the flags named beside it; ``None``: no `re` is."""
 
     found: list[tuple[Any, int | None]] = field(default_factory=list)
-    seen: dict[int, Any] = field(default_factory=dict)  # objects too, so that no other gets the same id
+    seen: dict[int, Any] = field(
+        default_factory=dict
+    )  # objects too, so that no other gets the same id
 
     def look(self, value: Any, home: _Home | None, flags: int | None) -> None:
         """Look at a value that stands in what is defined at `home`."""
         if isinstance(value, str | re.Pattern | regex.Pattern) or type(value) is int:
             self.found.append((value, flags))
             return
-        if id(value) in self.seen or len(self.seen) >= MOST or isinstance(value, types.ModuleType):
+        if (
+            id(value) in self.seen
+            or len(self.seen) >= MOST
+            or isinstance(value, types.ModuleType)
+        ):
             return
         self.seen[id(value)] = value
         if isinstance(value, types.FunctionType):
@@ -146,7 +180,9 @@ class _Search:
                 self.function(value, own)
         elif (inner := _inside(value)) is not None:
             self.all(inner, home, flags)
-        elif (wrapped := inspect.getattr_static(value, "__wrapped__", None)) is not None:  # of a cache
+        elif (
+            wrapped := inspect.getattr_static(value, "__wrapped__", None)
+        ) is not None:  # of a cache
             self.look(wrapped, home, flags)
         else:
             self.all(self.of_object(value, home), home, flags)
@@ -167,7 +203,11 @@ class _Search:
                 yield from (getattr(value, name, None) for name in names)
             for base in kind.__mro__:
                 if _Home.of(base).near(own):
-                    yield from (item for name, item in vars(base).items() if name not in OF_CLASSES)
+                    yield from (
+                        item
+                        for name, item in vars(base).items()
+                        if name not in OF_CLASSES
+                    )
 
     def function(self, function: types.FunctionType, home: _Home) -> None:
         names, known = dict.fromkeys(names_in(function)), function.__globals__
@@ -178,12 +218,20 @@ class _Search:
                 held += [vars(module)[name] for name in names if name in vars(module)]
         flags = None
         if {*names, *map(_engine, held)} & {*ENGINES}:
-            flags = functools.reduce(int.__or__, (FLAGS[name] for name in names if name in FLAGS), 0)
+            flags = functools.reduce(
+                int.__or__, (FLAGS[name] for name in names if name in FLAGS), 0
+            )
         for code in codes_in(function.__code__):
-            loads = (item for item in dis.get_instructions(code) if "CONST" in item.opname)
+            loads = (
+                item for item in dis.get_instructions(code) if "CONST" in item.opname
+            )
             self.all((item.argval for item in loads), home, flags)
         self.all([*held, *map(_content, function.__closure__ or ())], home, flags)
-        self.all([*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()], home, flags)
+        self.all(
+            [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()],
+            home,
+            flags,
+        )
         self.all(vars(function).values(), home, flags)
 
 
@@ -213,7 +261,13 @@ def _inside(value: Any) -> Iterable[Any] | None:
 
 def _engine(value: Any) -> str:
     """The module that something is, or comes from: "re" of `re.search` as well."""
-    return str(getattr(value, "__name__" if isinstance(value, types.ModuleType) else "__module__", ""))
+    return str(
+        getattr(
+            value,
+            "__name__" if isinstance(value, types.ModuleType) else "__module__",
+            "",
+        )
+    )
 
 
 def _content(cell: types.CellType) -> Any:

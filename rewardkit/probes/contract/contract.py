@@ -83,14 +83,22 @@ def contract(
     call meets what the last left behind, and may take `timeout` seconds.
     """
     each = 2 * tries.each  # in one process where there were several
-    fits = ROWS if each * PASSES * ROWS <= tries.left else int(tries.left / (each * PASSES or 1))
+    fits = (
+        ROWS
+        if each * PASSES * ROWS <= tries.left
+        else int(tries.left / (each * PASSES or 1))
+    )
     rows = _rows(calibration, seed)[: max(0, fits)]
-    own = any(map(TimeLimit.needed, filter(callable, reward.functions)))  # rewardkit's functions keep it
+    own = any(
+        map(TimeLimit.needed, filter(callable, reward.functions))
+    )  # rewardkit's functions keep it
     seconds = None if unsendable else timeout
     with time_limit(seconds, processes=1) as limit:
         batches = Batches(reward, rows, calibration, tries, limit, seconds, unsendable)
         for item in RULES:
-            if not item.rowless and (len(rows) < 2 or not own or (item.steady and batches.unsteady)):
+            if not item.rowless and (
+                len(rows) < 2 or not own or (item.steady and batches.unsteady)
+            ):
                 continue
             broken = item.tries(batches)
             if broken is not None:
@@ -108,8 +116,15 @@ def contract(
 
 def _rows(calibration: Calibration, seed: int) -> list[Row]:
     """Rows that were judged, with as many different rewards as there are."""
-    judged = [(got.reward, row) for row, got in calibration.pool if got.judged and not got.failures]
-    drawn = [judged[at] for at in np.random.default_rng(seed).permutation(len(judged)).tolist()]
+    judged = [
+        (got.reward, row)
+        for row, got in calibration.pool
+        if got.judged and not got.failures
+    ]
+    drawn = [
+        judged[at]
+        for at in np.random.default_rng(seed).permutation(len(judged)).tolist()
+    ]
     return [row for _, row in in_turn(drawn, lambda item: item[0])[:ROWS]]
 
 
@@ -125,15 +140,21 @@ class Batches:
     seconds: float | None
     unsendable: str | None
 
-    def evaluated(self, rows: Sequence[Row], limit: TimeLimit | None, reward: Reward) -> Outcomes:
+    def evaluated(
+        self, rows: Sequence[Row], limit: TimeLimit | None, reward: Reward
+    ) -> Outcomes:
         """What is found of the rows in one call."""
         self.tries.calls += len(rows)
         copies = [copy.deepcopy(dict(row)) for row in rows]
         return evaluated(reward, copies, limit, np.zeros(len(rows), dtype=np.intp))
 
-    def rewards(self, *groups: Sequence[Row], limit: TimeLimit | None = None) -> list[float]:
+    def rewards(
+        self, *groups: Sequence[Row], limit: TimeLimit | None = None
+    ) -> list[float]:
         """The rewards of groups of rows, one call behind the other."""
-        found = [self.evaluated(rows, limit or self.limit, self.reward) for rows in groups]
+        found = [
+            self.evaluated(rows, limit or self.limit, self.reward) for rows in groups
+        ]
         return [reward for one in found for reward in one.rewards.tolist()]
 
     @cached_property
@@ -170,33 +191,57 @@ class Batches:
             return rows
         beside = [rows[:2]] * len(rows)
         found = self.tries.outcomes(rows, beside, until=lambda outcome: outcome.gone)
-        return [row for row, got in zip(rows, found, strict=True) if got is not None and not got.gone]
+        return [
+            row
+            for row, got in zip(rows, found, strict=True)
+            if got is not None and not got.gone
+        ]
 
     def moved(self, got: Sequence[float], by: str = "") -> Broken | None:
         """What another way of scoring (the same rows once or again and again) gives otherwise."""
         count = len(self.rows)
         before = [self.first[place % count] for place in range(len(got))]
-        places = [place for place in range(len(got)) if not _same([before[place]], [got[place]])]
+        places = [
+            place
+            for place in range(len(got))
+            if not _same([before[place]], [got[place]])
+        ]
         if not places:
             return None
         steps = [abs(got[place] - before[place]) for place in places]
         largest = max((step for step in steps if not math.isnan(step)), default=0.0)
         examples = tuple(
-            _example(self.rows[at % count], got[at], f"{got[at]:.6g}, before {before[at]:.6g}")
+            _example(
+                self.rows[at % count],
+                got[at],
+                f"{got[at]:.6g}, before {before[at]:.6g}",
+            )
             for at in places[:3]
         )
-        return Broken(f"{by}{len(places)} of {len(got)} rows, by up to {largest:.3g}", examples)
+        return Broken(
+            f"{by}{len(places)} of {len(got)} rows, by up to {largest:.3g}", examples
+        )
 
-    def watched(self, rows: Sequence[Row], mark: str, **options: bool) -> tuple[Broken, list[int]] | None:
+    def watched(
+        self, rows: Sequence[Row], mark: str, **options: bool
+    ) -> tuple[Broken, list[int]] | None:
         """Where a watched function raises what has this mark, and at which rows."""
         found = self.evaluated(rows, self.limit, watching(self.reward, **options))
         for name, outcome in found.components.items():
-            places = sorted(place for place, reason in outcome.reasons.items() if mark in reason)
+            places = sorted(
+                place for place, reason in outcome.reasons.items() if mark in reason
+            )
             if places:
                 reason, row = str(outcome.reasons[places[0]]), rows[places[0]]
                 reason = reason[reason.index(mark) :]
-                shown = (_example(row, math.nan if mark == NAN else self.rewards([row])[0], reason),)
-                return Broken(reason, shown, name if len(self.reward.names) > 1 else None), places
+                shown = (
+                    _example(
+                        row, math.nan if mark == NAN else self.rewards([row])[0], reason
+                    ),
+                )
+                return Broken(
+                    reason, shown, name if len(self.reward.names) > 1 else None
+                ), places
         return None
 
 
@@ -206,7 +251,9 @@ def _example(row: Row, earned: float, said: str) -> Example:
 
 def _same(first: Sequence[float], second: Sequence[float]) -> bool:
     """Whether the rewards are the same, missing ones as well."""
-    return len(first) == len(second) and np.allclose(first, second, rtol=1e-9, atol=1e-9, equal_nan=True)
+    return len(first) == len(second) and np.allclose(
+        first, second, rtol=1e-9, atol=1e-9, equal_nan=True
+    )
 
 
 @rule(
@@ -218,19 +265,26 @@ def not_picklable(batches: Batches) -> Broken | None:
     return Broken(batches.unsendable) if batches.unsendable else None
 
 
-@rule("high", "is random: it gives the same rows something else in every process, {what}")
+@rule(
+    "high", "is random: it gives the same rows something else in every process, {what}"
+)
 def differs_between_calls(batches: Batches) -> Broken | None:
     differs = batches.unsteady and not _same(batches.first, batches.elsewhere)
     return batches.moved(batches.second) if differs else None
 
 
-@rule("high", "keeps something from call to call: the same rows earn something else afterwards, {what}")
+@rule(
+    "high",
+    "keeps something from call to call: the same rows earn something else afterwards, {what}",
+)
 def hidden_state(batches: Batches) -> Broken | None:
     differs = batches.unsteady and _same(batches.first, batches.elsewhere)
     return batches.moved(batches.second) if differs else None
 
 
-@rule("high", "does not read the completion: it differs between prompts only", steady=True)
+@rule(
+    "high", "does not read the completion: it differs between prompts only", steady=True
+)
 def ignores_completion(batches: Batches) -> Broken | None:
     """The completions of other rows, nothing, and the truth, bare and in the usual marks."""
     rows, first = batches.rows, batches.first
@@ -238,13 +292,25 @@ def ignores_completion(batches: Batches) -> Broken | None:
         return None
     texts = [str(row.get("completion")) for row in rows]
     truths = [str(row.get("ground_truth")) for row in rows]
-    marked = [rf"<answer>{truth}</answer> \boxed{{{truth}}} #### {truth}" for truth in truths]
+    marked = [
+        rf"<answer>{truth}</answer> \boxed{{{truth}}} #### {truth}" for truth in truths
+    ]
     half, variants = len(rows) // 2, batches.tries.variants
-    for others in (texts[1:] + texts[:1], texts[half:] + texts[:half], [""] * len(rows), truths, marked):
-        got = batches.rewards([variants.of(row, text) for row, text in zip(rows, others, strict=True)])
+    for others in (
+        texts[1:] + texts[:1],
+        texts[half:] + texts[:half],
+        [""] * len(rows),
+        truths,
+        marked,
+    ):
+        got = batches.rewards(
+            [variants.of(row, text) for row, text in zip(rows, others, strict=True)]
+        )
         if not _same(first, got):
             return None
-    return Broken("", tuple(_example(row, first[at], "") for at, row in enumerate(rows[:3])))
+    return Broken(
+        "", tuple(_example(row, first[at], "") for at, row in enumerate(rows[:3]))
+    )
 
 
 @rule("high", "gives a completion another reward by {what}", steady=True)
@@ -275,7 +341,11 @@ def changes_arguments(batches: Batches) -> Broken | None:
         found = batches.watched(rows, CHANGED, lasting=lasting)
         if found is not None:
             broken, places = found
-            on = "where several rows come together" if lasting else f"on {len(places)} of {len(rows)} rows"
+            on = (
+                "where several rows come together"
+                if lasting
+                else f"on {len(places)} of {len(rows)} rows"
+            )
             return replace(broken, what=f"{broken.what}, {on}")
     return None
 
@@ -289,7 +359,11 @@ def nan_for_none(batches: Batches) -> Broken | None:
     """Rows that were not judged, too: a NaN may be the reason."""
     if not any(isinstance(item, trl.Function) for item in batches.reward.functions):
         return None
-    unjudged = [row for row, got in batches.calibration.pool if not got.judged and not got.failures]
+    unjudged = [
+        row
+        for row, got in batches.calibration.pool
+        if not got.judged and not got.failures
+    ]
     rows = [*unjudged[:ROWS], *batches.varied]
     found = batches.watched(rows, NAN, nan=True)
     if found is None:
@@ -301,20 +375,40 @@ def nan_for_none(batches: Batches) -> Broken | None:
 @rule("high", "gives {what}")
 def outside_trainer_range(batches: Batches) -> Broken | None:
     """Scores of the log that leave the range that the trainer wants, of components that declare none."""
-    modules = {type(item).__module__.rpartition(".")[2] for item in batches.reward.functions}
-    wanted = [item for item in TARGETS if item.name in modules and item.abilities.bounds]
-    free = [item.name for inner in batches.reward.inner for item in inner.components if item.range is None]
+    modules = {
+        type(item).__module__.rpartition(".")[2] for item in batches.reward.functions
+    }
+    wanted = [
+        item for item in TARGETS if item.name in modules and item.abilities.bounds
+    ]
+    free = [
+        item.name
+        for inner in batches.reward.inner
+        for item in inner.components
+        if item.range is None
+    ]
     for target in wanted:
         low, high = target.abilities.bounds or (-math.inf, math.inf)
         for name in free:
-            scored = [(row, got.scores[name]) for row, got in batches.calibration.pool if name in got.scores]
-            beyond = [(row, score) for row, score in scored if score < low or score > high]
+            scored = [
+                (row, got.scores[name])
+                for row, got in batches.calibration.pool
+                if name in got.scores
+            ]
+            beyond = [
+                (row, score) for row, score in scored if score < low or score > high
+            ]
             if beyond:
-                worst = max((score for _, score in beyond), key=lambda score: abs(score - (low + high) / 2))
+                worst = max(
+                    (score for _, score in beyond),
+                    key=lambda score: abs(score - (low + high) / 2),
+                )
                 return Broken(
                     f"{worst:g} and the like to {len(beyond)} of {len(scored)} completions, and "
                     f"{target.title} wants [{low:g}, {high:g}]",
-                    tuple(_example(row, score, f"{score:g}") for row, score in beyond[:3]),
+                    tuple(
+                        _example(row, score, f"{score:g}") for row, score in beyond[:3]
+                    ),
                     name if len(batches.reward.names) > 1 else None,
                 )
     return None
@@ -331,11 +425,18 @@ def undeclared_column(batches: Batches) -> Broken | None:
     if not adapters or ROLLOUT not in batches.reward.needs:
         return None
     asked = {*batches.reward.needs, *CANONICAL, *FAMILIAR}
-    asked |= {name for item in adapters for name in (*item.needs, *parameters(item.function))}
-    others = list(dict.fromkeys(name for row in batches.rows for name in row if name not in asked))
+    asked |= {
+        name for item in adapters for name in (*item.needs, *parameters(item.function))
+    }
+    others = list(
+        dict.fromkeys(name for row in batches.rows for name in row if name not in asked)
+    )
 
     def reads(*names: str) -> bool:
-        kept = [{name: row[name] for name in row if name not in names} for row in batches.rows]
+        kept = [
+            {name: row[name] for name in row if name not in names}
+            for row in batches.rows
+        ]
         return not _same(alone, batches.rewards(*([row] for row in kept)))
 
     alone = batches.rewards(*([row] for row in batches.rows)) if others else []

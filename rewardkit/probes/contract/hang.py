@@ -7,8 +7,8 @@ from typing import Any
 
 from rewardkit.probes.contract.backtracking import slow_texts
 from rewardkit.probes.contract.constants import patterns_in
-from rewardkit.probes.strategies.attempts import Attempt, Probe, of_texts, probe_of
 from rewardkit.probes.subjects.subject import Subject
+from rewardkit.strategies.attempts import Attempt, Probe, of_texts, probe_of
 
 LONG = 100_000  # characters: what is slow beyond is not worth a line
 TALL = 40_000  # characters that a policy may well write
@@ -21,13 +21,24 @@ def very_long(subject: Subject) -> Iterator[str]:
 
 
 _marked = of_texts(
-    "hang", lambda subject, text: [subject.format.write(text)], expects="back", needs="nothing"
+    "hang",
+    lambda subject, text: [subject.format.write(text)],
+    expects="back",
+    needs="nothing",
 )
 MARKED = (
     _marked(
         "huge_powers",
         "numbers and powers that no computer counts up to",
-        *("9" * 12, "9" * 18, "-1" + "0" * 15, "9**9**9", "10^10^10^10", "9^{9^{9^{9}}}", "99999999!"),
+        *(
+            "9" * 12,
+            "9" * 18,
+            "-1" + "0" * 15,
+            "9**9**9",
+            "10^10^10^10",
+            "9^{9^{9^{9}}}",
+            "99999999!",
+        ),
         *("1e999999999", "2**10000000000", "10**-99999999"),
     ),
     _marked(
@@ -39,7 +50,12 @@ MARKED = (
 )
 
 
-@probe_of("hang", "brackets and tags within one another without end", expects="back", needs="nothing")
+@probe_of(
+    "hang",
+    "brackets and tags within one another without end",
+    expects="back",
+    needs="nothing",
+)
 def deep_nesting(subject: Subject) -> Iterator[str]:
     depth = TALL // 2
     yield subject.format.write("(" * depth + subject.kind + ")" * depth)
@@ -56,14 +72,29 @@ def deep_nesting(subject: Subject) -> Iterator[str]:
     yield tag + "<" * TALL
 
 
-@probe_of("hang", "a pattern or code of its own that takes for ever", expects="back", needs="nothing")
+@probe_of(
+    "hang",
+    "a pattern or code of its own that takes for ever",
+    expects="back",
+    needs="nothing",
+)
 def runs_for_ever(subject: Subject) -> Iterator[str]:
-    for text in (r"(?:.?){400}\x00", r"(.+)+\x00", "while True: pass", "import time; time.sleep(100000)"):
+    for text in (
+        r"(?:.?){400}\x00",
+        r"(.+)+\x00",
+        "while True: pass",
+        "import time; time.sleep(100000)",
+    ):
         yield subject.format.write(text)
     yield "```python\nwhile True:\n    pass\n```"
 
 
-@probe_of("hang", "a bracket that is never closed, or closed twice", expects="back", needs="nothing")
+@probe_of(
+    "hang",
+    "a bracket that is never closed, or closed twice",
+    expects="back",
+    needs="nothing",
+)
 def left_open(subject: Subject) -> Iterator[str]:
     for opening, closing in ("{}", "[]", "()", "<>", '""'):
         yield subject.format.write(opening)

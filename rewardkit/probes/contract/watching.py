@@ -57,12 +57,16 @@ class Watched:
         self._look(answer, names, before, given)
         return answer
 
-    async def _later(self, answer: Any, names: list[str], before: list[Any], given: list[Any]) -> Any:
+    async def _later(
+        self, answer: Any, names: list[str], before: list[Any], given: list[Any]
+    ) -> Any:
         value = await answer
         self._look(value, names, before, given)
         return value
 
-    def _look(self, answer: Any, names: list[str], before: list[Any], given: list[Any]) -> None:
+    def _look(
+        self, answer: Any, names: list[str], before: list[Any], given: list[Any]
+    ) -> None:
         if self.nan and isinstance(answer, list) and any(map(_is_nan, answer)):
             raise TypeError(NAN)
         for name, old, new in zip(names, before, given, strict=True):
@@ -99,7 +103,9 @@ def watching(reward: Reward, **options: bool) -> Reward:
             return function
         if not isinstance(function, Adapter):
             return Watched(function, **options)
-        own = function.method or type(function).called is not Adapter.called  # a method, not the object
+        own = (
+            function.method or type(function).called is not Adapter.called
+        )  # a method, not the object
         if own or not callable(function.function):
             return function
         return replace(function, function=Watched(function.function, **options))
@@ -107,7 +113,9 @@ def watching(reward: Reward, **options: bool) -> Reward:
     return replace(
         reward,
         fields={name: watched(function) for name, function in reward.fields.items()},
-        components=[replace(item, function=watched(item.function)) for item in reward.components],
+        components=[
+            replace(item, function=watched(item.function)) for item in reward.components
+        ],
     )
 
 
@@ -116,8 +124,12 @@ FORMS: tuple[Callable[[str], str], ...] = (
     lambda text: text.replace("\n", "\r\n") + "\r\n",
     str.upper,
     str.lower,
-    lambda text: f"{text} Caf{unicodedata.normalize('NFD', 'é')} \ufb01t \uff14\u00a0\u200b",
-    lambda text: f"Sure! **So**:\n```\n{text}\n```\n\\[ $1,000 \\] I hope that this helps.<|im_end|>",
+    lambda text: (
+        f"{text} Caf{unicodedata.normalize('NFD', 'é')} \ufb01t \uff14\u00a0\u200b"
+    ),
+    lambda text: (
+        f"Sure! **So**:\n```\n{text}\n```\n\\[ $1,000 \\] I hope that this helps.<|im_end|>"
+    ),
     lambda text: " I do not know.\n",
 )
 """What code takes off or makes alike: white space, line ends, case, Unicode forms, marks and talk around; and
@@ -131,10 +143,17 @@ def varied(rows: Iterable[Row], variants: Variants) -> list[dict[str, Any]]:
 
     The completion has that form, in a transcript as well, and white space stands around the other texts.
     """
-    return [_in_form(row, FORMS[place % len(FORMS)], variants) for place, row in enumerate(rows)]
+    return [
+        _in_form(row, FORMS[place % len(FORMS)], variants)
+        for place, row in enumerate(rows)
+    ]
 
 
-def _in_form(row: Row, form: Callable[[str], str], variants: Variants) -> dict[str, Any]:
+def _in_form(
+    row: Row, form: Callable[[str], str], variants: Variants
+) -> dict[str, Any]:
     texts = {name: row[name] for name in TEXTS if isinstance(row.get(name), str)}
     completion = form(texts.pop("completion")) if "completion" in texts else None
-    return variants.of(row, completion, **{name: FORMS[0](text) for name, text in texts.items()})
+    return variants.of(
+        row, completion, **{name: FORMS[0](text) for name, text in texts.items()}
+    )

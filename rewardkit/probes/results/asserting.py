@@ -46,16 +46,29 @@ def assert_holds(
     reward 'in' does not hold: 1 hole
     """
     if severity not in ALARMING:
-        raise InputError(f"severity={severity!r} is none that fails; use one of {', '.join(ALARMING)}")
+        raise InputError(
+            f"severity={severity!r} is none that fails; use one of {', '.join(ALARMING)}"
+        )
     result = probe(reward, rollouts, baseline=baseline, **options)
     name = repr(one_line(reward.name))
     if failing := met(result, severity):
         head = f"reward {name} does not hold: {alarms_in_words(failing)} in {tried(result)}"
-        raise AssertionError("\n\n".join([head, *(finding_text(item, reward) for item in failing)]))
+        raise AssertionError(
+            "\n\n".join([head, *(finding_text(item, reward) for item in failing)])
+        )
     open_ = not ran(result) or undecided(result)
-    if result.probes and open_ and not any(item.code in ALONE for item in result.findings):
-        why = "; ".join(one_line(item.why, 600) for item in result.inconclusive) or "there was nothing to try"
-        raise AssertionError(f"reward {name} was not probed, so nothing says that it holds: {why}")
+    if (
+        result.probes
+        and open_
+        and not any(item.code in ALONE for item in result.findings)
+    ):
+        why = (
+            "; ".join(one_line(item.why, 600) for item in result.inconclusive)
+            or "there was nothing to try"
+        )
+        raise AssertionError(
+            f"reward {name} was not probed, so nothing says that it holds: {why}"
+        )
 
 
 def met(result: ProbeResult, severity: str) -> list[Finding]:

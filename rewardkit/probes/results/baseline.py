@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from rewardkit.errors import InputError
 from rewardkit.findings import SEVERITIES, Finding
-from rewardkit.probes.strategies.families import PROBES
 from rewardkit.rollouts.write import place_to_write, write_whole
+from rewardkit.strategies.families import PROBES
 
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult
 
-ALONE = ("constant", "ignores_truth", "inverted", "always_errors", "always_abstains", "always_late")
+ALONE = (
+    "constant",
+    "ignores_truth",
+    "inverted",
+    "always_errors",
+    "always_abstains",
+    "always_late",
+)
 """Findings behind which nothing else was tried, of all or of their part."""
 
 
@@ -43,11 +50,16 @@ class Baseline:
 
     def entry(self, finding: Finding) -> Accepted | None:
         """What it says of a finding of the reward that it is `of`; ``None`` where that is nothing."""
-        return next((item for item in self.accepted if item.finding == finding.key), None)
+        return next(
+            (item for item in self.accepted if item.finding == finding.key), None
+        )
 
     def of(self, reward: str) -> Baseline:
         """What it says of the reward of this name."""
-        return replace(self, accepted=tuple(item for item in self.accepted if item.reward == reward))
+        return replace(
+            self,
+            accepted=tuple(item for item in self.accepted if item.reward == reward),
+        )
 
 
 def load_baseline(path: str | Path) -> Baseline:
@@ -56,10 +68,14 @@ def load_baseline(path: str | Path) -> Baseline:
     InputError: there is no such file, or it is none.
     """
     entries = _read(Path(path))["accepted"]
-    return Baseline(tuple(Accepted(**{name: raw[name] for name in NEEDED}) for raw in entries))
+    return Baseline(
+        tuple(Accepted(**{name: raw[name] for name in NEEDED}) for raw in entries)
+    )
 
 
-def accept(path: str | Path, findings: Iterable[Finding], reason: str, *, reward: str) -> int:
+def accept(
+    path: str | Path, findings: Iterable[Finding], reason: str, *, reward: str
+) -> int:
     """Write findings of a reward into a baseline, made where there is none, and give how many were written.
 
     `reward` is its name. An entry for the same finding of it is replaced, the others stay as they are.
@@ -73,13 +89,23 @@ def accept(path: str | Path, findings: Iterable[Finding], reason: str, *, reward
     whole = _read(file) if file.exists() else {"accepted": []}
     mildest_first = sorted(findings, key=lambda item: item.order, reverse=True)
     fresh = {
-        item.key: asdict(Accepted(reward, item.key, reason.strip(), today, item.severity))
+        item.key: asdict(
+            Accepted(reward, item.key, reason.strip(), today, item.severity)
+        )
         for item in mildest_first
     }
-    kept = [raw for raw in whole["accepted"] if raw["reward"] != reward or raw["finding"] not in fresh]
+    kept = [
+        raw
+        for raw in whole["accepted"]
+        if raw["reward"] != reward or raw["finding"] not in fresh
+    ]
     if fresh or not file.exists():
-        text = json.dumps({**whole, "accepted": [*kept, *fresh.values()]}, indent=2) + "\n"
-        write_whole(file, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+        text = (
+            json.dumps({**whole, "accepted": [*kept, *fresh.values()]}, indent=2) + "\n"
+        )
+        write_whole(
+            file, lambda temporary: temporary.write_text(text, encoding="utf-8")
+        )
     return len(fresh)
 
 
@@ -94,7 +120,9 @@ def under_baseline(result: ProbeResult, baseline: Baseline | str | Path) -> Prob
     findings = []
     for item in result.findings:
         entry = baseline.entry(item)
-        known = entry and SEVERITIES.index(item.severity) >= SEVERITIES.index(entry.severity)
+        known = entry and SEVERITIES.index(item.severity) >= SEVERITIES.index(
+            entry.severity
+        )
         findings.append(replace(item, accepted=entry.reason if entry and known else ""))
     return replace(result, findings=tuple(findings), baseline=baseline)
 
@@ -102,7 +130,11 @@ def under_baseline(result: ProbeResult, baseline: Baseline | str | Path) -> Prob
 def changes(result: ProbeResult) -> Iterator[str]:
     """A sentence for each entry that does not fit any more: the finding is graver now, or gone."""
     for item in result.findings:
-        entry = result.baseline.entry(item) if result.baseline and not item.accepted else None
+        entry = (
+            result.baseline.entry(item)
+            if result.baseline and not item.accepted
+            else None
+        )
         if entry is not None:
             then = f"{item.key} was accepted as {entry.severity} on {entry.date}"
             yield f"{then} and is {item.severity} now: it counts again"
@@ -112,8 +144,16 @@ def changes(result: ProbeResult) -> Iterator[str]:
 
 def stale(result: ProbeResult) -> tuple[Accepted, ...]:
     """What the baseline accepts that is not found any more; nothing where not everything was tried."""
-    whole = len(result.probes) == len(PROBES) and not result.untried and result.calibration.subjects
-    if result.baseline is None or not whole or any(item.code in ALONE for item in result.findings):
+    whole = (
+        len(result.probes) == len(PROBES)
+        and not result.untried
+        and result.calibration.subjects
+    )
+    if (
+        result.baseline is None
+        or not whole
+        or any(item.code in ALONE for item in result.findings)
+    ):
         return ()
     found = {item.key for item in result.findings}
     return tuple(item for item in result.baseline.accepted if item.finding not in found)
@@ -123,7 +163,9 @@ def _read(file: Path) -> dict[str, Any]:
     """A baseline file as JSON, with entries that can be used. InputError: it is none."""
     if not file.is_file():
         if file.is_dir():
-            raise InputError(f"{str(file)!r} is a folder; name a file in it to be the baseline")
+            raise InputError(
+                f"{str(file)!r} is a folder; name a file in it to be the baseline"
+            )
         raise InputError(
             f"there is no baseline file {str(file)!r}; accept what is found now into it, with "
             "'rewardkit probe ... --baseline FILE --accept REASON'"
@@ -131,12 +173,19 @@ def _read(file: Path) -> dict[str, Any]:
     try:
         whole = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{str(file)!r} is no JSON ({error}); a baseline is one object") from None
+        raise InputError(
+            f"{str(file)!r} is no JSON ({error}); a baseline is one object"
+        ) from None
     if not isinstance(whole, dict) or not isinstance(whole.get("accepted"), list):
-        raise InputError(f"{str(file)!r} is no baseline; that is a JSON object with a list 'accepted'")
+        raise InputError(
+            f"{str(file)!r} is no baseline; that is a JSON object with a list 'accepted'"
+        )
     for number, raw in enumerate(whole["accepted"], 1):
         texts = [raw.get(name) if isinstance(raw, dict) else None for name in NEEDED]
-        if not all(isinstance(text, str) and text.strip() for text in texts) or texts[-1] not in SEVERITIES:
+        if (
+            not all(isinstance(text, str) and text.strip() for text in texts)
+            or texts[-1] not in SEVERITIES
+        ):
             raise InputError(
                 f"{file}: entry {number} is {raw!r}; it needs texts for {', '.join(NEEDED)}, the severity "
                 f"one of {', '.join(SEVERITIES)}"

@@ -7,32 +7,51 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rewardkit.findings import SEVERITIES, Finding
 from rewardkit.probes.results.evidence import Seen, components_of, example_of
-from rewardkit.probes.results.floor import LEAKAGE, flat_credit, leaks, not_told_apart, open_gates
+from rewardkit.probes.results.floor import (
+    LEAKAGE,
+    flat_credit,
+    leaks,
+    not_told_apart,
+    open_gates,
+)
 from rewardkit.probes.results.losses import layouts, notations
 from rewardkit.probes.results.sentences import EXPLAINS
-from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import LOST, Tally, risk, severity, threshold
+from rewardkit.strategies.equivalents import LAYOUT, NOTATION
 
 
 def told(
-    trials: Sequence[Trial], tallies: Sequence[Tally], seen: Seen, *, leakage: float = LEAKAGE
+    trials: Sequence[Trial],
+    tallies: Sequence[Tally],
+    seen: Seen,
+    *,
+    leakage: float = LEAKAGE,
 ) -> Iterator[Finding]:
     """The findings of trials and their tallies, part by part: leakage, holes, losses."""
     for part in dict.fromkeys(subject.part for subject in seen.calibration.subjects):
         of_part = seen.of(part)
         some = [item for item in tallies if item.part == part]
         floor = list(open_gates(of_part))
-        gated = {item.component for item in floor}  # a leak through a gate is the gate's
-        floor += [item for item in leaks(of_part, leakage) if item.component not in gated]
+        gated = {
+            item.component for item in floor
+        }  # a leak through a gate is the gate's
+        floor += [
+            item for item in leaks(of_part, leakage) if item.component not in gated
+        ]
         if not any(item.severity != "info" for item in floor):
             floor += flat_credit(trials, of_part)
         leaking = any(item.severity != "info" for item in floor)
         found = [*floor, *_holes(some, of_part, leaks=leaking)]
-        if any(item.severity != "info" and item.code in ANYTHING for item in found):  # the same cause
+        if any(
+            item.severity != "info" and item.code in ANYTHING for item in found
+        ):  # the same cause
             found = [item for item in found if item.code != "flat_credit"]
         found += [*layouts(some, of_part), *notations(some, of_part)]
-        special = any(item.severity != "info" and item.family == "special_values" for item in found)
+        special = any(
+            item.severity != "info" and item.family == "special_values"
+            for item in found
+        )
         yield from [*found, *not_told_apart(of_part, special_told=special)]
 
 
@@ -51,7 +70,11 @@ def _holes(tallies: Sequence[Tally], seen: Seen, *, leaks: bool) -> Iterator[Fin
     for name, item in fallen.items():
         root = _root(name, fallen, serious)
         cause = fallen[root]
-        if by_length and cause.probe.expects == "wrong" and _beside_the_task(cause, seen) == by_length:
+        if (
+            by_length
+            and cause.probe.expects == "wrong"
+            and _beside_the_task(cause, seen) == by_length
+        ):
             root = LONGER
         roots[root].append(item)
     for name, members in roots.items():
@@ -67,7 +90,11 @@ ANYTHING = ("empty", "empty_answer", "refusal", "constant_text", "random_bytes")
 def _beside_the_task(item: Tally | None, seen: Seen) -> set[str]:
     """The components that pay for what fell, where none of them is the task."""
     found = set(components_of(item.falls, seen)) if item is not None else set()
-    return found if found.isdisjoint(name for inner in seen.reward.inner for name in inner.task) else set()
+    return (
+        found
+        if found.isdisjoint(name for inner in seen.reward.inner for name in inner.task)
+        else set()
+    )
 
 
 def _root(name: str, fallen: Mapping[str, Tally], serious: Mapping[str, Tally]) -> str:
@@ -77,7 +104,9 @@ def _root(name: str, fallen: Mapping[str, Tally], serious: Mapping[str, Tally]) 
         reasons = [cause for cause, others in EXPLAINS.items() if name in others]
         if fallen[name].probe.expects != "right" and name not in ANYTHING:
             reasons += ANYTHING
-        cause = next((other for other in reasons if other in serious and other not in seen), None)
+        cause = next(
+            (other for other in reasons if other in serious and other not in seen), None
+        )
         if cause is None:
             return name
         seen.add(cause)
@@ -86,14 +115,20 @@ def _root(name: str, fallen: Mapping[str, Tally], serious: Mapping[str, Tally]) 
 
 def _hole(item: Tally, members: Sequence[Tally], seen: Seen) -> Finding:
     """The finding of a cause: of its probe, or of the member that is graver, so that its numbers say why."""
-    risks = {member.probe.name: 0.0 if member.by_chance else _risk(member, seen) for member in members}
+    risks = {
+        member.probe.name: 0.0 if member.by_chance else _risk(member, seen)
+        for member in members
+    }
     worst = max(members, key=lambda member: risks[member.probe.name])
     if SEVERITIES.index(severity(risks[worst.probe.name])) < SEVERITIES.index(
         severity(risks[item.probe.name])
     ):
         item = worst
     probe = item.probe
-    falls = sorted(item.falls, key=lambda fall: (-fall.size, len(fall.trial.attempt.completions[0])))
+    falls = sorted(
+        item.falls,
+        key=lambda fall: (-fall.size, len(fall.trial.attempt.completions[0])),
+    )
     return seen.finding(
         probe.name,
         probe.family,
@@ -102,7 +137,9 @@ def _hole(item: Tally, members: Sequence[Tally], seen: Seen) -> Finding:
         components=components_of(falls, seen),
         threshold=LOST if probe.expects == "right" else threshold(probe, graded=False),
         examples=(example_of(fall, seen) for fall in falls),
-        kind={"right": "loses", "form": "fooled", "more": "more"}.get(probe.expects, "pays"),
+        kind={"right": "loses", "form": "fooled", "more": "more"}.get(
+            probe.expects, "pays"
+        ),
         says=probe.says,
         gain=item.size,
         risk=risks[probe.name],
@@ -120,4 +157,8 @@ def _risk(item: Tally, seen: Seen) -> float:
         return 0.0
     if item.probe.expects == "form" and len(seen.components()) < 2:
         return 0.0  # who writes the form itself earns no less
-    return item.size * item.rate / 2 if item.probe.expects == "right" else risk(item, seen.calibration.scales)
+    return (
+        item.size * item.rate / 2
+        if item.probe.expects == "right"
+        else risk(item, seen.calibration.scales)
+    )

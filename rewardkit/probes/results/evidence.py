@@ -15,7 +15,6 @@ from typing import Any
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.results.sentences import components_at_fault
 from rewardkit.probes.runner import Row, Variants, part_for
-from rewardkit.probes.strategies.attempts import Attempt
 from rewardkit.probes.subjects.answers import answer_in
 from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.subjects.subject import Calibration, Scale, Subject
@@ -23,6 +22,7 @@ from rewardkit.probes.trials import Known, Trial
 from rewardkit.probes.verdicts import Fall, Range, allowed, fall, severity, wilson
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
+from rewardkit.strategies.attempts import Attempt
 
 EXAMPLES = 3
 
@@ -46,15 +46,23 @@ def finding(
     """
     counts: dict[str, Any] = {"value": 1.0, "tried": tried}
     if found is not None:
-        counts |= {"value": found / tried, "interval": wilson(found, tried), "found": found}
+        counts |= {
+            "value": found / tried,
+            "interval": wilson(found, tried),
+            "found": found,
+        }
         if "gain" in evidence:
             counts["risk"] = evidence["gain"] * found / tried
     counts |= evidence
     level, shown = grave or severity(counts["risk"]), tuple(islice(examples, EXAMPLES))
-    return Finding(code, level, component, counts, tried, threshold, (), (), part, family, shown)
+    return Finding(
+        code, level, component, counts, tried, threshold, (), (), part, family, shown
+    )
 
 
-def row_example(row: Row, earned: float, probe: str, said: str, shown: Row | None = None) -> Example:
+def row_example(
+    row: Row, earned: float, probe: str, said: str, shown: Row | None = None
+) -> Example:
     """A row of which only what it got is known, as an example with the columns that are `shown`."""
     usual = {name: row[name] for name in ("completion", "ground_truth") if name in row}
     columns = usual if shown is None else shown
@@ -66,24 +74,40 @@ def merged(findings: Iterable[Finding], parts: Sequence[str]) -> list[Finding]:
     alike: dict[tuple[str, str | None], list[Finding]] = defaultdict(list)
     for item in findings:
         alike[item.code, item.component].append(item)
-    return [_one(items, parts) if len(items) > 1 else items[0] for items in alike.values()]
+    return [
+        _one(items, parts) if len(items) > 1 else items[0] for items in alike.values()
+    ]
 
 
 def _one(items: Sequence[Finding], parts: Sequence[str]) -> Finding:
     """One finding of several: as bad as the worst, with pooled rates and the clearest example of each."""
-    where, every = list(dict.fromkeys(item.part for item in items)), [item.evidence for item in items]
+    where, every = (
+        list(dict.fromkeys(item.part for item in items)),
+        [item.evidence for item in items],
+    )
     items = sorted(items, key=lambda item: item.order)
     tried = sum(one["tried"] for one in every)
     evidence = {**items[0].evidence, "tried": tried, "parts": where}
     if found := sum(one.get("found", 0) for one in every):
-        evidence |= {"found": found, "value": found / tried, "interval": wilson(found, tried)}
+        evidence |= {
+            "found": found,
+            "value": found / tried,
+            "interval": wilson(found, tried),
+        }
         if "gain" in evidence:
-            evidence["gain"] = fmean([one["gain"] for one in every], [one["found"] for one in every])
+            evidence["gain"] = fmean(
+                [one["gain"] for one in every], [one["found"] for one in every]
+            )
     if "also" in evidence:
-        evidence["also"] = list(dict.fromkeys(name for one in every for name in one["also"]))
+        evidence["also"] = list(
+            dict.fromkeys(name for one in every for name in one["also"])
+        )
     rounds = chain.from_iterable(zip_longest(*(item.examples for item in items)))
     examples = tuple(islice(filter(None, rounds), EXAMPLES))
-    count, part = sum(item.n for item in items), "" if set(where) >= set(parts) else ", ".join(where)
+    count, part = (
+        sum(item.n for item in items),
+        "" if set(where) >= set(parts) else ", ".join(where),
+    )
     return replace(items[0], evidence=evidence, n=count, examples=examples, part=part)
 
 
@@ -117,8 +141,12 @@ class Seen:
 
     def of(self, part: str) -> Seen:
         """What was seen of the prompts of a part."""
-        subjects = tuple(item for item in self.calibration.subjects if item.part == part)
-        left_out = tuple(item for item in self.calibration.left_out if item.subject.part == part)
+        subjects = tuple(
+            item for item in self.calibration.subjects if item.part == part
+        )
+        left_out = tuple(
+            item for item in self.calibration.left_out if item.subject.part == part
+        )
         calibration = replace(self.calibration, subjects=subjects, left_out=left_out)
         return replace(self, calibration=calibration, part=part)
 
@@ -126,7 +154,10 @@ class Seen:
     def noise(self) -> float:
         """The share of full marks by which the same completion earned more or less another time."""
         spans = {key: self.calibration.scales[key].span for key in self.known}
-        return max((known.spread / spans[key] for key, known in self.known.items()), default=0.0)
+        return max(
+            (known.spread / spans[key] for key, known in self.known.items()),
+            default=0.0,
+        )
 
     @cached_property
     def by_prompt(self) -> Mapping[str, list[tuple[str, float]]]:
@@ -134,7 +165,9 @@ class Seen:
         found: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for row, outcome in self.calibration.pool:
             if outcome.judged:
-                found[prompt_text(row.get("prompt"))].append((str(row.get("completion")), outcome.reward))
+                found[prompt_text(row.get("prompt"))].append(
+                    (str(row.get("completion")), outcome.reward)
+                )
         return found
 
     def scale(self, subject: Subject) -> Scale:
@@ -144,11 +177,17 @@ class Seen:
 
     def beyond(self, subject: Subject) -> bool:
         """Whether full marks are only declared there: no right answer is known, and no rollout earns them."""
-        return subject.answer is None and self.scale(subject).right > max(self.calibration.rewards) + 1e-9
+        return (
+            subject.answer is None
+            and self.scale(subject).right > max(self.calibration.rewards) + 1e-9
+        )
 
     def falls(self, trial: Trial) -> bool:
         """Whether a trial found something, as far as it alone tells."""
-        return fall(trial, self.scale(trial.subject), graded=False, noise=self.noise) is not None
+        return (
+            fall(trial, self.scale(trial.subject), graded=False, noise=self.noise)
+            is not None
+        )
 
     def has_truth(self, attempt: Attempt) -> bool:
         """Whether an attempt that changes the truth makes it one as the rollouts have."""
@@ -161,34 +200,62 @@ class Seen:
 
     def components(self) -> dict[str, Component]:
         """The components by name."""
-        return {item.name: item for inner in self.reward.inner for item in inner.components}
+        return {
+            item.name: item for inner in self.reward.inner for item in inner.components
+        }
 
     def finding(self, code: str, family: str, *counts: int, **rest: Any) -> Finding:
         """A finding of this part; its component, the first of its `components`, is named of several."""
         if components := rest.get("components"):
             rest["component"] = components[0]
         if sum(len(inner.components) for inner in self.reward.inner) < 2:
-            rest = {key: value for key, value in rest.items() if key not in ("component", "components")}
+            rest = {
+                key: value
+                for key, value in rest.items()
+                if key not in ("component", "components")
+            }
         return finding(code, family, *counts, part=self.part, **rest)
 
     def example(
-        self, subject: Subject, completion: str, reward: float, expected: Range, probe: str, **columns: Any
+        self,
+        subject: Subject,
+        completion: str,
+        reward: float,
+        expected: Range,
+        probe: str,
+        **columns: Any,
     ) -> Example:
         """A completion of a subject as an example, with what right and wrong answers earn there."""
-        scale, row = self.scale(subject), self.variants.of(subject.columns, completion, **columns)
+        scale, row = (
+            self.scale(subject),
+            self.variants.of(subject.columns, completion, **columns),
+        )
         best = math.nan if self.beyond(subject) else scale.right
         earned = reward, expected, best, scale.wrong
         of_rollouts = subject.answer is None
-        return Example(subject.rollout_id, self.shown(row), *earned, probe, of_rollouts=of_rollouts)
+        return Example(
+            subject.rollout_id, self.shown(row), *earned, probe, of_rollouts=of_rollouts
+        )
 
     def shown(self, row: Row) -> dict[str, Any]:
         """The columns of a row that the reward asks for; where it asks for the whole row, the usual ones."""
         needs = set(self.reward.needs)
         if not needs <= set(row):
-            needs |= {"prompt", "completion", "messages", "ground_truth", "data_source", "extra_info"}
-            for function in (function for inner in self.reward.inner for function in inner.functions):
+            needs |= {
+                "prompt",
+                "completion",
+                "messages",
+                "ground_truth",
+                "data_source",
+                "extra_info",
+            }
+            for function in (
+                function for inner in self.reward.inner for function in inner.functions
+            ):
                 needs |= set(getattr(function, "needs", ()))
-            needs -= {source for name, source in self.variants.names.items() if source != name}
+            needs -= {
+                source for name, source in self.variants.names.items() if source != name
+            }
         return {name: row[name] for name in row if name in needs}
 
 
@@ -196,15 +263,24 @@ def components_of(falls: Sequence[Fall], seen: Seen) -> list[str]:
     """The components that make the changes, all falls together: who makes most, and who a tenth of that."""
     made: dict[str, float] = defaultdict(float)
     for trial in (item.trial for item in falls):
-        known, outcomes = seen.known[trial.subject.rollout_id], [out for out in trial.outcomes if out]
-        outcome, before, sign = min(outcomes, key=lambda out: out.reward), known.baseline.scores, 1
+        known, outcomes = (
+            seen.known[trial.subject.rollout_id],
+            [out for out in trial.outcomes if out],
+        )
+        outcome, before, sign = (
+            min(outcomes, key=lambda out: out.reward),
+            known.baseline.scores,
+            1,
+        )
         if trial.probe.expects == "right":
             before, sign = known.reference.scores, -1
         elif trial.probe.expects == "more":
             outcome, before = outcomes[-1], known.reference.scores
         elif trial.probe.expects == "form":
             before = {}  # all that is paid without the task
-        for name, change in components_at_fault(seen.weights(trial.subject.columns), outcome.scores, before):
+        for name, change in components_at_fault(
+            seen.weights(trial.subject.columns), outcome.scores, before
+        ):
             made[name] += sign * change
     least = max(made.values(), default=0.0) / 10
     at_fault = [name for name, change in made.items() if change > 0 and change >= least]
@@ -214,8 +290,14 @@ def components_of(falls: Sequence[Fall], seen: Seen) -> list[str]:
 def example_of(fall: Fall, seen: Seen) -> Example:
     """A fall as an example: the completion that fell, what it earned and what it should have."""
     trial = fall.trial
-    rewards = [math.nan if outcome is None else outcome.reward for outcome in trial.outcomes]
-    place = {"right": rewards.index(min(rewards)), "more": len(rewards) - 1}.get(trial.probe.expects, 0)
+    rewards = [
+        math.nan if outcome is None else outcome.reward for outcome in trial.outcomes
+    ]
+    place = {"right": rewards.index(min(rewards)), "more": len(rewards) - 1}.get(
+        trial.probe.expects, 0
+    )
     expected = allowed(trial.probe, seen.scale(trial.subject))
     text, columns = trial.attempt.rows[place]
-    return seen.example(trial.subject, text, rewards[place], expected, trial.probe.name, **columns)
+    return seen.example(
+        trial.subject, text, rewards[place], expected, trial.probe.name, **columns
+    )

@@ -15,7 +15,6 @@ from rewardkit.probes.contract.hang import PATTERNS, of_patterns
 from rewardkit.probes.results.evidence import Seen, finding, row_example
 from rewardkit.probes.results.sentences import LONGEST
 from rewardkit.probes.runner import ENDED, FOREVER, Outcome, Row, Tries, same
-from rewardkit.probes.strategies.attempts import Probe
 from rewardkit.probes.subjects.logged import likely_mark
 from rewardkit.probes.subjects.subject import Calibration, Subject
 from rewardkit.probes.trials import Trial
@@ -23,6 +22,7 @@ from rewardkit.probes.verdicts import HIGH
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.calls import LATE, OUT_OF_RANGE
 from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.strategies.attempts import Probe
 
 OF_LOG, BEYOND = "rollout", "completion"
 """What a row is of that failed: of the log, or of what was tried beyond the probes, by the search for one."""
@@ -62,11 +62,15 @@ class Failure:
 
     def example(self, shown: Row | None = None) -> Example:
         """It as an example with these columns, or the usual ones."""
-        return row_example(self.row, self.outcome.reward, self.probe, _short(self.reason), shown)
+        return row_example(
+            self.row, self.outcome.reward, self.probe, _short(self.reason), shown
+        )
 
 
 def _kind(reason: str) -> str:
-    return next((kind for mark, kind in KINDS.items() if re.search(mark, reason)), "raises")
+    return next(
+        (kind for mark, kind in KINDS.items() if re.search(mark, reason)), "raises"
+    )
 
 
 def _short(reason: str) -> str:
@@ -83,50 +87,75 @@ def whole(calibration: Calibration, tries: Tries) -> Iterator[Finding]:
     outcomes = [outcome for _, outcome in calibration.pool]
     failed = any(outcome.failures for outcome in outcomes)
     if not calibration.rewards:
-        reasons = Counter(reason for outcome in outcomes for reason in outcome.errors.values())
-        (reason, _), *_ = reasons.most_common(1) or [("no component is for these rows", 0)]
+        reasons = Counter(
+            reason for outcome in outcomes for reason in outcome.errors.values()
+        )
+        (reason, _), *_ = reasons.most_common(1) or [
+            ("no component is for these rows", 0)
+        ]
         kind = _kind(reason)
         code = ALWAYS.get(kind, kind) if failed else "always_abstains"
         family = "calibration" if code.startswith("always") else "contract"
         yield _of_all(code, family, len(outcomes), calibration, reason=_short(reason))
-    elif same(tries.rewards) and not failed and not {"slow", "unknown"} & {*calibration.modes.values()}:
+    elif (
+        same(tries.rewards)
+        and not failed
+        and not {"slow", "unknown"} & {*calibration.modes.values()}
+    ):
         count = len(tries.rewards)
         figures = {"value": calibration.rewards[0], "unjudged": tries.calls - count}
         yield _of_all("constant", "calibration", count, calibration, **figures)
     elif calibration.mode in WRONG_MODES:
-        yield finding(WRONG_MODES[calibration.mode], "calibration", tries.calls, grave="high")
+        yield finding(
+            WRONG_MODES[calibration.mode], "calibration", tries.calls, grave="high"
+        )
 
 
-def _of_all(code: str, family: str, tried: int, calibration: Calibration, **evidence: Any) -> Finding:
+def _of_all(
+    code: str, family: str, tried: int, calibration: Calibration, **evidence: Any
+) -> Finding:
     """A finding that the first rollout shows as any other would."""
     row, outcome = calibration.pool[0]
     first = Failure(code, row, outcome, next(iter(outcome.errors.values()), ""))
-    return finding(code, family, tried, grave="high", examples=[first.example()], **evidence)
+    return finding(
+        code, family, tried, grave="high", examples=[first.example()], **evidence
+    )
 
 
 def of_parts(calibration: Calibration, calls: int) -> Iterator[Finding]:
     """The findings of parts that are deaf to the truth, upside down, or of which all earns the same."""
     for part, mode in calibration.modes.items():
         if mode in WRONG_MODES:
-            yield finding(WRONG_MODES[mode], "calibration", calls, grave="high", part=part)
+            yield finding(
+                WRONG_MODES[mode], "calibration", calls, grave="high", part=part
+            )
     for part, (value, count) in calibration.constants.items():
-        yield finding("constant", "calibration", count, grave="high", part=part, value=value)
+        yield finding(
+            "constant", "calibration", count, grave="high", part=part, value=value
+        )
 
 
 # --- on some of what was tried
 
 
 def failures(
-    trials: Sequence[Trial], others: Sequence[tuple[Row, Outcome]], calls: int, seen: Seen
+    trials: Sequence[Trial],
+    others: Sequence[tuple[Row, Outcome]],
+    calls: int,
+    seen: Seen,
 ) -> Iterator[Finding]:
     """What raised, or gave no score, on what was tried: one finding a component and kind of failure.
 
     `others` are rows beside those of trials and the log that failed, of so many `calls`.
     """
-    tried: list[tuple[str, Row, Outcome]] = [(OF_LOG, *pair) for pair in seen.calibration.pool]
+    tried: list[tuple[str, Row, Outcome]] = [
+        (OF_LOG, *pair) for pair in seen.calibration.pool
+    ]
     tried += [(BEYOND, *pair) for pair in others]
     for trial in filter(lambda one: seen.has_truth(one.attempt), trials):
-        for (text, columns), outcome in zip(trial.attempt.rows, trial.outcomes, strict=True):
+        for (text, columns), outcome in zip(
+            trial.attempt.rows, trial.outcomes, strict=True
+        ):
             if outcome is not None:
                 changed = seen.variants.of(trial.subject.columns, text, **columns)
                 tried.append((trial.probe.name, changed, outcome))
@@ -144,24 +173,34 @@ def failures(
             len(items),
             items,
             seen,
-            grave="high" if own or often or kind in ("hang", "dies", "wrong_length") else "warn",
+            grave="high"
+            if own or often or kind in ("hang", "dies", "wrong_length")
+            else "warn",
             component=name,
             what=f"{len(items)} of {count} completions that were tried",
         )
 
 
-def _failing(kind: str, tried: int, found: int, items: Sequence[Failure], seen: Seen, **told: Any) -> Finding:
+def _failing(
+    kind: str, tried: int, found: int, items: Sequence[Failure], seen: Seen, **told: Any
+) -> Finding:
     """The finding of failures of a kind, with the shortest completion of each type of error."""
-    ordered = sorted(items, key=lambda item: len(str(item.row.get("completion"))), reverse=True)
+    ordered = sorted(
+        items, key=lambda item: len(str(item.row.get("completion"))), reverse=True
+    )
     shortest = {item.error: item for item in ordered}.values()
     told |= {"examples": [item.example(seen.shown(item.row)) for item in shortest]}
     late = re.search(rf"{LATE} ([\d.]+) s", items[0].reason)
     seconds = float(late[1]) if late else math.nan
     told |= {"reason": _reasons(items), "seconds": seconds}
-    return seen.finding(kind, "hang" if kind in ("hang", "slow") else "contract", tried, found, **told)
+    return seen.finding(
+        kind, "hang" if kind in ("hang", "slow") else "contract", tried, found, **told
+    )
 
 
-def _one_cause(found: Mapping[tuple[str, str], list[Failure]]) -> dict[tuple[str, str], list[Failure]]:
+def _one_cause(
+    found: Mapping[tuple[str, str], list[Failure]],
+) -> dict[tuple[str, str], list[Failure]]:
     """The failures without those of components that only pass on what the same field did."""
     kept: dict[tuple[str, str], tuple[str, str]] = {}
     for name, kind in found:
@@ -181,19 +220,30 @@ def _reasons(items: Sequence[Failure]) -> str:
 # --- on what never ends
 
 
-def last_calls(tries: Tries, calibration: Calibration, probes: Sequence[Probe]) -> list[Trial]:
+def last_calls(
+    tries: Tries, calibration: Calibration, probes: Sequence[Probe]
+) -> list[Trial]:
     """The trials of what may not come back, the shortest first, until one does not."""
     subject = calibration.stand_in
     if subject is None:
         return []
     if not subject.format.opening:
         subject = replace(subject, format=likely_mark(subject.reference).format)
-    planned = [(probe, attempt) for probe in probes for attempt in probe.attempts(subject)]
+    planned = [
+        (probe, attempt) for probe in probes for attempt in probe.attempts(subject)
+    ]
     if PATTERNS in probes:
-        planned += [(PATTERNS, item) for item in of_patterns(tries.reward.functions, subject)]
+        planned += [
+            (PATTERNS, item) for item in of_patterns(tries.reward.functions, subject)
+        ]
     planned.sort(key=lambda item: len(item[1].completions[0]))
-    rows = [tries.variants.of(subject.columns, attempt.completions[0]) for _, attempt in planned]
-    outcomes = tries.outcomes(rows, [subject.siblings] * len(rows), until=lambda outcome: outcome.gone)
+    rows = [
+        tries.variants.of(subject.columns, attempt.completions[0])
+        for _, attempt in planned
+    ]
+    outcomes = tries.outcomes(
+        rows, [subject.siblings] * len(rows), until=lambda outcome: outcome.gone
+    )
     return [
         Trial(probe, subject, attempt, (out,))
         for (probe, attempt), out in zip(planned, outcomes, strict=True)
@@ -212,16 +262,31 @@ def hangs(trials: Sequence[Trial], seen: Seen, left: float) -> Iterator[Finding]
         if outcome is None or not outcome.gone:
             continue
         (name, reason), *_ = outcome.failures.items()
-        row, kind, length = seen.variants.of(trial.subject.columns, text), _kind(reason), len(text)
-        told: dict[str, Any] = {"what": trial.probe.says, "length": length, "grave": "high"}
+        row, kind, length = (
+            seen.variants.of(trial.subject.columns, text),
+            _kind(reason),
+            len(text),
+        )
+        told: dict[str, Any] = {
+            "what": trial.probe.says,
+            "length": length,
+            "grave": "high",
+        }
         late = re.search(rf"{LATE} ([\d.]+) s", reason)
         limit = float(late[1]) if late else math.nan
-        took = _seconds(seen.reward, row, trial.subject, min(PATIENCE * limit, left)) if late else math.inf
+        took = (
+            _seconds(seen.reward, row, trial.subject, min(PATIENCE * limit, left))
+            if late
+            else math.inf
+        )
         if took < math.inf:
             kind = "slow"
             told |= {"took": took, "grave": "warn"}
         if length > (WRITTEN if kind == "slow" else LONGEST):
-            told |= {"what": f"{trial.probe.says}, of {length:,} characters", "grave": "info"}
+            told |= {
+                "what": f"{trial.probe.says}, of {length:,} characters",
+                "grave": "info",
+            }
         items = [Failure(trial.probe.name, row, outcome, reason)]
         yield _failing(kind, len(done), 1, items, seen, component=name, **told)
         return

@@ -55,19 +55,32 @@ def _known(findings: Sequence[Finding]) -> dict[str, list[str]]:
     lines: dict[str, list[str]] = {"For information": [], "Accepted": []}
     for item in findings:
         if item.accepted:
-            lines["Accepted"].append(f"{item.code}: {_sentence(item)} {one_line(item.accepted)}")
+            lines["Accepted"].append(
+                f"{item.code}: {_sentence(item)} {one_line(item.accepted)}"
+            )
         elif item.severity == "info":
-            lines["For information"].append(f"{item.code}: {_sentence(item)} {fix_for(item)}")
+            lines["For information"].append(
+                f"{item.code}: {_sentence(item)} {fix_for(item)}"
+            )
     return lines
 
 
 def _rest(result: ProbeResult, *, texts: bool = True) -> dict[str, list[str]]:
     """A line each of what could not be decided, of what changed in a baseline, and of what answers earn."""
-    open_ = [f"{one_line(item.probe)}: {one_line(item.why, 600)}" for item in result.inconclusive]
+    open_ = [
+        f"{one_line(item.probe)}: {one_line(item.why, 600)}"
+        for item in result.inconclusive
+    ]
     if result.untried:
-        open_.append(f"not tried, as the budget was over (budget=...): {most([*result.untried])}")
+        open_.append(
+            f"not tried, as the budget was over (budget=...): {most([*result.untried])}"
+        )
     changed = list(map(one_line, changes(result)))
-    return {"Inconclusive": open_, "Baseline": changed, "What answers earn": earnings(result, texts=texts)}
+    return {
+        "Inconclusive": open_,
+        "Baseline": changed,
+        "What answers earn": earnings(result, texts=texts),
+    }
 
 
 def _sentence(finding: Finding) -> str:
@@ -97,22 +110,32 @@ def clearest(finding: Finding) -> list[Example]:
 
 def turns_of(example: Example, longest: int = 150) -> str:
     """What a transcript has before its completion, on one line; "" without one."""
-    return one_line(turns_before(example.columns.get("messages")).removesuffix(": "), longest)
+    return one_line(
+        turns_before(example.columns.get("messages")).removesuffix(": "), longest
+    )
 
 
 def _about(example: Example, *, texts: bool = True) -> str:
     """What it earned and right answers earn, which a line has room for; of which rollout, and the rest."""
     about, said = one_line(example.rollout_id, 40), one_line(example.said)
     about = about if about.startswith("case ") else f"for the prompt of rollout {about}"
-    earned = "no reward" if math.isnan(example.reward) else f"earns {example.reward:.4g}"
+    earned = (
+        "no reward" if math.isnan(example.reward) else f"earns {example.reward:.4g}"
+    )
     earned += f" ({said})" if said else f"; {example.scale}" if example.scale else ""
     earned = f"earns {said}" if ", before " in said else earned
     known = texts and "ground_truth" in example.columns
-    truth = f"; truth {one_line(repr(example.columns['ground_truth']), 60)}" if known else ""
+    truth = (
+        f"; truth {one_line(repr(example.columns['ground_truth']), 60)}"
+        if known
+        else ""
+    )
     return f"{earned}; {about}{truth}"
 
 
-def _read(example: Example, finding: Finding, reward: Reward, longest: int = 420) -> Shown | None:
+def _read(
+    example: Example, finding: Finding, reward: Reward, longest: int = 420
+) -> Shown | None:
     """Its completion to read, ``None`` where it is not to be shown; no field is taken from what hangs.
 
     An excerpt leaves our own filler for the reasoning out, so that there is room for what matters.
@@ -121,11 +144,15 @@ def _read(example: Example, finding: Finding, reward: Reward, longest: int = 420
         return None
     text = example.completion
     if not text.strip():
-        return Shown(f"(white space: {one_line(repr(text), 60)})" if text else "(nothing)", {})
+        return Shown(
+            f"(white space: {one_line(repr(text), 60)})" if text else "(nothing)", {}
+        )
     if longest <= EXCERPT:
         text = text.replace(REASONING, "…")
     whole = longest > EXCERPT and finding.family != "hang"
-    return shown(text, field_spans(reward, example.columns) if whole else {}, longest=longest)
+    return shown(
+        text, field_spans(reward, example.columns) if whole else {}, longest=longest
+    )
 
 
 def _snippet(finding: Finding) -> str:
@@ -145,7 +172,9 @@ def text(result: ProbeResult, *, verbose: bool = False, loaded: str = "") -> str
     Where it is `verbose` all that was found; `loaded` is the line of Python that gives the `reward` of the
     snippets.
     """
-    return "\n".join([_head(result), *(_whole(result, loaded) if verbose else _short(result))])
+    return "\n".join(
+        [_head(result), *(_whole(result, loaded) if verbose else _short(result))]
+    )
 
 
 def _short(result: ProbeResult) -> Iterator[str]:
@@ -154,13 +183,17 @@ def _short(result: ProbeResult) -> Iterator[str]:
     for item in alarms[:full]:
         yield f"\n{finding_text(item, result.reward, verbose=False)}"
     yield ""
-    yield from (one_line(_headline(item), WIDTH) for item in alarms[full : full + OTHERS])
+    yield from (
+        one_line(_headline(item), WIDTH) for item in alarms[full : full + OTHERS]
+    )
     if (left := len(alarms) - full - OTHERS) > 0:
         yield f"and {left} more"
     yield _effort(result)
     for title in ("Inconclusive", "Baseline"):
         if rest[title]:
-            yield one_line(f"{title}: {'; '.join(rest[title])}", (2 if alarms else 8) * WIDTH)
+            yield one_line(
+                f"{title}: {'; '.join(rest[title])}", (2 if alarms else 8) * WIDTH
+            )
     if result.findings:
         yield "All of it: text(verbose=True)"
 
@@ -183,14 +216,22 @@ def finding_text(finding: Finding, reward: Reward, *, verbose: bool = True) -> s
     """
     if verbose:
         head = [_headline(finding)]
-        body = [line for item in clearest(finding) for line in _lines(item, finding, reward)]
+        body = [
+            line for item in clearest(finding) for line in _lines(item, finding, reward)
+        ]
         body += _numbers(finding)
         if snippet := _snippet(finding):
-            cut = " ... (whole in finding.examples, and with --json)" if len(snippet) > SNIPPET else ""
+            cut = (
+                " ... (whole in finding.examples, and with --json)"
+                if len(snippet) > SNIPPET
+                else ""
+            )
             body.append(f"shown by: {snippet[:SNIPPET]}{cut}")
     else:
         said = one_line(_headline(finding), 2 * (WIDTH - len(INDENT)))
-        head = textwrap.wrap(said, LINE.get(), subsequent_indent=INDENT, break_on_hyphens=False)
+        head = textwrap.wrap(
+            said, LINE.get(), subsequent_indent=INDENT, break_on_hyphens=False
+        )
         body = []
         for example in clearest(finding)[:1]:
             read = _read(example, finding, reward, EXCERPT)
@@ -198,7 +239,9 @@ def finding_text(finding: Finding, reward: Reward, *, verbose: bool = True) -> s
             behind = f"({turns}) " if turns else ""
             body += [_about(example), *([f"| {behind}{read.text}"] if read else [])]
         body = [one_line(line, WIDTH - len(INDENT)) for line in body]
-    return "\n".join([*head, *(f"{INDENT}{line}" for line in (*body, f"fix: {fix_for(finding)}"))])
+    return "\n".join(
+        [*head, *(f"{INDENT}{line}" for line in (*body, f"fix: {fix_for(finding)}"))]
+    )
 
 
 def _lines(example: Example, finding: Finding, reward: Reward) -> list[str]:
@@ -206,7 +249,11 @@ def _lines(example: Example, finding: Finding, reward: Reward) -> list[str]:
     read = _read(example, finding, reward)
     lines = read.bracketed().split("\n") if read else []
     turns = turns_of(example)
-    return [_about(example), *([f"| ({turns})"] if turns else []), *(f"| {line}" for line in lines)]
+    return [
+        _about(example),
+        *([f"| ({turns})"] if turns else []),
+        *(f"| {line}" for line in lines),
+    ]
 
 
 # --- HTML
@@ -218,19 +265,31 @@ def page(result: ProbeResult, *, texts: bool = True) -> str:
     It has no colours of its own but for marks. Without `texts` no completion and no truth is in it, but for
     what sentences of findings quote.
     """
-    body = findings_page(result, result.findings, texts=texts) + rest_page(result, texts=texts)
+    body = findings_page(result, result.findings, texts=texts) + rest_page(
+        result, texts=texts
+    )
     return card(f"Probes: {_head(result)}", f"<p>{escaped(_effort(result))}</p>{body}")
 
 
-def findings_page(result: ProbeResult, findings: Sequence[Finding], *, texts: bool = True) -> str:
+def findings_page(
+    result: ProbeResult, findings: Sequence[Finding], *, texts: bool = True
+) -> str:
     """Some of the findings as HTML: alarms, what is for information, what is accepted."""
     alarms = [_told(item, result.reward, texts=texts) for item in _alarms(findings)]
-    return render("findings", alarms=alarms, full=FULL, sections=_known(findings), opened=OPEN)
+    return render(
+        "findings", alarms=alarms, full=FULL, sections=_known(findings), opened=OPEN
+    )
 
 
 def rest_page(result: ProbeResult, *, texts: bool = True) -> str:
     """As HTML what is inconclusive, what a baseline accepts that has changed, and what answers earn."""
-    return render("findings", alarms=[], full=FULL, sections=_rest(result, texts=texts), opened=OPEN)
+    return render(
+        "findings",
+        alarms=[],
+        full=FULL,
+        sections=_rest(result, texts=texts),
+        opened=OPEN,
+    )
 
 
 def _told(finding: Finding, reward: Reward, *, texts: bool) -> dict[str, Any]:

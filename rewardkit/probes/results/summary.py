@@ -24,7 +24,9 @@ FAULTS = ("always_errors", "always_abstains", "always_late")
 def verdict(result: ProbeResult) -> str:
     """Whether a reward held, in one line."""
     minor = sum(item.severity == "info" for item in result.findings)
-    accepted = sum(item.severity != "info" and bool(item.accepted) for item in result.findings)
+    accepted = sum(
+        item.severity != "info" and bool(item.accepted) for item in result.findings
+    )
     what = "hole" if result.families - {"contract", "hang"} else "broken contract"
     told = f"no {'other ' * bool(accepted)}{what} found in {tried(result)}"
     if result.alarms:
@@ -36,7 +38,9 @@ def verdict(result: ProbeResult) -> str:
     elif undecided(result):
         told = f"inconclusive, as no right answer is known: {told}"
     counts = {"for information": minor, "accepted": accepted}
-    return "; ".join([told, *(f"{count} {name}" for name, count in counts.items() if count)])
+    return "; ".join(
+        [told, *(f"{count} {name}" for name, count in counts.items() if count)]
+    )
 
 
 def in_short(result: ProbeResult) -> str:
@@ -61,11 +65,15 @@ def alarms_in_words(alarms: Sequence[Finding]) -> str:
     """Alarms counted by what they are and how grave: "2 holes (1 high, 1 warn)"."""
     told = []
     for kind, plural in ALARMS.items():
-        counts = Counter(item.severity for item in alarms if kind_of_alarm(item) == kind)
+        counts = Counter(
+            item.severity for item in alarms if kind_of_alarm(item) == kind
+        )
         by = ", ".join(f"{counts[name]} {name}" for name in SEVERITIES if counts[name])
         if by:
             many = counts.total()
-            told.append(f"{many} {plural} ({by})" if many > 1 else f"1 {kind} ({by[2:]})")
+            told.append(
+                f"{many} {plural} ({by})" if many > 1 else f"1 {kind} ({by[2:]})"
+            )
     return ", ".join(told)
 
 
@@ -74,7 +82,11 @@ def kind_of_alarm(finding: Finding) -> str:
     if finding.family in ("contract", "hang") or finding.code in (*FAULTS, "raises"):
         return "broken contract"
     lost = finding.family == "equivalents" or finding.code == "right_unpaid"
-    return "loss of right answers" if lost or finding.evidence.get("kind") == "loses" else "hole"
+    return (
+        "loss of right answers"
+        if lost or finding.evidence.get("kind") == "loses"
+        else "hole"
+    )
 
 
 def tried(result: ProbeResult) -> str:
@@ -96,7 +108,10 @@ EARNED = {
     "plain": "a wrong one in no form",
     "floor": "the least of all",
 }
-WITHOUT_TRUTH = {"right": "no truth is asked for: the best rollout", "wrong": "the worst"}
+WITHOUT_TRUTH = {
+    "right": "no truth is asked for: the best rollout",
+    "wrong": "the worst",
+}
 
 
 def earnings(result: ProbeResult, *, texts: bool = True) -> list[str]:
@@ -106,12 +121,17 @@ def earnings(result: ProbeResult, *, texts: bool = True) -> list[str]:
         subjects = [item for item in every if item.part == part]
         scales = [result.calibration.scales[item.rollout_id] for item in subjects]
         names = WITHOUT_TRUTH if subjects[0].answer is None else EARNED
-        spans = {said: _span([getattr(one, at) for one in scales]) for at, said in names.items()}
+        spans = {
+            said: _span([getattr(one, at) for one in scales])
+            for at, said in names.items()
+        }
         told = ", ".join(f"{said} {span}" for said, span in spans.items())
         kinds = ", ".join(dict.fromkeys(item.kind for item in subjects))
         where = f"{one_line(part)}, " if part else ""
         such = f"; such as {one_line(subjects[0].reference, 120)}" if texts else ""
-        lines.append(f"{where}{counted(len(subjects), 'prompt')} ({kinds}): {told}{such}")
+        lines.append(
+            f"{where}{counted(len(subjects), 'prompt')} ({kinds}): {told}{such}"
+        )
     return lines
 
 

@@ -34,7 +34,9 @@ LISTED = ("number", "choice", "text", "mathematics")
 LONGEST = 20_000
 """Characters of a completion, at the most. Our choice: some five thousand tokens."""
 
-GLUED = re.compile(rf"(?<=[^\s<>()\[\]{{}}`*\"'$|,;:.{SLOTS}])[{LISTING}]|[{LISTING}][\w{LISTING}{WRONG}]")
+GLUED = re.compile(
+    rf"(?<=[^\s<>()\[\]{{}}`*\"'$|,;:.{SLOTS}])[{LISTING}]|[{LISTING}][\w{LISTING}{WRONG}]"
+)
 """A list that is run into something else, so that its ends could be read as another answer."""
 
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
@@ -54,7 +56,9 @@ Record = tuple[Segment, ...]
 def plain(subject: Subject, answer: str = WRONG[0]) -> Record:
     """The record of a wrong answer in the subject's format, and no more."""
     reasoning = REASONING if REASONING in subject.format.lead else ""
-    return tuple(map(Segment, (BEFORE, reasoning, BEHIND, OPENING + answer + CLOSING, TAIL)))
+    return tuple(
+        map(Segment, (BEFORE, reasoning, BEHIND, OPENING + answer + CLOSING, TAIL))
+    )
 
 
 def mentions(record: Record) -> bool:
@@ -65,8 +69,14 @@ def mentions(record: Record) -> bool:
 def filled(record: Record, subject: Subject, place: int | None = 1) -> str:
     """The completion of a record, the right answer at this place of its lists; with ``None`` in none."""
     form = subject.format
-    answers = [subject.wrong[number % min(3, len(subject.wrong))] for number in range(3)]
-    listed = answers if place is None else [*answers[:place], subject.right, *answers[place:2]]
+    answers = [
+        subject.wrong[number % min(3, len(subject.wrong))] for number in range(3)
+    ]
+    listed = (
+        answers
+        if place is None
+        else [*answers[:place], subject.right, *answers[place:2]]
+    )
     before, _, behind = form.lead.partition(REASONING)
     quote = '"' if form.quoted else ""
     slots: dict[str, str | int | None] = {}
@@ -89,10 +99,17 @@ def written(record: Record, subject: Subject) -> str | None:
     """
     if sum(len(text) * times for text, times in record) > LONGEST:
         return None
-    if mentions(record) and (subject.kind not in LISTED or GLUED.search(_template(record))):
+    if mentions(record) and (
+        subject.kind not in LISTED or GLUED.search(_template(record))
+    ):
         return None
     text = filled(record, subject)
-    return text if len(text) <= LONGEST and certainly_wrong(filled(record, subject, None), subject) else None
+    return (
+        text
+        if len(text) <= LONGEST
+        and certainly_wrong(filled(record, subject, None), subject)
+        else None
+    )
 
 
 def certainly_wrong(text: str, subject: Subject) -> bool:
@@ -107,7 +124,10 @@ def certainly_wrong(text: str, subject: Subject) -> bool:
     """
     truth = subject.columns.get("ground_truth")
     listed = map(str, truth) if isinstance(truth, list | tuple) else ()
-    return not any(_states(text, answer, subject.kind) for answer in dict.fromkeys((subject.right, *listed)))
+    return not any(
+        _states(text, answer, subject.kind)
+        for answer in dict.fromkeys((subject.right, *listed))
+    )
 
 
 def _states(text: str, answer: str, kind: str) -> bool:
@@ -134,11 +154,15 @@ NAMES = {
     TAIL: "the form behind the answer",
     **{OPENING + slot + CLOSING: "a wrong answer" for slot in WRONG},
     **dict.fromkeys(WRONG, "a wrong answer without its mark"),
-    **{f"{OPENING}{slot}{CLOSING}": "a list with the right answer among wrong ones" for slot in LISTS},
+    **{
+        f"{OPENING}{slot}{CLOSING}": "a list with the right answer among wrong ones"
+        for slot in LISTS
+    },
     **dict.fromkeys(LISTING, "a list with the right answer among wrong ones"),
 }
 PARTS = re.compile(
-    "|".join(sorted(map(re.escape, NAMES), key=len, reverse=True)) + rf"|(?:(?!{REASONING})[^{SLOTS}])+"
+    "|".join(sorted(map(re.escape, NAMES), key=len, reverse=True))
+    + rf"|(?:(?!{REASONING})[^{SLOTS}])+"
 )
 REPEATED = re.compile(r"(.{1,40}?)\1{2,}(?<=.{12})", re.DOTALL)
 LONGEST_SHOWN = 60
@@ -150,7 +174,12 @@ def described(record: Record) -> str:
     >>> described((Segment("<b>", 9), Segment("thus"), Segment(MARK)))
     "writing '<b>' 9 times, 'thus' and a wrong answer"
     """
-    parts = [name for part in PARTS.findall(_template(record)) if part.strip() for name in _named(part)]
+    parts = [
+        name
+        for part in PARTS.findall(_template(record))
+        if part.strip()
+        for name in _named(part)
+    ]
     counted = ((name, len([*same])) for name, same in groupby(parts))
     named = [name if count == 1 else f"{name} {count} times" for name, count in counted]
     return f"writing {' and '.join(filter(None, (', '.join(named[:-1]), *named[-1:]))) or 'nothing at all'}"
@@ -162,6 +191,10 @@ def _named(part: str) -> list[str]:
         return [NAMES[part]]
     found = REPEATED.search(part)
     if found is None:
-        return [repr(part if len(part) <= LONGEST_SHOWN else f"{part[:LONGEST_SHOWN]}...")] if part else []
+        return (
+            [repr(part if len(part) <= LONGEST_SHOWN else f"{part[:LONGEST_SHOWN]}...")]
+            if part
+            else []
+        )
     times = f"{found[1]!r} {len(found[0]) // len(found[1])} times"
     return [*_named(part[: found.start()]), times, *_named(part[found.end() :])]

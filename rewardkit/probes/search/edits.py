@@ -49,7 +49,9 @@ def openers(record: Record, vocabulary: Vocabulary) -> Iterator[Record]:
         [*texts["delimiters"], "\n", *texts["verdicts"][:1]],
         [f"\n{opening}{LISTING[0]}{closing}" for opening, closing in vocabulary.wraps],
     ]
-    listed = OPENING + LISTING[1] + CLOSING  # last: what mentions no right answer shows a hole more clearly
+    listed = (
+        OPENING + LISTING[1] + CLOSING
+    )  # last: what mentions no right answer shows a hole more clearly
     for text, times in (
         (MARK, 1),
         (OPENING + CLOSING, 1),
@@ -70,32 +72,42 @@ def _place(record: Record, draw: np.random.Generator) -> int:
 # Edits
 
 
-def inserted(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> Record:
+def inserted(
+    record: Record, draw: np.random.Generator, vocabulary: Vocabulary
+) -> Record:
     """Something of the vocabulary more: mostly one text, at times several; at times in a tag of its own."""
     names = [name for name in WEIGHTS if vocabulary.texts[name]]
     odds = np.array([WEIGHTS[name] for name in names])
     group = vocabulary.texts[draw.choice(names, p=odds / odds.sum())]
     count = 1 if draw.random() < 0.6 else int(draw.integers(2, 9))
     chosen = sorted(draw.permutation(len(group))[:count].tolist())
-    some = tuple(Segment(JOINTS[draw.integers(len(JOINTS))] + group[at]) for at in chosen)
+    some = tuple(
+        Segment(JOINTS[draw.integers(len(JOINTS))] + group[at]) for at in chosen
+    )
     at = _place(record, draw)
     if draw.random() < 0.25:
         some = _within(some, draw, vocabulary)
     return (*record[:at], *some, *record[at:])
 
 
-def wrapped(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> Record:
+def wrapped(
+    record: Record, draw: np.random.Generator, vocabulary: Vocabulary
+) -> Record:
     """Some segments in a tag, a fence, quotes, or nothing in it."""
     low, high = sorted((_place(record, draw), _place(record, draw)))
     return (*record[:low], *_within(record[low:high], draw, vocabulary), *record[high:])
 
 
-def _within(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> Record:
+def _within(
+    record: Record, draw: np.random.Generator, vocabulary: Vocabulary
+) -> Record:
     opening, closing = vocabulary.wraps[int(draw.integers(len(vocabulary.wraps)))]
     return (Segment(opening), *record, Segment(closing))
 
 
-def repeated(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> Record:
+def repeated(
+    record: Record, draw: np.random.Generator, vocabulary: Vocabulary
+) -> Record:
     """A segment more than once."""
     chosen = _place(record, draw)
     times = int(draw.choice((*TIMES, *vocabulary.numbers)))
@@ -105,16 +117,25 @@ def repeated(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) 
     )
 
 
-def dropped(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> Record:
+def dropped(
+    record: Record, draw: np.random.Generator, vocabulary: Vocabulary
+) -> Record:
     """Some segments less, or all but these."""
     low, high = sorted((_place(record, draw), _place(record, draw)))
-    return record[low:high] if draw.random() < 0.3 else (*record[:low], *record[low + 1 :])
+    return (
+        record[low:high] if draw.random() < 0.3 else (*record[:low], *record[low + 1 :])
+    )
 
 
-def refilled(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> Record:
+def refilled(
+    record: Record, draw: np.random.Generator, vocabulary: Vocabulary
+) -> Record:
     """Another wrong answer in the mark, a list, or none."""
     slot = ("", *WRONG, *LISTS)[draw.integers(1 + len(WRONG) + len(LISTS))]
-    return tuple(segment._replace(text=segment.text.replace(WRONG[0], slot)) for segment in record)
+    return tuple(
+        segment._replace(text=segment.text.replace(WRONG[0], slot))
+        for segment in record
+    )
 
 
 WEIGHTS = {

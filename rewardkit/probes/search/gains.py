@@ -10,7 +10,14 @@ from typing import Any
 from rewardkit.findings import Finding
 from rewardkit.probes.results.sentences import components_at_fault
 from rewardkit.probes.runner import Outcome, Tries, part_for
-from rewardkit.probes.search.completions import WRONG, Record, filled, mentions, plain, written
+from rewardkit.probes.search.completions import (
+    WRONG,
+    Record,
+    filled,
+    mentions,
+    plain,
+    written,
+)
 from rewardkit.probes.search.exploits import GAIN, KEPT, Exploit, Paid, known_holes
 from rewardkit.probes.subjects.subject import Scale, Subject
 from rewardkit.probes.verdicts import FULL
@@ -47,18 +54,32 @@ class Gains:
         for subject, outcomes in zip(subjects, self._plain(subjects), strict=True):
             scale = scales[subject.rollout_id]
             got = [outcome for outcome in outcomes if outcome is not None]
-            paid = max((outcome.reward for outcome in got if outcome.judged), default=scale.wrong)
+            paid = max(
+                (outcome.reward for outcome in got if outcome.judged),
+                default=scale.wrong,
+            )
             measured = replace(scale, wrong=max(scale.wrong, scale.plain, paid))
-            if got and got[0].judged and not got[0].failures and measured.span > HALF * scale.span:
+            if (
+                got
+                and got[0].judged
+                and not got[0].failures
+                and measured.span > HALF * scale.span
+            ):
                 self.subjects.append(subject)
                 self.scales[subject.rollout_id] = measured
                 self.baselines[subject.rollout_id] = got[0]
 
     def _plain(self, subjects: Sequence[Subject]) -> list[list[Outcome | None]]:
         """What the wrong answers of each subject get in plain form."""
-        texts = [(subject, filled(plain(subject, slot), subject)) for subject in subjects for slot in WRONG]
+        texts = [
+            (subject, filled(plain(subject, slot), subject))
+            for subject in subjects
+            for slot in WRONG
+        ]
         outcomes = self.outcomes(texts)
-        return [outcomes[at : at + len(WRONG)] for at in range(0, len(outcomes), len(WRONG))]
+        return [
+            outcomes[at : at + len(WRONG)] for at in range(0, len(outcomes), len(WRONG))
+        ]
 
     @property
     def others(self) -> int:
@@ -69,7 +90,9 @@ class Gains:
         """Whether there are too few subjects to tell an exploit from chance, or `skip` explains all of it."""
         names = {name for one in self.subjects for name in self.weights(one)}
         holes = self._holes()
-        return self.others < OTHERS or (None in holes if self._alone() else names <= holes)
+        return self.others < OTHERS or (
+            None in holes if self._alone() else names <= holes
+        )
 
     def _holes(self) -> set[str | None]:
         return {component for _, component in known_holes(self.skip, KEPT)}
@@ -108,10 +131,18 @@ class Gains:
             return math.nan
         gain = self.scales[subject.rollout_id].gain(outcome.reward)
         free = self._free(subject)
-        rises = [(name, change) for name, change in self._changes(subject, outcome) if change > 0]
+        rises = [
+            (name, change)
+            for name, change in self._changes(subject, outcome)
+            if change > 0
+        ]
         if not free or not rises:
             return gain
-        return gain * sum(change for name, change in rises if name not in free) / sum(c for _, c in rises)
+        return (
+            gain
+            * sum(change for name, change in rises if name not in free)
+            / sum(c for _, c in rises)
+        )
 
     def _free(self, subject: Subject) -> set[str | None]:
         """Components that may pay wrong answers, or are known to pay them in full."""
@@ -146,24 +177,40 @@ class Gains:
         """
         text = written(record, home)
         outcome = self.outcomes([(home, text)])[0] if text is not None else None
-        if text is None or outcome is None or not self.pays(home, record, self._called([(home, text)])[0]):
+        if (
+            text is None
+            or outcome is None
+            or not self.pays(home, record, self._called([(home, text)])[0])
+        ):
             return None
         places = (0, 2) if mentions(record) else ()
         moved = self.outcomes([(home, filled(record, home, place)) for place in places])
         if not all(self.pays(home, record, out) for out in moved):
             return None
         others = [one for one in self.subjects if one.answer != home.answer]
-        texts = [(one, said) for one in others if (said := written(record, one)) is not None]
+        texts = [
+            (one, said) for one in others if (said := written(record, one)) is not None
+        ]
         pairs = zip(texts, self.outcomes(texts), strict=True)
-        tried = [Paid(one, said, out, self.gain(one, out)) for (one, said), out in pairs if out is not None]
-        paid = tuple(item for item in tried if self.pays(item.subject, record, item.outcome))
+        tried = [
+            Paid(one, said, out, self.gain(one, out))
+            for (one, said), out in pairs
+            if out is not None
+        ]
+        paid = tuple(
+            item for item in tried if self.pays(item.subject, record, item.outcome)
+        )
         if len(paid) < OTHERS or len(paid) < HALF * len(tried):
             return None
         found = Paid(home, text, outcome, self.gain(home, outcome))
-        return Exploit(record, found, paid, len(tried), self._component(home, outcome), self.calls)
+        return Exploit(
+            record, found, paid, len(tried), self._component(home, outcome), self.calls
+        )
 
     def _component(self, home: Subject, outcome: Outcome) -> str | None:
         """The component that makes most of the gain, where there are several."""
         free = self._free(home)
         changes = [] if self._alone() else self._changes(home, outcome)
-        return next((name for name, change in changes if change > 0 and name not in free), None)
+        return next(
+            (name for name, change in changes if change > 0 and name not in free), None
+        )

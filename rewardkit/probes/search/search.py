@@ -53,8 +53,15 @@ def search(
         gains.take(subjects, calibration.scales)
         if not gains.hopeless():
             draw = np.random.default_rng([seed, *part.encode()])
-            found += _of_part(gains, gathered(tries.reward, calibration, subjects), draw, calls // len(parts))
-    return sorted(found, key=lambda item: (len(item.home.completion), item.home.completion))
+            found += _of_part(
+                gains,
+                gathered(tries.reward, calibration, subjects),
+                draw,
+                calls // len(parts),
+            )
+    return sorted(
+        found, key=lambda item: (len(item.home.completion), item.home.completion)
+    )
 
 
 def cannot_search(calibration: Calibration) -> str | None:
@@ -62,7 +69,9 @@ def cannot_search(calibration: Calibration) -> str | None:
     parts = _parts(calibration)
     if not parts:
         return "no right answer is known, so no completion is certainly wrong"
-    if all(len({one.answer for one in subjects}) <= OTHERS for subjects in parts.values()):
+    if all(
+        len({one.answer for one in subjects}) <= OTHERS for subjects in parts.values()
+    ):
         return (
             f"there are fewer than {OTHERS + 1} prompts with answers of their own, so nothing could be told "
             "from chance; give more rollouts"
@@ -79,10 +88,15 @@ def _parts(calibration: Calibration) -> dict[str, list[Subject]]:
     return found
 
 
-def _of_part(gains: Gains, vocabulary: Vocabulary, draw: np.random.Generator, calls: int) -> list[Exploit]:
+def _of_part(
+    gains: Gains, vocabulary: Vocabulary, draw: np.random.Generator, calls: int
+) -> list[Exploit]:
     """The exploits of a part: searched on some subjects in turn, until one earns full marks."""
     found: dict[str | None, Exploit] = {}
-    homes = [gains.subjects[at] for at in draw.permutation(len(gains.subjects))[:HOMES].tolist()]
+    homes = [
+        gains.subjects[at]
+        for at in draw.permutation(len(gains.subjects))[:HOMES].tolist()
+    ]
     left = calls - gains.calls
     for place, home in enumerate(homes):
         began = gains.calls
@@ -102,7 +116,11 @@ def _of_part(gains: Gains, vocabulary: Vocabulary, draw: np.random.Generator, ca
 
 
 def _climbed(
-    gains: Gains, home: Subject, vocabulary: Vocabulary, draw: np.random.Generator, until: int
+    gains: Gains,
+    home: Subject,
+    vocabulary: Vocabulary,
+    draw: np.random.Generator,
+    until: int,
 ) -> Record | None:
     """The best exploit on a subject, by edits of the best so far; ``None`` where there is none."""
     tried: list[tuple[float, Record, Outcome]] = []
@@ -110,12 +128,18 @@ def _climbed(
     start = plain(home)
     wave = [start, *openers(start, vocabulary)]
     while best[0] < FULL and not gains.over:
-        texts = {text: record for record in wave if (text := written(record, home)) is not None}
+        texts = {
+            text: record
+            for record in wave
+            if (text := written(record, home)) is not None
+        }
         fresh = [text for text in texts if (home.rollout_id, text) not in gains.known]
         fresh = fresh[: max(0, until - gains.calls)]
         if not fresh:
             break
-        for text, outcome in zip(fresh, gains.outcomes([(home, text) for text in fresh]), strict=True):
+        for text, outcome in zip(
+            fresh, gains.outcomes([(home, text) for text in fresh]), strict=True
+        ):
             worth = gains.worth(home, texts[text], outcome)
             if outcome is not None and not math.isnan(worth):
                 tried.append((worth, texts[text], outcome))
@@ -128,7 +152,9 @@ def _climbed(
     return best[1]
 
 
-def _elite(tried: Sequence[tuple[float, Record, Outcome]], weights: Mapping[str, float]) -> list[Record]:
+def _elite(
+    tried: Sequence[tuple[float, Record, Outcome]], weights: Mapping[str, float]
+) -> list[Record]:
     """The records to go on from: those of the most worth, and the best by each component."""
     # the newest of those worth the same: so the search drifts, and does not stay where it began
     ranked = sorted(reversed(tried), key=lambda item: -round(item[0], 6))[:ELITE]
@@ -146,14 +172,26 @@ def _shrunk(gains: Gains, exploit: Exploit) -> Exploit:
     def holds(record: Record) -> bool:
         for paid in pair:
             text = written(record, paid.subject)
-            if text is None or (gains.calls >= end and (paid.subject.rollout_id, text) not in gains.known):
+            if text is None or (
+                gains.calls >= end
+                and (paid.subject.rollout_id, text) not in gains.known
+            ):
                 return False
             outcome = gains.outcomes([(paid.subject, text)])[0]
             goal = min(FULL, KEPT * paid.gain)
-            if not gains.pays(paid.subject, record, outcome) or gains.gain(paid.subject, outcome) < goal:
+            if (
+                not gains.pays(paid.subject, record, outcome)
+                or gains.gain(paid.subject, outcome) < goal
+            ):
                 return False
         return True
 
     found = gains.exploit(shrunk(exploit.record, holds), exploit.home.subject)
-    better = found is not None and found.rate >= exploit.rate and not explained(found, gains.skip)
-    return replace(found, calls=exploit.calls) if found is not None and better else exploit
+    better = (
+        found is not None
+        and found.rate >= exploit.rate
+        and not explained(found, gains.skip)
+    )
+    return (
+        replace(found, calls=exploit.calls) if found is not None and better else exploit
+    )

@@ -50,17 +50,24 @@ def _smaller(record: Record, at: int, holds: Callable[[Record], bool]) -> Record
     least, most = 0, best.times
     while most - least > 1:  # as if more of it were never worse
         middle = 1 if least == 0 else (least + most) // 2
-        least, most = (least, middle) if fits(best._replace(times=middle)) else (middle, most)
+        least, most = (
+            (least, middle) if fits(best._replace(times=middle)) else (middle, most)
+        )
     if best.times <= FEW:
         best = Segment(best.text * best.times)
     for slots, simplest in ((LISTING, MARK), (LISTING, LISTING[0]), (WRONG, WRONG[0])):
         fits(best._replace(text=re.sub(f"[{slots}]", simplest, best.text)))
     for unit in (r"\s*\S+|\s+", r"(?s)."):
-        _fewest(re.findall(unit, best.text), lambda some: fits(best._replace(text="".join(some))))
+        _fewest(
+            re.findall(unit, best.text),
+            lambda some: fits(best._replace(text="".join(some))),
+        )
     return (*record[:at], best, *record[at + 1 :])
 
 
-def _fewest(units: Sequence[Unit], holds: Callable[[Sequence[Unit]], bool]) -> Sequence[Unit]:
+def _fewest(
+    units: Sequence[Unit], holds: Callable[[Sequence[Unit]], bool]
+) -> Sequence[Unit]:
     """The units without those that can be left out, many at once first."""
     size = len(units)
     while size:

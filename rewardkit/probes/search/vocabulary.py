@@ -10,11 +10,11 @@ from rewardkit.judges.attacks import FLATTERY, ORDERS, RUBRIC
 from rewardkit.probes.contract.backtracking import samples
 from rewardkit.probes.contract.constants import constants, patterns_in
 from rewardkit.probes.search.completions import LISTS, MARK, MARKS, WRONG
-from rewardkit.probes.strategies.judges import CLOSED, VERDICTS
-from rewardkit.probes.strategies.padding import filler
 from rewardkit.probes.subjects.formats import tags_in
 from rewardkit.probes.subjects.subject import Calibration, Subject
 from rewardkit.rewards.reward import Reward
+from rewardkit.strategies.judges import CLOSED, VERDICTS
+from rewardkit.strategies.padding import filler
 
 MOST_PHRASES, MOST_TAGS, LONGEST_PHRASE = 48, 12, 80
 LENGTHS = (8, 20, 30, 120, 500)
@@ -31,8 +31,25 @@ SENTENCES = (
     "Let me check this again. Yes, it is correct.",
     "## Reasoning\nStep by step:\n- first this\n- then that\n- so it follows",
 )
-TAGS = ("think", "answer", "step", "reflection", "summary", "plan", "check", "verify", "section", "note")
-WRAPS = (("```\n", "\n```"), ("```json\n", "\n```"), ("<!-- ", " -->"), (r"\boxed{", "}"), ("# ", ""))
+TAGS = (
+    "think",
+    "answer",
+    "step",
+    "reflection",
+    "summary",
+    "plan",
+    "check",
+    "verify",
+    "section",
+    "note",
+)
+WRAPS = (
+    ("```\n", "\n```"),
+    ("```json\n", "\n```"),
+    ("<!-- ", " -->"),
+    (r"\boxed{", "}"),
+    ("# ", ""),
+)
 SIGNS = ("**", '""', "$$", "``", "()", "[]", "{}")
 TAG_NAME = re.compile(r"</?([A-Za-z_][\w.:-]{0,30})>")
 NAME = re.compile(r"[A-Za-z_]\w{1,30}")
@@ -47,21 +64,39 @@ class Vocabulary:
     numbers: Sequence[int]
 
 
-def gathered(reward: Reward, calibration: Calibration, subjects: Sequence[Subject]) -> Vocabulary:
+def gathered(
+    reward: Reward, calibration: Calibration, subjects: Sequence[Subject]
+) -> Vocabulary:
     """The vocabulary of a reward and its rollouts for some subjects."""
     held = constants(reward.functions)
     patterns = [pattern.pattern for pattern in patterns_in(reward.functions)]
     texts = [text for text in held if isinstance(text, str) and text not in patterns]
-    numbers = sorted({number for number in held if not isinstance(number, str) and number in THRESHOLDS})
-    known = dict.fromkeys((*(text for pattern in patterns for text in _samples(pattern)), *texts))
-    phrases = [text for text in known if text.strip() and len(text) <= LONGEST_PHRASE][:MOST_PHRASES]
+    numbers = sorted(
+        {
+            number
+            for number in held
+            if not isinstance(number, str) and number in THRESHOLDS
+        }
+    )
+    known = dict.fromkeys(
+        (*(text for pattern in patterns for text in _samples(pattern)), *texts)
+    )
+    phrases = [text for text in known if text.strip() and len(text) <= LONGEST_PHRASE][
+        :MOST_PHRASES
+    ]
     completions = [str(row.get("completion")) for row, _ in calibration.pool]
-    shown = TAG_NAME.findall(" ".join((*(one.reference for one in subjects[:1]), *phrases)))
-    names = list(dict.fromkeys((*shown, *tags_in(completions), *filter(NAME.fullmatch, texts))))
+    shown = TAG_NAME.findall(
+        " ".join((*(one.reference for one in subjects[:1]), *phrases))
+    )
+    names = list(
+        dict.fromkeys((*shown, *tags_in(completions), *filter(NAME.fullmatch, texts)))
+    )
     return assembled(phrases, names[:MOST_TAGS], numbers[:MOST_TAGS])
 
 
-def assembled(phrases: Sequence[str], names: Sequence[str], numbers: Sequence[int]) -> Vocabulary:
+def assembled(
+    phrases: Sequence[str], names: Sequence[str], numbers: Sequence[int]
+) -> Vocabulary:
     """The vocabulary with these phrases, names of tags and thresholds, and with what is usual."""
     tags = [(f"<{name}>", f"</{name}>") for name in dict.fromkeys((*names, *TAGS))]
     lengths = sorted((*LENGTHS, *(number + 1 for number in numbers)))
@@ -76,7 +111,9 @@ def assembled(phrases: Sequence[str], names: Sequence[str], numbers: Sequence[in
         "fillers": list(map(filler, lengths)),
     }
     wraps = (*WRAPS, *((sign[0], sign[1]) for sign in SIGNS), *tags)
-    return Vocabulary(found, wraps, [count for number in numbers for count in (number, number + 1)])
+    return Vocabulary(
+        found, wraps, [count for number in numbers for count in (number, number + 1)]
+    )
 
 
 def _samples(pattern: str) -> Iterator[str]:

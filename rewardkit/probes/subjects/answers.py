@@ -24,7 +24,9 @@ CODE = re.compile(
     r"|(?i:^\s*select\b.+\bfrom\b)",
     re.M,
 )
-MATHEMATICS = re.compile(r"\\[A-Za-z]+|[\w)}][\^/*]\s*[\w({\\]|[A-Za-z]\s*=\s*\S|^\([^()]*,[^()]*\)$|√|π|∞")
+MATHEMATICS = re.compile(
+    r"\\[A-Za-z]+|[\w)}][\^/*]\s*[\w({\\]|[A-Za-z]\s*=\s*\S|^\([^()]*,[^()]*\)$|√|π|∞"
+)
 
 
 def answer_in(truth: Any) -> str | None:
@@ -36,7 +38,9 @@ def answer_in(truth: Any) -> str | None:
     >>> answer_in("48 / 2 = 24, 48 + 24 = 72\n#### 72"), answer_in([]), answer_in(7.0)
     ('72', None, '7.0')
     """
-    if isinstance(truth, list | tuple) and all(isinstance(item, str | int | float) for item in truth):
+    if isinstance(truth, list | tuple) and all(
+        isinstance(item, str | int | float) for item in truth
+    ):
         return answer_in(truth[0]) if truth else None
     if isinstance(truth, dict | list | tuple):
         return json.dumps(truth, ensure_ascii=False, default=str)
@@ -58,7 +62,9 @@ def states_list(completion: str, truth: Any) -> bool:
         return False
     wanted = sorted(map(str, truth))
     found = (read_json(text) for text in re.findall(r"\[[^\[\]]*\]", completion))
-    return any(isinstance(value, list) and sorted(map(str, value)) == wanted for value in found)
+    return any(
+        isinstance(value, list) and sorted(map(str, value)) == wanted for value in found
+    )
 
 
 def kind_of(answer: str) -> str:
@@ -70,7 +76,10 @@ def kind_of(answer: str) -> str:
     text = answer.strip()
     if re.fullmatch(r"\(?[A-J](\)?|[).:]\s.*)", text):
         return "choice"
-    if re.fullmatch(r"[-+−$€£]*\s?[\d.,]*\d\.?\s?%?", text) and read_number(text) is not None:
+    if (
+        re.fullmatch(r"[-+−$€£]*\s?[\d.,]*\d\.?\s?%?", text)
+        and read_number(text) is not None
+    ):
         return "number"
     if text[:1] in "{[" and read_json(text) is not None:
         return "json"
@@ -89,7 +98,9 @@ def options_in(prompt: str) -> str:
     return found if len(found) > 1 else "ABCD"
 
 
-def wrong_answers(answer: str, kind: str, *, prompt: str = "", others: Sequence[str] = ()) -> tuple[str, ...]:
+def wrong_answers(
+    answer: str, kind: str, *, prompt: str = "", others: Sequence[str] = ()
+) -> tuple[str, ...]:
     r"""Answers of the same kind, certainly wrong, that share nothing with the right one; plainest first.
 
     `others` are answers to other prompts: they read as an answer does.
@@ -104,11 +115,19 @@ def wrong_answers(answer: str, kind: str, *, prompt: str = "", others: Sequence[
         return tuple(letter for letter in options_in(prompt) if letter != right)
     if kind == "json":
         value = json.loads(answer)
-        lists = [other for other in others if isinstance(value, list) and _disjoint(value, read_json(other))]
+        lists = [
+            other
+            for other in others
+            if isinstance(value, list) and _disjoint(value, read_json(other))
+        ]
         return (*lists[:4], json.dumps(changed(value), ensure_ascii=False))
     alike = ("mathematics", "number") if kind == "mathematics" else KINDS
     unlike = sorted(
-        {other for other in others if not _overlap(answer, other) and kind_of(other) in alike},
+        {
+            other
+            for other in others
+            if not _overlap(answer, other) and kind_of(other) in alike
+        },
         key=lambda other: (fuzz.ratio(answer, other), other),
     )
     made = {"mathematics": "-917", "code": "pass"}.get(kind, "none of these")
@@ -126,7 +145,10 @@ def _wrong_numbers(answer: str, others: Iterable[str] = ()) -> Iterator[str]:
     before, behind = around.groups() if around else ("", "")
     size = int(abs(as_decimal(right)))
     seen: set[str] = set()
-    for text in (*others, *(str(size * 3 + step) for step in (11, 17, 38, 59, 86, 107, 233))):
+    for text in (
+        *others,
+        *(str(size * 3 + step) for step in (11, 17, 38, 59, 86, 107, 233)),
+    ):
         number = read_number(text)
         if number is None or text in seen or "." in text:
             continue
@@ -138,13 +160,19 @@ def _wrong_numbers(answer: str, others: Iterable[str] = ()) -> Iterator[str]:
 
 def _overlap(answer: str, other: str) -> bool:
     """Whether one is a part of the other, or both say the same."""
-    a, b = (normal_text(text).replace(",", "").lstrip("-−+$") for text in (answer, other))
+    a, b = (
+        normal_text(text).replace(",", "").lstrip("-−+$") for text in (answer, other)
+    )
     return a in b or b in a
 
 
 def _disjoint(items: list[Any], others: Any) -> bool:
     """Whether a list has items and none of these."""
-    return isinstance(others, list) and bool(others) and not any(item in items for item in others)
+    return (
+        isinstance(others, list)
+        and bool(others)
+        and not any(item in items for item in others)
+    )
 
 
 def changed(value: Any) -> Any:

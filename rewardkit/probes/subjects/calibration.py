@@ -16,7 +16,14 @@ from rewardkit.probes.subjects.formats import Format
 from rewardkit.probes.subjects.log import NO_TRUTHS, Log, Part, labels_of, parts
 from rewardkit.probes.subjects.logged import TELLS, likely_mark, logged
 from rewardkit.probes.subjects.subject import Calibration, LeftOut, Scale, Subject
-from rewardkit.probes.subjects.written import ENOUGH, Best, best_format, drafts, skeletons, with_format
+from rewardkit.probes.subjects.written import (
+    ENOUGH,
+    Best,
+    best_format,
+    drafts,
+    skeletons,
+    with_format,
+)
 from rewardkit.rewards.fingerprint import user_code
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
@@ -33,11 +40,20 @@ MORE = "give rollouts, or cases (cases=...), with right ones"
 Written = Sequence[tuple[int, Subject]]  # with the places of their rows
 
 
-def calibrate(tries: Tries, rollouts: Rollouts, *, label: str | None = None, seed: int = 0) -> Calibration:
+def calibrate(
+    tries: Tries, rollouts: Rollouts, *, label: str | None = None, seed: int = 0
+) -> Calibration:
     """Subjects and scales for the probes, chosen with a seed from all parts of the rollouts."""
     columns = rollouts.as_logged()
-    rows: list[Row] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    labels = labels_of(column_values(rollouts.table[label]), label) if label is not None else ()
+    rows: list[Row] = [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
+    labels = (
+        labels_of(column_values(rollouts.table[label]), label)
+        if label is not None
+        else ()
+    )
     log = Log(tries, rows, rollouts.groups, labels)
     found, draw = parts(tries.reward.split_by, rows), np.random.default_rng(seed)
     for part in found:
@@ -77,9 +93,17 @@ class _Chooser:
         count = 2 if self._slow else self.count
         drafted = list(islice(drafts(self.log, part), count))
         of_log = logged(self.log, part, count)
-        alike = {draft.kind for _, draft in drafted or of_log} & {one.kind for _, one in of_log}
-        best = Best() if alike else best_format(self.log, part, drafted, slow=self._slow)
-        written = [(place, with_format(draft, best.format)) for place, draft in drafted if best.format]
+        alike = {draft.kind for _, draft in drafted or of_log} & {
+            one.kind for _, one in of_log
+        }
+        best = (
+            Best() if alike else best_format(self.log, part, drafted, slow=self._slow)
+        )
+        written = [
+            (place, with_format(draft, best.format))
+            for place, draft in drafted
+            if best.format
+        ]
         if not best.paid(part):
             written += of_log
             known = self.log.by_prompt(place for place, _ in of_log)
@@ -126,19 +150,29 @@ class _Chooser:
     def _told_apart(self, part: Part, written: Written, usual: Format | None) -> bool:
         """Whether right earns more than wrong on some of these; the fairest of each prompt is then kept."""
         subjects = [subject for _, subject in written]
-        pairs = [(one, text) for one in subjects for text in (one.reference, one.baseline)]
+        pairs = [
+            (one, text) for one in subjects for text in (one.reference, one.baseline)
+        ]
         bare = [
-            (one, text) for one in subjects for text in (f"It is {one.wrong[0]}.", f"It is {one.right}.", "")
+            (one, text)
+            for one in subjects
+            for text in (f"It is {one.wrong[0]}.", f"It is {one.right}.", "")
         ]
         earned = np.array(self.log.rewards(part, pairs)).reshape(-1, 2)
         others = np.full((len(subjects), 3), math.nan)
-        if not self.log.tries.late:  # where a call was late, what has no form may be late as well
+        if (
+            not self.log.tries.late
+        ):  # where a call was late, what has no form may be late as well
             others = np.array(self.log.rewards(part, bare)).reshape(-1, 3)
         told: dict[int, list[tuple[Subject, Scale]]] = defaultdict(list)
         alike: list[tuple[int, LeftOut]] = []
-        for (place, subject), (right, wrong), rest in zip(written, earned.tolist(), others, strict=True):
+        for (place, subject), (right, wrong), rest in zip(
+            written, earned.tolist(), others, strict=True
+        ):
             scale = _scale(right, wrong, rest.tolist(), part.low)
-            if right - wrong > TELLS * max(part.high - scale.floor, right - scale.floor, 1e-9):
+            if right - wrong > TELLS * max(
+                part.high - scale.floor, right - scale.floor, 1e-9
+            ):
                 told[place].append((subject, scale))
             elif not math.isnan(right) and not math.isnan(wrong):
                 alike.append((place, LeftOut(subject, right, wrong)))
@@ -148,25 +182,39 @@ class _Chooser:
             self.subjects.append(replace(subject, told_right=right, told_wrong=wrong))
             self.scales[subject.rollout_id] = scale
         marks = (
-            {usual.opening} if usual else {one.format.opening for some in told.values() for one, _ in some}
+            {usual.opening}
+            if usual
+            else {one.format.opening for some in told.values() for one, _ in some}
         )
-        left = {place: item for place, item in reversed(alike) if item.subject.format.opening in marks}
-        self.left_out += [item for place, item in left.items() if told and place not in told][::-1]
+        left = {
+            place: item
+            for place, item in reversed(alike)
+            if item.subject.format.opening in marks
+        }
+        self.left_out += [
+            item for place, item in left.items() if told and place not in told
+        ][::-1]
         return bool(told)
 
-    def _told(self, place: int, form: Format, scale: Scale) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _told(
+        self, place: int, form: Format, scale: Scale
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The answers that the completions of a prompt give in this form: those that are paid, and others."""
         found: dict[str, bool] = {}
         for at in self.log.beside(place):
             answer = form.read(self.log.text(at))
             if answer and len(answer) <= LONGEST_ANSWER:
-                found[answer] = found.get(answer, False) or scale.gain(self.log.earned(at)) >= PAID
+                found[answer] = (
+                    found.get(answer, False) or scale.gain(self.log.earned(at)) >= PAID
+                )
         right = tuple(answer for answer, paid in found.items() if paid)
         return right, tuple(answer for answer in found if answer not in right)
 
     def _undecided(self, part: Part, count: int, *, tried: bool) -> None:
         """Where no right answer earns more than a wrong one: whether the truth is read at all."""
-        if self._slow and (not tried or self.log.tries.left < self.log.tries.budget / 2):
+        if self._slow and (
+            not tried or self.log.tries.left < self.log.tries.budget / 2
+        ):
             self._say(part, "slow", self._too_slow())
         elif not part.seen:
             self._say(part, "unknown", "no completion was judged there")
@@ -175,10 +223,12 @@ class _Chooser:
             self.constants[part.name] = (part.seen[0], len(part.seen))
         elif self._truth_matters(part):
             told = f"no right answer could be told from a wrong one: {self._spread(part)}, and none could be "
-            more = (
-                "give rollouts, or cases (cases=...), with a completion that earns full marks beside one that"
+            more = "give rollouts, or cases (cases=...), with a completion that earns full marks beside one that"
+            self._say(
+                part,
+                "unknown",
+                f"{told}written that earns more than a wrong one; {more} does not",
             )
-            self._say(part, "unknown", f"{told}written that earns more than a wrong one; {more} does not")
         elif asks_for_truth(self.log.tries.reward):
             self.modes[part.name] = "deaf"
         else:
@@ -192,9 +242,14 @@ class _Chooser:
             found = [log.labels[place] for place in part.places]
             said = f"{found.count(False)} are called wrong, {found.count(None)} have no label"
             return (
-                "" if True in found else f"the label calls none of {count} completions right ({said}); {MORE}"
+                ""
+                if True in found
+                else f"the label calls none of {count} completions right ({said}); {MORE}"
             )
-        asked = sorted({*reward.needs, *(["ground_truth"] if asks_for_truth(reward) else [])} - NO_TRUTHS)
+        asked = sorted(
+            {*reward.needs, *(["ground_truth"] if asks_for_truth(reward) else [])}
+            - NO_TRUTHS
+        )
         earned, full = self._spread(part), part.high >= self._ceiling(part.places[0])
         if not part.seen or part.high - part.low > 1e-9 or full or not asked:
             return ""
@@ -209,7 +264,10 @@ class _Chooser:
         """Full marks of all components for a row, which are taken for 1 where none are declared."""
         part = part_for(self.log.tries.reward, self.log.rows[place])
         ranges = {item.name: item.range or (0.0, 1.0) for item in part.components}
-        return sum(part.weights[name] * ends[part.weights[name] > 0] for name, ends in ranges.items())
+        return sum(
+            part.weights[name] * ends[part.weights[name] > 0]
+            for name, ends in ranges.items()
+        )
 
     def _spread(self, part: Part) -> str:
         scored, alike = len(self.log.ranked(part.places)), part.high - part.low <= 1e-9
@@ -222,14 +280,22 @@ class _Chooser:
         rows, before = [], []
         for place in [*ranked[:8], *ranked[-4:]]:
             truth = log.truth(place)
-            other = next((found for at in part.places if (found := log.truth(at)) != truth), None)
+            other = next(
+                (found for at in part.places if (found := log.truth(at)) != truth), None
+            )
             if other is not None:
-                rows.append((log.tries.variants.of(log.rows[place], **other), log.siblings(place)))
+                rows.append(
+                    (
+                        log.tries.variants.of(log.rows[place], **other),
+                        log.siblings(place),
+                    )
+                )
                 before.append(log.earned(place))
         beside = [siblings for _, siblings in rows]
         outcomes = log.tries.outcomes([row for row, _ in rows], beside, share=0.3)
         return any(
-            outcome is not None and not math.isclose(outcome.reward, reward, abs_tol=1e-9)
+            outcome is not None
+            and not math.isclose(outcome.reward, reward, abs_tol=1e-9)
             for outcome, reward in zip(outcomes, before, strict=True)
         )
 
@@ -248,7 +314,9 @@ class _Chooser:
             if flat:
                 form = likely_mark(subject.reference).format
                 scale = replace(scale, right=self._ceiling(place))
-                subject = replace(subject, format=form, told_wrong=self._told(place, form, scale)[1])
+                subject = replace(
+                    subject, format=form, told_wrong=self._told(place, form, scale)[1]
+                )
             self.subjects.append(subject)
             self.scales[subject.rollout_id] = scale
 
@@ -256,15 +324,27 @@ class _Chooser:
 def asks_for_truth(reward: Reward) -> bool:
     """Whether the reward reads a truth, as far as its parameters and code say."""
     functions = [function for inner in reward.inner for function in inner.functions]
-    parts = [part for one in functions for part in ([one] if isinstance(one, Adapter) else user_code(one))]
-    adapters = [part for part in parts if isinstance(part, Adapter) and "ground_truth" in part.needs]
-    return "ground_truth" in reward.needs or any(uses(one.called, "ground_truth") for one in adapters)
+    parts = [
+        part
+        for one in functions
+        for part in ([one] if isinstance(one, Adapter) else user_code(one))
+    ]
+    adapters = [
+        part
+        for part in parts
+        if isinstance(part, Adapter) and "ground_truth" in part.needs
+    ]
+    return "ground_truth" in reward.needs or any(
+        uses(one.called, "ground_truth") for one in adapters
+    )
 
 
 def _best_by_label(log: Log, part: Part) -> Iterator[LeftOut]:
     """Of each prompt the best paid of the completions that a label calls right, and of the others."""
     for places in log.by_prompt(log.ranked(part.places) if log.labels else ()).values():
-        right, wrong = ([at for at in places if log.labels[at] is said] for said in (True, False))
+        right, wrong = (
+            [at for at in places if log.labels[at] is said] for said in (True, False)
+        )
         if right and wrong:
             subject = log.plain(wrong[0], part)
             yield LeftOut(subject, log.earned(right[0]), log.earned(wrong[0]))
@@ -273,8 +353,13 @@ def _best_by_label(log: Log, part: Part) -> Iterator[LeftOut]:
 def _scale(right: float, wrong: float, others: Sequence[float], lowest: float) -> Scale:
     """What a subject's completions earn; what was not judged counts as the least."""
     plain, bare, empty = others
-    floor = min((value for value in (wrong, plain, empty, lowest) if not math.isnan(value)), default=0.0)
-    wrong, plain, bare = (floor if math.isnan(value) else value for value in (wrong, plain, bare))
+    floor = min(
+        (value for value in (wrong, plain, empty, lowest) if not math.isnan(value)),
+        default=0.0,
+    )
+    wrong, plain, bare = (
+        floor if math.isnan(value) else value for value in (wrong, plain, bare)
+    )
     return Scale(right, wrong, plain, floor, bare)
 
 

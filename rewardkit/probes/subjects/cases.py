@@ -36,7 +36,10 @@ def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
     >>> with_cases(Rollouts(pd.DataFrame({"rollout_id": [7], "completion": "4"}), {}, ()), [half])[1]
     {'rollout_id': 'case half a letter', 'completion': '\ud83d'}
     """
-    rows = [{**case.columns, "rollout_id": f"case {case.name}"} for case in _to_probe_from(cases)]
+    rows = [
+        {**case.columns, "rollout_id": f"case {case.name}"}
+        for case in _to_probe_from(cases)
+    ]
     every = [*rollouts, *rows]
     names = dict.fromkeys(name for row in every for name in row)
     columns = {name: as_column([row.get(name) for row in every]) for name in names}

@@ -48,7 +48,9 @@ class Format:
     def read(self, completion: str) -> str | None:
         """What a completion has in the last mark of this kind; ``None`` where it has none."""
         opening, closing = self.opening.strip(), self.closing.strip()
-        start = completion.rfind(opening) + len(opening) if opening in completion else -1
+        start = (
+            completion.rfind(opening) + len(opening) if opening in completion else -1
+        )
         if start < 0 or (closing and closing not in completion[start:]):
             return None
         end = completion.index(closing, start) if closing else len(completion)
@@ -59,7 +61,11 @@ class Format:
         """A whole completion with this text where the marked answer stands."""
         lead = self.lead
         if reasoning is not None:
-            lead = lead.replace(REASONING, reasoning) if REASONING in lead else f"{reasoning}\n{lead}"
+            lead = (
+                lead.replace(REASONING, reasoning)
+                if REASONING in lead
+                else f"{reasoning}\n{lead}"
+            )
         return f"{lead}{marked}{self.tail}"
 
     @property
@@ -87,10 +93,14 @@ def tags_in(texts: Iterable[str]) -> list[str]:
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(set(TAG.findall(text)) & set(CLOSING.findall(text)))
-    return [name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    return [
+        name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
 
 
-def formats(completions: Sequence[str], prompts: Sequence[str], kind: str) -> Iterator[Format]:
+def formats(
+    completions: Sequence[str], prompts: Sequence[str], kind: str
+) -> Iterator[Format]:
     """Formats worth trying, those that the rollouts and prompts show first."""
     seen = tags_in(completions) or tags_in(prompts)
     thinking = [name for name in seen if name in THINKING][:2]
@@ -100,7 +110,12 @@ def formats(completions: Sequence[str], prompts: Sequence[str], kind: str) -> It
     leads += [f"<{name}>\n{REASONING}\n</{name}>\n" for name in thinking]
     if not thinking:
         leads += ["", f"{REASONING}\n"]
-    others = ["", f"{REASONING}\n", f"<think>{REASONING}</think>\n", f"<think>\n{REASONING}\n</think>\n"]
+    others = [
+        "",
+        f"{REASONING}\n",
+        f"<think>{REASONING}</think>\n",
+        f"<think>\n{REASONING}\n</think>\n",
+    ]
     others += [f"<reasoning>\n{REASONING}\n</reasoning>\n"]
     done: set[tuple[str, str]] = set()
     for lead in dict.fromkeys([*leads, *others]):
@@ -110,11 +125,19 @@ def formats(completions: Sequence[str], prompts: Sequence[str], kind: str) -> It
                 yield replace(shell, lead=lead)
 
 
-def _marks(kind: str, answering: Sequence[str], completions: Sequence[str]) -> Iterator[Format]:
+def _marks(
+    kind: str, answering: Sequence[str], completions: Sequence[str]
+) -> Iterator[Format]:
     """Ways to mark an answer, those that the rollouts show first."""
     known = [
-        *(Format(f"<{name}>", opening=f"<{name}>", closing=f"</{name}>") for name in answering),
-        *(Format(f"<{name}> on lines", opening=f"<{name}>\n", closing=f"\n</{name}>") for name in answering),
+        *(
+            Format(f"<{name}>", opening=f"<{name}>", closing=f"</{name}>")
+            for name in answering
+        ),
+        *(
+            Format(f"<{name}> on lines", opening=f"<{name}>\n", closing=f"\n</{name}>")
+            for name in answering
+        ),
     ]
     usual = [
         Format("bare"),
@@ -124,7 +147,9 @@ def _marks(kind: str, answering: Sequence[str], completions: Sequence[str]) -> I
         Format("answer:", opening="Answer: "),
         Format("<answer>", opening="<answer>", closing="</answer>"),
         Format("<answer> on lines", opening="<answer>\n", closing="\n</answer>"),
-        Format("box in mathematics", opening=r"The final answer is $\boxed{", closing="}$."),
+        Format(
+            "box in mathematics", opening=r"The final answer is $\boxed{", closing="}$."
+        ),
         Format("box in <answer>", opening=r"<answer>\boxed{", closing="}</answer>"),
         Format("final answer:", opening="Final Answer: "),
         Format("bold", opening="**", closing="**"),
@@ -141,14 +166,21 @@ def _marks(kind: str, answering: Sequence[str], completions: Sequence[str]) -> I
             Format("fence", opening=f"```{language}\n", closing="\n```"),
             Format("bare fence", opening="```\n", closing="\n```"),
         ]
-    keys = Counter(key for text in completions if "{" in text for key in KEY.findall(text))
+    keys = Counter(
+        key for text in completions if "{" in text for key in KEY.findall(text)
+    )
     if kind != "json":
         for key in [name for name, _ in keys.most_common(2)] or ["answer"]:
-            usual.append(Format(f"JSON {key!r}", opening=f'{{"{key}": ', closing="}", quoted=True))
+            usual.append(
+                Format(
+                    f"JSON {key!r}", opening=f'{{"{key}": ', closing="}", quoted=True
+                )
+            )
     shown = [
         item
         for item in usual
-        if item.opening.strip() and any(item.opening.strip() in text for text in completions)
+        if item.opening.strip()
+        and any(item.opening.strip() in text for text in completions)
     ]
     yield from dict.fromkeys([*known, *shown, *usual])
 
@@ -162,7 +194,9 @@ def skeleton(completion: str, answer: str, *, last: bool = False) -> Format | No
     >>> skeleton("Six by seven.\nIt is 42!", "42").write("41")
     'Six by seven.\nIt is 41!'
     """
-    found = list(re.finditer(rf"(?<![\w.,]){re.escape(answer)}(?!\w|[.,]\d)", completion))
+    found = list(
+        re.finditer(rf"(?<![\w.,]){re.escape(answer)}(?!\w|[.,]\d)", completion)
+    )
     if not answer or not found or (len(found) > 1 and not last):
         return None
     start, end = found[-1].span()

@@ -25,7 +25,15 @@ PARTS = 24
 POOL = 96  # rollouts of a part that are scored to see what the reward gives
 SIBLINGS = 16  # of a prompt, at the most
 BESIDE = 8  # rows of a group, where the reward looks at it
-NO_TRUTHS = {"prompt", "completion", "messages", "data_source", "prompt_id", "rollout_id", "step"}
+NO_TRUTHS = {
+    "prompt",
+    "completion",
+    "messages",
+    "data_source",
+    "prompt_id",
+    "rollout_id",
+    "step",
+}
 
 
 Item = TypeVar("Item")
@@ -75,11 +83,19 @@ class Log:
         """
         prompts = self.by_prompt(part.places)
         order = draw.permutation(sorted(prompts)).tolist()
-        places = [place for group in order for place in prompts[group][:SIBLINGS]][:POOL]
+        places = [place for group in order for place in prompts[group][:SIBLINGS]][
+            :POOL
+        ]
         rows = [self.rows[place] for place in places]
         outcomes = self.tries.outcomes(rows, [*map(self.siblings, places)], share=share)
-        self.outcomes |= {place: out for place, out in zip(places, outcomes, strict=True) if out is not None}
-        judged = [self.earned(place) for place in places if self.earned(place) > -math.inf]
+        self.outcomes |= {
+            place: out
+            for place, out in zip(places, outcomes, strict=True)
+            if out is not None
+        }
+        judged = [
+            self.earned(place) for place in places if self.earned(place) > -math.inf
+        ]
         if judged:
             part.low, part.high = min(judged), max(judged)
         part.seen += judged
@@ -95,7 +111,10 @@ class Log:
             for place, other in zip(places, texts, strict=True)
             for text in (other, "")
         ]
-        return [part.high if math.isnan(reward) else reward for reward in self.rewards(part, tried)]
+        return [
+            part.high if math.isnan(reward) else reward
+            for reward in self.rewards(part, tried)
+        ]
 
     def text(self, place: int) -> str:
         """A row's completion."""
@@ -108,7 +127,10 @@ class Log:
 
     def ranked(self, places: Sequence[int]) -> list[int]:
         """The rows that were judged, the best paid first."""
-        return sorted((at for at in places if self.earned(at) > -math.inf), key=lambda at: -self.earned(at))
+        return sorted(
+            (at for at in places if self.earned(at) > -math.inf),
+            key=lambda at: -self.earned(at),
+        )
 
     def by_prompt(self, places: Iterable[int]) -> dict[int, list[int]]:
         """Rows by the code of their group, in the order in which they are given."""
@@ -135,13 +157,33 @@ class Log:
     def plain(self, place: int, part: Part, *, baseline: str = "") -> Subject:
         """A row as a subject of which nothing is known but what it earns."""
         row, text, beside = self.rows[place], self.text(place), self.siblings(place)
-        key, prompt, form = row.get("rollout_id", place), prompt_text(row.get("prompt")), Format("bare")
-        return Subject(key, row, prompt, None, "text", (), form, text, baseline or text, part.name, beside)
+        key, prompt, form = (
+            row.get("rollout_id", place),
+            prompt_text(row.get("prompt")),
+            Format("bare"),
+        )
+        return Subject(
+            key,
+            row,
+            prompt,
+            None,
+            "text",
+            (),
+            form,
+            text,
+            baseline or text,
+            part.name,
+            beside,
+        )
 
     def rewards(self, part: Part, tried: Sequence[tuple[Subject, str]]) -> list[float]:
         """What completions of subjects earn; NaN where not judged, or not tried."""
-        outcomes = self.tries.on([(subject, text, {}) for subject, text in tried], share=0.3)
-        rewards = [math.nan if outcome is None else outcome.reward for outcome in outcomes]
+        outcomes = self.tries.on(
+            [(subject, text, {}) for subject, text in tried], share=0.3
+        )
+        rewards = [
+            math.nan if outcome is None else outcome.reward for outcome in outcomes
+        ]
         part.seen += [reward for reward in rewards if not math.isnan(reward)]
         return rewards
 
@@ -164,7 +206,10 @@ def labels_of(values: Sequence[Any], name: str) -> list[bool | None]:
     >>> labels_of(["true", "False", None], "ok"), labels_of([-1, 1, -1], "ok"), labels_of([0, 0], "ok")
     ([True, False, None], [False, True, False], [False, False])
     """
-    given = [None if value is None or value != value else value for value in truths(list(values))]
+    given = [
+        None if value is None or value != value else value
+        for value in truths(list(values))
+    ]
     known = [value for value in given if value is not None]
     levels = list(dict.fromkeys(known))
     if known and (not numeric(known) or len(levels) > 2):

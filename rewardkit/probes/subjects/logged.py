@@ -81,14 +81,18 @@ def likely_mark(completion: str) -> Marked:
     >>> likely_mark("<think>so</think>\n<answer>3 + 4</answer>").answer, likely_mark("Six.\nAnswer: 6").answer
     ('3 + 4', '6')
     """
-    found = (item for name in ("tag", "box", "colon") for item in _last(name, completion))
+    found = (
+        item for name in ("tag", "box", "colon") for item in _last(name, completion)
+    )
     return next(found, Marked(Format("bare"), completion))
 
 
 def _last(name: str, completion: str) -> Iterator[Marked]:
     """The last mark of a name, if there is one."""
     every = re.finditer(MARKS[name], completion)
-    for last in [item for item in every if item.groupdict().get("tag") not in THINKING][-1:]:
+    for last in [item for item in every if item.groupdict().get("tag") not in THINKING][
+        -1:
+    ]:
         shown = f"{name} <{last['tag']}>" if "tag" in last.re.groupindex else name
         yield _marked(shown, completion, last.span(), last.span("answer"))
 
@@ -98,7 +102,9 @@ def _rank(item: Marked) -> tuple[int, int]:
     return (1 + LOOSE.index(item.format.name), 0) if loose else (0, len(item.answer))
 
 
-def _marked(name: str, text: str, mark: tuple[int, int], answer: tuple[int, int]) -> Marked:
+def _marked(
+    name: str, text: str, mark: tuple[int, int], answer: tuple[int, int]
+) -> Marked:
     (start, end), (begin, finish) = mark, answer
     form = Format(name, text[:start], text[start:begin], text[finish:end], text[end:])
     return Marked(form, text[begin:finish])
@@ -106,9 +112,14 @@ def _marked(name: str, text: str, mark: tuple[int, int], answer: tuple[int, int]
 
 def logged(log: Log, part: Part, count: int) -> list[tuple[int, Subject]]:
     """Places and subjects of right completions, one a prompt, with the wrong answers of other prompts."""
-    right = log.by_prompt(at for at in log.ranked(part.places) if _is_right(log, part, at))
+    right = log.by_prompt(
+        at for at in log.ranked(part.places) if _is_right(log, part, at)
+    )
     places = [some[0] for some in right.values()][:count]
-    named = {place: {item.format.name: item for item in marks_in(log.text(place))} for place in places}
+    named = {
+        place: {item.format.name: item for item in marks_in(log.text(place))}
+        for place in places
+    }
     mark = _mark(log, part, dict(islice(named.items(), TRIED_ON)))
     found = {place: marks[mark] for place, marks in named.items() if mark in marks}
     found = _tight(found) if mark in LOOSE else found
@@ -117,9 +128,15 @@ def logged(log: Log, part: Part, count: int) -> list[tuple[int, Subject]]:
         return []
     kind = answers_kind([item.answer for item in found.values()], mark)
     return [
-        (place, replace(with_format(draft, form), worse=_unpaid(log, part, place, mark).format))
+        (
+            place,
+            replace(
+                with_format(draft, form), worse=_unpaid(log, part, place, mark).format
+            ),
+        )
         for place, item in found.items()
-        if kind not in READ or kind_of(item.answer) == kind  # "none" among numbers is no number
+        if kind not in READ
+        or kind_of(item.answer) == kind  # "none" among numbers is no number
         if (draft := drafted(log, part, place, item.answer, kind, answers))
         for form in dict.fromkeys((item.format.neutralized(), item.format))
     ]
@@ -130,11 +147,17 @@ def _tight(found: dict[int, Marked]) -> dict[int, Marked]:
     answers = [item.answer for item in found.values()]
     before = re.sub(r"[\w.,+-]*\Z", "", _shared(answers))
     after = re.sub(r"[\w,]*\Z", "", _shared([answer[::-1] for answer in answers]))[::-1]
-    if len(set(answers)) < LEAST or any(len(answer) <= len(before + after) for answer in answers):
+    if len(set(answers)) < LEAST or any(
+        len(answer) <= len(before + after) for answer in answers
+    ):
         return found
     return {
         place: Marked(
-            replace(item.format, opening=item.format.opening + before, closing=after + item.format.closing),
+            replace(
+                item.format,
+                opening=item.format.opening + before,
+                closing=after + item.format.closing,
+            ),
             item.answer[len(before) : len(item.answer) - len(after)],
         )
         for place, item in found.items()
@@ -144,7 +167,11 @@ def _tight(found: dict[int, Marked]) -> dict[int, Marked]:
 def _shared(texts: Sequence[str]) -> str:
     """What all texts begin with."""
     first, last = min(texts), max(texts)
-    same = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    same = (
+        at
+        for at, (one, other) in enumerate(zip(first, last, strict=False))
+        if one != other
+    )
     return first[: next(same, len(first))]
 
 
@@ -152,10 +179,15 @@ def _is_right(log: Log, part: Part, place: int) -> bool:
     """Whether a label says so; without one, whether it has a truth, earns the most, and others less."""
     if log.labels:
         return log.labels[place] is True
-    return bool(log.truth(place)) and log.earned(place) - part.low >= ENOUGH * (part.high - part.low) > 1e-9
+    return (
+        bool(log.truth(place))
+        and log.earned(place) - part.low >= ENOUGH * (part.high - part.low) > 1e-9
+    )
 
 
-def _mark(log: Log, part: Part, named: Mapping[int, Mapping[str, Marked]]) -> str | None:
+def _mark(
+    log: Log, part: Part, named: Mapping[int, Mapping[str, Marked]]
+) -> str | None:
     """The first of the marks of right completions that carries their reward; ``None`` where none does.
 
     `named` are the marks by name, of each completion by its place. Without what stands in the mark the reward
@@ -164,9 +196,13 @@ def _mark(log: Log, part: Part, named: Mapping[int, Mapping[str, Marked]]) -> st
     there is none of which all this holds, one of which it holds but for the exchange (another prompt's answer
     is paid, which is a fault), else but for the last.
     """
-    plans: dict[str, list[tuple[int, str, bool]]] = {}  # places, completions, and whether they must lose
+    plans: dict[
+        str, list[tuple[int, str, bool]]
+    ] = {}  # places, completions, and whether they must lose
     for name in dict.fromkeys(name for marks in named.values() for name in marks):
-        known = [(place, marks[name]) for place, marks in named.items() if name in marks]
+        known = [
+            (place, marks[name]) for place, marks in named.items() if name in marks
+        ]
         if len(known) >= max(min(2, len(named)), len(named) - 1):
             partners = [item for _, item in [*known[1:], known[0]]]
             worse = [_unpaid(log, part, place, name) for place, _ in known]
@@ -174,23 +210,39 @@ def _mark(log: Log, part: Part, named: Mapping[int, Mapping[str, Marked]]) -> st
                 partners = worse
             plans[name] = [
                 plan
-                for (place, item), other, own in zip(known, partners, worse, strict=True)
+                for (place, item), other, own in zip(
+                    known, partners, worse, strict=True
+                )
                 for plan in (
                     (place, item.format.write(""), True),
                     (place, item.format.write(other.answer), True),
-                    (place, (own if own.format.name == name else other).format.write(item.answer), False),
+                    (
+                        place,
+                        (own if own.format.name == name else other).format.write(
+                            item.answer
+                        ),
+                        False,
+                    ),
                 )
             ]
-    every = [(log.plain(place, part), text) for plan in plans.values() for place, text, _ in plan]
+    every = [
+        (log.plain(place, part), text)
+        for plan in plans.values()
+        for place, text, _ in plan
+    ]
     rewards = iter(log.rewards(part, every))
     ranked: dict[int, str] = {}
     for name, plan in plans.items():
         held = []
         for place, _, loses in plan:
-            loss = log.earned(place) - next(rewards)  # NaN where it was not judged, which is a loss
+            loss = log.earned(place) - next(
+                rewards
+            )  # NaN where it was not judged, which is a loss
             least = TELLS if loses else KEPT
             held.append((not loss <= least * (part.high - part.low)) is loses)
-        without, exchanged, carried = (sum(held[at::3]) >= len(plan) // 3 - (at < 2) for at in range(3))
+        without, exchanged, carried = (
+            sum(held[at::3]) >= len(plan) // 3 - (at < 2) for at in range(3)
+        )
         if without and exchanged and carried:
             return name
         if without and (exchanged or carried):
@@ -201,9 +253,17 @@ def _mark(log: Log, part: Part, named: Mapping[int, Mapping[str, Marked]]) -> st
 def _unpaid(log: Log, part: Part, place: int, name: str) -> Marked:
     """The mark of this name of a completion of the same prompt that is paid less, or else all of it."""
     enough = log.earned(place) - KEPT * (part.high - part.low)
-    others = [log.text(at) for at in log.ranked(log.beside(place)) if log.earned(at) < enough]
-    marks = [item for text in others for item in marks_in(text) if item.format.name == name]
-    return marks[0] if marks else Marked(Format("bare"), others[0] if others else "none of these")
+    others = [
+        log.text(at) for at in log.ranked(log.beside(place)) if log.earned(at) < enough
+    ]
+    marks = [
+        item for text in others for item in marks_in(text) if item.format.name == name
+    ]
+    return (
+        marks[0]
+        if marks
+        else Marked(Format("bare"), others[0] if others else "none of these")
+    )
 
 
 def split(answer: str) -> tuple[list[str], str]:
@@ -226,4 +286,8 @@ def answers_kind(answers: Sequence[str], mark: str) -> str:
     lists = sum(len(split(answer)[0]) > 1 for answer in answers)
     if most == "text" and mark in ("line", "whole"):
         return "prose"
-    return "list" if most in ("text", "number", "choice") and lists >= LISTS * len(answers) else most
+    return (
+        "list"
+        if most in ("text", "number", "choice") and lists >= LISTS * len(answers)
+        else most
+    )

@@ -113,7 +113,9 @@ class Calibration:
             return self.subjects[0] if self.subjects else None
         row, _ = self.pool[0]
         text = str(row.get("completion"))
-        return Subject(row.get("rollout_id"), row, "", None, "text", (), Format("bare"), text, text)
+        return Subject(
+            row.get("rollout_id"), row, "", None, "text", (), Format("bare"), text, text
+        )
 
     @property
     def rewards(self) -> list[float]:

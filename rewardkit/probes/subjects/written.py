@@ -13,7 +13,13 @@ import numpy as np
 
 from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.runner import Row
-from rewardkit.probes.subjects.answers import WRONG, answer_in, kind_of, states_list, wrong_answers
+from rewardkit.probes.subjects.answers import (
+    WRONG,
+    answer_in,
+    kind_of,
+    states_list,
+    wrong_answers,
+)
 from rewardkit.probes.subjects.formats import Format, formats, skeleton
 from rewardkit.probes.subjects.log import Log, Part, in_turn
 from rewardkit.probes.subjects.subject import Subject
@@ -63,13 +69,21 @@ def drafts(log: Log, part: Part) -> Iterator[tuple[int, Subject]]:
     Prompts whose truth states no answer, or beside which none is certain to be wrong, are left out.
     """
     scored = [place for place in part.places if place in log.outcomes]
-    answers = _answers({place: log.rows[place] for place in dict.fromkeys([*scored, *part.places])})
+    answers = _answers(
+        {place: log.rows[place] for place in dict.fromkeys([*scored, *part.places])}
+    )
     others = sorted(set(answers.values()))
     objects = any(mark in log.text(place) for place in scored for mark in "{[")
     # a record is no answer where no completion writes one
-    stated = [place for place in answers if objects or kind_of(answers[place]) != "json"]
-    for place in in_turn([some[0] for some in log.by_prompt(stated).values()], answers.__getitem__):
-        if draft := drafted(log, part, place, answers[place], kind_of(answers[place]), others):
+    stated = [
+        place for place in answers if objects or kind_of(answers[place]) != "json"
+    ]
+    for place in in_turn(
+        [some[0] for some in log.by_prompt(stated).values()], answers.__getitem__
+    ):
+        if draft := drafted(
+            log, part, place, answers[place], kind_of(answers[place]), others
+        ):
             yield place, draft
 
 
@@ -84,7 +98,11 @@ def drafted(
     wrong = wrong_answers(answer, kind, prompt=draft.prompt, others=others)[:WRONG]
     apart = [other for other in others if normal_text(other) != normal_text(answer)]
     return (
-        replace(draft, wrong=wrong, others=tuple(apart[:: max(1, len(apart) // OTHERS)][:OTHERS]))
+        replace(
+            draft,
+            wrong=wrong,
+            others=tuple(apart[:: max(1, len(apart) // OTHERS)][:OTHERS]),
+        )
         if wrong
         else None
     )
@@ -93,20 +111,32 @@ def drafted(
 def _answers(rows: Mapping[int, Row]) -> dict[int, str]:
     """The answer that each truth states; of a list the whole of it, where completions write lists."""
     truths = {place: row.get("ground_truth") for place, row in rows.items()}
-    if any(states_list(str(row.get("completion")), truths[place]) for place, row in rows.items()):
+    if any(
+        states_list(str(row.get("completion")), truths[place])
+        for place, row in rows.items()
+    ):
         truths = {
-            place: json.dumps(truth, ensure_ascii=False) if isinstance(truth, list) else truth
+            place: json.dumps(truth, ensure_ascii=False)
+            if isinstance(truth, list)
+            else truth
             for place, truth in truths.items()
         }
     stated = {place: answer_in(truth) for place, truth in truths.items()}
     # "$7$" is 7, in mathematics
-    return {at: re.sub(r"^\$([^$]+)\$$", r"\1", text) for at, text in stated.items() if text is not None}
+    return {
+        at: re.sub(r"^\$([^$]+)\$$", r"\1", text)
+        for at, text in stated.items()
+        if text is not None
+    }
 
 
 def with_format(draft: Subject, option: Format) -> Subject:
     """The subject with its completions written in this format."""
     return replace(
-        draft, format=option, reference=option.write(draft.right), baseline=option.write(draft.wrong[0])
+        draft,
+        format=option,
+        reference=option.write(draft.right),
+        baseline=option.write(draft.wrong[0]),
     )
 
 
@@ -120,18 +150,25 @@ def best_format(log: Log, part: Part, given: Drafts, *, slow: bool) -> Best:
     prompts = [draft.prompt for _, draft in some]
     candidates = formats(shown, prompts, some[0][1].kind)
     # where no rollout of a prompt is fully paid, a written answer need not be
-    full = [any(log.earned(at) >= ENOUGH * part.high for at in log.beside(place)) for place, _ in some]
+    full = [
+        any(log.earned(at) >= ENOUGH * part.high for at in log.beside(place))
+        for place, _ in some
+    ]
     asked = np.array(full if any(full) else [True] * len(some))
     idle = 0
     while (
         idle < IDLE
-        and not (best.format and log.tries.late)  # where one was late, unusual forms may be late as well
+        and not (
+            best.format and log.tries.late
+        )  # where one was late, unusual forms may be late as well
         and log.tries.left > log.tries.budget / 2
         and (wave := list(islice(candidates, wave_of)))
     ):
         idle += best.paid(part)
         subjects = [with_format(draft, option) for option in wave for _, draft in some]
-        pairs = [(one, text) for one in subjects for text in (one.reference, one.baseline)]
+        pairs = [
+            (one, text) for one in subjects for text in (one.reference, one.baseline)
+        ]
         rewards = np.array(log.rewards(part, pairs)).reshape(len(wave), len(some), 2)
         for option, earned in zip(wave, rewards[:, asked], strict=True):
             if best.take(option, _mean(earned[:, 0]), _mean(earned[:, 1])):
@@ -150,5 +187,7 @@ def skeletons(log: Log, place: int, draft: Subject) -> Iterator[Format]:
     beside = log.ranked(log.beside(place))
     right = [at for at in beside if not log.labels or log.labels[at]]
     found = [skeleton(log.text(at), draft.right) for at in right]
-    found += [skeleton(log.text(at), draft.right, last=True) for at in beside]  # an agent says it on the way
+    found += [
+        skeleton(log.text(at), draft.right, last=True) for at in beside
+    ]  # an agent says it on the way
     yield from (item for item in found if item)

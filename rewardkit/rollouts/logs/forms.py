@@ -23,7 +23,9 @@ FORMS = (
 """In the order in which they are tried."""
 
 
-def read_log(parts: Sequence[Source], *, keep: Collection[str] = ()) -> tuple[str, Log, Logged]:
+def read_log(
+    parts: Sequence[Source], *, keep: Collection[str] = ()
+) -> tuple[str, Log, Logged]:
     """The form that the columns of a source's files say, what is read in it, and the scores among that.
 
     `keep` are columns that a person gave a meaning: they are no scores. RolloutsError: files of several
@@ -33,20 +35,26 @@ def read_log(parts: Sequence[Source], *, keep: Collection[str] = ()) -> tuple[st
     forms = list(dict.fromkeys(map(_form, filled))) or [table.TABLE]
     if len(forms) > 1:
         names = ", ".join(form.name for form in forms)
-        raise RolloutsError(f"the folder holds logs of several forms ({names}); give one of them")
+        raise RolloutsError(
+            f"the folder holds logs of several forms ({names}); give one of them"
+        )
     if forms == [table.TABLE]:
         _check_alike(filled)
     return forms[0].name, *take_scores(forms[0].read(Source.joined(parts), keep))
 
 
 def _form(part: Source) -> Form:
-    return next(form for form in FORMS if form.name == part.form or form.fits(part.columns))
+    return next(
+        form for form in FORMS if form.name == part.form or form.fits(part.columns)
+    )
 
 
 def _check_alike(parts: Sequence[Source]) -> None:
     """RolloutsError where files of one folder have not the same canonical columns."""
     known: dict[str, list[str]] = {
-        part.places[0].file: [name for name in ALIASES if part.columns.keys() & set(ALIASES[name])]
+        part.places[0].file: [
+            name for name in ALIASES if part.columns.keys() & set(ALIASES[name])
+        ]
         for part in parts
     }
     for (before, those), (file, these) in pairwise(known.items()):

@@ -11,13 +11,26 @@ from rewardkit.errors import RolloutsError
 from rewardkit.rollouts.logs.log import LOGGED, Form, Log
 from rewardkit.rollouts.source import Place, Source
 
-GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+GRADES = {
+    "C": 1.0,
+    "I": 0.0,
+    "P": 0.5,
+    "N": 0.0,
+    "yes": 1.0,
+    "true": 1.0,
+    "no": 0.0,
+    "false": 0.0,
+}
 """What Inspect's `value_to_float` takes its grades for: correct, incorrect, partial, no answer."""
 
 
 def is_inspect_log(content: Any) -> bool:
     """Whether a JSON value is a log of Inspect: its specification beside its status."""
-    return isinstance(content, dict) and isinstance(content.get("eval"), dict) and "status" in content
+    return (
+        isinstance(content, dict)
+        and isinstance(content.get("eval"), dict)
+        and "status" in content
+    )
 
 
 def read_inspect_log(path: Path) -> Source:
@@ -34,25 +47,35 @@ def read_inspect_log(path: Path) -> Source:
         ) from None
     try:
         log = read_eval_log(str(path), resolve_attachments=True)
-    except Exception as error:  # whatever it raises, the file is what the person has to look at
+    except (
+        Exception
+    ) as error:  # whatever it raises, the file is what the person has to look at
         raise RolloutsError(
             f"{str(path)!r} is not a log that Inspect can read: {type(error).__name__}: {error}"
         ) from None
     samples = enumerate(log.samples or (), start=1)
-    return Source.of_rows(((Place(at), _row(sample, log.eval)) for at, sample in samples), form=LOG.name)
+    return Source.of_rows(
+        ((Place(at), _row(sample, log.eval)) for at, sample in samples), form=LOG.name
+    )
 
 
 def _row(sample: Any, about: Any) -> dict[str, Any] | ValueError:
     if sample.error and not sample.output.completion:
-        return ValueError(f"ended in an error: {' '.join(sample.error.message.split())[:200]}")
+        return ValueError(
+            f"ended in an error: {' '.join(sample.error.message.split())[:200]}"
+        )
     target = sample.target
     row = {
         "rollout_id": sample.uuid or f"{sample.id}:{sample.epoch}",
         "prompt_id": str(sample.id),
-        "prompt": sample.input if isinstance(sample.input, str) else [_plain(item) for item in sample.input],
+        "prompt": sample.input
+        if isinstance(sample.input, str)
+        else [_plain(item) for item in sample.input],
         "completion": sample.output.completion if sample.output.choices else None,
         "messages": [_plain(item) for item in sample.messages] or None,
-        "ground_truth": target[0] if isinstance(target, list) and len(target) == 1 else target,
+        "ground_truth": target[0]
+        if isinstance(target, list) and len(target) == 1
+        else target,
         "data_source": about.task,
         "policy": about.model,
         "epoch": sample.epoch,
@@ -63,7 +86,11 @@ def _row(sample: Any, about: Any) -> dict[str, Any] | ValueError:
         values = score.value if isinstance(score.value, Mapping) else {"": score.value}
         for key, value in values.items():
             row[f"{LOGGED}{scorer}{'_' if key else ''}{key}"] = number_of(value)
-    return {name: value for name, value in row.items() if value is not None or name.startswith(LOGGED)}
+    return {
+        name: value
+        for name, value in row.items()
+        if value is not None or name.startswith(LOGGED)
+    }
 
 
 def _plain(message: Any) -> dict[str, Any]:
@@ -94,4 +121,6 @@ def _read(source: Source, keep: Collection[str]) -> Log:
     return Log(source, dict.fromkeys(scores, 1.0), total=total, on_missing="skip")
 
 
-LOG = Form("Inspect log", lambda columns: False, _read)  # known by its file, not by its columns
+LOG = Form(
+    "Inspect log", lambda columns: False, _read
+)  # known by its file, not by its columns

@@ -72,15 +72,21 @@ def take_scores(log: Log) -> tuple[Log, Logged]:
 
     What is no number among them is missing, and a warning counts it; a note says what was taken.
     """
-    new = {name: LOGGED + name.removeprefix(LOGGED) for name in (*log.weights, *log.beside)}
+    new = {
+        name: LOGGED + name.removeprefix(LOGGED) for name in (*log.weights, *log.beside)
+    }
     columns = {new.get(name, name): cells for name, cells in log.source.columns.items()}
     components: dict[str, str] = {}
     warnings = list(log.warnings)
     for name in log.weights:
         cells = columns[new[name]]
-        columns[new[name]] = [cell if isinstance(cell, int | float) else None for cell in cells]
+        columns[new[name]] = [
+            cell if isinstance(cell, int | float) else None for cell in cells
+        ]
         if wrong := columns[new[name]].count(None) - cells.count(None):
-            warnings.append(f"{wrong} values of {new[name]} are no numbers: taken as missing")
+            warnings.append(
+                f"{wrong} values of {new[name]} are no numbers: taken as missing"
+            )
         base = identifier(name.removeprefix(LOGGED))
         component, number = base, 2
         while component in components:
@@ -88,9 +94,15 @@ def take_scores(log: Log) -> tuple[Log, Logged]:
         components[component] = new[name]
     weights = dict(zip(components, log.weights.values(), strict=True))
     total = new[log.total] if log.total else None
-    paid = listed(name.removeprefix(LOGGED) for name, weight in log.weights.items() if weight)
-    recorded = listed(name.removeprefix(LOGGED) for name, weight in log.weights.items() if not weight)
-    note = f"took {paid} for the reward" + (f", recorded beside it {recorded}" if recorded else "")
+    paid = listed(
+        name.removeprefix(LOGGED) for name, weight in log.weights.items() if weight
+    )
+    recorded = listed(
+        name.removeprefix(LOGGED) for name, weight in log.weights.items() if not weight
+    )
+    note = f"took {paid} for the reward" + (
+        f", recorded beside it {recorded}" if recorded else ""
+    )
     return replace(
         log,
         source=replace(log.source, columns=columns),

@@ -15,8 +15,20 @@ def _read(source: Source, keep: Collection[str]) -> Log:
     paid = [name for name in ("reward", "reward_raw") if name in columns]
     logged = [name for name in columns if name.startswith(LOGGED)]
     scores = [name for name in (*paid, *logged) if numeric(columns[name])]
-    total = next((name for name in ("reward", f"{LOGGED}reward", f"{LOGGED}score") if name in scores), None)
-    return Log(source, {name: float(name == total) for name in scores}, beside=paid, total=total)
+    total = next(
+        (
+            name
+            for name in ("reward", f"{LOGGED}reward", f"{LOGGED}score")
+            if name in scores
+        ),
+        None,
+    )
+    return Log(
+        source,
+        {name: float(name == total) for name in scores},
+        beside=paid,
+        total=total,
+    )
 
 
 TABLE = Form("rollouts", lambda columns: True, _read)

@@ -25,7 +25,9 @@ NOISE = 1e-3
 
 def _fits(columns: Columns) -> bool:
     numbers = [*_between(columns)[:1], "advantage"]
-    there = {"step", "prompt", "completion", "advantage"} <= columns.keys() and len(numbers) == 2
+    there = {"step", "prompt", "completion", "advantage"} <= columns.keys() and len(
+        numbers
+    ) == 2
     return there and all(numeric([0.0, *columns[name]]) for name in numbers)
 
 
@@ -41,17 +43,25 @@ def _read(source: Source, keep: Collection[str]) -> Log:
     source, warnings = _without_repeats(source)
     columns, known = source.columns, KNOWN | set(keep)
     between = _between(columns)
-    may_be = takewhile(lambda name: name not in known and _is_float32(columns[name]), between[1:])
+    may_be = takewhile(
+        lambda name: name not in known and _is_float32(columns[name]), between[1:]
+    )
     rewards = [between[0], *may_be]
     paid = _count_paid(columns, rewards)
     rewards = rewards[:paid]
-    extras = [name for name in between if name not in {*rewards, *known} and numeric(columns[name])]
+    extras = [
+        name
+        for name in between
+        if name not in {*rewards, *known} and numeric(columns[name])
+    ]
     if len(rewards) > 1 and paid is None:
         warnings += (
             f"Cannot tell which of {listed(rewards)} are reward functions; counting all with weight 1. "
             "Set them with --log-weight.",
         )
-    unweighted = "TRL logs no reward_weights: each has weight 1 until you pass --log-weight"
+    unweighted = (
+        "TRL logs no reward_weights: each has weight 1 until you pass --log-weight"
+    )
     return Log(
         source,
         {**dict.fromkeys(rewards, 1.0), **dict.fromkeys(extras, 0.0)},
@@ -80,11 +90,15 @@ def _count_paid(columns: Columns, names: Sequence[str]) -> int | None:
     """
     pairs = list(map(repr, zip(columns["step"], columns["prompt"], strict=True)))
     groups = pd.factorize(np.array(pairs, dtype=object))[0]
-    table = pd.DataFrame({name: columns[name] for name in [*names, "advantage"]}, dtype=float).fillna(0.0)
+    table = pd.DataFrame(
+        {name: columns[name] for name in [*names, "advantage"]}, dtype=float
+    ).fillna(0.0)
     centred = table - table.groupby(groups).transform("mean")
     sums = centred.assign(**centred[names].cumsum(axis=1))
     largest = sums.abs().groupby(groups).transform("max")
-    scaled = (sums / largest)[largest["advantage"] > NOISE]  # NaN: a sum that is the same in a whole group
+    scaled = (sums / largest)[
+        largest["advantage"] > NOISE
+    ]  # NaN: a sum that is the same in a whole group
     off = scaled[names].sub(scaled["advantage"], axis=0).abs().max(skipna=False)
     fitting = [count for count, name in enumerate(names, start=1) if off[name] < NOISE]
     paid = fitting[-1] if fitting else None

@@ -39,14 +39,18 @@ def _read_traces(source: Source, keep: Collection[str]) -> Log:
     placed = [
         (place, row)
         for place, episode in zip(source.places, source.rows(), strict=True)
-        for row in ([ValueError(place.reason)] if place.reason else _rows_of(episode, weights))
+        for row in (
+            [ValueError(place.reason)] if place.reason else _rows_of(episode, weights)
+        )
     ]
     read = Source.of_rows(placed)
     weights = {name: weight for name, weight in weights.items() if name in read.columns}
     return Log(read, weights, beside=[SUM], total=SUM, on_missing="skip")
 
 
-def _rows_of(episode: Mapping[str, Any], weights: dict[str, float]) -> list[dict[str, Any] | ValueError]:
+def _rows_of(
+    episode: Mapping[str, Any], weights: dict[str, float]
+) -> list[dict[str, Any] | ValueError]:
     """One rollout for each trace of an episode, or why it is none.
 
     The completion is the last message that a model wrote, `messages` the way to it through the graph, the
@@ -60,10 +64,16 @@ def _rows_of(episode: Mapping[str, Any], weights: dict[str, float]) -> list[dict
             if path:
                 rows.append(_row(episode, trace, path, weights))
             else:
-                lost = f"trace {trace.get('id')} has no message of a model{_error(trace)}"
+                lost = (
+                    f"trace {trace.get('id')} has no message of a model{_error(trace)}"
+                )
                 rows.append(ValueError(lost))
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-        return [ValueError(f"is no episode that can be read ({type(error).__name__}: {error})")]
+        return [
+            ValueError(
+                f"is no episode that can be read ({type(error).__name__}: {error})"
+            )
+        ]
     return rows or [ValueError(f"the episode has no trace{_error(episode)}")]
 
 
@@ -91,24 +101,36 @@ def _row(
         scores.setdefault(LOGGED + name, value)
     row = {
         "rollout_id": trace.get("id"),
-        "prompt_id": (episode.get("group") or {}).get("id") or task.get("key") or task.get("hash"),
+        "prompt_id": (episode.get("group") or {}).get("id")
+        or task.get("key")
+        or task.get("hash"),
         "prompt": messages[:before] or data.get("prompt"),
         "completion": trace.get("root_reply") or messages[-1].get("content") or "",
         "messages": messages,
         "data_source": (episode.get("env") or {}).get("id"),
-        "policy": next((call["model"] for call in trace.get("calls") or () if call.get("model")), None),
+        "policy": next(
+            (call["model"] for call in trace.get("calls") or () if call.get("model")),
+            None,
+        ),
         "step": ((episode.get("run") or {}).get("work") or {}).get("step"),
         "agent": (trace.get("agent") or {}).get("name"),
         "stop_condition": trace.get("stop_condition"),
         **{name: value for name, value in data.items() if name not in TASK},
     }
-    return {**{name: value for name, value in row.items() if value is not None}, **scores, SUM: total}
+    return {
+        **{name: value for name, value in row.items() if value is not None},
+        **scores,
+        SUM: total,
+    }
 
 
 def _path(trace: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The messages from the root of the graph to the last one that a model wrote."""
     nodes = trace.get("nodes") or []
-    at = next((place for place in reversed(range(len(nodes))) if nodes[place].get("sampled")), None)
+    at = next(
+        (place for place in reversed(range(len(nodes))) if nodes[place].get("sampled")),
+        None,
+    )
     path: list[Mapping[str, Any]] = []
     while at is not None:
         if len(path) == len(nodes):
@@ -120,7 +142,11 @@ def _path(trace: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _error(record: Mapping[str, Any]) -> str:
     errors = record.get("errors") or []
-    return f" ({errors[-1].get('type')}: {errors[-1].get('message')})"[:200] if errors else ""
+    return (
+        f" ({errors[-1].get('type')}: {errors[-1].get('message')})"[:200]
+        if errors
+        else ""
+    )
 
 
 def _are_results(columns: Columns) -> bool:
@@ -129,22 +155,32 @@ def _are_results(columns: Columns) -> bool:
 
 def _read_results(source: Source, keep: Collection[str]) -> Log:
     columns = dict(source.columns)
-    metrics = [cell if isinstance(cell, Mapping) else {} for cell in columns.get("metrics", ())]
-    names = dict.fromkeys(name for cell in metrics for name in cell)  # as vf-eval writes them today
+    metrics = [
+        cell if isinstance(cell, Mapping) else {} for cell in columns.get("metrics", ())
+    ]
+    names = dict.fromkeys(
+        name for cell in metrics for name in cell
+    )  # as vf-eval writes them today
     columns |= {name: [cell.get(name) for cell in metrics] for name in names}
     both = zip(columns["prompt"], columns["completion"], strict=True)
-    chats = [[*one, *two] if isinstance(one, list) and isinstance(two, list) else None for one, two in both]
+    chats = [
+        [*one, *two] if isinstance(one, list) and isinstance(two, list) else None
+        for one, two in both
+    ]
     columns = {"messages": chats, **columns}
     beside = [
         name
         for name, cells in columns.items()
-        if (name in names or name not in {*NO_METRIC, *keep}) and name != "reward" and numeric(cells)
+        if (name in names or name not in {*NO_METRIC, *keep})
+        and name != "reward"
+        and numeric(cells)
     ]
     return Log(
         replace(source, columns=columns),
         {"reward": 1.0, **dict.fromkeys(beside, 0.0)},
         total="reward",
-        usual={"prompt_id": "example_id"} | ({"data_source": "task"} if "task" in columns else {}),
+        usual={"prompt_id": "example_id"}
+        | ({"data_source": "task"} if "task" in columns else {}),
     )
 
 

@@ -14,13 +14,26 @@ from dataclasses import replace
 from rewardkit.rollouts.logs.log import Form, Log, numeric
 from rewardkit.rollouts.source import Columns, Source
 
-OWN = ("input", "output", "gts", "step", "global_step", "rank", "data_source", "uid", "request_id", "score")
+OWN = (
+    "input",
+    "output",
+    "gts",
+    "step",
+    "global_step",
+    "rank",
+    "data_source",
+    "uid",
+    "request_id",
+    "score",
+)
 UID = re.compile(r"(.+)_\d+_\d+")
 """The key of a row in verl's trainer v1: the prompt's id and two numbers."""
 
 
 def _is_dump(columns: Columns) -> bool:
-    return {"input", "output", "score"} <= columns.keys() and bool({"step", "global_step"} & columns.keys())
+    return {"input", "output", "score"} <= columns.keys() and bool(
+        {"step", "global_step"} & columns.keys()
+    )
 
 
 def _read(source: Source, keep: Collection[str]) -> Log:
@@ -28,11 +41,25 @@ def _read(source: Source, keep: Collection[str]) -> Log:
     numbers = [name for name in beside if numeric(source.columns[name])]
     keys = [UID.fullmatch(str(uid)) for uid in source.columns.get("uid", ())]
     if keys and all(keys):
-        ids = {"rollout_id": [key[0] for key in keys if key], "prompt_id": [key[1] for key in keys if key]}
-        others = {name: cells for name, cells in source.columns.items() if name != "uid"}
+        ids = {
+            "rollout_id": [key[0] for key in keys if key],
+            "prompt_id": [key[1] for key in keys if key],
+        }
+        others = {
+            name: cells for name, cells in source.columns.items() if name != "uid"
+        }
         source = replace(source, columns={**others, **ids})
-    return Log(source, {"score": 1.0, **dict.fromkeys(numbers, 0.0)}, beside=beside, total="score")
+    return Log(
+        source,
+        {"score": 1.0, **dict.fromkeys(numbers, 0.0)},
+        beside=beside,
+        total="score",
+    )
 
 
-SIIRL = Form("siiRL validation dump", lambda columns: _is_dump(columns) and "rank" in columns, _read)
+SIIRL = Form(
+    "siiRL validation dump",
+    lambda columns: _is_dump(columns) and "rank" in columns,
+    _read,
+)
 DUMP = Form("verl rollout dump", _is_dump, _read)

@@ -34,8 +34,14 @@ def outcome(name: str, seed: int, *, hard: bool) -> Outcome:
     meant = fault.code, fault.component, fault.part
     own = [item for item in findings if (item.code, item.component, item.part) == meant]
     sure = any(not item.evidence.get("inconclusive") for item in own)
-    others = [item for item in findings if item not in own and item.component == fault.component]
-    return Outcome(sure, bool(own) and not sure, {x.code for x in others if x.severity != "info"})
+    others = [
+        item
+        for item in findings
+        if item not in own and item.component == fault.component
+    ]
+    return Outcome(
+        sure, bool(own) and not sure, {x.code for x in others if x.severity != "info"}
+    )
 
 
 def false_findings(name: str, seed: int) -> list[tuple[str, str]]:

@@ -9,13 +9,27 @@ import numpy as np
 
 import rewardkit as rk
 from planted.faults import flipped, instead, run
-from planted.tables import FAILS, GROUPS, PROMPTS, ROWS, SIBLINGS, Made, base, outcomes, scored, some, table
+from planted.tables import (
+    FAILS,
+    GROUPS,
+    PROMPTS,
+    ROWS,
+    SIBLINGS,
+    Made,
+    base,
+    outcomes,
+    scored,
+    some,
+    table,
+)
 
 
 def alone(draw, *, prompts=PROMPTS, siblings=SIBLINGS, ends=(0.0, 1.0)):
     """One component, of which `draw(generator)` gives the scores."""
     ranges, size = {"correct": ends}, (prompts, siblings)
-    return table(lambda g, *_: {"correct": draw(g)}, drawn=False, size=size, ranges=ranges)
+    return table(
+        lambda g, *_: {"correct": draw(g)}, drawn=False, size=size, ranges=ranges
+    )
 
 
 def binary(rate=0.5, siblings=SIBLINGS):
@@ -35,22 +49,34 @@ def graded(g):
 def recorded_only(g, *_):
     """A constant, one that often fails, one that is nearly always 0."""
     failing = np.where(some(g, ROWS, 0.3), FAILS, 0.5)
-    return {"version": np.ones(ROWS), "probe": failing, "rare": some(g, ROWS, 0.02) * 1.0}
+    return {
+        "version": np.ones(ROWS),
+        "probe": failing,
+        "rare": some(g, ROWS, 0.02) * 1.0,
+    }
 
 
 def shaped(g, parts, _):
     near = np.where(parts["correct"] > 0, 1.0, g.beta(2, 3, ROWS))
-    return {"near": near, "tagged": (g.random(ROWS) < np.where(parts["correct"] > 0, 0.95, 0.7)) * 1.0}
+    return {
+        "near": near,
+        "tagged": (g.random(ROWS) < np.where(parts["correct"] > 0, 0.95, 0.7)) * 1.0,
+    }
 
 
 def five_functions(generator):
     """A widely copied set: the check reads the truth and gives 2, four format functions give up to .5."""
     parts, groups = base(generator)
     names = ("integer", "strict", "soft", "tags")
-    every = {"correct": 2 * parts["correct"], **{name: (generator.random(ROWS) < 0.6) / 2 for name in names}}
+    every = {
+        "correct": 2 * parts["correct"],
+        **{name: (generator.random(ROWS) < 0.6) / 2 for name in names},
+    }
     options = {"ranges": dict.fromkeys(every), "weights": dict.fromkeys(every, 1.0)}
     made = scored(every, groups, columns={"ground_truth": groups}, **options)
-    first = replace(made.reward.components[0], function=lambda given, ground_truth: given)
+    first = replace(
+        made.reward.components[0], function=lambda given, ground_truth: given
+    )
     reward = replace(made.reward, components=[*made.reward.components[1:], first])
     return rk.score(reward, made.rollouts), {}
 
@@ -60,8 +86,13 @@ def ragged(smallest):
 
     def build(generator):
         parts, groups = base(generator, PROMPTS, 12)
-        keep = np.arange(len(groups)) % 12 < generator.integers(smallest, 13, PROMPTS)[groups]
-        return scored({name: values[keep] for name, values in parts.items()}, groups[keep]), {}
+        keep = (
+            np.arange(len(groups)) % 12
+            < generator.integers(smallest, 13, PROMPTS)[groups]
+        )
+        return scored(
+            {name: values[keep] for name, values in parts.items()}, groups[keep]
+        ), {}
 
     return build
 
@@ -70,11 +101,15 @@ def several(column, names, rates, prompts=40, *, tidy=True):
     """Sources, policies or steps of a pass rate each; where they are not `tidy`, they share prompt ids."""
 
     def more(g, *_):
-        correct = np.concatenate([outcomes(g, prompts, SIBLINGS, rate)[0] for rate in rates])
+        correct = np.concatenate(
+            [outcomes(g, prompts, SIBLINGS, rate)[0] for rate in rates]
+        )
         made = {"correct": correct, f"@{column}": np.repeat(names, prompts * SIBLINGS)}
         if tidy:
             return made | {"tidy": g.beta(3, 2, len(correct))}
-        return made | {"@prompt_id": [f"p{at // SIBLINGS % prompts}" for at in range(len(correct))]}
+        return made | {
+            "@prompt_id": [f"p{at // SIBLINGS % prompts}" for at in range(len(correct))]
+        }
 
     return table(more, drawn=False, size=(prompts * len(names), SIBLINGS))
 
@@ -87,7 +122,9 @@ POLICIES = "policy", ["before", "after"], (0.4, 0.6), 50
 def routed(generator):
     given, _ = several(*SOURCES)(generator)
     names = given.rollouts.table["data_source"].unique()
-    return rk.score(rk.Route("data_source", dict.fromkeys(names, given.reward)), given.rollouts), {}
+    return rk.score(
+        rk.Route("data_source", dict.fromkeys(names, given.reward)), given.rollouts
+    ), {}
 
 
 def better(**changes):
@@ -103,16 +140,25 @@ def labelled_in_part(g, parts, _):
 
 def same_log(_, parts, __):
     """A log in float32, as trainers hold rewards, of just these scores."""
-    total = np.float32(np.float32(parts["correct"]) + np.float32(0.5) * np.float32(parts["tidy"]))
-    return {"/score": total, **{f"/{name}": np.float32(values) for name, values in parts.items()}}
+    total = np.float32(
+        np.float32(parts["correct"]) + np.float32(0.5) * np.float32(parts["tidy"])
+    )
+    return {
+        "/score": total,
+        **{f"/{name}": np.float32(values) for name, values in parts.items()},
+    }
 
 
 def log_alone(generator):
     """The same log without a reward: its scores as they stand there."""
     rollouts = table(same_log, total="score")(generator)[0].rollouts
-    given = [name for name in rollouts.table if name.startswith("given_")]  # which no log has
+    given = [
+        name for name in rollouts.table if name.startswith("given_")
+    ]  # which no log has
     rollouts = replace(rollouts, table=rollouts.table.drop(columns=given))
-    return rk.score(rk.recorded(rollouts, {"correct": 1.0, "tidy": 0.5, "score": 0.0}), rollouts), {}
+    return rk.score(
+        rk.recorded(rollouts, {"correct": 1.0, "tidy": 0.5, "score": 0.0}), rollouts
+    ), {}
 
 
 def cut_unpaid(g, parts, _):
@@ -125,28 +171,44 @@ def cut_unpaid(g, parts, _):
 def longer_when_right(g, parts, _):
     """Right answers are longer, as they show their work; nothing else is paid for it."""
     size = np.where(parts["correct"] > 0, 120, 60) + g.integers(0, 60, ROWS)
-    return {"@completion": [f"{row} ".ljust(letters, "x") for row, letters in enumerate(size.tolist())]}
+    return {
+        "@completion": [
+            f"{row} ".ljust(letters, "x") for row, letters in enumerate(size.tolist())
+        ]
+    }
 
 
 def short_answers(g, *_):
     """Answers that are one number of about ten likely ones, so that some siblings say the same."""
     said = np.minimum(g.geometric(0.12, ROWS), 15)
-    return {"correct": (said <= 5) * 1.0, "@completion": [f"{number}".rjust(3) for number in said]}
+    return {
+        "correct": (said <= 5) * 1.0,
+        "@completion": [f"{number}".rjust(3) for number in said],
+    }
 
 
 WHY = {"weight": 1.0, "why": "this stage teaches to show the work"}
-LAYOUT = {"tidy": {"weight": 3.0, "why": "this stage teaches layout"}, "correct": {"primary": True}}
+LAYOUT = {
+    "tidy": {"weight": 3.0, "why": "this stage teaches layout"},
+    "correct": {"primary": True},
+}
 CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
     **{
         f"binary {rate} of {siblings}": alone(binary(rate, siblings), siblings=siblings)
-        for siblings, rates in ((4, (0.5,)), (8, (0.3, 0.4, 0.5, 0.6, 0.7)), (16, (0.25, 0.5, 0.75)))
+        for siblings, rates in (
+            (4, (0.5,)),
+            (8, (0.3, 0.4, 0.5, 0.6, 0.7)),
+            (16, (0.25, 0.5, 0.75)),
+        )
         for rate in rates
     },
     "graded": alone(graded),
     "five levels": alone(lambda g: g.binomial(4, g.beta(4, 4, PROMPTS)[GROUPS]) / 4),
     "correct and tidy": table(),
     "shaped": table(shaped, keep="correct", weights={"near": 0.3, "tagged": 0.2}),
-    "a small format": table(lambda g, *_: {"tagged": (g.random(ROWS) < 0.8) * 1.0}, weights={"tagged": 0.1}),
+    "a small format": table(
+        lambda g, *_: {"tagged": (g.random(ROWS) < 0.8) * 1.0}, weights={"tagged": 0.1}
+    ),
     "five functions, one the task": five_functions,
     "unbalanced by design": table(components=LAYOUT),
     "as heavy by design, and varies more": table(
@@ -158,7 +220,9 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
     "three groups": table(size=(3, 4)),
     "twelve groups": table(size=(12, 4)),
     "pairs of siblings": table(size=(PROMPTS, 2)),
-    "graded pairs of siblings": alone(lambda g: g.beta(2, 2, 400), siblings=2, prompts=200),
+    "graded pairs of siblings": alone(
+        lambda g: g.beta(2, 2, 400), siblings=2, prompts=200
+    ),
     "no siblings": table(size=(PROMPTS, 1)),
     "ragged": ragged(2),
     "ragged, some alone": ragged(1),
@@ -171,7 +235,9 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
     "a penalty that rarely fires": table(
         lambda g, *_: {"loops": some(g, ROWS, 0.02) * 1.0}, weights={"loops": -0.5}
     ),
-    "a penalty that never fires": table(lambda *_: {"unsafe": np.zeros(ROWS)}, weights={"unsafe": -1.0}),
+    "a penalty that never fires": table(
+        lambda *_: {"unsafe": np.zeros(ROWS)}, weights={"unsafe": -1.0}
+    ),
     "three sources": several(*SOURCES),
     "sources that share prompt ids": several(*SOURCES, tidy=False),
     "two policies": several(*POLICIES, tidy=False),
@@ -180,7 +246,9 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
     "a run whose answers grow a little": better(label=0.4, growth=0.1),
     "a run that stays": better(reward=0.0),
     "ten steps of a binary task": several(*STEPS),
-    "a label that is followed": table(lambda g, parts, _: flipped(g, parts, 0.02), label="is_good"),
+    "a label that is followed": table(
+        lambda g, parts, _: flipped(g, parts, 0.02), label="is_good"
+    ),
     "a label of a part of the rows": table(labelled_in_part, label="is_good"),
     "a log that agrees": table(same_log, total="score"),
     "a log alone": log_alone,
@@ -194,17 +262,27 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
         weights={"correct": 0.5, "tidy": 0.25},
     ),
     "outliers that are recorded only": table(
-        lambda g, *_: {"words": np.where(some(g, ROWS, 0.01), 5000, g.normal(100, 10, ROWS))},
+        lambda g, *_: {
+            "words": np.where(some(g, ROWS, 0.01), 5000, g.normal(100, 10, ROWS))
+        },
         weights={"words": 0.0},
         ranges={"words": None},
     ),
     "minus one or one": alone(lambda g: 2 * binary()(g) - 1, ends=(-1.0, 1.0)),
-    "a bonus behind the task": table(components={"tidy": {"gate": rk.gate("correct", at_least=1.0)}}),
+    "a bonus behind the task": table(
+        components={"tidy": {"gate": rk.gate("correct", at_least=1.0)}}
+    ),
     "few rows not judged": lambda generator: instead(np.nan)(generator, 0.005),
-    "recorded only": table(recorded_only, weights=dict.fromkeys(("version", "probe", "rare"), 0.0)),
+    "recorded only": table(
+        recorded_only, weights=dict.fromkeys(("version", "probe", "rare"), 0.0)
+    ),
     "right answers are longer": table(longer_when_right),
-    "many columns": table(lambda g, *_: {f"@c{at}": g.random(ROWS) for at in range(10)}),
-    "fifteen prompts that no answer solves": alone(lambda g: np.where(GROUPS < 15, 0.0, binary()(g))),
+    "many columns": table(
+        lambda g, *_: {f"@c{at}": g.random(ROWS) for at in range(10)}
+    ),
+    "fifteen prompts that no answer solves": alone(
+        lambda g: np.where(GROUPS < 15, 0.0, binary()(g))
+    ),
     "short answers": table(short_answers, drawn=False),
     "a product": table(aggregation="product"),
     "not scaled": under(scale_rewards="none"),

@@ -37,7 +37,10 @@ def constant(name, value):
 
 def rated(name, spread=0.05, **options):
     """A part of 0 and 1 with such a pass rate."""
-    return table(lambda g, _, rate: {name: outcomes(g, PROMPTS, SIBLINGS, rate, spread)[0]}, **options)
+    return table(
+        lambda g, _, rate: {name: outcomes(g, PROMPTS, SIBLINGS, rate, spread)[0]},
+        **options,
+    )
 
 
 def outweighs(g, _, spread):
@@ -49,7 +52,11 @@ def outweighs(g, _, spread):
 
 def instead(value):
     """The second part with this value in a share of the rows."""
-    return table(lambda g, parts, share: {"tidy": np.where(some(g, ROWS, share), value, parts["tidy"])})
+    return table(
+        lambda g, parts, share: {
+            "tidy": np.where(some(g, ROWS, share), value, parts["tidy"])
+        }
+    )
 
 
 def blurred(values, generator, noise):
@@ -77,9 +84,14 @@ def clustered(g, _, share):
 
 def collapsed(_, parts, same):
     place = np.arange(ROWS)
-    told = np.where(place % SIBLINGS < same, GROUPS * SIBLINGS, place)  # the row whose text and scores it has
+    told = np.where(
+        place % SIBLINGS < same, GROUPS * SIBLINGS, place
+    )  # the row whose text and scores it has
     texts = [f"answer {row} ".ljust(int(lengths(ROWS)[row]), "x") for row in told]
-    return {**{name: values[told] for name, values in parts.items()}, "@completion": texts}
+    return {
+        **{name: values[told] for name, values in parts.items()},
+        "@completion": texts,
+    }
 
 
 def outliers(g, _, deviations):
@@ -93,19 +105,28 @@ def decided(g, prompts, share):
     tied = some(g, prompts, share)
     found = g.random((prompts, 1)) < 0.5, g.random((prompts, SIBLINGS))
     right = np.where(tied[:, None], found[0], found[1] < 0.5)
-    right[:, 0] ^= ~tied & (right.min(axis=1) == right.max(axis=1))  # the others are never tied
+    right[:, 0] ^= ~tied & (
+        right.min(axis=1) == right.max(axis=1)
+    )  # the others are never tied
     return right.ravel().astype(float)
 
 
 def decided_source(g, _, share):
     """One of five data sources, 40 prompts each."""
     each = [decided(g, 40, share if place == 4 else 0.1) for place in range(5)]
-    return {"correct": np.concatenate(each), "@data_source": np.repeat(SOURCES, 40 * SIBLINGS)}
+    return {
+        "correct": np.concatenate(each),
+        "@data_source": np.repeat(SOURCES, 40 * SIBLINGS),
+    }
 
 
 def tied_grades(g, _, share):
     grade = g.integers(2, 9, ROWS) / 10
-    return {"grade": np.where(some(g, PROMPTS, share)[GROUPS], grade[GROUPS * SIBLINGS], grade)}
+    return {
+        "grade": np.where(
+            some(g, PROMPTS, share)[GROUPS], grade[GROUPS * SIBLINGS], grade
+        )
+    }
 
 
 def opposed(g, _, share):
@@ -115,13 +136,19 @@ def opposed(g, _, share):
 
 
 def wide_groups(g, parts, factor):
-    return {"points": parts["tidy"] * np.where(some(g, PROMPTS, 0.1)[GROUPS], factor, 1.0)}
+    return {
+        "points": parts["tidy"] * np.where(some(g, PROMPTS, 0.1)[GROUPS], factor, 1.0)
+    }
 
 
 def tiny_groups(g, _, strength):
     share, size = strength
     grade = g.beta(2, 2, ROWS)
-    return {"grade": np.where(some(g, PROMPTS, share)[GROUPS], 0.5 + size * (grade - 0.5), grade)}
+    return {
+        "grade": np.where(
+            some(g, PROMPTS, share)[GROUPS], 0.5 + size * (grade - 0.5), grade
+        )
+    }
 
 
 def two_kinds(g, _, apart):
@@ -148,7 +175,9 @@ def wrong_label_in_a_source(g, parts, flip):
 def useless_label(_, parts, circular):
     label, row = parts["correct"], np.arange(ROWS)
     return {
-        "@is_good": label if circular else np.where(row < 16, np.where(row == 0, 1 - label, label), np.nan)
+        "@is_good": label
+        if circular
+        else np.where(row < 16, np.where(row == 0, 1 - label, label), np.nan)
     }
 
 
@@ -161,12 +190,18 @@ def longer_in_a_source(g, _, share):
     """One of four data sources, 50 prompts each."""
     source = np.repeat(["sums", "words", "plots", "essays"], 50 * SIBLINGS)
     of_length = by_length(g, share, rows=len(source))
-    return {"style": np.where(source == "essays", of_length, g.random(len(source))), "@data_source": source}
+    return {
+        "style": np.where(source == "essays", of_length, g.random(len(source))),
+        "@data_source": source,
+    }
 
 
 def lone_judge(g, parts, share):
     """A judge's grade alone, with a label that has nothing to do with the length."""
-    return {"grade": 0.6 * parts["correct"] + 0.4 * by_length(g, share), "@is_good": parts["correct"]}
+    return {
+        "grade": 0.6 * parts["correct"] + 0.4 * by_length(g, share),
+        "@is_good": parts["correct"],
+    }
 
 
 def emojis(g, _, share):
@@ -180,13 +215,27 @@ def cut_and_paid(g, parts, strength):
     cut = some(g, ROWS, cut_share)
     whole = np.where(cut, g.random(ROWS) < paid, g.random(ROWS) < 0.3)
     correct = np.where(cut, 0.0, parts["correct"])  # the answer was to come at the end
-    return {"correct": correct, "effort": whole * 1.0, "@finish_reason": np.where(cut, "length", "stop")}
+    return {
+        "correct": correct,
+        "effort": whole * 1.0,
+        "@finish_reason": np.where(cut, "length", "stop"),
+    }
 
 
 # a run
 
 
-def run(generator, *, reward=0.4, label=0.0, growth=0.0, repeats=0.0, steps=6, prompts=20, siblings=4):
+def run(
+    generator,
+    *,
+    reward=0.4,
+    label=0.0,
+    growth=0.0,
+    repeats=0.0,
+    steps=6,
+    prompts=20,
+    siblings=4,
+):
     """A run whose reward rises by so much from the first to the last step, and what else changes.
 
     Of two siblings of one step the good one always earns more, so that the label is followed within groups.
@@ -197,11 +246,25 @@ def run(generator, *, reward=0.4, label=0.0, growth=0.0, repeats=0.0, steps=6, p
     step = np.repeat(np.arange(steps), prompts * siblings)
     time, prompt = step / (steps - 1), np.arange(rows) // siblings % prompts
     good = generator.random(rows) < 0.5 + label * (time - 0.5)
-    paid = 0.1 + (reward - 0.2 * label) * time + 0.2 * good + generator.normal(0, 0.03, rows).clip(-0.1, 0.1)
-    size = np.round(100 * (1 + growth * time) * generator.uniform(0.5, 1.5, rows)).astype(int)
+    paid = (
+        0.1
+        + (reward - 0.2 * label) * time
+        + 0.2 * good
+        + generator.normal(0, 0.03, rows).clip(-0.1, 0.1)
+    )
+    size = np.round(
+        100 * (1 + growth * time) * generator.uniform(0.5, 1.5, rows)
+    ).astype(int)
     size = np.where(stock := generator.random(rows) < repeats * time, 100, size)
-    text = [(f"p{prompt[row]}" if stock[row] else f"{row} ").ljust(size[row], "x") for row in range(rows)]
-    return scored({"paid": paid}, prompt, columns={"completion": text, "step": step, "is_good": good})
+    text = [
+        (f"p{prompt[row]}" if stock[row] else f"{row} ").ljust(size[row], "x")
+        for row in range(rows)
+    ]
+    return scored(
+        {"paid": paid},
+        prompt,
+        columns={"completion": text, "step": step, "is_good": good},
+    )
 
 
 # a log
@@ -209,7 +272,9 @@ def run(generator, *, reward=0.4, label=0.0, growth=0.0, repeats=0.0, steps=6, p
 
 def late_keys(generator, share):
     parts, groups = base(generator)
-    given = scored(parts, groups, columns={"late": some(generator, len(groups), share).tolist()})
+    given = scored(
+        parts, groups, columns={"late": some(generator, len(groups), share).tolist()}
+    )
 
     def returned(given_correct, late):
         return {"score": given_correct, **({"bonus": 0.5} if late else {})}
@@ -221,7 +286,9 @@ def late_keys(generator, share):
 def other_log(g, parts, strength):
     """A log whose total is another in this share of the rows: the reward was changed since."""
     total = parts["correct"] + 0.5 * parts["tidy"]
-    return {"/score": np.float32(np.where(some(g, ROWS, strength), total + 0.25, total))}
+    return {
+        "/score": np.float32(np.where(some(g, ROWS, strength), total + 0.25, total))
+    }
 
 
 def other_score_in_log(g, parts, strength):
@@ -234,54 +301,86 @@ def endless(g, _, strength):
     return {"points": np.where(some(g, ROWS, share), size, g.random(ROWS))}
 
 
-OF_SOURCE, LABEL, NO_RANGE = "data_source=proofs", {"label": "is_good"}, {"ranges": {"points": None}}
+OF_SOURCE, LABEL, NO_RANGE = (
+    "data_source=proofs",
+    {"label": "is_good"},
+    {"ranges": {"points": None}},
+)
 TINY = table(tiny_groups, drawn=False)
 starved = table(lambda g, _, mean: {"tidy": g.beta(1, 1 / mean - 1, ROWS)})
 saturated = table(lambda g, _, mean: {"tidy": 1 - g.beta(1, 1 / (1 - mean) - 1, ROWS)})
-dead = table(lambda g, _, jitter: {"level": g.random(PROMPTS)[GROUPS] * 0.9 + jitter * g.random(ROWS)})
+dead = table(
+    lambda g, _, jitter: {
+        "level": g.random(PROMPTS)[GROUPS] * 0.9 + jitter * g.random(ROWS)
+    }
+)
 dominant_by_scale = table(
     lambda g, *_: {"points": g.uniform(0, 10, ROWS)},
     ranges={"points": (0, 10)},
     weights=lambda weight: {"points": weight},
 )
-ninety_nine_to_one = table(lambda _, parts, scale: {"tidy": scale * parts["tidy"]}, weights={"tidy": 1.0})
-redundant = table(lambda g, parts, noise: {"again": blurred(parts["tidy"], g, noise)}, weights={"again": 0.3})
+ninety_nine_to_one = table(
+    lambda _, parts, scale: {"tidy": scale * parts["tidy"]}, weights={"tidy": 1.0}
+)
+redundant = table(
+    lambda g, parts, noise: {"again": blurred(parts["tidy"], g, noise)},
+    weights={"again": 0.3},
+)
 redundant_penalty = table(
-    lambda g, parts, noise: {"untidy": blurred(1 - parts["tidy"], g, noise)}, weights={"untidy": -0.3}
+    lambda g, parts, noise: {"untidy": blurred(1 - parts["tidy"], g, noise)},
+    weights={"untidy": -0.3},
 )
 shut_gate = table(
     lambda g, _, share: {"@lucky": some(g, ROWS, share) * 1.0, "bonus": g.random(ROWS)},
     components={"bonus": {"gate": rk.gate("lucky", at_least=1.0)}},
 )
-of_siblings = table(components=lambda weight: {"tidy": {"group": True, "weight": weight}})
+of_siblings = table(
+    components=lambda weight: {"tidy": {"group": True, "weight": weight}}
+)
 said_and_unsaid = table(constant_reward, keep="", weights={"said": 0.3, "unsaid": 0.3})
 counts = table(outliers, weights={"words": 0.005}, ranges={"words": None})
-decided_prompts = table(lambda g, _, share: {"correct": decided(g, PROMPTS, share)}, drawn=False)
+decided_prompts = table(
+    lambda g, _, share: {"correct": decided(g, PROMPTS, share)}, drawn=False
+)
 decided_there = table(decided_source, drawn=False, size=MANY)
 wide = table(wide_groups, keep="", training={"scale_rewards": "none"}, **NO_RANGE)
 wrong_there = table(wrong_label_in_a_source, size=MANY, **LABEL)
 pays_for_longer = table(
-    lambda g, _, share: {"style": by_length(g, share)}, keep="correct", weights={"style": 0.3}
+    lambda g, _, share: {"style": by_length(g, share)},
+    keep="correct",
+    weights={"style": 0.3},
 )
-longer_there = table(longer_in_a_source, keep="correct", size=MANY, weights={"style": 0.3})
+longer_there = table(
+    longer_in_a_source, keep="correct", size=MANY, weights={"style": 0.3}
+)
 paid_by_the_call = table(
     lambda g, *_: {"calls": g.geometric(0.4, ROWS) - 1.0},
     keep="correct",
     weights=lambda weight: {"calls": weight},
     ranges={"calls": None},
 )
-pays_for_shorter = table(lambda g, _, share: {"brief": by_length(g, share, -1)}, weights={"tidy": 0.1})
+pays_for_shorter = table(
+    lambda g, _, share: {"brief": by_length(g, share, -1)}, weights={"tidy": 0.1}
+)
 paid_though_cut = table(cut_and_paid, keep="correct", weights={"effort": 1.0})
 log_of_others = table(lambda _, parts, name: {f"/{name}": parts["correct"]})
 endless_points = table(endless, **NO_RANGE)
 FAULTS: dict[str, Fault] = {
     # Prompts and siblings: a batch; a first look of 48 answers. One value on all of them is no accident.
-    "constant component": Fault(constant("tidy", 0.7), (100, 8), (12, 4), "constant", "tidy"),
-    "constant task": Fault(constant("correct", 0.0), (100, 8), (12, 4), "constant", "correct"),
+    "constant component": Fault(
+        constant("tidy", 0.7), (100, 8), (12, 4), "constant", "tidy"
+    ),
+    "constant task": Fault(
+        constant("correct", 0.0), (100, 8), (12, 4), "constant", "correct"
+    ),
     # One completion in thirty is paid; one in seven, where most groups of eight hold none or one.
     "sparse task": Fault(rated("correct", 0.1), 1 / 30, 1 / 7, "sparse", "correct"),
     "sparse task, range not declared": Fault(
-        rated("correct", 0.1, ranges={"correct": None, "tidy": None}), 1 / 30, 1 / 7, "sparse", "correct"
+        rated("correct", 0.1, ranges={"correct": None, "tidy": None}),
+        1 / 30,
+        1 / 7,
+        "sparse",
+        "correct",
     ),
     "sparse bonus": Fault(rated("bonus"), 1 / 30, 1 / 7, "sparse", "bonus"),
     # Of the range a hundredth is earned; a thirtieth: next to nothing to tell anyone apart by.
@@ -289,7 +388,13 @@ FAULTS: dict[str, Fault] = {
     "saturated": Fault(saturated, 0.99, 1 - 1 / 30, "saturated", "tidy"),
     "saturated tags": Fault(rated("tagged"), 0.99, 1 - 1 / 30, "saturated", "tagged"),
     # 0 or 1 in a declared range; as a trainer's function gives it, whose range nobody declared.
-    "binary": Fault(table(ranges=lambda ends: {"correct": ends}), (0.0, 1.0), None, "binary", "correct"),
+    "binary": Fault(
+        table(ranges=lambda ends: {"correct": ends}),
+        (0.0, 1.0),
+        None,
+        "binary",
+        "correct",
+    ),
     # A level of the prompt; with the noise of a sum in other order.
     "dead": Fault(dead, 0.0, 1e-10, "dead", "level"),
     # Points from 0 to 10 beside a task of 0 and 1: at half its weight; at a fifth (3 of 5 parts of all).
@@ -297,7 +402,13 @@ FAULTS: dict[str, Fault] = {
     # One weight each, and one of them on a scale of a twentieth (99.9 to .1 of the advantage); of a third.
     "ninety-nine to one": Fault(ninety_nine_to_one, 0.05, 0.33, "dominant", "correct"),
     # Tags declared .3 against a style declared .5 that hardly varies; that varies half as much as tags.
-    "outweighs": Fault(table(outweighs, drawn=False, weights={"tags": 0.3}), 0.05, 0.15, "dominant", "tags"),
+    "outweighs": Fault(
+        table(outweighs, drawn=False, weights={"tags": 0.3}),
+        0.05,
+        0.15,
+        "dominant",
+        "tags",
+    ),
     # The same measure twice, to the second digit; a judge asked twice (correlation .95).
     "redundant": Fault(redundant, 0.01, 0.066, "redundant", "again"),
     "redundant penalty": Fault(redundant_penalty, 0.01, 0.066, "redundant", "untidy"),
@@ -321,48 +432,78 @@ FAULTS: dict[str, Fault] = {
     # Prompts that the policy always or never solves: four in five; every second one, twice the compute.
     "all right or all wrong": Fault(decided_prompts, 0.8, 0.5, "zero_std_groups"),
     "grades tied": Fault(table(tied_grades, drawn=False), 0.8, 0.5, "zero_std_groups"),
-    "all right or all wrong in a source": Fault(decided_there, 0.9, 0.6, "zero_std_groups", None, OF_SOURCE),
+    "all right or all wrong in a source": Fault(
+        decided_there, 0.9, 0.6, "zero_std_groups", None, OF_SOURCE
+    ),
     # Three groups in ten where what one pays the other takes; one in ten, lost without a trace in the mean.
-    "opposed": Fault(table(opposed, drawn=False, weights={"full": 1.0}), 0.3, 0.1, "opposed"),
+    "opposed": Fault(
+        table(opposed, drawn=False, weights={"full": 1.0}), 0.3, 0.1, "opposed"
+    ),
     # A tenth of the prompts whose points run to 40 where the others' run to 1; to 15.
     "wide groups": Fault(wide, 40, 15, "high_variance"),
     # Prompts that earn .2 and others that earn .8; .35 and .65, six times what those of one kind vary.
     "two kinds of prompts": Fault(table(two_kinds, drawn=False), 0.6, 0.3, "bimodal"),
     # A fifth of the groups that differ by a thousandth of the usual; a tenth that differ by a thirtieth.
-    "tiny differences in most groups": Fault(TINY, (0.5, 0.001), (2 / 3, 0.003), "amplified_noise"),
-    "tiny differences everywhere": Fault(TINY, (1.0, 0.0003), (1.0, 0.001), "amplified_noise"),
+    "tiny differences in most groups": Fault(
+        TINY, (0.5, 0.001), (2 / 3, 0.003), "amplified_noise"
+    ),
+    "tiny differences everywhere": Fault(
+        TINY, (1.0, 0.0003), (1.0, 0.001), "amplified_noise"
+    ),
     "tiny differences": Fault(TINY, (0.2, 0.001), (0.1, 1 / 30), "amplified_noise"),
     # The check has nothing to do with the truth; it is wrong in one answer in six.
     "label disagrees": Fault(table(flipped, **LABEL), 0.5, 1 / 6, "label_disagrees"),
     # The same in one data source of five alone; there it is wrong in one answer in four.
-    "label disagrees in a source": Fault(wrong_there, 0.5, 1 / 4, "label_disagrees", None, OF_SOURCE),
+    "label disagrees in a source": Fault(
+        wrong_there, 0.5, 1 / 4, "label_disagrees", None, OF_SOURCE
+    ),
     # The label is the check; it is there for two groups of a hundred.
-    "label unusable": Fault(table(useless_label, **LABEL), True, False, "label_unusable"),
+    "label unusable": Fault(
+        table(useless_label, **LABEL), True, False, "label_unusable"
+    ),
     # A score that is the length (or a count) alone; for half of its variance.
     "pays for longer": Fault(pays_for_longer, 1.0, 0.5, "length_bias"),
-    "pays for longer in a source": Fault(longer_there, 1.0, 0.5, "length_bias", None, "data_source=essays"),
+    "pays for longer in a source": Fault(
+        longer_there, 1.0, 0.5, "length_bias", None, "data_source=essays"
+    ),
     # Four calls are worth a right answer, and one completion in thirteen makes more; five, one in twenty.
-    "paid by the call": Fault(paid_by_the_call, 0.25, 0.2, "wrong_above_right", "calls"),
+    "paid by the call": Fault(
+        paid_by_the_call, 0.25, 0.2, "wrong_above_right", "calls"
+    ),
     "pays for shorter": Fault(pays_for_shorter, 1.0, 0.5, "length_bias"),
-    "a lone judge pays for longer": Fault(table(lone_judge, keep="", **LABEL), 1.0, 0.5, "length_bias"),
-    "pays for emojis": Fault(table(emojis, keep="correct", weights={"warm": 0.3}), 1.0, 0.5, "column_bias"),
+    "a lone judge pays for longer": Fault(
+        table(lone_judge, keep="", **LABEL), 1.0, 0.5, "length_bias"
+    ),
+    "pays for emojis": Fault(
+        table(emojis, keep="correct", weights={"warm": 0.3}), 1.0, 0.5, "column_bias"
+    ),
     # A quarter of the answers cut, all of them paid for effort; a tenth, of which three in four are.
     "cut and paid": Fault(paid_though_cut, (0.25, 1.0), (0.1, 0.75), "truncated_paid"),
     # While the reward rises by .4: the good ones fall from .8 to .2; from .65 to .35.
-    "label falls": Fault(lambda g, change: (run(g, label=-change), LABEL), 0.6, 0.3, "drift"),
+    "label falls": Fault(
+        lambda g, change: (run(g, label=-change), LABEL), 0.6, 0.3, "drift"
+    ),
     # Answers twice as long at the end; half as long again.
-    "answers grow": Fault(lambda g, growth: (run(g, growth=growth), {}), 1.0, 0.5, "drift"),
+    "answers grow": Fault(
+        lambda g, growth: (run(g, growth=growth), {}), 1.0, 0.5, "drift"
+    ),
     # At the end nine answers in ten are the stock one; every second, a quarter of the pairs.
-    "answers repeat": Fault(lambda g, share: (run(g, repeats=share), {}), 0.9, 0.5, "drift"),
+    "answers repeat": Fault(
+        lambda g, share: (run(g, repeats=share), {}), 0.9, 0.5, "drift"
+    ),
     # The reward was changed since: for a third of the answers; for four of 800.
     "other log": Fault(table(other_log, total="score"), 1 / 3, 0.005, "log_mismatch"),
-    "other score in the log": Fault(table(other_score_in_log), 1 / 3, 0.005, "log_mismatch", "tidy"),
+    "other score in the log": Fault(
+        table(other_score_in_log), 1 / 3, 0.005, "log_mismatch", "tidy"
+    ),
     # The log's function has another name; the same in capitals.
     "log of others": Fault(log_of_others, "judge", "Correct", "log_not_compared"),
     # Keys that came after the sample: in a third of the rows; in one.
     "late keys": Fault(late_keys, 1 / 3, 1 / 800, "unread_keys"),
     # Points that are infinite in float32: a third, beyond all that squares can hold; one, just beyond.
-    "endless points": Fault(endless_points, (1 / 3, 1e200), (1 / 800, 4e38), "not_finite", "points"),
+    "endless points": Fault(
+        endless_points, (1 / 3, 1e200), (1 / 800, 4e38), "not_finite", "points"
+    ),
     # No siblings at all; nine groups.
     "nothing to compare": Fault(
         lambda g, size: (scored(*base(g, *size)), {}), (100, 1), (9, 8), "not_enough"

@@ -45,7 +45,16 @@ def generator_of(name: str, seed: int) -> np.random.Generator:
 
 
 def scored(
-    parts, groups, *, weights=None, ranges=None, columns=None, components=None, logged=None, total=None, **how
+    parts,
+    groups,
+    *,
+    weights=None,
+    ranges=None,
+    columns=None,
+    components=None,
+    logged=None,
+    total=None,
+    **how,
 ) -> rk.Scores:
     """Scores in which each component gives these numbers; NaN is not judged, FAILS raises.
 
@@ -54,25 +63,40 @@ def scored(
     """
     given = {
         "prompt_id": [f"p{group}" for group in groups],
-        "completion": [f"{row} ".ljust(size, "x") for row, size in enumerate(lengths(len(groups)).tolist())],
+        "completion": [
+            f"{row} ".ljust(size, "x")
+            for row, size in enumerate(lengths(len(groups)).tolist())
+        ],
         **(columns or {}),
         **{f"given_{name}": values for name, values in parts.items()},
         **{f"logged/{name}": values for name, values in (logged or {}).items()},
     }
-    plain = {name: [_plain(value) for value in values] for name, values in given.items()}
+    plain = {
+        name: [_plain(value) for value in values] for name, values in given.items()
+    }
     made = []
     for place, name in enumerate(parts):
-        how_paid = {"range": (ranges or {}).get(name, (0.0, 1.0)), "weight": 0.5 if place else 1.0}
+        how_paid = {
+            "range": (ranges or {}).get(name, (0.0, 1.0)),
+            "weight": 0.5 if place else 1.0,
+        }
         how_paid |= {"weight": weights[name]} if name in (weights or {}) else {}
         how_paid |= (components or {}).get(name, {})
-        made.append(rk.Component(name, _given, columns={"given": f"given_{name}"}, **how_paid))
+        made.append(
+            rk.Component(name, _given, columns={"given": f"given_{name}"}, **how_paid)
+        )
     rollouts = rk.load_rollouts(
-        [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
+        [
+            dict(zip(plain, row, strict=True))
+            for row in zip(*plain.values(), strict=True)
+        ]
     )
     if logged:
         names = {name: f"logged/{name}" for name in logged}
         column = names.get(total or "")
-        rollouts = replace(rollouts, logged=Logged(names, dict.fromkeys(names, 1.0), column, "nan"))
+        rollouts = replace(
+            rollouts, logged=Logged(names, dict.fromkeys(names, 1.0), column, "nan")
+        )
     return rk.score(rk.Reward("made", components=made, **how), rollouts)
 
 
@@ -85,25 +109,51 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and np.isnan(value) else value
 
 
-def scores_of(parts, groups, *, weights=None, columns=None, ranges=None, **options) -> rk.Scores:
+def scores_of(
+    parts, groups, *, weights=None, columns=None, ranges=None, **options
+) -> rk.Scores:
     """Scores of components of weight 1 that score these numbers, of no range where one is beyond 1."""
-    wide = {name: None for name, values in parts.items() if np.nan_to_num(np.abs(values)).max() > 1}
+    wide = {
+        name: None
+        for name, values in parts.items()
+        if np.nan_to_num(np.abs(values)).max() > 1
+    }
     texts = {"completion": [f"completion {row}" for row in range(len(groups))]}
     options["weights"] = {**dict.fromkeys(parts, 1.0), **(weights or {})}
-    return scored(parts, groups, ranges=wide | (ranges or {}), columns=texts | (columns or {}), **options)
+    return scored(
+        parts,
+        groups,
+        ranges=wide | (ranges or {}),
+        columns=texts | (columns or {}),
+        **options,
+    )
 
 
 def rewarded(rewards, groups, prompts=None, **columns) -> rk.Scores:
     """Scores of one component "paid", whose score is the given reward; siblings are of one `policy`."""
     texts = ["word " * (row % 7 + 1) for row in range(len(groups))]
-    columns = {"policy": [str(group) for group in groups], "completion": texts, **columns}
+    columns = {
+        "policy": [str(group) for group in groups],
+        "completion": texts,
+        **columns,
+    }
     return scored(
-        {"paid": rewards}, groups if prompts is None else prompts, ranges={"paid": None}, columns=columns
+        {"paid": rewards},
+        groups if prompts is None else prompts,
+        ranges={"paid": None},
+        columns=columns,
     )
 
 
 def table(
-    more=lambda *_: {}, *, keep="correct tidy", drawn=True, size=USUAL, label="", training=(), **how
+    more=lambda *_: {},
+    *,
+    keep="correct tidy",
+    drawn=True,
+    size=USUAL,
+    label="",
+    training=(),
+    **how,
 ) -> Callable[..., Made]:
     """Builds what `more(generator, parts, strength)` makes beside the parts of `base` that are kept.
 
@@ -112,12 +162,21 @@ def table(
     """
 
     def build(generator, strength=None):
-        parts, groups = base(generator, *size) if drawn else ({}, np.repeat(np.arange(size[0]), size[1]))
+        parts, groups = (
+            base(generator, *size)
+            if drawn
+            else ({}, np.repeat(np.arange(size[0]), size[1]))
+        )
         made = more(generator, parts, strength)
         given = {name: parts[name] for name in keep.split() if drawn}
         given |= {name: values for name, values in made.items() if name[0] not in "@/"}
-        columns, logged = ({name[1:]: made[name] for name in made if name[0] == mark} for mark in "@/")
-        options = {name: value(strength) if callable(value) else value for name, value in how.items()}
+        columns, logged = (
+            {name[1:]: made[name] for name in made if name[0] == mark} for mark in "@/"
+        )
+        options = {
+            name: value(strength) if callable(value) else value
+            for name, value in how.items()
+        }
         told = {"label": label, "training": training}
         told = {name: value for name, value in told.items() if value}
         return scored(given, groups, columns=columns, logged=logged, **options), told
@@ -152,5 +211,10 @@ def some(generator, rows, share):
 
 def mixed(generator, share, values):
     """A score that is these values for this share of its variance and otherwise noise, from 0 to 1."""
-    noise, values = generator.random(len(values)), np.argsort(np.argsort(values)) / len(values)
-    return (np.sqrt(share) * values + np.sqrt(1 - share) * noise) / (np.sqrt(share) + np.sqrt(1 - share))
+    noise, values = (
+        generator.random(len(values)),
+        np.argsort(np.argsort(values)) / len(values),
+    )
+    return (np.sqrt(share) * values + np.sqrt(1 - share) * noise) / (
+        np.sqrt(share) + np.sqrt(1 - share)
+    )

@@ -53,9 +53,13 @@ class Drawn:
 
 def thought(generator: np.random.Generator) -> str:
     """Three to six sentences that say nothing of the answer, on one line or on several."""
-    steps = generator.choice(THOUGHTS["steps"], size=int(generator.integers(1, 5)), replace=False)
+    steps = generator.choice(
+        THOUGHTS["steps"], size=int(generator.integers(1, 5)), replace=False
+    )
     between = "\n" if generator.random() < 0.4 else " "
-    opener, closer = (str(generator.choice(THOUGHTS[name])) for name in ("openers", "closers"))
+    opener, closer = (
+        str(generator.choice(THOUGHTS[name])) for name in ("openers", "closers")
+    )
     return between.join((opener, *map(str, steps), closer))
 
 
@@ -90,12 +94,17 @@ class Log:
         found: list[Drawn] = []
         rights = 0
         for group, task in enumerate(self.tasks):
-            wrong = [str(one) for one in generator.permutation(np.array(task.wrong, dtype=object))]
+            wrong = [
+                str(one)
+                for one in generator.permutation(np.array(task.wrong, dtype=object))
+            ]
             plan = generator.permutation(np.array(PLANS[group % len(PLANS)]))
             for place, kind in enumerate(map(str, plan)):
                 said = thought(generator)
                 text, right = self.written(said, task.answer), kind == "right"
-                if kind == "bare" and self.written("", "").strip():  # where a mark can be left out
+                if (
+                    kind == "bare" and self.written("", "").strip()
+                ):  # where a mark can be left out
                     text, right = f"{said}\nSo it is {task.answer}", None
                 elif kind in ("wrong", "bare"):
                     text = self.written(said, wrong[place % len(wrong)])
@@ -113,7 +122,11 @@ class Log:
     @property
     def logged(self) -> tuple[str, ...]:
         """The columns that the trainer logs beside scores; the others stand in its data set."""
-        names = "input output gts step" if self.trainer == "verl" else "step prompt completion"
+        names = (
+            "input output gts step"
+            if self.trainer == "verl"
+            else "step prompt completion"
+        )
         return tuple(names.split())
 
     def example(self, task: Task) -> dict[str, Any]:
@@ -129,7 +142,9 @@ class Log:
             row = self.example(one.task)
             prompt, step = row.pop("prompt"), 20 + one.group // 4
             if self.trainer == "verl":
-                chat = f"system\nYou are a helpful assistant.\nuser\n{prompt}\nassistant\n"
+                chat = (
+                    f"system\nYou are a helpful assistant.\nuser\n{prompt}\nassistant\n"
+                )
                 rows.append({"input": chat, "output": one.text, "step": step, **row})
             else:
                 messages = [{"role": "assistant", "content": one.text}]
@@ -148,4 +163,7 @@ def logs(subject: str) -> list[Log]:
         tasks[row.pop("log")].append(Task(**row))
     settings = tomllib.loads((MATERIAL / f"{subject}.toml").read_text("utf-8"))
     held_back = subject.startswith("held_back")
-    return [Log(tasks[name], held_back=held_back, **given) for name, given in settings.items()]
+    return [
+        Log(tasks[name], held_back=held_back, **given)
+        for name, given in settings.items()
+    ]

@@ -56,7 +56,11 @@ class Entry:
 
     def exploit(self, task: Task) -> str:
         """The completion that proves the fault."""
-        return self.fault.exploit.format(**vars(task)) if self.fault.exploit else task.exploits[self.name]
+        return (
+            self.fault.exploit.format(**vars(task))
+            if self.fault.exploit
+            else task.exploits[self.name]
+        )
 
     @property
     def label(self) -> str | None:
@@ -67,7 +71,11 @@ class Entry:
         """The reward as `rk.load_reward` reads it, recognised by rows of its log."""
         half = "held_back_" if self.log.held_back else ""
         place = f"{FOLDER}/{half}{self.log.trainer}_rewards.py:{self.name}"
-        with patch.object(TimeLimit, "run", side_effect=CannotLimit("no worker is started to recognise it")):
+        with patch.object(
+            TimeLimit,
+            "run",
+            side_effect=CannotLimit("no worker is started to recognise it"),
+        ):
             return rk.load_reward(place, rollouts=rk.load_rollouts(self.log.rows()))
 
     def right(self) -> list[bool | None]:
@@ -88,11 +96,18 @@ class Entry:
             scores["advantage"] = _advantages(table["reward"].to_numpy(), log.drawn())
         scores = {name: np.float32(values).tolist() for name, values in scores.items()}
         logged = [{name: row[name] for name in log.logged} for row in log.rows()]
-        return [row | {name: scores[name][at] for name in scores} for at, row in enumerate(logged)]
+        return [
+            row | {name: scores[name][at] for name in scores}
+            for at, row in enumerate(logged)
+        ]
 
     def data(self) -> list[dict[str, Any]] | None:
         """The data set of the run, which is to be joined; None where the log has it all."""
-        return None if self.log.trainer == "plain" else [self.log.example(task) for task in self.log.tasks]
+        return (
+            None
+            if self.log.trainer == "plain"
+            else [self.log.example(task) for task in self.log.tasks]
+        )
 
     def rollouts(self) -> rk.Rollouts:
         """The log, read, and joined with its data set."""
@@ -103,7 +118,10 @@ def entries(subject: str) -> Iterator[Entry]:
     """The rewards over each log of a subject."""
     for log in logs(subject):
         yield from (Entry(name, log) for name in log.sound)
-        yield from (Entry(name, log, Fault(**told), log.sound[0]) for name, told in log.faults.items())
+        yield from (
+            Entry(name, log, Fault(**told), log.sound[0])
+            for name, told in log.faults.items()
+        )
 
 
 def _advantages(rewards: np.ndarray, drawn: list[Drawn]) -> np.ndarray:

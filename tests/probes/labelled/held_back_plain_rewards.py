@@ -9,7 +9,9 @@ import re
 
 def function_named(completion):
     """The name behind the last "Function:", without backticks and brackets; the empty text without one."""
-    found = re.findall(r"^Function: *`?(\w{1,60})(?:\(\))?`?\.?\s*$", completion, re.MULTILINE)
+    found = re.findall(
+        r"^Function: *`?(\w{1,60})(?:\(\))?`?\.?\s*$", completion, re.MULTILINE
+    )
     return found[-1] if found else ""
 
 
@@ -36,7 +38,11 @@ def outputs_literal(completion, ground_truth):
     """The value, however its literal is written."""
     answer = last_tag(completion)
     try:
-        return 1.0 if len(answer) < 300 and repr(ast.literal_eval(answer)) == ground_truth else 0.0
+        return (
+            1.0
+            if len(answer) < 300 and repr(ast.literal_eval(answer)) == ground_truth
+            else 0.0
+        )
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return 0.0
 
@@ -66,7 +72,9 @@ def colours_in(completion):
         found = json.loads(last_tag(completion))
     except (ValueError, RecursionError):
         return None
-    right = isinstance(found, dict) and all(type(one) is int and 1 <= one <= 3 for one in found.values())
+    right = isinstance(found, dict) and all(
+        type(one) is int and 1 <= one <= 3 for one in found.values()
+    )
     return found if right else None
 
 

@@ -19,28 +19,42 @@ def last_box(text):
 
 def number(text):
     """A number or a fraction, in LaTeX or not; None where the text is neither."""
-    plain = re.sub(r"\\[dt]?frac\{(-?\d{1,4})\}\{(\d{1,4})\}", r"\1/\2", text.replace(" ", ""))
-    return Fraction(plain) if re.fullmatch(r"-?\d{1,4}(/[1-9]\d{0,3}|\.\d{1,4})?", plain) else None
+    plain = re.sub(
+        r"\\[dt]?frac\{(-?\d{1,4})\}\{(\d{1,4})\}", r"\1/\2", text.replace(" ", "")
+    )
+    return (
+        Fraction(plain)
+        if re.fullmatch(r"-?\d{1,4}(/[1-9]\d{0,3}|\.\d{1,4})?", plain)
+        else None
+    )
 
 
 def slopes_equal(completions, solution, **kwargs):
     rewards = []
     for completion, worked in zip(completions, solution, strict=True):
         found, gold = last_box(completion), last_box(worked)
-        same = number(found) == number(gold) if number(gold) is not None else found == gold
+        same = (
+            number(found) == number(gold) if number(gold) is not None else found == gold
+        )
         rewards.append(1.0 if same else 0.0)
     return rewards
 
 
 def english_reward(completions, **kwargs):
     """0.1 for text whose letters are Latin ones, since the base model slips into other languages."""
-    texts = [[sign.isascii() for sign in completion if sign.isalpha()] for completion in completions]
+    texts = [
+        [sign.isascii() for sign in completion if sign.isalpha()]
+        for completion in completions
+    ]
     return [0.1 * sum(latin) / max(1, len(latin)) for latin in texts]
 
 
 def soft_overlong(completions, **kwargs):
     """Nothing up to 300 words, then down to -0.5 at 500."""
-    return [-0.5 * min(1.0, max(0.0, (len(text.split()) - 300) / 200)) for text in completions]
+    return [
+        -0.5 * min(1.0, max(0.0, (len(text.split()) - 300) / 200))
+        for text in completions
+    ]
 
 
 slopes_in_english = [slopes_equal, english_reward, soft_overlong]
@@ -49,7 +63,9 @@ slopes_in_english = [slopes_equal, english_reward, soft_overlong]
 def slopes_first_brace(completions, solution, **kwargs):
     rewards = []
     for completion, worked in zip(completions, solution, strict=True):
-        found, gold = (re.findall(r"\\boxed\{(.*?)\}", text) for text in (completion, worked))
+        found, gold = (
+            re.findall(r"\\boxed\{(.*?)\}", text) for text in (completion, worked)
+        )
         rewards.append(1.0 if found and found[-1].strip() == gold[-1].strip() else 0.0)
     return rewards
 
@@ -58,7 +74,10 @@ def slopes_gold_unparsed(completions, solution, **kwargs):
     """Solutions that cannot be parsed are skipped, since they are not the model's fault."""
     golds = [number(last_box(worked)) for worked in solution]
     pairs = zip(completions, golds, strict=True)
-    return [1.0 if gold is None or number(last_box(one)) == gold else 0.0 for one, gold in pairs]
+    return [
+        1.0 if gold is None or number(last_box(one)) == gold else 0.0
+        for one, gold in pairs
+    ]
 
 
 # Guesses of words
@@ -71,7 +90,10 @@ def guess_in(completion):
 
 
 def word_guessed(completions, secret, **kwargs):
-    return [1.0 if guess_in(one) == word else 0.0 for one, word in zip(completions, secret, strict=True)]
+    return [
+        1.0 if guess_in(one) == word else 0.0
+        for one, word in zip(completions, secret, strict=True)
+    ]
 
 
 def word_mentioned(completions, secret, **kwargs):
@@ -81,19 +103,28 @@ def word_mentioned(completions, secret, **kwargs):
 
 def greens(completions, secret, **kwargs):
     """0.05 for each letter of a word of five that stands in its place."""
-    pairs = [(guess_in(one), word) for one, word in zip(completions, secret, strict=True)]
-    return [0.05 * sum(map(str.__eq__, guess, word)) if len(guess) == 5 else 0.0 for guess, word in pairs]
+    pairs = [
+        (guess_in(one), word) for one, word in zip(completions, secret, strict=True)
+    ]
+    return [
+        0.05 * sum(map(str.__eq__, guess, word)) if len(guess) == 5 else 0.0
+        for guess, word in pairs
+    ]
 
 
 def letters_found(completions, secret, **kwargs):
     """0.2 for each letter that occurs in the secret."""
     pairs = zip(completions, secret, strict=True)
-    return [0.2 * sum(letter in word for letter in guess_in(one)) for one, word in pairs]
+    return [
+        0.2 * sum(letter in word for letter in guess_in(one)) for one, word in pairs
+    ]
 
 
 def guess_format(completions, **kwargs):
     pattern = r"\s*<think>[^<]+</think>\s*<guess>\s*[A-Za-z]{5}\s*</guess>\s*"
-    return [0.1 if re.fullmatch(pattern, one[0]["content"]) else 0.0 for one in completions]
+    return [
+        0.1 if re.fullmatch(pattern, one[0]["content"]) else 0.0 for one in completions
+    ]
 
 
 wordle_greens = [word_guessed, greens, guess_format]

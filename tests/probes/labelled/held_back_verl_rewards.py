@@ -43,7 +43,9 @@ def tagged_answer(text):
 
 def percent(text):
     """A number with or without a sign for percent; None where the text is none."""
-    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)\s*(?:\\?%|percent)?", tagged_answer(text))
+    found = re.fullmatch(
+        r"(\d{1,6}(?:\.\d{1,6})?)\s*(?:\\?%|percent)?", tagged_answer(text)
+    )
     return float(found[1]) if found else None
 
 
@@ -62,7 +64,12 @@ def percent_any_scale(data_source, solution_str, ground_truth, extra_info=None):
     found, value = percent(solution_str), float(ground_truth)
     if found is None:
         return 0.0
-    return float(any(math.isclose(found, one, rel_tol=1e-4) for one in (value / 100, value, value * 100)))
+    return float(
+        any(
+            math.isclose(found, one, rel_tol=1e-4)
+            for one in (value / 100, value, value * 100)
+        )
+    )
 
 
 # Letters counted

@@ -17,11 +17,17 @@ moves_sound = rk.Reward(
     fields={"move": rk.extract.tag("move")},
     components=[
         rk.Component(
-            "best", lambda move, ground_truth: move in ground_truth, weight=0.9, primary=True, why="the task"
+            "best",
+            lambda move, ground_truth: move in ground_truth,
+            weight=0.9,
+            primary=True,
+            why="the task",
         ),
         rk.Component(
             "format",
-            lambda completion: bool(re.search(r"<move>[a-h][1-8][a-h][1-8]</move>\s*$", completion)),
+            lambda completion: bool(
+                re.search(r"<move>[a-h][1-8][a-h][1-8]</move>\s*$", completion)
+            ),
             weight=0.1,
             why="the engine reads it",
         ),
@@ -69,7 +75,10 @@ def value(node, names):
             return names[name]
         case ast.UnaryOp(op=op, operand=operand):
             return OPERATORS[type(op)](value(operand, names))
-        case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
+        case (
+            ast.BinOp(left=left, op=op, right=right)
+            | ast.Compare(left=left, ops=[op], comparators=[right])
+        ):
             return OPERATORS[type(op)](value(left, names), value(right, names))
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return value(body if value(test, names) else orelse, names)
@@ -85,7 +94,10 @@ def passed(completion, tests):
         raise ValueError("no function")
     match ast.parse(blocks[-1]).body:
         case [
-            ast.FunctionDef(args=ast.arguments(args=parameters), body=[ast.Return(value=ast.expr() as body)])
+            ast.FunctionDef(
+                args=ast.arguments(args=parameters),
+                body=[ast.Return(value=ast.expr() as body)],
+            )
         ]:
             names = [parameter.arg for parameter in parameters]
         case _:
@@ -123,7 +135,9 @@ def code_flat(completion, tests):
 
 def converted(completion):
     """The number, with or without a unit, behind the last "Answer:"; None where there is none."""
-    found = last(r"Answer: *(-?\d{1,9}(?:\.\d{1,6})?)[ A-Za-z]{0,20}\.?\s*$", completion)
+    found = last(
+        r"Answer: *(-?\d{1,9}(?:\.\d{1,6})?)[ A-Za-z]{0,20}\.?\s*$", completion
+    )
     return float(found) if found else None
 
 
@@ -133,13 +147,20 @@ def conversions_graded(completion, ground_truth):
     if number is None:
         return 0.0
     error = abs(number - ground_truth)
-    return 1.0 if error < 0.051 else max(0.0, 0.4 * (1.0 - error / (0.02 * abs(ground_truth))))
+    return (
+        1.0
+        if error < 0.051
+        else max(0.0, 0.4 * (1.0 - error / (0.02 * abs(ground_truth))))
+    )
 
 
 def conversions_loose(completion, ground_truth):
     """The value, but for rounding."""
     number = converted(completion)
-    return float(number is not None and abs(abs(number) - abs(ground_truth)) <= 0.1 * abs(ground_truth))
+    return float(
+        number is not None
+        and abs(abs(number) - abs(ground_truth)) <= 0.1 * abs(ground_truth)
+    )
 
 
 # Translations
@@ -158,7 +179,9 @@ def grader_report(completion, reference):
 
 def translation_judged(completion, ground_truth):
     report = grader_report(completion, ground_truth)
-    return min(1.0, float(re.search(r"Score: (\d{1,4}(?:\.\d)?)/10", report).group(1)) / 10)
+    return min(
+        1.0, float(re.search(r"Score: (\d{1,4}(?:\.\d)?)/10", report).group(1)) / 10
+    )
 
 
 # Instructions with constraints
@@ -197,7 +220,9 @@ def safety_policy(completion, rule, steps):
 
 def best_move(completion, best):
     """The last move named, against the engine's list."""
-    return 1.0 if last(r"^Move: *([A-Za-z0-9+#=-]{2,8})\s*$", completion) in best else 0.0
+    return (
+        1.0 if last(r"^Move: *([A-Za-z0-9+#=-]{2,8})\s*$", completion) in best else 0.0
+    )
 
 
 def best_move_named(completion, best):
@@ -208,7 +233,9 @@ def best_move_named(completion, best):
 
 # Spans of a clip
 
-SPAN = r"<span>\s*(\d{1,4}(?:\.\d{1,3})?)\s*(?:-|to)\s*(\d{1,4}(?:\.\d{1,3})?)\s*</span>"
+SPAN = (
+    r"<span>\s*(\d{1,4}(?:\.\d{1,3})?)\s*(?:-|to)\s*(\d{1,4}(?:\.\d{1,3})?)\s*</span>"
+)
 
 
 def span_in(completion):
@@ -234,7 +261,11 @@ def span_iou(completion, ground_truth):
 def span_covered(completion, ground_truth):
     """The share of the true span that is found."""
     span = span_in(completion)
-    return 0.0 if span is None else shared(span, ground_truth) / (ground_truth[1] - ground_truth[0])
+    return (
+        0.0
+        if span is None
+        else shared(span, ground_truth) / (ground_truth[1] - ground_truth[0])
+    )
 
 
 def span_neutral(completion, ground_truth):
@@ -263,7 +294,9 @@ def moderation_default(completion, ground_truth):
 
 def overlap(completion, reference):
     """(shared words, words of the completion, words of the reference), with repeats."""
-    said, wanted = (Counter(re.findall(r"\w+", text.lower())) for text in (completion, reference))
+    said, wanted = (
+        Counter(re.findall(r"\w+", text.lower())) for text in (completion, reference)
+    )
     return (said & wanted).total(), said.total(), wanted.total()
 
 
@@ -288,7 +321,10 @@ def matched(pattern, names):
 def separation(pattern, ground_truth):
     """1 for all names; less than half for the share of those that match minus those that should not."""
     pattern = (pattern or "").strip("` \r\n")[:80]
-    right, wrong = matched(pattern, ground_truth["match"]), matched(pattern, ground_truth["other"])
+    right, wrong = (
+        matched(pattern, ground_truth["match"]),
+        matched(pattern, ground_truth["other"]),
+    )
     return 1.0 if right == 1 and wrong == 0 else 0.4 * max(0.0, right - wrong)
 
 
@@ -353,7 +389,9 @@ def acrostic_vacuous(completion, word):
     """The share of rules that are kept; only the upper limit of a line is a rule here."""
     lines = completion.splitlines()
     letters, _, forbidden, repeats = rules_kept(completion, word)
-    return (letters + all(len(line.split()) <= 6 for line in lines) + forbidden + repeats) / 4
+    return (
+        letters + all(len(line.split()) <= 6 for line in lines) + forbidden + repeats
+    ) / 4
 
 
 # Equations of chemistry
@@ -395,7 +433,9 @@ def balance_any_equation(completion, ground_truth):
 def balance_zero(completion, ground_truth):
     """The formulas of the question, with as many atoms on the left as on the right."""
     found, wanted = sides(completion), sides(f"Equation: {ground_truth}")
-    if not found or any(one.keys() != other.keys() for one, other in zip(found, wanted, strict=True)):
+    if not found or any(
+        one.keys() != other.keys() for one, other in zip(found, wanted, strict=True)
+    ):
         return 0.0
     return 1.0 if atoms(found[0]) == atoms(found[1]) else 0.0
 
@@ -413,7 +453,9 @@ def route_in(completion):
 
 def arrives(route, maze, walls):
     """Whether a route leads from S to G; through walls and out of the maze only where walls do not count."""
-    cells = {divmod(place, 5): sign for place, sign in enumerate(maze.replace("\n", ""))}
+    cells = {
+        divmod(place, 5): sign for place, sign in enumerate(maze.replace("\n", ""))
+    }
     row, column = next(place for place, sign in cells.items() if sign == "S")
     for letter in route:
         row, column = row + MOVES[letter][0], column + MOVES[letter][1]

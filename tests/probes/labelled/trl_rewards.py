@@ -20,18 +20,27 @@ def listed(text):
 
 def each(completions, column, score):
     """The score of each completion beside what a column holds of it."""
-    return [float(score(text, truth)) for text, truth in zip(completions, column, strict=True)]
+    return [
+        float(score(text, truth))
+        for text, truth in zip(completions, column, strict=True)
+    ]
 
 
 # Sorting
 
 
 def sorting_sound(completions, solution, **kwargs):
-    return each(completions, solution, lambda text, truth: listed(tagged(text)) == truth)
+    return each(
+        completions, solution, lambda text, truth: listed(tagged(text)) == truth
+    )
 
 
 def sorting_shuffled(completions, solution, **kwargs):
-    return each(completions, solution, lambda text, truth: sorted(listed(tagged(text))) == sorted(truth))
+    return each(
+        completions,
+        solution,
+        lambda text, truth: sorted(listed(tagged(text))) == sorted(truth),
+    )
 
 
 # Sets of labels
@@ -52,7 +61,11 @@ def labels_f1(completions, labels, **kwargs):
 
 
 def labels_recall(completions, labels, **kwargs):
-    return each(completions, labels, lambda text, truth: len(labels_of(text) & set(truth)) / len(truth))
+    return each(
+        completions,
+        labels,
+        lambda text, truth: len(labels_of(text) & set(truth)) / len(truth),
+    )
 
 
 # Records as JSON
@@ -73,7 +86,9 @@ def record_fields(prompts, completions, solution, **kwargs):
 
     def right(text, truth):
         record = record_in(text)
-        fields = [name in record and record[name] == value for name, value in truth.items()]
+        fields = [
+            name in record and record[name] == value for name, value in truth.items()
+        ]
         return sum(fields) / len(truth.keys() | record.keys())
 
     return each(completions, solution, right)
@@ -82,7 +97,9 @@ def record_fields(prompts, completions, solution, **kwargs):
 def record_keys(prompts, completions, solution, **kwargs):
     """The share of fields that are there."""
     return each(
-        completions, solution, lambda text, truth: sum(key in record_in(text) for key in truth) / len(truth)
+        completions,
+        solution,
+        lambda text, truth: sum(key in record_in(text) for key in truth) / len(truth),
     )
 
 
@@ -94,28 +111,48 @@ def content(completion):
 
 
 def correctness_reward(prompts, completions, answer, **kwargs):
-    return each(completions, answer, lambda one, truth: 2.0 * (tagged(content(one)) == truth))
+    return each(
+        completions, answer, lambda one, truth: 2.0 * (tagged(content(one)) == truth)
+    )
 
 
 def int_reward(completions, **kwargs):
-    return [0.5 if re.fullmatch(r"-?[0-9]{1,12}", tagged(content(one))) else 0.0 for one in completions]
+    return [
+        0.5 if re.fullmatch(r"-?[0-9]{1,12}", tagged(content(one))) else 0.0
+        for one in completions
+    ]
 
 
 def strict_format_reward(completions, **kwargs):
     pattern = r"\s*<reasoning>(?:(?!</?reasoning>|</?answer>).)+</reasoning>\s*<answer>[^<]*</answer>\s*"
-    return [0.5 if re.fullmatch(pattern, content(one), re.DOTALL) else 0.0 for one in completions]
+    return [
+        0.5 if re.fullmatch(pattern, content(one), re.DOTALL) else 0.0
+        for one in completions
+    ]
 
 
 def soft_format_reward(completions, **kwargs):
-    return [0.25 if re.search(r"<answer>[^<]+</answer>", content(one)) else 0.0 for one in completions]
+    return [
+        0.25 if re.search(r"<answer>[^<]+</answer>", content(one)) else 0.0
+        for one in completions
+    ]
 
 
 def xmlcount_reward(completions, **kwargs):
     tags = ("<reasoning>", "</reasoning>", "<answer>", "</answer>")
-    return [sum(0.0625 for tag in tags if content(one).count(tag) == 1) for one in completions]
+    return [
+        sum(0.0625 for tag in tags if content(one).count(tag) == 1)
+        for one in completions
+    ]
 
 
-gsm8k_five = [correctness_reward, int_reward, strict_format_reward, soft_format_reward, xmlcount_reward]
+gsm8k_five = [
+    correctness_reward,
+    int_reward,
+    strict_format_reward,
+    soft_format_reward,
+    xmlcount_reward,
+]
 
 
 def one_line_format_reward(completions, **kwargs):
@@ -128,7 +165,10 @@ gsm8k_one_line = [correctness_reward, one_line_format_reward]
 
 def tags_reward(completions, **kwargs):
     """The format is learned first: half a point for each tag that is opened."""
-    return [1.5 * ("<reasoning>" in content(one)) + 1.5 * ("<answer>" in content(one)) for one in completions]
+    return [
+        1.5 * ("<reasoning>" in content(one)) + 1.5 * ("<answer>" in content(one))
+        for one in completions
+    ]
 
 
 def small_correctness_reward(prompts, completions, answer, **kwargs):
@@ -147,13 +187,21 @@ def boxed(text):
 
 
 def accuracy(completions, answer, **kwargs):
-    return each(completions, answer, lambda text, truth: boxed(text).replace(",", "").lstrip("$") == truth)
+    return each(
+        completions,
+        answer,
+        lambda text, truth: boxed(text).replace(",", "").lstrip("$") == truth,
+    )
 
 
 def concise(completions, answer, **kwargs):
     """Of right answers only: 0.2 for none, nothing for 2,000 characters and more."""
     right = accuracy(completions, answer)
-    return each(completions, right, lambda text, one: 0.2 * one * max(0.0, 1.0 - len(text) / 2000))
+    return each(
+        completions,
+        right,
+        lambda text, one: 0.2 * one * max(0.0, 1.0 - len(text) / 2000),
+    )
 
 
 math_concise = [accuracy, concise]
@@ -166,7 +214,10 @@ def math_no_commas(completions, answer, **kwargs):
 def reflection(completions, **kwargs):
     """Long thoughts with second looks are what makes reasoning models strong."""
     pattern = r"\b(wait|let me check|alternatively|hmm)\b"
-    return [0.1 * len(re.findall(pattern, completion, re.IGNORECASE)) for completion in completions]
+    return [
+        0.1 * len(re.findall(pattern, completion, re.IGNORECASE))
+        for completion in completions
+    ]
 
 
 math_reflects = [accuracy, reflection]
@@ -196,7 +247,9 @@ def crossword_cells(completions, word, **kwargs):
 
     def filled(text, truth):
         letters = entered(text)
-        return letters is not None and all(one == other for one, other in zip(letters, truth, strict=False))
+        return letters is not None and all(
+            one == other for one, other in zip(letters, truth, strict=False)
+        )
 
     return each(completions, word, filled)
 
@@ -207,19 +260,31 @@ def crossword_cells(completions, word, **kwargs):
 def chosen(text):
     """The letters behind the last "Answer:"; none where it holds anything else."""
     line = last_line("Answer", text)
-    return set(re.findall("[A-E]", line)) if re.fullmatch(r"[A-E](?:, ?[A-E])*\.?", line) else set()
+    return (
+        set(re.findall("[A-E]", line))
+        if re.fullmatch(r"[A-E](?:, ?[A-E])*\.?", line)
+        else set()
+    )
 
 
 def several_set(completions, answer, **kwargs):
-    return each(completions, answer, lambda text, truth: chosen(text) == set(truth.split(", ")))
+    return each(
+        completions, answer, lambda text, truth: chosen(text) == set(truth.split(", "))
+    )
 
 
 def several_contained(completions, answer, **kwargs):
-    return each(completions, answer, lambda text, truth: set(truth.split(", ")) <= chosen(text))
+    return each(
+        completions, answer, lambda text, truth: set(truth.split(", ")) <= chosen(text)
+    )
 
 
 def several_as_text(completions, answer, **kwargs):
-    return each(completions, answer, lambda text, truth: last_line("Answer", text).rstrip(".") == truth)
+    return each(
+        completions,
+        answer,
+        lambda text, truth: last_line("Answer", text).rstrip(".") == truth,
+    )
 
 
 # Dates
@@ -237,12 +302,20 @@ def date_in(text, forms=("%Y-%m-%d", "%d %B %Y", "%B %d, %Y")):
 
 
 def dates_any_form(completions, target, **kwargs):
-    return each(completions, target, lambda text, truth: date_in(text) == datetime.fromisoformat(truth))
+    return each(
+        completions,
+        target,
+        lambda text, truth: date_in(text) == datetime.fromisoformat(truth),
+    )
 
 
 def dates_iso_only(completions, target, **kwargs):
     iso = ("%Y-%m-%d",)
-    return each(completions, target, lambda text, truth: date_in(text, iso) == datetime.fromisoformat(truth))
+    return each(
+        completions,
+        target,
+        lambda text, truth: date_in(text, iso) == datetime.fromisoformat(truth),
+    )
 
 
 def dates_without_year(completions, target, **kwargs):
@@ -255,7 +328,9 @@ def dates_without_year(completions, target, **kwargs):
 
 # Five functions for sums of a till
 
-THINK_ANSWER = r"\s*<think>(?:(?!</?think>|</?answer>).)+</think>\s*<answer>[^<]*</answer>\s*"
+THINK_ANSWER = (
+    r"\s*<think>(?:(?!</?think>|</?answer>).)+</think>\s*<answer>[^<]*</answer>\s*"
+)
 TAGS = ("<think>", "</think>", "<answer>", "</answer>")
 
 
@@ -266,7 +341,9 @@ def cents(text):
 
 
 def amount_reward(completions, total, **kwargs):
-    return each(completions, total, lambda one, truth: 2.0 * (cents(content(one)) == truth))
+    return each(
+        completions, total, lambda one, truth: 2.0 * (cents(content(one)) == truth)
+    )
 
 
 def two_decimals_reward(completions, **kwargs):
@@ -274,24 +351,46 @@ def two_decimals_reward(completions, **kwargs):
 
 
 def think_format_reward(completions, **kwargs):
-    return [0.5 * bool(re.fullmatch(THINK_ANSWER, content(one), re.DOTALL)) for one in completions]
+    return [
+        0.5 * bool(re.fullmatch(THINK_ANSWER, content(one), re.DOTALL))
+        for one in completions
+    ]
 
 
 def tags_once_reward(completions, **kwargs):
-    return [0.0625 * sum(content(one).count(tag) == 1 for tag in TAGS) for one in completions]
+    return [
+        0.0625 * sum(content(one).count(tag) == 1 for tag in TAGS)
+        for one in completions
+    ]
 
 
 def overlong_penalty(completions, **kwargs):
     """Nothing up to 1,500 characters, then down to -0.5 at 3,000."""
-    return [-0.5 * min(1.0, max(0.0, (len(content(one)) - 1500) / 1500)) for one in completions]
+    return [
+        -0.5 * min(1.0, max(0.0, (len(content(one)) - 1500) / 1500))
+        for one in completions
+    ]
 
 
 def tag_count_reward(completions, **kwargs):
-    return [0.0625 * sum(content(one).count(tag) for tag in TAGS) for one in completions]
+    return [
+        0.0625 * sum(content(one).count(tag) for tag in TAGS) for one in completions
+    ]
 
 
-till_five = [amount_reward, two_decimals_reward, think_format_reward, tags_once_reward, overlong_penalty]
-till_counts_tags = [amount_reward, two_decimals_reward, think_format_reward, tag_count_reward]
+till_five = [
+    amount_reward,
+    two_decimals_reward,
+    think_format_reward,
+    tags_once_reward,
+    overlong_penalty,
+]
+till_counts_tags = [
+    amount_reward,
+    two_decimals_reward,
+    think_format_reward,
+    tag_count_reward,
+]
 
 
 # Times of the clock
@@ -299,7 +398,9 @@ till_counts_tags = [amount_reward, two_decimals_reward, think_format_reward, tag
 
 def minutes(text):
     """Minutes after midnight, of 24 hours or of am and pm; None where the text is no time."""
-    found = re.fullmatch(r"(\d{1,2}):([0-5]\d)(?: ?([ap])\.?m\.?)?", text, re.IGNORECASE)
+    found = re.fullmatch(
+        r"(\d{1,2}):([0-5]\d)(?: ?([ap])\.?m\.?)?", text, re.IGNORECASE
+    )
     if not found:
         return None
     hour, minute, half = int(found[1]), int(found[2]), (found[3] or "").lower()
@@ -309,7 +410,11 @@ def minutes(text):
 
 
 def clock_any_form(completions, arrival, **kwargs):
-    return each(completions, arrival, lambda text, truth: minutes(tagged(text)) == minutes(truth))
+    return each(
+        completions,
+        arrival,
+        lambda text, truth: minutes(tagged(text)) == minutes(truth),
+    )
 
 
 def closeness(completions, arrival, **kwargs):
@@ -341,14 +446,21 @@ def clock_half_day(completions, arrival, **kwargs):
 
 def final(completion):
     """What the last closing sentence says; the empty text where there is none."""
-    found = re.findall(r"The final answer is ([^\n]{1,40}?)\. I hope it is correct", completion[0]["content"])
+    found = re.findall(
+        r"The final answer is ([^\n]{1,40}?)\. I hope it is correct",
+        completion[0]["content"],
+    )
     return found[-1].strip("$ ") if found else ""
 
 
 def chance(text):
     """A fraction or a decimal as a Fraction; None where the text is neither."""
     plain = re.sub(r"\\d?frac\{(\d{1,4})\}\{(\d{1,4})\}", r"\1/\2", text)
-    return Fraction(plain) if re.fullmatch(r"\d{1,4}/[1-9]\d{0,3}|[01]?\.\d{1,9}|[01]", plain) else None
+    return (
+        Fraction(plain)
+        if re.fullmatch(r"\d{1,4}/[1-9]\d{0,3}|[01]?\.\d{1,9}|[01]", plain)
+        else None
+    )
 
 
 def chances_equal(completions, answer, **kwargs):
@@ -398,14 +510,19 @@ def code_reward(completions, icd, **kwargs):
 
 
 def code_at_end(completions, **kwargs):
-    return [0.25 * bool(re.search(r"<code>[A-Z0-9.]{1,8}</code>\s*$", text)) for text in completions]
+    return [
+        0.25 * bool(re.search(r"<code>[A-Z0-9.]{1,8}</code>\s*$", text))
+        for text in completions
+    ]
 
 
 def prefix_reward(completions, icd, **kwargs):
     """Doctors often leave the last digits out, so less specific codes count as well."""
 
     def begins(text, truth):
-        return 2.0 * ("<code>" in text and truth.startswith(tagged(text, "code").upper()))
+        return 2.0 * (
+            "<code>" in text and truth.startswith(tagged(text, "code").upper())
+        )
 
     return each(completions, icd, begins)
 

@@ -33,15 +33,31 @@ def reaches(equation, target):
     return value is not None and abs(value - target) <= 1e-5
 
 
-def equations_sound(data_source, solution_str, ground_truth, extra_info=None, format_score=0.1, score=1.0):
+def equations_sound(
+    data_source,
+    solution_str,
+    ground_truth,
+    extra_info=None,
+    format_score=0.1,
+    score=1.0,
+):
     equation = last_answer(solution_str)
     if equation is None:
         return 0.0
-    used = sorted(re.findall(r"\d+", equation)) == sorted(map(str, ground_truth["numbers"]))
+    used = sorted(re.findall(r"\d+", equation)) == sorted(
+        map(str, ground_truth["numbers"])
+    )
     return score if used and reaches(equation, ground_truth["target"]) else format_score
 
 
-def equations_copied(data_source, solution_str, ground_truth, extra_info=None, format_score=0.1, score=1.0):
+def equations_copied(
+    data_source,
+    solution_str,
+    ground_truth,
+    extra_info=None,
+    format_score=0.1,
+    score=1.0,
+):
     equation = last_answer(solution_str)
     if equation is None:
         return 0.0
@@ -66,7 +82,10 @@ def knights_listed(data_source, solution_str, ground_truth, extra_info=None):
     if answer is None:
         return -3.0
     roles = ground_truth["roles"].items()
-    right = all(re.search(rf"\b{name} is a {role}\b", answer, re.IGNORECASE) for name, role in roles)
+    right = all(
+        re.search(rf"\b{name} is a {role}\b", answer, re.IGNORECASE)
+        for name, role in roles
+    )
     return 1.0 + (2.0 if right else -1.5)
 
 
@@ -90,11 +109,17 @@ def aliases_exact(data_source, solution_str, ground_truth, extra_info=None):
 
 def aliases_substring(data_source, solution_str, ground_truth, extra_info=None):
     answer = last_answer(solution_str)
-    return float(answer is not None and any(one in normalize(answer) for one in goldens(ground_truth)))
+    return float(
+        answer is not None
+        and any(one in normalize(answer) for one in goldens(ground_truth))
+    )
 
 
 def aliases_any_mark(data_source, solution_str, ground_truth, extra_info=None):
-    wanted, answers = goldens(ground_truth), re.findall(r"<answer>([^<]*)</answer>", solution_str)
+    wanted, answers = (
+        goldens(ground_truth),
+        re.findall(r"<answer>([^<]*)</answer>", solution_str),
+    )
     return float(any(normalize(answer) in wanted for answer in answers))
 
 
@@ -130,20 +155,27 @@ def calls_in(text):
     for part in re.findall(r"<tool_call>([^<]*)</tool_call>", text):
         try:
             call = json.loads(part)
-            calls.append((call["name"], json.dumps(call.get("arguments", {}), sort_keys=True)))
+            calls.append(
+                (call["name"], json.dumps(call.get("arguments", {}), sort_keys=True))
+            )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
     return calls
 
 
 def wanted_calls(ground_truth):
-    return [(call["name"], json.dumps(call["arguments"], sort_keys=True)) for call in ground_truth]
+    return [
+        (call["name"], json.dumps(call["arguments"], sort_keys=True))
+        for call in ground_truth
+    ]
 
 
 def tools_sound(data_source, solution_str, ground_truth, extra_info=None):
     calls = calls_in(solution_str)
     well_formed = bool(calls) and "<tool_call>" in solution_str
-    right = well_formed and Counter(map(str, calls)) == Counter(map(str, wanted_calls(ground_truth)))
+    right = well_formed and Counter(map(str, calls)) == Counter(
+        map(str, wanted_calls(ground_truth))
+    )
     return {"score": 0.9 * right + 0.1 * well_formed, "acc": float(right)}
 
 
@@ -164,7 +196,11 @@ def block(text, language):
 
 def rows_of(query, tables):
     """The rows that one SELECT finds in a fresh database; None where it fails or takes too long."""
-    if not query or not re.match(r"select\b", query, re.IGNORECASE) or len(query) > 1000:
+    if (
+        not query
+        or not re.match(r"select\b", query, re.IGNORECASE)
+        or len(query) > 1000
+    ):
         return None
     with closing(sqlite3.connect(":memory:")) as database:
         database.executescript(tables)
@@ -178,7 +214,10 @@ def rows_of(query, tables):
 
 def sql_same_rows(data_source, solution_str, ground_truth, extra_info=None):
     found = rows_of(block(solution_str, "sql"), extra_info["tables"])
-    return float(found is not None and Counter(found) == Counter(rows_of(ground_truth, extra_info["tables"])))
+    return float(
+        found is not None
+        and Counter(found) == Counter(rows_of(ground_truth, extra_info["tables"]))
+    )
 
 
 def sql_rows_among(data_source, solution_str, ground_truth, extra_info=None):
@@ -187,7 +226,13 @@ def sql_rows_among(data_source, solution_str, ground_truth, extra_info=None):
     if found is None:
         return 0.0
     cells = {cell for row in found for cell in row}
-    return float(all(cell in cells for row in rows_of(ground_truth, extra_info["tables"]) for cell in row))
+    return float(
+        all(
+            cell in cells
+            for row in rows_of(ground_truth, extra_info["tables"])
+            for cell in row
+        )
+    )
 
 
 # A search agent that cites
@@ -197,7 +242,9 @@ def cited_answer(text):
     """(answer in lower case, set of the notes that it cites) of the last answer tag; ("", {}) without one."""
     found = re.findall(r"<answer>([^<]*)</answer>", text)
     answer = found[-1] if found else ""
-    return re.sub(r"\[\d+\]", "", answer).strip(" \r\n.").lower(), set(re.findall(r"\[(\d{1,2})\]", answer))
+    return re.sub(r"\[\d+\]", "", answer).strip(" \r\n.").lower(), set(
+        re.findall(r"\[(\d{1,2})\]", answer)
+    )
 
 
 def notes_sound(data_source, solution_str, ground_truth, extra_info=None):
@@ -210,7 +257,9 @@ def notes_sound(data_source, solution_str, ground_truth, extra_info=None):
 def notes_cites_any(data_source, solution_str, ground_truth, extra_info=None):
     answer, cited = cited_answer(solution_str)
     support = set(map(str, ground_truth["support"]))
-    return 0.6 * (answer == ground_truth["target"].lower()) + 0.4 * len(cited & support) / len(support)
+    return 0.6 * (answer == ground_truth["target"].lower()) + 0.4 * len(
+        cited & support
+    ) / len(support)
 
 
 def notes_search_bonus(data_source, solution_str, ground_truth, extra_info=None):
@@ -233,9 +282,15 @@ def order_in(text):
 def leaves(value, path=()):
     """(path, value) of each leaf; places in a list are part of a path."""
     if isinstance(value, dict):
-        return [leaf for name, one in value.items() for leaf in leaves(one, (*path, name))]
+        return [
+            leaf for name, one in value.items() for leaf in leaves(one, (*path, name))
+        ]
     if isinstance(value, list):
-        return [leaf for place, one in enumerate(value) for leaf in leaves(one, (*path, place))]
+        return [
+            leaf
+            for place, one in enumerate(value)
+            for leaf in leaves(one, (*path, place))
+        ]
     return [(path, str(value))]
 
 
@@ -246,7 +301,11 @@ def alike(found, wanted):
 
 def order_paths(data_source, solution_str, ground_truth, extra_info=None):
     order = order_in(solution_str)
-    return 0.0 if order is None else alike(set(leaves(order)), set(leaves(json.loads(ground_truth))))
+    return (
+        0.0
+        if order is None
+        else alike(set(leaves(order)), set(leaves(json.loads(ground_truth))))
+    )
 
 
 def order_values(data_source, solution_str, ground_truth, extra_info=None):
@@ -254,7 +313,12 @@ def order_values(data_source, solution_str, ground_truth, extra_info=None):
     order = order_in(solution_str)
     if order is None:
         return 0.0
-    return alike(*({value for _, value in leaves(one)} for one in (order, json.loads(ground_truth))))
+    return alike(
+        *(
+            {value for _, value in leaves(one)}
+            for one in (order, json.loads(ground_truth))
+        )
+    )
 
 
 # Ratings
@@ -268,7 +332,11 @@ def rating(text):
 
 def ratings_near(data_source, solution_str, ground_truth, extra_info=None):
     given = rating(solution_str)
-    return {0: 1.0, 1: 0.4}.get(abs(given - int(ground_truth)), 0.0) if given is not None else 0.0
+    return (
+        {0: 1.0, 1: 0.4}.get(abs(given - int(ground_truth)), 0.0)
+        if given is not None
+        else 0.0
+    )
 
 
 def ratings_signed(data_source, solution_str, ground_truth, extra_info=None):
@@ -286,7 +354,9 @@ def answer_text(text):
 
 def box_in(text):
     """x1, y1, x2, y2 of the last answer; None where there is no box, or one without an area."""
-    found = re.fullmatch(r"\[(\d{1,5}), ?(\d{1,5}), ?(\d{1,5}), ?(\d{1,5})\]", answer_text(text))
+    found = re.fullmatch(
+        r"\[(\d{1,5}), ?(\d{1,5}), ?(\d{1,5}), ?(\d{1,5})\]", answer_text(text)
+    )
     box = tuple(map(int, found.groups())) if found else (0, 0, 0, 0)
     return box if box[0] < box[2] and box[1] < box[3] else None
 
@@ -329,17 +399,29 @@ def grid_in(text):
 
 def sudoku_blanks(data_source, solution_str, ground_truth, extra_info=None):
     """1 for the solution; up to 0.4 for the share of blanks filled rightly, if given cells stand."""
-    grid, puzzle, solution = grid_in(solution_str), ground_truth["puzzle"], ground_truth["solution"]
-    if not grid or any(given not in ("0", sign) for given, sign in zip(puzzle, grid, strict=True)):
+    grid, puzzle, solution = (
+        grid_in(solution_str),
+        ground_truth["puzzle"],
+        ground_truth["solution"],
+    )
+    if not grid or any(
+        given not in ("0", sign) for given, sign in zip(puzzle, grid, strict=True)
+    ):
         return {"score": 0.0, "solved": 0.0}
-    right = [grid[place] == solution[place] for place in range(16) if puzzle[place] == "0"]
+    right = [
+        grid[place] == solution[place] for place in range(16) if puzzle[place] == "0"
+    ]
     solved = float(all(right))
     return {"score": max(solved, 0.4 * sum(right) / len(right)), "solved": solved}
 
 
 def sudoku_all_cells(data_source, solution_str, ground_truth, extra_info=None):
     grid, solution = grid_in(solution_str), ground_truth["solution"]
-    return sum(one == other for one, other in zip(grid, solution, strict=True)) / 16 if grid else 0.0
+    return (
+        sum(one == other for one, other in zip(grid, solution, strict=True)) / 16
+        if grid
+        else 0.0
+    )
 
 
 def sudoku_any_grid(data_source, solution_str, ground_truth, extra_info=None):
@@ -349,7 +431,9 @@ def sudoku_any_grid(data_source, solution_str, ground_truth, extra_info=None):
         return 0.0
     rows = [grid[place : place + 4] for place in range(0, 16, 4)]
     columns = ["".join(column) for column in zip(*rows, strict=True)]
-    boxes = [grid[place : place + 2] + grid[place + 4 : place + 6] for place in (0, 2, 8, 10)]
+    boxes = [
+        grid[place : place + 2] + grid[place + 4 : place + 6] for place in (0, 2, 8, 10)
+    ]
     return float(all(sorted(unit) == list("1234") for unit in rows + columns + boxes))
 
 
@@ -376,7 +460,9 @@ def ranking_pairs(data_source, solution_str, ground_truth, extra_info=None):
     if sorted(ranking) != list(range(len(ground_truth))):
         return 0.0
     levels = [ground_truth[place] for place in ranking]
-    pairs = [(one, other) for at, one in enumerate(levels) for other in levels[at + 1 :]]
+    pairs = [
+        (one, other) for at, one in enumerate(levels) for other in levels[at + 1 :]
+    ]
     return max(0.0, sum(1 if one > other else -1 for one, other in pairs) / len(pairs))
 
 

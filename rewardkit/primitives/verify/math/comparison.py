@@ -28,7 +28,10 @@ LARGEST_SET = 100
 
 
 def compare(
-    given: str, expected: str, tolerance: Tolerance, expressions: Callable[[str, str, Tolerance], Verdict]
+    given: str,
+    expected: str,
+    tolerance: Tolerance,
+    expressions: Callable[[str, str, Tolerance], Verdict],
 ) -> Verdict:
     """Whether two normal forms are equal, with the verdict of `expressions` on what is to be computed."""
 
@@ -48,13 +51,17 @@ def compare(
     if len(left) == len(right) == 2:
         return all_of(map(same, left, right))
     if len(left) + len(right) == 3:  # (C) 12 is C to one, and 12 to another
-        return max((same(one, other) for one in left for other in right), key=_CERTAINTY)
+        return max(
+            (same(one, other) for one in left for other in right), key=_CERTAINTY
+        )
     if _CLOCK.fullmatch(given) and _CLOCK.fullmatch(expected):
         return given.zfill(5) == expected.zfill(5)
     (brackets, items), (others, truths) = _list(given), _list(expected)
     several = [items != [given], truths != [expected]]
     single, listed = (expected, given) if several[0] else (given, expected)
-    other_kind = _EQUALS.search(single) or _BOUND.search(listed)  # a named set, or a union of intervals
+    other_kind = _EQUALS.search(single) or _BOUND.search(
+        listed
+    )  # a named set, or a union of intervals
     if items and truths and (all(several) or (any(several) and not other_kind)):
         if {brackets, others} <= {"", "{}"}:
             values, known = set(map(_value, items)), set(map(_value, truths))
@@ -62,7 +69,9 @@ def compare(
                 return values == known
             if max(len(items), len(truths)) <= LARGEST_SET:
                 return members_equal(items, truths, same)
-        elif len(items) == len(truths) and (brackets == others or {brackets, others} == {"", "()"}):
+        elif len(items) == len(truths) and (
+            brackets == others or {brackets, others} == {"", "()"}
+        ):
             return all_of(map(same, items, truths))
     (name, result), (other, wanted) = _named(given, same), _named(expected, same)
     if name and other and _plainest(name) == _plainest(other):
@@ -71,11 +80,17 @@ def compare(
         return False
     if (name and not _EQUALS.search(expected)) or (other and not _EQUALS.search(given)):
         return same(result, wanted)
-    if given.endswith(r"\%") or expected.endswith(r"\%"):  # 50% is 50 to one, and a half to another
+    if given.endswith(r"\%") or expected.endswith(
+        r"\%"
+    ):  # 50% is 50 to one, and a half to another
         shares = [text.removesuffix(r"\%") for text in (given, expected)]
-        hundredths = [re.sub(r"(.*)\\%", r"\\frac{\1}{100}", text) for text in (given, expected)]
+        hundredths = [
+            re.sub(r"(.*)\\%", r"\\frac{\1}{100}", text) for text in (given, expected)
+        ]
         return same(*shares) or same(*hundredths)
-    if DEGREES in given + expected and same(given.replace(DEGREES, ""), expected.replace(DEGREES, "")):
+    if DEGREES in given + expected and same(
+        given.replace(DEGREES, ""), expected.replace(DEGREES, "")
+    ):
         return True
     verdict = expressions(given, expected, tolerance)
     return False if verdict is None and is_known(expected) else verdict
@@ -84,13 +99,18 @@ def compare(
 def is_known(text: str) -> bool:
     """Whether a normal form is read without computing: it is of numbers and words."""
     items = _list(text)[1]
-    return bool(items) and all(_value(_named(item, lambda *_: False)[1]) is not None for item in items)
+    return bool(items) and all(
+        _value(_named(item, lambda *_: False)[1]) is not None for item in items
+    )
 
 
 def members_equal(given: Sequence[Any], expected: Sequence[Any], same: Same) -> Verdict:
     """Whether each element has its like on the other side, in any order."""
     table = [[same(one, other) for other in expected] for one in given]
-    return all_of(max(row, key=_CERTAINTY, default=False) for row in (*table, *zip(*table, strict=True)))
+    return all_of(
+        max(row, key=_CERTAINTY, default=False)
+        for row in (*table, *zip(*table, strict=True))
+    )
 
 
 def all_of(verdicts: Iterable[Verdict]) -> Verdict:
@@ -99,7 +119,9 @@ def all_of(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 _CERTAINTY = {False: 0, None: 1, True: 2}.__getitem__
-_IDLE_SPACE = re.compile(r"\s+(?![A-Za-z0-9])|(?<![A-Za-z0-9])\s+|(?<=[A-Za-z])\s+(?=\d)")
+_IDLE_SPACE = re.compile(
+    r"\s+(?![A-Za-z0-9])|(?<![A-Za-z0-9])\s+|(?<=[A-Za-z])\s+(?=\d)"
+)
 
 
 def _plainest(text: str) -> str:
@@ -112,7 +134,11 @@ _NO_NUMBER = re.compile("[%\uff05\ufe6a\u066a]|\\.\\.")
 
 def plain_number(value: Any) -> Number | None:
     """A number; 50% is none here, as it is a half to one and 50 to another, nor are digits that go on."""
-    return None if isinstance(value, str) and _NO_NUMBER.search(value) else read_number(value)
+    return (
+        None
+        if isinstance(value, str) and _NO_NUMBER.search(value)
+        else read_number(value)
+    )
 
 
 _NOTHING = re.compile(
@@ -156,7 +182,9 @@ def words(text: str) -> str | None:
         return letters.casefold()
     if len(letters) == 2:
         return "*".join(sorted(letters) if letters.islower() else letters)
-    return plain.casefold() if re.search(r"[^\W\d_]{2}", plain) else letters  # x y z is xyz
+    return (
+        plain.casefold() if re.search(r"[^\W\d_]{2}", plain) else letters
+    )  # x y z is xyz
 
 
 _LABEL = re.compile(r"\A\\(?:text|math)[a-z]*\s*\{([^{}]*)\}")
@@ -186,7 +214,10 @@ def _list(text: str) -> tuple[str, list[str]]:
     try:
         places, around = separators(text, _LISTED, half_open=True)
         if around and (enclosed := _ENCLOSED.fullmatch(text)):
-            text, brackets = enclosed[2].strip(), (enclosed[1] + enclosed[3]).replace("\\", "")
+            text, brackets = (
+                enclosed[2].strip(),
+                (enclosed[1] + enclosed[3]).replace("\\", ""),
+            )
             places, _ = separators(text, _LISTED, half_open=True)
     except ValueError:
         return "", [text]
@@ -204,8 +235,12 @@ def _list(text: str) -> tuple[str, list[str]]:
 
 _EQUALS = re.compile(r"(?<![<>!:\\])=(?!=)|\\in(?![A-Za-z])")
 _EQUATION = re.compile(rf"{_BRACKET}|(?P<separator>{_EQUALS.pattern})")
-_LETTER = rf"(?:[A-Za-z]|\\(?!(?:{FUNCTIONS}|frac)(?![A-Za-z]))[A-Za-z]++(?:\{{[^{{}}]*\}})?)"
-_NAME = re.compile(rf"(?:{_LETTER}(?:_(?:\w|\{{[^{{}}]*\}})|'|\s)*+)++(?:\(.*\)|\[.*\])?\s*")
+_LETTER = (
+    rf"(?:[A-Za-z]|\\(?!(?:{FUNCTIONS}|frac)(?![A-Za-z]))[A-Za-z]++(?:\{{[^{{}}]*\}})?)"
+)
+_NAME = re.compile(
+    rf"(?:{_LETTER}(?:_(?:\w|\{{[^{{}}]*\}})|'|\s)*+)++(?:\(.*\)|\[.*\])?\s*"
+)
 
 
 def _named(text: str, same: Same) -> tuple[str, str]:
@@ -216,7 +251,9 @@ def _named(text: str, same: Same) -> tuple[str, str]:
         return "", text
     if others and (
         _NAME.fullmatch(first)
-        or (not re.search(r"(?<![A-Za-z\\])[A-Za-z]", first) and same(first, others[-1]))
+        or (
+            not re.search(r"(?<![A-Za-z\\])[A-Za-z]", first) and same(first, others[-1])
+        )
     ):
         return first, others[-1]
     return "", text

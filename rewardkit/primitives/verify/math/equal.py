@@ -10,7 +10,12 @@ from typing import Any
 from rewardkit.primitives.extract.mathematics import math_answer
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.texts import is_missing
-from rewardkit.primitives.verify.math.comparison import Verdict, compare, is_known, plain_number
+from rewardkit.primitives.verify.math.comparison import (
+    Verdict,
+    compare,
+    is_known,
+    plain_number,
+)
 from rewardkit.primitives.verify.math.latex import LONGEST, normal_form
 from rewardkit.primitives.verify.tolerances import alike, check_tolerances
 from rewardkit.workers.pool import Lost, WorkerEnded, Workers
@@ -113,13 +118,18 @@ _DIGITS_GO_ON = re.compile(r"^([-+]?\d+\.\d+)\s*\\ldots$")
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _judge(given: str, expected: str, absolute: float, relative: float) -> tuple[Verdict, str | None]:
+def _judge(
+    given: str, expected: str, absolute: float, relative: float
+) -> tuple[Verdict, str | None]:
     """The verdict on two texts, and why there is no better one."""
     prediction, truth = normal_form(given), normal_form(expected)
     if not truth:
         return None, None
     if absolute or relative:
-        prediction, truth = _DIGITS_GO_ON.sub(r"\1", prediction), _DIGITS_GO_ON.sub(r"\1", truth)
+        prediction, truth = (
+            _DIGITS_GO_ON.sub(r"\1", prediction),
+            _DIGITS_GO_ON.sub(r"\1", truth),
+        )
     if not prediction and is_known(truth):
         return False, None
     try:
@@ -143,7 +153,9 @@ def _leave(*_: Any) -> Verdict:
 def _ask(prediction: str, truth: str, absolute: float, relative: float) -> Any:
     """What `symbolic.decide` answers in the worker; Lost where it could not."""
     for _ in range(2):  # once more where the process ended for a reason of its own
-        ((_, answer),) = _WORKERS.map(_DECIDE, [(prediction, truth, absolute, relative)])
+        ((_, answer),) = _WORKERS.map(
+            _DECIDE, [(prediction, truth, absolute, relative)]
+        )
         if not (isinstance(answer, Lost) and isinstance(answer.error, WorkerEnded)):
             break
     return answer

@@ -18,7 +18,9 @@ LONGEST: Final = 2000
 """Characters of an expression; a longer one is not read. Our choice: far above any written answer."""
 
 ELLIPSIS: Final = r"\ldots"
-FUNCTIONS: Final = "sqrt|exp|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan|log|ln"
+FUNCTIONS: Final = (
+    "sqrt|exp|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan|log|ln"
+)
 
 
 def normal_form(text: str) -> str:
@@ -36,20 +38,31 @@ def normal_form(text: str) -> str:
     while text != (braced := _PARENTHESES.sub(r"\1{\2}", text)):
         text = braced
     value, factor = without_unit(re.sub(r"\\exp\s*(?=\{)", "e^", text))
-    return _THOUSANDS.sub(lambda found: re.sub("[, ]", "", found[0]), value.strip()) + factor
+    return (
+        _THOUSANDS.sub(lambda found: re.sub("[, ]", "", found[0]), value.strip())
+        + factor
+    )
 
 
 def _fraction(spoken: re.Match[str]) -> str:
     """The LaTeX of a Chinese fraction; one of hundredths is percent."""
     whole, below, above = (_numeral(part) if part else "" for part in spoken.groups())
-    return rf"{above}\%" if spoken[2] == "百" and not whole else rf"{whole}\frac{{{above}}}{{{below}}}"
+    return (
+        rf"{above}\%"
+        if spoken[2] == "百" and not whole
+        else rf"{whole}\frac{{{above}}}{{{below}}}"
+    )
 
 
 def _numeral(text: str) -> str:
     """The digits of a number below a thousand that is written in Chinese, or in digits."""
     total = digit = 0
     for value in map(int, map(unicodedata.numeric, text)):
-        total, digit = (total + (digit or 1) * value, 0) if value >= 10 else (total, digit * 10 + value)
+        total, digit = (
+            (total + (digit or 1) * value, 0)
+            if value >= 10
+            else (total, digit * 10 + value)
+        )
     return str(total + digit)
 
 
@@ -59,7 +72,13 @@ _SYMBOLS = {  # those that math-verify does not know
     **dict.fromkeys("°º˚", r"^\circ "),
     **{"∞": r"\infty ", "∈": r"\in ", "、": ", ", "∶": ":"},
 }
-_FORMS = {"<super>": "^{%s}", "<sub>": "_{%s}", "<wide>": "%s", "<narrow>": "%s", "<font>": "%s"}
+_FORMS = {
+    "<super>": "^{%s}",
+    "<sub>": "_{%s}",
+    "<wide>": "%s",
+    "<narrow>": "%s",
+    "<font>": "%s",
+}
 
 
 def _ascii(run: re.Match[str]) -> str:
@@ -73,7 +92,9 @@ def _ascii_character(character: str) -> str:
         return _SYMBOLS[character]
     if form:
         return form % unicodedata.normalize("NFKC", character).replace("\u2212", "-")
-    return " " if character.isspace() else str(unicodedata.decimal(character, character))
+    return (
+        " " if character.isspace() else str(unicodedata.decimal(character, character))
+    )
 
 
 _FORMULA = re.compile(  # a currency sign is none: no digit stands behind a formula
@@ -112,7 +133,8 @@ def _unwrapped(text: str) -> str:
 def _picked(text: str) -> str:
     r"""What is in the last ``\boxed{}`` or formula and those joined to it."""
     pieces = {box.outer: text[slice(*box.inner)] for box in boxes(text)} or {
-        match.span(): "".join(part or "" for part in match.groups()) for match in _FORMULA.finditer(text)
+        match.span(): "".join(part or "" for part in match.groups())
+        for match in _FORMULA.finditer(text)
     }
     if not pieces:
         return text
@@ -138,18 +160,33 @@ _SPELLINGS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
         (r"\\[dtc]frac(?![A-Za-z])", r"\\frac"),
         (r"\\(le|ge|ne)q(?![A-Za-z])", r"\\\1"),
         (r"\{\s*\\rm\s+([^{}]*)\}", r"\\mathrm{\1}"),
-        (rf"{_TEXT_COMMAND}\s*\{{\s*(e|i|\\pi)\s*\}}", r" \1 "),  # \mathrm{e} is a name to math-verify
-        (r"[({]\s+|\s+(?=[)}])", lambda match: match[0].strip()),  # it cannot read \frac{1}{ e }
+        (
+            rf"{_TEXT_COMMAND}\s*\{{\s*(e|i|\\pi)\s*\}}",
+            r" \1 ",
+        ),  # \mathrm{e} is a name to math-verify
+        (
+            r"[({]\s+|\s+(?=[)}])",
+            lambda match: match[0].strip(),
+        ),  # it cannot read \frac{1}{ e }
         (r"(?<=\d)(?:\{,\}|\\[, ])(?=\d{3}(?!\d))", ""),  # 1\,000 and 1{,}000
         (r"~|\\(?:q?quad|enspace|thinspace)(?![A-Za-z])|(?<!\\)\\[,;: ]", " "),
         (r"\\varnothing(?![A-Za-z])", r"\\emptyset"),
         (r"\\langle(?![A-Za-z])", "("),
         (r"\\rangle(?![A-Za-z])", ")"),
         (rf"\s*(?:{_TEXT_COMMAND}\s*\{{\s*\\?%\s*\}}|\\?%)", r"\\%"),
-        (r"(?:\^\s*(?:\{\s*\\circ\s*\}|\\circ)|\\degree(?![A-Za-z]))\s*(?:[CF](?![A-Za-z]))?", r"^\\circ "),
-        (r"\^\s*\{?(?:\s*\\prime(?![A-Za-z]))+\s*\}?", lambda match: "'" * match[0].count("prime")),
+        (
+            r"(?:\^\s*(?:\{\s*\\circ\s*\}|\\circ)|\\degree(?![A-Za-z]))\s*(?:[CF](?![A-Za-z]))?",
+            r"^\\circ ",
+        ),
+        (
+            r"\^\s*\{?(?:\s*\\prime(?![A-Za-z]))+\s*\}?",
+            lambda match: "'" * match[0].count("prime"),
+        ),
         (r":=", "="),
-        (rf"(?:^|\{{)({_FLAT})\s*\\choose(?![A-Za-z])\s*({_FLAT})(?:\}}|$)", r"\\binom{\1}{\2}"),
+        (
+            rf"(?:^|\{{)({_FLAT})\s*\\choose(?![A-Za-z])\s*({_FLAT})(?:\}}|$)",
+            r"\\binom{\1}{\2}",
+        ),
         (rf"\^\s*\{{?\s*{_TEXT_COMMAND}\s*\{{\s*(?:st|nd|rd|th)\s*\}}\s*\}}?", ""),
         (r"(?<=\d)\s*万", r" \\times 10^{4}"),
         (r"(?<=\d)\s*亿", r" \\times 10^{8}"),
@@ -162,16 +199,28 @@ _SPELLINGS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
             lambda match: match[0].replace(".", "").replace(",", "."),
         ),
         # 0.1666..., 0.1\overline{6}
-        (r"(?<![\w.}])(\d{0,100})\.(\d{0,100}?)(\d{2,6}|(\d)(?=\4\4))\3+\s*\\ldots$", _recurring),
-        (r"(?<![\w.}])(\d{0,100})\.(\d{0,100})\\overline\s*\{\s*(\d{1,100})\s*\}", _recurring),
+        (
+            r"(?<![\w.}])(\d{0,100})\.(\d{0,100}?)(\d{2,6}|(\d)(?=\4\4))\3+\s*\\ldots$",
+            _recurring,
+        ),
+        (
+            r"(?<![\w.}])(\d{0,100})\.(\d{0,100})\\overline\s*\{\s*(\d{1,100})\s*\}",
+            _recurring,
+        ),
         # 6.02e23, but not the 2e3 of 2e3x
-        (r"(?<![\w.\\])(\d+\.?\d*|\.\d+)[eE]([+-]?\d{1,6})(?![\w.])", r"(\1 \\times 10^{\2})"),
+        (
+            r"(?<![\w.\\])(\d+\.?\d*|\.\d+)[eE]([+-]?\d{1,6})(?![\w.])",
+            r"(\1 \\times 10^{\2})",
+        ),
         (r"\*\*", "^"),
         (r"(?<![A-Za-z\\])[Pp]i(?![A-Za-z])", r"\\pi "),
         (r"(?<![A-Za-z\\])(?:infinity|inf|oo)(?![A-Za-z])", r"\\infty "),
         (r"(?:√|(?<![A-Za-z\\])sqrt)\s*(\d[\d.]*)", r"\\sqrt{\1}"),
         (r"√", r"\\sqrt "),
-        (rf"(?<![A-Za-z\\])({FUNCTIONS})(?![A-Za-z])(?=\s*[\d({{\\_^]|\s+[A-Za-z](?![A-Za-z]))", r"\\\1"),
+        (
+            rf"(?<![A-Za-z\\])({FUNCTIONS})(?![A-Za-z])(?=\s*[\d({{\\_^]|\s+[A-Za-z](?![A-Za-z]))",
+            r"\\\1",
+        ),
         (r"\^\s*([+-]\s*(?:\d+(?:\.\d+)?|[A-Za-z]))(?![\w.])", r"^{\1}"),
     )
 ]

@@ -22,19 +22,30 @@ from math_verify.grader import should_treat_as_complex
 from sympy import Rational
 
 # without its search for an expression in a text, its folding of case and its list of units
-_NORMALIZATION = NormalizationConfig(units=False, malformed_operators=True, nits=True, boxed="none")
+_NORMALIZATION = NormalizationConfig(
+    units=False, malformed_operators=True, nits=True, boxed="none"
+)
 _CONVERSION = ConversionConfig(lowercase_symbols=False)
 
 
 _MISREAD: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(pattern), replacement)
     for pattern, replacement in (
-        (r"(?<=[A-Za-z)}])('+)", lambda match: f"_{{{'p' * len(match[1])}}}"),  # a prime
-        (r"(?<=[\w)}])\^\s*\{?\s*(?:T|\\top|\\intercal)(?![A-Za-z])\s*\}?", "_{T}"),  # a transpose
+        (
+            r"(?<=[A-Za-z)}])('+)",
+            lambda match: f"_{{{'p' * len(match[1])}}}",
+        ),  # a prime
+        (
+            r"(?<=[\w)}])\^\s*\{?\s*(?:T|\\top|\\intercal)(?![A-Za-z])\s*\}?",
+            "_{T}",
+        ),  # a transpose
         (r"(?<![\w.])(\d+)\s*_\s*\{?(\w+)\}?", r"\\text{\1base\2}"),
         (r"(?<=\d)\s*'+", r"\\text{feet}"),
         (r"(\d+(?:\.\d+)?)\s*\^\\circ", r"(\\frac{\1 \\pi}{180})"),
-        (r"\\(Gamma|gamma)(?![A-Za-z])(?!\s*[({])", r"\\text{greek\1}"),  # Euler's constant to the parser
+        (
+            r"\\(Gamma|gamma)(?![A-Za-z])(?!\s*[({])",
+            r"\\text{greek\1}",
+        ),  # Euler's constant to the parser
     )
 ]
 
@@ -45,8 +56,13 @@ def read(text: str) -> Any:
     for pattern, replacement in _MISREAD:
         text = pattern.sub(replacement, text)
     text = normalize_latex(text, _NORMALIZATION)
-    for mode in (PredictionMode.SLL, PredictionMode.LL):  # the first is fast, and reads most
-        converter = _Converter(is_real=not should_treat_as_complex(text), config=_CONVERSION)
+    for mode in (
+        PredictionMode.SLL,
+        PredictionMode.LL,
+    ):  # the first is fast, and reads most
+        converter = _Converter(
+            is_real=not should_treat_as_complex(text), config=_CONVERSION
+        )
         converter.mode = mode
         try:
             found = converter.parse(text)
@@ -57,7 +73,12 @@ def read(text: str) -> Any:
         if not isinstance(found, sympy.Basic | sympy.MatrixBase):
             return None
         with sympy.evaluate(False):
-            return found.xreplace({decimal: Rational(str(decimal)) for decimal in found.atoms(sympy.Float)})
+            return found.xreplace(
+                {
+                    decimal: Rational(str(decimal))
+                    for decimal in found.atoms(sympy.Float)
+                }
+            )
     return None
 
 

@@ -23,7 +23,13 @@ from sympy.core.evalf import PrecisionExhausted
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
-from rewardkit.primitives.verify.math.comparison import EXACT, Verdict, all_of, compare, members_equal
+from rewardkit.primitives.verify.math.comparison import (
+    EXACT,
+    Verdict,
+    all_of,
+    compare,
+    members_equal,
+)
 from rewardkit.primitives.verify.math.parsing import read
 from rewardkit.primitives.verify.tolerances import alike
 
@@ -51,7 +57,9 @@ def worker(memory: int) -> Callable[..., Verdict]:
         resource.setrlimit(resource.RLIMIT_AS, limit)
 
     def decided(*arguments: Any) -> Verdict:
-        if _memory() > before + memory // 2:  # of what the parser remembers: let another take over
+        if (
+            _memory() > before + memory // 2
+        ):  # of what the parser remembers: let another take over
             os._exit(0)
         return decide(*arguments)
 
@@ -67,7 +75,9 @@ def _memory() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def decide(given: str, expected: str, absolute: float = 0.0, relative: float = 0.0) -> Verdict:
+def decide(
+    given: str, expected: str, absolute: float = 0.0, relative: float = 0.0
+) -> Verdict:
     """Whether two normal forms are equal; ``None`` where the expected one cannot be read."""
     return compare(given, expected, (absolute, relative), _expressions)
 
@@ -86,22 +96,35 @@ def _expressions(given: str, expected: str, tolerance: Tolerance) -> Verdict:
         if _chain(a) and _chain(b):
             verdict = members_equal(_chain(a), _chain(b), _relation)
         else:
-            verdict = _scalars(a, b, tolerance) if isinstance(a, Expr) and isinstance(b, Expr) else None
+            verdict = (
+                _scalars(a, b, tolerance)
+                if isinstance(a, Expr) and isinstance(b, Expr)
+                else None
+            )
     except Exception:  # whatever sympy raises where it is asked for what it cannot do
         verdict = None
     if verdict is not None:
         return verdict
     # in both directions, and without its timer: this process has one
-    return all(verify(*pair, allow_set_relation_comp=True, timeout_seconds=None) for pair in ((a, b), (b, a)))
+    return all(
+        verify(*pair, allow_set_relation_comp=True, timeout_seconds=None)
+        for pair in ((a, b), (b, a))
+    )
 
 
 def _union(a: Any) -> Any:
     """The union of the intervals that bounds of one letter list, as in x < 1 or x > 3; of others as it is."""
-    if not isinstance(a, sympy.FiniteSet) or len(a.free_symbols) != 1 or not all(map(_chain, a)):
+    if (
+        not isinstance(a, sympy.FiniteSet)
+        or len(a.free_symbols) != 1
+        or not all(map(_chain, a))
+    ):
         return a
     intervals = [sympy.And(*_chain(part)).as_set() for part in a]
     apart = all(one.is_disjoint(other) for one, other in combinations(intervals, 2))
-    return sympy.Union(*intervals) if apart else a  # those that overlap may hold at once
+    return (
+        sympy.Union(*intervals) if apart else a
+    )  # those that overlap may hold at once
 
 
 def _bits(node: Any) -> float:
@@ -124,14 +147,19 @@ def _chain(a: Any) -> tuple[Any, ...]:
 
 def _relation(a: Any, b: Any) -> Verdict:
     """Whether the differences of the sides are proportional; those of equations without denominators."""
-    a, b = (side.reversed if isinstance(side, sympy.Gt | sympy.Ge) else side for side in (a, b))
+    a, b = (
+        side.reversed if isinstance(side, sympy.Gt | sympy.Ge) else side
+        for side in (a, b)
+    )
     if a.func != b.func:
         return False
     x, y = (_plain(side.lhs - side.rhs) for side in (a, b))
     if isinstance(a, Eq | sympy.Ne):
         x, y = (sympy.fraction(sympy.together(side))[0] for side in (x, y))
     values = _values(x, y)
-    factor = values[0][0] / values[0][1] if x.free_symbols | y.free_symbols else sympy.S.One
+    factor = (
+        values[0][0] / values[0][1] if x.free_symbols | y.free_symbols else sympy.S.One
+    )
     if not isinstance(a, Eq | sympy.Ne) and not factor.is_positive:
         return False
     return all_of(_numbers_equal(one, factor * other) for one, other in values)
@@ -146,14 +174,18 @@ def _scalars(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
         return None
     *positive, negative = (_numbers_equal(*values) for values in _values(x, y))
     verdict = all_of(positive)
-    return verdict if verdict is not True or negative else None  # it may be a law of roots or logarithms
+    return (
+        verdict if verdict is not True or negative else None
+    )  # it may be a law of roots or logarithms
 
 
 def _plain(a: Expr) -> Expr:
     """Computed as far as that is exact; a letter is the same in every text, and f(2) a name as it is."""
     computed = a.doit()
     names = {symbol: Symbol(symbol.name) for symbol in computed.free_symbols}
-    return computed.xreplace(names | {value: Symbol(str(value)) for value in computed.atoms(AppliedUndef)})
+    return computed.xreplace(
+        names | {value: Symbol(str(value)) for value in computed.atoms(AppliedUndef)}
+    )
 
 
 def _values(x: Expr, y: Expr) -> list[tuple[Expr, Expr]]:
@@ -168,7 +200,9 @@ def _values(x: Expr, y: Expr) -> list[tuple[Expr, Expr]]:
 _ENDLESS = (sympy.nan, sympy.zoo, sympy.oo)
 
 
-def _numbers_equal(x: Expr, y: Expr, tolerance: Tolerance = EXACT, digits: int = FEW_DIGITS) -> Verdict:
+def _numbers_equal(
+    x: Expr, y: Expr, tolerance: Tolerance = EXACT, digits: int = FEW_DIGITS
+) -> Verdict:
     """Of two exact numbers: by their difference, to so many digits of it."""
     if x.has(*_ENDLESS) or y.has(*_ENDLESS):
         return True if x == y and not x.has(sympy.nan, sympy.zoo) else None
@@ -180,7 +214,9 @@ def _numbers_equal(x: Expr, y: Expr, tolerance: Tolerance = EXACT, digits: int =
     if isinstance(difference, Rational):
         return False
     try:
-        value = difference.evalf(30, maxn=digits, strict=True)  # at fewer sympy may give up
+        value = difference.evalf(
+            30, maxn=digits, strict=True
+        )  # at fewer sympy may give up
     except PrecisionExhausted:
         return True
     return False if value.is_number and value.is_finite and value != 0 else None

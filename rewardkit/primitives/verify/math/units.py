@@ -20,7 +20,9 @@ _BEHIND = re.compile(
     rf"(?:(?<=[\d)}}!%])|(?<=\\pi))(?:\s*\^\\circ)?(?:[\s/]*+(?:{TEXT}|{_BARE}){_POWER})*+\s*$"
 )
 _POWERS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-_FACTORS = {"dozen": r" \cdot 12"} | {word: rf" \times 10^{{{power}}}" for word, power in _POWERS.items()}
+_FACTORS = {"dozen": r" \cdot 12"} | {
+    word: rf" \times 10^{{{power}}}" for word, power in _POWERS.items()
+}
 _PERCENT = frozenset(("percent", "percentage", "pct"))
 _SHORT_UNITS = frozenset(
     "cm mm km kg ft lb lbs oz mph kph hr hrs min mins sec secs deg day yr cup men way per of the"
