@@ -1,6 +1,7 @@
 """Settings of all tests: no deadline an example, as processes share cores; the same examples every run."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,16 @@ LONGEST = (
 def pytest_collection_modifyitems(items):
     """Put the longest first."""
     items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say what was skipped, why, and thereby how to run it: the last thing of a run."""
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ") for report in reports
+    )
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)
 
 
 @pytest.fixture(scope="module")

@@ -14,26 +14,31 @@ from plotted import arithmetic_with_label
 
 import rewardkit as rk
 
+NO_BROWSER = (
+    "no Chromium on this machine: to run the browser tests install Debian's package "
+    "'chromium', or run 'python -m playwright install chromium'"
+)
+
 
 @pytest.fixture(scope="module")
 def browser():
-    """Debian's Chromium, driven by Playwright; while it is open, no test can run an event loop of its own."""
-    path = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
-    if path is None:
-        sentence = "no Chromium on this machine: install Debian's package 'chromium' to run the browser tests"
-        if os.environ.get("CI"):
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+    """Open the Chromium of this machine, or the one that Playwright installed.
+
+    While it is open, no test can run an event loop of its own.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield started
-        started.close()
+        names = ("chromium", "chromium-browser", "google-chrome")
+        places = [*map(shutil.which, names), playwright.chromium.executable_path]
+        path = next((place for place in places if place and Path(place).exists()), None)
+        if path is None and os.environ.get("CI"):
+            pytest.fail(NO_BROWSER)
+        if path is None:
+            pytest.skip(NO_BROWSER)
+        opened = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield opened
+        opened.close()
 
 
 @pytest.fixture(scope="session")
