@@ -1,4 +1,4 @@
-"""The names of rewardkit, and where each comes from; `__init__.py` imports one when it is asked for."""
+"""The public names of rewardkit; `__init__.py` imports one when it is first used."""
 
 from rewardkit import judges, targets
 from rewardkit.analysis.compare import compare
