@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: report test test-trainers test-judge-live lab lint bench fuzz planted probed clean
+.PHONY: report test test-trainers test-judge-live lab lint bench fuzz planted probed codes clean
 
 report: $(VENV)/.notebook
 	$(BIN)/rewardkit report --reward gallery:arithmetic --reward gallery:arithmetic.flawed \
@@ -49,6 +49,9 @@ bench: $(VENV)/.bench
 
 fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz.py $(FUZZ)
+
+codes:  # the page of all codes, from rewardkit/findings.toml
+	$(BIN)/python tests/codes_page.py
 
 planted: $(VENV)/.test
 	$(BIN)/python tests/analysis/planted_report.py $(PLANTED)

@@ -1,42 +1,61 @@
-"""Finding: one thing a person should know about a reward, as numbers; and the sentence that says it.
+"""Finding: one thing that a person should know about a reward, and the sentence that says it.
 
-Diagnosis and probes report in it. What a code says stands in the room that finds it, which adds its sentences
-to `SENTENCES` (of a diagnosis) or `PROBED` (of probes).
+Diagnosis and probes report findings. `findings.toml`, beside this file, is the table of
+all codes: how grave each is, what it says and what to do about it. It is read when the
+first sentence is asked for, so a finding says the same in any process.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from inspect import Parameter, signature
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
 
 SEVERITIES = ("high", "warn", "info")
 SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb info"}
-"""Shapes say it without colour."""
+"""Shapes tell severities apart without colour."""
 
 NAMED = 3
-"""Components that a sentence names."""
+"""How many components a sentence names."""
 BY_PROBING = "found by probing"
-"""What the `why` of a case begins with that a probe wrote."""
+"""First words of the `why` of a case that a probe wrote."""
+BEATS = 1.05
+"""Gain from which a wrong answer beats a right one: training leads there. Our choice."""
+AS_MUCH = 0.95
+"""Gain from which a wrong answer earns about as much as a right one. Our choice."""
+SEE_COMPONENTS = "See which component pays: rk.explain(reward, {...}) with the columns of the example."
+"""Advice where the table has none."""
 
-Says = Callable[[str, Mapping[str, Any]], str]
 
-SENTENCES: dict[str, tuple[Says, Says]] = {}
-"""Code of a diagnosis -> what is said of whom by its evidence, and what to do about it."""
+@cache
+def read_codes() -> dict[str, dict[str, dict[str, Any]]]:
+    """Read the table of all codes: section -> code, family or kind -> row.
 
-PROBED: dict[str, Callable[[Finding], str]] = {}
-"""Code of a probe's finding, or the ``kind`` of its evidence -> its sentences, without its component."""
+    The sections are "diagnosis", "probe", "family" and "kind"; `findings.toml` explains
+    the columns.
+    """
+    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
 
 
 @dataclass(frozen=True)
 class Example:
-    """A completion that shows a finding: the columns it was tried with, what it earned and should have.
+    """A completion that shows a finding: its columns, what it earned and should have earned.
 
-    `expected` is a range of rewards, or ``None`` where it only has to come back. `right` and `wrong` are what
-    a right and a wrong answer earn there.
+    `expected` is a range of rewards, or None where the call only has to return. `right`
+    and `wrong` are what a right and a wrong answer earn there; with `of_rollouts`, where
+    no truth is known, what the best and the worst paid rollout earn. `said` is what came
+    instead of a reward: an error, or that the call took too long.
     """
 
     rollout_id: Any
@@ -47,74 +66,71 @@ class Example:
     wrong: float = math.nan
     probe: str = ""
     said: str = ""
-    """What came instead of a reward: the error, or that it took too long."""
     of_rollouts: bool = False
-    """Whether `right` and `wrong` are what the best and the least paid rollout earn, as there is no truth."""
 
     @property
     def completion(self) -> str:
-        """The completion that was tried."""
+        """Return the completion."""
         return str(self.columns.get("completion"))
 
     @property
     def scale(self) -> str:
-        """What right and wrong earn, in words; empty where nothing is held against them."""
+        """Say what right and wrong answers earn; "" where that is not known."""
         if math.isnan(self.right):
             return ""
-        best, least = ("a right answer", "a wrong one")
+        best, worst = "a right answer", "a wrong one"
         if self.of_rollouts:
-            best, least = ("the best rollout", "the least")
-        return f"{best} earns {self.right:.6g}, {least} {self.wrong:.6g}"
+            best, worst = "the best rollout", "the least"
+        return f"{best} earns {self.right:.6g}, {worst} {self.wrong:.6g}"
 
     @property
     def snippet(self) -> str:
-        """Lines of Python that show it; `reward` is the reward that was probed."""
-        arguments = ", ".join(
-            f"{name}={as_code(value)}" for name, value in self.columns.items()
-        )
-        scale = f"; {self.scale}" if self.scale else ""
-        return (
-            f"reward({arguments}).reward  # {self.said or f'{self.reward:.6g}'}{scale}"
-        )
+        """Return a line of Python that shows it, for the probed reward as `reward`."""
+        columns = self.columns.items()
+        arguments = ", ".join(f"{name}={as_code(value)}" for name, value in columns)
+        outcome = self.said or f"{self.reward:.6g}"
+        if self.scale:
+            outcome += f"; {self.scale}"
+        return f"reward({arguments}).reward  # {outcome}"
 
     def case(self, why: str) -> dict[str, Any] | None:
-        """The case to add to a case file; ``None`` where no reward can be expected of it."""
+        """Return the case for a case file; None where no reward can be expected."""
         if self.expected is None:
             return None
-        reward = [round(value, 6) for value in self.expected]
-        name = f"{self.probe} ({self.rollout_id})"
-        scale = f" Here {self.scale}." if self.scale else ""
+        reasons = f"{BY_PROBING}: {why}"
+        if self.scale:
+            reasons += f" Here {self.scale}."
         return {
-            "name": name,
+            "name": f"{self.probe} ({self.rollout_id})",
             **self.columns,
-            "reward": reward,
-            "why": f"{BY_PROBING}: {why}{scale}",
+            "reward": [round(value, 6) for value in self.expected],
+            "why": reasons,
         }
 
     def record(self) -> dict[str, Any]:
-        """The example as plain data."""
-        plain = {
-            item.name: getattr(self, item.name)
-            for item in fields(self)
-            if item.name != "of_rollouts"
-        }
+        """Return the example as plain data."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        del plain["of_rollouts"]
         plain["columns"] = {name: _cut(value) for name, value in self.columns.items()}
         plain["expected"] = list(self.expected) if self.expected else None
-        return {**plain, "snippet": self.snippet}
+        plain["snippet"] = self.snippet
+        return plain
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found.
+    """One thing that a person should know about a reward, with its evidence.
 
-    `component` is None for the reward as a whole; `part` the data source it is about ("" for all rows).
-    `evidence` holds the numbers: the measured `value` with its 95 % `interval` where it has one, and what
-    else the sentence needs; with `inconclusive` the interval reaches across the threshold, and `n_needed` is
-    about how many prompts would decide. `n` is what the value was measured on. `rollout_ids` are rows worth
-    reading, `suggestions` the codes that answer it.
+    `component` is None for the reward as a whole; `part` is the data source, "" for all
+    rows. `evidence` holds what the sentence needs: the measured `value`, its 95 %
+    `interval` where it has one, and what else the templates of its code name. With
+    `inconclusive` the interval includes the threshold, and about `n_needed` prompts would
+    decide. `n` is how much the value was measured on. `rollout_ids` are rows worth
+    reading, `suggestions` the codes of suggestions that may help.
 
-    Of a probe: its `family`, the `examples` that show it most plainly, and why it is `accepted`, where a
-    baseline says so; `evidence` has the other probes of the same cause under `also`.
+    Only a finding of a probe has a `family`, `examples`, the clearest first, and the
+    reason why a baseline has `accepted` it; its evidence lists other probes that report
+    the same fault under `also`.
     """
 
     code: str
@@ -132,181 +148,326 @@ class Finding:
 
     def __post_init__(self) -> None:
         if self.examples:
-            ids = dict.fromkeys(item.rollout_id for item in self.examples)
+            ids = dict.fromkeys(example.rollout_id for example in self.examples)
             object.__setattr__(self, "rollout_ids", tuple(ids))
 
     @property
     def sentence(self) -> str:
-        """What was found and what it does to training: a sentence; of a probe two or three short ones."""
-        return " ".join(filter(None, (self.said, self.advice)))
+        """Say what is wrong and what it does to training; of a diagnosis, what to do, too."""
+        if self.family or not self.advice:
+            return self.statement
+        return f"{self.statement} {self.advice}"
 
     @property
-    def said(self) -> str:
-        """The sentence without what to do about it."""
+    def statement(self) -> str:
+        """Say what is wrong, without what to do about it."""
+        text = self._render("says") or str(self.evidence.get("says", self.code))
         if self.family:
-            return self._probed
-        if self.code not in SENTENCES:
-            return str(self.evidence.get("says", self.code))
-        said = SENTENCES[self.code][0](self._who, self.evidence)
-        return f"Where {self.part}, {said[:1].lower()}{said[1:]}" if self.part else said
+            return self._add_subject(text)
+        if self.part:
+            return f"Where {self.part}, {text[:1].lower()}{text[1:]}"
+        return text
 
     @property
     def advice(self) -> str:
-        """What to do about it, or what would decide; of a probe its room says that."""
-        if self.family or self.code not in SENTENCES:
-            return ""
-        return self._inconclusive or SENTENCES[self.code][1](self._who, self.evidence)
+        """Say what to do about it, or what would decide where the numbers do not."""
+        if self.family:
+            return self._advice_of_probe
+        return self._inconclusive or self._render("do")
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the rows of the table that hold for this finding, the closest first."""
+        codes = read_codes()
+        if not self.family:
+            places = [("diagnosis", self.code)]
+        else:
+            kind = str(self.evidence.get("kind"))
+            places = [("probe", self.code), ("family", self.family), ("kind", kind)]
+        return [codes[section].get(name, {}) for section, name in places]
+
+    def _text(self, column: str) -> str:
+        """Return the text that the table has in a column for this finding, or ""."""
+        return next((row[column] for row in self._rows() if column in row), "")
+
+    def _render(self, column: str) -> str:
+        return _template(self._text(column)).render(self._variables())
+
+    def _variables(self) -> dict[str, Any]:
+        """Return what templates may name: the evidence, and phrases made of it."""
+        if not self.family:
+            who = f"Component {self.component!r}" if self.component else "The reward"
+            return {
+                **self.evidence,
+                "who": who,
+                "measured": with_interval(self.evidence),
+            }
+        tried = int(self.evidence.get("tried", self.n))
+        found = int(self.evidence.get("found", tried))
+        return {
+            **self.evidence,
+            "n": self.n,
+            "tried": tried,
+            "who": "The component" if self.component else "The reward",
+            "claim": self._text("claim"),
+            "gains": _describe_gain(self.evidence),
+            "where": f"on {found} of {counted(tried, 'prompt')}",
+            "many": f"All {tried:,}" if found == tried else f"{found:,} of {tried:,}",
+        }
+
+    def _add_subject(self, text: str) -> str:
+        """Add the component and the data source that a finding of a probe is about."""
+        names = self.evidence.get("components") or []
+        if not names and self.component:
+            names = [self.component]
+        if names:
+            noun = "Components" if len(names) > 1 else "Component"
+            text += f" {noun}: {most(names, NAMED)}."
+        if self.part:
+            text += f" Data source: {self.part}."
+        return text
 
     @property
-    def _who(self) -> str:
-        return f"Component {self.component!r}" if self.component else "The reward"
-
-    @property
-    def _probed(self) -> str:
-        """The sentences of a probe's finding; behind them which component and data source it is about."""
-        says = PROBED.get(self.code) or PROBED[str(self.evidence["kind"])]
-        names = self.evidence.get("components") or [*filter(None, [self.component])]
-        who = "Components" if len(names) > 1 else "Component"
-        about = [(who, most(names, NAMED)), ("Data source", self.part)]
-        return " ".join(
-            [says(self), *(f"{name}: {value}." for name, value in about if value)]
-        )
+    def _advice_of_probe(self) -> str:
+        columns = ["do"]
+        if self.component:
+            columns.insert(0, "do_in_component")
+        if self.evidence.get("answers") in ("list", "json"):
+            columns.insert(0, "do_for_lists")
+        if not self.evidence.get("truth", True):
+            columns.insert(0, "do_without_truth")
+        for row in self._rows():
+            for column in columns:
+                if column in row:
+                    return str(row[column])
+        return SEE_COMPONENTS
 
     @property
     def _inconclusive(self) -> str:
-        """That the numbers do not decide, and how many would; empty where they do."""
+        """Say that the numbers do not decide, and how many would; "" where they do."""
         if not self.evidence.get("inconclusive"):
             return ""
-        if few := self.evidence.get("too_few"):
-            return f"Inconclusive: {counted(few, 'group')} {'is' if few == 1 else 'are'} too few for a verdict."
-        if needed := self.evidence.get("n_needed"):
-            return f"Inconclusive: too few prompts (about {float(f'{needed:.2g}'):,.0f} needed in all)."
+        few, needed = self.evidence.get("too_few"), self.evidence.get("n_needed")
+        if few:
+            verb = "is" if few == 1 else "are"
+            return (
+                f"Inconclusive: {counted(few, 'group')} {verb} too few for a verdict."
+            )
+        if needed:
+            prompts = f"{float(f'{needed:.2g}'):,.0f}"
+            return f"Inconclusive: too few prompts (about {prompts} needed in all)."
         return (
             f"Inconclusive: the interval includes the threshold of {self.threshold:g}."
         )
 
     @property
     def order(self) -> tuple[int, float]:
-        """What findings are sorted by, the worst first: severity, then risk, or what it costs."""
+        """Return the sort key, worst first: the severity, then the risk or the cost."""
         worth = self.evidence.get("risk", self.evidence.get("cost", 0.0))
         return SEVERITIES.index(self.severity), -float(worth)
 
     @property
     def key(self) -> str:
-        """What a baseline knows it by: code, component, part, and what tells it from others of its code.
+        """Return the name that a baseline knows it by, without a number that a seed changes.
 
-        That is what an exploit is made of, and of which type an error is: no number that a seed changes.
+        It is made of the code, component and part, of what an exploit is made of, and of
+        the type of an error.
         """
-        return "/".join(
-            filter(None, (self.code, self.component, self.part, self._which))
-        )
+        names = (self.code, self.component, self.part, self._detail)
+        return "/".join(name for name in names if name)
 
     @property
-    def _which(self) -> str:
+    def _detail(self) -> str:
+        """Return what tells it from other findings of its code."""
         if self.code == "exploit":
             return str(self.evidence.get("says", ""))
         if self.code not in ("raises", "always_errors"):
             return ""
-        reason = str(self.evidence.get("reason", ""))
-        found = re.match(
+        error = re.match(
             r"(?:field '\w{1,200}' failed: |its gate failed: )*(\w{1,200})(?=:|$)",
-            reason,
+            str(self.evidence.get("reason", "")),
         )
-        return found[1] if found else ""
+        return error[1] if error else ""
 
     @property
     def cases(self) -> list[dict[str, Any]]:
-        """The cases to add to a case file."""
-        return [
-            case
-            for item in self.examples
-            if (case := item.case(self.sentence)) is not None
-        ]
+        """Return the cases for a case file."""
+        cases = [example.case(self.sentence) for example in self.examples]
+        return [case for case in cases if case is not None]
 
     def record(self) -> dict[str, Any]:
-        """The finding as plain data."""
-        names = (
-            "code",
-            "severity",
-            "component",
-            "part",
-            "sentence",
-            "evidence",
-            "n",
-            "threshold",
-        )
-        common = {name: getattr(self, name) for name in names}
-        common |= {
+        """Return the finding as plain data."""
+        plain = {
+            "code": self.code,
+            "severity": self.severity,
+            "component": self.component,
+            "part": self.part,
+            "sentence": self.sentence,
             "evidence": dict(self.evidence),
+            "n": self.n,
+            "threshold": self.threshold,
             "rollout_ids": list(self.rollout_ids),
         }
         if not self.family:
-            return {**common, "suggestions": list(self.suggestions)}
-        examples = [item.record() for item in self.examples]
-        own = {
+            return {**plain, "suggestions": list(self.suggestions)}
+        return {
+            **plain,
             "family": self.family,
-            "examples": examples,
+            "examples": [example.record() for example in self.examples],
             "cases": self.cases,
             "accepted": self.accepted,
         }
-        return {**common, **own}
 
 
-def most(items: Sequence[str], shown: int = 4) -> str:
-    """Names as a person reads them, the first few."""
-    more = f" and {len(items) - shown} more" if len(items) > shown else ""
-    return ", ".join(items[:shown]) + more
+@dataclass(frozen=True)
+class Rule:
+    """One entry of a list: a function that looks for findings of some `codes`.
+
+    `find` takes what is looked at and the findings of the rules before it, so that one
+    cause is reported once. Its keyword-only parameters are thresholds with defaults.
+    """
+
+    codes: tuple[str, ...]
+    find: Callable[..., Iterable[Finding]]
+
+    @cached_property
+    def thresholds(self) -> dict[str, float]:
+        """Return the thresholds and their defaults."""
+        parameters = signature(self.find).parameters.values()
+        return {
+            parameter.name: parameter.default
+            for parameter in parameters
+            if parameter.kind is Parameter.KEYWORD_ONLY
+        }
 
 
-def counted(number: int, what: str) -> str:
-    """A number of things as a person reads it.
+def rule(*codes: str) -> Callable[[Callable[..., Iterable[Finding]]], Rule]:
+    """Make a function the rule that reports these codes."""
+    return lambda find: Rule(codes, find)
+
+
+def run_rules(
+    rules: Iterable[Rule],
+    subject: Any,
+    *,
+    thresholds: Mapping[str, float] | None = None,
+    after_rule: Callable[[], None] | None = None,
+) -> list[Finding]:
+    """Return what the rules find in a subject, in their order.
+
+    Args:
+        rules: the rules; each is called with the findings of those before it.
+        subject: what they look at, such as a `View`.
+        thresholds: values that replace the defaults of the rules.
+        after_rule: called after each rule, to report progress.
+    """
+    findings: list[Finding] = []
+    for one_rule in rules:
+        limits = one_rule.thresholds
+        if thresholds is not None:
+            limits = {name: thresholds[name] for name in limits}
+        findings += one_rule.find(subject, findings, **limits)
+        if after_rule is not None:
+            after_rule()
+    return findings
+
+
+# --- text
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment  # not before the first sentence is asked for
+
+    environment = Environment()  # plain text: pages escape it
+    environment.filters |= {
+        "percent": percent,
+        "number": lambda value: f"{value:.3g}",
+        "counted": counted,
+        "capital": lambda text: f"{text[:1].upper()}{text[1:]}",
+    }
+    return environment
+
+
+@cache
+def _template(text: str) -> Template:
+    return _environment().from_string(text)
+
+
+def _describe_gain(evidence: Mapping[str, Any]) -> str:
+    """Say what a completion earned beside a right answer, or one that is written properly."""
+    if evidence.get("beyond"):
+        return "earned more than any rollout"
+    best = "the right answer" if evidence.get("truth", True) else "the best rollout"
+    if evidence.get("knows") in ("known", "mark"):
+        best = "a proper answer"
+    gain = evidence.get("gain", 0.0)
+    if gain < AS_MUCH:
+        return f"closed {percent(gain)} of the gap to {best}"
+    if gain <= BEATS:
+        return f"earned about as much as {best}"
+    return f"beat {best}"
+
+
+def most(names: Sequence[str], shown: int = 4) -> str:
+    """List the first few names, and say how many more there are."""
+    listed = ", ".join(names[:shown])
+    if len(names) > shown:
+        listed += f" and {len(names) - shown} more"
+    return listed
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun.
 
     >>> counted(1, "group"), counted(2000, "group")
     ('1 group', '2,000 groups')
     """
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def percent(share: float) -> str:
-    """A share as a person reads it: 0.1712 -> 17 %, 0.0012 -> 0.1 %."""
+    """Write a share for a person: 0.1712 -> 17 %, 0.0012 -> 0.1 %, NaN -> -."""
     if math.isnan(share):
         return "-"
-    shown = 100 * share
-    if abs(shown) < 0.05:
-        return "0 %" if abs(shown) < 1e-9 else "under 0.1 %"
-    return f"{shown:.0f} %" if abs(shown) >= 10 else f"{shown:.1f} %"
+    value = 100 * share
+    if abs(value) < 1e-9:
+        return "0 %"
+    if abs(value) < 0.05:
+        return "under 0.1 %"
+    return f"{value:.0f} %" if abs(value) >= 10 else f"{value:.1f} %"
 
 
 def with_interval(evidence: Mapping[str, Any]) -> str:
-    """The measured value as a share, and its interval where it has one."""
+    """Write the measured value as a share, with its interval where it has one."""
+    value = percent(evidence.get("value", math.nan))
     low, high = evidence.get("interval", (math.nan, math.nan))
-    value, ends = (
-        percent(evidence.get("value", math.nan)),
-        (percent(low), percent(high)),
-    )
-    if math.isnan(low) or set(ends) == {value}:
+    if math.isnan(low) or {percent(low), percent(high)} == {value}:
         return value
-    return f"{value} ({ends[0].removesuffix(' %')} to {ends[1]})"
+    return f"{value} ({percent(low).removesuffix(' %')} to {percent(high)})"
 
 
 def as_code(value: Any, longest: int = 400) -> str:
-    """A value as Python writes it, whole; a long text by what repeats in it.
+    """Write a value as Python has it; of a long text, what repeats is multiplied.
 
     >>> as_code("a" * 30000 + "!", longest=100)
     "'a' * 30000 + '!'"
     """
     if not isinstance(value, str) or len(value) <= longest:
         return repr(value)
-    pieces, end = [], 0
+    pieces = []
+    end = 0
     for run in islice(re.finditer(r"(.{1,12}?)\1{19,}", value, re.DOTALL), 12):
-        pieces += [repr(value[end : run.start()])] * (run.start() > end)
-        pieces += [f"{run[1]!r} * {len(run[0]) // len(run[1])}"]
+        if run.start() > end:
+            pieces.append(repr(value[end : run.start()]))
+        pieces.append(f"{run[1]!r} * {len(run[0]) // len(run[1])}")
         end = run.end()
-    return " + ".join([*pieces, *([repr(value[end:])] if end < len(value) else [])])
+    if end < len(value):
+        pieces.append(repr(value[end:]))
+    return " + ".join(pieces)
 
 
 def _cut(value: Any, longest: int = 6000) -> Any:
-    """A value as a record holds it: of a very long text, which the snippet writes, only the beginning."""
+    """Return the value; of a very long text, which the snippet has whole, the beginning."""
     if not isinstance(value, str) or len(value) <= longest:
         return value
     return f"{value[:longest]}... ({len(value) - longest} more characters)"

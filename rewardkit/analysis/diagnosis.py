@@ -15,7 +15,6 @@ from rewardkit.analysis import slices
 from rewardkit.analysis.arguments import check_label, check_seed, names_of
 from rewardkit.analysis.findings import RULES, THRESHOLDS
 from rewardkit.analysis.findings.log import not_finite, of_log, only_finite
-from rewardkit.analysis.findings.rule import findings_of
 from rewardkit.analysis.make_view import make_view
 from rewardkit.analysis.rendering import diagnosis_page
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
@@ -23,7 +22,7 @@ from rewardkit.analysis.statistics.dead_share import DeadShare, dead_share
 from rewardkit.analysis.tables import component_row, highest, over_steps, signal_of
 from rewardkit.analysis.view import View
 from rewardkit.errors import Cancelled, InputError, did_you_mean, preview
-from rewardkit.findings import SEVERITIES, Finding, counted
+from rewardkit.findings import SEVERITIES, Finding, counted, run_rules
 from rewardkit.html.pages import Page
 from rewardkit.rewards.plan import Part
 from rewardkit.rewards.training import Training
@@ -245,14 +244,22 @@ def diagnose(
         if progress is not None and not progress(min(done / max(total, 1), 1.0)):
             raise Cancelled("the diagnosis was cancelled")
 
+    def look_at(view: View) -> list[Finding]:
+        return run_rules(
+            RULES,
+            view,
+            thresholds=view.thresholds,
+            after_rule=lambda: looked_at(len(view)),
+        )
+
     for view in views:
-        found += findings_of(view, RULES, looked_at)
+        found += look_at(view)
 
     def of(part: Part, tests: int) -> list[Finding]:
         view = make_view(
             scores, part, thresholds=views[0].thresholds, tests=tests, **options
         )
-        return findings_of(view, RULES, looked_at)
+        return look_at(view)
 
     for view, parts in zip(views, sliced, strict=True):
         said = [item for item in found if item.part == view.part]

@@ -26,7 +26,7 @@ from rewardkit.analysis.suggestions.proposal import Proposal, in_words
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
-from rewardkit.findings import Finding, counted, percent
+from rewardkit.findings import Finding, counted, percent, run_rules
 from rewardkit.rewards.plan import Part
 from rewardkit.scoring.scores import Scores
 
@@ -169,7 +169,11 @@ def _outcome(
     key = (found.code, found.component)
     was, now = (
         next(
-            (item for item in rule(view, ()) if (item.code, item.component) == key),
+            (
+                item
+                for item in run_rules([rule], view, thresholds=view.thresholds)
+                if (item.code, item.component) == key
+            ),
             None,
         )
         for view in (before, after)

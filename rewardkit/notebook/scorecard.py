@@ -21,7 +21,6 @@ from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.notebook.tiles import BROKEN, EXPLOITS, GRADES, MARKS, SIGNAL, Tile
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results.rendering import clearest, turns_of
-from rewardkit.probes.results.sentences import fix_for
 from rewardkit.probes.results.summary import FAULTS, in_short, kind_of_alarm
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.cases import CheckResult
@@ -265,7 +264,7 @@ def _of_diagnosis(item: Finding, scores: Scores, *, redact: bool) -> Point:
     point = Point(
         item.severity,
         item.code,
-        one_line(told.said, 600),
+        one_line(told.statement, 600),
         "",
         one_line(told.advice, 400),
     )
@@ -285,7 +284,7 @@ def _of_probes(result: ProbeResult, *, redact: bool) -> list[Point]:
     points = []
     for item in result.alarms:
         told = redacted_finding(item) if redact else item
-        what, do = one_line(told.sentence, 600), one_line(fix_for(told), 400)
+        what, do = one_line(told.sentence, 600), one_line(told.advice, 400)
         point = Point(item.severity, item.code, what, COSTS[kind_of_alarm(item)], do)
         for one in [] if redact else clearest(item)[:1]:
             earned = one.said or f"earned {one.reward:.4g}"

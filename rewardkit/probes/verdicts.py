@@ -10,9 +10,10 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
+from rewardkit.findings import BEATS
 from rewardkit.probes.subjects.subject import Scale
 from rewardkit.probes.trials import Trial
-from rewardkit.strategies.attempts import BEATS, EASE, Probe
+from rewardkit.strategies.attempts import EASE, Probe
 from rewardkit.strategies.equivalents import LAYOUT
 
 FULL = 0.995
@@ -251,3 +252,20 @@ def risk(tally: Tally, scales: Mapping[Any, Scale]) -> float:
 def severity(value: float) -> str:
     """The severity of a risk."""
     return "high" if value >= HIGH else "warn" if value >= WARN else "info"
+
+
+def components_at_fault(
+    weights: Mapping[str, float],
+    scores: Mapping[str, float],
+    before: Mapping[str, float],
+) -> list[tuple[str, float]]:
+    """Components by how much of a change in reward they make, the largest first."""
+    changes: dict[str, float] = {}
+    for name, weight in weights.items():
+        new, old = scores.get(name, math.nan), before.get(name, math.nan)
+        change = weight * (
+            (0.0 if math.isnan(new) else new) - (0.0 if math.isnan(old) else old)
+        )
+        if abs(change) > 1e-9:
+            changes[name] = change
+    return sorted(changes.items(), key=lambda item: -abs(item[1]))

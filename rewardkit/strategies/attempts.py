@@ -26,9 +26,6 @@ EASE: Mapping[str, float] = {
 which one is right, how a parser errs, something near the answer, the answer itself and how a parser errs, or
 the answer alone. Our choice."""
 
-BEATS = 1.05
-"""Share of what being right adds from which what is wrong beats it: training leads there. Our choice."""
-
 
 @dataclass(frozen=True)
 class Attempt:

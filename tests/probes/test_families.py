@@ -8,7 +8,7 @@ import pytest
 from planted_probes import CLEAN, DATA, PLANTED, inside, made, probed, strict, tags
 
 import rewardkit as rk
-from rewardkit.probes.results.sentences import EXPLAINS
+from rewardkit.probes.results.causes import EXPLAINS
 from rewardkit.strategies.families import FAMILIES, PROBES
 
 BY_NAME = {probe.name: probe for probe in PROBES}

@@ -10,9 +10,9 @@ import pytest
 from probed import HOSTILE, LEAKY, example, failed, finding, held, leaked, with_findings
 
 import rewardkit as rk
+from rewardkit.findings import SEE_COMPONENTS, read_codes
 from rewardkit.probes.probe import Inconclusive
 from rewardkit.probes.results import rendering
-from rewardkit.probes.results.sentences import CLAIMS, FIXES, OTHERWISE, fix_for
 from rewardkit.probes.results.summary import alarms_in_words, ran, tried
 from rewardkit.strategies.families import FAMILIES, PROBES
 
@@ -80,7 +80,7 @@ def test_a_finding_has_its_sentence_the_shortest_example_and_what_to_do():
     words = " ".join(text.split())
     assert (
         f"● high {worst.code}: {worst.sentence}" in words
-        and f"fix: {fix_for(worst)}" in words
+        and f"fix: {worst.advice}" in words
     )
     earned = "earns 1.2; a right answer earns 1.2, a wrong one 0.2; for the prompt of rollout"
     assert re.search(rf"{earned} \S+; truth '\d+'", words)
@@ -166,7 +166,7 @@ def test_the_lines_that_show_a_finding_give_what_they_say_and_what_a_field_took_
     several = finding(
         "depends_on_order",
         family="contract",
-        evidence={"kind": "contract", "says": "differs"},
+        evidence={"kind": "contract", "what": "differs"},
     )
     assert (
         'shown by: rk.probe(reward, rollouts, only="contract")'
@@ -255,8 +255,10 @@ def pays(gain, **evidence):
     )
 
 
-def order(says, **options):
-    return finding("order", evidence={"kind": "contract", "says": says}, **options)
+def broken(what, **options):
+    return finding(
+        "outside_trainer_range", evidence={"kind": "contract", "what": what}, **options
+    )
 
 
 FAILS = {"found": 3, "tried": 40, "reason": "ValueError: no"}
@@ -284,8 +286,8 @@ SENTENCES = [
         finding(evidence={"kind": "fooled", "gain": 0.2}),
         f"what real ones do {ON_FOUR}: 20 % of full",
     ),
-    (order("is random", part="math"), "The reward is random. "),
-    (order("Random. So.", component="c"), "Random. So. Comp"),
+    (broken("1.5", part="math"), "The reward gives 1.5. Data source: math."),
+    (broken("1.5", component="c"), "The component gives 1.5. Component: c."),
     (
         finding("raises", evidence=FAILS),
         "Crashes. 3 of 40 tried completions raised an error: ValueError: no.",
@@ -299,10 +301,10 @@ SENTENCES = [
         "for **4**. 1 right rollout went unpaid: **4** (1).",
     ),
     (
-        finding("hang", evidence=HANGS | {"length": 900}),
+        finding("hang", evidence=HANGS),
         "Hangs. There was no score within 5 s for br",
     ),
-    (finding("hang", evidence=HANGS | {"length": 90_000}), "for brackets."),
+    (finding("hang", evidence=HANGS | {"beyond_policy": True}), "for brackets."),
     (
         finding("leakage", evidence=LEAKS),
         "right one 2.5, the least paid text 0.95); 40 % on",
@@ -322,17 +324,22 @@ def test_a_finding_is_told_in_plain_sentences(item, told):
 
 
 def test_every_probe_has_a_claim_and_something_to_do_in_one_line_with_primitives_that_are_there():
+    codes = read_codes()
     for item in PROBES:
-        told = fix_for(finding(item.name, family=item.family))
-        assert told != OTHERWISE and len(told) <= 98 and told.endswith("."), item.name
-        assert item.expects not in ("wrong", "mark") or {item.name, item.family} & set(
-            CLAIMS
+        told = finding(item.name, family=item.family).advice
+        assert told != SEE_COMPONENTS and len(told) <= 98 and told.endswith("."), (
+            item.name
+        )
+        rows = codes["probe"].get(item.name, {}), codes["family"][item.family]
+        assert item.expects not in ("wrong", "mark") or any(
+            "claim" in row for row in rows
         ), item.name
     named = {
         name
-        for text in FIXES.values()
-        for name in re.findall(r"\brk\.((?:\w+\.)*\w+)", text)
+        for row in (*codes["family"].values(), *codes["probe"].values())
+        for name in re.findall(r"\brk\.((?:\w+\.)*\w+)", row.get("do", ""))
     }
-    assert len(named) > 12 and set(FAMILIES) <= set(FIXES)
+    assert len(named) > 12
+    assert all("do" in codes["family"][name] for name in FAMILIES)
     for path in named:
         assert attrgetter(path)(rk)

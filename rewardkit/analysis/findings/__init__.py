@@ -8,7 +8,7 @@ from rewardkit.analysis.findings import (
     spread,
     steps,
 )
-from rewardkit.analysis.findings.rule import Rule, thresholds_of
+from rewardkit.findings import Rule
 
 __all__ = ["RULES", "THRESHOLDS"]
 
@@ -21,5 +21,7 @@ RULES: tuple[Rule, ...] = (
     *steps.RULES,
 )
 """In the order in which they run: each is told what those before it said."""
-THRESHOLDS = thresholds_of(RULES)
+THRESHOLDS = {
+    name: default for item in RULES for name, default in item.thresholds.items()
+}
 """Name -> where a number begins to matter; each stands with its source in the rule that has it."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings.rule import Said, finding, rule, share, sure
+from rewardkit.analysis.findings.rule import Said, finding, share, sure
 from rewardkit.analysis.statistics.groups import Floats, within
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, percent
+from rewardkit.findings import Finding, percent, rule
 from rewardkit.scoring.calls import OUT_OF_RANGE
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
 

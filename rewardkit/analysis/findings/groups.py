@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.findings.rule import (
-    FEWEST_GROUPS,
-    Said,
-    finding,
-    rule,
-    share,
-    sure,
-)
+from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, share, sure
 from rewardkit.analysis.findings.sparsity import constant
 from rewardkit.analysis.statistics.groups import (
     ZERO_STD,
@@ -26,7 +19,7 @@ from rewardkit.analysis.statistics.groups import (
 )
 from rewardkit.analysis.statistics.pairs import marks_of
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, counted, percent
+from rewardkit.findings import Finding, counted, percent, rule
 
 Groups = NDArray[np.bool_]
 MOST_LEFT = 0.5

@@ -1,61 +1,22 @@
-"""Rules: what looks at one reward for one kind of finding; and what runs them."""
+"""Make the findings of a diagnosis: how each is judged against its threshold."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from inspect import Parameter, signature
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings.sentences import FINDINGS
 from rewardkit.analysis.statistics.bootstrap import deciding_end
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding
+from rewardkit.findings import Finding, read_codes
 
 Said = Sequence[Finding]
 SAID = ("severity", "limit", "past", "compared", "tests", "read", "answers")
 """What a finding is told beside its evidence."""
 FEWEST_GROUPS = 10
 """Fewer give no verdict on a share of groups. Our choice."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What finds findings of these `codes`: ``find(view, said, *, threshold=default, ...)``.
-
-    `said` are the findings of the rules before it, so that what has one cause is told once. A threshold is a
-    keyword with its default, and overridden under its name by `diagnose(thresholds=...)`.
-    """
-
-    codes: tuple[str, ...]
-    find: Callable[..., Iterator[Finding]]
-
-    @cached_property
-    def thresholds(self) -> dict[str, float]:
-        """Its thresholds and their defaults."""
-        parameters = signature(self.find).parameters.values()
-        return {
-            item.name: item.default
-            for item in parameters
-            if item.kind is Parameter.KEYWORD_ONLY
-        }
-
-    def __call__(self, view: View, said: Said) -> list[Finding]:
-        """Its findings on one reward."""
-        return list(
-            self.find(
-                view, said, **{name: view.thresholds[name] for name in self.thresholds}
-            )
-        )
-
-
-def rule(*codes: str) -> Callable[[Callable[..., Iterator[Finding]]], Rule]:
-    """Makes a function the rule for these codes."""
-    return lambda find: Rule(codes, find)
 
 
 def sure(said: Said, *codes: str, component: str | None = None) -> list[Finding]:
@@ -82,8 +43,9 @@ def finding(
     5 % there, by the near end of a 90 % interval; the interval that is shown is one of 95 % for both sides.
     Where that is not so, or the groups are too few, it is for information, and inconclusive.
     """
+    known = read_codes()["diagnosis"][code]
     row = {
-        **FINDINGS[code],
+        **known,
         "limit": None,
         "severity": "",
         "read": None,
@@ -91,7 +53,7 @@ def finding(
         "compared": None,
     }
     row |= {
-        "severity": FINDINGS[code]["severity"],
+        "severity": known["severity"],
         **{key: given.pop(key) for key in SAID if key in given},
     }
     value, groups = given.get("value", math.nan), len(view.stats.count)
@@ -126,22 +88,6 @@ def finding(
     return Finding(
         code, level, component, given, n, row["limit"], ids, answers, view.part
     )
-
-
-def findings_of(
-    view: View, rules: Sequence[Rule], done: Callable[[int], None] = lambda rows: None
-) -> list[Finding]:
-    """What these rules find in one reward, each told of what those before it said."""
-    said: list[Finding] = []
-    for item in rules:
-        said += item(view, said)
-        done(len(view))
-    return said
-
-
-def thresholds_of(rules: Sequence[Rule]) -> Mapping[str, float]:
-    """Every threshold of the rules and its default."""
-    return {name: value for item in rules for name, value in item.thresholds.items()}
 
 
 def share(

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings.rule import Said, finding, rule, share, sure
+from rewardkit.analysis.findings.rule import Said, finding, share, sure
 from rewardkit.analysis.statistics.cores import each
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding
+from rewardkit.findings import Finding, rule
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe
 

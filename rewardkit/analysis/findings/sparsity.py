@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, rule, share
+from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, share
 from rewardkit.analysis.statistics.cores import each
 from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, group_stats
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding
+from rewardkit.findings import Finding, rule
 
 FIRST = 1 << 16  # rows that are looked at before all are
 

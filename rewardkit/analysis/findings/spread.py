@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, rule, share
+from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, share
 from rewardkit.analysis.statistics.advantages import grpo
 from rewardkit.analysis.statistics.bootstrap import LEVEL
 from rewardkit.analysis.statistics.groups import Floats, group_stats
 from rewardkit.analysis.statistics.shape import chi_squared, outlying, two_piles
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding
+from rewardkit.findings import Finding, rule
 
 FEWEST_VALUES = 20
 """Scores, or different means of prompts, under which a distribution has no shape. Our choice."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rewardkit.analysis.findings.rule import Said, finding, rule
+from rewardkit.analysis.findings.rule import Said, finding
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.statistics.pairs import alike
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding
+from rewardkit.findings import Finding, rule
 
 FEWEST_STEPS = 3
 """Steps under which there is no trend. Our choice."""

@@ -26,7 +26,6 @@ from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.primitives.gates import gate
 from rewardkit.probes.probe import BUDGET, TIMEOUT, ProbeResult, probe
 from rewardkit.probes.results import rendering
-from rewardkit.probes.results.sentences import fix_for
 from rewardkit.probes.results.summary import in_short, kind_of_alarm
 from rewardkit.probes.subjects.cases import with_cases
 from rewardkit.rewards.reward import Reward
@@ -194,7 +193,7 @@ class Hole:
     @property
     def fix(self) -> str:
         """What to do about it, in words."""
-        return fix_for(self.finding)
+        return self.finding.advice
 
     @property
     def turns(self) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rewardkit.findings import Example, Finding, most
+from rewardkit.findings import Example, Finding, most, read_codes, rule, run_rules
 from rewardkit.probes.contract.watching import CHANGED, NAN, varied, watching
 from rewardkit.probes.results.evidence import finding, row_example
 from rewardkit.probes.runner import Row, Tries, by_group, evaluated
@@ -41,31 +41,7 @@ class Broken:
     component: str | None = None
 
 
-@dataclass(frozen=True)
-class Rule:
-    """What a trainer takes for granted: a code, what is tried, and what is said where it does not hold.
-
-    The `sentence` goes on behind "The reward" and has a place for ``{what}``. A `steady` rule is tried only
-    where the same rows earn the same again, `rowless` ones on a reward that judged no row as well.
-    """
-
-    code: str
-    severity: str
-    tries: Callable[[Batches], Broken | None]
-    sentence: str
-    steady: bool = False
-    rowless: bool = False
-
-
-def rule(
-    severity: str, sentence: str, **options: bool
-) -> Callable[[Callable[[Batches], Broken | None]], Rule]:
-    """A decorator that makes a rule of a function; its name is the code."""
-
-    def made(tries: Callable[[Batches], Broken | None]) -> Rule:
-        return Rule(tries.__name__, severity, tries, sentence, **options)
-
-    return made
+Findings = Sequence[Finding]
 
 
 def contract(
@@ -89,29 +65,13 @@ def contract(
         else int(tries.left / (each * PASSES or 1))
     )
     rows = _rows(calibration, seed)[: max(0, fits)]
-    own = any(
-        map(TimeLimit.needed, filter(callable, reward.functions))
-    )  # rewardkit's functions keep it
     seconds = None if unsendable else timeout
     with time_limit(seconds, processes=1) as limit:
         batches = Batches(reward, rows, calibration, tries, limit, seconds, unsendable)
-        for item in RULES:
-            if not item.rowless and (
-                len(rows) < 2 or not own or (item.steady and batches.unsteady)
-            ):
-                continue
-            broken = item.tries(batches)
-            if broken is not None:
-                yield finding(
-                    item.code,
-                    "contract",
-                    max(1, len(rows)),
-                    grave=item.severity,
-                    component=broken.component,
-                    examples=broken.examples,
-                    kind="contract",
-                    says=item.sentence.format(what=broken.what),
-                )
+        # rewardkit's own functions keep the contract
+        has_own = any(map(TimeLimit.needed, filter(callable, reward.functions)))
+        rules = RULES if has_own and len(rows) > 1 else (not_picklable,)
+        yield from run_rules(rules, batches)
 
 
 def _rows(calibration: Calibration, seed: int) -> list[Row]:
@@ -222,6 +182,20 @@ class Batches:
             f"{by}{len(places)} of {len(got)} rows, by up to {largest:.3g}", examples
         )
 
+    def report(self, code: str, broken: Broken | None) -> Iterator[Finding]:
+        """Report that a rule is broken, where it is."""
+        if broken is not None:
+            yield finding(
+                code,
+                "contract",
+                max(1, len(self.rows)),
+                grave=read_codes()["probe"][code]["severity"],
+                component=broken.component,
+                examples=broken.examples,
+                kind="contract",
+                what=broken.what.rstrip("."),
+            )
+
     def watched(
         self, rows: Sequence[Row], mark: str, **options: bool
     ) -> tuple[Broken, list[int]] | None:
@@ -256,40 +230,36 @@ def _same(first: Sequence[float], second: Sequence[float]) -> bool:
     )
 
 
-@rule(
-    "warn",
-    "cannot be sent to another process, as parallel scoring and time limits need: {what}",
-    rowless=True,
-)
-def not_picklable(batches: Batches) -> Broken | None:
-    return Broken(batches.unsendable) if batches.unsendable else None
+@rule("not_picklable")
+def not_picklable(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that no other process can be given."""
+    if batches.unsendable:
+        yield from batches.report("not_picklable", Broken(batches.unsendable))
 
 
-@rule(
-    "high", "is random: it gives the same rows something else in every process, {what}"
-)
-def differs_between_calls(batches: Batches) -> Broken | None:
-    differs = batches.unsteady and not _same(batches.first, batches.elsewhere)
-    return batches.moved(batches.second) if differs else None
+@rule("differs_between_calls")
+def differs_between_calls(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that is random: it differs in every process."""
+    if batches.unsteady and not _same(batches.first, batches.elsewhere):
+        changed = batches.moved(batches.second)
+        yield from batches.report("differs_between_calls", changed)
 
 
-@rule(
-    "high",
-    "keeps something from call to call: the same rows earn something else afterwards, {what}",
-)
-def hidden_state(batches: Batches) -> Broken | None:
-    differs = batches.unsteady and _same(batches.first, batches.elsewhere)
-    return batches.moved(batches.second) if differs else None
+@rule("hidden_state")
+def hidden_state(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that keeps something from call to call."""
+    if batches.unsteady and _same(batches.first, batches.elsewhere):
+        yield from batches.report("hidden_state", batches.moved(batches.second))
 
 
-@rule(
-    "high", "does not read the completion: it differs between prompts only", steady=True
-)
-def ignores_completion(batches: Batches) -> Broken | None:
+@rule("ignores_completion")
+def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """The completions of other rows, nothing, and the truth, bare and in the usual marks."""
+    if batches.unsteady:
+        return
     rows, first = batches.rows, batches.first
     if by_group(batches.reward) or _same(first, [first[0]] * len(first)):
-        return None
+        return
     texts = [str(row.get("completion")) for row in rows]
     truths = [str(row.get("ground_truth")) for row in rows]
     marked = [
@@ -307,34 +277,46 @@ def ignores_completion(batches: Batches) -> Broken | None:
             [variants.of(row, text) for row, text in zip(rows, others, strict=True)]
         )
         if not _same(first, got):
-            return None
-    return Broken(
-        "", tuple(_example(row, first[at], "") for at, row in enumerate(rows[:3]))
+            return
+    yield from batches.report(
+        "ignores_completion",
+        Broken(
+            "", tuple(_example(row, first[at], "") for at, row in enumerate(rows[:3]))
+        ),
     )
 
 
-@rule("high", "gives a completion another reward by {what}", steady=True)
-def depends_on_order(batches: Batches) -> Broken | None:
+@rule("depends_on_order")
+def depends_on_order(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that the order of the rows changes."""
+    if batches.unsteady:
+        return
     rows = "its siblings" if by_group(batches.reward) else "the rows in a batch"
-    return batches.moved(batches.turned, f"the order of {rows}: ")
+    changed = batches.moved(batches.turned, f"the order of {rows}: ")
+    yield from batches.report("depends_on_order", changed)
 
 
-@rule("high", "gives a completion another reward by {what}", steady=True)
-def depends_on_siblings(batches: Batches) -> Broken | None:
+@rule("depends_on_siblings")
+def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that the other rows of a batch change."""
+    if batches.unsteady:
+        return
     rows = batches.rows
-    if by_group(batches.reward) or depends_on_order.tries(batches):
-        return None
+    reported = any(item.code == "depends_on_order" for item in findings)
+    if reported or by_group(batches.reward):
+        return
     others = "which other completions stand in its batch: "
     again = "whether the same completion stands in its batch twice: "
-    return (
+    changed = (
         batches.moved(batches.rewards(*([row] for row in rows)), others)
         or batches.moved(batches.rewards(rows[: len(rows) // 2]), others)
         or batches.moved(batches.rewards([*rows, *rows]), again)
     )
+    yield from batches.report("depends_on_siblings", changed)
 
 
-@rule("high", "{what}: the trainer uses the same object again")
-def changes_arguments(batches: Batches) -> Broken | None:
+@rule("changes_arguments")
+def changes_arguments(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Rows by themselves, then those that only stand in a list with others."""
     rows = [*batches.rows, *batches.varied]
     for lasting in (False, True):
@@ -346,19 +328,17 @@ def changes_arguments(batches: Batches) -> Broken | None:
                 if lasting
                 else f"on {len(places)} of {len(rows)} rows"
             )
-            return replace(broken, what=f"{broken.what}, {on}")
-    return None
+            yield from batches.report(
+                "changes_arguments", replace(broken, what=f"{broken.what}, {on}")
+            )
+            return
 
 
-@rule(
-    "warn",
-    "gives NaN {what} that were tried: TRL takes it for None and leaves these completions out, neither "
-    "punished nor paid; return None where that is meant, and a number where the completion is bad",
-)
-def nan_for_none(batches: Batches) -> Broken | None:
+@rule("nan_for_none")
+def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Rows that were not judged, too: a NaN may be the reason."""
     if not any(isinstance(item, trl.Function) for item in batches.reward.functions):
-        return None
+        return
     unjudged = [
         row
         for row, got in batches.calibration.pool
@@ -367,13 +347,15 @@ def nan_for_none(batches: Batches) -> Broken | None:
     rows = [*unjudged[:ROWS], *batches.varied]
     found = batches.watched(rows, NAN, nan=True)
     if found is None:
-        return None
+        return
     broken, places = found
-    return replace(broken, what=f"on {len(places)} of {len(rows)} rows")
+    yield from batches.report(
+        "nan_for_none", replace(broken, what=f"on {len(places)} of {len(rows)} rows")
+    )
 
 
-@rule("high", "gives {what}")
-def outside_trainer_range(batches: Batches) -> Broken | None:
+@rule("outside_trainer_range")
+def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Scores of the log that leave the range that the trainer wants, of components that declare none."""
     modules = {
         type(item).__module__.rpartition(".")[2] for item in batches.reward.functions
@@ -403,27 +385,29 @@ def outside_trainer_range(batches: Batches) -> Broken | None:
                     (score for _, score in beyond),
                     key=lambda score: abs(score - (low + high) / 2),
                 )
-                return Broken(
-                    f"{worst:g} and the like to {len(beyond)} of {len(scored)} completions, and "
-                    f"{target.title} wants [{low:g}, {high:g}]",
-                    tuple(
-                        _example(row, score, f"{score:g}") for row, score in beyond[:3]
+                yield from batches.report(
+                    "outside_trainer_range",
+                    Broken(
+                        f"{worst:g} and the like to {len(beyond)} of {len(scored)} completions, and "
+                        f"{target.title} wants [{low:g}, {high:g}]",
+                        tuple(
+                            _example(row, score, f"{score:g}")
+                            for row, score in beyond[:3]
+                        ),
+                        name if len(batches.reward.names) > 1 else None,
                     ),
-                    name if len(batches.reward.names) > 1 else None,
                 )
-    return None
+                return
 
 
-@rule(
-    "warn",
-    "reads columns that it does not ask for by name: {what}; without them it gives something else, or fails",
-    steady=True,
-)
-def undeclared_column(batches: Batches) -> Broken | None:
+@rule("undeclared_column")
+def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Columns are taken away that it does not ask for by name: a trainer without them fails late."""
+    if batches.unsteady:
+        return
     adapters = [item for item in batches.reward.functions if isinstance(item, Adapter)]
     if not adapters or ROLLOUT not in batches.reward.needs:
-        return None
+        return
     asked = {*batches.reward.needs, *CANONICAL, *FAMILIAR}
     asked |= {
         name for item in adapters for name in (*item.needs, *parameters(item.function))
@@ -441,8 +425,22 @@ def undeclared_column(batches: Batches) -> Broken | None:
 
     alone = batches.rewards(*([row] for row in batches.rows)) if others else []
     if not others or not reads(*others):
-        return None
-    return Broken(most([name for name in others if reads(name)] or others))
+        return
+    yield from batches.report(
+        "undeclared_column",
+        Broken(most([name for name in others if reads(name)] or others)),
+    )
 
 
-RULES = tuple(value for value in list(globals().values()) if isinstance(value, Rule))
+RULES = (
+    not_picklable,
+    differs_between_calls,
+    hidden_state,
+    ignores_completion,
+    depends_on_order,
+    depends_on_siblings,
+    changes_arguments,
+    nan_for_none,
+    outside_trainer_range,
+    undeclared_column,
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from rewardkit.findings import SEVERITIES, Finding
+from rewardkit.findings import SEVERITIES, Finding, read_codes
 from rewardkit.probes.results.evidence import Seen, components_of, example_of
 from rewardkit.probes.results.floor import (
     LEAKAGE,
@@ -15,10 +15,16 @@ from rewardkit.probes.results.floor import (
     open_gates,
 )
 from rewardkit.probes.results.losses import layouts, notations
-from rewardkit.probes.results.sentences import EXPLAINS
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import LOST, Tally, risk, severity, threshold
 from rewardkit.strategies.equivalents import LAYOUT, NOTATION
+
+EXPLAINS = {
+    code: row["explains"]
+    for code, row in read_codes()["probe"].items()
+    if "explains" in row
+}
+"""Code -> the probes that report the same fault as this one does."""
 
 
 def told(

@@ -13,13 +13,20 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.findings import Example, Finding
-from rewardkit.probes.results.sentences import components_at_fault
 from rewardkit.probes.runner import Row, Variants, part_for
 from rewardkit.probes.subjects.answers import answer_in
 from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.subjects.subject import Calibration, Scale, Subject
 from rewardkit.probes.trials import Known, Trial
-from rewardkit.probes.verdicts import Fall, Range, allowed, fall, severity, wilson
+from rewardkit.probes.verdicts import (
+    Fall,
+    Range,
+    allowed,
+    components_at_fault,
+    fall,
+    severity,
+    wilson,
+)
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 from rewardkit.strategies.attempts import Attempt

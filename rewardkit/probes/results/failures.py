@@ -13,7 +13,6 @@ from typing import Any
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.contract.hang import PATTERNS, of_patterns
 from rewardkit.probes.results.evidence import Seen, finding, row_example
-from rewardkit.probes.results.sentences import LONGEST
 from rewardkit.probes.runner import ENDED, FOREVER, Outcome, Row, Tries, same
 from rewardkit.probes.subjects.logged import likely_mark
 from rewardkit.probes.subjects.subject import Calibration, Subject
@@ -27,6 +26,8 @@ from rewardkit.strategies.attempts import Probe
 OF_LOG, BEYOND = "rollout", "completion"
 """What a row is of that failed: of the log, or of what was tried beyond the probes, by the search for one."""
 
+LONGEST_COMPLETION = 40_000
+"""Characters that a policy may write: some ten thousand tokens. A hang on more is for information."""
 PATIENCE = 4.0
 """Times the limit that a call may take which was late, so that it can be told from one that never ends."""
 WRITTEN = 10_000
@@ -270,6 +271,7 @@ def hangs(trials: Sequence[Trial], seen: Seen, left: float) -> Iterator[Finding]
         told: dict[str, Any] = {
             "what": trial.probe.says,
             "length": length,
+            "beyond_policy": length > LONGEST_COMPLETION,
             "grave": "high",
         }
         late = re.search(rf"{LATE} ([\d.]+) s", reason)
@@ -282,7 +284,7 @@ def hangs(trials: Sequence[Trial], seen: Seen, left: float) -> Iterator[Finding]
         if took < math.inf:
             kind = "slow"
             told |= {"took": took, "grave": "warn"}
-        if length > (WRITTEN if kind == "slow" else LONGEST):
+        if length > (WRITTEN if kind == "slow" else LONGEST_COMPLETION):
             told |= {
                 "what": f"{trial.probe.says}, of {length:,} characters",
                 "grave": "info",

@@ -12,7 +12,6 @@ from rewardkit.html.excerpts import LINE, Shown, one_line, shown, visible
 from rewardkit.html.markup import card, escaped, html_of, marked, render
 from rewardkit.primitives.messages import turns_before
 from rewardkit.probes.results.baseline import changes
-from rewardkit.probes.results.sentences import fix_for
 from rewardkit.probes.results.summary import earnings, ran, tried, verdict
 from rewardkit.probes.subjects.formats import REASONING
 from rewardkit.rewards.reward import Reward
@@ -60,7 +59,7 @@ def _known(findings: Sequence[Finding]) -> dict[str, list[str]]:
             )
         elif item.severity == "info":
             lines["For information"].append(
-                f"{item.code}: {_sentence(item)} {fix_for(item)}"
+                f"{item.code}: {_sentence(item)} {item.advice}"
             )
     return lines
 
@@ -240,7 +239,7 @@ def finding_text(finding: Finding, reward: Reward, *, verbose: bool = True) -> s
             body += [_about(example), *([f"| {behind}{read.text}"] if read else [])]
         body = [one_line(line, WIDTH - len(INDENT)) for line in body]
     return "\n".join(
-        [*head, *(f"{INDENT}{line}" for line in (*body, f"fix: {fix_for(finding)}"))]
+        [*head, *(f"{INDENT}{line}" for line in (*body, f"fix: {finding.advice}"))]
     )
 
 
@@ -304,7 +303,7 @@ def _told(finding: Finding, reward: Reward, *, texts: bool) -> dict[str, Any]:
         "code": finding.code,
         "sentence": _sentence(finding),
         "examples": examples,
-        "fix": fix_for(finding),
+        "fix": finding.advice,
         "numbers": _numbers(finding),
         "snippet": _snippet(finding) if texts else "",
     }

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.findings import Finding
-from rewardkit.probes.results.sentences import components_at_fault
 from rewardkit.probes.runner import Outcome, Tries, part_for
 from rewardkit.probes.search.completions import (
     WRONG,
@@ -20,7 +19,7 @@ from rewardkit.probes.search.completions import (
 )
 from rewardkit.probes.search.exploits import GAIN, KEPT, Exploit, Paid, known_holes
 from rewardkit.probes.subjects.subject import Scale, Subject
-from rewardkit.probes.verdicts import FULL
+from rewardkit.probes.verdicts import FULL, components_at_fault
 
 OTHERS = 2
 """Other prompts, with other answers, on which an exploit must gain as well, and `HALF` of those tried."""

@@ -1,0 +1,105 @@
+"""Write the page of all codes, `rewardkit/analysis/CODES.md`, anew: `python tests/codes_page.py`, or `make codes`."""
+
+import re
+from pathlib import Path
+
+from rewardkit.analysis.findings import RULES
+from rewardkit.findings import read_codes
+from rewardkit.probes.contract.contract import RULES as CONTRACT
+from rewardkit.strategies.families import PROBES
+
+PAGE = Path(__file__).parent.parent / "rewardkit" / "analysis" / "CODES.md"
+LOG = "log_mismatch", "log_not_compared", "unread_keys", "not_finite"
+FAILURES = (
+    "constant ignores_truth inverted always_errors always_abstains always_late "
+    "raises hang slow dies out_of_range not_finite wrong_length wrong_type"
+)
+FLOOR = "leakage flat_credit open_gate against_label wrong_paid right_unpaid"
+REPORTED_IN = {
+    "diagnosis": {code: "analysis/findings/log.py" for code in LOG},
+    "probe": {
+        **dict.fromkeys(FAILURES.split(), "probes: failures"),
+        **dict.fromkeys(FLOOR.split(), "probes: floor"),
+        **dict.fromkeys(("loses_layout", "loses_notation", "strict"), "probes: losses"),
+        "exploit": "probes: search",
+    },
+}
+"""Section -> code -> the module of the functions that are in no list of rules."""
+
+
+def reporters(section):
+    """Code -> the module that reports it, of all that can be reported."""
+    found = dict(REPORTED_IN[section])
+    for item in {"diagnosis": RULES, "probe": CONTRACT}[section]:
+        place = item.find.__module__.removeprefix("rewardkit.").replace(".", "/")
+        found |= dict.fromkeys(item.codes, f"{place}.py")
+    return found
+
+
+def plain(template):
+    """A template as a person reads it: names in italics, what depends on the evidence in brackets."""
+    text = re.sub(r"\{% ?if .*?%\}", "[", template)
+    text = re.sub(r"\{% ?(?:else|elif .*?) ?%\}", " / ", text)
+    text = re.sub(r"\{% ?endif ?%\}", "]", text)
+    text = re.sub(
+        r"\{\{ (?:'[^']*'[^\w]*format\W)?.*?([a-z_]{2,}|n\b).*?\}\}", r"*\1*", text
+    )
+    return text.replace("|", "\\|")
+
+
+def table(names, rows):
+    lines = [names, ["---"] * len(names), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def own_rows(section):
+    found = reporters(section)
+    for code, row in read_codes()[section].items():
+        if code in found:
+            grave = row.get("severity", "by its risk")
+            words = plain(row["says"]), plain(row.get("do", ""))
+            yield [f"`{code}`", grave, *words, found[code]]
+
+
+def probe_rows():
+    codes = read_codes()
+    for probe in PROBES:
+        rows = codes["probe"].get(probe.name, {}), codes["family"][probe.family]
+        first = {
+            name: row[name]
+            for row in rows[::-1]
+            for name in ("claim", "do")
+            if name in row
+        }
+        words = probe.says, first.get("claim", ""), first["do"]
+        yield [
+            f"`{probe.name}`",
+            probe.family,
+            *(text.replace("|", "\\|") for text in words),
+        ]
+
+
+def page():
+    return f"""# All codes of findings
+
+Rendered from `rewardkit/findings.toml` by `make codes`; edit that file, not this one. *Names* in
+a sentence come from the evidence of the finding, [ / ] stand around what depends on it.
+
+## Of `rk.diagnose`
+
+{table(["code", "severity", "sentence", "what to do", "reported by"], own_rows("diagnosis"))}
+
+## Of `rk.probe`, with sentences of their own
+
+{table(["code", "severity", "sentence", "what to do", "reported by"], own_rows("probe"))}
+
+## Of `rk.probe`, one a strategy
+
+Their severity is by their risk: what is earned, on how many prompts, and how easily a policy gets there.
+
+{table(["code", "family", "what is tried", "what it means", "what to do"], probe_rows())}
+"""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

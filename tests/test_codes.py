@@ -1,0 +1,56 @@
+"""The table of codes: it has all that is reported, its page is up to date, and a finding speaks in any process."""
+
+import pickle
+import subprocess
+import sys
+
+from codes_page import PAGE, page, reporters
+
+import rewardkit as rk
+from rewardkit.findings import read_codes
+from rewardkit.strategies.families import FAMILIES, PROBES
+
+
+def test_the_table_has_a_row_for_every_code_that_is_reported_and_for_no_other():
+    codes, names = read_codes(), {probe.name for probe in PROBES}
+    assert set(codes["diagnosis"]) == set(reporters("diagnosis"))
+    own = {code for code, row in codes["probe"].items() if "says" in row}
+    assert own - names == set(reporters("probe")) - names
+    assert set(codes["probe"]) <= set(reporters("probe")) | names
+    assert set(codes["family"]) == set(FAMILIES)
+
+
+def test_the_page_of_codes_is_as_the_table_has_it():
+    assert PAGE.read_text(encoding="utf-8") == page(), "run `make codes`"
+
+
+SAY_ALL = """
+import pickle, sys
+import rewardkit.findings
+for item in pickle.load(sys.stdin.buffer):
+    print(item.sentence, item.advice)
+print(*(name for name in sys.modules if name.startswith(("rewardkit.analysis", "rewardkit.probes"))))
+"""
+
+
+def test_a_pickled_finding_says_the_same_in_a_process_that_knows_nothing_but_findings():
+    rewards = [
+        rk.load_reward(f"gallery:arithmetic.{name}") for name in ("flawed", "reward")
+    ]
+    findings = []
+    for reward in rewards:
+        findings += rk.diagnose(rk.score(reward, "gallery:arithmetic")).findings
+        findings += rk.probe(reward, "gallery:arithmetic").findings
+    assert {bool(item.family) for item in findings} == {True, False}
+    done = subprocess.run(
+        [sys.executable, "-c", SAY_ALL],
+        input=pickle.dumps(findings),
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    *said, modules = done.stdout.decode().splitlines()
+    assert said == [f"{item.sentence} {item.advice}" for item in findings]
+    assert not any(
+        text.startswith(item.code) for text, item in zip(said, findings, strict=True)
+    )
+    assert modules == ""
