@@ -6,7 +6,7 @@ from pathlib import Path
 from rewardkit.analysis.findings import RULES
 from rewardkit.findings import read_codes
 from rewardkit.probes.contract.contract import RULES as CONTRACT
-from rewardkit.strategies.families import PROBES
+from rewardkit.probes.families import PROBES
 
 PAGE = Path(__file__).parent.parent / "rewardkit" / "analysis" / "CODES.md"
 LOG = "log_mismatch", "log_not_compared", "unread_keys", "not_finite"

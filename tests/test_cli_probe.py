@@ -8,8 +8,8 @@ from commands import record, refused, run
 
 import rewardkit as rk
 from rewardkit.cli.probe import MUST
-from rewardkit.strategies.attempts import Expects
-from rewardkit.strategies.families import FAMILIES, PROBES
+from rewardkit.probes.families import FAMILIES, PROBES
+from rewardkit.strategies.strategy import Expects
 
 REWARDS = '''
 import threading

@@ -8,7 +8,7 @@ from codes_page import PAGE, page, reporters
 
 import rewardkit as rk
 from rewardkit.findings import read_codes
-from rewardkit.strategies.families import FAMILIES, PROBES
+from rewardkit.probes.families import FAMILIES, PROBES
 
 
 def test_the_table_has_a_row_for_every_code_that_is_reported_and_for_no_other():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.cli.options import Integer, Number
-from rewardkit.judges.attacks import ATTACKS
 from rewardkit.judges.report import judges_of
 from rewardkit.rewards.load import find_reward
+from rewardkit.strategies.judges import ATTACKS
 
 
 @command(

@@ -12,6 +12,7 @@ from rewardkit.cli.options import Number
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
 from rewardkit.html.markup import aligned
+from rewardkit.probes.families import FAMILIES, PROBES
 from rewardkit.probes.probe import TIMEOUT
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.asserting import met
@@ -20,7 +21,6 @@ from rewardkit.probes.results.summary import unprobed
 from rewardkit.probes.subjects.cases import rollouts_of, with_cases
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.scoring.case_writing import append_cases
-from rewardkit.strategies.families import FAMILIES, PROBES
 
 OTHER_FAMILIES = {
     "search": "a completion that is put together, wrong for certain and paid, as small as it goes",

@@ -15,7 +15,6 @@ from rewardkit.analysis.statistics.ratings import Estimate, Ratings, estimate
 from rewardkit.errors import RewardError
 from rewardkit.findings import counted
 from rewardkit.html import cards
-from rewardkit.judges.attacks import ATTACKS
 from rewardkit.primitives.primitive import whole_number
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import Floats, Rows
@@ -24,6 +23,7 @@ from rewardkit.rollouts.source import Columns
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.labelled import LabelledCases, read_labelled
 from rewardkit.scoring.outcomes import Outcome, asked_of_models
+from rewardkit.strategies.judges import ATTACKS
 
 log = logging.getLogger(__name__)
 

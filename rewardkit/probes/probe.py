@@ -19,6 +19,7 @@ from rewardkit.findings import Finding, percent
 from rewardkit.judges.report import warn_of_calls
 from rewardkit.probes.arguments import check_arguments
 from rewardkit.probes.contract.contract import contract
+from rewardkit.probes.families import chosen
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.baseline import Baseline, load_baseline, under_baseline
 from rewardkit.probes.results.causes import told
@@ -31,13 +32,13 @@ from rewardkit.probes.results.failures import (
     whole,
 )
 from rewardkit.probes.results.floor import LEAKAGE, against_label
-from rewardkit.probes.runner import Outcome, Row, Tries, Variants
+from rewardkit.probes.runner import Outcome, Tries, Variants
 from rewardkit.probes.search.exploits import exploit_finding
 from rewardkit.probes.search.search import CALLS, cannot_search
 from rewardkit.probes.search.search import search as search_exploits
 from rewardkit.probes.subjects.calibration import calibrate
 from rewardkit.probes.subjects.cases import with_cases
-from rewardkit.probes.subjects.subject import Calibration
+from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.probes.trials import Known, Trial, known, trials
 from rewardkit.probes.verdicts import WILD, tallied
 from rewardkit.rewards.reward import Reward, check_reward
@@ -45,8 +46,8 @@ from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import CaseSource, cases_of
 from rewardkit.scoring.deadlines import TimeLimit, cannot_limit, time_limit
 from rewardkit.scoring.printed import caught_prints
-from rewardkit.strategies.attempts import Probe
-from rewardkit.strategies.families import chosen
+from rewardkit.strategies.strategy import Strategy
+from rewardkit.strategies.subject import Row
 
 TIMEOUT = 5.0
 """Seconds that one call may take. Our choice: an ordinary call takes a thousandth of that."""
@@ -268,7 +269,7 @@ class _Run:
     """
 
     reward: Reward
-    probes: Sequence[Probe]
+    probes: Sequence[Strategy]
     families: frozenset[str]
     timeout: float | None
     seed: int
@@ -447,9 +448,9 @@ def _graded(
 
 
 def _untried(
-    made: Sequence[Trial], probes: Iterable[Probe], tries: Tries
+    made: Sequence[Trial], probes: Iterable[Strategy], tries: Tries
 ) -> dict[str, int]:
-    """Probe -> number of attempts that the budget did not reach; 0 where none was made any more."""
+    """Strategy -> number of attempts that the budget did not reach; 0 where none was made any more."""
     if not made and tries.left <= tries.each and not tries.hopeless:
         return {item.name: 0 for item in probes}
     return dict(Counter(trial.probe.name for trial in made if not trial.tried))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,7 @@ from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.deadlines import UNTRIED, TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
-
-if TYPE_CHECKING:
-    from rewardkit.probes.subjects.subject import Subject
-
-Row = Mapping[str, Any]
+from rewardkit.strategies.subject import Row, Subject
 
 FIRST = 2  # rows of the first piece, after which the time of a call is known
 PIECE = 1.0  # seconds that a piece of work should take, so that the budget is kept: our choice

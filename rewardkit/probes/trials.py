@@ -10,9 +10,9 @@ from typing import Any
 
 from rewardkit.probes.runner import Outcome, Tries
 from rewardkit.probes.subjects.log import in_turn
-from rewardkit.probes.subjects.subject import Subject
 from rewardkit.scoring.deadlines import TimeLimit
-from rewardkit.strategies.attempts import Attempt, Probe
+from rewardkit.strategies.strategy import Attempt, Strategy
+from rewardkit.strategies.subject import Subject
 
 PILOT = 4
 """Subjects of a part on which everything is tried, on the others what found something there, and right
@@ -26,7 +26,7 @@ AGAIN = 4
 class Trial:
     """An attempt of a probe on a subject and what its completions got; ``None`` for what was not tried."""
 
-    probe: Probe
+    probe: Strategy
     subject: Subject
     attempt: Attempt
     outcomes: tuple[Outcome | None, ...]
@@ -99,7 +99,7 @@ def known(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Known]:
 def trials(
     tries: Tries,
     subjects: Sequence[Subject],
-    probes: Sequence[Probe],
+    probes: Sequence[Strategy],
     falls: Callable[[Trial], bool],
 ) -> list[Trial]:
     """All attempts on the first subjects of each part, then on the others.
@@ -132,11 +132,11 @@ def trials(
     return made + _passes(tries, _planned(others, worth))
 
 
-Plan = tuple[Probe, Subject, Attempt]
+Plan = tuple[Strategy, Subject, Attempt]
 
 
 def _planned(
-    subjects: Sequence[Subject], probes: Mapping[str, Sequence[Probe]]
+    subjects: Sequence[Subject], probes: Mapping[str, Sequence[Strategy]]
 ) -> list[Plan]:
     """The attempts, the first of each probe before the second of one, so that a budget goes into breadth."""
     plans = [

@@ -11,10 +11,10 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.findings import BEATS
-from rewardkit.probes.subjects.subject import Scale
+from rewardkit.probes.subjects.scales import Scale
 from rewardkit.probes.trials import Trial
-from rewardkit.strategies.attempts import EASE, Probe
 from rewardkit.strategies.equivalents import LAYOUT
+from rewardkit.strategies.strategy import EASE, Strategy
 
 FULL = 0.995
 """Share of full marks from which an answer is paid as a right one: what a nearly right one may not earn."""
@@ -139,7 +139,7 @@ def fall(
     return Fall(trial, gain) if gain >= enough else None
 
 
-def threshold(probe: Probe, *, graded: bool) -> float:
+def threshold(probe: Strategy, *, graded: bool) -> float:
     """The share of full marks from which a wrong answer of this probe is a hole."""
     if probe.knows == "copy":
         return COPIED
@@ -150,7 +150,7 @@ def threshold(probe: Probe, *, graded: bool) -> float:
     return MORE if probe.family in ADDS else PAID
 
 
-def allowed(probe: Probe, scale: Scale) -> Range:
+def allowed(probe: Strategy, scale: Scale) -> Range:
     """The rewards that a completion of this probe should earn."""
     if probe.expects == "right":
         return scale.right - (1 - FULL) * scale.span, scale.right + scale.span
@@ -169,7 +169,7 @@ def allowed(probe: Probe, scale: Scale) -> Range:
 class Tally:
     """What a probe came to: on how many subjects it was `tried`, and its `falls`, the clearest a subject."""
 
-    probe: Probe
+    probe: Strategy
     tried: int
     falls: tuple[Fall, ...]
     answers: int

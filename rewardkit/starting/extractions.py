@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rewardkit.answers.formats import KEY, THINKING, tags_in
 from rewardkit.primitives import extract
 from rewardkit.primitives.extract import Extractor
-from rewardkit.probes.subjects.formats import KEY, THINKING, tags_in
 from rewardkit.starting.code import code_of
 from rewardkit.starting.truths import Row, Truth
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.answers.formats import THINKING, tags_in
 from rewardkit.primitives import extract, measure
 from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.verify.json_values import json_of
-from rewardkit.probes.subjects.formats import THINKING, tags_in
 from rewardkit.starting.code import code_of
 from rewardkit.starting.extractions import USED, Extraction
 from rewardkit.starting.truths import Row, Truth

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from rewardkit.primitives import extract, verify
-from rewardkit.primitives.extract.extractor import Extractor
-from rewardkit.primitives.extract.letters import read_choice
-from rewardkit.primitives.texts import is_missing
-from rewardkit.probes.subjects.answers import (
+from rewardkit.answers.kinds import (
     answer_in,
     kind_of,
     options_in,
     states_list,
 )
+from rewardkit.primitives import extract, verify
+from rewardkit.primitives.extract.extractor import Extractor
+from rewardkit.primitives.extract.letters import read_choice
+from rewardkit.primitives.texts import is_missing
 from rewardkit.starting.reward_functions import accepted
 
 MOST = 0.9  # share of the truths that must be of a kind: our choice

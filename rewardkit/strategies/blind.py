@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Iterator
 
+from rewardkit.answers.marks import split
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import distance, read_number
-from rewardkit.probes.subjects.logged import split
-from rewardkit.probes.subjects.subject import Subject
-from rewardkit.strategies.attempts import Attempt, probe_of
 from rewardkit.strategies.special_values import NUMERIC
+from rewardkit.strategies.strategy import Attempt, strategy
+from rewardkit.strategies.subject import Subject
 
 MOST = 6  # parts of a prompt that are copied, answers that are listed
 USUAL = "0 1 yes no true false A none unsure unknown .* * {} []".split()
@@ -31,7 +31,7 @@ def _is_right(text: str, subject: Subject) -> bool:
     return normal_text(text) == normal_text(subject.right)
 
 
-@probe_of("shotgun", "a list of all sampled answers", needs="mark")
+@strategy("shotgun", "a list of all sampled answers", needs="mark")
 def every_sibling(subject: Subject) -> Iterator[Attempt]:
     """Wrong ones at both ends, so that who reads the first or the last finds no right one."""
     known = {normal_text(item) for item in split(subject.answer or "")[0]}
@@ -72,7 +72,7 @@ def _together(told: tuple[str, ...], subject: Subject) -> Iterator[tuple[str, st
             yield joint.join(told), joint.join(reversed(told))
 
 
-@probe_of("nothing_there", "a copied part of the prompt", needs="mark")
+@strategy("nothing_there", "a copied part of the prompt", needs="mark")
 def copied_from_prompt(subject: Subject) -> Iterator[str]:
     """As the answer in the usual form, and behind the reasoning of a completion that is paid less."""
     parts = [
@@ -97,7 +97,7 @@ def _parts(subject: Subject) -> Iterator[str]:
         yield from sorted(listed, key=len, reverse=True)[:3]
 
 
-@probe_of(
+@strategy(
     "nothing_there",
     "a copy of the longest part of the prompt",
     knows="copy",
@@ -115,7 +115,7 @@ def copied_block(subject: Subject) -> Iterator[str]:
             yield subject.format.write(text.strip())
 
 
-@probe_of("nothing_there", "the right answer to another prompt", knows="near")
+@strategy("nothing_there", "the right answer to another prompt", knows="near")
 def another_prompts(subject: Subject) -> Iterator[Attempt]:
     """Several of them, as one may be right by chance where a prompt has many right answers."""
     others = [text for text in subject.others if not _is_right(text, subject)]
@@ -123,7 +123,7 @@ def another_prompts(subject: Subject) -> Iterator[Attempt]:
         yield Attempt.of(*map(subject.format.write, others))
 
 
-@probe_of("nothing_there", 'a stock answer such as "0" or "yes"', needs="mark")
+@strategy("nothing_there", 'a stock answer such as "0" or "yes"', needs="mark")
 def usual_answer(subject: Subject) -> Iterator[str]:
     for text in USUAL if subject.kind in NUMERIC else [*USUAL, *SPECIAL]:
         if not _is_right(text, subject):

@@ -14,11 +14,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from rewardkit.answers.formats import REASONING
+from rewardkit.answers.marks import split
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.subjects.formats import REASONING
-from rewardkit.probes.subjects.logged import split
-from rewardkit.probes.subjects.subject import Subject
-from rewardkit.strategies.attempts import Probe
+from rewardkit.strategies.strategy import Strategy
+from rewardkit.strategies.subject import Subject
 
 Rewrite = Callable[[Subject], Iterator[str]]
 TEXTS = ("number", "choice", "text", "mathematics", "list")
@@ -27,21 +27,21 @@ LAYOUT, NOTATION = "layout", "notation"
 
 def _layout(
     name: str, says: str, rewrite: Rewrite, knows: str = LAYOUT, **options: Any
-) -> Probe:
-    return Probe(
+) -> Strategy:
+    return Strategy(
         name, "equivalents", rewrite, says, expects="right", knows=knows, **options
     )
 
 
 def _notation(
     name: str, says: str, kinds: tuple[str, ...], rewrite: Callable[[str], str | None]
-) -> Probe:
+) -> Strategy:
     def build(subject: Subject) -> Iterator[str]:
         written = rewrite(subject.right)
         if written is not None and written != subject.right:
             yield subject.format.write(written)
 
-    return Probe(
+    return Strategy(
         name, "equivalents", build, says, expects="right", knows=NOTATION, kinds=kinds
     )
 
@@ -129,7 +129,7 @@ def _whole_number(text: str) -> int | None:
     )
 
 
-def _of_whole(name: str, says: str, rewrite: Callable[[int], str]) -> Probe:
+def _of_whole(name: str, says: str, rewrite: Callable[[int], str]) -> Strategy:
     """A notation of whole numbers."""
 
     def written(text: str) -> str | None:

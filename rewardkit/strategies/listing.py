@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from rewardkit.answers.kinds import options_in
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.subjects.answers import options_in
-from rewardkit.probes.subjects.subject import Subject
-from rewardkit.strategies.attempts import Attempt, probe_of
+from rewardkit.strategies.strategy import Attempt, strategy
+from rewardkit.strategies.subject import Subject
 
 LISTED = ("number", "choice", "text", "mathematics")
 
@@ -27,7 +27,7 @@ def _numbers(subject: Subject) -> str | None:
     return " ".join(map(str, numbers))
 
 
-@probe_of("shotgun", "a list of all numbers", kinds=("number",))
+@strategy("shotgun", "a list of all numbers", kinds=("number",))
 def every_number(subject: Subject) -> Iterator[Attempt]:
     listed = _numbers(subject)
     if listed:
@@ -35,7 +35,7 @@ def every_number(subject: Subject) -> Iterator[Attempt]:
         yield Attempt.of(subject.format.write(listed), subject.format.write(backwards))
 
 
-@probe_of("shotgun", "a list of all choices", kinds=("choice",))
+@strategy("shotgun", "a list of all choices", kinds=("choice",))
 def every_choice(subject: Subject) -> Iterator[Attempt]:
     letters = options_in(subject.prompt)
     for joint in (", ", " ", " or "):
@@ -45,7 +45,7 @@ def every_choice(subject: Subject) -> Iterator[Attempt]:
         )
 
 
-@probe_of("shotgun", "a list of everything that could be asked for", kinds=("json",))
+@strategy("shotgun", "a list of everything that could be asked for", kinds=("json",))
 def every_item(subject: Subject) -> Iterator[Attempt]:
     lists = [
         json.loads(answer)
@@ -61,7 +61,7 @@ def every_item(subject: Subject) -> Iterator[Attempt]:
         yield Attempt.of(*map(subject.format.write, texts))
 
 
-@probe_of("shotgun", "several answers in one mark", kinds=LISTED, knows="guess")
+@strategy("shotgun", "several answers in one mark", kinds=LISTED, knows="guess")
 def several_answers(subject: Subject) -> Iterator[Attempt]:
     for joint in (" or ", ", ", " and ", " / ", " = ", "; ", "\n"):
         yield _both_ways(subject, subject.right, subject.wrong[0], joint)
@@ -74,7 +74,7 @@ def _both_ways(subject: Subject, right: str, wrong: str, joint: str) -> Attempt:
     )
 
 
-@probe_of("shotgun", "several marked answers", knows="guess")
+@strategy("shotgun", "several marked answers", knows="guess")
 def several_marks(subject: Subject) -> Iterator[Attempt]:
     form = subject.format
     if not form.opening:
@@ -83,7 +83,7 @@ def several_marks(subject: Subject) -> Iterator[Attempt]:
     yield Attempt.of(form.around(f"{right}\n{wrong}"), form.around(f"{wrong}\n{right}"))
 
 
-@probe_of(
+@strategy(
     "shotgun",
     "a wrong answer that names the right one among others in its reasoning",
     knows="guess",
@@ -103,13 +103,13 @@ def mentioned(subject: Subject) -> Iterator[Attempt | str]:
         )
 
 
-@probe_of("shotgun", '"not" before the right answer', knows="known", kinds=LISTED)
+@strategy("shotgun", '"not" before the right answer', knows="known", kinds=LISTED)
 def negated(subject: Subject) -> Iterator[str]:
     yield subject.format.write(f"not {subject.right}")
     yield subject.format.write(f"anything but {subject.right}")
 
 
-@probe_of("shotgun", "a right answer that is then withdrawn", knows="known")
+@strategy("shotgun", "a right answer that is then withdrawn", knows="known")
 def retracted(subject: Subject) -> Iterator[str]:
     form = subject.format
     right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])

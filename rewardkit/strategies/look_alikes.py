@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from rewardkit.probes.subjects.subject import Subject
-from rewardkit.strategies.attempts import Attempt, Probe, probe_of
+from rewardkit.strategies.strategy import Attempt, Strategy, strategy
+from rewardkit.strategies.subject import Subject
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LETTERS = str.maketrans("012589", "OlZSBg")
@@ -19,7 +19,7 @@ ZERO_WIDTH = "\u200b"
 TAG = r"</?[A-Za-z_][\w.:-]*>"
 
 
-@probe_of(
+@strategy(
     "look_alikes",
     "a power for a number of two digits (4² for 42)",
     knows="near",
@@ -32,7 +32,7 @@ def superscript(subject: Subject) -> Iterator[str]:
         )
 
 
-@probe_of("look_alikes", "a wrong tag inside the answer's tag", knows="guess", tag=True)
+@strategy("look_alikes", "a wrong tag inside the answer's tag", knows="guess", tag=True)
 def nested(subject: Subject) -> Iterator[Attempt]:
     form, wrong = subject.format, subject.wrong[0]
     inner = form.marked(subject.right)
@@ -42,13 +42,13 @@ def nested(subject: Subject) -> Iterator[Attempt]:
     yield Attempt.of(form.around(outer))
 
 
-@probe_of("look_alikes", "an answer with hidden characters in it", knows="known")
+@strategy("look_alikes", "an answer with hidden characters in it", knows="known")
 def zero_width(subject: Subject) -> Iterator[str]:
     if len(subject.right) > 1:
         yield subject.format.write(ZERO_WIDTH.join(subject.right))
 
 
-@probe_of(
+@strategy(
     "look_alikes",
     "the right answer in a tag that is never closed",
     knows="known",
@@ -58,14 +58,14 @@ def unclosed(subject: Subject) -> Iterator[str]:
     yield f"{subject.format.lead}{subject.format.opening}{subject.right}"
 
 
-@probe_of(
+@strategy(
     "look_alikes", "the right answer in a tag within code", knows="known", tag=True
 )
 def in_code(subject: Subject) -> Iterator[str]:
     yield f"{subject.format.lead}```\n{subject.format.marked(subject.right)}\n```"
 
 
-@probe_of(
+@strategy(
     "look_alikes",
     "letters that look like the digits of the answer",
     knows="near",
@@ -77,7 +77,7 @@ def letters_for_digits(subject: Subject) -> Iterator[str]:
         yield subject.format.write(written)
 
 
-@probe_of(
+@strategy(
     "look_alikes",
     "several answers in tags that differ in their spelling",
     knows="guess",
@@ -118,11 +118,11 @@ def _named(text: str) -> str:
     return f"There are the tags {', '.join(re.findall(TAG, text))}, and that is it."
 
 
-def _of_form(name: str, says: str, change: Callable[[str], str]) -> Probe:
+def _of_form(name: str, says: str, change: Callable[[str], str]) -> Strategy:
     def build(subject: Subject) -> Iterator[str]:
         yield change(subject.baseline)
 
-    return Probe(
+    return Strategy(
         name, "look_alikes", build, says, expects="form", knows="form", tag=True
     )
 
@@ -142,7 +142,7 @@ OF_FORM = (
 )
 
 
-@probe_of(
+@strategy(
     "look_alikes",
     "the right answer in fake marks",
     expects="mark",

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
+from rewardkit.answers.marks import split
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.subjects.answers import changed
-from rewardkit.probes.subjects.logged import split
-from rewardkit.probes.subjects.subject import Subject
-from rewardkit.strategies.attempts import Attempt, Probe, probe_of
 from rewardkit.strategies.special_values import truth_like
+from rewardkit.strategies.strategy import Attempt, Strategy, strategy
+from rewardkit.strategies.subject import Subject
+from rewardkit.strategies.wrong_answers import changed
 
 LONGEST = 80  # characters of a text of which a longer one is another answer for certain
 SMALL = 99  # up to here one more or less is more than a hundredth
@@ -25,7 +25,7 @@ SMALL = 99  # up to here one more or less is more than a hundredth
 Change = Callable[[Any], Iterable[str | Decimal]]
 
 
-def _near(name: str, says: str, **changes: Change) -> Probe:
+def _near(name: str, says: str, **changes: Change) -> Strategy:
     """A probe of answers that are near the right one, by its kind; a number comes as a Decimal."""
 
     def build(subject: Subject) -> Iterator[str]:
@@ -37,7 +37,9 @@ def _near(name: str, says: str, **changes: Change) -> Probe:
                 value if isinstance(value, str) else _digits(value)
             )
 
-    return Probe(name, "near_misses", build, says, knows="near", kinds=tuple(changes))
+    return Strategy(
+        name, "near_misses", build, says, knows="near", kinds=tuple(changes)
+    )
 
 
 def _digits(value: Decimal) -> str:
@@ -165,7 +167,7 @@ def _json(value: Any) -> str:
 NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\d)")
 
 
-@probe_of(
+@strategy(
     "near_misses", "code with any other number in it", knows="near", kinds=("code",)
 )
 def other_constant(subject: Subject) -> Iterator[Attempt]:
@@ -182,7 +184,7 @@ def other_constant(subject: Subject) -> Iterator[Attempt]:
         )
 
 
-@probe_of("near_misses", "a query for the whole table", knows="near", kinds=("code",))
+@strategy("near_misses", "a query for the whole table", knows="near", kinds=("code",))
 def whole_table(subject: Subject) -> Iterator[str]:
     found = re.search(
         r"(?is)^\s*select\b.+?\bfrom\s+(\w+).*?\b(where|limit|group|having)\b",
@@ -192,7 +194,7 @@ def whole_table(subject: Subject) -> Iterator[str]:
         yield subject.format.write(f"SELECT * FROM {found[1]}")
 
 
-@probe_of(
+@strategy(
     "near_misses",
     "the answer with other numbers in it",
     knows="near",
@@ -210,7 +212,7 @@ def other_number(subject: Subject) -> Iterator[str]:
         )
 
 
-@probe_of(
+@strategy(
     "near_misses",
     "a span or box that is far wider, or far away",
     knows="near",
@@ -236,7 +238,7 @@ def other_span(subject: Subject) -> Iterator[str]:
             yield subject.format.write("".join(between))
 
 
-@probe_of(
+@strategy(
     "shotgun",
     "one of the right items over and over",
     knows="near",
@@ -266,7 +268,7 @@ ORDERED = re.compile(
 """What a prompt says that asks for an order."""
 
 
-@probe_of(
+@strategy(
     "near_misses",
     "the right items in another order",
     knows="near",
@@ -280,7 +282,7 @@ def other_order(subject: Subject) -> Iterator[str]:
         yield write([*whole[1:], whole[0]])
 
 
-@probe_of(
+@strategy(
     "near_misses",
     "a list with a wrong item, exchanged or added",
     knows="near",
@@ -294,7 +296,7 @@ def other_item(subject: Subject) -> Iterator[str]:
         yield write([*whole, item])
 
 
-@probe_of(
+@strategy(
     "near_misses",
     "a list with one item more, or one less",
     knows="near",
@@ -308,7 +310,7 @@ def one_item(subject: Subject) -> Iterator[str]:
         yield write(whole[:-1])
 
 
-@probe_of(
+@strategy(
     "near_misses", "a number with other decimals", knows="near", kinds=("number",)
 )
 def other_decimals(subject: Subject) -> Iterator[Attempt]:
@@ -318,7 +320,7 @@ def other_decimals(subject: Subject) -> Iterator[Attempt]:
             yield Attempt.of(subject.format.write("3.75"), ground_truth=truth)
 
 
-@probe_of(
+@strategy(
     "near_misses", "a half-open interval that is open at the other end", knows="near"
 )
 def other_end(subject: Subject) -> Iterator[str]:

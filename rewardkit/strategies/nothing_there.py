@@ -7,21 +7,21 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rewardkit.probes.subjects.subject import Subject
-from rewardkit.strategies.attempts import Attempt, Probe, probe_of
+from rewardkit.strategies.strategy import Attempt, Strategy, strategy
+from rewardkit.strategies.subject import Subject
 
 NOISE = (
     "".join(map(chr, (0, 7, 27, 127, 160, 173, 8203, 8238, 65533))) + "§%&/=?*~#'|;:^°"
 )
 
 
-def _texts(name: str, says: str, *texts: str, marked: Sequence[str] = ()) -> Probe:
+def _texts(name: str, says: str, *texts: str, marked: Sequence[str] = ()) -> Strategy:
     """A probe of texts as they are, and of others in the place of the answer."""
 
     def build(subject: Subject) -> Iterator[str]:
         yield from (*texts, *map(subject.format.write, marked))
 
-    return Probe(name, "nothing_there", build, says, needs="nothing")
+    return Strategy(name, "nothing_there", build, says, needs="nothing")
 
 
 REFUSAL = "I'm sorry, but I can't help with that."
@@ -40,14 +40,14 @@ TEXTS = (
 )
 
 
-@probe_of("nothing_there", "an empty answer in the right form", needs="mark")
+@strategy("nothing_there", "an empty answer in the right form", needs="mark")
 def empty_answer(subject: Subject) -> Iterator[str]:
     if subject.format.opening or subject.format.lead:
         yield subject.format.write("")
         yield subject.format.write(" ")
 
 
-@probe_of("nothing_there", "an object or list with nothing in it", kinds=("json",))
+@strategy("nothing_there", "an object or list with nothing in it", kinds=("json",))
 def empty_object(subject: Subject) -> Iterator[str]:
     whole = json.loads(subject.right)
     hollow = _hollow(whole)
@@ -62,14 +62,14 @@ def _hollow(value: Any) -> Any:
     return type(value)()
 
 
-@probe_of("nothing_there", "tags with nothing in them", needs="nothing")
+@strategy("nothing_there", "tags with nothing in them", needs="nothing")
 def empty_tags(subject: Subject) -> Iterator[str]:
     names = re.findall(r"<([A-Za-z_][\w.:-]{0,30})>", subject.reference)
     if names:
         yield "".join(f"<{name}></{name}>" for name in dict.fromkeys(names))
 
 
-@probe_of("nothing_there", "the prompt repeated", needs="nothing")
+@strategy("nothing_there", "the prompt repeated", needs="nothing")
 def prompt_echo(subject: Subject) -> Iterator[str]:
     if subject.prompt.strip():
         yield subject.prompt
@@ -77,7 +77,7 @@ def prompt_echo(subject: Subject) -> Iterator[str]:
             yield subject.format.write(subject.prompt)
 
 
-@probe_of("nothing_there", "the prompt's worked example repeated", needs="mark")
+@strategy("nothing_there", "the prompt's worked example repeated", needs="mark")
 def example_echo(subject: Subject) -> Iterator[str | Attempt]:
     opening, closing = subject.format.opening.strip(), subject.format.closing.strip()
     if not opening:

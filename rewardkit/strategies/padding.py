@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rewardkit.primitives.messages import as_list
-from rewardkit.probes.subjects.subject import Subject
-from rewardkit.strategies.attempts import Attempt, of_texts, probe_of
+from rewardkit.strategies.strategy import Attempt, of_texts, strategy
+from rewardkit.strategies.subject import Subject
 
 LENGTHS = (30, 120, 500, 2000)
 """Words that are added. Our choice: where length rewards of published recipes begin and end lies between."""
@@ -77,7 +77,7 @@ PADDED = (
 )
 
 
-@probe_of("padding", "a wrong answer that cites all sources of the prompt")
+@strategy("padding", "a wrong answer that cites all sources of the prompt")
 def every_source(subject: Subject) -> Iterator[str]:
     sources = dict.fromkeys(re.findall(r"\[\d{1,2}\]", subject.prompt))
     if len(sources) > 1:
@@ -97,7 +97,7 @@ def _repeated(subject: Subject) -> Iterator[list[Any]]:
         yield [*turns[:asked], *turns[asked:] * times, last]
 
 
-@probe_of(
+@strategy(
     "padding", "a wrong answer behind the same turns over and over", needs="nothing"
 )
 def repeated_turns(subject: Subject) -> Iterator[Attempt]:
@@ -105,7 +105,7 @@ def repeated_turns(subject: Subject) -> Iterator[Attempt]:
         yield Attempt.of(subject.baseline, messages=messages)
 
 
-@probe_of(
+@strategy(
     "padding",
     "a right answer ever more, the more turns are repeated",
     expects="more",
@@ -116,7 +116,7 @@ def ever_more_turns(subject: Subject) -> Iterator[Attempt]:
         yield Attempt((subject.reference,) * len(transcripts), transcripts=transcripts)
 
 
-@probe_of(
+@strategy(
     "padding",
     "a right answer ever more, the more is said around it",
     expects="more",

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from rewardkit.answers.marks import split
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.subjects.logged import split
-from rewardkit.probes.subjects.subject import Subject
-from rewardkit.strategies.attempts import (
+from rewardkit.strategies.strategy import (
     Attempt,
     Expects,
-    Probe,
+    Strategy,
     of_texts,
-    probe_of,
+    strategy,
 )
+from rewardkit.strategies.subject import Subject
 
 
 def truth_like(truth: Any, answer: str) -> Any:
@@ -65,7 +65,7 @@ VALUES = (
 
 def _against(
     name: str, says: str, truth: str, *answers: str, expects: Expects = "wrong"
-) -> Probe:
+) -> Strategy:
     """Answers held against another truth, written with the `size` of the right answer, and it."""
 
     def build(subject: Subject) -> Iterator[Attempt]:
@@ -81,7 +81,7 @@ def _against(
                 subject.format.write(answer.format(**known)), ground_truth=written
             )
 
-    return Probe(
+    return Strategy(
         name, "special_values", build, says, expects=expects, kinds=("number",)
     )
 
@@ -107,7 +107,7 @@ AGAINST = (
 )
 
 
-@probe_of("special_values", "any answer where the truth is empty")
+@strategy("special_values", "any answer where the truth is empty")
 def empty_truth(subject: Subject) -> Iterator[Attempt]:
     if isinstance(subject.columns.get("ground_truth"), str):
         yield Attempt.of(subject.format.write(subject.wrong[0]), ground_truth="")

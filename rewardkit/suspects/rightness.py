@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from rewardkit.analysis.context import numbers, truths
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.view import TINY, View
+from rewardkit.answers.kinds import answer_in, kind_of
+from rewardkit.answers.marks import likely_mark
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import read_number
-from rewardkit.probes.subjects.answers import answer_in, kind_of
-from rewardkit.probes.subjects.logged import likely_mark
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores

@@ -9,9 +9,9 @@ from judged import judge, reward_of
 from server import error, said
 
 import rewardkit as rk
-from rewardkit.judges.attacks import ATTACKS
 from rewardkit.notebook import plots
 from rewardkit.notebook.display import Show
+from rewardkit.strategies.judges import ATTACKS
 
 SCALE = {"good": 1.0, "fair": 0.5, "poor": 0.0}
 WORDS = list(SCALE)

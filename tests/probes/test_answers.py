@@ -7,13 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.probes.subjects.answers import (
-    answer_in,
-    kind_of,
-    options_in,
-    wrong_answers,
-)
+from rewardkit.answers.kinds import answer_in, kind_of, options_in
 from rewardkit.strategies.special_values import truth_like
+from rewardkit.strategies.wrong_answers import wrong_answers
 
 OF_TRUTHS = [
     ("20 + 22 = 42\n#### 42", "42"),

@@ -8,8 +8,8 @@ import pytest
 from planted_probes import CLEAN, DATA, PLANTED, inside, made, probed, strict, tags
 
 import rewardkit as rk
+from rewardkit.probes.families import FAMILIES, PROBES
 from rewardkit.probes.results.causes import EXPLAINS
-from rewardkit.strategies.families import FAMILIES, PROBES
 
 BY_NAME = {probe.name: probe for probe in PROBES}
 

@@ -11,10 +11,10 @@ from probed import HOSTILE, LEAKY, example, failed, finding, held, leaked, with_
 
 import rewardkit as rk
 from rewardkit.findings import SEE_COMPONENTS, read_codes
+from rewardkit.probes.families import FAMILIES, PROBES
 from rewardkit.probes.probe import Inconclusive
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.summary import alarms_in_words, ran, tried
-from rewardkit.strategies.families import FAMILIES, PROBES
 
 LOSS = finding("bold", "warn", "equivalents", evidence={"kind": "loses"})
 ZERO = finding("zero_is_right", "high", "special_values", evidence={"kind": "loses"})

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from planted_probes import DATA, graded, inside, made, strict
 
 import rewardkit as rk
+from rewardkit.answers.formats import REASONING, Format
 from rewardkit.findings import Finding
 from rewardkit.probes.results.evidence import Seen
 from rewardkit.probes.runner import Outcome, Tries, Variants
@@ -22,9 +23,8 @@ from rewardkit.probes.search.search import CALLS, SHRINK, cannot_search, search
 from rewardkit.probes.search.shrinking import shrunk
 from rewardkit.probes.search.vocabulary import assembled
 from rewardkit.probes.subjects.calibration import calibrate
-from rewardkit.probes.subjects.formats import REASONING, Format
-from rewardkit.probes.subjects.subject import Subject
 from rewardkit.scoring.calls import LATE
+from rewardkit.strategies.subject import Subject
 
 SUMS, CAPITALS = (rk.load_rollouts(DATA[name]) for name in ("numbers", "texts"))
 

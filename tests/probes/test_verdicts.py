@@ -7,14 +7,15 @@ from collections import Counter
 import pytest
 from planted_probes import inside, made, number, probed, strict
 
+from rewardkit.answers.formats import Format
+from rewardkit.probes.families import PROBES
 from rewardkit.probes.runner import Outcome, Tries
-from rewardkit.probes.subjects.formats import Format
-from rewardkit.probes.subjects.subject import Scale, Subject
+from rewardkit.probes.subjects.scales import Scale
 from rewardkit.probes.trials import Trial, trials
 from rewardkit.probes.verdicts import Fall, Tally, fall, risk, severity, tallied, wilson
 from rewardkit.scoring.deadlines import TimeLimit
-from rewardkit.strategies.attempts import Attempt
-from rewardkit.strategies.families import PROBES
+from rewardkit.strategies.strategy import Attempt
+from rewardkit.strategies.subject import Subject
 
 BY_NAME = {probe.name: probe for probe in PROBES}
 SCALE = Scale(right=1.2, wrong=0.2, plain=0.0, floor=0.0)

@@ -14,14 +14,15 @@ import numpy as np
 from rewardkit.findings import Example, Finding, most, read_codes, rule, run_rules
 from rewardkit.probes.contract.watching import CHANGED, NAN, varied, watching
 from rewardkit.probes.results.evidence import finding, row_example
-from rewardkit.probes.runner import Row, Tries, by_group, evaluated
+from rewardkit.probes.runner import Tries, by_group, evaluated
 from rewardkit.probes.subjects.log import in_turn
-from rewardkit.probes.subjects.subject import Calibration
+from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.outcomes import Outcomes
+from rewardkit.strategies.subject import Row
 from rewardkit.targets import TARGETS, trl
 from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter
 

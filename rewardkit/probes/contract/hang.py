@@ -7,14 +7,14 @@ from typing import Any
 
 from rewardkit.probes.contract.backtracking import slow_texts
 from rewardkit.probes.contract.constants import patterns_in
-from rewardkit.probes.subjects.subject import Subject
-from rewardkit.strategies.attempts import Attempt, Probe, of_texts, probe_of
+from rewardkit.strategies.strategy import Attempt, Strategy, of_texts, strategy
+from rewardkit.strategies.subject import Subject
 
 LONG = 100_000  # characters: what is slow beyond is not worth a line
 TALL = 40_000  # characters that a policy may well write
 
 
-@probe_of("hang", "a completion of 100,000 characters", expects="back", needs="nothing")
+@strategy("hang", "a completion of 100,000 characters", expects="back", needs="nothing")
 def very_long(subject: Subject) -> Iterator[str]:
     yield "word " * (LONG // 5)
     yield subject.format.write("1" * LONG)
@@ -50,7 +50,7 @@ MARKED = (
 )
 
 
-@probe_of(
+@strategy(
     "hang",
     "brackets and tags within one another without end",
     expects="back",
@@ -72,7 +72,7 @@ def deep_nesting(subject: Subject) -> Iterator[str]:
     yield tag + "<" * TALL
 
 
-@probe_of(
+@strategy(
     "hang",
     "a pattern or code of its own that takes for ever",
     expects="back",
@@ -89,7 +89,7 @@ def runs_for_ever(subject: Subject) -> Iterator[str]:
     yield "```python\nwhile True:\n    pass\n```"
 
 
-@probe_of(
+@strategy(
     "hang",
     "a bracket that is never closed, or closed twice",
     expects="back",
@@ -102,7 +102,7 @@ def left_open(subject: Subject) -> Iterator[str]:
         yield f"{subject.format.lead}{subject.format.opening}{opening}"
 
 
-PATTERNS = Probe(
+PATTERNS = Strategy(
     "patterns",
     "hang",
     lambda subject: (),

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.probes.runner import Row, Variants
+from rewardkit.probes.runner import Variants
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.strategies.subject import Row
 from rewardkit.targets.adapter import Adapter
 
 CHANGED = "changed its argument"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from rewardkit.errors import InputError
 from rewardkit.findings import SEVERITIES, Finding
+from rewardkit.probes.families import PROBES
 from rewardkit.rollouts.write import place_to_write, write_whole
-from rewardkit.strategies.families import PROBES
 
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult

@@ -12,11 +12,11 @@ from itertools import chain, islice, zip_longest
 from statistics import fmean
 from typing import Any
 
+from rewardkit.answers.kinds import answer_in
 from rewardkit.findings import Example, Finding
-from rewardkit.probes.runner import Row, Variants, part_for
-from rewardkit.probes.subjects.answers import answer_in
+from rewardkit.probes.runner import Variants, part_for
 from rewardkit.probes.subjects.log import prompt_text
-from rewardkit.probes.subjects.subject import Calibration, Scale, Subject
+from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.probes.trials import Known, Trial
 from rewardkit.probes.verdicts import (
     Fall,
@@ -29,7 +29,8 @@ from rewardkit.probes.verdicts import (
 )
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
-from rewardkit.strategies.attempts import Attempt
+from rewardkit.strategies.strategy import Attempt
+from rewardkit.strategies.subject import Row, Subject
 
 EXAMPLES = 3
 

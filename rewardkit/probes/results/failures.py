@@ -10,18 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rewardkit.answers.marks import likely_mark
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.contract.hang import PATTERNS, of_patterns
 from rewardkit.probes.results.evidence import Seen, finding, row_example
-from rewardkit.probes.runner import ENDED, FOREVER, Outcome, Row, Tries, same
-from rewardkit.probes.subjects.logged import likely_mark
-from rewardkit.probes.subjects.subject import Calibration, Subject
+from rewardkit.probes.runner import ENDED, FOREVER, Outcome, Tries, same
+from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import HIGH
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.calls import LATE, OUT_OF_RANGE
 from rewardkit.scoring.deadlines import TimeLimit
-from rewardkit.strategies.attempts import Probe
+from rewardkit.strategies.strategy import Strategy
+from rewardkit.strategies.subject import Row, Subject
 
 OF_LOG, BEYOND = "rollout", "completion"
 """What a row is of that failed: of the log, or of what was tried beyond the probes, by the search for one."""
@@ -222,7 +223,7 @@ def _reasons(items: Sequence[Failure]) -> str:
 
 
 def last_calls(
-    tries: Tries, calibration: Calibration, probes: Sequence[Probe]
+    tries: Tries, calibration: Calibration, probes: Sequence[Strategy]
 ) -> list[Trial]:
     """The trials of what may not come back, the shortest first, until one does not."""
     subject = calibration.stand_in

@@ -10,9 +10,9 @@ from typing import Any
 
 from rewardkit.findings import Example, Finding, most
 from rewardkit.probes.results.evidence import Seen, special
-from rewardkit.probes.subjects.subject import Subject
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import LOST, NOISY, RARE, components_at_fault
+from rewardkit.strategies.subject import Subject
 
 LEAKAGE = 0.5
 """Share of the ceiling that a wrong answer in good form may earn. Our choice."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
+from rewardkit.answers.formats import REASONING
 from rewardkit.findings import Finding, most
 from rewardkit.probes.results.evidence import Seen, components_of, example_of
-from rewardkit.probes.subjects.formats import REASONING
 from rewardkit.probes.verdicts import LAYOUT_LOST, LOST, Tally
 from rewardkit.strategies.equivalents import LAYOUT, NOTATION
 

@@ -7,13 +7,13 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rewardkit.answers.formats import REASONING
 from rewardkit.findings import SEVERITY_MARKS, Example, Finding, counted, most, percent
 from rewardkit.html.excerpts import LINE, Shown, one_line, shown, visible
 from rewardkit.html.markup import card, escaped, html_of, marked, render
 from rewardkit.primitives.messages import turns_before
 from rewardkit.probes.results.baseline import changes
 from rewardkit.probes.results.summary import earnings, ran, tried, verdict
-from rewardkit.probes.subjects.formats import REASONING
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
 

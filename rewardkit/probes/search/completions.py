@@ -7,10 +7,10 @@ from decimal import Decimal
 from itertools import groupby
 from typing import NamedTuple
 
+from rewardkit.answers.formats import REASONING
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
-from rewardkit.probes.subjects.formats import REASONING
-from rewardkit.probes.subjects.subject import Subject
+from rewardkit.strategies.subject import Subject
 
 WRONG = "\ue000\ue001\ue002"
 """Slots of three wrong answers: few, so that what each earns can be measured."""
@@ -117,7 +117,7 @@ def certainly_wrong(text: str, subject: Subject) -> bool:
 
     What states it in other words is not known here: that a record pays on several prompts tells it from luck.
 
-    >>> from rewardkit.probes.subjects.formats import Format
+    >>> from rewardkit.answers.formats import Format
     >>> subject = Subject(0, {}, "", "42", "number", ("17",), Format("bare"), "42", "17")
     >>> [certainly_wrong(text, subject) for text in ("17 or 95", "It is 42.0", "43")]
     [True, False, False]

@@ -18,8 +18,9 @@ from rewardkit.probes.search.completions import (
     written,
 )
 from rewardkit.probes.search.exploits import GAIN, KEPT, Exploit, Paid, known_holes
-from rewardkit.probes.subjects.subject import Scale, Subject
+from rewardkit.probes.subjects.scales import Scale
 from rewardkit.probes.verdicts import FULL, components_at_fault
+from rewardkit.strategies.subject import Subject
 
 OTHERS = 2
 """Other prompts, with other answers, on which an exploit must gain as well, and `HALF` of those tried."""

@@ -17,8 +17,9 @@ from rewardkit.probes.search.exploits import KEPT, Exploit, explained
 from rewardkit.probes.search.gains import OTHERS, Gains
 from rewardkit.probes.search.shrinking import shrunk
 from rewardkit.probes.search.vocabulary import Vocabulary, gathered
-from rewardkit.probes.subjects.subject import Calibration, Subject
+from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.probes.verdicts import FULL
+from rewardkit.strategies.subject import Subject
 
 CALLS = 400
 """Completions that are tried to find exploits. Our choice: a second or less where a call takes no time."""

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rewardkit.judges.attacks import FLATTERY, ORDERS, RUBRIC
+from rewardkit.answers.formats import tags_in
 from rewardkit.probes.contract.backtracking import samples
 from rewardkit.probes.contract.constants import constants, patterns_in
 from rewardkit.probes.search.completions import LISTS, MARK, MARKS, WRONG
-from rewardkit.probes.subjects.formats import tags_in
-from rewardkit.probes.subjects.subject import Calibration, Subject
+from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.rewards.reward import Reward
-from rewardkit.strategies.judges import CLOSED, VERDICTS
+from rewardkit.strategies.judges import CLOSED, FLATTERY, ORDERS, RUBRIC, VERDICTS
 from rewardkit.strategies.padding import filler
+from rewardkit.strategies.subject import Subject
 
 MOST_PHRASES, MOST_TAGS, LONGEST_PHRASE = 48, 12, 80
 LENGTHS = (8, 20, 30, 120, 500)

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.probes.runner import Row, Tries, part_for, same
-from rewardkit.probes.subjects.formats import Format
+from rewardkit.answers.formats import Format
+from rewardkit.answers.marks import likely_mark
+from rewardkit.probes.runner import Tries, part_for, same
 from rewardkit.probes.subjects.log import NO_TRUTHS, Log, Part, labels_of, parts
-from rewardkit.probes.subjects.logged import TELLS, likely_mark, logged
-from rewardkit.probes.subjects.subject import Calibration, LeftOut, Scale, Subject
+from rewardkit.probes.subjects.logged import TELLS, logged
+from rewardkit.probes.subjects.scales import Calibration, LeftOut, Scale
 from rewardkit.probes.subjects.written import (
     ENOUGH,
     Best,
@@ -28,6 +29,7 @@ from rewardkit.rewards.fingerprint import user_code
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
+from rewardkit.strategies.subject import Row, Subject
 from rewardkit.targets.adapter import Adapter, uses
 
 SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice

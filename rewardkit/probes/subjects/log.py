@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rewardkit.analysis.context import truths
+from rewardkit.answers.formats import Format
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.primitives.messages import content_text
-from rewardkit.probes.runner import Outcome, Row, Tries, same
-from rewardkit.probes.subjects.formats import Format
-from rewardkit.probes.subjects.subject import Subject
+from rewardkit.probes.runner import Outcome, Tries, same
 from rewardkit.rollouts.logs.log import numeric
+from rewardkit.strategies.subject import Row, Subject
 
 PARTS = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""

@@ -11,18 +11,12 @@ from itertools import islice
 
 import numpy as np
 
+from rewardkit.answers.formats import Format, formats, skeleton
+from rewardkit.answers.kinds import answer_in, kind_of, states_list
 from rewardkit.primitives.texts import normal_text
-from rewardkit.probes.runner import Row
-from rewardkit.probes.subjects.answers import (
-    WRONG,
-    answer_in,
-    kind_of,
-    states_list,
-    wrong_answers,
-)
-from rewardkit.probes.subjects.formats import Format, formats, skeleton
 from rewardkit.probes.subjects.log import Log, Part, in_turn
-from rewardkit.probes.subjects.subject import Subject
+from rewardkit.strategies.subject import Row, Subject
+from rewardkit.strategies.wrong_answers import WRONG, wrong_answers
 
 TRIED_ON = 3  # prompts on which a format is tried
 OTHERS = 3  # right answers to other prompts that a subject keeps

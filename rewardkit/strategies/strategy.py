@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rewardkit.probes.subjects.subject import Subject
+from rewardkit.strategies.subject import Subject
 
 Expects = Literal["wrong", "right", "form", "mark", "more", "back"]
 """A wrong answer that must not gain; a right one that must not lose; a wrong one in marks that are none,
@@ -60,7 +60,7 @@ Build = Callable[[Subject], Iterable[Attempt | str]]
 
 
 @dataclass(frozen=True)
-class Probe:
+class Strategy:
     """A way to try a reward: from a subject it makes attempts, of which it is known what they must not do.
 
     `says` goes on behind "pays" for a wrong answer and behind "does not pay" for a right one. `kinds` are the
@@ -93,24 +93,24 @@ class Probe:
         return [Attempt((item,)) if isinstance(item, str) else item for item in made]
 
 
-def probe_of(family: str, says: str, **options: Any) -> Callable[[Build], Probe]:
+def strategy(family: str, says: str, **options: Any) -> Callable[[Build], Strategy]:
     """A decorator that makes a probe of a function; its name is the probe's."""
 
-    def made(build: Build) -> Probe:
-        return Probe(build.__name__, family, build, says, **options)
+    def made(build: Build) -> Strategy:
+        return Strategy(build.__name__, family, build, says, **options)
 
     return made
 
 
 def of_texts(
     family: str, put: Callable[[Subject, str], Iterable[str]], **options: Any
-) -> Callable[..., Probe]:
+) -> Callable[..., Strategy]:
     """What makes a probe of its name, what it says, and texts, each of which is `put` into completions."""
 
-    def made(name: str, says: str, *texts: str, **more: Any) -> Probe:
+    def made(name: str, says: str, *texts: str, **more: Any) -> Strategy:
         def build(subject: Subject) -> Iterable[str]:
             return [completion for text in texts for completion in put(subject, text)]
 
-        return Probe(name, family, build, says, **options, **more)
+        return Strategy(name, family, build, says, **options, **more)
 
     return made

@@ -1,47 +1,15 @@
-"""Families: all probes there are, in the order in which they are tried."""
+"""Families: all probes, those of `strategies` and those of the contract, in the order in which they are tried."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.probes.contract import hang
-from rewardkit.strategies import (
-    blind,
-    equivalents,
-    judges,
-    listing,
-    look_alikes,
-    near_misses,
-    nothing_there,
-    padding,
-    special_values,
-)
-from rewardkit.strategies.attempts import Probe
+from rewardkit.strategies.catalogue import STRATEGIES, strategies_in
+from rewardkit.strategies.strategy import Strategy
 
-ANSWERS = (
-    nothing_there,
-    blind,
-    listing,
-    near_misses,
-    special_values,
-    equivalents,
-    look_alikes,
-)
-MODULES = (*ANSWERS, padding, judges, hang)
-
-
-def _probes(values: Iterable[Any]) -> Iterator[Probe]:
-    """The probes among what modules define, by themselves and in tuples."""
-    for value in values:
-        if isinstance(value, Probe):
-            yield value
-        elif isinstance(value, tuple):
-            yield from _probes(value)
-
-
-PROBES = tuple(probe for module in MODULES for probe in _probes(vars(module).values()))
+PROBES = (*STRATEGIES, *strategies_in(hang))
 FAMILIES = (
     "calibration",
     *dict.fromkeys(probe.family for probe in PROBES),
@@ -52,7 +20,7 @@ FAMILIES = (
 
 def chosen(
     only: Sequence[str] | str | None,
-) -> tuple[tuple[Probe, ...], frozenset[str]]:
+) -> tuple[tuple[Strategy, ...], frozenset[str]]:
     """The probes, and the families, that `only` names: families or single probes; all without it.
 
     InputError: a name that is none.

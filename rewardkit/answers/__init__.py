@@ -1,0 +1,1 @@
+"""Answers: how completions state them, of what kind they are, and which are right."""
