@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
 import json
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -49,21 +50,24 @@ def parameters_cell(notebook: Any) -> Any:
 
 
 def with_values(source: str, values: Mapping[str, Any]) -> str:
-    """The source of a parameters cell with these values; types and comments stay, other names are left out.
+    """Return the source of a parameters cell with these values.
 
-    A parameter is a line, as in all notebooks that come with rewardkit.
+    Types and comments stay; names that are no parameter are ignored.
 
     >>> with_values('seed: int = 0  # of the draw', {"seed": 3, "label": "good"})
     'seed: int = 3  # of the draw'
     """
-
-    def filled(found: re.Match[str]) -> str:
-        declared, name, value, comment = found.groups()
-        return (
-            f"{declared}{code_of(values[name]) if name in values else value}{comment}"
-        )
-
-    return re.sub(r"(?m)^((\w+): [^=\n]+ = )(.*?)((?:  # .*)?)$", filled, source)
+    written = source.encode()  # positions in a syntax tree count bytes
+    starts = [0, *itertools.accumulate(map(len, written.splitlines(keepends=True)))]
+    for statement in reversed(ast.parse(source).body):
+        if not isinstance(statement, ast.AnnAssign) or statement.value is None:
+            continue
+        name, old = ast.unparse(statement.target), statement.value
+        if name in values and old.end_lineno and old.end_col_offset:
+            start = starts[old.lineno - 1] + old.col_offset
+            end = starts[old.end_lineno - 1] + old.end_col_offset
+            written = written[:start] + code_of(values[name]).encode() + written[end:]
+    return written.decode()
 
 
 def seen_from(folder: Path, source: str | Path) -> str:
