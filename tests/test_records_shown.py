@@ -12,8 +12,18 @@ from hypothesis import strategies as st
 
 import rewardkit as rk
 from rewardkit.html import markup
-from rewardkit.html.excerpts import LINE, LONGEST, Shown, one_line, shown, visible
-from rewardkit.html.pages import Table
+from rewardkit.html.excerpts import (
+    LINE,
+    LONGEST_EXCERPT,
+    Excerpt,
+    UserText,
+    hidden_user_texts,
+    make_excerpt,
+    one_line,
+    visible,
+)
+from rewardkit.html.pages import Code, More, Point, Quote, Table
+from rewardkit.html.pages import Page as RecordPage
 from rewardkit.scoring.explain import field_spans
 
 EVIL = (
@@ -285,7 +295,7 @@ def unjudged():
         (unjudged, "no reward was judged"),
         (lambda: unjudged().reward(completion="x"), "not judged"),
         (lambda: rk.suggest(rk.diagnose(unjudged())), "no change"),
-        (lambda: rk.diagnose(unjudged()), "diagnosis"),
+        (lambda: rk.diagnose(unjudged()), "cannot be judged yet"),
         (lambda: rk.compare(unjudged(), unjudged()), "same"),
         (
             lambda: rk.whatif(unjudged(), weights={"fails": 2.0}),
@@ -309,9 +319,9 @@ def test_a_record_shows_what_is_in_it_and_says_where_there_is_nothing(record, to
         ("\" onload='x' &amp;", {}, "&quot; onload=&#x27;x&#x27; &amp;amp;"),
         ("a\0b\x1b[31m\r", {}, "a\u2400b\u241b[31m\u240d"),
         (
-            "x" * (markup.LONGEST_SHOWN + 1234),
+            "x" * (markup.LONGEST_ESCAPED + 1234),
             {},
-            "x" * markup.LONGEST_SHOWN + "<em> ... 1,234 more characters</em>",
+            "x" * markup.LONGEST_ESCAPED + "<em> ... 1,234 more characters</em>",
         ),
         ("x" * 9000, {"limit": None}, "x" * 9000),
     ],
@@ -388,24 +398,27 @@ SIGNS = st.characters(codec="utf-8") | st.sampled_from(
     ],
 )
 def test_nothing_is_hidden_in_a_text_that_is_shown(text, expected):
-    assert visible(text) == shown(text).text == expected
+    assert visible(text) == make_excerpt(text).text == expected
 
 
 def test_what_is_long_is_left_out_of_the_middle_and_what_a_field_took_stays_in_sight():
-    assert shown("x" * 100, longest=30).text == f"{'x' * 20} ⟨70 characters⟩ {'x' * 10}"
+    assert (
+        make_excerpt("x" * 100, longest=30).text
+        == f"{'x' * 20} ⟨70 characters⟩ {'x' * 10}"
+    )
     text = "so " * 500 + "<answer>42</answer>" + " and" * 500
     at = text.index("42")
-    read = shown(text, {"prediction": [(at, at + 2)]})
+    read = make_excerpt(text, {"prediction": [(at, at + 2)]})
     (start, end) = read.spans["prediction"][0]
     assert read.text[start:end] == "42"
-    assert read.text.count("characters⟩") == 2 and len(read.text) < 2 * LONGEST
+    assert read.text.count("characters⟩") == 2 and len(read.text) < 2 * LONGEST_EXCERPT
 
 
 @given(st.text(SIGNS, max_size=900), st.integers(0, 900), st.integers(0, 40))
 def test_a_span_marks_the_same_text_when_it_is_shown(text, start, length):
     end = min(start + length, len(text))
     start = min(start, end)
-    read = shown(text, {"field": [(start, end)]}, longest=60)
+    read = make_excerpt(text, {"field": [(start, end)]}, longest=60)
     (low, high) = read.spans["field"][0]
     assert read.text[low:high] == visible(text[start:end])
     assert (
@@ -424,7 +437,7 @@ def test_a_span_marks_the_same_text_when_it_is_shown(text, start, length):
     ],
 )
 def test_what_a_field_took_stands_in_brackets_in_a_terminal(spans, expected):
-    assert Shown("abcd", spans).bracketed() == expected
+    assert Excerpt("abcd", spans).bracketed() == expected
 
 
 def any_size(size):
@@ -453,12 +466,84 @@ def test_a_table_that_is_wider_than_a_line_is_told_row_by_row():
         [("reward", 1.0, "2 to 3")],
         is_open=True,
     )
-    assert table.text.splitlines()[1:] == [
+    assert table.lines(verbose=False)[1:] == [
         "  mean of  now  later",
         "  reward   1.0  2 to 3",
     ]
     token = LINE.set(20)
     try:
-        assert table.text.splitlines()[1:] == ["  reward: now: 1.0; later: 2 to 3"]
+        assert table.lines(verbose=False)[1:] == ["  reward: now: 1.0; later: 2 to 3"]
     finally:
         LINE.reset(token)
+
+
+# one page, three renderings
+
+FENCED = "SECRET ```\n# not a heading <b>"
+
+
+def a_page():
+    """A page that has a text of a user wherever one may stand."""
+    text = UserText(f"SECRET {EVIL}")
+    quote = Quote(
+        text,
+        FENCED,
+        {"field": [(0, 6)]},
+        values=[("this", 1.0), ("a right answer", 0.5)],
+    )
+    other = Quote("another", "SECRET too")
+    point = Point(
+        "high", "hole", text, reason="It is paid.", advice=text, examples=[quote, other]
+    )
+    rows = [("a|b", text, ""), ("c", 2.0, "")]
+    table = Table("figures", ("name", "value", "empty"), rows, is_open=True)
+    details = More("details", [text, Code("x = 1")])
+    return RecordPage(
+        "title", [text, point, table, details, RecordPage("inner", [text], text)], text
+    )
+
+
+def renderings():
+    page = a_page()
+    return {
+        "html": page.html,
+        "markdown": page.markdown,
+        "text": page.text(verbose=True),
+    }
+
+
+@pytest.mark.parametrize("form", ["html", "markdown", "text"])
+def test_one_switch_hides_the_texts_of_users_and_nothing_else_in_each_rendering(form):
+    assert renderings()[form].count("SECRET") >= 8
+    with hidden_user_texts():
+        hidden = renderings()[form]
+    assert "SECRET" not in hidden and "not a heading" not in hidden
+    for words in (
+        "title",
+        "hole",
+        "It is paid",
+        "figures",
+        "another",
+        "details",
+        "x = 1",
+    ):
+        assert words in hidden.replace("\\", "")
+    assert "SECRET" in renderings()[form]
+
+
+def test_a_short_text_leaves_out_what_is_folded_and_every_rendering_leaves_out_empty_columns():
+    short = a_page().text()
+    assert (
+        "another" not in short
+        and "x = 1" not in short
+        and "earns 1, a right answer 0.5" in short
+    )
+    assert [form for form, shown in renderings().items() if "empty" in shown] == []
+
+
+def test_no_text_of_a_user_makes_markup_in_markdown():
+    shown = a_page().markdown
+    assert "<script" not in shown and not re.search("[\x00\u202e\ud800]", shown)
+    assert "````\n" in shown  # a fence that the quoted one does not end
+    cells = [line for line in shown.splitlines() if line.startswith("| a")]
+    assert len(re.findall(r"(?<!\\)\|", cells[0])) == 3

@@ -23,15 +23,15 @@ from rewardkit.analysis.tables import component_row, highest, over_steps, signal
 from rewardkit.analysis.view import View
 from rewardkit.errors import Cancelled, InputError, did_you_mean, preview
 from rewardkit.findings import SEVERITIES, Finding, counted, run_rules
-from rewardkit.html.pages import Page
+from rewardkit.html.pages import HasPage, Page
 from rewardkit.rewards.plan import Part
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
 
-@dataclass(frozen=True, eq=False)
-class Diagnosis:
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis(HasPage):
     """What was found in scores: `findings`, most severe first behind what the log itself contradicts.
 
     `views` hold the arrays they were computed from, one a data source; `by` names the columns whose values
@@ -174,21 +174,10 @@ class Diagnosis:
             "findings": [finding.record() for finding in self.findings],
         }
 
-    def _repr_html_(self) -> str:
-        return self.page().html
-
-    def text(self, *, verbose: bool = False) -> str:
-        """A verdict and the three findings that matter most; `verbose`: all of them."""
-        return self.page(verbose=verbose).text
-
-    def page(self, *, verbose: bool = False) -> Page:
-        """What was found, as a page."""
+    def page(self) -> Page:
+        """Return a verdict and the three findings that matter most, the others folded."""
         on = f"{counted(len(self.scores), 'rollout')}, {self.training}."
-        name, found = self.scores.reward.name, self.findings
-        return diagnosis_page(name, on, found, self.views, verbose=verbose)
-
-    def __repr__(self) -> str:
-        return self.text()
+        return diagnosis_page(self.scores.reward.name, on, self.findings, self.views)
 
 
 def diagnose(

@@ -24,7 +24,7 @@ from rewardkit.analysis.statistics.groups import (
 from rewardkit.analysis.statistics.selection import Curve, Selection, select
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.findings import counted, percent
-from rewardkit.html.pages import Page, Table
+from rewardkit.html.pages import HasPage, More, Page, Table
 from rewardkit.primitives.texts import words
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.logs.log import numeric
@@ -53,8 +53,8 @@ MOST = 4  # figures in the verdict
 SHOWN = 8  # rows of figures, and half as many notes, in the text
 
 
-@dataclass(frozen=True, eq=False)
-class Forecast:
+@dataclass(frozen=True, eq=False, repr=False)
+class Forecast(HasPage):
     """What a reward selects for: `best_of` (the main view) and `tilted`, with their `limits`.
 
     The figures are "reward", "label", "score/<component>", "words" and "characters" of the completion, and
@@ -145,9 +145,8 @@ class Forecast:
         }
         return of | {name: to_plain(getattr(self, name)) for name in names}
 
-    @cached_property
     def page(self) -> Page:
-        """What a person reads: what it selects for, both views at their ends, what to know and to do."""
+        """Return what it selects for, both views at their ends, what to know and to do."""
         reward, notes = (
             self.scores.reward.name,
             [f"Note: {note}" for note in self.notes],
@@ -155,7 +154,8 @@ class Forecast:
         limits = [f"Limit: {limit}" for limit in self.limits]
         if len(self.best_of) < 2:
             return Page(
-                f"no forecast of {reward!r}: {self.verdict}", notes, more=limits
+                f"no forecast of {reward!r}: {self.verdict}",
+                [*notes, More("", limits)],
             )
         best, tilt = self.best_of, self.tilted
         views = {f"best of {best.points[-1]:g}, KL at most {best.kl[-1]:.2f}": best}
@@ -192,12 +192,15 @@ class Forecast:
         )
         return Page(
             f"{reward!r} selects for: {self.verdict}",
-            [*still, *notes[: SHOWN // 2], limits[0], f"Next: {self._next}"],
             [
                 top,
+                *still,
+                *notes[: SHOWN // 2],
+                limits[0],
+                f"Next: {self._next}",
+                More("", [*notes[SHOWN // 2 :], *limits[1:]]),
                 Table(f"All {len(rows)} figures", header, [*rows.values()], header[1:]),
             ],
-            [*notes[SHOWN // 2 :], *limits[1:]],
         )
 
     @property
@@ -207,12 +210,6 @@ class Forecast:
         if label.change_low[-1] > 0:
             return "the label rises with the reward; rk.compare(a, b) says whether another one does better"
         return "the label does not rise with the reward; ask rk.suggest(rk.diagnose(scores, label=...)) why"
-
-    def _repr_html_(self) -> str:
-        return self.page.html
-
-    def __repr__(self) -> str:
-        return self.page.text
 
 
 def _last(curve: Curve) -> str:

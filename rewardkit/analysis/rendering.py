@@ -7,19 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rewardkit.analysis.view import View
-from rewardkit.findings import SEVERITIES, SEVERITY_MARKS, Finding, counted, percent
+from rewardkit.findings import SEVERITIES, Finding, counted, percent
 from rewardkit.html.excerpts import one_line
-from rewardkit.html.pages import LONGEST, Page, Table
+from rewardkit.html.pages import Block, More, Page, Table, point_of
 
 FULL = 3
 """Findings that are told in full; the others are named."""
-SHOWN = 12
-"""Findings of a table; the others are counted."""
+MOST_FOLDED = 12
+"""Findings of one severity that are folded; the others are counted."""
 OPEN = 8
 """Components up to which their table is open."""
 READY = {"high": "not ready", "warn": "usable", "info": "fine", None: "fine"}
 COUNTED = {"high": "grave finding", "warn": "warning", "info": "note"}
-NEXT = "Next: rk.suggest(diagnosis) says what to change, rk.forecast(scores) what this reward selects for."
 
 
 def named(codes: Iterable[str]) -> str:
@@ -35,12 +34,10 @@ def diagnosis_page(
     on: str,
     findings: Sequence[Finding],
     views: Sequence[View],
-    *,
-    verbose: bool,
 ) -> Page:
-    """The verdict on a reward, `on` what it was found, and the findings that matter most, or all.
+    """Return the verdict on a reward, what it was found on, and the findings that matter most.
 
-    The HTML folds the other findings and has a table of the components of each view.
+    Folded are the other findings, and a table of the components of each view.
     """
     counts = Counter(item.severity for item in findings)
     found = ", ".join(
@@ -49,25 +46,21 @@ def diagnosis_page(
     ready = READY[next((level for level in SEVERITIES if counts[level]), None)]
     weighty = [item for item in findings if item.severity != "info"]
     notes = [item for item in findings if item.severity == "info"]
-    shown = list(findings) if verbose else weighty[:FULL]
+    shown = weighty[:FULL]
     few = [item for item in findings if item.code == "not_enough"]
     if (ready == "fine" and few) or not any(view.several for view in views):
         ready, shown = "cannot be judged yet", shown or few
-    told = [
-        f"{SEVERITY_MARKS[item.severity]} {item.code}: {item.sentence}"
-        for item in shown
-    ]
     left = named(item.code for item in findings if item not in shown)
     more = weighty[FULL:]
+    notes = [item for item in notes if item not in shown]
+    blocks: list[Block] = [" ".join([on, *map(_signal, views[:FULL])])]
+    blocks += map(point_of, shown)
+    blocks.append(_folded_findings("more warning", more))
+    blocks.append(_folded_findings("note", notes))
+    tables = [More("", [_components(view)]) for view in views]
     return Page(
         f"{one_line(name)}: {ready}. {found or 'Nothing found'}.",
-        [" ".join([on, *map(_signal, views[:FULL])]), *told],
-        more=[
-            _findings(counted(len(more), "more warning"), more),
-            _findings(counted(len(notes), "note"), notes),
-            *map(_components, views),
-            NEXT,
-        ],
+        [*blocks, *tables],
         foot=left and f"Also: {left}. All: diagnosis.text(verbose=True).",
     )
 
@@ -86,12 +79,11 @@ def _signal(view: View) -> str:
     )
 
 
-def _findings(caption: str, findings: Sequence[Finding]) -> Table:
-    rows = [
-        (SEVERITY_MARKS[item.severity], item.code, item.sentence) for item in findings
-    ]
-    header = ("severity", "finding", "what it does, and what to do")
-    return Table(caption, header, rows, most=SHOWN, limit=LONGEST)
+def _folded_findings(word: str, findings: Sequence[Finding]) -> More:
+    points: list[Block] = [point_of(item) for item in findings[:MOST_FOLDED]]
+    if left := len(findings) - len(points):
+        points.append(f"and {left} more in diagnosis.findings")
+    return More(counted(len(findings), word), points)
 
 
 def _components(view: View) -> Table:

@@ -12,15 +12,15 @@ from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.rescore import behind, moved_by, rescore
 from rewardkit.errors import InputError, RewardError, did_you_mean, preview
 from rewardkit.findings import counted, most
-from rewardkit.html.pages import Page
+from rewardkit.html.pages import HasPage, Page
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
 
-@dataclass(frozen=True, eq=False)
-class WhatIf:
+@dataclass(frozen=True, eq=False, repr=False)
+class WhatIf(HasPage):
     """A variant: its `scores` and `diagnosis`, the one `before`, and what is missing.
 
     `to_score` counts by component the rows whose gate is open now and was closed when they were scored; they
@@ -40,17 +40,13 @@ class WhatIf:
             "to_score": dict(self.to_score),
         }
 
-    def _repr_html_(self) -> str:
+    def page(self) -> Page:
+        """Return what changes, then the diagnosis of the variant."""
         title = (
             "What must be scored first" if self.to_score else "New and gone findings"
         )
-        return (
-            Page(title, self._head() or ["same findings as before"]).html
-            + self.diagnosis._repr_html_()
-        )
-
-    def __repr__(self) -> str:
-        return "\n".join([*self._head(), repr(self.diagnosis)])
+        changes = self._head() or ["same findings as before"]
+        return Page(title, [*changes, self.diagnosis.page()])
 
     def _head(self) -> list[str]:
         """What must be scored first, or else the findings that are new, and those that are gone."""

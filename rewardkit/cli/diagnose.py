@@ -23,11 +23,8 @@ def diagnose(asked: Asked) -> Answer:
             read.scores, progress=progress, **asked.some("training label by seed")
         )
     advice = rk.suggest(diagnosis)
-    pages = (
-        diagnosis.page(verbose=asked.verbose),
-        advice.page(verbose=asked.verbose, path=asked.scores),
-    )
-    text = "\n\n".join(page.text for page in pages)
+    pages = (diagnosis.page(), advice.page(path=asked.scores))
+    text = "\n\n".join(page.text(verbose=asked.verbose) for page in pages)
     record = {
         **diagnosis.record(),
         "suggestions": advice.record(),

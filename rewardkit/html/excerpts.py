@@ -1,121 +1,180 @@
-"""Excerpts: a completion as a person can read it: short, nothing hidden in it, what fields took marked."""
+"""Excerpts: texts of users and models as a person can read them.
+
+An excerpt is short, nothing is hidden in it, and what fields extracted is marked. One switch hides all texts
+of users: see `hide_user_texts`.
+"""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 Span = tuple[int, int]
 
 LINE = ContextVar("LINE", default=110)
-"""Characters of a line of plain text; the command line sets it to what its terminal has."""
+"""Characters in a line of plain text; the command line sets it to the terminal's width."""
 
-LONGEST = 420  # characters of a completion that are shown, and of what a field took
-AROUND = 60  # characters shown on both sides of what a field took
+LONGEST_EXCERPT = 420  # characters of an excerpt
+AROUND = 60  # characters shown on both sides of a span
+
+
+# --- texts of users
+
+
+class _Switch:
+    """Whether texts of users are hidden in this process."""
+
+    hides_texts = False
+
+
+def hide_user_texts(hidden: bool = True) -> None:
+    """Hide every `UserText` in what is rendered from now on, or show them again.
+
+    A report with ``redact=True`` calls this once, in its first cell. It is a switch of the process and not a
+    context variable, because a kernel runs each cell in a context of its own.
+    """
+    _Switch.hides_texts = hidden
+
+
+@contextmanager
+def hidden_user_texts(hidden: bool = True) -> Iterator[None]:
+    """Hide user texts inside a ``with`` block; with False change nothing."""
+    before = user_texts_are_hidden()
+    hide_user_texts(before or hidden)
+    try:
+        yield
+    finally:
+        hide_user_texts(before)
+
+
+def user_texts_are_hidden() -> bool:
+    """Return whether `hide_user_texts` is in force."""
+    return _Switch.hides_texts
 
 
 @dataclass(frozen=True)
-class Shown:
+class UserText:
+    """A text that quotes a user or a model: a prompt, completion, truth, or an error message.
+
+    It stands wherever a page takes text: as a line, in a cell of a table, in a sentence. ``str()`` gives the
+    text, or while user texts are hidden `instead` (by default how many words are hidden).
+    """
+
+    text: object
+    instead: str | None = None
+
+    def __str__(self) -> str:
+        if not user_texts_are_hidden():
+            return "-" if self.text is None else str(self.text)
+        if self.instead is not None:
+            return self.instead
+        if self.text is None:
+            return "-"
+        words = len(str(self.text).split())
+        return f"[redacted, {words} word{'' if words == 1 else 's'}]"
+
+
+# --- excerpts
+
+
+@dataclass(frozen=True)
+class Excerpt:
     """A text to show, and the spans of each field in it."""
 
     text: str
     spans: Mapping[str, Sequence[Span]]
 
     def bracketed(self) -> str:
-        """The text with what each field took in brackets that name it, for a terminal."""
+        """Return the text for a terminal: what each field extracted in brackets with its name."""
+        spans = []
+        for name, own in self.spans.items():
+            spans += [(start, end, name) for start, end in own]
         text, position = "", 0
-        for start, end, name in sorted(
-            (*span, name) for name, found in self.spans.items() for span in found
-        ):
+        for start, end, name in sorted(spans):
             if start >= position:  # one that begins inside another is left out
                 text += f"{self.text[position:start]}⟦{name}: {self.text[start:end]}⟧"
                 position = end
         return text + self.text[position:]
 
 
-def shown(
+def make_excerpt(
     text: str,
     spans: Mapping[str, Sequence[Span]] | None = None,
     *,
-    longest: int = LONGEST,
-) -> Shown:
-    """A text with what is hidden in it made visible, and what is long left out of its middle.
+    longest: int = LONGEST_EXCERPT,
+) -> Excerpt:
+    """Return a text with its hidden characters made visible and the middle of a long one left out.
 
-    What stands around the spans is kept; they are those of the text that is shown.
+    What surrounds the spans stays; the spans returned are those of the excerpt.
 
-    >>> shown("0123456789" * 10, longest=30).text
+    >>> make_excerpt("0123456789" * 10, longest=30).text
     '01234567890123456789 ⟨70 characters⟩ 0123456789'
     """
     spans = spans or {}
-    read, position = "", 0
-    places: dict[int, int] = {}  # of characters that are kept, in what is shown
-    kept = _kept(text, [span for found in spans.values() for span in found], longest)
-    for start, end in [*kept, (len(text), len(text))]:
+    excerpt, position = "", 0
+    places: dict[int, int] = {}  # place in the text -> place in the excerpt
+    pieces = _choose_pieces(text, spans, longest)
+    for start, end in [*pieces, (len(text), len(text))]:
         if start > position:
-            read += f" ⟨{start - position:,} characters⟩ "
+            excerpt += f" ⟨{start - position:,} characters⟩ "
         for place in range(start, end):
-            places[place] = len(read)
-            read += _seen(text[place])
-        places[end], position = len(read), end
-    return Shown(
-        read,
-        {
-            name: [(places[a], places[b]) for a, b in found]
-            for name, found in spans.items()
-        },
-    )
+            places[place] = len(excerpt)
+            excerpt += _make_character_visible(text[place])
+        places[end], position = len(excerpt), end
+    moved_spans = {}
+    for name, own in spans.items():
+        moved_spans[name] = [(places[start], places[end]) for start, end in own]
+    return Excerpt(excerpt, moved_spans)
 
 
-def _kept(text: str, spans: Sequence[Span], longest: int) -> list[Span]:
-    """The pieces of a text that are shown: its beginning and end, and what stands around the spans."""
+def _choose_pieces(
+    text: str, spans: Mapping[str, Sequence[Span]], longest: int
+) -> list[Span]:
+    """Choose what to show of a text: its beginning, its end, and the surroundings of each span."""
     if len(text) <= longest:
         return [(0, len(text))]
     wanted = [(0, 2 * longest // 3), (len(text) - longest // 3, len(text))]
-    for start, end in spans:
-        wanted += [
-            (start - AROUND, min(end, start + longest // 2) + AROUND),
-            (end - AROUND, end + AROUND),
-        ]
-    kept: list[Span] = []
-    for start, end in sorted(
-        (max(0, start), min(len(text), end)) for start, end in wanted
-    ):
-        if kept and start <= kept[-1][1] + AROUND // 2:
-            kept[-1] = (kept[-1][0], max(end, kept[-1][1]))
+    for own in spans.values():
+        for start, end in own:
+            last = min(end, start + longest // 2)  # of a long span its beginning
+            wanted.append((start - AROUND, last + AROUND))
+            wanted.append((end - AROUND, end + AROUND))
+    pieces: list[Span] = []
+    for start, end in sorted(wanted, key=lambda piece: max(0, piece[0])):
+        start, end = max(0, start), min(len(text), end)
+        if pieces and start <= pieces[-1][1] + AROUND // 2:
+            pieces[-1] = (pieces[-1][0], max(end, pieces[-1][1]))
         else:
-            kept.append((start, end))
-    return kept
+            pieces.append((start, end))
+    return pieces
 
 
 def visible(text: str) -> str:
-    r"""Text in which every character can be seen: controls, what has no width, and half characters by name.
+    r"""Return a text with names for controls, characters without width, and lone surrogates.
 
     Line breaks and tabs stay.
 
     >>> visible("a\x1b[2J\u200b\u202eb\r\n\ud800")
     'a␛[2J⟨U+200B⟩⟨U+202E⟩b␍\n⟨U+D800⟩'
     """
-    return (
-        "".join(map(_seen, text))
-        if not text.isascii() or not text.isprintable()
-        else text
-    )
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_make_character_visible, text))
 
 
-def _seen(character: str) -> str:
-    code = ord(character)
-    if (
-        character in "\n\t"
-        or character.isprintable()
-        or unicodedata.category(character) == "Zs"
-    ):
+def _make_character_visible(character: str) -> str:
+    if character in "\n\t" or character.isprintable():
         return character
+    if unicodedata.category(character) == "Zs":
+        return character
+    code = ord(character)
     return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
 
 
 def one_line(text: object, longest: int = 300) -> str:
-    """Any text on one line, with nothing hidden in it."""
+    """Return any text on one line, with nothing hidden in it."""
     line = " ".join(visible(str(text)).split())
     return line if len(line) <= longest else f"{line[: longest - 3]}..."

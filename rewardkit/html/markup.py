@@ -1,6 +1,6 @@
-"""Escaped HTML for pages, cards and widgets, from the templates beside this; and tables in plain text.
+"""Escaped HTML from the templates beside this module, and tables of plain text.
 
-Completions are hostile text: whatever is shown of one in HTML goes through `escaped`, in templates too.
+Completions are hostile text: whatever of one is in HTML went through `escaped`, in templates too.
 """
 
 from __future__ import annotations
@@ -16,189 +16,192 @@ from typing import TYPE_CHECKING, Any
 from rewardkit.html.excerpts import visible
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
-LONGEST_SHOWN = (
-    4000  # characters of one text; a page with a 1 MB completion is no use to a person
-)
-COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2")
+LONGEST_ESCAPED = 4000
+"""Characters of one text: a page with a completion of 1 MB is no use to a person."""
+SPAN_COLOURS = (
+    "#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2"
+)  # fmt: skip
 """Okabe and Ito's, for colour-blind readers."""
+GRADES = {
+    "high": "not ready",
+    "warn": "to be read",
+    "info": "not known",
+    "good": "good",
+}
+"""Grade of an answer or a finding -> what it says, for screen readers."""
+GRADE_MARKS = {
+    "high": "\u25cf",
+    "warn": "\u25b2",
+    "info": "\u25cb",
+    "good": "\u2713",
+}
+"""Grade -> its shape, which tells it without colour."""
 
 # --- texts
 
 
-def escaped(text: object, *, limit: int | None = LONGEST_SHOWN) -> str:
-    """Text as harmless HTML: control characters and lone surrogates made visible.
+def escaped(text: object, *, limit: int | None = LONGEST_ESCAPED) -> str:
+    """Return text as harmless HTML, with control characters and lone surrogates made visible.
 
-    Cut at `limit` with a word on what is left.
+    It is cut at `limit` characters, with a note on how many are left out.
     """
-    shown = str(text)
-    left = len(shown) - limit if limit is not None else 0
-    shown = _INVISIBLE.sub(
-        lambda found: visible(found[0]), shown[:limit] if left > 0 else shown
-    )
-    return html.escape(shown) + (
-        f"<em> ... {left:,} more characters</em>" if left > 0 else ""
-    )
+    line = str(text)
+    left = len(line) - limit if limit is not None else 0
+    if left > 0:
+        line = line[:limit]
+    line = html.escape(_INVISIBLE.sub(lambda match: visible(match[0]), line))
+    return f"{line}<em> ... {left:,} more characters</em>" if left > 0 else line
 
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
-    "\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # would reorder what stands around
+    "\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # would reorder the text around them
 )
 
 
 def number(value: float | str) -> str:
-    """A score or reward as it is shown: four digits, "-" where it is missing; words as they are."""
-    return (
-        value
-        if isinstance(value, str)
-        else "-"
-        if math.isnan(value)
-        else f"{value + 0.0:.4g}"
-    )
+    """Return a score or reward with four digits, "-" where it is missing, and words as they are."""
+    if isinstance(value, str):
+        return value
+    return "-" if math.isnan(value) else f"{value + 0.0:.4g}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of plain text in which the columns of the rows stand below each other."""
+    """Return lines of plain text in which the columns of the rows are aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        cells = map(str.ljust, row, widths)
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 # --- templates
 
 
 @functools.cache
-def _templates() -> Environment:
+def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    def cut(text: object, limit: int | None = LONGEST_SHOWN) -> Markup:
-        shown = number(text) if isinstance(text, float) else text
-        return (
-            shown if isinstance(shown, Markup) else Markup(escaped(shown, limit=limit))
-        )
+    def cut(text: object, limit: int | None = LONGEST_ESCAPED) -> Markup:
+        if isinstance(text, Markup):
+            return text
+        line = number(text) if isinstance(text, float) else text
+        return Markup(escaped(line, limit=limit))
 
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("rewardkit.html"),
         autoescape=True,
         finalize=cut,
         undefined=StrictUndefined,
     )
-    made.filters |= {"cut": cut, "number": number}
-    made.globals |= {"filled": _filled, "style": style}
-    return made
+    environment.filters |= {"cut": cut, "number": number}
+    environment.globals |= {
+        "style": style,
+        "filled": drop_empty_columns,
+        "marks": GRADE_MARKS,
+        "grades": GRADES,
+    }
+    return environment
 
 
-@functools.cache
-def style(*sheets: str) -> Any:
-    """The style sheet of all cards as a piece of HTML; and those of "page" or "workbench" that need it."""
-    return html_of(
-        "".join(
-            f"<style>{_packed(_source(f'{name}.css'))}</style>"
-            for name in ("style", *sheets)
-        )
-    )
-
-
-def page(title: str, body: str, pages: Sequence[tuple[str, str, bool]] = ()) -> str:
-    """A whole page around a body of escaped HTML, which brings its style sheet and script.
-
-    `pages` are the pages of a report beside each other: name, address, and whether it is this one.
-    """
-    for sheets in (("workbench",), ()):  # which stand once, in the head
-        body = body.replace(style(*sheets), "")
-    script = html_of(_source("page.js"))
-    return render("page", title=title, body=html_of(body), pages=pages, script=script)
-
-
-def _source(name: str) -> str:
-    return (files("rewardkit.html") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _packed(css: str) -> str:
-    """A style sheet without comments and needless white space, as each card brings it."""
-    return re.sub(
-        r"\s*([{};])\s*", r"\1", re.sub(r"/\*.*?\*/", "", " ".join(css.split()))
-    )
+def _template(name: str) -> Template:
+    return _environment().get_template(f"{name}.html")
 
 
 def render(template: str, **values: Any) -> str:
-    """The HTML that a template makes of plain values; those that `html_of` marks are HTML already."""
-    return _templates().get_template(f"{template}.html").render(values)
+    """Return the HTML that a template makes of plain values and of pieces marked by `html_of`."""
+    return _template(template).render(values)
+
+
+def part(template: str, macro: str, *values: Any) -> str:
+    """Return the HTML that a macro of a template makes."""
+    return str(getattr(_template(template).module, macro)(*values))
 
 
 def html_of(body: str) -> Any:
-    """A piece of HTML that a template takes as it is."""
+    """Mark a piece of HTML, so that a template takes it as it is."""
     from markupsafe import Markup
 
     return Markup(body)
 
 
-def part(template: str, macro: str, *values: Any, **shared: Any) -> str:
-    """The HTML that a macro of a template makes; `shared` values are seen by all of its macros."""
-    return str(getattr(macros(template, **shared), macro)(*values))
+def read_asset(name: str) -> str:
+    """Return a style sheet or script from beside the templates."""
+    return (files("rewardkit.html") / "templates" / name).read_text(encoding="utf-8")
 
 
-def macros(template: str, **shared: Any) -> Any:
-    """The macros of a template, to be called often; `shared` values are seen by all of them."""
-    return _templates().get_template(f"{template}.html").make_module(shared)
+@functools.cache
+def style(*sheets: str) -> Any:
+    """Return the style sheet of all cards as a piece of HTML, and "page" or "workbench" with it."""
+    packed = [_pack(read_asset(f"{name}.css")) for name in ("style", *sheets)]
+    return html_of("".join(f"<style>{css}</style>" for css in packed))
 
 
-def _part(name: str, *values: Any) -> str:
-    return str(getattr(_templates().get_template("parts.html").module, name)(*values))
+def _pack(css: str) -> str:
+    """Return a style sheet without comments and white space, because each card brings it."""
+    css = re.sub(r"/\*.*?\*/", "", " ".join(css.split()))
+    return re.sub(r"\s*([{};])\s*", r"\1", css)
 
 
-def _filled(
+def page(title: str, body: str, pages: Sequence[tuple[str, str, bool]] = ()) -> str:
+    """Return a whole HTML page around a body of escaped HTML, with its style sheet and script.
+
+    `pages` are the pages of a report: name, address, and whether it is this one.
+    """
+    for sheets in (("workbench",), ()):  # which stand once, in the head
+        body = body.replace(style(*sheets), "")
+    script = html_of(read_asset("page.js"))
+    return render("page", title=title, body=html_of(body), pages=pages, script=script)
+
+
+# --- pieces
+
+
+def drop_empty_columns(
     header: Sequence[str], rows: Sequence[Sequence[object]]
 ) -> tuple[list[str], list[list[object]]]:
-    """A table without its empty columns."""
-    kept = [
-        place for place in range(len(header)) if any(row[place] != "" for row in rows)
-    ]
-    return [header[place] for place in kept], [
-        [row[place] for place in kept] for row in rows
-    ]
+    """Return the header and rows of a table without the columns that are "" in every row."""
+    places = []
+    for place in range(len(header)):
+        if any(row[place] != "" for row in rows):
+            places.append(place)
+    names = [header[place] for place in places]
+    return names, [[row[place] for place in places] for row in rows]
 
 
 def card(title: str, body: str = "", *, said: str = "") -> str:
-    """What a record shows of itself on a page: its title with what is `said` behind it, then its body.
-
-    Title and `said` are plain text, the body is escaped HTML.
-    """
-    return _part("card", title[:1].upper() + title[1:], said, html_of(body))
+    """Return a record's HTML: its title with `said` behind it (plain text), then its body (HTML)."""
+    return part("parts", "card", title[:1].upper() + title[1:], said, html_of(body))
 
 
 def folded(summary: str, body: str, *, is_open: bool = False) -> str:
-    """A part of a page that opens and closes on a click, without a script; the summary is plain text."""
-    return _part("folded", summary, html_of(body), is_open)
+    """Return HTML that opens on a click, without a script; the summary is plain text."""
+    return part("parts", "folded", summary, html_of(body), is_open)
 
 
 def listed(items: Iterable[str], *, numbered: bool = False) -> str:
-    """A list of pieces of HTML; nothing where there are none."""
-    return _part(
-        "listed", [html_of(item) for item in items], "ol" if numbered else "ul"
-    )
+    """Return a list of pieces of HTML; "" where there are none."""
+    tag = "ol" if numbered else "ul"
+    return part("parts", "listed", [html_of(item) for item in items], tag)
 
 
 def paragraphs(*lines: object) -> str:
-    """Lines of plain text, those that are empty left out."""
+    """Return lines of plain text as paragraphs; empty ones are left out."""
     return "".join(f"<p>{escaped(line)}</p>" for line in lines if line != "")
 
 
 def code(lines: object) -> str:
-    """Lines of code, to be copied."""
-    return _part("code", lines)
+    """Return lines of code, to be copied."""
+    return part("parts", "code", lines)
 
 
 def quoted(body: str) -> str:
-    """A piece of HTML that is to be read, set off from what is said of it."""
-    return _part("quoted", html_of(body))
+    """Return a piece of HTML set off as a quotation."""
+    return part("parts", "quoted", html_of(body))
 
 
 def table(
@@ -208,45 +211,41 @@ def table(
     numeric: Sequence[str] = (),
     stacked: bool = False,
     most: int | None = None,
-    limit: int = LONGEST_SHOWN,
+    limit: int = LONGEST_ESCAPED,
 ) -> str:
-    """An HTML table of escaped cells; the columns named in `numeric` are set flush right.
+    """Return an HTML table of escaped cells; the columns named in `numeric` are set flush right.
 
-    It scrolls by itself where it is wider than the page; a head of empty names is left out. A `stacked` one
-    has a line a cell on a narrow page. Rows beyond `most` are counted, cells are
-    cut at `limit` characters.
+    It scrolls by itself where it is wider than the page; a header of empty names is left out. A `stacked`
+    table has a line a cell on a narrow page. Rows beyond `most` are counted, cells are cut at `limit`
+    characters.
     """
-    return _part("table", header, rows, numeric, stacked, most, limit)
+    return part("parts", "table", header, rows, numeric, stacked, most, limit)
 
 
 def marked(
     text: str,
     spans: Mapping[str, Sequence[tuple[int, int]]],
     *,
-    limit: int = LONGEST_SHOWN,
+    limit: int = LONGEST_ESCAPED,
 ) -> str:
-    """The text with the spans of each name marked in a colour of its own, and labelled with it.
+    """Return the text with the spans of each name marked in a colour and labelled with the name.
 
-    One that begins inside another is named behind it.
+    A span that begins inside another is labelled behind it.
     """
-    shown = text[:limit]
-    colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(spans)}
-    edges = [
-        (start, -end, name)
-        for name, found in spans.items()
-        for start, end in found
-        if start < limit
-    ]
+    start_of_text = text[:limit]
+    colours = {}
+    edges = []
+    for place, (name, own) in enumerate(spans.items()):
+        colours[name] = SPAN_COLOURS[place % len(SPAN_COLOURS)]
+        edges += [(start, -end, name) for start, end in own if start < limit]
     pieces: list[tuple[str | None, str, str]] = []
     position = 0
-    for start, end, name in sorted(edges):
+    for start, negative_end, name in sorted(edges):  # the longer of two comes first
         if start < position:
             pieces.append((None, name, colours[name]))
             continue
-        pieces += [
-            (shown[position:start], "", ""),
-            (shown[start:-end], name, colours[name]),
-        ]
-        position = min(-end, limit)
-    pieces.append((shown[position:], "", ""))
-    return _part("marked", pieces, len(text) - len(shown))
+        pieces.append((start_of_text[position:start], "", ""))
+        pieces.append((start_of_text[start:-negative_end], name, colours[name]))
+        position = min(-negative_end, limit)
+    pieces.append((start_of_text[position:], "", ""))
+    return part("parts", "marked", pieces, len(text) - len(start_of_text))

@@ -1,55 +1,88 @@
-"""A page: what a record says, as data; written once as plain text and once as escaped HTML."""
+"""A page: what a record says of itself, composed once and rendered as HTML, as Markdown and as plain text.
+
+A page is a title and blocks. It knows which of its texts users wrote: they are `UserText`, and every `Quote`
+is one. `excerpts.hide_user_texts()` hides them all, in each rendering, when it is rendered.
+
+How a record gets its page stands in README.md.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
 from itertools import groupby
+from typing import Any
 
-from rewardkit.html.excerpts import LINE, one_line
+from rewardkit.findings import SEVERITY_MARKS, Example, Finding
+from rewardkit.html.excerpts import (
+    LINE,
+    LONGEST_EXCERPT,
+    Excerpt,
+    Span,
+    UserText,
+    make_excerpt,
+    one_line,
+    user_texts_are_hidden,
+)
 from rewardkit.html.markup import (
     aligned,
     card,
     code,
+    drop_empty_columns,
     escaped,
     folded,
+    html_of,
     listed,
+    marked,
     paragraphs,
+    part,
     table,
 )
 
-ROWS = 24  # of a table; the others are counted
-CELL, SHORT = 200, 60  # characters of a cell in HTML, and in a terminal
-LONGEST = 800
-"""Characters of a line, which may quote what a completion made a component say."""
-INDENT = 4 * " "  # before the second line of one that is broken
+MOST_ROWS = 24  # rows of a table; the others are counted
+LONGEST_CELL = 200  # characters of a cell in HTML and Markdown
+LONGEST_TEXT_CELL = 60  # characters of a cell in a terminal
+LONGEST_IN_LINE = 70  # characters of a completion in a short text
+LONGEST_LINE = 800
+"""Characters of a line or a sentence, which may quote what a user's function said."""
+INDENT = 4 * " "  # before the further lines of a wrapped line
+UNDER_MARK = 7 * " "  # before what stands below the headline of a finding
+
+Text = str | UserText
 
 
 @dataclass(frozen=True)
 class Code:
-    """A line of code, whole, as it is copied."""
+    """A line of code, whole, so that it can be copied."""
 
     line: str
 
-    @property
-    def text(self) -> str:
-        """As plain text."""
-        return f"  {self.line}"
+    def lines(self, verbose: bool) -> list[str]:
+        """Return it for a terminal."""
+        return f"  {self.line}".splitlines()
 
     @property
     def html(self) -> str:
-        """As escaped HTML."""
+        """Return it as escaped HTML."""
         return code(self.line)
+
+    @property
+    def markdown(self) -> str:
+        """Return it as Markdown."""
+        return _fence(self.line)
 
 
 @dataclass(frozen=True)
 class Table:
     """Rows under a caption; the columns named in `numeric` are set flush right.
 
-    An open one stands in the text too, another is folded behind its caption and in the HTML alone. Rows
-    beyond `most` are counted, cells are cut at `limit` characters. A `stacked` one has a line a cell on a
-    narrow page.
+    A table that is not open is folded in HTML and left out of a short text. Columns that are "" in every row
+    are left out, rows beyond `most` are counted, cells are cut at `limit` characters. A `stacked` one has a
+    line a cell on a narrow page.
     """
 
     caption: str
@@ -57,106 +90,431 @@ class Table:
     rows: Sequence[Sequence[object]]
     numeric: Sequence[str] = ()
     is_open: bool = False
-    most: int = ROWS
-    limit: int = CELL
+    most: int = MOST_ROWS
+    limit: int = LONGEST_CELL
     stacked: bool = False
 
-    @property
-    def text(self) -> str:
-        """As plain text, a row told in words where it is wider than a line; "" where folded or empty."""
-        if not (self.is_open and self.rows):
-            return ""
-        head, *rows = cells = [
-            [one_line(cell, SHORT) for cell in row] for row in (self.header, *self.rows)
-        ]
-        lines = aligned(cells)
+    def lines(self, verbose: bool) -> list[str]:
+        """Return it for a terminal, a sentence a row where it is wider than a line."""
+        if not self.rows or not (self.is_open or verbose):
+            return []
+        header, rows = self._columns
+        cells = [_row_of_text(row) for row in rows[: self.most]]
+        lines = aligned([_row_of_text(header), *cells])
         if max(map(len, lines)) > LINE.get() - len(INDENT):
-            told = (
-                (row[0], "; ".join(map(": ".join, zip(head[1:], row[1:], strict=True))))
-                for row in rows
-            )
-            lines = [": ".join(filter(None, pair)) for pair in told]
-        caption = [f"{self.caption}:"] if self.caption else []
-        return "\n".join([*caption, *(f"  {line}" for line in lines)])
+            lines = [_row_as_sentence(header, row) for row in cells]
+        lines += self._left_out()
+        if not self.caption:
+            return [f"  {line}" for line in lines]
+        return [f"{self.caption}:", *(f"  {line}" for line in lines)]
 
     @property
     def html(self) -> str:
-        """As escaped HTML; nothing where it is empty."""
+        """Return it as escaped HTML; "" without rows."""
         if not self.rows:
             return ""
         body = table(
-            self.header,
-            self.rows,
+            *self._columns,
             numeric=self.numeric,
             stacked=self.stacked,
             most=self.most,
             limit=self.limit,
         )
-        above = paragraphs(self.caption and f"{self.caption}:")
-        return f"{above}{body}" if self.is_open else folded(self.caption, body)
+        if not self.is_open:
+            return folded(self.caption, body)
+        return paragraphs(self.caption and f"{self.caption}:") + body
+
+    @property
+    def markdown(self) -> str:
+        """Return it as Markdown; "" without rows."""
+        if not self.rows:
+            return ""
+        header, rows = self._columns
+        lines = [_row_of_markdown(header, self.limit), "| --- " * len(header) + "|"]
+        lines += [_row_of_markdown(row, self.limit) for row in rows[: self.most]]
+        body = "\n".join([*lines, *(f"\n{line}" for line in self._left_out())])
+        return f"{_md(self.caption)}:\n\n{body}" if self.caption else body
+
+    @property
+    def _columns(self) -> tuple[list[str], list[list[object]]]:
+        return drop_empty_columns(self.header, self.rows)
+
+    def _left_out(self) -> list[str]:
+        left = len(self.rows) - self.most
+        return [f"and {left:,} more"] if left > 0 else []
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A completion, with what fields extracted of it marked, below a line that says where it is from.
+
+    It is a text of a user, so that a page with hidden texts has only the line. `values` are what it earned
+    and what other answers earn there, drawn as bars where there is room.
+    """
+
+    about: Text
+    text: str | None
+    """``None``: there is nothing to quote."""
+    spans: Mapping[str, Sequence[Span]] = field(default_factory=dict)
+    longest: int = LONGEST_EXCERPT
+    values: Sequence[tuple[str, float]] = ()
+
+    def lines(self, verbose: bool) -> list[str]:
+        """Return it for a terminal; in a short text the completion is cut to one line."""
+        lines = _wrap(self.heading) if self.heading else []
+        excerpt = self._make_excerpt(self.longest if verbose else LONGEST_IN_LINE)
+        if excerpt is None:
+            return lines
+        if not verbose:
+            return [*lines, f"| {one_line(excerpt.text)}"]
+        return [*lines, *(f"| {line}" for line in excerpt.bracketed().split("\n"))]
+
+    @property
+    def html(self) -> str:
+        """Return it as escaped HTML."""
+        excerpt = self._make_excerpt(self.longest)
+        body = ""
+        if excerpt is not None:
+            longest = 2 * len(excerpt.text) + 1
+            body = marked(excerpt.text, excerpt.spans, limit=longest)
+        return part("parts", "quote", str(self.about), self._bars(), html_of(body))
+
+    @property
+    def markdown(self) -> str:
+        """Return it as Markdown."""
+        excerpt = self._make_excerpt(self.longest)
+        pieces = [_md(self.heading)]
+        if excerpt is not None:
+            pieces.append(_fence(excerpt.bracketed()))
+        return "\n\n".join(filter(None, pieces))
+
+    @property
+    def heading(self) -> str:
+        """What it earned beside other answers, and where it is from, in one line."""
+        if not self.values:
+            return str(self.about)
+        first, *others = [f"{value:.4g}" for _, value in self.values]
+        earned = [f"earns {first}"]
+        for (name, _), value in zip(self.values[1:], others, strict=True):
+            earned.append(f"{name} {value}")
+        return "; ".join(filter(None, [", ".join(earned), str(self.about)]))
+
+    def _bars(self) -> list[tuple[str, float, float]]:
+        """Return name, number and width in percent of the bar of each value."""
+        numbers = [0.0, *(value for _, value in self.values)]
+        low = min(numbers)
+        reach = (max(numbers) - low) or 1.0
+        return [
+            (name, value, 100 * (value - low) / reach) for name, value in self.values
+        ]
+
+    def _make_excerpt(self, longest: int) -> Excerpt | None:
+        if self.text is None or user_texts_are_hidden():
+            return None
+        if self.text.strip():
+            return make_excerpt(self.text, self.spans, longest=longest)
+        nothing = f"(white space: {one_line(repr(self.text), 60)})"
+        return Excerpt(nothing if self.text else "(nothing)", {})
+
+
+@dataclass(frozen=True)
+class Action:
+    """A button on the workbench: its label, and the command that it sends. Other renderings have none."""
+
+    label: str
+    command: Sequence[Any]
+    title: str = ""
+    about: str = ""
+    """What it would do, beside the button."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A finding on a page: its mark and code, what is wrong, why it matters, what shows it, what to do.
+
+    The first of the `examples` is in sight, the others are folded with the `details`. `actions` are buttons.
+    """
+
+    severity: str
+    code: str
+    sentence: Text
+    reason: Text = ""
+    advice: Text = ""
+    examples: Sequence[Quote] = ()
+    details: Sequence[Block] = ()
+    actions: Sequence[Action] = ()
+
+    @property
+    def mark(self) -> str:
+        """The severity as a shape and a word."""
+        return SEVERITY_MARKS[self.severity]
+
+    def lines(self, verbose: bool) -> list[str]:
+        """Return it for a terminal; a short one has the first example in a line."""
+        said = " ".join(filter(None, (str(self.sentence), str(self.reason))))
+        lines = _wrap(f"{self.mark} {self.code}: {said}", indent=UNDER_MARK)
+        below = []
+        examples = self.examples if verbose else self.examples[:1]
+        for example in examples:
+            below += example.lines(verbose)
+        if verbose:
+            below += _lines_of(self.details, verbose)
+        if str(self.advice):
+            below += _wrap(f"fix: {self.advice}")
+        return [*lines, *(f"{UNDER_MARK}{line}" for line in below)]
+
+    @property
+    def html(self) -> str:
+        """Return it as escaped HTML."""
+        shown = replace(self, reason=str(self.reason), advice=str(self.advice))
+        first = html_of(_html_of_blocks(self.examples[:1]))
+        more = html_of(_html_of_blocks([*self.examples[1:], *self.details]))
+        return part("parts", "point", shown, first, more)
+
+    @property
+    def markdown(self) -> str:
+        """Return it as Markdown."""
+        said = " ".join(filter(None, (_md(self.sentence), _md(self.reason))))
+        pieces = [f"**{self.mark}** `{self.code}`: {said}"]
+        pieces += [example.markdown for example in self.examples]
+        if str(self.advice):
+            pieces.append(f"**Fix:** {_md(self.advice)}")
+        return "\n\n".join([*pieces, *map(_markdown_of, self.details)])
+
+
+@dataclass(frozen=True)
+class More:
+    """Blocks behind a caption: folded in HTML, left out of a short text.
+
+    Without a caption they are in sight on HTML pages, and left out of a short text alone.
+    """
+
+    caption: str
+    blocks: Sequence[Block]
+    is_open: bool = False
+
+    def lines(self, verbose: bool) -> list[str]:
+        """Return them for a terminal; none where the text is short."""
+        if not verbose or not self.blocks:
+            return []
+        lines = _lines_of(self.blocks, verbose)
+        if not self.caption:
+            return lines
+        return [f"{self.caption}:", *(f"  {line}" for line in lines)]
+
+    @property
+    def html(self) -> str:
+        """Return them as escaped HTML; "" where there are none."""
+        body = _html_of_blocks(self.blocks)
+        if not self.caption or not body:
+            return body
+        return folded(self.caption, body, is_open=self.is_open)
+
+    @property
+    def markdown(self) -> str:
+        """Return them as Markdown; "" where there are none."""
+        body = _join_markdown(self.blocks)
+        if not self.caption or not body:
+            return body
+        return f"**{_md(self.caption)}**\n\n{body}"
 
 
 @dataclass(frozen=True)
 class Page:
-    """The verdict as `title` with what is `said` of it, then open tables, then `lines`, then folded tables.
+    """What a record says of itself: a verdict as its `title`, `summary` behind it, and blocks below it.
 
-    A line is plain text, code, a table, or a page of its own. Those in `more` stand only in the
-    HTML, `foot` only in the text.
+    Text is a line, and lines that follow each other are a list. `foot` stands at the end of a short text
+    alone: it says how to get the rest.
     """
 
-    title: str
-    lines: Sequence[Block]
-    tables: Sequence[Table] = ()
-    more: Sequence[Block] = ()
-    said: str = ""
+    title: Text
+    blocks: Sequence[Block] = ()
+    summary: Text = ""
     foot: str = ""
 
-    @property
-    def text(self) -> str:
-        """As plain text."""
-        head = f"{self.title}: {self.said}" if self.said else self.title
-        blocks = [*self.tables, *self.lines, *filter(None, [self.foot])]
-        return "\n".join(
-            [*_told(head), *(f"  {line}" for block in blocks for line in _told(block))]
-        )
+    def text(self, *, verbose: bool = False) -> str:
+        """Return it as plain text; `verbose` has what HTML folds, too."""
+        return "\n".join(self.lines(verbose))
+
+    def lines(self, verbose: bool) -> list[str]:
+        """Return the lines of its text."""
+        head = f"{self.title}: {self.summary}" if str(self.summary) else str(self.title)
+        blocks = list(self.blocks)
+        if self.foot and not verbose:
+            blocks.append(self.foot)
+        return [*_wrap(head), *(f"  {line}" for line in _lines_of(blocks, verbose))]
 
     @property
     def html(self) -> str:
-        """As escaped HTML."""
-        return card(self.title, self.body, said=self.said)
+        """Return it as escaped HTML with its style sheet."""
+        return card(str(self.title), self.body, said=str(self.summary))
 
     @property
     def body(self) -> str:
-        """What stands below its title, as escaped HTML; lines that follow each other are a list."""
-        pieces = [item.html for item in self.tables if item.is_open]
-        for is_line, some in groupby(
-            [*self.lines, *self.more], lambda block: isinstance(block, str)
-        ):
-            shown = map(_shown, some)
-            pieces.append(listed(shown) if is_line else "".join(shown))
-        return "".join(
-            [*pieces, *(item.html for item in self.tables if not item.is_open)]
-        )
+        """Return what stands below its title as escaped HTML."""
+        return _html_of_blocks(self.blocks)
+
+    @property
+    def markdown(self) -> str:
+        """Return it as Markdown."""
+        summary = f": {_md(self.summary)}" if str(self.summary) else ""
+        return f"**{_md(self.title)}**{summary}\n\n{_join_markdown(self.blocks)}"
 
 
-Block = str | Code | Table | Page
+Block = Text | Code | Table | Quote | Point | More | Page
 
 
-def _told(block: Block) -> list[str]:
-    """The lines of a terminal that a block makes."""
-    if not isinstance(block, str):
-        return block.text.splitlines()
-    first = block[: len(block) - len(block.lstrip(" "))]
+class HasPage:
+    """A record that shows itself: as HTML or Markdown in a notebook, as text elsewhere.
+
+    A record inherits this and composes its `page`; a dataclass needs ``repr=False``.
+    """
+
+    def page(self) -> Page:
+        """Return what the record says of itself."""
+        raise NotImplementedError
+
+    def text(self, *, verbose: bool = False) -> str:
+        """Return the record as plain text; `verbose` leaves nothing out."""
+        return self.page().text(verbose=verbose)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return self.page().html
+
+    def _repr_markdown_(self) -> str:
+        return self.page().markdown
+
+
+# --- findings on a page
+
+
+def point_of(
+    finding: Finding,
+    *,
+    reason: Text = "",
+    advice: Text | None = None,
+    examples: Sequence[Quote] = (),
+    details: Sequence[Block] = (),
+    actions: Sequence[Action] = (),
+) -> Point:
+    """Return a finding as it stands on every page; `advice` defaults to its own."""
+    return Point(
+        finding.severity,
+        finding.code,
+        finding.statement,
+        reason,
+        finding.advice if advice is None else advice,
+        examples,
+        details,
+        actions,
+    )
+
+
+def quote_of(
+    example: Example,
+    about: Text,
+    spans: Mapping[str, Sequence[Span]],
+    *,
+    longest: int = LONGEST_EXCERPT,
+) -> Quote:
+    """Return the completion that shows a finding, below what is said about it."""
+    values = [("this", example.reward)]
+    if not math.isnan(example.right):
+        best, least = "a right answer", "a wrong one"
+        if example.of_rollouts:
+            best, least = "the best rollout", "the least"
+        values += [(best, example.right), (least, example.wrong)]
+    if example.said or math.isnan(example.reward):
+        values = []
+    text = example.completion if "completion" in example.columns else None
+    return Quote(about, text, spans, longest, values)
+
+
+# --- rendering
+
+
+def _wrap(text: Text, *, indent: str = INDENT) -> list[str]:
+    """Break a line where the terminal ends; the blanks that it begins with stay."""
+    line = str(text)
+    blanks = line[: len(line) - len(line.lstrip(" "))]
     return textwrap.wrap(
-        one_line(block, LONGEST), LINE.get() - 4, initial_indent=first, subsequent_indent=first + INDENT,
+        one_line(line, LONGEST_LINE),
+        LINE.get() - 4,
+        initial_indent=blanks,
+        subsequent_indent=blanks + indent,
         break_on_hyphens=False,
-    )  # fmt: skip
+    )
 
 
-def _shown(block: Block) -> str:
-    if isinstance(block, str):
-        return escaped(block, limit=LONGEST)
-    if isinstance(block, Page):  # in another
-        said = f": {escaped(block.said, limit=LONGEST)}" if block.said else ""
-        return f"<p><b>{escaped(block.title, limit=LONGEST)}</b>{said}</p>{block.body}"
+def _lines_of(blocks: Sequence[Block], verbose: bool) -> list[str]:
+    lines: list[str] = []
+    for block in blocks:
+        if isinstance(block, str | UserText):
+            lines += _wrap(block)
+        else:
+            lines += block.lines(verbose)
+    return lines
+
+
+def _row_of_text(row: Sequence[object]) -> list[str]:
+    return [one_line(cell, LONGEST_TEXT_CELL) for cell in row]
+
+
+def _row_as_sentence(header: Sequence[str], row: Sequence[str]) -> str:
+    cells = zip(header[1:], row[1:], strict=True)
+    sentence = "; ".join(f"{name}: {cell}" for name, cell in cells)
+    return ": ".join(filter(None, (row[0], sentence)))
+
+
+def _html_of_blocks(blocks: Sequence[Block]) -> str:
+    """Render blocks; lines of text that follow each other are a list."""
+    pieces = []
+    for is_text, run in groupby(blocks, lambda item: isinstance(item, str | UserText)):
+        bodies = [_html_of_block(block) for block in run]
+        pieces.append(listed(bodies) if is_text else "".join(bodies))
+    return "".join(pieces)
+
+
+def _html_of_block(block: Block) -> str:
+    if isinstance(block, str | UserText):
+        return escaped(block, limit=LONGEST_LINE)
+    if isinstance(block, Page):  # in another page
+        texts = str(block.title), str(block.summary)
+        return part("parts", "inner", *texts, html_of(block.body))
     return block.html
+
+
+def _join_markdown(blocks: Sequence[Block]) -> str:
+    pieces = []
+    for is_text, run in groupby(blocks, lambda item: isinstance(item, str | UserText)):
+        if is_text:
+            pieces.append("\n".join(f"- {_md(text)}" for text in run))
+        else:
+            pieces += map(_markdown_of, run)
+    return "\n\n".join(filter(None, pieces))
+
+
+def _markdown_of(block: Block) -> str:
+    if isinstance(block, str | UserText):
+        return _md(block)
+    return block.markdown
+
+
+def _row_of_markdown(row: Sequence[object], longest: int) -> str:
+    return f"| {' | '.join(_md(cell, longest) for cell in row)} |"
+
+
+def _md(text: object, longest: int = LONGEST_LINE) -> str:
+    """Return any text as Markdown that shows it as it is: no markup, HTML or formula in it."""
+    line = escape(one_line(text, longest), quote=False)
+    return re.sub(r"([\\`*_{}\[\]()#+!|~$-])", r"\\\1", line)
+
+
+def _fence(text: str) -> str:
+    """Return lines as a block of code that no line of them ends."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from rewardkit.findings import counted
-from rewardkit.html.excerpts import one_line, shown
+from rewardkit.html.excerpts import make_excerpt, one_line
 from rewardkit.html.pages import Page, Table
 from rewardkit.mutation.mutations import Mutant
 from rewardkit.scoring.case_writing import append_cases
@@ -108,7 +108,7 @@ class Judged:
             most = [
                 one_line(place),
                 first.rewards,
-                one_line(shown(first.completion, longest=160).text),
+                one_line(make_excerpt(first.completion, longest=160).text),
             ]
         return [self.mutant.sentence, code, self.reason or differs, *most]
 
@@ -308,7 +308,7 @@ class MutantResult:
                 limit=LONGEST_CASE,
             ),
         ]
-        return Page(self.verdict, lines, tables)
+        return Page(self.verdict, [tables[0], *lines, *tables[1:]])
 
     def _repr_html_(self) -> str:
         return self.page().html

@@ -20,6 +20,7 @@ from rewardkit.analysis.suggestions.normalization import Normalization
 from rewardkit.analysis.suggestions.suggestion import Suggestions, normalization_blocks
 from rewardkit.findings import SEVERITY_MARKS, Finding, counted
 from rewardkit.html import cards, markup
+from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.html.markup import escaped
 from rewardkit.html.pages import Page
 from rewardkit.judges.report import JudgeReport
@@ -254,9 +255,8 @@ class Show:
 
     def suggestions(self, suggestions: Suggestions) -> HTML:
         """The changes of the reward: code, effects with intervals, examples to read; then the notes."""
-        return HTML(
-            replace(suggestions, normalization=()).page(redact=self.redact).html
-        )
+        with hidden_user_texts(self.redact):
+            return HTML(replace(suggestions, normalization=()).page().html)
 
     def normalization(self, rows: Sequence[Normalization]) -> HTML:
         """The normalization table."""

@@ -14,11 +14,11 @@ from rewardkit.analysis.suggestions.suggestion import Suggestions
 from rewardkit.errors import RewardError
 from rewardkit.findings import Finding, counted
 from rewardkit.html import markup
-from rewardkit.html.excerpts import Span, one_line, shown
+from rewardkit.html.excerpts import Span, make_excerpt, one_line
 from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import tiles
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
-from rewardkit.notebook.tiles import BROKEN, EXPLOITS, GRADES, MARKS, SIGNAL, Tile
+from rewardkit.notebook.tiles import BROKEN, EXPLOITS, SIGNAL, Tile
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results.rendering import clearest, turns_of
 from rewardkit.probes.results.summary import FAULTS, in_short, kind_of_alarm
@@ -56,7 +56,7 @@ class Point:
         self, about: str, text: str, spans: Mapping[str, Sequence[Span]]
     ) -> Point:
         """It with an excerpt of a completion, in which is marked what the reward read of it."""
-        seen = shown(text, spans, longest=LONGEST)
+        seen = make_excerpt(text, spans, longest=LONGEST)
         return replace(
             self, about=one_line(about, 300), completion=seen.text, spans=seen.spans
         )
@@ -224,7 +224,7 @@ class Short:
         return asdict(self)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        shown = markup.part("report", "short", self, marks=MARKS, grades=GRADES)
+        shown = markup.part("report", "short", self)
         return {"text/html": shown, "text/plain": self.line, MIME: self.record()}
 
 

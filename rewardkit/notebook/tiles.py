@@ -28,14 +28,6 @@ from rewardkit.probes.results.summary import (
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.deadlines import TimeLimit
 
-MARKS = {"high": "\u25cf", "warn": "\u25b2", "info": "\u25cb", "good": "\u2713"}
-"""A shape a grade, so that it is told without colour; "info" is what is not known."""
-GRADES = {
-    "high": "not ready",
-    "warn": "to be read",
-    "info": "not known",
-    "good": "good",
-}
 SHORTCUTS = (
     "label_disagrees",
     "wrong_above_right",

@@ -265,7 +265,7 @@ def test_what_is_printed_begins_with_what_moves_and_ends_with_what_to_do(good):
     for sign, step in ((1, "the label rises"), (-1, "the label does not rise")):
         found = forecast(rewarded(REWARDS, GROUPS, right=sign * FIGURE), label="right")
         assert (
-            found.page.lines[-1].startswith(f"Next: {step}")
+            repr(found).splitlines()[-1].startswith(f"  Next: {step}")
             and "label 'right' from" in found.verdict
         )
 

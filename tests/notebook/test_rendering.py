@@ -5,7 +5,7 @@ from opened import NOTEBOOK, card_violations
 from plotted import LONG, twelve
 
 import rewardkit as rk
-from rewardkit.analysis.rendering import SHOWN
+from rewardkit.analysis.rendering import MOST_FOLDED
 from rewardkit.findings import SEVERITY_MARKS
 
 CASE = {"completion": "<think>3 + 4</think><answer>8</answer>", "ground_truth": "7"}
@@ -44,9 +44,10 @@ def test_many_findings_are_counted_and_many_components_folded():
     page = diagnosis._repr_html_()
     weighty = [item for item in diagnosis.findings if item.severity != "info"]
     notes = len(diagnosis.findings) - len(weighty)
-    assert page.count("<tr>") == 1 + 12 + sum(
-        1 + min(n, SHOWN) for n in (len(weighty) - 3, notes) if n > 0
+    assert page.count('"rk-point') == len(weighty[:3]) + sum(
+        min(len(some), MOST_FOLDED) for some in (weighty[3:], range(notes))
     )
+    assert page.count("<tr>") == 1 + 12
     assert "<summary>Components" in page and LONG in page
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from rewardkit.analysis.plain import to_plain
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.statistics.selection import Pair
 from rewardkit.findings import SEVERITIES, Finding, counted, percent
-from rewardkit.html.pages import Page, Table
+from rewardkit.html.pages import HasPage, More, Page, Table
 
 GRAVE = ("high", "warn")
 SHOWN = 3  # of a list, in the text; the record and the tables have more
@@ -55,8 +54,8 @@ class EqualKL:
         return rows
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(HasPage):
     """What differs between two scored tables, A and B.
 
     `table` has one row a matched rollout: rollout_id, reward and advantage of each, delta (B minus A; NaN
@@ -156,25 +155,18 @@ class Comparison:
         })  # fmt: skip
         return plain
 
-    @cached_property
     def page(self) -> Page:
-        """The verdict, what moved in a line each, what to do; folded, tables of what the lines count."""
+        """Return the verdict, what moved in a line each, what to do, and folded tables of it."""
         a, b = (repr(side.scores.reward.name) for side in (self.a, self.b))
         both = counted(self.matching["matched"], "rollout")
         notes = [f"Note: {note}" for note in [*self.notes, *self.forecast.notes]]
+        limits = [f"Limit: {limit}" for limit in LIMITS[1:] if self.forecast.last]
         return Page(
             f"{self.verdict}: {b} (B) against {a} (A) on {both} that both have",
             [*_definition(self), *moved(self), *_selection(self.forecast), *_cases(self.cases),
-             *_findings(self), *notes[:SHOWN], f"Next: {_next(self)}"],
-            _tables(self),
-            [*notes[SHOWN:], *(f"Limit: {limit}" for limit in LIMITS[1:] if self.forecast.last)],
+             *_findings(self), *notes[:SHOWN], f"Next: {_next(self)}",
+             More("", [*notes[SHOWN:], *limits]), *_tables(self)],
         )  # fmt: skip
-
-    def _repr_html_(self) -> str:
-        return self.page.html
-
-    def __repr__(self) -> str:
-        return self.page.text
 
 
 def moved(found: Comparison) -> list[str]:

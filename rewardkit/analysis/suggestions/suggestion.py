@@ -15,7 +15,8 @@ from rewardkit.analysis.suggestions.measure import Effect
 from rewardkit.analysis.suggestions.normalization import FIGURES, Normalization
 from rewardkit.analysis.suggestions.proposal import in_words
 from rewardkit.findings import counted, percent
-from rewardkit.html.pages import Block, Code, Page, Table
+from rewardkit.html.excerpts import UserText
+from rewardkit.html.pages import Block, Code, HasPage, More, Page, Table
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
 
@@ -27,8 +28,8 @@ SHOWN = 5
 """Changes, and examples, of a page; the others are counted."""
 
 
-@dataclass(frozen=True, eq=False)
-class Suggestion:
+@dataclass(frozen=True, eq=False, repr=False)
+class Suggestion(HasPage):
     """A change of the reward: code that makes it, and what it measures `before` and `after` here.
 
     `line` stands for itself where it begins with ``replace(`` (`dataclasses.replace`), ``scores.`` or
@@ -80,12 +81,9 @@ class Suggestion:
             "examples": [dict(example) for example in self.examples],
         }
 
-    def page(
-        self, *, verbose: bool = False, redact: bool = False, path: str = ""
-    ) -> Page:
-        """What is changed and why, the line that makes it, and what becomes of what it answers.
+    def page(self, *, path: str = "") -> Page:
+        """Return what is changed and why, the line that makes it, and its effects with examples.
 
-        Effects and examples stand in the text where it is `verbose`; examples are left out to `redact` them.
         For a terminal `path` names the scores, and a command that tries the change stands for its line.
         """
         rank = (
@@ -100,29 +98,16 @@ class Suggestion:
         if path and self._command(path) == self.line:
             blocks.insert(0, "In the file of the reward:")
         blocks += [f"{self.outcome}."] if self.outcome else []
-        blocks += (
-            [f"{len(self.examples)} examples are left out"]
-            if redact and self.examples
-            else []
-        )
-        more = [_effects(self.effects), *([] if redact else [_examples(self.examples)])]
-        return Page(
-            title,
-            [*blocks, *(more if verbose else [])],
-            more=[] if verbose else more,
-            said=f"{self.why}.",
-        )
+        blocks.append(More("", [_effects(self.effects), _examples(self.examples)]))
+        return Page(title, blocks, f"{self.why}.")
 
     def _command(self, path: str) -> str:
         options = "" if self.part else self.change.options
         return f"rewardkit whatif {path} {options}" if options else self.line
 
-    def _repr_html_(self) -> str:
-        return self.page().html
 
-
-@dataclass(frozen=True, eq=False)
-class Suggestions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Suggestions(HasPage):
     """`changes` of the reward, the `normalization` table, and `notes` on what was left out or does not help.
 
     With a trusted label the changes that make the reward order siblings more like it come first, those that
@@ -163,34 +148,24 @@ class Suggestions:
             )
         return changes
 
-    def page(
-        self, *, verbose: bool = False, redact: bool = False, path: str = ""
-    ) -> Page:
-        """The first change in full and the names of the others; `verbose`: all of them, and the notes.
+    def page(self, *, path: str = "") -> Page:
+        """Return the first change in full; the others, the notes and normalizations are `More`.
 
-        The HTML has the first changes in full, the notes and the normalizations. Options as of a change.
+        `path` as of a change.
         """
         useful = [item for item in self.changes if item.verdict != "harms"]
-        pages: list[Block] = [
-            item.page(verbose=verbose, redact=redact, path=path)
-            for item in self.changes
-        ]
-        first = len(pages) if verbose else min(len(useful), 1)
+        pages: list[Block] = [item.page(path=path) for item in self.changes]
+        first = min(len(useful), 1)
         notes = [f"Note: {note}." for note in self.notes]
-        told = notes if verbose or not useful else []
         works = [row for row in self.normalization if row.works]
-        lines = [
-            f"Normalization: {_where(row)}{row.what}: {row.effect}."
-            for row in works
-            if verbose
-        ]
         more: list[Block] = [*pages[first:SHOWN]]
         more += (
             [f"and {len(pages) - SHOWN} more in suggestions.changes"]
             if len(pages) > SHOWN
             else []
         )
-        more += [*([] if told else notes), *normalization_blocks(self.normalization)]
+        more += notes * bool(useful)
+        more += normalization_blocks(self.normalization, has_lines=not path)
         left = [named(item.code for item in self.changes[first:])] * (
             first < len(pages)
         )
@@ -200,18 +175,9 @@ class Suggestions:
                 f"{len(works)} of {tried} reward normalizations change the advantages"
             )
         all_of_it = "All: suggestions.text(verbose=True)."
-        foot = (
-            f"Also measured: {'; '.join(left)}. {all_of_it}"
-            if left and not verbose
-            else ""
-        )
-        ends = _without_effect(self.normalization) if verbose else []
-        return Page(
-            self._caption(bool(useful)),
-            [*pages[:first], *told, *lines, *ends],
-            more=more,
-            foot=foot,
-        )
+        foot = f"Also measured: {'; '.join(left)}. {all_of_it}" if left else ""
+        first_blocks = [*pages[:first], *notes * (not useful), More("", more)]
+        return Page(self._caption(bool(useful)), first_blocks, foot=foot)
 
     def _caption(self, useful: bool) -> str:
         """What the order of the changes means: with a label it is a ranking, without one it is none."""
@@ -227,16 +193,6 @@ class Suggestions:
             if all(judged)
             else f"{told}; those without a verdict are unranked: {UNRANKED}"
         )
-
-    def _repr_html_(self) -> str:
-        return self.page().html
-
-    def text(self, *, verbose: bool = False) -> str:
-        """The first change with what it does, and the names of the others; `verbose`: all of them."""
-        return self.page(verbose=verbose).text
-
-    def __repr__(self) -> str:
-        return self.text()
 
 
 def _where(item: Suggestion | Normalization) -> str:
@@ -275,28 +231,33 @@ def _around(value: float, interval: tuple[float, float]) -> str:
 
 def _examples(examples: Sequence[Mapping[str, Any]]) -> Table:
     names = list(dict.fromkeys(name for example in examples for name in example))
-    rows = [[_cell(example.get(name)) for name in names] for example in examples]
+    rows = [[_cell(name, example.get(name)) for name in names] for example in examples]
     return Table(
         "", [name.replace("_", " ") for name in names], rows, is_open=True, most=SHOWN
     )
 
 
-def _cell(value: Any) -> str:
+def _cell(name: str, value: Any) -> str | UserText:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return str(value) if name == "rollout_id" else UserText(value)
 
 
 def normalization_blocks(
-    rows: Sequence[Normalization], *, is_open: bool = False
+    rows: Sequence[Normalization], *, is_open: bool = False, has_lines: bool = True
 ) -> list[Block]:
-    """The table of normalizations that change something; a line for those that change nothing."""
+    """Return a table of the normalizations that change something, and why others do not.
+
+    `has_lines`: with the line of Python that makes each.
+    """
     cells = [
         (
             f"{_where(row)}{row.what}",
             row.effect,
             *(percent(getattr(row, key)) for key in FIGURES),
-            row.line,
+            row.line if has_lines else "",
         )
         for row in rows
         if row.works or row.code == "as_is"

@@ -16,8 +16,6 @@ from rewardkit.notebook.tiles import (
     CASES,
     CONTRACT,
     EXPLOITS,
-    GRADES,
-    MARKS,
     SELECTS,
     SIGNAL,
     Tile,
@@ -142,7 +140,7 @@ def index_page(summaries: Sequence[Summary], *, inline: bool = False) -> str:
 
 
 def _macro(name: str, *values: Any) -> str:
-    return markup.part("report", name, *values, marks=MARKS, grades=GRADES)
+    return markup.part("report", name, *values)
 
 
 def _differs(card: Scorecard, first: Scorecard, question: str) -> str:
@@ -221,14 +219,14 @@ def summary_markdown(summaries: Sequence[Summary]) -> str:
             "",
         ]
         lines += [
-            f"- {MARKS[tile.grade]} {tile.question}: {_plain(tile.figure)}"
+            f"- {markup.GRADE_MARKS[tile.grade]} {tile.question}: {_plain(tile.figure)}"
             + f" ({tile.ends})" * bool(tile.ends)
             + f" ({_plain(tile.said)})"
             for tile in card.tiles
         ]
         lines += [f"- Log: {summary.facts['Log']}"] if "Log" in summary.facts else []
         lines += [
-            f"- {MARKS[point.severity]} {point.severity}: `{point.code}` {_plain(f'{point.what} {point.do}')}"
+            f"- {markup.GRADE_MARKS[point.severity]} {point.severity}: `{point.code}` {_plain(f'{point.what} {point.do}')}"
             for point in card.worst
         ]
         lines += [f"- and {card.more}"] if card.more else []

@@ -5,32 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 import ipywidgets as widgets
 
 from rewardkit.errors import InputError
 from rewardkit.html import markup
-from rewardkit.notebook.tiles import GRADES, MARKS
 
 
 def made(name: str, *values: Any) -> str:
     """The HTML that a macro of the template of the workbench makes."""
-    return str(getattr(_macros(), name)(*values))
-
-
-@cache
-def _macros() -> Any:
-    return markup.macros("workbench", marks=MARKS, grades=GRADES)
+    return markup.part("workbench", name, *values)
 
 
 @cache
 def keys() -> str:
     """The script of the panel, as a piece of HTML that runs it: widgets take no other."""
-    script = (files("rewardkit.html") / "templates" / "workbench.js").read_text(
-        encoding="utf-8"
-    )
+    script = markup.read_asset("workbench.js")
     return f'<img alt="" hidden src="data:," onerror="{escape(script)}">'
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from rewardkit.errors import RewardError, preview
 from rewardkit.html import cards, markup
-from rewardkit.html.excerpts import one_line, shown
+from rewardkit.html.excerpts import make_excerpt, one_line
 from rewardkit.html.pictures import KINDS, strip_svg
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import made
@@ -236,7 +236,7 @@ def plain(
     text: str, spans: Mapping[str, Sequence[Span]], longest: int = LONGEST
 ) -> Any:
     """A text with its spans marked; of a long one the middle is left out."""
-    seen = shown(text, spans, longest=longest)
+    seen = make_excerpt(text, spans, longest=longest)
     return markup.html_of(
         markup.marked(seen.text, seen.spans, limit=2 * len(seen.text) + 1)
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewardkit.answers.formats import REASONING
 from rewardkit.findings import SEVERITY_MARKS, Example, Finding, counted, most, percent
-from rewardkit.html.excerpts import LINE, Shown, one_line, shown, visible
+from rewardkit.html.excerpts import LINE, Excerpt, make_excerpt, one_line, visible
 from rewardkit.html.markup import card, escaped, html_of, marked, render
 from rewardkit.primitives.messages import turns_before
 from rewardkit.probes.results.baseline import changes
@@ -134,7 +134,7 @@ def _about(example: Example, *, texts: bool = True) -> str:
 
 def _read(
     example: Example, finding: Finding, reward: Reward, longest: int = 420
-) -> Shown | None:
+) -> Excerpt | None:
     """Its completion to read, ``None`` where it is not to be shown; no field is taken from what hangs.
 
     An excerpt leaves our own filler for the reasoning out, so that there is room for what matters.
@@ -143,13 +143,13 @@ def _read(
         return None
     text = example.completion
     if not text.strip():
-        return Shown(
+        return Excerpt(
             f"(white space: {one_line(repr(text), 60)})" if text else "(nothing)", {}
         )
     if longest <= EXCERPT:
         text = text.replace(REASONING, "…")
     whole = longest > EXCERPT and finding.family != "hang"
-    return shown(
+    return make_excerpt(
         text, field_spans(reward, example.columns) if whole else {}, longest=longest
     )
 
