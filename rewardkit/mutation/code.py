@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
+from rewardkit.probes.contract.constants import codes_in, names_in
+
 OPPOSITES = (
     (ast.Eq, ast.NotEq),
     (ast.Lt, ast.LtE),
@@ -138,19 +140,6 @@ def helpers(function: FunctionType) -> list[FunctionType]:
                 and other.__globals__ is function.__globals__
             ):
                 found += [] if other in found else [other]
-    return found
-
-
-def names_in(function: FunctionType) -> list[str]:
-    """The names that a function, and those in it, may take from around it."""
-    return [name for code in codes_in(function.__code__) for name in code.co_names]
-
-
-def codes_in(code: CodeType) -> list[CodeType]:
-    """A piece of code, and those in it."""
-    found = [code]
-    for item in found:
-        found += [inner for inner in item.co_consts if isinstance(inner, CodeType)]
     return found
 
 

@@ -16,12 +16,12 @@ from rewardkit.mutation.code import (
     CodeChange,
     code_changes,
     helpers,
-    names_in,
 )
 from rewardkit.mutation.options import option_changes, scaled, written
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Primitive
 from rewardkit.primitives.weights import MISSING
+from rewardkit.probes.contract.constants import names_in
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe, user_code
 from rewardkit.rewards.plan import Routing

@@ -1,11 +1,15 @@
-"""Backtracking: texts on which a regular expression takes too long, made from what it repeats, then timed."""
+"""Texts on which a regular expression takes too long.
+
+They repeat what the expression repeats. Whether it is slow on them is measured.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
+from dataclasses import dataclass, replace
 from itertools import chain, islice, product
 from operator import call, methodcaller
 from typing import Any
@@ -13,217 +17,281 @@ from typing import Any
 from rewardkit.probes.contract.constants import Pattern
 from rewardkit.workers.pool import DeadlinePassed, Lost, Workers
 
-LENGTHS = (40, 1_000)
-"""Characters that are repeated and timed: 40 are enough for most exponential patterns, 1,000 for the others
-and for cubic ones; a quadratic one is through with them in no time. Our choice."""
-LAST = 5_000
-"""Characters of the longest texts that are made, on which a reward may take longer still. Our choice."""
-SECONDS = 0.15
-"""Of processor time, from which on a search is slow. Our choice: an ordinary one takes a thousandth."""
-REPEATED = 8  # times that a part may stand, from which on it is tried: our choice
-LONGEST = 60  # characters of a part: our choice
-MOST = 400  # parts of a pattern: our choice
-GROUPS = 60  # brackets of a pattern, beyond which it is not read: our choice
-TOLD = 2  # slow parts of a pattern: our choice
-USUAL = "a0A !\n\t_,<{é\r"
-"""Characters that are tried beside those that stand in the pattern."""
-ENDS = ("", "!", "\n!", "\0")
-"""What may make the rest of a pattern fail."""
-FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE | re.ASCII
+TIMED_LENGTHS = (40, 1_000)
+"""Characters of the timed texts. 40 are enough for most exponential patterns, 1,000
+for the others and for cubic ones; quadratic ones are fast on both. Our choice."""
 
-Items = Sequence[tuple[Any, Any]]
-"""As the parser of the standard library gives them: an operation and its argument."""
+LONGEST_TEXT = 5_000
+"""Characters of the longest text: a reward may take longer on it still. Our choice."""
+
+SLOW_SECONDS = 0.15
+"""Processor time that makes a search slow. Our choice: most take a thousandth of it."""
+
+MANY_REPEATS = 8
+"""Largest count of a repeated part that is tried. Our choice."""
+
+LONGEST_PART = 60
+"""Characters of a repeated part. Our choice."""
+
+MOST_PARTS = 400
+"""Parts of one pattern that are tried. Our choice."""
+
+MOST_GROUPS = 60
+"""Brackets in a pattern; one with more is not read. Our choice."""
+
+MOST_SLOW_PARTS = 2
+"""Slow parts of one pattern that are given. Our choice."""
+
+USUAL_CHARACTERS = "a0A !\n\t_,<{é\r"
+"""Characters that are tried besides those that stand in the pattern."""
+
+ENDINGS = ("", "!", "\n!", "\0")
+"""Endings that may make the rest of a pattern fail."""
+
+READ_FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE | re.ASCII
+
+TOKEN = re.compile(
+    r"""(?P<times>(?:[*+?]|\{(?:\d+(?:,\d*)?|,\d*)\})[+?]?)
+    |(?P<look>\(\?<?[=!])
+    |(?P<group>\((?:\?(?:P?<\w+>|P=\w+|>|\(\w+\)|\#[^)]*|[a-zA-Z-]*(?::|(?=\)))))?)
+    |(?P<anchor>[$^]|\\[AbBzZ]|\\[1-9]\d?)
+    |(?P<item>\[\^?\]?(?:\\.|[^\]\\])*\]|\\x..|\\u.{4}|\\U.{8}|\\0\d*|\\?.)""",
+    re.DOTALL | re.VERBOSE,
+)
+COMMENTS = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\s|#.*", re.DOTALL)
+"""White space and comments of a verbose pattern, and what may not be mistaken for it."""
+
+CONTROL_CHARACTERS = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
-def slow_texts(patterns: Iterable[Pattern], seconds: float = SECONDS) -> Iterator[str]:
-    r"""Texts on which a search takes over `seconds` of processor time, of about 40 to 5,000 characters.
+@dataclass(frozen=True)
+class Node:
+    """One part of a pattern with its counts: a single character or a group.
 
-    They are made for each pattern of `re` or `regex`, and timed in a process that is ended when it is over:
-    what two of its parts, repeated, give from the shortest length on at which they are slow. A pattern that
-    `re` cannot read has none.
+    `source` is the text of a part that takes one character, such as `[a-z]`; a group
+    has `branches` instead. A look-around takes no text.
+    """
+
+    source: str
+    branches: tuple[tuple[Node, ...], ...] = ()
+    least: int = 1
+    most: int = 1
+    is_look: bool = False
+
+
+Nodes = Sequence[Node]
+
+
+def slow_texts(
+    patterns: Iterable[Pattern], seconds: float = SLOW_SECONDS
+) -> Iterator[str]:
+    """Yield texts on which a pattern takes too long.
+
+    Each is timed in a process that is ended when its time is over. The shortest length
+    at which a repeated part is slow is given first.
+
+    Args:
+        patterns: Compiled patterns of `re` or `regex`; one that `re` cannot read has no
+            such texts.
+        seconds: Processor time from which a search is slow.
+
+    Yields:
+        Texts of about 40 to 5,000 characters.
     """
     with Workers(seconds=10 * seconds, cpu_seconds=seconds) as workers:
         for pattern in patterns:
-            pumps = _pumps(pattern)
-            for at, length in enumerate(LENGTHS):
-                ways = [
-                    (end, method) for end in ENDS for method in ("search", "fullmatch")
-                ]
-                tried = [
-                    (methodcaller(method, _text(pump, length, end)), pattern)
-                    for end, method in ways
-                    for pump in pumps
-                ]
-                late = filter(
-                    _is_late, workers.map(call, tried)
-                )  # a function whose import takes no time
-                slow = {pumps[place % len(pumps)] for place, _ in islice(late, TOLD)}
+            pumps = _find_pumps(pattern)
+            for place, length in enumerate(TIMED_LENGTHS):
+                slow = _time_pumps(workers, pattern, pumps, length)
                 if slow:
-                    longer = product((*LENGTHS[at:], LAST), sorted(slow), ENDS)
-                    yield from (
-                        _text(pump, length, end) for length, pump, end in longer
-                    )
+                    lengths = (*TIMED_LENGTHS[place:], LONGEST_TEXT)
+                    for longer, pump, end in product(lengths, sorted(slow), ENDINGS):
+                        yield _pumped(pump, longer, end)
                     break
 
 
-def _is_late(answered: tuple[int, Any]) -> bool:
-    return isinstance(answered[1], Lost) and isinstance(
-        answered[1].error, DeadlinePassed
-    )
+Pump = tuple[str, str]
+"""What stands before a repeated part, and the part."""
 
 
-def _text(pump: tuple[str, str], length: int, end: str) -> str:
-    """What stands before a part, the part again and again until it is so long, and an end."""
-    before, part = pump
-    return before + part * -(-length // len(part)) + end
+def _time_pumps(
+    workers: Workers, pattern: Pattern, pumps: Sequence[Pump], length: int
+) -> set[Pump]:
+    """Find the first pumps that are slow at a length, with any ending."""
+    methods = ("search", "fullmatch")
+    calls = [
+        (methodcaller(method, _pumped(pump, length, end)), pattern)
+        for end, method, pump in product(ENDINGS, methods, pumps)
+    ]
+    answers = workers.map(call, calls)  # a function whose import takes no time
+    late = filter(_is_late, answers)
+    return {pumps[place % len(pumps)] for place, _ in islice(late, MOST_SLOW_PARTS)}
 
 
-def _pumps(pattern: Pattern) -> list[tuple[str, str]]:
-    """What to repeat in texts for a pattern, and what stands before it."""
-    items = _parsed(pattern.pattern, pattern.flags & FLAGS)
-    kinds = tuple(dict.fromkeys([*USUAL, *_literals(items)]))
-    return list(
-        islice(
-            dict.fromkeys(pump for pump in _parts(items, "", kinds) if pump[1]), MOST
-        )
-    )
+def _is_late(answer: tuple[int, Any]) -> bool:
+    return isinstance(answer[1], Lost) and isinstance(answer[1].error, DeadlinePassed)
 
 
-def _parsed(pattern: str, flags: int = 0) -> Items:
-    """A pattern as the standard library's parser gives it; nothing where it cannot read it."""
-    if pattern.count("(") > GROUPS:
-        return []
+def _pumped(pump: Pump, length: int, end: str) -> str:
+    """Write the prefix, then the part until it has this length, then the ending."""
+    prefix, part = pump
+    return prefix + part * -(-length // len(part)) + end
+
+
+def _find_pumps(pattern: Pattern) -> list[Pump]:
+    """Find what to repeat in texts for a pattern."""
+    nodes = _parse_pattern(pattern.pattern, pattern.flags & READ_FLAGS)
+    alphabet = tuple(dict.fromkeys([*USUAL_CHARACTERS, *_literals(nodes)]))
+    pumps = (pump for pump in _repeated_parts(nodes, "", alphabet) if pump[1])
+    return list(islice(dict.fromkeys(pumps), MOST_PARTS))
+
+
+# --- reading a pattern
+
+
+def _parse_pattern(pattern: str, flags: int = 0) -> Nodes:
+    """Read a pattern into nodes; one that `re` refuses has none."""
+    if pattern.count("(") > MOST_GROUPS:
+        return ()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return list(import_module("re._parser").parse(pattern, flags))
+            compiled = re.compile(pattern, flags)
     except (re.error, RecursionError, OverflowError, ValueError):
-        return []
+        return ()
+    if compiled.flags & re.VERBOSE:
+        pattern = COMMENTS.sub(r"\1", pattern)
+    branches = _read_branches(TOKEN.finditer(pattern))
+    return branches[0] if len(branches) == 1 else (Node("", branches),)
 
 
-def _inside(operation: Any, argument: Any) -> Sequence[Items]:
-    """The patterns in one operation: each of a choice, the body of a repetition, of a group, of a look."""
-    name = operation.name
-    if name == "BRANCH":
-        return [list(item) for item in argument[1]]
-    if name in (
-        "SUBPATTERN",
-        "MAX_REPEAT",
-        "MIN_REPEAT",
-        "POSSESSIVE_REPEAT",
-        "ASSERT",
-        "ASSERT_NOT",
-    ):
-        return [list(argument[-1])]
-    return [list(argument)] if name == "ATOMIC_GROUP" else []
+def _read_branches(tokens: Iterator[re.Match[str]]) -> tuple[tuple[Node, ...], ...]:
+    """Read alternatives up to the bracket that closes them."""
+    branches: list[list[Node]] = [[]]
+    for token in tokens:
+        nodes, text = branches[-1], token[0]
+        match token.lastgroup:
+            case "times" if nodes:
+                least, most = _read_counts(text)
+                nodes[-1] = replace(nodes[-1], least=least, most=most)
+            case "group" | "look" as kind:
+                inner = _read_branches(tokens)
+                nodes.append(Node("", inner, is_look=kind == "look"))
+            case "item" if text == "|":
+                branches.append([])
+            case "item" if text == ")":
+                break
+            case "item":
+                nodes.append(Node(text))
+    return tuple(tuple(branch) for branch in branches)
 
 
-def _nested(items: Items) -> Iterator[Items]:
-    """A pattern and all in it."""
-    yield items
-    for item in items:
-        for inner in _inside(*item):
-            yield from _nested(inner)
+def _read_counts(text: str) -> tuple[int, int]:
+    """Read a quantifier such as `*`, `+?` or `{2,5}`."""
+    if text[0] in "*+?":
+        return int(text[0] == "+"), 1 if text[0] == "?" else sys.maxsize
+    low, comma, high = text.rstrip("+?")[1:-1].partition(",")
+    least = int(low or 0)
+    if high:
+        return least, int(high)
+    return least, sys.maxsize if comma else least
 
 
-def _literals(items: Items) -> Iterator[str]:
-    """Characters that a pattern names, and the ends of its ranges."""
-    for operation, argument in chain.from_iterable(_nested(items)):
-        for kind, value in (
-            argument if operation.name == "IN" else [(operation, argument)]
-        ):
-            if kind.name in ("LITERAL", "NOT_LITERAL", "RANGE"):
-                yield from map(chr, value if kind.name == "RANGE" else [value])
+def _nested(nodes: Nodes) -> Iterator[Nodes]:
+    """Yield a sequence of nodes and all sequences in it."""
+    yield nodes
+    for node in nodes:
+        for branch in node.branches:
+            yield from _nested(branch)
 
 
-def _parts(
-    items: Items, prefix: str, kinds: Sequence[str]
-) -> Iterator[tuple[str, str]]:
-    """What to repeat, and what stands before it: the bodies of repetitions."""
-    for operation, argument in items:
-        inner = _inside(operation, argument)
-        if operation.name.endswith("REPEAT") and argument[1] >= REPEATED:
-            yield from ((prefix, part) for part in _words(inner[0], kinds))
-        for item in inner:
-            yield from _parts(item, prefix, kinds)
-        prefix += _sample([(operation, argument)])
+def _literals(nodes: Nodes) -> Iterator[str]:
+    """Yield the characters that a pattern names, ends of ranges among them."""
+    for node in chain.from_iterable(_nested(nodes)):
+        yield from _characters_in(node.source)
 
 
-def _words(body: Items, kinds: Sequence[str]) -> list[str]:
-    """Single characters, and texts that a body, or a part of it, matches."""
-    inner = list(_nested(body))
-    longer = [
-        _sample(item, char, full=full)
-        for item in inner
-        for full in (False, True)
-        for char in kinds
+def _characters_in(source: str) -> Iterator[str]:
+    """Yield the characters that a one-character part names."""
+    if len(source) > 1 and source[0] == "[":
+        for token in TOKEN.finditer(source[1:-1].removeprefix("^")):
+            yield from _characters_in(token[0])
+    elif len(source) > 1 and source[1] in "xuU":
+        yield chr(int(source[2:], 16))
+    elif len(source) > 1 and source[1] == "0":
+        yield chr(int(source[1:], 8))
+    elif len(source) > 1 and source[1].isalnum():
+        yield from CONTROL_CHARACTERS.get(source[1], "")
+    elif source != ".":
+        yield source[-1:]
+
+
+# --- writing texts
+
+
+def _repeated_parts(
+    nodes: Nodes, prefix: str, alphabet: Sequence[str]
+) -> Iterator[Pump]:
+    """Yield what a pattern repeats, with a text that leads there."""
+    for node in nodes:
+        if node.most >= MANY_REPEATS:
+            for part in _sample_parts((replace(node, least=1, most=1),), alphabet):
+                yield prefix, part
+        for branch in node.branches:
+            yield from _repeated_parts(branch, prefix, alphabet)
+        prefix += _sample((node,))
+
+
+def _sample_parts(body: Nodes, alphabet: Sequence[str]) -> list[str]:
+    """Write single characters, and texts that a body, or a part of it, matches."""
+    samples = [
+        _sample(nodes, character, full=full)
+        for nodes, full, character in product(_nested(body), (False, True), alphabet)
     ]
-    return [word for word in dict.fromkeys([*kinds, *longer]) if len(word) <= LONGEST]
+    parts = dict.fromkeys([*alphabet, *samples])
+    return [part for part in parts if len(part) <= LONGEST_PART]
 
 
-def _sample(items: Items, prefer: str = "", *, full: bool = False) -> str:
-    """A short text that a pattern matches, of the character `prefer` where it may be.
+def _sample(nodes: Nodes, prefer: str = "", *, full: bool = False) -> str:
+    """Write a short text that nodes match, of the character `prefer` where possible.
 
-    With `full`, what may be left out is there once.
+    With `full`, each optional part is there once.
     """
-    return "".join(
-        _sampled(operation, argument, prefer, full) for operation, argument in items
-    )
+    text = ""
+    for node in nodes:
+        if node.is_look:
+            continue
+        once = _sample_once(node, prefer, full)
+        times = max(node.least, int(full and node.most > 0))
+        text += (once * min(times, LONGEST_PART))[: LONGEST_PART + 1]
+    return text
 
 
-def _sampled(operation: Any, argument: Any, prefer: str, full: bool) -> str:
-    name: str = operation.name
-    if name == "LITERAL":
-        return chr(argument)
-    if name in ("NOT_LITERAL", "ANY", "IN"):
-        chars = (prefer, *_literals([(operation, argument)]), *USUAL)
-        return next(
-            (char for char in chars if char and _takes(name, argument, char)), ""
-        )
-    texts = [_sample(item, prefer, full=full) for item in _inside(operation, argument)]
-    if name == "BRANCH":
-        return min(
-            texts, key=lambda text: (bool(prefer) and prefer not in text, len(text))
-        )
-    if name.endswith("REPEAT"):
-        times = max(argument[0], int(full and argument[1] > 0))
-        return str(texts[0] * min(times, LONGEST))[: LONGEST + 1]
-    return texts[0] if name in ("SUBPATTERN", "ATOMIC_GROUP") else ""
-
-
-def _takes(name: str, argument: Any, char: str) -> bool:
-    """Whether one operation matches a character, its flags aside."""
-    match name:
-        case "ANY":
-            return char != "\n"
-        case "NOT_LITERAL":
-            return not _takes("LITERAL", argument, char)
-        case "IN":
-            negated: bool = argument[0][0].name == "NEGATE"
-            hit = any(
-                _takes(kind.name, value, char) for kind, value in argument[negated:]
-            )
-            return hit is not negated
-        case "CATEGORY":
-            kind = argument.name.rpartition("_")[2]
-            hit = (
-                re.match({"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w"}[kind], char)
-                is not None
-            )
-            return hit != ("_NOT_" in argument.name)
-    low, high = argument if name == "RANGE" else (argument, argument)
-    return bool(low <= ord(char) <= high)
+def _sample_once(node: Node, prefer: str, full: bool) -> str:
+    """Write a short text that a node matches, its counts aside."""
+    if node.branches:
+        texts = [_sample(branch, prefer, full=full) for branch in node.branches]
+        return min(texts, key=lambda text: (prefer not in text, len(text)))
+    named = tuple(_characters_in(node.source))
+    if len(named) == 1 and node.source[0] != "[":
+        return named[0]
+    candidates: list[str] = [prefer, *named, *USUAL_CHARACTERS]
+    for character in candidates:
+        if character and re.fullmatch(node.source, character):
+            return character
+    return ""
 
 
 def samples(pattern: str) -> list[str]:
-    """Texts that a pattern matches: the shortest, the fullest, and one for each alternative in it; or none.
+    """Write texts that a pattern matches: shortest, fullest, and each alternative.
 
     >>> samples(r"step (one|two)s?")
     ['step one', 'step ones', 'one', 'two']
     """
-    items = _parsed(pattern)
-    every = chain.from_iterable(_nested(items))
-    choices = [item for item in every if item[0].name == "BRANCH"]
-    branches = chain.from_iterable(_inside(*choice) for choice in choices)
-    found = [_sample(items), _sample(items, full=True), *map(_sample, branches)]
-    return list(dict.fromkeys(filter(None, found)))
+    nodes = _parse_pattern(pattern)
+    texts = [_sample(nodes), _sample(nodes, full=True)]
+    for node in chain.from_iterable(_nested(nodes)):
+        choices = [_sample(branch) for branch in node.branches]
+        if len(choices) > 1 and any(len(text) > 1 for text in choices):
+            texts += choices
+    return list(dict.fromkeys(filter(None, texts)))

@@ -1,4 +1,7 @@
-"""Constants: texts, whole numbers and regular expressions that functions hold, found without a call."""
+"""Texts, whole numbers and regular expressions that functions hold.
+
+They are found without a call, in code, closures, defaults and attributes.
+"""
 
 from __future__ import annotations
 
@@ -16,56 +19,59 @@ from typing import Any, NamedTuple
 
 import regex
 
-from rewardkit.mutation.code import codes_in, names_in
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.fingerprint import HOLDERS, user_code
 from rewardkit.targets.adapter import Adapter
 
 Pattern = re.Pattern[str]
-"""Or one of `regex`, which has the same methods."""
+"""A compiled pattern of `re`, or of `regex`, which has the same methods."""
 
 ENGINES = ("re", "regex")
-FLAGS = {
-    name: flag
-    for name, flag in re.RegexFlag.__members__.items()
-    if name
-    in (
-        "IGNORECASE",
-        "I",
-        "MULTILINE",
-        "M",
-        "DOTALL",
-        "S",
-        "VERBOSE",
-        "X",
-        "ASCII",
-        "A",
-    )
-}
-MAY_BE_ONE = re.compile(r"[*+?{|\[\\]")
-"""What a pattern that is more than a word has; told of texts in functions that name `re`."""
-LOOKS_LIKE_ONE = re.compile(r"\\[dDsSwW]|\(\?[:=!<P]|[\]).][*+]|\[\^|[\])]\{\d")
-"""What is in no ordinary text. Our choice."""
-LONGEST = 2_000  # characters of a text that may be a pattern: our choice
-MOST = 10_000  # objects that are looked at: our choice
-OF_CLASSES = (
+
+FLAG_NAMES = (
+    *("IGNORECASE", "I", "MULTILINE", "M", "DOTALL", "S"),
+    *("VERBOSE", "X", "ASCII", "A"),
+)
+"""Flags of `re` that count where a function names them."""
+
+MAY_BE_PATTERN = re.compile(r"[*+?{|\[\\]")
+"""What a pattern has that is more than a word; for functions that name an engine."""
+
+LOOKS_LIKE_PATTERN = re.compile(r"\\[dDsSwW]|\(\?[:=!<P]|[\]).][*+]|\[\^|[\])]\{\d")
+"""What stands in no ordinary text. Our choice."""
+
+LONGEST_PATTERN = 2_000
+"""Characters of a text that may be a pattern. Our choice."""
+
+MOST_OBJECTS = 10_000
+"""Objects that one search looks at. Our choice."""
+
+PYTHON_ATTRIBUTES = (
     "__doc__",
     "__module__",
     "__qualname__",
     "__firstlineno__",
     "__static_attributes__",
 )
-"""What Python itself keeps with a class."""
-SHARED = ("site-packages", "dist-packages")
-"""Folders in which modules that have nothing to do with one another lie side by side."""
+"""Attributes that Python itself keeps with a class."""
+
+PACKAGE_FOLDERS = ("site-packages", "dist-packages")
+"""Folders in which unrelated modules lie side by side."""
 
 
 def constants(functions: Iterable[Any]) -> list[str | int]:
-    """Texts and whole numbers that functions hold, each once, in the order in which they are met.
+    """List the texts and whole numbers that functions hold, without docstrings.
 
-    Looked through are code, closure, defaults and attributes, the globals that they name, what partials,
-    methods, objects and rewardkit's adapters hold, and the functions and classes that they name of their own
-    module or of one in the same folder; of rewardkit's primitives the options. Docstrings are not among them.
+    The search covers code, closures, defaults, attributes and the globals that a
+    function names; what partials, methods, objects and rewardkit's adapters hold; the
+    functions and classes that it names of its own module or folder; the options of
+    rewardkit's primitives.
+
+    Args:
+        functions: Callables; others hold nothing.
+
+    Returns:
+        Each constant once, in the order in which they are met.
 
     >>> def long(completion):
     ...     "Not this."
@@ -73,170 +79,203 @@ def constants(functions: Iterable[Any]) -> list[str | int]:
     >>> constants([long])
     [300, 'because']
     """
-    held = (value for value, _ in _held(functions))
-    return list(dict.fromkeys(value for value in held if isinstance(value, str | int)))
+    values = (value for value, _ in _search(functions))
+    return list(
+        dict.fromkeys(value for value in values if isinstance(value, str | int))
+    )
 
 
 def patterns_in(functions: Iterable[Any]) -> tuple[Pattern, ...]:
-    r"""The regular expressions that functions hold, looked for as `constants` does, compiled, each once.
+    r"""Find the regular expressions that functions hold, where `constants` looks.
 
-    Found are compiled ones of `re` and `regex`, and texts that compile and look like one, or are more than a
-    word and stand in a function that names `re` or `regex`: these have all the flags that it names. A pattern
-    that is put together while a function runs is not known.
+    Args:
+        functions: Callables; others hold nothing.
+
+    Returns:
+        Compiled patterns, each once: those that are compiled already, texts that
+        compile and look like a pattern, and in functions that name `re` or `regex`
+        also texts that are more than a word, with all flags that the function names. A
+        pattern that is put together while a function runs is not found.
 
     >>> def total(completion):
     ...     return re.search(r"total: (\d+)", completion, re.IGNORECASE) is not None
     >>> patterns_in([total])
     (re.compile('total: (\\d+)', re.IGNORECASE),)
     """
-    found: dict[str, Pattern] = {}
-    for value, flags in _held(functions):
+    patterns: dict[str, Pattern] = {}
+    for value, flags in _search(functions):
         if isinstance(value, re.Pattern | regex.Pattern):
             if isinstance(value.pattern, str):
-                found.setdefault(value.pattern, value)
-        elif isinstance(value, str) and len(value) <= LONGEST and value not in found:
-            if LOOKS_LIKE_ONE.search(value) or (
-                flags is not None and MAY_BE_ONE.search(value)
-            ):
-                made = _compiled(value, flags or 0)
-                found |= {} if made is None else {value: made}
-    return tuple(found.values())
+                patterns.setdefault(value.pattern, value)
+        elif value not in patterns and _may_be_pattern(value, flags):
+            pattern = _compile(value, flags or 0)
+            if pattern is not None:
+                patterns[value] = pattern
+    return tuple(patterns.values())
 
 
-def _compiled(text: str, flags: int) -> Pattern | None:
-    """The pattern that a text is, by `re` or else by `regex`; ``None`` where it does not compile."""
+def codes_in(code: types.CodeType) -> list[types.CodeType]:
+    """List a code object and those nested in it."""
+    codes = [code]
+    for outer in codes:  # which grows as nested ones are met
+        codes += [
+            inner for inner in outer.co_consts if isinstance(inner, types.CodeType)
+        ]
+    return codes
+
+
+def names_in(function: types.FunctionType) -> list[str]:
+    """List the names that a function, and those nested in it, take from around it."""
+    return [name for code in codes_in(function.__code__) for name in code.co_names]
+
+
+def _may_be_pattern(value: Any, flags: int | None) -> bool:
+    if not isinstance(value, str) or len(value) > LONGEST_PATTERN:
+        return False
+    if LOOKS_LIKE_PATTERN.search(value):
+        return True
+    return flags is not None and MAY_BE_PATTERN.search(value) is not None
+
+
+def _compile(text: str, flags: int) -> Pattern | None:
+    """Compile a text by `re`, or else by `regex`; None where neither reads it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for engine, known in ((re, flags), (regex, flags & ~re.ASCII)):
+        for engine, engine_flags in ((re, flags), (regex, flags & ~re.ASCII)):
             try:
-                made: Pattern = engine.compile(text, known)
-                return made
+                pattern: Pattern = engine.compile(text, engine_flags)
+                return pattern
             except (re.error, regex.error, ValueError, OverflowError, RecursionError):
                 continue
     return None
 
 
 class _Home(NamedTuple):
-    """Where a function or class is defined: its module and folder."""
+    """Where a function or class is defined."""
 
     module: str
     folder: str
 
     @classmethod
-    def of(cls, value: Any) -> _Home:
-        module = str(getattr(value, "__module__", None))
-        code = getattr(value, "__code__", None)
-        file = (
-            code.co_filename
-            if code
-            else getattr(sys.modules.get(module), "__file__", None) or ""
-        )
+    def of(cls, definition: Any) -> _Home:
+        module = str(getattr(definition, "__module__", None))
+        code = getattr(definition, "__code__", None)
+        if code:
+            file = code.co_filename
+        else:
+            file = getattr(sys.modules.get(module), "__file__", None) or ""
         return cls(module, str(Path(file).parent) if Path(file).is_absolute() else "")
 
-    def near(self, other: _Home) -> bool:
-        """Whether both are of one module or folder, and neither of Python nor of rewardkit."""
-        if self.module.partition(".")[
-            0
-        ] in sys.stdlib_module_names or self.module.startswith(HOLDERS):
+    def is_near(self, other: _Home) -> bool:
+        """Whether both share a module or folder that is not Python's or rewardkit's."""
+        package = self.module.partition(".")[0]
+        if package in sys.stdlib_module_names or self.module.startswith(HOLDERS):
             return False
-        beside = (
-            self.folder == other.folder != "" and Path(self.folder).name not in SHARED
-        )
-        return self.module == other.module or beside
+        if self.module == other.module:
+            return True
+        has_folder = self.folder != "" and Path(self.folder).name not in PACKAGE_FOLDERS
+        return has_folder and self.folder == other.folder
 
 
-def _held(functions: Iterable[Any]) -> list[tuple[Any, int | None]]:
+Constant = tuple[Any, int | None]
+"""A text, number or pattern, with the flags named beside it; None: no engine is."""
+
+
+def _search(functions: Iterable[Any]) -> list[Constant]:
     search = _Search()
     for function in functions:
         for part in (function, *user_code(function)):
-            search.look(part, None, None)
-    return search.found
+            search.visit(part, None, None)
+    return search.constants
 
 
 @dataclass(eq=False)
 class _Search:
-    """The plain values and patterns found, each with the flags named beside it; ``None``: no `re` is."""
+    """A walk through objects that collects constants."""
 
-    found: list[tuple[Any, int | None]] = field(default_factory=list)
-    seen: dict[int, Any] = field(
-        default_factory=dict
-    )  # objects too, so that no other gets the same id
+    constants: list[Constant] = field(default_factory=list)
+    visited: dict[int, Any] = field(default_factory=dict)
+    """Objects by id; they are held, so that no other object gets the same id."""
 
-    def look(self, value: Any, home: _Home | None, flags: int | None) -> None:
-        """Look at a value that stands in what is defined at `home`."""
+    def visit(self, value: Any, home: _Home | None, flags: int | None) -> None:
+        """Visit a value that stands in what is defined at `home`."""
         if isinstance(value, str | re.Pattern | regex.Pattern) or type(value) is int:
-            self.found.append((value, flags))
+            self.constants.append((value, flags))
             return
-        if (
-            id(value) in self.seen
-            or len(self.seen) >= MOST
-            or isinstance(value, types.ModuleType)
-        ):
+        if id(value) in self.visited or len(self.visited) >= MOST_OBJECTS:
             return
-        self.seen[id(value)] = value
+        if isinstance(value, types.ModuleType):
+            return
+        self.visited[id(value)] = value
         if isinstance(value, types.FunctionType):
             own = _Home.of(value)
-            if own.near(home or own):
-                self.function(value, own)
-        elif (inner := _inside(value)) is not None:
-            self.all(inner, home, flags)
-        elif (
-            wrapped := inspect.getattr_static(value, "__wrapped__", None)
-        ) is not None:  # of a cache
-            self.look(wrapped, home, flags)
-        else:
-            self.all(self.of_object(value, home), home, flags)
+            if own.is_near(home or own):
+                self._visit_function(value, own)
+            return
+        parts = _parts_of_container(value)
+        if parts is None:
+            cached = inspect.getattr_static(value, "__wrapped__", None)
+            parts = _attributes(value, home) if cached is None else [cached]
+        self._visit_all(parts, home, flags)
 
-    def all(self, values: Iterable[Any], home: _Home | None, flags: int | None) -> None:
+    def _visit_all(
+        self, values: Iterable[Any], home: _Home | None, flags: int | None
+    ) -> None:
         for value in values:
-            self.look(value, home, flags)
+            self.visit(value, home, flags)
 
-    def of_object(self, value: Any, home: _Home | None) -> Iterator[Any]:
-        """What a class has, or an object and its class."""
-        kind = value if isinstance(value, type) else type(value)
-        own = _Home.of(kind)
-        if own.near(home or own):
-            slots = getattr(kind, "__slots__", ())
-            names = [slots] if isinstance(slots, str) else list(slots)
-            if value is not kind:
-                yield from getattr(value, "__dict__", {}).values()
-                yield from (getattr(value, name, None) for name in names)
-            for base in kind.__mro__:
-                if _Home.of(base).near(own):
-                    yield from (
-                        item
-                        for name, item in vars(base).items()
-                        if name not in OF_CLASSES
-                    )
-
-    def function(self, function: types.FunctionType, home: _Home) -> None:
-        names, known = dict.fromkeys(names_in(function)), function.__globals__
-        held = [known[name] for name in names if name in known]
-        for module in [value for value in held if isinstance(value, types.ModuleType)]:
+    def _visit_function(self, function: types.FunctionType, home: _Home) -> None:
+        names = dict.fromkeys(names_in(function))
+        scope = function.__globals__
+        values = [scope[name] for name in names if name in scope]
+        for module in [item for item in values if isinstance(item, types.ModuleType)]:
             file = getattr(module, "__file__", None) or ""
-            if _Home(module.__name__, str(Path(file).parent)).near(home):
-                held += [vars(module)[name] for name in names if name in vars(module)]
-        flags = None
-        if {*names, *map(_engine, held)} & {*ENGINES}:
-            flags = functools.reduce(
-                int.__or__, (FLAGS[name] for name in names if name in FLAGS), 0
-            )
+            if _Home(module.__name__, str(Path(file).parent)).is_near(home):
+                content = vars(module)
+                values += [content[name] for name in names if name in content]
+        flags = _flags_named(names, values)
         for code in codes_in(function.__code__):
-            loads = (
-                item for item in dis.get_instructions(code) if "CONST" in item.opname
-            )
-            self.all((item.argval for item in loads), home, flags)
-        self.all([*held, *map(_content, function.__closure__ or ())], home, flags)
-        self.all(
-            [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()],
-            home,
-            flags,
-        )
-        self.all(vars(function).values(), home, flags)
+            for step in dis.get_instructions(code):
+                if "CONST" in step.opname:
+                    self.visit(step.argval, home, flags)
+        values += map(_cell_content, function.__closure__ or ())
+        values += function.__defaults__ or ()
+        values += (function.__kwdefaults__ or {}).values()
+        values += vars(function).values()
+        self._visit_all(values, home, flags)
 
 
-def _inside(value: Any) -> Iterable[Any] | None:
-    """What a container, a partial, a method or a primitive holds; ``None``: it is another object."""
+def _flags_named(names: Iterable[str], values: Iterable[Any]) -> int | None:
+    """Combine the flags of `re` among names; None where no engine is named."""
+    if {*names, *map(_module_of, values)}.isdisjoint(ENGINES):
+        return None
+    flags = 0
+    for name in names:
+        if name in FLAG_NAMES:
+            flags |= re.RegexFlag[name]
+    return flags
+
+
+def _attributes(value: Any, home: _Home | None) -> Iterator[Any]:
+    """Yield what a class has, or an object and its class, where it is near `home`."""
+    kind = value if isinstance(value, type) else type(value)
+    own = _Home.of(kind)
+    if not own.is_near(home or own):
+        return
+    if value is not kind:
+        slots = getattr(kind, "__slots__", ())
+        names = [slots] if isinstance(slots, str) else list(slots)
+        yield from getattr(value, "__dict__", {}).values()
+        yield from (getattr(value, name, None) for name in names)
+    for base in kind.__mro__:
+        if _Home.of(base).is_near(own):
+            for name, attribute in vars(base).items():
+                if name not in PYTHON_ATTRIBUTES:
+                    yield attribute
+
+
+def _parts_of_container(value: Any) -> Iterable[Any] | None:
+    """List the parts of a container, partial, method or primitive; None for others."""
     match value:
         case dict():
             return (*value, *value.values())
@@ -254,23 +293,19 @@ def _inside(value: Any) -> Iterable[Any] | None:
             return (value.fget,)
         case types.CodeType() | float() | bytes() | None:
             return ()
-        case Made() if not isinstance(value, Adapter):  # what an adapter holds is code
-            return [getattr(value, item.name) for item in fields(value)]  # type: ignore[arg-type]
+        case Made() if not isinstance(value, Adapter):  # an adapter holds code
+            options = fields(value)  # type: ignore[arg-type]
+            return [getattr(value, option.name) for option in options]
     return None
 
 
-def _engine(value: Any) -> str:
-    """The module that something is, or comes from: "re" of `re.search` as well."""
-    return str(
-        getattr(
-            value,
-            "__name__" if isinstance(value, types.ModuleType) else "__module__",
-            "",
-        )
-    )
+def _module_of(value: Any) -> str:
+    """Name the module that a value is or comes from: "re" of `re.search` as well."""
+    is_module = isinstance(value, types.ModuleType)
+    return str(getattr(value, "__name__" if is_module else "__module__", ""))
 
 
-def _content(cell: types.CellType) -> Any:
+def _cell_content(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # not filled yet
