@@ -52,10 +52,11 @@ def in_time(search: Any, find: Callable[[], T]) -> T:
 class regex(OfText):
     r"""1.0 where a regular expression matches anywhere in the text, else 0.0.
 
-    ``mode="fullmatch"``: where it matches all of it, white space at the ends included. ``.`` leaves out line
-    breaks unless the expression starts with ``(?s)``. Runs on the `regex` engine, which gives up after
-    `timeout` seconds: TimeoutError, so that the row ends as ``error`` instead of being judged. ValueError at
-    construction: the expression does not compile.
+    ``mode="fullmatch"``: where it matches all of it, white space at the ends included.
+    ``.`` leaves out line breaks unless the expression starts with ``(?s)``. Runs on the
+    `regex` engine, which gives up after `timeout` seconds: TimeoutError, so that the
+    row ends as ``error`` instead of being judged. ValueError at construction: the
+    expression does not compile.
 
     >>> regex(r"^#### -?\d+$")("6 * 7\n#### 42"), regex(r"(?m)^#### -?\d+$")("6 * 7\n#### 42")
     (0.0, 1.0)

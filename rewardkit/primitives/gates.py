@@ -17,10 +17,11 @@ from rewardkit.primitives.primitive import Made
 class gate(Made):
     """A gate on an earlier component's score, a field or a column (by name, with limits), or on a predicate.
 
-    A predicate asks for columns by parameter name, as components do, and says with True that the gate is
-    open. A component behind a closed gate is not run: status ``gated``; behind a gate on a missing value it
-    is ``abstained``. ValueError: a name that is empty, a column without a limit, a predicate with one, or
-    limits that nothing meets.
+    A predicate asks for columns by parameter name, as components do, and says with True
+    that the gate is open. A component behind a closed gate is not run: status
+    ``gated``; behind a gate on a missing value it is ``abstained``. ValueError: a name
+    that is empty, a column without a limit, a predicate with one, or limits that
+    nothing meets.
 
     >>> import rewardkit as rk
     >>> rk.gate("correct", at_least=1.0)

@@ -32,10 +32,11 @@ def assistant_text(
 ) -> str | None:
     """Text of the last assistant message of a transcript (`messages` in OpenAI's form), or of ``"all"``.
 
-    Messages are joined by an empty line, content in parts by line breaks; parts that are no text are left
-    out. With ``tool_calls=True`` the calls of a message follow its text as ``<tool_call>{...}</tool_call>``,
-    one a line, where `tool_call` finds them. A string is returned as it is; ``None`` where no assistant
-    speaks. ValueError: `turns` is unknown, `tool_calls` no bool.
+    Messages are joined by an empty line, content in parts by line breaks; parts that
+    are no text are left out. With ``tool_calls=True`` the calls of a message follow its
+    text as ``<tool_call>{...}</tool_call>``, one a line, where `tool_call` finds them.
+    A string is returned as it is; ``None`` where no assistant speaks. ValueError:
+    `turns` is unknown, `tool_calls` no bool.
 
     >>> assistant_text([{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}])
     '4'
@@ -142,7 +143,8 @@ _PARAMETER = re.compile(
 def read_function(text: str) -> dict[str, Any] | None:
     """The call in ``<function=name><parameter=key>value</parameter></function>``, ``None`` where it is none.
 
-    Qwen3-Coder writes calls so. Values are texts, as the schema that would say more is not there.
+    Qwen3-Coder writes calls so. Values are texts, as the schema that would say more is
+    not there.
     """
     head = _FUNCTION.match(text)
     if head is None:

@@ -1,7 +1,7 @@
 """The shape that all primitives share.
 
-A frozen, picklable callable whose repr reads like the call that made it. A primitive is its own factory: a
-dataclass with the name that people write, ``code_block("python")``.
+A frozen, picklable callable whose repr reads like the call that made it. A primitive is
+its own factory: a dataclass with the name that people write, ``code_block("python")``.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 class Made:
     """Base of dataclasses that print as the call that makes them.
 
-    Positional options print as such where they have no default or another value, a `STAR` field as ``*args``,
-    keyword-only and `NAMED` ones as keywords where they differ from their default.
+    Positional options print as such where they have no default or another value, a
+    `STAR` field as ``*args``, keyword-only and `NAMED` ones as keywords where they
+    differ from their default.
     """
 
     @property
@@ -53,8 +54,9 @@ class Made:
 class Primitive(Made):
     """A primitive, whose options are checked against their annotations: ValueError in one sentence.
 
-    A Literal is one of its values, an int a whole number from 1, a float a finite number from 0; other rules
-    are functions of the option's name and value in `Annotated`, which give back the value to keep.
+    A Literal is one of its values, an int a whole number from 1, a float a finite
+    number from 0; other rules are functions of the option's name and value in
+    `Annotated`, which give back the value to keep.
     """
 
     def __post_init__(self) -> None:

@@ -1,10 +1,11 @@
 """What can be said of a completion beside its siblings: diversity, novelty, majority, rank, best-of, length.
 
-Every name here makes a small frozen callable that takes the columns of one group, a list a column with a
-value a sibling, and gives a list of scores in [0, 1], one a sibling, in their order; that order changes no
-score. A component of it is a group component by itself, so that a completion without siblings is not judged.
-Nor is, with ``None`` in its place, a completion whose text is missing, or that is alone among those that can
-be compared.
+Every name here makes a small frozen callable that takes the columns of one group, a
+list a column with a value a sibling, and gives a list of scores in [0, 1], one a
+sibling, in their order; that order changes no score. A component of it is a group
+component by itself, so that a completion without siblings is not judged. Nor is, with
+``None`` in its place, a completion whose text is missing, or that is alone among those
+that can be compared.
 """
 
 from __future__ import annotations
@@ -65,10 +66,11 @@ class OfTexts(OfSiblings):
 class diversity(OfTexts):
     """Distinct n-grams: the share of a completion's runs of `ngram` words that no sibling has.
 
-    Counted are the different runs that only this completion has, divided by all its runs: what it repeats, or
-    shares with a sibling, lowers the score. A text of fewer words has no run, and scores 0.0. Words as in
-    `rk.measure.repetition`. Source: the n-gram reward beside Darling (arXiv 2509.02534; its code,
-    `diversity_rewards.py`). ValueError: `ngram` under 1.
+    Counted are the different runs that only this completion has, divided by all its
+    runs: what it repeats, or shares with a sibling, lowers the score. A text of fewer
+    words has no run, and scores 0.0. Words as in `rk.measure.repetition`. Source: the
+    n-gram reward beside Darling (arXiv 2509.02534; its code, `diversity_rewards.py`).
+    ValueError: `ngram` under 1.
 
     >>> diversity(ngram=2)(["one two three", "one two four", None])
     [0.5, 0.5, None]
@@ -95,8 +97,9 @@ def _runs(text: str, size: int) -> list[tuple[str, ...]]:
 class novelty(OfTexts):
     """1 minus the likeness to the sibling that is most alike: 0.0 where one says the same.
 
-    Likeness is that of `rk.measure.similarity` with this `method`, of the first 20,000 characters of each
-    text; the time grows with the square of the siblings' number. ValueError: unknown method.
+    Likeness is that of `rk.measure.similarity` with this `method`, of the first 20,000
+    characters of each text; the time grows with the square of the siblings' number.
+    ValueError: unknown method.
 
     >>> novelty()(["abcd", "abcd", "xyz"])
     [0.0, 0.0, 1.0]
@@ -122,15 +125,16 @@ class novelty(OfTexts):
 class majority(OfSiblings):
     """Whether a completion agrees with the most frequent answer of its group (self-consistency).
 
-    It asks for the field `prediction`. Answers are compared in the normal form of `rk.verify.matches`, or by
-    `same`, a function of two answers such as ``rk.verify.math_equal``: they agree where it gives 1 in one
-    order or the other.
+    It asks for the field `prediction`. Answers are compared in the normal form of
+    `rk.verify.matches`, or by `same`, a function of two answers such as
+    ``rk.verify.math_equal``: they agree where it gives 1 in one order or the other.
 
-    1.0 where it agrees and 0.0 where not. Two answers that are equally frequent get 0.5 each, three a third,
-    and so on. No answer (``None``) is 0.0, as in every verification,
-    and no vote; where fewer than two siblings have one, nobody is judged. Sources: self-consistency (arXiv
-    2203.11171), paid as a reward in TTRL (arXiv 2504.16084), which takes the first of a tie; shares are our
-    choice, so that no order matters.
+    1.0 where it agrees and 0.0 where not. Two answers that are equally frequent get 0.5
+    each, three a third, and so on. No answer (``None``) is 0.0, as in every
+    verification, and no vote; where fewer than two siblings have one, nobody is judged.
+    Sources: self-consistency (arXiv 2203.11171), paid as a reward in TTRL (arXiv
+    2504.16084), which takes the first of a tie; shares are our choice, so that no order
+    matters.
 
     >>> majority()(["4", " 4.", "5", None]), majority()(["4", "5", None])
     ([1.0, 1.0, 0.0, 0.0], [0.5, 0.5, 0.0])
@@ -211,8 +215,9 @@ class OfScores(OfSiblings):
 class rank(OfScores):
     """Share of its siblings that a completion beats by the score of the earlier component `of`.
 
-    1.0 for the best, 0.0 for the worst; a tie is half a win, so that siblings that all score the same get
-    0.5. It may be a column of numbers as well. ValueError: `of` is no name.
+    1.0 for the best, 0.0 for the worst; a tie is half a win, so that siblings that all
+    score the same get 0.5. It may be a column of numbers as well. ValueError: `of` is
+    no name.
 
     >>> rank(of="correct")(correct=[0.0, 1.0, 1.0, None])
     [0.0, 0.75, 0.75, None]
@@ -232,8 +237,8 @@ class rank(OfScores):
 class best_of(OfScores):
     """1.0 for the completion that scores best in the earlier component `of`, 0.0 for its siblings.
 
-    Those that are best together share it: of two each gets 0.5. It may be a column of numbers as well.
-    ValueError: `of` is no name.
+    Those that are best together share it: of two each gets 0.5. It may be a column of
+    numbers as well. ValueError: `of` is no name.
 
     >>> best_of(of="clear")(clear=[0.2, 0.9, None]), best_of(of="clear")(clear=[0.9, 0.9])
     ([0.0, 1.0, None], [0.5, 0.5])
@@ -250,10 +255,11 @@ class best_of(OfScores):
 class length(OfTexts):
     """1.0 up to the median length of the siblings, 0.0 from `zero_from` times it, in a straight line between.
 
-    The median is that of the others: a completion's own length does not move what it is held against. Beside
-    empty siblings only an empty text scores 1.0. Words as in `rk.measure.length`. Short texts lose nothing:
-    put it behind a gate on what is right. The double as the end is our choice. ValueError: `zero_from` not
-    above 1, unknown unit.
+    The median is that of the others: a completion's own length does not move what it is
+    held against. Beside empty siblings only an empty text scores 1.0. Words as in
+    `rk.measure.length`. Short texts lose nothing: put it behind a gate on what is
+    right. The double as the end is our choice. ValueError: `zero_from` not above 1,
+    unknown unit.
 
     >>> length()(["a b", "a b c d", "a b c"])
     [1.0, 0.4, 1.0]

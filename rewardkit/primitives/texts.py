@@ -36,8 +36,8 @@ FOLDED = 100_000
 def normal_form(text: str, form: Any) -> str:
     """The text in a Unicode form, in linear time; a text of over 100,000 characters in NFC for NFKC.
 
-    Python sorts a run of combining marks in the square of its length, so runs of over 30 (the bound that
-    Unicode's stream-safe format has) stay as they are.
+    Python sorts a run of combining marks in the square of its length, so runs of over
+    30 (the bound that Unicode's stream-safe format has) stay as they are.
     """
     if form is None or text.isascii():
         return text
@@ -81,8 +81,9 @@ def normal_text(
     return text if white_space else " ".join(text.split())
 
 
-# What is never left out at the ends: all but punctuation, and of that what is a part of the word it stands
-# at: an underscore, what makes another number, and the signs of names and paths beside a letter or digit.
+# What is never left out at the ends: all but punctuation, and of that what is a part of
+# the word it stands at: an underscore, what makes another number, and the signs of
+# names and paths beside a letter or digit.
 _SIGNS = r"[#&@/\\\u00a7\u2020\u2021\uff03\uff06\uff20\uff0f\uff3c]"
 _KEPT = rf"[^\p{{P}}]|[-_%\u066a\u2030\u2031\ufe6a\uff05\u2032\u2033]|(?<=\w){_SIGNS}|{_SIGNS}(?=\w)"
 _OUTER = {
@@ -104,8 +105,9 @@ _PAIRED = ("'", '"', "*")
 def _strip_punctuation(text: str, *, spaces: bool) -> str:
     """Without punctuation and white space at its ends, unless nothing else is there.
 
-    Kept is what is a part of a word (C#, -5, .5, 5%), and beside a digit or a lone letter, where punctuation
-    says something: "5!", "0.33...", "x'" (but not "'x'"), and the brackets of "(1, 2]" (but not of "(B)").
+    Kept is what is a part of a word (C#, -5, .5, 5%), and beside a digit or a lone
+    letter, where punctuation says something: "5!", "0.33...", "x'" (but not "'x'"), and
+    the brackets of "(1, 2]" (but not of "(B)").
     """
     first, last = (pattern.search(text) for pattern in _OUTER[spaces])
     if first is None or last is None:
@@ -145,7 +147,8 @@ def _is_part(text: str, start: int, end: int) -> bool:
 def words(text: str) -> list[str]:
     """Runs without white space; where Chinese or Japanese stands in one, each of its characters is a word.
 
-    What is left of such a run is a word where a letter or digit is in it, so that punctuation is none.
+    What is left of such a run is a word where a letter or digit is in it, so that
+    punctuation is none.
 
     >>> words("one two, three"), words("我有3个apple。")
     (['one', 'two,', 'three'], ['我', '有', '3', '个', 'apple'])
@@ -206,8 +209,8 @@ def _border(character: str) -> str:
 def standing(word: str, text: str) -> Iterator[int]:
     """Where the word stands alone: not inside another word, nor as a part of another number.
 
-    Between Chinese or Japanese characters there are no such borders: a word that starts or ends with one is
-    found anywhere. Places do not overlap.
+    Between Chinese or Japanese characters there are no such borders: a word that starts
+    or ends with one is found anywhere. Places do not overlap.
 
     >>> list(standing("5", "5, 15, 5.2 and -5")), list(standing("so", "so, also 是so的"))
     ([0], [0, 10])

@@ -30,13 +30,15 @@ def aggregate(
 ) -> Floats:
     """Reward of each row, before gates on the whole reward and transforms.
 
-    `scores` is (rows, components), NaN where not scored; `gated` says which of those NaN are a closed gate.
-    Components of weight 0 never count. With p the weights: ``weighted_sum`` is sum(p s); ``weighted_mean``
-    divides it by the sum of the positive weights, so that full marks without penalties earn 1; ``product`` is
-    prod(s ** p); ``minimum`` is min(s). A gated component counts 0 in a sum, 0 with its weight kept in a
-    mean, and is left out of product and minimum. Other missing scores make the reward NaN
-    (``on_missing="nan"``), count 0 ("zero") or are left out ("skip", also from the weights of a mean). NaN
-    where nothing is left to count. ValueError: see `check_weights`.
+    `scores` is (rows, components), NaN where not scored; `gated` says which of those
+    NaN are a closed gate. Components of weight 0 never count. With p the weights:
+    ``weighted_sum`` is sum(p s); ``weighted_mean`` divides it by the sum of the
+    positive weights, so that full marks without penalties earn 1; ``product`` is prod(s
+    ** p); ``minimum`` is min(s). A gated component counts 0 in a sum, 0 with its weight
+    kept in a mean, and is left out of product and minimum. Other missing scores make
+    the reward NaN (``on_missing="nan"``), count 0 ("zero") or are left out ("skip",
+    also from the weights of a mean). NaN where nothing is left to count. ValueError:
+    see `check_weights`.
     """
     check_weights(weights, aggregation=aggregation, on_missing=on_missing)
     paid = weights != 0

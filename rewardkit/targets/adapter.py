@@ -69,9 +69,10 @@ SAMPLE: tuple[Row, ...] = tuple(
 class Adapter(Made):
     """Base of the callables that hold a trainer's function and call it with what its parameters mean there.
 
-    A subclass says in `arguments` how a row is handed over and in `result` what comes back. `needs` are the
-    columns without which it cannot be called; `method` is what is called of an object. Where it is called for
-    several rows `together` it gets a list of them: "batch", which may be one, or "group", all siblings.
+    A subclass says in `arguments` how a row is handed over and in `result` what comes
+    back. `needs` are the columns without which it cannot be called; `method` is what is
+    called of an object. Where it is called for several rows `together` it gets a list
+    of them: "batch", which may be one, or "group", all siblings.
     """
 
     function: Any
@@ -151,9 +152,9 @@ class LacksColumn(KeyError):
 class Key(Made):
     """The number under one key of what a trainer's function gave.
 
-    A bare number stands for the key that is `main`. With `judged`, a key as our own files give it, there is
-    no number (``None``) where that is 0. ValueError: it did not give that key. TypeError: it gave ``None``,
-    where `none` says what comes of that.
+    A bare number stands for the key that is `main`. With `judged`, a key as our own
+    files give it, there is no number (``None``) where that is 0. ValueError: it did not
+    give that key. TypeError: it gave ``None``, where `none` says what comes of that.
 
     >>> Key("score", judged="judged")({"score": 0.0, "judged": 0.0}) is None
     True
@@ -202,9 +203,10 @@ def column_of(parameter: str, rows: Sequence[Row] = ()) -> str:
 def source_of(parameter: inspect.Parameter, row: Row) -> str | None:
     """The column of a row that fills a parameter; ``None`` where it is left at its default.
 
-    One without a default takes the column of its name, else the canonical one that it is a name for. One with
-    a default is filled by the column of its name, if that is no column of the log alone; by a canonical one
-    only where the default says that there may be none: ``answer=""``, not ``target=100``.
+    One without a default takes the column of its name, else the canonical one that it
+    is a name for. One with a default is filled by the column of its name, if that is no
+    column of the log alone; by a canonical one only where the default says that there
+    may be none: ``answer=""``, not ``target=100``.
     """
     name, canonical = parameter.name, CANONICAL.get(parameter.name)
     if parameter.default is parameter.empty:
@@ -240,8 +242,9 @@ def alike(row: Row) -> dict[str, Any]:
 def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
     """Keyword arguments for a function that asks for a data set's columns by name.
 
-    `own` are the trainer's. Each other parameter takes the column that `source_of` says; ``**kwargs`` gets
-    all columns, and the prompt and the truth also under the names that functions look for.
+    `own` are the trainer's. Each other parameter takes the column that `source_of`
+    says; ``**kwargs`` gets all columns, and the prompt and the truth also under the
+    names that functions look for.
     """
     asked, everything = with_names(function), takes_all(function)
     filled = {name: value for name, value in own.items() if everything or name in asked}

@@ -1,7 +1,8 @@
 """Atropos' rewards: class R(RewardFunction) with compute(completions, **kwargs) -> list[float], and a weight.
 
-Source: `RewardFunction` and `registry` of atroposlib 0.4, and its dataset environment, which calls with the
-completions of one prompt (a list of one message each) and one `solution`, `ground_truth`, `item` for all.
+Source: `RewardFunction` and `registry` of atroposlib 0.4, and its dataset environment,
+which calls with the completions of one prompt (a list of one message each) and one
+`solution`, `ground_truth`, `item` for all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """benchmax's environments, whose hooks give a dict of rewards: three APIs are read, two are written.
 
-Sources: `BaseEnv` of benchmax 0.2.5 (Python 3.12) and of its 0.1 development versions; the documentation of
-0.1.2.dev36. Weights are in the training configuration there, not in the environment.
+Sources: `BaseEnv` of benchmax 0.2.5 (Python 3.12) and of its 0.1 development versions;
+the documentation of 0.1.2.dev36. Weights are in the training configuration there, not
+in the environment.
 """
 
 from __future__ import annotations
@@ -218,7 +219,8 @@ class Rewards(RewardHolder):
 
 functions = Rewards
 
-# --- benchmax's side: a row as it has it, and its own scoring of rows that were sampled before
+# --- benchmax's side: a row as it has it, and its own scoring of rows that were sampled
+# before
 
 
 def task_of(row: Row) -> dict[str, Any]:

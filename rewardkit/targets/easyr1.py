@@ -1,7 +1,8 @@
 """EasyR1's rewards: compute_score(reward_inputs) -> [{"overall": ..., ...}], or of one dict by itself.
 
-Source: `AutoRewardManager` in verl/workers/reward/function.py of EasyR1 (2026-07), which pays ``overall`` and
-logs the other keys. REWARD_TYPE in the file says whether it takes a list ("batch", the default) or one dict.
+Source: `AutoRewardManager` in verl/workers/reward/function.py of EasyR1 (2026-07),
+which pays ``overall`` and logs the other keys. REWARD_TYPE in the file says whether it
+takes a list ("batch", the default) or one dict.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """eval-protocol's reward functions: f(messages, ground_truth=None, **kwargs) -> EvaluateResult.
 
-Source: `reward_function` of eval-protocol 0.3.33 and its `EvaluateResult`: a score, whether it is valid, and
-metrics by name. Functions in its "batch" mode are not read.
+Source: `reward_function` of eval-protocol 0.3.33 and its `EvaluateResult`: a score,
+whether it is valid, and metrics by name. Functions in its "batch" mode are not read.
 """
 
 from __future__ import annotations

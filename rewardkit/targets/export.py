@@ -71,13 +71,14 @@ def export(
 ) -> Exported:
     """Write a reward as a Python file that the trainer `to` loads unchanged.
 
-    There it needs the light core of rewardkit only. `columns` maps canonical columns to the names that the
-    training set has ({"ground_truth": "solution"}), where they are not among the usual ones; `missing` is
-    what a completion without a reward gets where the trainer needs a number; ``separate=True`` writes a
-    function a component, for the trainer to weigh (TRL). With rollouts to `verify` on, the trainer's own code
-    loads the file and its rewards are compared with rewardkit's (`Exported.proof`); a file that differs is
-    kept, so that it can be looked at. RewardError, and no file: no such target, a function that cannot be
-    written, a reward that the trainer cannot express.
+    There it needs the light core of rewardkit only. `columns` maps canonical columns to
+    the names that the training set has ({"ground_truth": "solution"}), where they are
+    not among the usual ones; `missing` is what a completion without a reward gets where
+    the trainer needs a number; ``separate=True`` writes a function a component, for the
+    trainer to weigh (TRL). With rollouts to `verify` on, the trainer's own code loads
+    the file and its rewards are compared with rewardkit's (`Exported.proof`); a file
+    that differs is kept, so that it can be looked at. RewardError, and no file: no such
+    target, a function that cannot be written, a reward that the trainer cannot express.
     """
     target, path = named(to), Path(path)
     apart = separate and target.abilities.weights != "kept"

@@ -30,7 +30,8 @@ log = logging.getLogger(__name__)
 class Rated:
     """What a list of completions got: `rewards` and, by component, `scores`, a list each.
 
-    Rewards are ``None`` where not judged. A gated component counts 0.0; one that is missing is ``None``.
+    Rewards are ``None`` where not judged. A gated component counts 0.0; one that is
+    missing is ``None``.
     """
 
     rewards: list[float | None]
@@ -55,8 +56,8 @@ class Rated:
 class RewardHolder(Made):
     """Base of what trainers call: callables that hold a reward and can be pickled.
 
-    `columns` maps canonical columns to the data set's own names; `missing` is what a row without a reward
-    gets where the trainer needs a number.
+    `columns` maps canonical columns to the data set's own names; `missing` is what a
+    row without a reward gets where the trainer needs a number.
     """
 
     reward: Reward
@@ -81,8 +82,8 @@ class RewardHolder(Made):
     def rate(self, given: Mapping[str, Sequence[Any]], count: int) -> Rated:
         """Rewards and scores of `count` completions, siblings being those of one prompt.
 
-        What went wrong is logged, once for each reason. RewardError: a column is asked for that the trainer
-        did not give.
+        What went wrong is logged, once for each reason. RewardError: a column is asked
+        for that the trainer did not give.
         """
         reward, columns = self.reward, _canonical(given, self.columns)
         try:

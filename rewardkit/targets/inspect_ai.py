@@ -1,7 +1,8 @@
 """Inspect's scorers: async score(state, target) -> Score, given back by a function with @scorer.
 
-Source: `scorer`, `TaskState` and `value_to_float` of inspect-ai 0.3: the values "C", "I", "P", "N" are 1, 0,
-0.5, 0 as there, and NaN is "unscored". A turn's tool calls are not handed over, its text is.
+Source: `scorer`, `TaskState` and `value_to_float` of inspect-ai 0.3: the values "C",
+"I", "P", "N" are 1, 0, 0.5, 0 as there, and NaN is "unscored". A turn's tool calls are
+not handed over, its text is.
 """
 
 from __future__ import annotations
@@ -131,7 +132,8 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     return Called.of_dicts(f"eval of {version}", rewards)
 
 
-# --- Inspect's side: a row as its state and target, and its own eval over rows that were sampled before
+# --- Inspect's side: a row as its state and target, and its own eval over rows that
+# were sampled before
 
 MODEL = "mockllm/model"
 

@@ -28,16 +28,19 @@ def load_reward(
 ) -> Reward:
     """The reward called `file.py:name`, `package.module:name` or `gallery:module[.name]`.
 
-    Attribute `reward` by default. What stands there may be a Reward, a function without arguments that
-    returns one, a plain f(completion, ground_truth), or a reward function, class, environment or list of
-    functions as a trainer takes it (`rk.targets`): it is recognised by its signature and by what it returns
-    for a few of the `rollouts` (without any, for a made-up completion), or read as the target `as_` ("trl",
-    or "trl:messages" where a trainer calls functions in several ways). Its components are the function, the
-    keys of the dict that it returns, or the functions of the list, all unbounded; `Reward.origin` says what
-    it was taken for and why, and which column fills each argument. A file is run anew at each call. One call
-    of those that recognise it may take `timeout` seconds, 10 by default, and all together about twice that.
-    RewardError: no such file or name, an error while it runs (with file and line), something else under that
-    name, or what several targets could mean.
+    Attribute `reward` by default. What stands there may be a Reward, a function without
+    arguments that returns one, a plain f(completion, ground_truth), or a reward
+    function, class, environment or list of functions as a trainer takes it
+    (`rk.targets`): it is recognised by its signature and by what it returns for a few
+    of the `rollouts` (without any, for a made-up completion), or read as the target
+    `as_` ("trl", or "trl:messages" where a trainer calls functions in several ways).
+    Its components are the function, the keys of the dict that it returns, or the
+    functions of the list, all unbounded; `Reward.origin` says what it was taken for and
+    why, and which column fills each argument. A file is run anew at each call. One call
+    of those that recognise it may take `timeout` seconds, 10 by default, and all
+    together about twice that. RewardError: no such file or name, an error while it runs
+    (with file and line), something else under that name, or what several targets could
+    mean.
 
     >>> load_reward("gallery:arithmetic").name
     'arithmetic-v1'

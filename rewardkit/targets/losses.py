@@ -10,7 +10,8 @@ from rewardkit.targets.target import JUDGED, Abilities, Export, Target
 def losses(export: Export, target: Target) -> list[str]:
     """A sentence for each thing that the trainer will not do as rewardkit does.
 
-    RewardError: the reward needs the siblings of a group, or a column, which the trainer does not hand over.
+    RewardError: the reward needs the siblings of a group, or a column, which the
+    trainer does not hand over.
     """
     _check(export.reward, target)
     found = [

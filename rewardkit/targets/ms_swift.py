@@ -1,7 +1,8 @@
 """ms-swift's rewards: class R(ORM) with __call__(completions, **columns) -> list[float], named in `orms`.
 
-Source: `swift.rewards.orm` and `compute_rewards_per_func` of ms-swift 4.6: called as TRL does, with texts and
-without `prompts`; `messages` is the whole conversation. A ``None`` is added up as 0.
+Source: `swift.rewards.orm` and `compute_rewards_per_func` of ms-swift 4.6: called as
+TRL does, with texts and without `prompts`; `messages` is the whole conversation. A
+``None`` is added up as 0.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """OpenAI's Python graders: grade(sample, item) -> float. They are read; none is written.
 
-Source: the graders guide of OpenAI's API (2025-05-08 image). A grader is one file under 256 kB that runs
-without a network beside a fixed list of packages. rewardkit is not among them, so that no reward of ours
-could run there unchanged.
+Source: the graders guide of OpenAI's API (2025-05-08 image). A grader is one file under
+256 kB that runs without a network beside a fixed list of packages. rewardkit is not
+among them, so that no reward of ours could run there unchanged.
 """
 
 from __future__ import annotations

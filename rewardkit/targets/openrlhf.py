@@ -1,8 +1,9 @@
 """OpenRLHF's reward functions: reward_func(queries, prompts, labels) -> {"rewards", "scores", "extra_logs"}.
 
-Source: `SingleTurnAgentExecutor` of OpenRLHF 0.11.2: called for one completion at a time, by position. A
-query is the decoded prompt with the completion behind it, special tokens and all; what a function raises is
-logged, and the completion left without a reward. A label is a value of the training set's one label column.
+Source: `SingleTurnAgentExecutor` of OpenRLHF 0.11.2: called for one completion at a
+time, by position. A query is the decoded prompt with the completion behind it, special
+tokens and all; what a function raises is logged, and the completion left without a
+reward. A label is a value of the training set's one label column.
 """
 
 from __future__ import annotations
@@ -104,8 +105,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 def completion_of(query: str, prompt: str, ends: Sequence[str] = ENDS) -> str | None:
     """The completion in a query: what stands behind the prompt, without the tokens that end it.
 
-    The prompt is found as it is, else without regard to white space (decoding may change it), else as its
-    end where it was cut from the left to fit. ``None`` where it is not there.
+    The prompt is found as it is, else without regard to white space (decoding may
+    change it), else as its end where it was cut from the left to fit. ``None`` where it
+    is not there.
 
     >>> completion_of("<s>2+2?4</s>", "<s>2+2?"), completion_of("<s> 2+2? 4</s>", "<s>2+2?")
     ('4', ' 4')
@@ -150,7 +152,8 @@ class Rewards(RewardHolder):
     ) -> dict[str, Any]:
         """`rewards`, the same as `scores`, and in `extra_logs` each component and `judged` (1, or 0).
 
-        A label that is a dict holds columns. A query in which the prompt was not found is not judged.
+        A label that is a dict holds columns. A query in which the prompt was not found
+        is not judged.
         """
         import torch
 

@@ -46,8 +46,8 @@ class Function(Adapter):
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """That of anything that can be called and asks for something.
 
-    A parameter with a default is filled where it is called as logs call a column: ``answer=""``, not
-    ``level=2``.
+    A parameter with a default is filled where it is called as logs call a column:
+    ``answer=""``, not ``level=2``.
     """
     needs = (
         required(value, (), rows)

@@ -33,10 +33,11 @@ EXAMPLES = 3
 class Proof:
     """The trainer's own code against rewardkit's on the same rollouts.
 
-    `caller` is the code that ran; `judged` counts the rollouts that got a reward from rewardkit, `compared`
-    the values (rewards, and scores of components that the trainer shows), of which `differ` do; NaN equals
-    NaN. `max_abs_difference` is over all of them. Where the reward is a function of that very trainer,
-    `original` is the same of that function as it was found, `not_original` why it could not be called, and
+    `caller` is the code that ran; `judged` counts the rollouts that got a reward from
+    rewardkit, `compared` the values (rewards, and scores of components that the trainer
+    shows), of which `differ` do; NaN equals NaN. `max_abs_difference` is over all of
+    them. Where the reward is a function of that very trainer, `original` is the same of
+    that function as it was found, `not_original` why it could not be called, and
     `original_failed` what the trainer said that failed on it.
     """
 
@@ -182,7 +183,8 @@ def _trainers_own(
 ) -> dict[str, Adapter]:
     """The functions of that very trainer that the reward is as they are, by the names they are called under.
 
-    One whose answer is the reward; or several that the trainer itself adds up, by their components' names.
+    One whose answer is the reward; or several that the trainer itself adds up, by their
+    components' names.
     """
     if reward.routing or reward.gate is not None or reward.transform is not None:
         return {}

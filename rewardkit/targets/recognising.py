@@ -33,10 +33,11 @@ def read(
 ) -> Reward:
     """The reward that a trainer's function, object, class or list of functions is.
 
-    `rows` are some of the rollouts it will see; without any a right and a wrong made-up completion are taken.
-    A call may take `timeout` seconds, and all of one function together about twice that.
-    RewardError: it is none, or can be read in several ways (`as_` names a target, or with a colon behind it
-    a way, "trl:messages"); it asks for what nobody gives; it returns what no reward can be.
+    `rows` are some of the rollouts it will see; without any a right and a wrong made-up
+    completion are taken. A call may take `timeout` seconds, and all of one function
+    together about twice that. RewardError: it is none, or can be read in several ways
+    (`as_` names a target, or with a colon behind it a way, "trl:messages"); it asks for
+    what nobody gives; it returns what no reward can be.
     """
     asked, _, way = (as_ or "").partition(":")
     targets: Sequence[Target] = [room.named(asked)] if asked else room.TARGETS
@@ -99,8 +100,9 @@ def _chosen(
 ) -> Trial:
     """The reading that is the only one, or the only one that works, or that tells completions apart.
 
-    Of several ways of one trainer in which no completion differs from another the first is taken: the one
-    that the rollouts are like. Where calls take long only some are made, see `Allowance`.
+    Of several ways of one trainer in which no completion differs from another the first
+    is taken: the one that the rollouts are like. Where calls take long only some are
+    made, see `Allowance`.
     """
     allowance = Allowance(LATE * limit.seconds)
     proposed = _proposed(value, name, targets, way, rows)
@@ -254,7 +256,8 @@ def _add(
             Component(label, function, weight=weight, why=said, range=None, **options)
         )
 
-    # A number or a dict: that will be seen; of a trainer that takes a dict as well also where numbers came.
+    # A number or a dict: that will be seen; of a trainer that takes a dict as well also
+    # where numbers came.
     unseen = not trial.keys and main is not None and not (plain and trial.works)
     if not trial.keys and not unseen:
         label, as_it_is = (

@@ -1,7 +1,8 @@
 """SkyRL-gym's environments: class E(BaseTextEnv) with step(action) -> {"reward": float, "done": bool, ...}.
 
-Source: `BaseTextEnv` and `make` of skyrl-gym 0.4, and SkyRL's generator, which makes an environment for each
-completion, with the data set's row as `extras`, and gives its `step` the turns as they are generated.
+Source: `BaseTextEnv` and `make` of skyrl-gym 0.4, and SkyRL's generator, which makes an
+environment for each completion, with the data set's row as `extras`, and gives its
+`step` the turns as they are generated.
 """
 
 from __future__ import annotations

@@ -18,14 +18,16 @@ JUDGED = "judged"
 class Abilities:
     """What a trainer can do with a reward, from which the losses follow.
 
-    `weights`: "kept" by the trainer or "baked in". `missing`: what a row without a reward becomes there,
-    "None" or "number"; `judged`: whether a key beside the number says so. `siblings`: "group" where it hands
-    over whole groups, "batch" where siblings may be split over processes, "none" where it calls for one
-    completion at a time. `waits` for async components: "together", "alone" where each completion waits for
-    its own, or "each" where nothing else waits. `steps`: whether it says which step it is. `turns`: whether
-    it hands over the whole transcript. `bounds`: the range that it asks for, ``None`` where any number will
-    do. `columns`: all that it hands over of a row, ``None`` where that is every column.
-    `also` are sentences on what else is lost there, always.
+    `weights`: "kept" by the trainer or "baked in". `missing`: what a row without a
+    reward becomes there, "None" or "number"; `judged`: whether a key beside the number
+    says so. `siblings`: "group" where it hands over whole groups, "batch" where
+    siblings may be split over processes, "none" where it calls for one completion at a
+    time. `waits` for async components: "together", "alone" where each completion waits
+    for its own, or "each" where nothing else waits. `steps`: whether it says which step
+    it is. `turns`: whether it hands over the whole transcript. `bounds`: the range that
+    it asks for, ``None`` where any number will do. `columns`: all that it hands over of
+    a row, ``None`` where that is every column. `also` are sentences on what else is
+    lost there, always.
     """
 
     weights: Literal["kept", "baked in"] = "baked in"
@@ -44,7 +46,8 @@ class Abilities:
 class Part:
     """One of the reward functions in a value that holds several, such as a method of an environment.
 
-    It is the method of this name, or a `function` in a list of the owner's. `weight` is what the owner says.
+    It is the method of this name, or a `function` in a list of the owner's. `weight` is
+    what the owner says.
     """
 
     owner: Any
@@ -61,12 +64,13 @@ class Part:
 class Reading:
     """One way in which a trainer would call a function.
 
-    `reason` is what of it was recognised, `mapping` which column each of the trainer's arguments is taken
-    from. `main` is the key that is paid where a dict comes back, ``None`` where all are. A `sure` reading
-    needs no further evidence: its names are used by no other trainer. Where the trainer calls a function in
-    several ways, `way` names this one ("texts", "messages"); it is `given` where the rollouts are such that
-    the trainer takes this one. It is not `provable` where the target's caller for the proof does not call
-    such functions.
+    `reason` is what of it was recognised, `mapping` which column each of the trainer's
+    arguments is taken from. `main` is the key that is paid where a dict comes back,
+    ``None`` where all are. A `sure` reading needs no further evidence: its names are
+    used by no other trainer. Where the trainer calls a function in several ways, `way`
+    names this one ("texts", "messages"); it is `given` where the rollouts are such that
+    the trainer takes this one. It is not `provable` where the target's caller for the
+    proof does not call such functions.
     """
 
     reason: str
@@ -84,8 +88,9 @@ class Reading:
 class Export:
     """What is to be written: the reward, and how.
 
-    `columns` maps canonical columns to the data set's own names; `missing` is what a row gets that has no
-    reward, where the trainer needs a number; `separate` asks for a function a component.
+    `columns` maps canonical columns to the data set's own names; `missing` is what a
+    row gets that has no reward, where the trainer needs a number; `separate` asks for a
+    function a component.
     """
 
     reward: Reward
@@ -98,10 +103,11 @@ class Export:
 class Written:
     """The trainer's part of a file: `code` behind the reward, which is called ``_reward`` there.
 
-    `imports` are lines; `usage` are the configuration lines to paste; `functions` names what the trainer is
-    to be pointed at: the `whole` reward, or a component each. Where it takes each public function of the file
-    for a reward, those that are copied in must be `private`. Where a proof calls functions of the user's own,
-    as they were found, they are not `ours`.
+    `imports` are lines; `usage` are the configuration lines to paste; `functions` names
+    what the trainer is to be pointed at: the `whole` reward, or a component each. Where
+    it takes each public function of the file for a reward, those that are copied in
+    must be `private`. Where a proof calls functions of the user's own, as they were
+    found, they are not `ours`.
     """
 
     code: str
@@ -117,7 +123,8 @@ class Written:
 class Called:
     """What the trainer's own code made of a file: the ``reward`` (NaN where it has none), and components.
 
-    `caller` names the code that ran, with its version; `cast` are the names of what it casts to float32.
+    `caller` names the code that ran, with its version; `cast` are the names of what it
+    casts to float32.
     """
 
     caller: str
@@ -148,12 +155,14 @@ class Called:
 class Target:
     """A trainer: how its reward functions are recognised, ours made, called by its own code.
 
-    `readings(value, rows)` proposes ways to read a value; where that holds several reward functions, such as
-    the hooks of an environment, they are `parts(value)`, each read by itself. `functions` gives a reward as
-    what the trainer calls; the file that holds it is written from ``templates/NAME.py.jinja``, and the
-    trainer's own code runs it in `call`. What is ``None`` is not offered. `form` is the signature that it
-    calls; `versions` are those that this was tried with. `none` says what becomes of the trainer where a
-    completion gets ``None``, if it does not take that for "not judged".
+    `readings(value, rows)` proposes ways to read a value; where that holds several
+    reward functions, such as the hooks of an environment, they are `parts(value)`, each
+    read by itself. `functions` gives a reward as what the trainer calls; the file that
+    holds it is written from ``templates/NAME.py.jinja``, and the trainer's own code
+    runs it in `call`. What is ``None`` is not offered. `form` is the signature that it
+    calls; `versions` are those that this was tried with. `none` says what becomes of
+    the trainer where a completion gets ``None``, if it does not take that for "not
+    judged".
     """
 
     name: str

@@ -109,7 +109,8 @@ def _is_reward(answer: Any) -> bool:
 class Allowance:
     """What trying one function may take: `seconds`, in all its readings.
 
-    They are not counted where a process had to start, which also imports what the function needs.
+    They are not counted where a process had to start, which also imports what the
+    function needs.
     """
 
     seconds: float
@@ -125,8 +126,8 @@ def tried(
 ) -> Trial:
     """The reading on each of these rows by itself, where it needs siblings on them as a group.
 
-    Each call under the limit where the function can be sent, and all of them within the allowance: the answer
-    of a call that was not made is a Failure that says so.
+    Each call under the limit where the function can be sent, and all of them within the
+    allowance: the answer of a call that was not made is a Failure that says so.
     """
     together = reading.adapter.together
     copies = [dict(row) for row in rows]

@@ -1,6 +1,7 @@
 """TRL's reward functions: f(prompts, completions, **columns) -> list[float | None].
 
-Source: `GRPOTrainer._calculate_rewards` of TRL 1.16. Also read so: the batch functions of Tunix and ms-swift.
+Source: `GRPOTrainer._calculate_rewards` of TRL 1.16. Also read so: the batch functions
+of Tunix and ms-swift.
 """
 
 from __future__ import annotations
@@ -200,7 +201,8 @@ def functions(
 ) -> list[Callable[..., list[float | None]]]:
     """The reward for `GRPOTrainer(reward_funcs=...)`: one function, or one a component where `separate`.
 
-    With separate functions give the weights as ``GRPOConfig(reward_weights=list(reward.weights.values()))``.
+    With separate functions give the weights as
+    ``GRPOConfig(reward_weights=list(reward.weights.values()))``.
     """
     if not separate:
         return [Combined(reward, **options)]

@@ -1,8 +1,9 @@
 """Tunix's reward functions, f(prompts, completions, **columns) -> list, and agent-tunix's, f(response, ...).
 
-Source: `SequenceRewardManager` and the command line's `obtain_reward_fn` of Tunix 0.1.7, which takes each
-public function of the file for a reward; `rewards.py` and the documentation of agent-tunix, whose documented
-functions are for one response, and whose code calls `get_reward_functions()`.
+Source: `SequenceRewardManager` and the command line's `obtain_reward_fn` of Tunix
+0.1.7, which takes each public function of the file for a reward; `rewards.py` and the
+documentation of agent-tunix, whose documented functions are for one response, and whose
+code calls `get_reward_functions()`.
 """
 
 from __future__ import annotations
@@ -128,7 +129,8 @@ ABLE = Abilities(siblings="batch", waits="together", also=ALSO)
 TARGET = Target("tunix", "Tunix", "0.1.7", FORM, readings, ABLE, functions, call)
 
 
-# --- reward functions by name, as agent-tunix documents them: registered, or as ``module.function``
+# --- reward functions by name, as agent-tunix documents them: registered, or as
+# ``module.function``
 
 Registered = TypeVar("Registered", bound=Callable[..., Any])
 

@@ -32,8 +32,8 @@ def transcript(row: Row) -> list[dict[str, Any]]:
 def from_messages(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A row's `prompt`, `completion` and `messages`, of a conversation with turns of its prompt first.
 
-    The prompt is what stands before the first turn of the assistant: a text where that is one turn of the
-    user. The completion is the text of the assistant's last turn.
+    The prompt is what stands before the first turn of the assistant: a text where that
+    is one turn of the user. The completion is the text of the assistant's last turn.
 
     >>> from_messages([{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}])["prompt"]
     '2+2?'
@@ -78,8 +78,8 @@ def batch_columns(
 ) -> dict[str, list[Any]]:
     """The columns of a batch: what is a list of its length, what `messages` tell, the completions as texts.
 
-    Other values are a column, too, where the trainer gives one for all (`spread`); else they are left out,
-    but for the step that a `trainer_state` tells.
+    Other values are a column, too, where the trainer gives one for all (`spread`); else
+    they are left out, but for the step that a `trainer_state` tells.
     """
     count = len(completions)
     whole = {

@@ -1,8 +1,8 @@
 """verifiers' rewards of v1: async f(task, trace), also as methods of a Task that ``@vf.reward`` marks.
 
-Source: `Task.score` of verifiers 0.4.0, which calls by name with those of `task`, `trace` and `runtime` that
-a function asks for, and takes functions from files by its configuration. `verifiers_rubrics.py` has what was
-before v1.
+Source: `Task.score` of verifiers 0.4.0, which calls by name with those of `task`,
+`trace` and `runtime` that a function asks for, and takes functions from files by its
+configuration. `verifiers_rubrics.py` has what was before v1.
 """
 
 from __future__ import annotations
@@ -147,7 +147,8 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     return Called(f"Task.score of {version}", values)
 
 
-# --- verifiers' side: a row as a task's data and as a finished trace, and a trace as a row
+# --- verifiers' side: a row as a task's data and as a finished trace, and a trace as a
+# row
 
 
 def data_of(row: Row, kind: Any = None) -> Any:

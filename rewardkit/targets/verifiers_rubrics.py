@@ -1,7 +1,7 @@
 """verifiers' rewards before v1: rubrics, and f(completion, answer, state, ...) of what it asks for by name.
 
-Source: `Rubric` of verifiers 0.1, whose classes verifiers 0.4 still has. They are read; what is written for
-verifiers are v1's functions.
+Source: `Rubric` of verifiers 0.1, whose classes verifiers 0.4 still has. They are read;
+what is written for verifiers are v1's functions.
 """
 
 from __future__ import annotations

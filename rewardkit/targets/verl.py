@@ -1,8 +1,9 @@
 """verl's reward functions: compute_score(data_source, solution_str, ground_truth, extra_info).
 
-Source: `verl.trainer.ppo.reward.get_custom_reward_fn` and the reward managers of verl 0.9.1, which call by
-keyword and keep the keys of a dict beside its ``score``. `RLHFDataset` makes an empty extra_info where the
-data set has none, and the naive manager adds to it.
+Source: `verl.trainer.ppo.reward.get_custom_reward_fn` and the reward managers of verl
+0.9.1, which call by keyword and keep the keys of a dict beside its ``score``.
+`RLHFDataset` makes an empty extra_info where the data set has none, and the naive
+manager adds to it.
 """
 
 from __future__ import annotations

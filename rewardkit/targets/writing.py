@@ -42,10 +42,12 @@ def rendered(template: str, **told: Any) -> str:
 def written(target: Target, export: Export, path: Path) -> Written:
     """What stands in the file at `path` behind the reward, which is called ``_reward`` there.
 
-    A template sets `usage`, the configuration lines to paste, `functions`, if the trainer is not pointed at
-    one that is called as the reward, and `private`, where it takes each public function for a reward. It is
-    told what `held` is (the reward and its options, for one of the target's callables), how a function of the
-    file begins (`start`) and how it calls ours (`call`), as both wait where the reward has async components.
+    A template sets `usage`, the configuration lines to paste, `functions`, if the
+    trainer is not pointed at one that is called as the reward, and `private`, where it
+    takes each public function for a reward. It is told what `held` is (the reward and
+    its options, for one of the target's callables), how a function of the file begins
+    (`start`) and how it calls ours (`call`), as both wait where the reward has async
+    components.
     """
     reward = export.reward
     name, awaited = identifier(reward.name), any(map(async_parts, reward.inner))

@@ -1,8 +1,9 @@
 """How an agent went about its task: its turns and tool calls.
 
-Every name here makes a small frozen callable of `messages`, a transcript as `read_calls` reads it or a
-completion as one turn, that gives a score in [0, 1]. Missing messages are not judged: ``None``. A transcript
-without turns or calls is judged, as the docstrings say.
+Every name here makes a small frozen callable of `messages`, a transcript as
+`read_calls` reads it or a completion as one turn, that gives a score in [0, 1]. Missing
+messages are not judged: ``None``. A transcript without turns or calls is judged, as the
+docstrings say.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def _count(calls: tuple[ToolCall, ...], name: str | None) -> int:
 class turns(Primitive):
     """1.0 up to `full_until` assistant messages, then falling in a straight line to 0.0 at `zero_from`.
 
-    The fall is (zero_from - turns) / (zero_from - full_until). No turn at all is within any limit: 1.0. Notes
-    the turns. ValueError: limits that do not rise.
+    The fall is (zero_from - turns) / (zero_from - full_until). No turn at all is within
+    any limit: 1.0. Notes the turns. ValueError: limits that do not rise.
 
     >>> turns(full_until=1, zero_from=3)([{"role": "assistant", "content": "Hm."}] * 2)
     0.5
@@ -85,8 +86,9 @@ class turns(Primitive):
 class tool_calls(_OfCalls):
     """Share of the named tools that were called, or 1.0 when all or any were; without names: any call at all.
 
-    How often and with what success does not count, but a malformed call calls nothing. No calls: 0.0. Notes
-    the calls of each tool. ValueError: the same name twice, unknown mode, a mode without names.
+    How often and with what success does not count, but a malformed call calls nothing.
+    No calls: 0.0. Notes the calls of each tool. ValueError: the same name twice,
+    unknown mode, a mode without names.
 
     >>> text = '<tool_call>{"name": "search", "arguments": {"q": "Paris"}}</tool_call>'
     >>> tool_calls("search", "read")(text), tool_calls("search", "read", mode="any")(text), tool_calls()(text)
@@ -124,9 +126,10 @@ class tool_calls(_OfCalls):
 class calls_within(_OfCalls):
     """1.0 up to `budget` calls, of all tools or of the one called `name`, 0.0 beyond.
 
-    With `zero_from` it falls in a straight line instead, (zero_from - calls) / (zero_from - budget). Failed
-    and malformed calls use the budget up too; no calls are within it: 1.0. Notes the calls. ValueError:
-    limits that are no counts or do not rise.
+    With `zero_from` it falls in a straight line instead, (zero_from - calls) /
+    (zero_from - budget). Failed and malformed calls use the budget up too; no calls are
+    within it: 1.0. Notes the calls. ValueError: limits that are no counts or do not
+    rise.
 
     >>> messages = [{"role": "assistant", "tool_calls": [{"function": {"name": "search"}}]}] * 3
     >>> calls_within(2)(messages), calls_within(2, zero_from=4)(messages), calls_within(0, name="f")(messages)
@@ -152,8 +155,9 @@ class calls_within(_OfCalls):
 class call_efficiency(_OfCalls):
     """1.0 for `low` to `high` calls, of all tools or of `name`; calls / low below, high / calls above.
 
-    So half of `low` and twice `high` are 0.5 alike, and no call where some are expected is 0.0, judged and
-    bad. Failed and malformed calls count. Notes the calls. ValueError: limits that are no counts or fall.
+    So half of `low` and twice `high` are 0.5 alike, and no call where some are expected
+    is 0.0, judged and bad. Failed and malformed calls count. Notes the calls.
+    ValueError: limits that are no counts or fall.
 
     >>> messages = [{"role": "assistant", "tool_calls": [{"function": {"name": "search"}}]}] * 4
     >>> call_efficiency(1, 2)(messages), call_efficiency(5, 8)(messages), call_efficiency(1, 2)([])
@@ -180,10 +184,11 @@ class call_efficiency(_OfCalls):
 class failed_calls(_OfCalls):
     """Share of the calls that failed: failed calls / calls; pay it with a negative weight.
 
-    No call failed where none was made: 0.0, as whoever makes none did nothing wrong here (`tool_calls` judges
-    that). A call is malformed, or its result tells of an error, see `says_error`, or `failed` says so of the
-    result's text; a call whose result is not there did not fail. Notes the failed calls. ValueError: `failed`
-    is no function.
+    No call failed where none was made: 0.0, as whoever makes none did nothing wrong
+    here (`tool_calls` judges that). A call is malformed, or its result tells of an
+    error, see `says_error`, or `failed` says so of the result's text; a call whose
+    result is not there did not fail. Notes the failed calls. ValueError: `failed` is no
+    function.
 
     >>> failed_calls()('<tool_call>{"name": "search"}</tool_call><tool_call>{"name": sea')
     0.5
@@ -202,10 +207,11 @@ class failed_calls(_OfCalls):
 class repeated_calls(_OfCalls):
     """Share of the calls that repeat an earlier one, same tool and same arguments: repeats / calls.
 
-    The order of keys and 1 or 1.0 make no difference. A call that follows when the same call has just failed
-    is a retry, not a repeat, `retries` times for each call, so that a loop of failures still counts; what
-    failed is as in `failed_calls`. No calls repeat nothing: 0.0. Pay it with a negative weight. Notes the
-    repeats. ValueError: `retries` is no count, `failed` no function.
+    The order of keys and 1 or 1.0 make no difference. A call that follows when the same
+    call has just failed is a retry, not a repeat, `retries` times for each call, so
+    that a loop of failures still counts; what failed is as in `failed_calls`. No calls
+    repeat nothing: 0.0. Pay it with a negative weight. Notes the repeats. ValueError:
+    `retries` is no count, `failed` no function.
 
     >>> repeated_calls()('<tool_call>{"name": "search"}</tool_call>' * 4)
     0.75

@@ -56,12 +56,14 @@ def _read_ids(value: Any) -> set[str] | None:
 class citations(Primitive):
     """Of the different ids cited as ``[Source: id]`` or ``[Source: a, b]``, how far they are the known ones.
 
-    "precision" is right / cited, "recall" right / known, "f1" 2 right / (cited + known); recall alone is paid
-    by citing everything. Counts in the final answer (of a completion or messages), outside ``<think>``. Who
-    cites nothing earns 0.0 of each, so that silence is not paid. `known_ids` is a list or text with commas:
-    map it with ``columns={"known_ids": "sources"}``. Not judged (``None``): a missing completion, missing or
-    unreadable ids, and recall or silence where no id is known; a citation there has precision 0.0. Notes the
-    counts. ValueError: unknown kind, a label with brackets or a colon.
+    "precision" is right / cited, "recall" right / known, "f1" 2 right / (cited +
+    known); recall alone is paid by citing everything. Counts in the final answer (of a
+    completion or messages), outside ``<think>``. Who cites nothing earns 0.0 of each,
+    so that silence is not paid. `known_ids` is a list or text with commas: map it with
+    ``columns={"known_ids": "sources"}``. Not judged (``None``): a missing completion,
+    missing or unreadable ids, and recall or silence where no id is known; a citation
+    there has precision 0.0. Notes the counts. ValueError: unknown kind, a label with
+    brackets or a colon.
 
     >>> citations()("It is [Source: a1] and [source: a1, b9].", ["a1", "a2"])
     0.5
@@ -93,12 +95,13 @@ class citations(Primitive):
 class grounding(Primitive):
     """Share of the different runs of `ngram` words in the final answer that stand in one of the results.
 
-    The answer is the last assistant turn without ``<think>`` and calls, one of fewer words is one run. Case
-    and punctuation do not matter; a Chinese or Japanese character is a word. Results that failed or came
-    later ground nothing. Without results or words nothing is grounded: 0.0, so that skipping the search is
-    not paid; where tools are optional, gate it on `tool_calls`. A text alone has no results to compare with:
-    ``None``. It says where words come from, not that they are true, and copying earns 1.0. Notes the counts.
-    ValueError: `ngram` under 1.
+    The answer is the last assistant turn without ``<think>`` and calls, one of fewer
+    words is one run. Case and punctuation do not matter; a Chinese or Japanese
+    character is a word. Results that failed or came later ground nothing. Without
+    results or words nothing is grounded: 0.0, so that skipping the search is not paid;
+    where tools are optional, gate it on `tool_calls`. A text alone has no results to
+    compare with: ``None``. It says where words come from, not that they are true, and
+    copying earns 1.0. Notes the counts. ValueError: `ngram` under 1.
 
     >>> results = [{"role": "tool", "content": "The tower is 330 metres high."}]
     >>> grounding()([*results, {"role": "assistant", "content": "It is 330 metres high."}])

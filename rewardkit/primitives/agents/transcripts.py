@@ -1,10 +1,11 @@
 """The messages of an agent's rollout as turns, tool calls with their results, and a final answer.
 
-Messages are those of OpenAI's chat form, with `tool_calls` or the old `function_call`, or with the calls as
-text, ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>`` (or Llama's "parameters", or what
-`read_function` reads), and results in tool messages or in ``<tool_response>``. A text is one assistant turn.
-Nothing that stands in messages raises, and nothing that an assistant writes can pass for a result: those come
-from tool, function and user messages only.
+Messages are those of OpenAI's chat form, with `tool_calls` or the old `function_call`,
+or with the calls as text, ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``
+(or Llama's "parameters", or what `read_function` reads), and results in tool messages
+or in ``<tool_response>``. A text is one assistant turn. Nothing that stands in messages
+raises, and nothing that an assistant writes can pass for a result: those come from
+tool, function and user messages only.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ Failed = Callable[[str], bool]
 class ToolCall:
     """A call that an assistant made, and what came of it.
 
-    `arguments` is a dict with sorted keys; of a malformed call (no name, or arguments that are no JSON
-    object) it is the text that stands there instead, if any. `result` is ``None`` where none was seen.
-    `failed` is then ``None`` too, but a malformed call has always failed. `turn` counts the assistant's turns
-    from 0.
+    `arguments` is a dict with sorted keys; of a malformed call (no name, or arguments
+    that are no JSON object) it is the text that stands there instead, if any. `result`
+    is ``None`` where none was seen. `failed` is then ``None`` too, but a malformed call
+    has always failed. `turn` counts the assistant's turns from 0.
     """
 
     name: str
@@ -84,11 +85,13 @@ def read_calls(
 ) -> tuple[ToolCall, ...] | None:
     """The tool calls of a transcript in their order, each with its result.
 
-    ``None`` where messages are missing: neither a list nor a text, which is one turn without results. A
-    result belongs to the call of its `tool_call_id` in the turn before it, one without to the next unanswered
-    call there; malformed calls are passed over where a turn has fewer results than calls. Text calls are read
-    in messages without structured ones, outside of ``<think>``. A call failed if it is malformed or `failed`
-    says so of its result's text; by default `says_error` does, or the tool message's own fields.
+    ``None`` where messages are missing: neither a list nor a text, which is one turn
+    without results. A result belongs to the call of its `tool_call_id` in the turn
+    before it, one without to the next unanswered call there; malformed calls are passed
+    over where a turn has fewer results than calls. Text calls are read in messages
+    without structured ones, outside of ``<think>``. A call failed if it is malformed or
+    `failed` says so of its result's text; by default `says_error` does, or the tool
+    message's own fields.
 
     >>> read_calls('<tool_call>{"name": "add", "arguments": {"b": 2, "a": 1.0}}</tool_call>')
     (ToolCall(name='add', arguments={'a': 1, 'b': 2}, result=None, failed=None, turn=0),)
@@ -172,9 +175,10 @@ _ERROR = re.compile(
 def says_error(text: str) -> bool:
     """Whether the text of a result tells of a failure.
 
-    It does where it is a JSON object with an "error" that is neither empty nor a measured float, a true
-    "is_error", a false "success", or a "status" of error, failed, failure or 400 to 599; and where it begins
-    with Error, Exception, Traceback, or an exception's name and a colon.
+    It does where it is a JSON object with an "error" that is neither empty nor a
+    measured float, a true "is_error", a false "success", or a "status" of error,
+    failed, failure or 400 to 599; and where it begins with Error, Exception, Traceback,
+    or an exception's name and a colon.
 
     >>> says_error("KeyError: 'city'"), says_error('{"success": false}'), says_error("Errors are rare.")
     (True, True, False)
@@ -288,8 +292,9 @@ _RESPONSES = re.compile(r"<(/?)(tool_response)>")
 def _segments(text: str, marks: re.Pattern[str]) -> list[tuple[str, str]]:
     """The text in pieces, each with the tag it stands in or "text".
 
-    A tag ends where it is closed or opened again, or with the text; other tags in it are part of it. What
-    stands before a ``</think>`` that nothing opened is thought, too: the template gave its beginning.
+    A tag ends where it is closed or opened again, or with the text; other tags in it
+    are part of it. What stands before a ``</think>`` that nothing opened is thought,
+    too: the template gave its beginning.
     """
     pieces: list[tuple[str, str]] = []
     kind, start = "text", 0

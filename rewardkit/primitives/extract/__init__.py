@@ -1,13 +1,14 @@
 """Completion -> field: which piece of a completion is the answer, and where it stands.
 
-Every name here makes a small frozen callable. Called with a completion it gives the extracted text,
-``None`` where nothing was found, ``""`` where the place was found but is empty (so that `first_of` does not
-fall through to a number from the reasoning). `.spans(completion)` gives the ``(start, end)`` it was taken
-from, on the original text, and `.occurrences(completion)` every place it could have been taken from. White
-space around a value is left out. What is not a string has nothing in it: ``None``.
+Every name here makes a small frozen callable. Called with a completion it gives the
+extracted text, ``None`` where nothing was found, ``""`` where the place was found but
+is empty (so that `first_of` does not fall through to a number from the reasoning).
+`.spans(completion)` gives the ``(start, end)`` it was taken from, on the original text,
+and `.occurrences(completion)` every place it could have been taken from. White space
+around a value is left out. What is not a string has nothing in it: ``None``.
 
-The value is what stands at its span, but for values at a path, what was repaired, and code in lists and
-quotes.
+The value is what stands at its span, but for values at a path, what was repaired, and
+code in lists and quotes.
 """
 
 from __future__ import annotations

@@ -64,9 +64,10 @@ class first_of(_Combination):
 class within(_Combination):
     r"""What the inner extractor finds in the value of the outer one, and so on inwards.
 
-    ``None`` where one of them finds nothing: wrap it in `first_of` to fall back on the outer. Spans are those
-    in the completion; in a value that does not stand there as it is (a text at a path of JSON, what was
-    repaired), that of the outer. ValueError: no extractor, or a list of `every`.
+    ``None`` where one of them finds nothing: wrap it in `first_of` to fall back on the
+    outer. Spans are those in the completion; in a value that does not stand there as it
+    is (a text at a path of JSON, what was repaired), that of the outer. ValueError: no
+    extractor, or a list of `every`.
 
     >>> import rewardkit as rk
     >>> last_number = rk.extract.within(rk.extract.tag("answer"), rk.extract.number())
@@ -113,8 +114,8 @@ def _inside(completion: str, place: Match, match: Match) -> Match:
 class every(_Combination):
     """List of the values of all occurrences, in text order; empty where there are none.
 
-    ``None`` where the completion is no text. An occurrence without a value (a path that leads nowhere) is
-    left out. ValueError: not one extractor.
+    ``None`` where the completion is no text. An occurrence without a value (a path that
+    leads nowhere) is left out. ValueError: not one extractor.
 
     >>> import rewardkit as rk
     >>> rk.extract.every(rk.extract.citation())("Rain [Source: a], then sun [Source: b; c].")

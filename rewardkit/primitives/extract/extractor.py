@@ -25,7 +25,8 @@ class Match(NamedTuple):
 class Extractor(Primitive, ABC):
     """What all extractors can do; subclasses say where the occurrences are, in text order.
 
-    Where the value of an occurrence is not what stands there, `text_at` says what it is.
+    Where the value of an occurrence is not what stands there, `text_at` says what it
+    is.
     """
 
     which: Any = "last"

@@ -14,7 +14,8 @@ from rewardkit.primitives.extract.extractor import (
     trim,
 )
 
-# A fence may stand in block quotes and lists, one in the other; what stands before it is group "before".
+# A fence may stand in block quotes and lists, one in the other; what stands before it
+# is group "before".
 _FENCE = re.compile(
     r"""^(?P<before> (?:[ ]*+>)*+ [ \t]*+ (?P<items> (?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+ ) )
         (?P<fence> `{3,}+ (?=[^`\n]*+$) | ~{3,}+ ) [ \t]*+ (?P<language> \S*+ ) [^\n]*+ $""",
@@ -32,14 +33,16 @@ Language = Annotated[
 class code_block(Extractor):
     r"""Content of a code block fenced by ````` ``` ````` or ``~~~``; by default of the last one.
 
-    Of any language, or of `language` in any case: py, py3, python3 and {python} are python, js is javascript,
-    ts typescript and c++ cpp; other names count as they are written. What stands behind the language on the
-    line of the fence is no code, as in CommonMark ("```python x=1" holds none). As in CommonMark a fence has
-    its line to itself, and may stand in lists and block quotes: the quote marks and the indentation of the
-    fence are then no part of the code. A closing fence that is indented four columns more than the opening
-    one is code. A block that is never closed counts for nothing; with ``unclosed=True`` (a completion cut off
-    at its token limit) the one that is still open at the end holds the rest. ValueError: `language` is no
-    word, or an option is unknown.
+    Of any language, or of `language` in any case: py, py3, python3 and {python} are
+    python, js is javascript, ts typescript and c++ cpp; other names count as they are
+    written. What stands behind the language on the line of the fence is no code, as in
+    CommonMark ("```python x=1" holds none). As in CommonMark a fence has its line to
+    itself, and may stand in lists and block quotes: the quote marks and the indentation
+    of the fence are then no part of the code. A closing fence that is indented four
+    columns more than the opening one is code. A block that is never closed counts for
+    nothing; with ``unclosed=True`` (a completion cut off at its token limit) the one
+    that is still open at the end holds the rest. ValueError: `language` is no word, or
+    an option is unknown.
 
     >>> code_block("python")("```python\nprint(1)\n```")
     'print(1)'

@@ -50,7 +50,8 @@ def letter_rules(options: str, case: bool) -> LetterRules:
 def letter_forms(options: str, case: bool) -> str:
     """The letters for a class of a pattern.
 
-    Both cases are spelled out: where a pattern ignores case, a dotless i or a long s is an I or an S.
+    Both cases are spelled out: where a pattern ignores case, a dotless i or a long s is
+    an I or an S.
     """
     forms = {
         form for option in options for form in (option, option.lower(), option.upper())
@@ -72,7 +73,8 @@ def _list_of(letters: list[str]) -> str:
 
 _FLAGS = re.MULTILINE | re.VERBOSE
 
-# What stands next to a letter: nothing that makes it a part of a word, a number or an abbreviation.
+# What stands next to a letter: nothing that makes it a part of a word, a number or an
+# abbreviation.
 _BEHIND = (
     rf"(?<![^\W{CJK}].)(?<!\w['’.].)(?<!\d[,:/].)"  # the last character is the letter
 )
@@ -119,7 +121,8 @@ _BAD = (
     r"(?:wrong|incorrect|false|invalid|impossible|out|ruled\sout|eliminated|excluded)\b"
 )
 _TICK = "[✅✓✔☑]"
-# What stands between a letter that begins a line and a sign behind it: the text of the option, or a space.
+# What stands between a letter that begins a line and a sign behind it: the text of the
+# option, or a space.
 _UP_TO_SIGN = r"(?: [.:]?+(?<=^.[).:])[^\S\n][^\n✅✓✔☑✗✘❌]{0,60}+ | [^\S\n]?+ )"
 _ROMAN = r"\\(?:text|textbf|mathrm|mathbf)\s?\{\s?"
 _NOUN = r"(?i:answer|option|choice|one|letter)\b"
@@ -144,7 +147,8 @@ _AS_A_CHOICE = rf"""(?<![A-Za-z0-9_])\(\s?@\s?\) | \[\s?@\s?\] | （\s?@\s?） |
     | {_ROMAN}\(?@[.)]?\s?\}}"""
 _AS_RIGHT = rf"""@ {_CLOSED} (?: {_IS}\s(?:{_GOOD}) | {_UP_TO_SIGN}{_TICK}
     | {_OPTION_ZH}?(?:是|才是|也是)?(?:正确|正確|对的|對的|[对對](?=[。，,.;；\s]|$)) )"""
-# =@ is the letter as it is written, and not I: the pronoun stands before commas and stops, too.
+# =@ is the letter as it is written, and not I: the pronoun stands before commas and
+# stops, too.
 _STANDING_ALONE = r"""=@ (?= [^\S\n]*+$ | (?<=^\$.)\$\.?[^\S\n]*+$ | [):,;!?*_"'`\]}<。．，：；！？…、）】.]
         | [^\S\n]++(?:because|since|and|or|but|rather\sthan|instead\sof)\b )
     | ^[^\S\n]{0,8}[*_"(\[]{0,3} @ (?= [):：、] | \.(?=\s|$) | (?<=I)(?: [^\S\n]*+$ | [*\]] ) )"""
@@ -196,7 +200,8 @@ _IS_NOT = rf"""{_CLOSED} (?:
 _ITEM = rf"""@ [)\]）】.:：、．] (?! {_CLOSED} (?:{_IS} \s(?:{_GOOD}|the\b|my\b) | [^\S\n]?{_TICK}) )
     [*_]{{0,3}}[^\S\n]*+[^\s.,;!?。，]"""
 
-# Letters that are not told apart; ° is one of them wherever it stands. "or" may follow an option's text.
+# Letters that are not told apart; ° is one of them wherever it stands. "or" may follow
+# an option's text.
 _SAYS = (
     r"(?:is|was|has|does|can|cannot|would|could|should|seems|looks|[a-z]{1,6}n['’]t)\b"
 )

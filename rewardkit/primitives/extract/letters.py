@@ -39,13 +39,15 @@ def _check(options: Any, *, case: bool = True) -> None:
 class choice(Extractor):
     r"""The letter of a multiple-choice answer; by default the last one.
 
-    A letter that is announced, "answer is B", ``\boxed{B}``, 答案是B, "B is the answer", comes before one
-    that is marked as a choice, "(B)", "option B", "B is right", and that before one that stands alone, "B.",
-    "So B", "**B**". `named_letters` has the rules, which `choice_equal` shares. "A" as an article and
-    "I" as a pronoun are never the answer, nor is a letter that is denied, "not B", "B is wrong", or one of
-    several, "A or B": a hedge takes back what came before it. Options count as they are written; with
-    ``case=False`` an announced or marked "b" counts too (the value is then "b": compare with `choice_equal`).
-    ValueError: fewer than two options, the same one twice, or an option is unknown.
+    A letter that is announced, "answer is B", ``\boxed{B}``, 答案是B, "B is the answer",
+    comes before one that is marked as a choice, "(B)", "option B", "B is right", and
+    that before one that stands alone, "B.", "So B", "**B**". `named_letters` has the
+    rules, which `choice_equal` shares. "A" as an article and "I" as a pronoun are never
+    the answer, nor is a letter that is denied, "not B", "B is wrong", or one of
+    several, "A or B": a hedge takes back what came before it. Options count as they are
+    written; with ``case=False`` an announced or marked "b" counts too (the value is
+    then "b": compare with `choice_equal`). ValueError: fewer than two options, the same
+    one twice, or an option is unknown.
 
     >>> choice()("A (small) one: 31 is larger. The answer is (B)."), choice()("A or B")
     ('B', None)
@@ -70,8 +72,8 @@ class choice(Extractor):
 def read_choice(value: Any, options: str) -> str | None:
     """The option that a text names, as it stands in `options`; ``None`` where it names none, or several.
 
-    Letters are named as `named_letters` has it, in any case, or all there is. ValueError: fewer than two
-    different letters or digits.
+    Letters are named as `named_letters` has it, in any case, or all there is.
+    ValueError: fewer than two different letters or digits.
 
     >>> read_choice("(b) Paris", "ABCD"), read_choice("A or B", "ABCD"), read_choice("not B", "ABCD")
     ('B', None, None)
@@ -104,21 +106,24 @@ def named_letters(
 ) -> tuple[list[Span], ...]:
     r"""Where letters are named: those announced as the answer, those marked as a choice, those alone.
 
-    Announced: "answer is B", "the correct option is B", ``<answer>B</answer>``, ``\boxed{B}``, 答案是B,
-    选B, "B is the answer". Marked: "(B)", "[B]", "option B", ``\text{B}``, "choose B", "B is right",
-    B正确, B ✅. Alone: at the start of a line, behind punctuation or a word such as "so" or "is" (not a
-    noun: "vitamin C"), and before punctuation, "because", "or", or the end of the line. Letters count
-    as they stand in `options`; with ``case=False`` also the others, where they are announced, marked,
-    or begin a line as in "b)". "A" before a word that can follow an article is one, "I" before a verb
-    the pronoun.
+    Announced: "answer is B", "the correct option is B", ``<answer>B</answer>``,
+    ``\boxed{B}``, 答案是B, 选B, "B is the answer". Marked: "(B)", "[B]", "option B",
+    ``\text{B}``, "choose B", "B is right", B正确, B ✅. Alone: at the start of a line,
+    behind punctuation or a word such as "so" or "is" (not a noun: "vitamin C"), and
+    before punctuation, "because", "or", or the end of the line. Letters count as they
+    stand in `options`; with ``case=False`` also the others, where they are announced,
+    marked, or begin a line as in "b)". "A" before a word that can follow an article is
+    one, "I" before a verb the pronoun.
 
-    A letter that is denied is not named ("not B", "the wrong answer is B", "B. No, that's wrong", 不是B),
-    nor are different letters with "or", "and", a comma, a slash or a space between them; both take back
-    what was named before them as plainly as they are, or less. A list of the options, all of them or at
-    least the first four, in their order, names none, but one that is called right.
+    A letter that is denied is not named ("not B", "the wrong answer is B", "B. No,
+    that's wrong", 不是B), nor are different letters with "or", "and", a comma, a slash or
+    a space between them; both take back what was named before them as plainly as they
+    are, or less. A list of the options, all of them or at least the first four, in
+    their order, names none, but one that is called right.
 
-    Not understood: a denial in other words ("hardly B", "B) Rome. That is wrong."), a question about what is
-    wrong ("The incorrect option is B" is a denial), what a letter abbreviates ("C. elegans", "D. Trump").
+    Not understood: a denial in other words ("hardly B", "B) Rome. That is wrong."), a
+    question about what is wrong ("The incorrect option is B" is a denial), what a
+    letter abbreviates ("C. elegans", "D. Trump").
     """
     rules = letter_rules(options, case)
     ranks: dict[int, int] = {}  # where a letter starts -> how plainly it is named

@@ -22,8 +22,9 @@ LITERAL = 10_000
 WORK = 200_000
 """Characters that are parsed, at the most, in one text, from the end that is asked for."""
 
-# What a literal is made of, and nothing else: no operators, names or calls, so that no text can build a deep
-# tree, and no prefixes of strings. A number ends where an item does: "1-2" is none.
+# What a literal is made of, and nothing else: no operators, names or calls, so that no
+# text can build a deep tree, and no prefixes of strings. A number ends where an item
+# does: "1-2" is none.
 _TOKENS = re.compile(
     r"""(?: \s++ | \#[^\n]*+ | [\[({\])},:]
       | '''(?:[^'\\]++|\\.|'(?!''))*+''' | \"\"\"(?:[^"\\]++|\\.|"(?!""))*+\"\"\"
@@ -42,11 +43,11 @@ _ESCAPE = re.compile(r"\\(?:(?![4-7][0-7]{2})[\r\n\\'\"abfnrtvxNuU0-7]|(.))", re
 class python_literal(Extractor):
     """A Python list, dict, tuple or set anywhere in the text, as it is written, or the value at `path` in it.
 
-    By default the last; what lies in another one does not count, nor do the brackets of a call or an index.
-    It is parsed, never run: strings, numbers, True, False and None, at most 10,000 characters, in the last
-    (or first) 200,000 characters of literals. `path` as in `json_value`; a text comes without its quotes,
-    others as Python writes them. ValueError: the path has an empty key, or `which` is
-    unknown.
+    By default the last; what lies in another one does not count, nor do the brackets of
+    a call or an index. It is parsed, never run: strings, numbers, True, False and None,
+    at most 10,000 characters, in the last (or first) 200,000 characters of literals.
+    `path` as in `json_value`; a text comes without its quotes, others as Python writes
+    them. ValueError: the path has an empty key, or `which` is unknown.
 
     >>> python_literal()("so f(1) = ['a', None]."), python_literal("b.1")("{'a': 1, 'b': (2, '3')}")
     ("['a', None]", '3')

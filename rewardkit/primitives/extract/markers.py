@@ -31,8 +31,8 @@ class after(Extractor):
 
     By default the last marker.
 
-    `marker` is plain text, not a pattern; ``case=False`` finds it in any case. ValueError: it is empty, or an
-    option is unknown.
+    `marker` is plain text, not a pattern; ``case=False`` finds it in any case.
+    ValueError: it is empty, or an option is unknown.
 
     >>> after("####")("6 * 7 = 42\n#### 42")
     '42'
@@ -60,8 +60,9 @@ class after(Extractor):
         return found
 
 
-# Markdown may close behind each word; "answer is" does not begin "answer is not", nor 答案是 "答案是否". What
-# the wrong answer is, what it would be if, or whether there is one, is not what the answer is: a named group.
+# Markdown may close behind each word; "answer is" does not begin "answer is not", nor
+# 答案是 "答案是否". What the wrong answer is, what it would be if, or whether there is one, is
+# not what the answer is: a named group.
 _OF_WHAT = r"(?:[^\s.,:;!?=。，：；！？]|[.,](?=\w)){1,30}"
 _ENGLISH = rf"""(?P<denied> \b(?i:no|wrong|false|worst|incorrect)[ ]
                  | \b(?i:if|whether|unless|suppos(?:e|ing)|assum(?:e|ing))[ ](?i:that[ ])?
@@ -115,15 +116,17 @@ _BEHIND = " \t\r\n*_`\"'”’.,;:!?。，；：！？、"
 class answer_phrase(Extractor):
     r"""What follows "the answer is", "Final answer:", 答案是, 答案： or 最终答案; by default the last.
 
-    Also "was", "should be", "must be" and the like, "the answer to ... is", "answer =", 答案为, 【答案】,
-    and a heading "# Answer"; not "is not", 是否, "the wrong answer is", "no answer", "if the answer is". Up
-    to the end of the sentence or line, or to ", not" or "(not" another one; where nothing follows on the
-    line, of the next one that is not empty; of a formula on lines of its own, within ``\[`` or ``$$``, all of
-    it. A stop ends a sentence before white space only, so "3.5" is whole, but not within ``$...$`` or braces,
-    nor in "10 a.m. today"; marks such as ``</think>``, ``</s>`` and ``<|im_end|>`` end it, too. Punctuation
-    and Markdown around it are left out, as are words in brackets behind a number. The words count in any
-    case, in bold, and with either colon; ``language="en"`` or ``"zh"`` takes those of one language.
-    ValueError: an option is unknown.
+    Also "was", "should be", "must be" and the like, "the answer to ... is", "answer =",
+    答案为, 【答案】, and a heading "# Answer"; not "is not", 是否, "the wrong answer is", "no
+    answer", "if the answer is". Up to the end of the sentence or line, or to ", not" or
+    "(not" another one; where nothing follows on the line, of the next one that is not
+    empty; of a formula on lines of its own, within ``\[`` or ``$$``, all of it. A stop
+    ends a sentence before white space only, so "3.5" is whole, but not within ``$...$``
+    or braces, nor in "10 a.m. today"; marks such as ``</think>``, ``</s>`` and
+    ``<|im_end|>`` end it, too. Punctuation and Markdown around it are left out, as are
+    words in brackets behind a number. The words count in any case, in bold, and with
+    either colon; ``language="en"`` or ``"zh"`` takes those of one language. ValueError:
+    an option is unknown.
 
     >>> answer_phrase()("So **the answer is:** $3.5$ kg. Done."), answer_phrase()("因此答案是：42。谢谢")
     ('$3.5$ kg', '42')
@@ -189,8 +192,9 @@ def citation_patterns(label: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 class citation(Extractor):
     """The id in ``[Source: id]``, in any case; by default of the last. `every` gives all of them.
 
-    Several ids in one bracket, with commas or semicolons between them, are an occurrence each; a bracket with
-    none is found and empty. ValueError: `label` is empty or has a bracket or colon in it.
+    Several ids in one bracket, with commas or semicolons between them, are an
+    occurrence each; a bracket with none is found and empty. ValueError: `label` is
+    empty or has a bracket or colon in it.
 
     >>> citation()("Rain [Source: doc-3], then sun [Source: doc-7; doc-9].")
     'doc-9'
@@ -220,9 +224,9 @@ class pattern(Extractor):
 
     By default the last.
 
-    Runs on the `regex` engine, which gives up after `timeout` seconds: TimeoutError, so that the row's
-    components end as ``error`` instead of being judged. ValueError at construction: the pattern does not
-    compile or lacks the group.
+    Runs on the `regex` engine, which gives up after `timeout` seconds: TimeoutError, so
+    that the row's components end as ``error`` instead of being judged. ValueError at
+    construction: the pattern does not compile or lacks the group.
 
     >>> pattern(r"total: (\d+)")("total: 3, total: 4")
     '4'

@@ -67,14 +67,17 @@ _EQUATION = re.compile(r"[\s$\\(\[]*[A-Za-z](?:_?\{?\w{1,3}\}?)?'?\s*=")
 class math_answer(Extractor):
     r"""The final answer of a whole solution, as it is written, for `rk.verify.math_equal` to read.
 
-    The first of these that is there: the last ``\boxed{}``, with those joined to it by "and" or commas (a set
-    then); what follows the last "the answer is" (as `answer_phrase` has it, Chinese too), or its last formula
-    or number where that is a long sentence; what follows the last ``####``; the last formula, displayed or
-    inline, with those joined to it, or the last number with its currency and unit, whichever stands last. Of
-    a computation such as ``$3 + 4 = 7$`` it is what stands behind the last sign, of ``$x = 1, y = 2$`` all of
-    it, and a lone name is no answer: in "The largest $n$ is 34." it is 34. What stands in brackets behind a
-    value, and where it is attained, is left out: "11 apples (5 red and 6 green)" are 11. Boxes are looked for
-    in all of the text, the others in its last 20,000 characters. ``None`` where there is none of these.
+    The first of these that is there: the last ``\boxed{}``, with those joined to it by
+    "and" or commas (a set then); what follows the last "the answer is" (as
+    `answer_phrase` has it, Chinese too), or its last formula or number where that is a
+    long sentence; what follows the last ``####``; the last formula, displayed or
+    inline, with those joined to it, or the last number with its currency and unit,
+    whichever stands last. Of a computation such as ``$3 + 4 = 7$`` it is what stands
+    behind the last sign, of ``$x = 1, y = 2$`` all of it, and a lone name is no answer:
+    in "The largest $n$ is 34." it is 34. What stands in brackets behind a value, and
+    where it is attained, is left out: "11 apples (5 red and 6 green)" are 11. Boxes are
+    looked for in all of the text, the others in its last 20,000 characters. ``None``
+    where there is none of these.
 
     >>> math_answer()(r"So $x = 3$ or $x = 5$."), math_answer()("She pays $1,234.50 in all.")
     ('$x = 3$ or $x = 5$', '$1,234.50')

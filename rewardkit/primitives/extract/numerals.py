@@ -11,9 +11,10 @@ from rewardkit.primitives.extract.extractor import Extractor, Span, Which
 from rewardkit.primitives.primitive import NAMED
 from rewardkit.primitives.texts import CJK
 
-# What `read_number` reads of a whole text is found here in running text, where signs, slashes and stops have
-# other uses too: "9-6" holds 9 and 6. A run of digits and joints that is no number as a whole ("3.14.15",
-# "3/4/2024", "1:30", "1,23") holds none: no piece of it is what was written.
+# What `read_number` reads of a whole text is found here in running text, where signs,
+# slashes and stops have other uses too: "9-6" holds 9 and 6. A run of digits and joints
+# that is no number as a whole ("3.14.15", "3/4/2024", "1:30", "1,23") holds none: no
+# piece of it is what was written.
 _SIGN = "[-+负\u2010\u2011\u2012\u2013\u2212\ufe62\ufe63\uff0b\uff0d]"
 _OPENERS = r"-+负.\\\u2010-\u2013\u2212\ufe62\ufe63\uff0b\uff0d"
 _CURRENCY = r"(?:\\?[$£¥\ufe69\uff04\uffe1\uffe5\u20a0-\u20cf])"
@@ -22,8 +23,9 @@ _POINT = r"[.\uff0e\u066b]"
 _GAP = r"[ \u00a0\u2007\u2009\u202f]"
 _VULGAR = "[¼½¾⅐-⅞↉]"
 _LETTER = rf"[^\W_{CJK}]"  # Chinese has no spaces between words and numbers
-# Behind a first group of one or two digits plain spaces part thousands, and behind one of three if a group
-# is 000: "128 256 512" lists. So does what more digits follow or go before ("1 234 5"), but for a year.
+# Behind a first group of one or two digits plain spaces part thousands, and behind one
+# of three if a group is 000: "128 256 512" lists. So does what more digits follow or go
+# before ("1 234 5"), but for a year.
 _SPACED = r"""
     (?: (?<!\d[ ]) | (?<=\d{4}[ ]) ) (?![0０]) (?! \d{1,3} [ ] [1-9]\d\d [/\u2044\u2215\uff0f] )
     (?: \d{1,2} | (?= \d{3} (?:[ ]\d{3})*? [ ]000 ) \d{3} ) (?:[ ]\d{3})++
@@ -44,8 +46,8 @@ _PART = r"(?: \s?\{ [ ]? \d{1,6} [ ]? \} | \s?\d )"
 _JOINT = r"[.\uff0e\u066b/\u2044\u2215\uff0f,\u066c:_'’]"
 _RAISED = "[⁺⁻⁰¹²³⁴-⁹]"
 _RAISES = rf"\^ \{{? {_SIGN}?"
-# A piece of an expression is no number: 2\sqrt{5}, 2π, and Chinese magnitudes, fractions and powers (5万,
-# 5分之2, 2的5次方; but 5千克 and 5千米 are units).
+# A piece of an expression is no number: 2\sqrt{5}, 2π, and Chinese magnitudes,
+# fractions and powers (5万, 5分之2, 2的5次方; but 5千克 and 5千米 are units).
 _ROOT = r"(?: \\sqrt | sqrt(?![A-Za-z]) | √ )"
 _FACTOR = rf"""[ ]? (?: (?:\\cdot|\\times|[×·⋅∙*]|\\[,;!]) [ ]? )?
     (?: {_ROOT} | \\?pi(?![A-Za-z]) | π | \\[dtc]?frac )"""
@@ -53,7 +55,8 @@ _CHINESE = r"""[ ]? (?: [万萬亿億兆百佰十拾] | 千(?![克米瓦卡焦�
     | 的[ ]? (?: 平方 | 立方 | [\dn]{1,6}[ ]?次[方幂] ) )"""
 _END = rf"""(?! {_JOINT}\d | -(?:0|\d+-)\d | {_RAISED} | {_RAISES}\d | \^\{{?[ ]?\\[dtc]?frac
     | {_FACTOR} | {_CHINESE} )"""
-# The arguments of what is no number as a whole; the bounds keep what is never closed cheap.
+# The arguments of what is no number as a whole; the bounds keep what is never closed
+# cheap.
 _BRACES = r"(?: \{ (?: [^{}\n] | \{ [^{}\n]{0,100} \} ){0,100}+ \} )"
 _ANY = rf"\s? (?: {_BRACES} | \\[A-Za-z]{{1,20}} | \w )"
 _PASSED = (
@@ -119,16 +122,19 @@ def _is_zero(number: str) -> bool:
 class number(Extractor):
     r"""A number in full, as it is written; by default the last one, where reasoning ends.
 
-    Sign, thousands separators (also plain spaces, as `read_number` has them), decimals, 6.02e23, 3/4, 1 1/2,
-    ½, ``6.02 \times 10^{23}`` and ``\frac{1}{2}`` are one number each, for `read_number` to read (not those
-    of more than 1,000 characters). A currency sign is left out unless a sign stands before it, and a percent
-    sign is a unit: left out unless ``percent=True``, which makes 50% a half. A full stop behind it is not
-    part of it, the dots of 0.333... are, letters behind it are a unit. What is not understood as a whole is
-    no number, and no piece of it is one: "3.14.15", "3/4/2024", "2024-01-15", "1:30", "1,23", "1.234,56",
-    "1_000", 0x1F, 5² and 2^10; nor are digits in a word (GPT-4), an exponent, a root, a fraction of more than
-    numbers, and those before ``\pi``, a root or a Chinese magnitude (5万, 5分之2; 负5 is -5). Other terms and
-    factors are read one by one ("x + 5" holds 5), letters behind a number are a unit ("5x"), and the mark of
-    "The answer is 5!" is no factorial. ValueError: `which` or `percent` is unknown.
+    Sign, thousands separators (also plain spaces, as `read_number` has them), decimals,
+    6.02e23, 3/4, 1 1/2, ½, ``6.02 \times 10^{23}`` and ``\frac{1}{2}`` are one number
+    each, for `read_number` to read (not those of more than 1,000 characters). A
+    currency sign is left out unless a sign stands before it, and a percent sign is a
+    unit: left out unless ``percent=True``, which makes 50% a half. A full stop behind
+    it is not part of it, the dots of 0.333... are, letters behind it are a unit. What
+    is not understood as a whole is no number, and no piece of it is one: "3.14.15",
+    "3/4/2024", "2024-01-15", "1:30", "1,23", "1.234,56", "1_000", 0x1F, 5² and 2^10;
+    nor are digits in a word (GPT-4), an exponent, a root, a fraction of more than
+    numbers, and those before ``\pi``, a root or a Chinese magnitude (5万, 5分之2; 负5 is
+    -5). Other terms and factors are read one by one ("x + 5" holds 5), letters behind a
+    number are a unit ("5x"), and the mark of "The answer is 5!" is no factorial.
+    ValueError: `which` or `percent` is unknown.
 
     >>> number()("It costs $1,234.50."), number()("about 10."), number()("1 1/2 cups")
     ('1,234.50', '10', '1 1/2')
@@ -148,7 +154,8 @@ class number(Extractor):
         ]
 
 
-# The mark of GSM8K's answers, with the white space, Markdown and currency sign between it and the number.
+# The mark of GSM8K's answers, with the white space, Markdown and currency sign between
+# it and the number.
 _MARK = re.compile(rf"#{{4,}}+(?:[^\S\n]|[*_`]|{_CURRENCY})*+")
 
 
@@ -156,14 +163,15 @@ _MARK = re.compile(rf"#{{4,}}+(?:[^\S\n]|[*_`]|{_CURRENCY})*+")
 class gsm8k(Extractor):
     r"""The answer in GSM8K's form: the number right behind the last ``####``.
 
-    `number` says what a number is; currency signs and Markdown before it are left out, and a mark without a
-    number is found and empty. ``mode="flexible"`` then takes the last number of the text, as it does where
-    there is no mark.
+    `number` says what a number is; currency signs and Markdown before it are left out,
+    and a mark without a number is found and empty. ``mode="flexible"`` then takes the
+    last number of the text, as it does where there is no mark.
 
-    How other graders differ: in strict mode lm-evaluation-harness takes the first ``#### ``, verl the last
-    (of the last 300 characters); both want one space there, no currency sign and no Markdown, take a stop as
-    part of the number ("42.") and runs such as "3.14.15" for a number. In flexible mode both take the last
-    number of the text even where a mark has another. ValueError: `mode` is unknown.
+    How other graders differ: in strict mode lm-evaluation-harness takes the first
+    ``#### ``, verl the last (of the last 300 characters); both want one space there, no
+    currency sign and no Markdown, take a stop as part of the number ("42.") and runs
+    such as "3.14.15" for a number. In flexible mode both take the last number of the
+    text even where a mark has another. ValueError: `mode` is unknown.
 
     >>> gsm8k()("#### none yet\n#### $1,234.50."), gsm8k()("so 42") is None
     ('1,234.50', True)

@@ -102,8 +102,8 @@ def _written(value: Any) -> str | None:
         return None
 
 
-# A quote behind a letter is an apostrophe, and one behind a backslash begins no string: the rest of its line
-# is searched once for the quote that closes it.
+# A quote behind a letter is an apostrophe, and one behind a backslash begins no string:
+# the rest of its line is searched once for the quote that closes it.
 _TOKEN = re.compile(
     r"""(?<![\w\\]) (?: "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]++|\\.)*+' ) | [()\[\]{}]""",
     re.VERBOSE,
@@ -139,8 +139,8 @@ def outermost(
 ) -> list[Span]:
     """The spans that can be read and lie in no other such, in text order.
 
-    They are read from the end that is asked for, until so many characters are read. Of two that overlap one
-    lies in the other.
+    They are read from the end that is asked for, until so many characters are read. Of
+    two that overlap one lies in the other.
     """
     found: list[Span] = []
     for start, end in sorted(
@@ -166,7 +166,8 @@ second here."""
 REPAIR_DEPTH = 20
 """Brackets in each other, at the most, in what it is given."""
 
-# What stands behind the bracket that opens an object or array, broken or not: LaTeX and prose have others.
+# What stands behind the bracket that opens an object or array, broken or not: LaTeX and
+# prose have others.
 _BEGINS = re.compile(
     r"""\{\s*(?: ["'“‘}] | // | /\* | [\w$-]+\s*["']?\s*: )
       | \[\s*(?: ["'“‘\[{] | // | /\* | -?\d | (?:true|false|null|None|True|False)\b )""",
@@ -178,16 +179,18 @@ _BEGINS = re.compile(
 class json_value(Extractor):
     """A JSON object or array anywhere in the text, as it is written, or the value at `path` in it.
 
-    By default the last. `path` is "person.age" or ("person", "age"), with list positions as numbers; a string
-    value comes without its quotes, others as JSON; ``None`` where the path leads nowhere. Strict JSON: NaN
-    and single quotes are none, and inside a broken object the last whole inner one counts; a text or number
-    alone is no object. Spans are those of the whole object or array.
+    By default the last. `path` is "person.age" or ("person", "age"), with list
+    positions as numbers; a string value comes without its quotes, others as JSON;
+    ``None`` where the path leads nowhere. Strict JSON: NaN and single quotes are none,
+    and inside a broken object the last whole inner one counts; a text or number alone
+    is no object. Spans are those of the whole object or array.
 
-    With ``repair=True``, where that finds no value but in a part of something broken, json_repair makes JSON
-    of the last region that begins like an object or array (single quotes, lost commas, cut off at the end),
-    if it has at most 4,000 characters and is not nested deeper than 20; the value is then not what stands at
-    the span. Which of the two it was is noted as "json": "strict" or "repaired". ValueError: the path has
-    an empty key, or an option is unknown.
+    With ``repair=True``, where that finds no value but in a part of something broken,
+    json_repair makes JSON of the last region that begins like an object or array
+    (single quotes, lost commas, cut off at the end), if it has at most 4,000 characters
+    and is not nested deeper than 20; the value is then not what stands at the span.
+    Which of the two it was is noted as "json": "strict" or "repaired". ValueError: the
+    path has an empty key, or an option is unknown.
 
     >>> json_value("age")('Here: {"name": "Uma", "age": 59}.')
     '59'
@@ -278,11 +281,13 @@ _CALLS = tag("tool_call")
 class tool_call(Extractor):
     """JSON of a call in ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``, or the value at `path`.
 
-    By default of the last call, or of the last one of the tool called `name`. Each call has its own tag: two
-    in one tag, one a line or as a list, and one in a code fence are none (a limit of ours). What is no strict
-    JSON object with a name is no call, but for ``<function=name><parameter=key>...``, as Qwen3-Coder writes
-    them. `path` as in `json_value`, such as "arguments.city", also where they are called "parameters" or are
-    a text of JSON. ValueError: `name` is empty, the path has an empty key, or `which` is unknown.
+    By default of the last call, or of the last one of the tool called `name`. Each call
+    has its own tag: two in one tag, one a line or as a list, and one in a code fence
+    are none (a limit of ours). What is no strict JSON object with a name is no call,
+    but for ``<function=name><parameter=key>...``, as Qwen3-Coder writes them. `path` as
+    in `json_value`, such as "arguments.city", also where they are called "parameters"
+    or are a text of JSON. ValueError: `name` is empty, the path has an empty key, or
+    `which` is unknown.
 
     >>> text = '<tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>'
     >>> tool_call("weather", "arguments.city")(text), tool_call("search")(text) is None

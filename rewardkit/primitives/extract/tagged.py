@@ -20,8 +20,8 @@ from rewardkit.primitives.extract.extractor import (
 def tag_tokens(name: str) -> re.Pattern[str]:
     """Opening and closing tags called `name`, in any case, attributes allowed.
 
-    Group 1 is the slash of a closing one; one that ends in ``/>`` is both, with nothing in it. A value in
-    quotes may hold a ">".
+    Group 1 is the slash of a closing one; one that ends in ``/>`` is both, with nothing
+    in it. A value in quotes may hold a ">".
     """
     attributes = r"""(?:=\s*+(?:"[^"<]*+"|'[^'<]*+')|[^<>])*+"""
     return re.compile(rf"<(/?){re.escape(name)}(?:/|\s{attributes})?>", re.IGNORECASE)
@@ -38,12 +38,14 @@ tag_name = text_like(
 class tag(Extractor):
     """Text inside ``<name>...</name>``; by default of the last pair, the answer a model settled on.
 
-    Case and attributes of the tag do not matter, and ``<name/>`` is an empty pair. Of nested pairs the
-    innermost counts; a closing tag that was never opened counts for nothing. An opening tag that is never
-    closed counts for nothing either; with ``unclosed=True`` (a completion cut off at its token limit) the one
-    that is still open at the end holds the rest. ``prefilled=True`` is for a chat template that ends the
-    prompt with the opening tag: the completion then starts inside it. For the text behind ``</think>`` write
-    ``after("</think>", until="end")``. ValueError: `name` cannot be a tag, or an option is unknown.
+    Case and attributes of the tag do not matter, and ``<name/>`` is an empty pair. Of
+    nested pairs the innermost counts; a closing tag that was never opened counts for
+    nothing. An opening tag that is never closed counts for nothing either; with
+    ``unclosed=True`` (a completion cut off at its token limit) the one that is still
+    open at the end holds the rest. ``prefilled=True`` is for a chat template that ends
+    the prompt with the opening tag: the completion then starts inside it. For the text
+    behind ``</think>`` write ``after("</think>", until="end")``. ValueError: `name`
+    cannot be a tag, or an option is unknown.
 
     >>> tag("answer")("<answer>3</answer> no: <answer> 4 </answer>")
     '4'
@@ -124,10 +126,10 @@ def boxes(text: str) -> list[Box]:
 class boxed(Extractor):
     r"""Content of ``\boxed{...}`` or ``\fbox{...}`` with its inner braces.
 
-    By default of the last box that opens (so the innermost). White space may stand before the brace. Without
-    a brace TeX boxes one character: ``\boxed 4`` holds 4, but ``\boxed 42`` and ``\boxed x^2`` are no box, as
-    what is meant is not what is set. A box that is never closed counts for nothing. ValueError: `which` is
-    unknown.
+    By default of the last box that opens (so the innermost). White space may stand
+    before the brace. Without a brace TeX boxes one character: ``\boxed 4`` holds 4, but
+    ``\boxed 42`` and ``\boxed x^2`` are no box, as what is meant is not what is set. A
+    box that is never closed counts for nothing. ValueError: `which` is unknown.
 
     >>> boxed()(r"so \boxed{\frac{1}{2}}")
     '\\frac{1}{2}'

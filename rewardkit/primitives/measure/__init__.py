@@ -1,11 +1,13 @@
 """What can be said of a text by itself: format, length, repetition, keywords, similarity, schema, steps.
 
-Every name here makes a small frozen callable that gives a score in [0, 1], in time that is linear in the
-text or bounded by what its docstring states. What is no text is not judged: ``None``.
+Every name here makes a small frozen callable that gives a score in [0, 1], in time that
+is linear in the text or bounded by what its docstring states. What is no text is not
+judged: ``None``.
 
-So is a field that was not found: a measure of it (``columns={"completion": "reasoning"}``) abstains where
-there is none, and the reward of that row is NaN. Where that is to count as bad, put the component behind a
-gate that is closed there (on `tags`, as `gallery:tagged` does), or measure a field of your own that returns
+So is a field that was not found: a measure of it (``columns={"completion":
+"reasoning"}``) abstains where there is none, and the reward of that row is NaN. Where
+that is to count as bad, put the component behind a gate that is closed there (on
+`tags`, as `gallery:tagged` does), or measure a field of your own that returns
 ``reasoning or ""``.
 """
 

@@ -132,17 +132,19 @@ def _pairs(name: str, completion: str, prefilled: bool) -> tuple[list[Span], str
 class tags(OfText):
     """1.0 if the tags of a text are those of a grammar, else 0.0.
 
-    A name stands as exactly one pair, one after the other in this order and none inside another; ``"step+"``,
-    ``"note?"``, ``"call*"``, ``"step{2,5}"`` and ``"code{0}"`` (never) stand as often as they say, and
-    ``"plan(goal, step+)"`` holds pairs of its own. Case, attributes and tags of other names do not matter;
-    ``<name/>`` is an empty pair.
+    A name stands as exactly one pair, one after the other in this order and none inside
+    another; ``"step+"``, ``"note?"``, ``"call*"``, ``"step{2,5}"`` and ``"code{0}"``
+    (never) stand as often as they say, and ``"plan(goal, step+)"`` holds pairs of its
+    own. Case, attributes and tags of other names do not matter; ``<name/>`` is an empty
+    pair.
 
-    Text outside the outermost pairs is allowed ``"anywhere"``, only ``"before"`` the first or ``"nowhere"``
-    (`outside`). ``prefilled=True`` is for a chat template that ends the prompt with the first name's opening
-    tag. ``partial=True`` gives the share of the names, required or there, of which all holds; text where none
-    is allowed counts as one more. Notes what is wrong. ValueError: no name, one that cannot be a tag, a
-    bracket or count that cannot be read, the same name where it cannot be told apart, an option that is no
-    bool.
+    Text outside the outermost pairs is allowed ``"anywhere"``, only ``"before"`` the
+    first or ``"nowhere"`` (`outside`). ``prefilled=True`` is for a chat template that
+    ends the prompt with the first name's opening tag. ``partial=True`` gives the share
+    of the names, required or there, of which all holds; text where none is allowed
+    counts as one more. Notes what is wrong. ValueError: no name, one that cannot be a
+    tag, a bracket or count that cannot be read, the same name where it cannot be told
+    apart, an option that is no bool.
 
     >>> tags("think", "answer")("<think>2+2</think> <answer>4</answer>")
     1.0

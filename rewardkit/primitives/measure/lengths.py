@@ -66,15 +66,17 @@ class _Counting(OfText):
 class length(_Counting):
     """1.0 from `full_from` to `full_until` words, characters or tokens, 0.0 from `zero_from` on.
 
-    Also 0.0 up to `zero_until`. Between them credit changes in a straight line, a ``"cosine"`` (gently at
-    both ends) or an ``"exponential"`` (the first steps away from full cost most: half way 0.12 is left).
-    Short texts lose nothing without `full_from`, long ones nothing without `full_until` and `zero_from`.
+    Also 0.0 up to `zero_until`. Between them credit changes in a straight line, a
+    ``"cosine"`` (gently at both ends) or an ``"exponential"`` (the first steps away
+    from full cost most: half way 0.12 is left). Short texts lose nothing without
+    `full_from`, long ones nothing without `full_until` and `zero_from`.
 
-    Words are runs without white space, tags included; in Chinese and Japanese each character is one (of Thai
-    and others without spaces count characters). Tokens are what ``tokenizer.encode(text)``, or
-    ``tokenizer(text)`` for a function, gives; what it raises is raised. A field that was not found is no
-    text: ``None`` (see `measure`). Notes the length. ValueError: limits that do not rise or are none, unknown
-    unit or fall, tokens without a tokenizer or the reverse.
+    Words are runs without white space, tags included; in Chinese and Japanese each
+    character is one (of Thai and others without spaces count characters). Tokens are
+    what ``tokenizer.encode(text)``, or ``tokenizer(text)`` for a function, gives; what
+    it raises is raised. A field that was not found is no text: ``None`` (see
+    `measure`). Notes the length. ValueError: limits that do not rise or are none,
+    unknown unit or fall, tokens without a tokenizer or the reverse.
 
     >>> length(full_until=2, zero_from=6)("one two three")
     0.75
@@ -127,10 +129,10 @@ class length(_Counting):
 class overlong(_Counting):
     """DAPO's soft overlong punishment as a share: 0.0 up to ``limit - buffer``, 1.0 from `limit` on.
 
-    In between it grows in a straight line. It is the negative of equation 13 of arXiv 2503.14476, where it
-    runs from 0 to -1: pay it with a weight of -1 for what the paper does (there `limit` is 20,480 tokens and
-    `buffer` 4,096). Units, tokenizer and notes as in `length`. ValueError: a buffer that is not above 0 or
-    exceeds the limit.
+    In between it grows in a straight line. It is the negative of equation 13 of arXiv
+    2503.14476, where it runs from 0 to -1: pay it with a weight of -1 for what the
+    paper does (there `limit` is 20,480 tokens and `buffer` 4,096). Units, tokenizer and
+    notes as in `length`. ValueError: a buffer that is not above 0 or exceeds the limit.
 
     >>> overlong(limit=10, buffer=4)("w " * 7), overlong(limit=10, buffer=4)("w " * 11)
     (0.25, 1.0)

@@ -23,13 +23,14 @@ class similarity(Primitive):
 
     1.0 when the texts (or their sets of words) are the same.
 
-    "ratio" compares the texts, "token_sort" their words in any order, "token_set" the sets of words,
-    "partial" the best-fitting piece: the last two are 1.0 for any text that contains the truth, a hole a
-    policy finds. In Chinese and Japanese each character is a word. A prediction of ``None`` is 0.0, a missing
-    truth is not judged. ValueError: unknown method.
+    "ratio" compares the texts, "token_sort" their words in any order, "token_set" the
+    sets of words, "partial" the best-fitting piece: the last two are 1.0 for any text
+    that contains the truth, a hole a policy finds. In Chinese and Japanese each
+    character is a word. A prediction of ``None`` is 0.0, a missing truth is not judged.
+    ValueError: unknown method.
 
-    Of texts that differ the first 20,000 characters are compared (and in "partial" the first 1,000 of the
-    shorter one); what is left over counts as different.
+    Of texts that differ the first 20,000 characters are compared (and in "partial" the
+    first 1,000 of the shorter one); what is left over counts as different.
 
     >>> similarity()("kitten", "sitten")
     0.8333333333333335

@@ -33,16 +33,18 @@ SHORT = 4
 class repetition(OfText):
     """Share of a text that repeats itself: 0.0 without loops, towards 1.0 in a long one.
 
-    Pay it with a negative weight. ``kind="ngrams"``: the share of the runs of `ngram` words that stood in the
-    text before; words that ordinarily come again ("the", a name) are no run of four. ``"loop"``: the share of
-    the characters that a loop at the end takes, some unit three times or more and 24 characters or longer, as
-    a text that was cut off at its limit has it; it grows with every round. ``"sentences"`` and ``"lines"``:
-    the share that stood there before, of those with four words or more, in any case.
+    Pay it with a negative weight. ``kind="ngrams"``: the share of the runs of `ngram`
+    words that stood in the text before; words that ordinarily come again ("the", a
+    name) are no run of four. ``"loop"``: the share of the characters that a loop at the
+    end takes, some unit three times or more and 24 characters or longer, as a text that
+    was cut off at its limit has it; it grows with every round. ``"sentences"`` and
+    ``"lines"``: the share that stood there before, of those with four words or more, in
+    any case.
 
-    In Chinese and Japanese each character is a word: take a larger `ngram`. Of a run of over 200 characters
-    without spaces ("0.333...", a loop of Thai) every six are one. A text with nothing to compare repeats
-    nothing: 0.0. Notes what is repeated. ValueError: `ngram` under 1 or beside another kind, unknown
-    kind.
+    In Chinese and Japanese each character is a word: take a larger `ngram`. Of a run of
+    over 200 characters without spaces ("0.333...", a loop of Thai) every six are one. A
+    text with nothing to compare repeats nothing: 0.0. Notes what is repeated.
+    ValueError: `ngram` under 1 or beside another kind, unknown kind.
 
     >>> repetition(ngram=2)("a b a b a b"), repetition()("The sum of the parts is the sum.")
     (0.6, 0.0)
@@ -125,7 +127,8 @@ def _loop_share(text: str) -> float:
 def _longest_loop(text: str) -> tuple[int, int]:
     """Length and period of the longest end of a text that is one unit again and again; (0, 0) if none is.
 
-    By the failure function of Knuth, Morris and Pratt on the text backwards: one pass, however it is made.
+    By the failure function of Knuth, Morris and Pratt on the text backwards: one pass,
+    however it is made.
     """
     backwards = text[::-1]
     border = [0] * len(
@@ -149,11 +152,12 @@ def _longest_loop(text: str) -> tuple[int, int]:
 class diversity(OfText):
     """Share of different words in `window` words, mean over all such windows of the text (MATTR).
 
-    The share of different words in a whole text falls with its length by itself, this does not: texts of one
-    style and any length get about the same. A text of fewer words is one window, so that short ones are near
-    1.0: pay it beside a `length`. Words are runs of letters and digits in any case, in Chinese and Japanese
-    each character; a text without any gets 0.0. Source: Covington and McFall 2010, "Cutting the Gordian
-    knot"; the window of 50 is our choice. ValueError: `window` under 1.
+    The share of different words in a whole text falls with its length by itself, this
+    does not: texts of one style and any length get about the same. A text of fewer
+    words is one window, so that short ones are near 1.0: pay it beside a `length`.
+    Words are runs of letters and digits in any case, in Chinese and Japanese each
+    character; a text without any gets 0.0. Source: Covington and McFall 2010, "Cutting
+    the Gordian knot"; the window of 50 is our choice. ValueError: `window` under 1.
 
     >>> diversity(window=4)("the cat and the dog and the cat")
     0.85
@@ -171,7 +175,8 @@ class diversity(OfText):
         last: dict[str, int] = {}
         distinct = 0
         for at, word in enumerate(found):
-            # A word counts in the windows that hold this place and not the one where it stood before.
+            # A word counts in the windows that hold this place and not the one where it
+            # stood before.
             first = max(0, at - window + 1, last.get(word, -1) + 1)
             distinct += max(0, min(at, windows - 1) - first + 1)
             last[word] = at

@@ -29,17 +29,19 @@ WHOLE = "urn:rewardkit:schema"
 class json_schema(OfText):
     """1.0 where the JSON object or array in the text fits a JSON Schema, else 0.0.
 
-    The JSON is what `extract.json_value` finds (by default the last; strict, not repaired), or the value at
-    `path` in it; a text without any gets 0.0. ``partial=True`` gives the share of an object's keys,
-    those that are required and those that are there and described, that are right: a missing, wrong or
-    forbidden key costs one share, a fault of the whole (its type, its size, ``anyOf``) all of it. Notes the
-    first five faults.
+    The JSON is what `extract.json_value` finds (by default the last; strict, not
+    repaired), or the value at `path` in it; a text without any gets 0.0.
+    ``partial=True`` gives the share of an object's keys, those that are required and
+    those that are there and described, that are right: a missing, wrong or forbidden
+    key costs one share, a fault of the whole (its type, its size, ``anyOf``) all of it.
+    Notes the first five faults.
 
-    The `jsonschema-rs` library decides, by the draft that ``$schema`` names (else 2020-12); ``format`` says
-    nothing. ``pattern`` runs on the `regex` engine: together the patterns may take `timeout` seconds, then
-    TimeoutError; ``patternProperties`` runs on an engine without lookaround. JSON that is nested over 100
-    deep gets 0.0. ValueError at construction: no JSON Schema, `partial` is no bool, a pattern that does not
-    compile, a ``$ref`` that leads out of it (nothing is ever fetched).
+    The `jsonschema-rs` library decides, by the draft that ``$schema`` names (else
+    2020-12); ``format`` says nothing. ``pattern`` runs on the `regex` engine: together
+    the patterns may take `timeout` seconds, then TimeoutError; ``patternProperties``
+    runs on an engine without lookaround. JSON that is nested over 100 deep gets 0.0.
+    ValueError at construction: no JSON Schema, `partial` is no bool, a pattern that
+    does not compile, a ``$ref`` that leads out of it (nothing is ever fetched).
 
     >>> person = {"required": ["name", "age"], "properties": {"age": {"type": "integer"}}}
     >>> json_schema(person)('{"name": "Uma", "age": "59"}')
@@ -160,7 +162,8 @@ class _Pattern:
 def _validators(written: str) -> tuple[Any, Any, Any]:
     """What checks a whole value, the keys of an object one by one, and all of an object but its keys.
 
-    ValueError: `written`, a schema as JSON, is none, or refers to what is outside of it.
+    ValueError: `written`, a schema as JSON, is none, or refers to what is outside of
+    it.
     """
     import jsonschema_rs
 

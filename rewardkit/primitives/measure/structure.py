@@ -35,13 +35,14 @@ _HEADING = re.compile(
 class steps(OfText):
     r"""Number of different steps in the text, as a share of `full_at`; 1.0 from there on.
 
-    ``kind="steps"``: lines that start with a number ("1.", "2)", "(3)"), a bullet, "Step 4:", 第五步 or 步骤6
-    and say something; ``"lines"``: lines with a letter or digit; ``"sections"``: headings ("# ...", or a
-    line all in bold) with text below. What was said before, in any case, with another number in front or
-    other punctuation, does not count again. steps and lines never fall when a line is added; sections not
-    when it is added at the end (higher up, it may part a heading from its text, or make two texts begin
-    alike). It pays for form, not for thought: keep its weight small. Notes the number. ValueError:
-    `full_at` under 1, unknown kind.
+    ``kind="steps"``: lines that start with a number ("1.", "2)", "(3)"), a bullet,
+    "Step 4:", 第五步 or 步骤6 and say something; ``"lines"``: lines with a letter or digit;
+    ``"sections"``: headings ("# ...", or a line all in bold) with text below. What was
+    said before, in any case, with another number in front or other punctuation, does
+    not count again. steps and lines never fall when a line is added; sections not when
+    it is added at the end (higher up, it may part a heading from its text, or make two
+    texts begin alike). It pays for form, not for thought: keep its weight small. Notes
+    the number. ValueError: `full_at` under 1, unknown kind.
 
     >>> steps(4)("1. Add 2 and 2.\n2. Double it.\n3. Double it!")
     0.5

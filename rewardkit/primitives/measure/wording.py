@@ -16,14 +16,15 @@ Mode = Literal["share", "all", "any", "count"]
 class keywords(OfText):
     """Share of the words that occur as whole words; 1.0 or 0.0 with ``mode="all"`` or ``"any"``.
 
-    How often each occurs does not count, except with ``mode="count"``: all occurrences together, 1.0 at
-    `full_at`; saying one word again and again earns that too.
+    How often each occurs does not count, except with ``mode="count"``: all occurrences
+    together, 1.0 at `full_at`; saying one word again and again earns that too.
 
-    Words may hold spaces; case (unless ``case=True``), the kind of white space and the shape of quotes do
-    not matter. Chinese and Japanese have no borders of words: such a word counts anywhere, also inside a
-    longer one or behind a "not" (不正确 holds 正确). Numbers count whole ("5" is not in "5.2"). Notes those
-    found. ValueError: no word, the same twice, unknown mode, `full_at` without ``mode="count"`` or the
-    reverse, `case` no bool.
+    Words may hold spaces; case (unless ``case=True``), the kind of white space and the
+    shape of quotes do not matter. Chinese and Japanese have no borders of words: such a
+    word counts anywhere, also inside a longer one or behind a "not" (不正确 holds 正确).
+    Numbers count whole ("5" is not in "5.2"). Notes those found. ValueError: no word,
+    the same twice, unknown mode, `full_at` without ``mode="count"`` or the reverse,
+    `case` no bool.
 
     >>> keywords("first", "then", "so")("First this, then that; also those")
     0.6666666666666666

@@ -2,9 +2,10 @@
 
 Plain functions of ``(prediction, ground_truth)``, usable as components as they are.
 
-They share one rule for what is missing: a `prediction` of ``None`` is judged wrong; a `ground_truth` that is
-missing or cannot be read as what the function compares is not judged: ``None``. Options are keyword-only;
-bind them with `functools.partial`. What is called equal is symmetric.
+They share one rule for what is missing: a `prediction` of ``None`` is judged wrong; a
+`ground_truth` that is missing or cannot be read as what the function compares is not
+judged: ``None``. Options are keyword-only; bind them with `functools.partial`. What is
+called equal is symmetric.
 """
 
 from __future__ import annotations

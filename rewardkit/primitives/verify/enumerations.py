@@ -11,8 +11,8 @@ def separators(
 ) -> tuple[list[re.Match[str]], bool]:
     """The separators outside of brackets, and whether one pair of brackets is around all of the text.
 
-    A token is an "opening" or a "closing" bracket or a "separator", by the groups of the pattern. ValueError:
-    brackets that do not match; `half_open` lets ( match ].
+    A token is an "opening" or a "closing" bracket or a "separator", by the groups of
+    the pattern. ValueError: brackets that do not match; `half_open` lets ( match ].
     """
     places: list[re.Match[str]] = []
     opened: list[str] = []

@@ -54,15 +54,16 @@ def json_equal(
 ) -> float | None:
     """1.0 if two JSON values are equal, else 0.0; each is a JSON text or an object.
 
-    The order of keys does not matter, numbers are equal by value (1 is 1.0, exactly, never by floats), true
-    is not 1, a missing key is not null, and of a key that stands twice the last counts. Texts are the same
-    characters; with ``text="matches"`` they are compared as `matches` does.
+    The order of keys does not matter, numbers are equal by value (1 is 1.0, exactly,
+    never by floats), true is not 1, a missing key is not null, and of a key that stands
+    twice the last counts. Texts are the same characters; with ``text="matches"`` they
+    are compared as `matches` does.
 
-    ``partial=True`` gives partial credit: of two objects the mean over the keys of either, so that a missing
-    and an added key cost the same, each key with the credit of its value; of two lists the same over
-    positions. Notes "wrong_keys", those with less than full credit. A prediction that is no JSON is wrong, a
-    truth that is none (or ``None``) is not judged. ValueError: `partial` is no bool,
-    unknown `text`.
+    ``partial=True`` gives partial credit: of two objects the mean over the keys of
+    either, so that a missing and an added key cost the same, each key with the credit
+    of its value; of two lists the same over positions. Notes "wrong_keys", those with
+    less than full credit. A prediction that is no JSON is wrong, a truth that is none
+    (or ``None``) is not judged. ValueError: `partial` is no bool, unknown `text`.
 
     >>> json_equal('{"a": 1.0, "b": "x"}', '{"b": "x", "a": 1}'), json_equal("[true]", "[1]")
     (1.0, 0.0)

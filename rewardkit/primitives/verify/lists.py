@@ -30,14 +30,16 @@ def sets_equal(
 ) -> float | None:
     r"""1.0 if two sets have the same elements, in any order, else 0.0; duplicates do not count.
 
-    Sets are sequences and sets, or text: a JSON array, a Python literal, ``{1, 2}``, ``\{1, 2\}``, "(1, 2)",
-    or elements separated by semicolons, else by commas, with "and" before the last. Elements that are numbers
-    are compared as `numbers_equal` does, others as `matches`, lists in them by position. A comma always
-    separates: "1,234" is two elements unless semicolons do.
+    Sets are sequences and sets, or text: a JSON array, a Python literal, ``{1, 2}``,
+    ``\{1, 2\}``, "(1, 2)", or elements separated by semicolons, else by commas, with
+    "and" before the last. Elements that are numbers are compared as `numbers_equal`
+    does, others as `matches`, lists in them by position. A comma always separates:
+    "1,234" is two elements unless semicolons do.
 
-    ``partial=True`` gives the share of the elements of either that both have (Jaccard), so that a missing and
-    an added one cost the same. A prediction that is no set is wrong, a truth that is none is not judged: an
-    empty text, brackets that do not match, more than 100,000 characters. ValueError: `partial` is no bool.
+    ``partial=True`` gives the share of the elements of either that both have (Jaccard),
+    so that a missing and an added one cost the same. A prediction that is no set is
+    wrong, a truth that is none is not judged: an empty text, brackets that do not
+    match, more than 100,000 characters. ValueError: `partial` is no bool.
 
     >>> sets_equal(r"\{2, 1.0\}", "[1, 2]"), sets_equal("1 and 5", [1, 2], partial=True)
     (1.0, 0.3333333333333333)
@@ -50,9 +52,9 @@ def lists_equal(
 ) -> float | None:
     """1.0 if two lists have the same elements in the same order, as often, else 0.0.
 
-    ``partial=True`` gives the share of the positions, of the longer list, that hold the same element, so that
-    an element left out costs all behind it. What a list is, how elements are compared and what is missing: as
-    in `sets_equal`.
+    ``partial=True`` gives the share of the positions, of the longer list, that hold the
+    same element, so that an element left out costs all behind it. What a list is, how
+    elements are compared and what is missing: as in `sets_equal`.
 
     >>> lists_equal("[1, 2]", "1, 2"), lists_equal("2, 1", "1, 2"), lists_equal("1, 3", "1, 2", partial=True)
     (1.0, 0.0, 0.5)

@@ -21,13 +21,15 @@ LONGEST = 1000
 def read_number(value: Any) -> Number | None:
     r"""The exact number a text or number stands for, or ``None``: a Decimal, for a fraction a Fraction.
 
-    Reads signs, thousands separators (1,234, ``1{,}234``, ``1\,234``, spaces as in 1 234 and 250 000, but
-    "128 256" is two numbers: all groups have three digits, and none is 000; India's 1,00,000), "10." and
-    ".5", 6.02e23, ``6.02 \times 10^{23}`` and ``10^{5}``, a percent sign (50% is 1/2), 3/4, 1 1/2, ½,
-    ``\frac{3}{4}``, a currency sign or 负 in front, digits of all scripts, ``$...$`` around it and a full
-    stop behind it. Floats are read as they print (0.1 is 1/10). Bools, NaN, infinities, other words or units,
-    misplaced separators, decimals that go on (0.333...), text over 1,000 characters and what has more digits
-    on either side of its point are no numbers.
+    Reads signs, thousands separators (1,234, ``1{,}234``, ``1\,234``, spaces as in 1
+    234 and 250 000, but "128 256" is two numbers: all groups have three digits, and
+    none is 000; India's 1,00,000), "10." and ".5", 6.02e23, ``6.02 \times 10^{23}`` and
+    ``10^{5}``, a percent sign (50% is 1/2), 3/4, 1 1/2, ½, ``\frac{3}{4}``, a currency
+    sign or 负 in front, digits of all scripts, ``$...$`` around it and a full stop
+    behind it. Floats are read as they print (0.1 is 1/10). Bools, NaN, infinities,
+    other words or units, misplaced separators, decimals that go on (0.333...), text
+    over 1,000 characters and what has more digits on either side of its point are no
+    numbers.
 
     >>> read_number("$1,234.50."), read_number("50%"), read_number("1 1/2"), read_number("1,23")
     (Decimal('1234.50'), Decimal('0.50'), Fraction(3, 2), None)
@@ -47,7 +49,8 @@ def read_number(value: Any) -> Number | None:
     return number
 
 
-# Plain spaces part thousands, too; but where all groups have three digits and none is 000, they list.
+# Plain spaces part thousands, too; but where all groups have three digits and none is
+# 000, they list.
 _SPACED = r"(?:[1-9][0-9]?|[1-9][0-9]{2}(?=(?:[ ][0-9]{3})*?[ ]000))(?:[ ][0-9]{3})+"
 _DIGITS = (
     rf"(?:[1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})+|(?:\u2009[0-9]{{3}})+)|{_SPACED}"

@@ -17,10 +17,11 @@ def numbers_equal(
 ) -> bool | None:
     """Whether two numbers, as text or numbers, are equal: exactly, or within a tolerance that is asked for.
 
-    Exact means decimals and fractions, never floats: "0.1" is not "0.10000000001". The relative tolerance is
-    a share of the larger magnitude, so the order does not matter; of two tolerances the wider counts. See
-    `read_number` for what counts as a number; a `prediction` that is none is wrong, a `ground_truth` that is
-    none is not judged (``None``). ValueError: a tolerance that is negative or not finite.
+    Exact means decimals and fractions, never floats: "0.1" is not "0.10000000001". The
+    relative tolerance is a share of the larger magnitude, so the order does not matter;
+    of two tolerances the wider counts. See `read_number` for what counts as a number; a
+    `prediction` that is none is wrong, a `ground_truth` that is none is not judged
+    (``None``). ValueError: a tolerance that is negative or not finite.
 
     >>> numbers_equal("1,234.50", 1234.5), numbers_equal("15", "5"), numbers_equal("4", "four")
     (True, False, None)
@@ -43,15 +44,16 @@ def closeness(
 ) -> float | None:
     """Partial credit in [0, 1] that falls with the error, in a straight line or in steps.
 
-    The line is 1 when equal and 0 from `zero_at` on. `steps` takes its place: pairs of (error, credit), such
-    as ((0, 1), (0.01, 0.8), (0.1, 0.5)), of which the tightest that the error meets counts; beyond the last
-    is 0.
+    The line is 1 when equal and 0 from `zero_at` on. `steps` takes its place: pairs of
+    (error, credit), such as ((0, 1), (0.01, 0.8), (0.1, 0.5)), of which the tightest
+    that the error meets counts; beyond the last is 0.
 
-    ``scale="relative"`` divides the error by the larger magnitude of the two, so it is symmetric, and defined
-    for a truth of 0 and for negative truths: missing a truth of 0, or its sign, earns nothing. ``"absolute"``
-    takes the error as it is, in the answer's own unit. Missing values as in `numbers_equal`. ValueError:
-    `zero_at` not above 0 or not finite, errors that do not rise, credits that do not fall within [0, 1],
-    unknown `scale`.
+    ``scale="relative"`` divides the error by the larger magnitude of the two, so it is
+    symmetric, and defined for a truth of 0 and for negative truths: missing a truth of
+    0, or its sign, earns nothing. ``"absolute"`` takes the error as it is, in the
+    answer's own unit. Missing values as in `numbers_equal`. ValueError: `zero_at` not
+    above 0 or not finite, errors that do not rise, credits that do not fall within [0,
+    1], unknown `scale`.
 
     >>> closeness("9", "12"), closeness("-12", "12"), closeness("1", "0")
     (0.75, 0.0, 0.0)

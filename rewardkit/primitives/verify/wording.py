@@ -32,16 +32,18 @@ def matches(
 ) -> bool | None:
     """Whether two texts are the same after normalisation; each option says that the difference *counts*.
 
-    By default case, white space (runs become one space), the shape of quotes and punctuation at the ends do
-    not count, and composed and decomposed letters are the same; ``unicode_form="NFKC"`` also folds full-width
-    forms (in texts up to 100,000 characters). ``exact=True`` is all of them at once: the same characters.
+    By default case, white space (runs become one space), the shape of quotes and
+    punctuation at the ends do not count, and composed and decomposed letters are the
+    same; ``unicode_form="NFKC"`` also folds full-width forms (in texts up to 100,000
+    characters). ``exact=True`` is all of them at once: the same characters.
 
-    Punctuation that is a part of what it stands at is kept: C#, @home, .NET, -5, .5, 5%. Beside a digit or a
-    lone letter only stops, question marks and what encloses one word go ("5." and "(B)", not "5!", "!x",
-    "*p", "x'", "0.3...", "(1, 2]"). A minus before digits is one in any font; and without ``case=True``
-    letters that only lower case has are written out (\u00df is ss, the ligature \ufb01 is fi). A prediction
-    of ``None`` is wrong, a missing truth is not judged. ValueError: an option that is no bool, unknown
-    `unicode_form`, or NFKC beside `exact`.
+    Punctuation that is a part of what it stands at is kept: C#, @home, .NET, -5, .5,
+    5%. Beside a digit or a lone letter only stops, question marks and what encloses one
+    word go ("5." and "(B)", not "5!", "!x", "*p", "x'", "0.3...", "(1, 2]"). A minus
+    before digits is one in any font; and without ``case=True`` letters that only lower
+    case has are written out (\u00df is ss, the ligature \ufb01 is fi). A prediction of
+    ``None`` is wrong, a missing truth is not judged. ValueError: an option that is no
+    bool, unknown `unicode_form`, or NFKC beside `exact`.
 
     >>> matches(" Paris. ", "paris"), matches("Paris", "paris", case=True), matches("in Paris", "Paris")
     (True, False, False)
@@ -77,13 +79,14 @@ def matches(
 def contains(prediction: Any, ground_truth: Any, *, case: bool = False) -> bool | None:
     """Whether the truth stands in the prediction as words of its own.
 
-    A hole, where a policy is trained on it: a completion that lists every candidate, or restates the
-    question, earns full credit. Use it to look at data, or behind an extractor that leaves no room for a
-    list.
+    A hole, where a policy is trained on it: a completion that lists every candidate, or
+    restates the question, earns full credit. Use it to look at data, or behind an
+    extractor that leaves no room for a list.
 
-    "5" is not in "15", "5.2", "1,500", "-5", "1/5" or "5%". Case (unless ``case=True``), the kind of white
-    space and the shape of quotes do not count; between Chinese or Japanese characters there are no borders of
-    words, so there any place counts. A prediction of ``None`` is wrong, a missing or empty truth is not
+    "5" is not in "15", "5.2", "1,500", "-5", "1/5" or "5%". Case (unless
+    ``case=True``), the kind of white space and the shape of quotes do not count;
+    between Chinese or Japanese characters there are no borders of words, so there any
+    place counts. A prediction of ``None`` is wrong, a missing or empty truth is not
     judged. ValueError: `case` is no bool.
 
     >>> contains("It is Paris.", "paris"), contains("15", "5"), contains("Rome or Paris or Oslo", "Paris")
@@ -104,13 +107,14 @@ def contains(prediction: Any, ground_truth: Any, *, case: bool = False) -> bool 
 def f1(prediction: Any, ground_truth: Any) -> float | None:
     """Share of words that prediction and truth have in common: F1 over bags of words, as SQuAD has it.
 
-    Texts are put in lower case, "a", "an" and "the" are left out, and so is punctuation at the ends of a word
-    and between its letters; each Chinese or Japanese character is a word. Unlike SQuAD's, a word that is a
-    number counts by its value ("1,500" is "1500.0", but "-5" and "1.5" are not "5" and "15"), what `matches`
-    keeps is kept ("C#" is not "C"), and a sign that stands alone is a word ("x > 5" is not "x < 5"), but for
-    the mark of a list before a word at the start of a line. Where nothing is left of a text, 1.0 if the two
-    match as `matches` has it and 0.0 otherwise. A prediction of ``None`` earns 0.0, a missing truth is not
-    judged.
+    Texts are put in lower case, "a", "an" and "the" are left out, and so is punctuation
+    at the ends of a word and between its letters; each Chinese or Japanese character is
+    a word. Unlike SQuAD's, a word that is a number counts by its value ("1,500" is
+    "1500.0", but "-5" and "1.5" are not "5" and "15"), what `matches` keeps is kept
+    ("C#" is not "C"), and a sign that stands alone is a word ("x > 5" is not "x < 5"),
+    but for the mark of a list before a word at the start of a line. Where nothing is
+    left of a text, 1.0 if the two match as `matches` has it and 0.0 otherwise. A
+    prediction of ``None`` earns 0.0, a missing truth is not judged.
 
     >>> f1("the red house", "A house, red."), f1("red", "the red house"), f1("", "")
     (1.0, 0.6666666666666666, 1.0)
@@ -167,11 +171,11 @@ def choice_equal(
 ) -> bool | None:
     """Whether two texts name the same choice: "(B)", "B.", "b", "option B", "B) Paris" beside "B".
 
-    Letters are named as `letters.named_letters` has it, in any case, or all there is: a letter that is denied
-    ("not B", "B is wrong") is none, and "A" is a letter before words that cannot follow an article. A
-    prediction that names no letter, or several, is wrong; a truth that is not one of the options is not
-    judged. For the answer of a whole solution put `extract.choice` before it. ValueError: fewer than two
-    options.
+    Letters are named as `letters.named_letters` has it, in any case, or all there is: a
+    letter that is denied ("not B", "B is wrong") is none, and "A" is a letter before
+    words that cannot follow an article. A prediction that names no letter, or several,
+    is wrong; a truth that is not one of the options is not judged. For the answer of a
+    whole solution put `extract.choice` before it. ValueError: fewer than two options.
 
     >>> choice_equal("(b)", "B"), choice_equal("A or B", "B"), choice_equal("B", "E")
     (True, False, None)

@@ -1,7 +1,7 @@
 """Two mathematical texts in normal form, compared: as numbers, words, lists, named values, percentages.
 
-What is none of these is for a function of expressions to compare. A verdict is True, False, or ``None`` where
-the expected text cannot be read.
+What is none of these is for a function of expressions to compare. A verdict is True,
+False, or ``None`` where the expected text cannot be read.
 """
 
 from __future__ import annotations
@@ -163,8 +163,9 @@ _SENTENCE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,}(?:,? [A-Za-z]{2,}){2}")
 def words(text: str) -> str | None:
     r"""The words of a normal form of words, or of a sentence, as they are compared.
 
-    Case counts in one letter or two, which are names more often than words; lower-case ones are a product.
-    ``None`` for what is to be read as mathematics, and for the letters that may be numbers.
+    Case counts in one letter or two, which are names more often than words; lower-case
+    ones are a product. ``None`` for what is to be read as mathematics, and for the
+    letters that may be numbers.
 
     >>> words(r"\text{No solution}"), words("It is not 5, but 7"), words("2x"), words("e")
     ('no solution', 'it is not 5, but 7', None, None)

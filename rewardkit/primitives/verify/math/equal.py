@@ -44,10 +44,11 @@ def math_equal(
     Of what has words, lines or a box in it the final answer is taken on either side, as
     `rk.extract.math_answer` finds it: "The largest $n$ is 34." is 34.
 
-    Numbers and words are compared exactly, as in `numbers_equal`, lists and sets by their elements, named
-    values by what they are. Expressions are equal where their values are, of letters for some numbers put in
-    for them; equations and inequalities where the differences of their sides are proportional; sequences with
-    an ellipsis as texts. Other kinds (matrices, unions, an inequality beside an interval) are left to
+    Numbers and words are compared exactly, as in `numbers_equal`, lists and sets by
+    their elements, named values by what they are. Expressions are equal where their
+    values are, of letters for some numbers put in for them; equations and inequalities
+    where the differences of their sides are proportional; sequences with an ellipsis as
+    texts. Other kinds (matrices, unions, an inequality beside an interval) are left to
     math-verify, and equal only if it says so in both orders.
 
     - Case counts in letters (R is not r), but not in words of three letters or more, nor in No. Two letters
@@ -68,12 +69,14 @@ def math_equal(
       with what is in their brackets.
     - ``0.333\ldots`` is 1/3, and ``0.1234\ldots`` is equal only to itself.
 
-    Rounding counts as a difference ("3.14" is not ``\pi``) unless a tolerance is asked for: `absolute`, or
-    `relative` to the larger magnitude. It applies to real numbers, also in tuples, sets and ``x=5``. What is
-    over 2,000 characters is not read, of a solution over 100,000. A prediction that cannot be read is wrong,
-    and so is one that takes over 5 s of processor time to compare (that is noted as "math_equal"). A truth
-    that is missing, too long, or cannot be read (in that time), is not judged (``None``), unless the
-    prediction is the same text. ValueError: a tolerance that is negative or not finite.
+    Rounding counts as a difference ("3.14" is not ``\pi``) unless a tolerance is asked
+    for: `absolute`, or `relative` to the larger magnitude. It applies to real numbers,
+    also in tuples, sets and ``x=5``. What is over 2,000 characters is not read, of a
+    solution over 100,000. A prediction that cannot be read is wrong, and so is one that
+    takes over 5 s of processor time to compare (that is noted as "math_equal"). A truth
+    that is missing, too long, or cannot be read (in that time), is not judged
+    (``None``), unless the prediction is the same text. ValueError: a tolerance that is
+    negative or not finite.
 
     >>> math_equal(r"$\frac{2}{4}$", "0.5"), math_equal("0.33", r"\frac{1}{3}")
     (True, False)

@@ -1,6 +1,7 @@
 r"""Mathematical text in one form of LaTeX, that numbers, lists and expressions are read from.
 
-Text only, no sympy. Each rule is for a spelling that math-verify 0.9 does not read, or misreads.
+Text only, no sympy. Each rule is for a spelling that math-verify 0.9 does not read, or
+misreads.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ from latex2sympy2_extended.latex2sympy2 import (
 from math_verify.grader import should_treat_as_complex
 from sympy import Rational
 
-# without its search for an expression in a text, its folding of case and its list of units
+# without its search for an expression in a text, its folding of case and its list of
+# units
 _NORMALIZATION = NormalizationConfig(
     units=False, malformed_operators=True, nits=True, boxed="none"
 )

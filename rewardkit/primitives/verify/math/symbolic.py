@@ -1,7 +1,7 @@
 """Whether two expressions are equal: by their values where they have some, else as math-verify has it.
 
-Runs in a worker process, which bounds its time and memory: nothing here does. Importing it takes a second,
-for sympy.
+Runs in a worker process, which bounds its time and memory: nothing here does. Importing
+it takes a second, for sympy.
 """
 
 from __future__ import annotations

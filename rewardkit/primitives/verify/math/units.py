@@ -45,9 +45,10 @@ _NO_UNIT = re.compile(  # words that say another number, or more than one
 def without_unit(text: str) -> tuple[str, str]:
     r"""The value without the unit behind it, and the factor that a number word there says; else all of it.
 
-    Words set as text are a unit, and so are bare ones of four letters, or short ones that are known; letters
-    alone only set as text, and where they are a unit's name. Words that say another number are none. Degrees
-    stay, as they may be radians to others.
+    Words set as text are a unit, and so are bare ones of four letters, or short ones
+    that are known; letters alone only set as text, and where they are a unit's name.
+    Words that say another number are none. Degrees stay, as they may be radians to
+    others.
 
     >>> without_unit(r"5\text{ cm}^2"), without_unit("5 million apples"), without_unit("5 or more")
     (('5', ''), ('5', ' \\times 10^{6}'), ('5 or more', ''))
