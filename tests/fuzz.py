@@ -17,11 +17,11 @@ from typing import Any
 import hostile
 import inventory
 
-from rewardkit.primitives.verify.math.equal import CPU_SECONDS
+from rewardkit.primitives.verify.math.equal import PAIR_CPU_SECONDS
 
 DEADLINE = 2.0
 """Seconds. Our choice: a million characters take a fraction of that."""
-MATH_DEADLINE = 2 * CPU_SECONDS
+MATH_DEADLINE = 2 * PAIR_CPU_SECONDS
 """Of `math_equal`, by the clock: its own is in processor time."""
 RARELY = {"math_equal": 10, "math_equal, hostile truth": 10}
 """What waits for a worker process sees one text in so many; its deadline is of its own."""

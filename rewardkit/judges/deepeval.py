@@ -155,7 +155,7 @@ class from_deepeval(Primitive):
             if " at 0x" not in repr(value)
         ]
         text = f"{type(metric).__name__}({', '.join(parts)})"
-        return self.written(lambda value: text if value is metric else repr(value))
+        return self.format_call(lambda value: text if value is metric else repr(value))
 
     @cached_property
     def fields(self) -> dict[str, str]:

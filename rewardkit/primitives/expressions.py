@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def compiled(expression: Any) -> engine.Pattern[str]:
-    """The pattern of an expression; ValueError where it is no text, or does not compile."""
+    """Return the pattern of an expression, or raise a ValueError if it has none."""
     if not isinstance(expression, str):
         raise ValueError(f"pattern {expression!r} does not compile: it is no text")
     return _compiled(expression)
@@ -39,7 +39,7 @@ Seconds = Positive
 
 
 def in_time(search: Any, find: Callable[[], T]) -> T:
-    """What `find` gives; TimeoutError with the expression of the search where it took too long."""
+    """Return `find()`; its TimeoutError names the expression of the search."""
     try:
         return find()
     except TimeoutError:

@@ -15,7 +15,7 @@ from rewardkit.primitives.primitive import Made
 
 @dataclass(frozen=True, repr=False)
 class gate(Made):
-    """A gate on an earlier component's score, a field or a column (by name, with limits), or on a predicate.
+    """A condition on a score, field or column (by name, with limits), or a predicate.
 
     A predicate asks for columns by parameter name, as components do, and says with True
     that the gate is open. A component behind a closed gate is not run: status
@@ -35,42 +35,49 @@ class gate(Made):
     equals: Any = None
 
     def __post_init__(self) -> None:
+        limits = (self.at_least, self.at_most, self.equals)
+        has_limits = any(limit is not None for limit in limits)
+        if callable(self.on):
+            if has_limits:
+                raise ValueError(
+                    "a gate on a predicate takes no limits; put the comparison into "
+                    "the predicate"
+                )
+            return
+        if not isinstance(self.on, str):
+            raise TypeError(
+                "a gate is on the name of a column or on a predicate, not on "
+                f"{self.on!r}"
+            )
+        if not self.on.strip():
+            raise ValueError(f"{self.on!r} is not the name of a column")
+        if not has_limits:
+            raise ValueError(
+                f"gate({self.on!r}) has no condition; add at_least=, at_most= or "
+                "equals="
+            )
+        self._check_limits()
+
+    def _check_limits(self) -> None:
         low = -math.inf if self.at_least is None else self.at_least
         high = math.inf if self.at_most is None else self.at_most
-        limited = any(
-            limit is not None for limit in (self.at_least, self.at_most, self.equals)
-        )
-        if callable(self.on):
-            if limited:
-                raise ValueError(
-                    "a gate on a predicate takes no limits; put the comparison into the predicate"
-                )
-        elif not isinstance(self.on, str):
-            raise TypeError(
-                f"a gate is on the name of a column or on a predicate, not on {self.on!r}"
-            )
-        elif not self.on.strip():
-            raise ValueError(f"{self.on!r} is not the name of a column")
-        elif not limited:
-            raise ValueError(
-                f"gate({self.on!r}) has no condition; add at_least=, at_most= or equals="
-            )
-        elif not (isinstance(low, Real) and isinstance(high, Real)):
+        if not (isinstance(low, Real) and isinstance(high, Real)):
             raise ValueError(f"{self!r} needs numbers as limits")
-        elif not low <= (self.equals if isinstance(self.equals, Real) else low) <= high:
+        target = self.equals if isinstance(self.equals, Real) else low
+        if not low <= target <= high:
             raise ValueError(f"{self!r} can never open")
 
     def admits(self, value: Any) -> bool | None:
-        """Whether the gate on a column is open for this value; ``None`` where the value is missing."""
-        if value is None or (
-            isinstance(value, float | np.floating) and math.isnan(value)
-        ):
+        """Whether the gate is open for a value of its column; None: value is missing."""
+        if value is None:
+            return None
+        if isinstance(value, float | np.floating) and math.isnan(value):
             return None
         if self.equals is not None and value != self.equals:
             return False
-        return (self.at_least is None or bool(value >= self.at_least)) and (
-            self.at_most is None or bool(value <= self.at_most)
-        )
+        if self.at_least is not None and not value >= self.at_least:
+            return False
+        return self.at_most is None or bool(value <= self.at_most)
 
 
 Gate = gate

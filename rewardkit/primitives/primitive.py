@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
 from math import inf
@@ -27,28 +27,30 @@ class Made:
 
     @property
     def factory(self) -> str:
-        """What makes it, as people write it."""
+        """Name of the call that makes it, as people write it."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     def __repr__(self) -> str:
-        return self.written(_named)
+        return self.format_call(_format_argument)
 
-    def written(self, write: Callable[[Any], str]) -> str:
-        """The call that makes it, with each argument as `write` writes it."""
-        parts: list[str] = []
-        options: tuple[Field[Any], ...] = (
-            fields(self) if is_dataclass(self) else ()
-        )  # a user's may be none
-        for option in options:
+    def format_call(self, format_argument: Callable[[Any], str]) -> str:
+        """Format the call that makes it, each argument by `format_argument`."""
+        arguments: list[str] = []
+        if not is_dataclass(self):  # a user's subclass may be none
+            return f"{self.factory}()"
+        for option in fields(self):
             value: Any = getattr(self, option.name)
-            if option.metadata.get("printed") == "star":
-                parts.extend(write(item) for item in value)
-            elif option.default is MISSING or value != option.default:
-                keyword = option.kw_only or option.metadata.get("printed") == "named"
-                parts.append(
-                    f"{option.name}={write(value)}" if keyword else write(value)
-                )
-        return f"{self.factory}({', '.join(parts)})"
+            printed = option.metadata.get("printed")
+            if printed == "star":
+                arguments.extend(map(format_argument, value))
+                continue
+            if option.default is not MISSING and value == option.default:
+                continue
+            text = format_argument(value)
+            if option.kw_only or printed == "named":
+                text = f"{option.name}={text}"
+            arguments.append(text)
+        return f"{self.factory}({', '.join(arguments)})"
 
 
 class Primitive(Made):
@@ -61,12 +63,11 @@ class Primitive(Made):
 
     def __post_init__(self) -> None:
         for option, hint in _hints(type(self)):  # type: ignore[arg-type]
-            object.__setattr__(
-                self, option, _checked(option, getattr(self, option), hint)
-            )
+            value = check_option(option, getattr(self, option), hint)
+            object.__setattr__(self, option, value)
 
     def _fill(self, **options: Any) -> None:
-        """The rest of an ``__init__`` that takes a `STAR` field."""
+        """Set and check the fields of an ``__init__`` that takes a `STAR` field."""
         self.__dict__.update(options)
         self.__post_init__()
 
@@ -75,21 +76,23 @@ class OfText(Primitive):
     """Base of the measures of a text; what is no text is not judged."""
 
     def __call__(self, completion: str | None) -> float | None:
-        return self.score(completion) if isinstance(completion, str) else None
+        if not isinstance(completion, str):
+            return None
+        return self.score(completion)
 
     def score(self, completion: str) -> float:
-        """The score of a text."""
+        """Return the score of a text."""
         raise NotImplementedError
 
 
 @lru_cache(maxsize=128)
-def _hints(made: type[Any]) -> list[tuple[str, Any]]:
-    hints = get_type_hints(made, include_extras=True)
-    return [(option.name, hints[option.name]) for option in fields(made)]
+def _hints(primitive: type[Any]) -> list[tuple[str, Any]]:
+    hints = get_type_hints(primitive, include_extras=True)
+    return [(option.name, hints[option.name]) for option in fields(primitive)]
 
 
-def _checked(option: str, value: Any, hint: Any) -> Any:
-    """The value as it is kept. ValueError: it is none that the hint allows."""
+def check_option(option: str, value: Any, hint: Any) -> Any:
+    """Return the value to keep, or raise a ValueError where the hint forbids it."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
         for rule in parts[1:]:
@@ -98,7 +101,8 @@ def _checked(option: str, value: Any, hint: Any) -> Any:
         one_of(option, value, parts)
     elif NoneType in parts:
         kind, *others = (part for part in parts if part is not NoneType)
-        value = value if value is None or others else _checked(option, value, kind)
+        if value is not None and not others:
+            value = check_option(option, value, kind)
     elif hint is bool:
         true_or_false(**{option: value})
     elif hint is int:
@@ -120,22 +124,25 @@ STAR = {"printed": "star"}
 Its ``__init__`` takes the field by name, too, as `dataclasses.replace` gives it.
 """
 
-NAMED = {"printed": "named"}
+PRINTED_NAMED = {"printed": "named"}
 """Metadata of a positional field that prints as a keyword."""
 
 
-def _named(value: Any) -> str:
-    """How an argument prints: a function by its name, nothing by where it lies in memory."""
-    text = str(value.__qualname__) if hasattr(value, "__qualname__") else repr(value)
-    return text if " at 0x" not in text else f"{type(value).__qualname__}()"
+def _format_argument(value: Any) -> str:
+    """Format a function by its name, and nothing by its address in memory."""
+    if hasattr(value, "__qualname__"):
+        return str(value.__qualname__)
+    text = repr(value)
+    if " at 0x" in text:
+        return f"{type(value).__qualname__}()"
+    return text
 
 
 def one_of(option: str, value: Any, allowed: tuple[Any, ...]) -> None:
     """Raise a ValueError with one sentence unless `value` is one of `allowed`."""
     if value not in allowed:
-        raise ValueError(
-            f"{option}={value!r} is not known; use one of {', '.join(map(repr, allowed))}"
-        )
+        names = ", ".join(map(repr, allowed))
+        raise ValueError(f"{option}={value!r} is not known; use one of {names}")
 
 
 def true_or_false(**options: Any) -> None:
@@ -146,7 +153,7 @@ def true_or_false(**options: Any) -> None:
 
 
 def whole_number(option: str, value: Any, least: int = 1) -> Any:
-    """The value. ValueError with one sentence: it is no whole number from `least`."""
+    """Return `value`, or raise a ValueError unless it is a whole number from `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(
             f"{option}={value!r} does not fit; give a whole number from {least}"
@@ -155,7 +162,7 @@ def whole_number(option: str, value: Any, least: int = 1) -> Any:
 
 
 def is_amount(value: Any) -> bool:
-    """Whether it is a number from 0 on that is not infinite, and no bool."""
+    """Whether `value` is a finite number from 0, and no bool."""
     return (
         isinstance(value, Real | Decimal)
         and not isinstance(value, bool)
@@ -164,20 +171,20 @@ def is_amount(value: Any) -> bool:
 
 
 def finite_number(option: str, value: Any, above: bool = False) -> Any:
-    """The value. ValueError with one sentence: it is no finite number from 0, or not `above` it."""
-    if not (isinstance(value, Real) and is_amount(value)) or (above and value == 0):
-        raise ValueError(
-            f"{option}={value!r} does not fit; give a number {'above' if above else 'from'} 0"
-        )
+    """Return `value`, or raise a ValueError unless it is finite and from (`above`) 0."""
+    is_number = isinstance(value, Real) and is_amount(value)
+    if above and (not is_number or value == 0):
+        raise ValueError(f"{option}={value!r} does not fit; give a number above 0")
+    if not is_number:
+        raise ValueError(f"{option}={value!r} does not fit; give a number from 0")
     return value
 
 
 def different_texts(option: str, value: Any) -> Any:
-    """The value. ValueError with one sentence: it holds what is no text, an empty one, or one twice."""
+    """Return `value`, or raise a ValueError unless it is a tuple of different texts."""
     texts = value if isinstance(value, tuple) else (None,)
-    if not all(isinstance(text, str) and text.strip() for text in texts) or len(
-        {*texts}
-    ) < len(texts):
+    are_texts = all(isinstance(text, str) and text.strip() for text in texts)
+    if not are_texts or len(set(texts)) < len(texts):
         raise ValueError(
             f"{option}={value!r} does not fit; give different texts that are not empty"
         )

@@ -1,4 +1,4 @@
-"""What can be said of a completion beside its siblings: diversity, novelty, majority, rank, best-of, length.
+"""Measures of a completion beside its siblings: diversity, novelty, majority, rank ...
 
 Every name here makes a small frozen callable that takes the columns of one group, a
 list a column with a value a sibling, and gives a list of scores in [0, 1], one a
@@ -24,42 +24,42 @@ import numpy as np
 
 from rewardkit.errors import preview
 from rewardkit.primitives.measure.likeness import similarity
-from rewardkit.primitives.primitive import NAMED, Primitive, finite_number
+from rewardkit.primitives.primitive import PRINTED_NAMED, Primitive, finite_number
 from rewardkit.primitives.texts import is_missing, normal_text, runs, words
 
 __all__ = ["best_of", "diversity", "length", "majority", "novelty", "rank"]
 
-Scores = list[float | None]
+SiblingScores = list[float | None]
+"""A score for each sibling, in their order; None: not judged."""
 
 
 class OfSiblings(Primitive):
-    """Base of what compares siblings: those that have no value, or none beside theirs, are not judged."""
+    """Base of what compares siblings; one without a value, or alone, is not judged."""
 
     together = "group"
 
-    def judged(self, values: Sequence[Any], places: Sequence[int]) -> Scores:
-        """The scores of the siblings at these places, by what stands there; ``None`` elsewhere."""
-        found: Scores = [None] * len(values)
+    def score_siblings(
+        self, values: Sequence[Any], places: Sequence[int]
+    ) -> SiblingScores:
+        """Score the siblings at these places among themselves; ``None`` elsewhere."""
+        result: SiblingScores = [None] * len(values)
         if len(places) > 1:
-            for place, score in zip(
-                places, self.scores([values[at] for at in places]), strict=True
-            ):
-                found[place] = score
-        return found
+            scores = self.scores([values[place] for place in places])
+            for place, score in zip(places, scores, strict=True):
+                result[place] = score
+        return result
 
     def scores(self, values: list[Any]) -> list[float]:
-        """The scores of two siblings or more by their values, none of which is missing."""
+        """Score two siblings or more by their values, none of which is missing."""
         raise NotImplementedError
 
 
 class OfTexts(OfSiblings):
     """Base of what compares the siblings' texts."""
 
-    def __call__(self, completion: Sequence[str | None]) -> Scores:
-        return self.judged(
-            completion,
-            [at for at, text in enumerate(completion) if isinstance(text, str)],
-        )
+    def __call__(self, completion: Sequence[str | None]) -> SiblingScores:
+        places = [at for at, text in enumerate(completion) if isinstance(text, str)]
+        return self.score_siblings(completion, places)
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,17 +80,22 @@ class diversity(OfTexts):
     ngram: int = 4
 
     def scores(self, values: list[str]) -> list[float]:
-        every = [_runs(text, self.ngram) for text in values]
-        holders = Counter(run for own in every for run in set(own))
-        return [
-            sum(holders[run] == 1 for run in set(own)) / max(1, len(own))
-            for own in every
-        ]
+        texts = [_runs_of(text, self.ngram) for text in values]
+        holders: Counter[tuple[str, ...]] = Counter()
+        for text_runs in texts:
+            holders.update(set(text_runs))
+        scores = []
+        for text_runs in texts:
+            unique = sum(holders[run] == 1 for run in set(text_runs))
+            scores.append(unique / max(1, len(text_runs)))
+        return scores
 
 
-def _runs(text: str, size: int) -> list[tuple[str, ...]]:
-    found = words(text)
-    return list(runs(found, size)) if len(found) >= size else []
+def _runs_of(text: str, size: int) -> list[tuple[str, ...]]:
+    text_words = words(text)
+    if len(text_words) < size:
+        return []
+    return list(runs(text_words, size))
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,18 +111,16 @@ class novelty(OfTexts):
     """
 
     method: Literal["ratio", "partial", "token_sort", "token_set"] = field(
-        default="ratio", metadata=NAMED
+        default="ratio", metadata=PRINTED_NAMED
     )
 
     def scores(self, values: list[str]) -> list[float]:
-        alike = similarity(self.method)
+        likeness_of = similarity(self.method)
         nearest = [0.0] * len(values)
-        for one, other in combinations(range(len(values)), 2):
-            likeness = alike(values[one], values[other]) or 0.0
-            nearest[one], nearest[other] = (
-                max(nearest[one], likeness),
-                max(nearest[other], likeness),
-            )
+        for first, second in combinations(range(len(values)), 2):
+            likeness = likeness_of(values[first], values[second]) or 0.0
+            nearest[first] = max(nearest[first], likeness)
+            nearest[second] = max(nearest[second], likeness)
         return [1.0 - likeness for likeness in nearest]
 
 
@@ -150,37 +153,50 @@ class majority(OfSiblings):
                 f"same={self.same!r} does not fit; give a function of two answers"
             )
 
-    def __call__(self, prediction: Sequence[Any]) -> Scores:
-        found = self.judged(
-            prediction, [at for at, one in enumerate(prediction) if not is_missing(one)]
-        )
-        if all(score is None for score in found):
-            return found
-        return [0.0 if score is None else score for score in found]
+    def __call__(self, prediction: Sequence[Any]) -> SiblingScores:
+        places = _places_with_value(prediction)
+        scores = self.score_siblings(prediction, places)
+        if len(places) < 2:
+            return scores
+        return [score or 0.0 for score in scores]
 
     def scores(self, values: list[Any]) -> list[float]:
-        forms = [
-            str(value) if self.same else normal_text(str(value)) for value in values
-        ]
-        answers = dict(zip(forms, values, strict=True))
-        agree = {form: {form} for form in answers}  # those that are one answer
-        for one, other in combinations(sorted(answers), 2) if self.same else ():
-            if self._agree(answers[one], answers[other]):
-                agree[one].add(other)
-                agree[other].add(one)
-        times = Counter(forms)
-        votes = {form: sum(times[other] for other in agree[form]) for form in agree}
+        forms = list(map(self._form, values))
+        agreeing = self._agreeing(dict(zip(forms, values, strict=True)))
+        counts = Counter(forms)
+        votes: Counter[str] = Counter()
+        for form, others in agreeing.items():
+            votes[form] = sum(counts[other] for other in others)
         most = max(votes.values())
         winners = {form for form in votes if votes[form] == most}
-        share = min(1.0, most / sum(times[form] for form in winners))
-        return [share if agree[form] & winners else 0.0 for form in forms]
+        share = min(1.0, most / sum(counts[form] for form in winners))
+        scores = []
+        for form in forms:
+            has_won = bool(agreeing[form] & winners)
+            scores.append(share if has_won else 0.0)
+        return scores
 
-    def _agree(self, one: Any, other: Any) -> bool:
-        assert self.same is not None
-        return bool(self.same(one, other) == 1 or self.same(other, one) == 1)
+    def _form(self, value: Any) -> str:
+        return str(value) if self.same else normal_text(str(value))
+
+    def _agreeing(self, answers: dict[str, Any]) -> dict[str, set[str]]:
+        """Return the forms that are one answer with each form, itself included."""
+        agreeing = {form: {form} for form in answers}
+        if self.same is None:
+            return agreeing
+        for first, second in combinations(sorted(answers), 2):
+            pair = answers[first], answers[second]
+            if self.same(*pair) == 1 or self.same(*reversed(pair)) == 1:
+                agreeing[first].add(second)
+                agreeing[second].add(first)
+        return agreeing
 
 
-def _column(option: str, value: Any) -> Any:
+def _places_with_value(values: Sequence[Any]) -> list[int]:
+    return [at for at, value in enumerate(values) if not is_missing(value)]
+
+
+def _column_name(option: str, value: Any) -> Any:
     if not isinstance(value, str) or not value.isidentifier() or iskeyword(value):
         raise ValueError(
             f"{option}={value!r} does not fit; give the name of an earlier component"
@@ -199,16 +215,16 @@ class OfScores(OfSiblings):
             [inspect.Parameter(self.of, inspect.Parameter.KEYWORD_ONLY)]
         )
 
-    def __call__(self, **columns: Sequence[Any]) -> Scores:
+    def __call__(self, **columns: Sequence[Any]) -> SiblingScores:
         (values,) = columns.values()
-        for value in values:
-            if not is_missing(value) and not isinstance(value, int | float | np.number):
+        places = _places_with_value(values)
+        for place in places:
+            if not isinstance(values[place], int | float | np.number):
                 raise TypeError(
-                    f"{self.of!r} is {preview(value)} for a sibling; numbers can be compared"
+                    f"{self.of!r} is {preview(values[place])} for a sibling; "
+                    "numbers can be compared"
                 )
-        return self.judged(
-            values, [at for at, value in enumerate(values) if not is_missing(value)]
-        )
+        return self.score_siblings(values, places)
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,14 +239,15 @@ class rank(OfScores):
     [0.0, 0.75, 0.75, None]
     """
 
-    of: Annotated[str, _column] = field(metadata=NAMED)
+    of: Annotated[str, _column_name] = field(metadata=PRINTED_NAMED)
 
     def scores(self, values: list[float]) -> list[float]:
-        others = len(values) - 1
-        below = {value: sum(other < value for other in values) for value in set(values)}
-        return [
-            (below[value] + (values.count(value) - 1) / 2) / others for value in values
-        ]
+        scores = []
+        for value in values:
+            below = sum(other < value for other in values)
+            ties = values.count(value) - 1
+            scores.append((below + ties / 2) / (len(values) - 1))
+        return scores
 
 
 @dataclass(frozen=True, repr=False)
@@ -244,7 +261,7 @@ class best_of(OfScores):
     ([0.0, 1.0, None], [0.5, 0.5])
     """
 
-    of: Annotated[str, _column] = field(metadata=NAMED)
+    of: Annotated[str, _column_name] = field(metadata=PRINTED_NAMED)
 
     def scores(self, values: list[float]) -> list[float]:
         best = max(values)
@@ -253,7 +270,7 @@ class best_of(OfScores):
 
 @dataclass(frozen=True, repr=False)
 class length(OfTexts):
-    """1.0 up to the median length of the siblings, 0.0 from `zero_from` times it, in a straight line between.
+    """1.0 up to the siblings' median length, in a line to 0.0 at `zero_from` times it.
 
     The median is that of the others: a completion's own length does not move what it is
     held against. Beside empty siblings only an empty text scores 1.0. Words as in
@@ -277,18 +294,20 @@ class length(OfTexts):
             )
 
     def scores(self, values: list[str]) -> list[float]:
-        sizes = [len(words(text) if self.unit == "words" else text) for text in values]
-        middles = [median(sizes[:at] + sizes[at + 1 :]) for at in range(len(sizes))]
-        return [
-            self._credit(size, middle)
-            for size, middle in zip(sizes, middles, strict=True)
-        ]
+        if self.unit == "words":
+            sizes = [len(words(text)) for text in values]
+        else:
+            sizes = [len(text) for text in values]
+        scores = []
+        for at, size in enumerate(sizes):
+            middle = median(sizes[:at] + sizes[at + 1 :])
+            scores.append(self._credit(size, middle))
+        return scores
 
     def _credit(self, size: int, middle: float) -> float:
         if size <= middle:
             return 1.0
-        return (
-            max(0.0, (self.zero_from * middle - size) / ((self.zero_from - 1) * middle))
-            if middle
-            else 0.0
-        )
+        if middle == 0:
+            return 0.0
+        end = self.zero_from * middle
+        return max(0.0, (end - size) / ((self.zero_from - 1) * middle))

@@ -16,8 +16,9 @@ from rewardkit.primitives.primitive import Positive, Primitive, one_of
 __all__ = ["AGGREGATIONS", "aggregate", "min_max", "rank", "standardise"]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 AGGREGATIONS = ("weighted_sum", "weighted_mean", "product", "minimum")
-MISSING = ("nan", "zero", "skip")
+ON_MISSING = ("nan", "zero", "skip")
 
 
 def aggregate(
@@ -28,69 +29,79 @@ def aggregate(
     aggregation: str = "weighted_sum",
     on_missing: str = "nan",
 ) -> Floats:
-    """Reward of each row, before gates on the whole reward and transforms.
+    """Return the reward of each row, before gates on the whole reward and transforms.
 
-    `scores` is (rows, components), NaN where not scored; `gated` says which of those
-    NaN are a closed gate. Components of weight 0 never count. With p the weights:
-    ``weighted_sum`` is sum(p s); ``weighted_mean`` divides it by the sum of the
-    positive weights, so that full marks without penalties earn 1; ``product`` is prod(s
-    ** p); ``minimum`` is min(s). A gated component counts 0 in a sum, 0 with its weight
-    kept in a mean, and is left out of product and minimum. Other missing scores make
-    the reward NaN (``on_missing="nan"``), count 0 ("zero") or are left out ("skip",
-    also from the weights of a mean). NaN where nothing is left to count. ValueError:
-    see `check_weights`.
+    With p the weights and s the scores: ``weighted_sum`` is sum(p s); ``weighted_mean``
+    divides it by the sum of the positive weights, so that full marks without penalties
+    earn 1; ``product`` is prod(s ** p); ``minimum`` is min(s). Components of weight 0
+    never count. A gated component counts 0 in a sum, 0 with its weight kept in a mean,
+    and is left out of product and minimum.
+
+    Args:
+        scores: (rows, components), NaN where not scored.
+        gated: (rows, components), which of those NaN are a closed gate.
+        weights: (components,), finite.
+        aggregation: One of `AGGREGATIONS`.
+        on_missing: What other missing scores do: make the reward NaN ("nan"), count 0
+            ("zero"), or are left out ("skip"), also from the weights of a mean.
+
+    Returns:
+        (rows,), NaN where nothing is left to count.
+
+    Raises:
+        ValueError: See `check_weights`.
     """
     check_weights(weights, aggregation=aggregation, on_missing=on_missing)
-    paid = weights != 0
+    has_weight = weights != 0
     scores, gated, weights = (
-        scores[:, paid],
-        gated[:, paid],
-        weights[paid],
-    )  # (rows, paid components)
-    unscored = np.isnan(scores)
+        scores[:, has_weight],
+        gated[:, has_weight],
+        weights[has_weight],
+    )
+    unscored = np.isnan(scores)  # (rows, components with a weight)
     missing = unscored & ~gated
-    counts = ~gated if on_missing == "zero" else ~(gated | missing)
-    empty = ~(counts | gated).any(axis=1)
-    if aggregation in ("product", "minimum"):
-        empty = ~counts.any(axis=1)
-        known = np.where(unscored, 0.0, scores)
-        if aggregation == "product":
-            total = (np.where(counts, known, 1.0) ** weights).prod(axis=1)
-        else:
-            total = np.where(counts, known, np.inf).min(axis=1, initial=np.inf)
+    counts = ~gated
+    if on_missing != "zero":
+        counts &= ~missing
+    values = np.where(unscored, 0.0, scores)
+    if aggregation == "product":
+        total = (np.where(counts, values, 1.0) ** weights).prod(axis=1)
+    elif aggregation == "minimum":
+        total = np.where(counts, values, np.inf).min(axis=1, initial=np.inf)
     else:
         total = np.zeros(len(scores))
-        for values, weight in zip(
-            np.where(unscored, 0.0, scores).T, weights, strict=True
-        ):
-            total += (
-                weight * values
-            )  # in turn: a product of matrices rounds as the processor does
+        # In turn, as a product of matrices rounds as the processor does.
+        for column, weight in zip(values.T, weights, strict=True):
+            total += weight * column
         if aggregation == "weighted_mean":
-            kept = np.where(
-                missing & (on_missing == "skip"), 0.0, np.maximum(weights, 0.0)
-            ).sum(axis=1)
-            total = np.divide(
-                total, kept, out=np.full_like(total, np.nan), where=kept > 0
-            )
+            total = _divide_by_weights(total, weights, missing & (on_missing == "skip"))
+        counts |= gated
+    empty = ~counts.any(axis=1)
     if on_missing == "nan":
         empty |= missing.any(axis=1)
     total[empty] = np.nan
     return np.asarray(total, dtype=float)
 
 
-def check_weights(weights: Floats, *, aggregation: str, on_missing: str) -> None:
-    """Raise a ValueError for an unknown option, a weight that is not finite.
+def _divide_by_weights(
+    total: Floats, weights: Floats, skipped: NDArray[np.bool_]
+) -> Floats:
+    """Divide each row's sum by its positive weights, without those `skipped`."""
+    sums = np.where(skipped, 0.0, np.maximum(weights, 0.0)).sum(axis=1)
+    out = np.full_like(total, np.nan)
+    return np.divide(total, sums, out=out, where=sums > 0)
 
-    Or one the aggregation has no meaning for.
-    """
+
+def check_weights(weights: Floats, *, aggregation: str, on_missing: str) -> None:
+    """Raise a ValueError for an unknown option or a weight without a meaning."""
     one_of("aggregation", aggregation, AGGREGATIONS)
-    one_of("on_missing", on_missing, MISSING)
+    one_of("on_missing", on_missing, ON_MISSING)
     if not np.isfinite(weights).all():
         raise ValueError(f"weights must be finite numbers; got {weights.tolist()}")
     if aggregation in ("product", "minimum") and (weights < 0).any():
         raise ValueError(
-            f"aggregation={aggregation!r} has no penalties; make the negative weights 0 or use 'weighted_sum'"
+            f"aggregation={aggregation!r} has no penalties; make the negative weights 0 "
+            "or use 'weighted_sum'"
         )
     if aggregation == "weighted_mean" and not (weights > 0).any():
         raise ValueError(
@@ -105,8 +116,9 @@ class Transform(Primitive):
     _: KW_ONLY
     within: Literal["group", "batch"] = "group"
 
-    def __call__(self, rewards: Floats, groups: NDArray[np.intp]) -> Floats:
-        groups = groups if self.within == "group" else np.zeros_like(groups)
+    def __call__(self, rewards: Floats, groups: Indices) -> Floats:
+        if self.within == "batch":
+            groups = np.zeros_like(groups)
         out = np.full(rewards.shape, np.nan)
         rows = np.flatnonzero(np.isfinite(rewards))
         rows = rows[np.argsort(groups[rows], kind="stable")]
@@ -117,10 +129,11 @@ class Transform(Primitive):
             )
         return out
 
-    def apply(
-        self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]
-    ) -> Floats:
-        """Finite rewards, group after group, transformed; where each group starts, and how many it has."""
+    def apply(self, rewards: Floats, start: Indices, size: Indices) -> Floats:
+        """Transform finite rewards that stand group after group.
+
+        `start` says where each group starts, `size` how many rewards it has.
+        """
         raise NotImplementedError
 
 
@@ -136,16 +149,16 @@ class standardise(Transform):
     _: KW_ONLY
     clip: Positive | None = None
 
-    def apply(
-        self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]
-    ) -> Floats:
-        away = rewards - np.repeat(
-            rewards[start], size
-        )  # exactly 0 where all are equal
-        away -= np.repeat(np.add.reduceat(away, start) / size, size)
-        spread = np.sqrt(np.add.reduceat(away * away, start) / np.maximum(size - 1, 1))
-        scaled = _divided(away, spread, size)
-        return scaled if self.clip is None else np.clip(scaled, -self.clip, self.clip)
+    def apply(self, rewards: Floats, start: Indices, size: Indices) -> Floats:
+        # The first reward goes first, so that equal rewards give exactly 0.
+        deviations = rewards - np.repeat(rewards[start], size)
+        deviations -= np.repeat(np.add.reduceat(deviations, start) / size, size)
+        squares = np.add.reduceat(deviations * deviations, start)
+        spread = np.sqrt(squares / np.maximum(size - 1, 1))
+        scaled = _divide_by_spread(deviations, spread, size)
+        if self.clip is None:
+            return scaled
+        return np.clip(scaled, -self.clip, self.clip)
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,14 +168,10 @@ class min_max(Transform):
     0 where nothing varies. ValueError: unknown `within`.
     """
 
-    def apply(
-        self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]
-    ) -> Floats:
-        low, high = (
-            np.minimum.reduceat(rewards, start),
-            np.maximum.reduceat(rewards, start),
-        )
-        return _divided(rewards - np.repeat(low, size), high - low, size)
+    def apply(self, rewards: Floats, start: Indices, size: Indices) -> Floats:
+        low = np.minimum.reduceat(rewards, start)
+        high = np.maximum.reduceat(rewards, start)
+        return _divide_by_spread(rewards - np.repeat(low, size), high - low, size)
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,26 +181,22 @@ class rank(Transform):
     All tied gives 0.5 each, a single reward 0. ValueError: unknown `within`.
     """
 
-    def apply(
-        self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]
-    ) -> Floats:
+    def apply(self, rewards: Floats, start: Indices, size: Indices) -> Floats:
         group = np.repeat(np.arange(len(start)), size)
         order = np.lexsort((rewards, group))
-        ranked = rewards[order]
-        new = np.ones(len(ranked), dtype=bool)  # where a run of equals begins
-        new[1:] = (ranked[1:] != ranked[:-1]) | (group[1:] != group[:-1])
-        run = np.flatnonzero(new)
-        ties = np.diff(run, append=len(ranked))
-        middle = (
-            run - start[group[run]] + (ties - 1) / 2
-        )  # mean position in the group, from 0
-        out = np.empty(len(ranked))
+        ordered = rewards[order]
+        is_new = np.ones(len(ordered), dtype=bool)  # where a run of equals begins
+        is_new[1:] = (ordered[1:] != ordered[:-1]) | (group[1:] != group[:-1])
+        run = np.flatnonzero(is_new)
+        ties = np.diff(run, append=len(ordered))
+        # The mean position of a run in its group, from 0.
+        middle = run - start[group[run]] + (ties - 1) / 2
+        out = np.empty(len(ordered))
         out[order] = np.repeat(middle / np.maximum(size - 1, 1)[group[run]], ties)
         return out
 
 
-def _divided(away: Floats, spread: Floats, size: NDArray[np.intp]) -> Floats:
-    """Rewards of each group by its spread; 0 where nothing varies."""
-    return np.asarray(
-        away / np.repeat(np.where(spread > 1e-8, spread, np.inf), size), dtype=float
-    )
+def _divide_by_spread(deviations: Floats, spread: Floats, size: Indices) -> Floats:
+    """Divide the rewards of each group by its spread; 0 where nothing varies."""
+    divisor = np.where(spread > 1e-8, spread, np.inf)
+    return np.asarray(deviations / np.repeat(divisor, size), dtype=float)

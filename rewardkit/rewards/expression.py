@@ -44,11 +44,11 @@ def expression(value: Any, own: Callable[[Any, str], str], owner: str = "") -> s
         if found is not None and found is value:
             return f"{room}.{name}"
         if found is not None and found is type(value):
-            return f"{room}.{value.written(write)}"
+            return f"{room}.{value.format_call(write)}"
     if isinstance(value, Gate):
-        return f"rk.{value.written(write)}"
+        return f"rk.{value.format_call(write)}"
     if isinstance(value, Made) and value.factory.startswith("rk."):
-        return value.written(write)
+        return value.format_call(write)
     if isinstance(value, functools.partial):
         bound = [f"{name}={write(item)}" for name, item in value.keywords.items()]
         return _block("partial(", [*map(write, (value.func, *value.args)), *bound], ")")

@@ -8,7 +8,7 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.primitives.verify.math.comparison import is_known
-from rewardkit.primitives.verify.math.latex import LONGEST, normal_form
+from rewardkit.primitives.verify.math.latex import LONGEST_EXPRESSION, normal_latex
 
 extract, measure, verify = rk.extract, rk.measure, rk.verify
 SIZE, SLOW = 20_000, 0.05  # characters, seconds
@@ -199,10 +199,10 @@ SPELLED = (
 def test_the_normal_form_of_mathematics_takes_little_processor_time(piece):
     started = time.process_time()
     for text in (
-        piece * (LONGEST // len(piece)),
-        piece * (LONGEST // len(piece) - 1) + "x",
+        piece * (LONGEST_EXPRESSION // len(piece)),
+        piece * (LONGEST_EXPRESSION // len(piece) - 1) + "x",
     ):
-        is_known(normal_form(text))
+        is_known(normal_latex(text))
     assert time.process_time() - started < 0.5
 
 

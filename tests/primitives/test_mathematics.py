@@ -16,7 +16,7 @@ import rewardkit as rk
 from rewardkit.primitives.verify.math import equal as mathematics
 from rewardkit.primitives.verify.math import symbolic
 from rewardkit.primitives.verify.math.equal import math_equal
-from rewardkit.primitives.verify.math.latex import LONGEST
+from rewardkit.primitives.verify.math.latex import LONGEST_EXPRESSION
 from rewardkit.workers.pool import Workers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -96,7 +96,7 @@ def forget():
 @pytest.fixture
 def in_this_process(monkeypatch):
     """Decide without the worker, where debuggers and the measurement of coverage see it."""
-    monkeypatch.setattr(mathematics, "_ask", symbolic.decide)
+    monkeypatch.setattr(mathematics, "_ask_worker", symbolic.decide)
     forget()
     yield
     forget()
@@ -141,10 +141,10 @@ UNREADABLE = r"\frac{1}{", r"4\unknown(2)", "P(X=1)"
             None,
             "a truth of NaN, which is how tables write a missing one",
         ),
-        ("x", "x" * (LONGEST + 1), {}, None, "a truth that is too long"),
+        ("x", "x" * (LONGEST_EXPRESSION + 1), {}, None, "a truth that is too long"),
         (
-            "x" * (LONGEST + 1),
-            "x" * (LONGEST + 1),
+            "x" * (LONGEST_EXPRESSION + 1),
+            "x" * (LONGEST_EXPRESSION + 1),
             {},
             True,
             "a truth that is too long, and the same text",
@@ -208,9 +208,9 @@ def impatient(monkeypatch, hasty):
 def asked(monkeypatch):
     """What the worker is asked."""
     seen = []
-    ask = mathematics._ask
+    ask = mathematics._ask_worker
     monkeypatch.setattr(
-        mathematics, "_ask", lambda *pair: seen.append(pair) or ask(*pair)
+        mathematics, "_ask_worker", lambda *pair: seen.append(pair) or ask(*pair)
     )
     forget()
     return seen
@@ -258,7 +258,7 @@ def run(program):
 
 WORKER = (
     "from rewardkit.primitives.verify.math import equal as mathematics\n"
-    "mathematics.MEMORY = 1 << 29\n"
+    "mathematics.WORKER_MEMORY = 1 << 29\n"
     "decide = mathematics._in_the_worker()\n"
     "assert decide('x+x', '2x') is True\n"
 )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tabled import noted, table
 
 import rewardkit as rk
-from rewardkit.primitives.verify.numbers import LONGEST, read_number
+from rewardkit.primitives.verify.numbers import LONGEST_NUMBER, read_number
 
 verify = rk.verify
 STEPS = partial(verify.closeness, steps=((0, 1), (0.01, 0.8), (0.1, 0.5)))
@@ -401,7 +401,7 @@ def test_sets_and_lists_are_equal_as_python_says_of_their_elements(a, b, one, ot
         ("1.234,56", None, "a decimal comma behind a point for the thousands"),
         ("1 3/2", None, "a mixed number with more than one in its fraction"),
         ("10^{10^{10}}", None, "a tower of powers"),
-        ("1" * (LONGEST + 1), None, "over 1,000 characters"),
+        ("1" * (LONGEST_NUMBER + 1), None, "over 1,000 characters"),
         (True, None, "a bool"),
     ),
 )

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.primitives.json_text import read_json
+from rewardkit.primitives.messages import read_strict_json
 from rewardkit.primitives.messages import (
     arguments_of,
     as_list,
@@ -185,7 +185,7 @@ def says_error(text: str) -> bool:
     """
     if text.lstrip()[:1] != "{":
         return _ERROR.match(text) is not None
-    value = read_json(text)
+    value = read_strict_json(text)
     return isinstance(value, dict) and _reports_error(value)
 
 

@@ -13,11 +13,15 @@ code in lists and quotes.
 
 from __future__ import annotations
 
-from rewardkit.primitives.extract.combining import every, first_of, within
-from rewardkit.primitives.extract.extractor import Extractor, Span
-from rewardkit.primitives.extract.fenced import code_block
+from rewardkit.primitives.extract.code import code_block, python_literal
+from rewardkit.primitives.extract.extractor import (
+    Extractor,
+    Span,
+    every,
+    first_of,
+    within,
+)
 from rewardkit.primitives.extract.letters import choice
-from rewardkit.primitives.extract.literals import python_literal
 from rewardkit.primitives.extract.markers import after, answer_phrase, citation, pattern
 from rewardkit.primitives.extract.mathematics import math_answer
 from rewardkit.primitives.extract.numerals import gsm8k, number

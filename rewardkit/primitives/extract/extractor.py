@@ -1,13 +1,14 @@
-"""What an extractor is: a callable from a completion to a text in it, that can say where it stands."""
+"""Extractor: a callable from a completion to a text in it and its span."""
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from rewardkit.primitives.primitive import Primitive
+from rewardkit.primitives.primitive import STAR, Primitive
 
 Span = tuple[int, int]
 """Where a text starts and ends, in characters of the completion."""
@@ -36,28 +37,35 @@ class Extractor(Primitive, ABC):
         """Every span that could be the value, in text order."""
 
     def text_at(self, completion: str, span: Span) -> str | None:
-        """The value of an occurrence; ``None`` where it has none."""
+        """Return the value of an occurrence; ``None`` where it has none."""
         return completion[slice(*span)]
 
     def matches(self, completion: Any, *, every: bool = False) -> list[Match]:
-        """The occurrence that counts, or every one, with its value; those without a value are left out."""
-        spans = self.occurrences(completion) if isinstance(completion, str) else []
+        """Return the occurrence that counts, or every one, that has a value."""
+        if not isinstance(completion, str):
+            return []
+        spans = self.occurrences(completion)
         if not every:
             spans = spans[:1] if self.which == "first" else spans[-1:]
-        values = [(span, self.text_at(completion, span)) for span in spans]
-        return [Match(span, value) for span, value in values if value is not None]
+        matches = []
+        for span in spans:
+            text = self.text_at(completion, span)
+            if text is not None:
+                matches.append(Match(span, text))
+        return matches
 
     def spans(self, completion: str | None) -> list[Span]:
-        """The span the value is taken from: one, or none where nothing was found."""
+        """Return the span that the value is taken from, or an empty list."""
         return [match.span for match in self.matches(completion)]
 
     def __call__(self, completion: str | None) -> str | None:
-        """The value, or ``None`` where nothing was found."""
-        return next((match.text for match in self.matches(completion)), None)
+        """Return the value, or ``None`` where there is none."""
+        matches = self.matches(completion)
+        return matches[0].text if matches else None
 
 
 def text_like(expression: str, fault: str) -> Callable[[str, Any], Any]:
-    """A rule of an option: a text that matches, else a ValueError that says the fault."""
+    """Make the rule of an option: a text that matches, else a ValueError of `fault`."""
 
     def check(option: str, value: Any) -> Any:
         if not isinstance(value, str) or not re.fullmatch(expression, value):
@@ -68,8 +76,141 @@ def text_like(expression: str, fault: str) -> Callable[[str, Any], Any]:
 
 
 def trim(text: str, start: int, end: int) -> Span:
-    """The span without the white space at its ends; one of nothing but white space is empty at its start."""
+    """Return the span without white space at its ends; empty at its start if all is."""
     inner = text[start:end]
-    left = inner.lstrip()
-    start += len(inner) - len(left) if left else 0
-    return start, start + len(left.rstrip())
+    stripped = inner.lstrip()
+    if stripped:
+        start += len(inner) - len(stripped)
+    return start, start + len(stripped.rstrip())
+
+
+class _Combination(Extractor):
+    """An extractor made of extractors; a subclass says what its matches are."""
+
+    def occurrences(self, completion: str) -> list[Span]:
+        return [match.span for match in self.matches(completion, every=True)]
+
+    def _check(self, *extractors: Any) -> None:
+        """Raise a ValueError unless all are extractors of one text each."""
+        name = self.factory
+        others = [part for part in extractors if not isinstance(part, Extractor)]
+        if others or not extractors:
+            raise ValueError(
+                f"{name} takes extractors, such as tag('answer'); "
+                f"got {others or 'none'}"
+            )
+        for part in extractors:
+            if isinstance(part, every):
+                raise ValueError(
+                    f"{name} takes no list; put every around it: "
+                    f"every({name}(...)), not {part!r} in it"
+                )
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class first_of(_Combination):
+    """The value of the first extractor that finds one.
+
+    An empty value counts as found. ValueError: none was given.
+
+    >>> import rewardkit as rk
+    >>> rk.extract.first_of(rk.extract.tag("answer"), rk.extract.number())("I think it is 4")
+    '4'
+    >>> rk.extract.first_of(rk.extract.tag("answer"), rk.extract.number())("4? <answer></answer>")
+    ''
+    """
+
+    extractors: tuple[Extractor, ...] = field(metadata=STAR)
+
+    def __init__(
+        self, *args: Extractor, extractors: tuple[Extractor, ...] = ()
+    ) -> None:
+        self._fill(extractors=args or extractors)
+
+    def __post_init__(self) -> None:
+        self._check(*self.extractors)
+
+    def matches(self, completion: Any, *, every: bool = False) -> list[Match]:
+        for extractor in self.extractors:
+            matches = extractor.matches(completion)
+            if matches and every:
+                return extractor.matches(completion, every=True)
+            if matches:
+                return matches
+        return []
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class within(_Combination):
+    r"""What the inner extractor finds in the value of the outer one, and so on inwards.
+
+    ``None`` where one of them finds nothing: wrap it in `first_of` to fall back on the
+    outer. Spans are those in the completion; in a value that does not stand there as it
+    is (a text at a path of JSON, what was repaired), that of the outer. ValueError: no
+    extractor, or a list of `every`.
+
+    >>> import rewardkit as rk
+    >>> last_number = rk.extract.within(rk.extract.tag("answer"), rk.extract.number())
+    >>> last_number("3 <answer>so **4** apples</answer> 5")
+    '4'
+    """
+
+    outer: Extractor
+    inner: tuple[Extractor, ...] = field(metadata=STAR)
+
+    def __init__(
+        self, outer: Extractor, *args: Extractor, inner: tuple[Extractor, ...] = ()
+    ) -> None:
+        self._fill(outer=outer, inner=args or inner)
+
+    def __post_init__(self) -> None:
+        self._check(self.outer)
+        self._check(*self.inner)
+
+    def matches(self, completion: Any, *, every: bool = False) -> list[Match]:
+        places = self.outer.matches(completion)
+        for extractor in self.inner:
+            wants_every = every and extractor is self.inner[-1]
+            matches = []
+            for place in places:
+                for match in extractor.matches(place.text, every=wants_every):
+                    matches.append(_locate(completion, place, match))
+            places = matches
+        return places
+
+
+def _locate(completion: str, place: Match, match: Match) -> Match:
+    """Return a match in the text of a place with its span in the completion.
+
+    Where that text is not what stands at the place, the span is that of the place.
+    """
+    start, end = place.span
+    if completion[start:end] != place.text:
+        return Match(place.span, match.text)
+    return Match((start + match.span[0], start + match.span[1]), match.text)
+
+
+@dataclass(frozen=True, repr=False)
+class every(_Combination):
+    """List of the values of all occurrences, in text order; empty where there are none.
+
+    ``None`` where the completion is no text. An occurrence without a value (a path that
+    leads nowhere) is left out. ValueError: not one extractor.
+
+    >>> import rewardkit as rk
+    >>> rk.extract.every(rk.extract.citation())("Rain [Source: a], then sun [Source: b; c].")
+    ['a', 'b', 'c']
+    """
+
+    extractor: Extractor
+
+    def __post_init__(self) -> None:
+        self._check(self.extractor)
+
+    def matches(self, completion: Any, *, every: bool = True) -> list[Match]:
+        return self.extractor.matches(completion, every=True)
+
+    def __call__(self, completion: str | None) -> list[str] | None:  # type: ignore[override]
+        if not isinstance(completion, str):
+            return None
+        return [match.text for match in self.matches(completion)]

@@ -1,4 +1,4 @@
-"""By which words and signs a letter of a multiple-choice answer is named, denied, hedged or listed."""
+"""The words and signs by which a letter of a multiple choice is named, denied or listed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ ANNOUNCED, MARKED, ALONE = range(3)
 
 
 class LetterRules(NamedTuple):
-    """The patterns for some options; the last group of a match that took part is the letter."""
+    """The patterns for some options; the last group of a match is the letter."""
 
-    named: tuple[
-        tuple[int, bool, re.Pattern[str]], ...
-    ]  # how plainly, whether it has to be led, the pattern
+    named: tuple[tuple[int, bool, re.Pattern[str]], ...]
+    """How plainly it is named, whether `is_led` has to hold, the pattern."""
     denied: re.Pattern[str]
     joined: re.Pattern[str]
     listed: re.Pattern[str]  # a group for each letter
@@ -26,122 +25,134 @@ class LetterRules(NamedTuple):
 
 @lru_cache(maxsize=64)
 def letter_rules(options: str, case: bool) -> LetterRules:
-    """The rules of this module for these letters."""
+    """Compile the rules of this module for these letters."""
     forms = letter_forms(options, case)
+    exact = options.replace("I", "")
 
-    def compiled(rule: str) -> re.Pattern[str]:
-        exact = rule.replace("=@", f"([{options.replace('I', '')}]){_AROUND}")
-        return re.compile(
-            exact.replace("@", f"([{forms}]){_AROUND}").replace("°", f"[{forms}]"),
-            _FLAGS,
-        )
+    def compile_rule(rule: str) -> re.Pattern[str]:
+        pattern = rule.replace("=@", f"([{exact}]){_AROUND}")
+        pattern = pattern.replace("@", f"([{forms}]){_AROUND}")
+        return re.compile(pattern.replace("°", f"[{forms}]"), _FLAGS)
 
+    named = []
+    for rank, needs_lead, rule in _NAMING_RULES:
+        named.append((rank, needs_lead, compile_rule(rule)))
+    letters = [letter_forms(option, False) for option in options]
     return LetterRules(
-        tuple((rank, led, compiled(rule)) for rank, led, rule in _NAMED),
-        compiled(f"{_NOT} {_THAT_IT_IS} {_OPENED} @ | @ {_IS_NOT}"),
-        compiled(_JOINED),
-        re.compile(
-            _list_of([letter_forms(option, False) for option in options]), _FLAGS
-        ),
-        compiled("@"),
+        tuple(named),
+        compile_rule(f"{_DENIAL} {_THAT_IT_IS} {_OPENED} @ | @ {_IS_NOT}"),
+        compile_rule(_JOINED_LETTERS),
+        re.compile(_list_pattern(letters), _FLAGS),
+        compile_rule("@"),
     )
 
 
 def letter_forms(options: str, case: bool) -> str:
-    """The letters for a class of a pattern.
+    """Write the letters for a class of a pattern.
 
     Both cases are spelled out: where a pattern ignores case, a dotless i or a long s is
     an I or an S.
     """
-    forms = {
-        form for option in options for form in (option, option.lower(), option.upper())
-    }
-    return (
-        options if case else "".join(sorted(form for form in forms if len(form) == 1))
-    )
+    if case:
+        return options
+    forms = {*options, *map(str.lower, options), *map(str.upper, options)}
+    return "".join(sorted(form for form in forms if len(form) == 1))
 
 
-def _list_of(letters: list[str]) -> str:
-    """A list of the options, all of them or at least the first four, in their order."""
-    items = [_ITEM.replace("@", f"([{forms}]){_AROUND}") for forms in letters]
-    first, *others = items
-    parts = [rf"(?> (?: (?!{first})[\s\S] ){{0,200}}? {item} )" for item in others]
-    return first + "".join(
-        part if at < 3 else f"(?:{part})?+" for at, part in enumerate(parts)
-    )
+def _list_pattern(letters: list[str]) -> str:
+    """Write a pattern of a list of all options, or at least the first four, in order."""
+    first, *others = [
+        _LIST_ITEM.replace("@", f"([{forms}]){_AROUND}") for forms in letters
+    ]
+    pattern = first
+    for place, item in enumerate(others, start=1):
+        part = rf"(?> (?: (?!{first})[\s\S] ){{0,200}}? {item} )"
+        pattern += part if place < 4 else f"(?:{part})?+"
+    return pattern
 
 
 _FLAGS = re.MULTILINE | re.VERBOSE
 
 # What stands next to a letter: nothing that makes it a part of a word, a number or an
 # abbreviation.
-_BEHIND = (
-    rf"(?<![^\W{CJK}].)(?<!\w['’.].)(?<!\d[,:/].)"  # the last character is the letter
+# In the first the last character is the letter itself.
+_BEFORE_LETTER = rf"(?<![^\W{CJK}].)(?<!\w['’.].)(?<!\d[,:/].)"
+_AFTER_LETTER = (
+    rf"(?![^\W{CJK}]|['’]\w|\.[A-Za-z0-9](?![a-z])|[,:/]\d|\s?%|\+\+|\#"
+    r"|[-‐‑][a-z]{2})"
 )
-_AHEAD = rf"(?![^\W{CJK}]|['’]\w|\.[A-Za-z0-9](?![a-z])|[,:/]\d|\s?%|\+\+|\#|[-‐‑][a-z]{{2}})"
 # Words that cannot follow an article: what "A" before them is, is a letter.
-_NO_NOUN = r"""(?:or|and|nor|but|because|since|as|for|due|by|with|in|on|at|from|of|which|that|not|if|when
-    |while|where|then|to|the|it|its|this|these|those|there|would|will|should|must|has|had|have|does|can
-    |could|cannot|may|might|are|were|is|was|so|than|rather\sthan|instead|we|you|they|he|she)(?![\w'’-])"""
-_AROUND = rf"""{_BEHIND}(?! (?<=A)[^\S\n]++(?!{_NO_NOUN})[a-z] | (?<=a)[^\S\n]++(?!{_NO_NOUN})\w
-    | (?<=[Ii])[^\S\n]++(?!(?:or|and|is|because|since|but)\b)[a-z] ){_AHEAD}"""
+_NO_NOUN = r"""(?:or|and|nor|but|because|since|as|for|due|by|with|in|on|at|from|of|which
+    |that|not|if|when|while|where|then|to|the|it|its|this|these|those|there|would|will
+    |should|must|has|had|have|does|can|could|cannot|may|might|are|were|is|was|so|than
+    |rather\sthan|instead|we|you|they|he|she)(?![\w'’-])"""
+_AROUND = rf"""{_BEFORE_LETTER}(?! (?<=A)[^\S\n]++(?!{_NO_NOUN})[a-z]
+    | (?<=a)[^\S\n]++(?!{_NO_NOUN})\w
+    | (?<=[Ii])[^\S\n]++(?!(?:or|and|is|because|since|but)\b)[a-z] ){_AFTER_LETTER}"""
 
 # What may stand around a letter, and it is little: "answer: **(B)**".
-_INVISIBLE = r"\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0f\ufeff"
-_UNSEEN = re.compile(f"[{_INVISIBLE}]")
-_OPENED = rf"""(?: [\s*_]{{0,4}}+ ["']?+ [:：=→]?+ [\s*_"'“‘`$(\[（【{_INVISIBLE}]{{0,6}}+
+_ZERO_WIDTH = r"\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0f\ufeff"
+_UNSEEN = re.compile(f"[{_ZERO_WIDTH}]")
+_OPENED = rf"""(?: [\s*_]{{0,4}}+ ["']?+ [:：=→]?+ [\s*_"'“‘`$(\[（【{_ZERO_WIDTH}]{{0,6}}+
     (?: \\(?:boxed|fbox|text|textbf|mathrm|mathbf)\s?\{{\s? ){{0,2}}+ [(\[（【*]{{0,3}}+ )"""
 _CLOSED = r"""[)\]}*_"'”’`$）】]{0,4}+"""
 
-_MARKS = " \t*_$\"'“‘`([（【#>-"
-_STOPS = frozenset("\n.,:;!?>→⇒…—–。，：；！？、”)）~✅✓✔☑✗✘❌")
+_LEADING_MARKS = " \t*_$\"'“‘`([（【#>-"
+_STOPPING = frozenset("\n.,:;!?>→⇒…—–。，：；！？、”)）~✅✓✔☑✗✘❌")
 _CHINESE_LEADS = tuple("是 为 為 应 應 即 则 則 故 所以 因此 选 選 或 和".split())
 _LEADS = frozenset(
-    """so thus hence therefore then that is was be are with for say says said guess pick choose chose select
-    think believe leaves left answer option choice letter only get gives means definitely probably maybe
-    perhaps possibly clearly obviously either or and but because since as just indeed not""".split()
+    """so thus hence therefore then that is was be are with for say says said guess pick
+    choose chose select think believe leaves left answer option choice letter only get
+    gives means definitely probably maybe perhaps possibly clearly obviously either or
+    and but because since as just indeed not""".split()
 )
 
 
 def is_led(text: str, start: int) -> bool:
-    """Whether a letter stands where an answer can begin, not behind a noun: "vitamin C", "plan B"."""
-    before = _UNSEEN.sub("", text[max(0, start - 30) : start]).rstrip(_MARKS)
-    if before[-1:] in _STOPS or before.endswith(_CHINESE_LEADS):
+    """Whether a letter can begin an answer, and stands behind no noun: "vitamin C"."""
+    before = _UNSEEN.sub("", text[max(0, start - 30) : start]).rstrip(_LEADING_MARKS)
+    if before[-1:] in _STOPPING or before.endswith(_CHINESE_LEADS):
         return True
     words = before.split()
     return not words or words[-1].lower() in _LEADS or words[-1].endswith(("'s", "’s"))
 
 
-_ADVERB = r"""(?:also|clearly|obviously|definitely|certainly|simply|just|actually|therefore|thus|then|indeed
-    |likely|probably|most|necessarily|both|all|either|neither|still|not|never)\b"""
+_ADVERB = r"""(?:also|clearly|obviously|definitely|certainly|simply|just|actually
+    |therefore|thus|then|indeed|likely|probably|most|necessarily|both|all|either|neither
+    |still|not|never)\b"""
 _VERB = r"(?:is|was|are|were|can|ca|could|should|would|must|wo)"
-_IS = rf"(?: (?: \s(?: (?:{_VERB}(?:n['’]t|not)?|will|has\sto|be)\b | {_ADVERB}) ){{1,4}}+ )"
+_IS = rf"""(?: (?: \s(?:
+    (?:{_VERB}(?:n['’]t|not)?|will|has\sto|be)\b | {_ADVERB}) ){{1,4}}+ )"""
 _GOOD = r"(?:correct|right|true|best|final|only|actual|proper)\b"
-_BAD = (
-    r"(?:wrong|incorrect|false|invalid|impossible|out|ruled\sout|eliminated|excluded)\b"
-)
+_BAD = r"""(?:wrong|incorrect|false|invalid|impossible|out|ruled\sout|eliminated
+    |excluded)\b"""
 _TICK = "[✅✓✔☑]"
 # What stands between a letter that begins a line and a sign behind it: the text of the
 # option, or a space.
 _UP_TO_SIGN = r"(?: [.:]?+(?<=^.[).:])[^\S\n][^\n✅✓✔☑✗✘❌]{0,60}+ | [^\S\n]?+ )"
 _ROMAN = r"\\(?:text|textbf|mathrm|mathbf)\s?\{\s?"
 _NOUN = r"(?i:answer|option|choice|one|letter)\b"
-_OPTION = r"(?i:option|choice|letter)"
+_OPTION_WORD = r"(?i:option|choice|letter)"
 _OPTION_ZH = "(?:选项|選項|项|項)"
 _CALLED = rf"\s(?:{_GOOD}|{_BAD}|most)"
 
-_BY_ANNOUNCING = rf"""(?<![Ii]f[ ]the[ ])\b(?: (?i:answer) | {_GOOD}\s(?i:option|choice|one|letter) )
+_BY_ANNOUNCING = rf"""(?<![Ii]f[ ]the[ ])\b
+        (?: (?i:answer) | {_GOOD}\s(?i:option|choice|one|letter) )
         (?: {_IS} | \s(?:to|for|of)(?:\s[\w'’-]{{1,30}}){{1,8}}? {_IS} )?
-        {_OPENED} (?: {_OPTION}{_OPENED} )?+ @
+        {_OPENED} (?: {_OPTION_WORD}{_OPENED} )?+ @
     | <(?i:\w{{0,20}}answer|choice)(?:\s[^<>\n]{{0,100}})?> {_OPENED} @
-    | \\(?:boxed|fbox)\s?\{{\s?(?:{_ROMAN})?+[(\[*]{{0,3}}+ @ (?= \s?[.),:;*\]}}/、&] | \s(?:or|and)\b )
-    | (?:答案[】\]]?\s?(?:应该|应|應該|應)?(?:不是|不|并非|就是|是|为|為)?|选择?|選擇?) {_OPENED} @"""
+    | \\(?:boxed|fbox)\s?\{{\s?(?:{_ROMAN})?+[(\[*]{{0,3}}+ @
+        (?= \s?[.),:;*\]}}/、&] | \s(?:or|and)\b )
+    | (?:答案[】\]]?\s?(?:应该|应|應該|應)?(?:不是|不|并非|就是|是|为|為)?|选择?|選擇?)
+        {_OPENED} @"""
 _AS_THE_ANSWER = rf"""@ {_CLOSED} (?:
-      {_IS} \s(?:the|my|our|your) (?: (?:{_CALLED}){{0,2}}+\sanswer | (?:{_CALLED}){{1,2}}+\s{_NOUN} )\b
+      {_IS} \s(?:the|my|our|your)
+        (?: (?:{_CALLED}){{0,2}}+\sanswer | (?:{_CALLED}){{1,2}}+\s{_NOUN} )\b
     | {_OPTION_ZH}?(?:才|就)?是(?:正确|正確|最佳)?的?答案 )"""
 _AS_A_CHOICE = rf"""(?<![A-Za-z0-9_])\(\s?@\s?\) | \[\s?@\s?\] | （\s?@\s?） | 【\s?@\s?】
     | \b(?i:option|choice) {_IS}?+ {_OPENED} @
-    | \b(?i:choose|chose|select|pick|(?:go|going|went)\swith) (?:\s{_NOUN})?+ {_OPENED} @
+    | \b(?i:choose|chose|select|pick|(?:go|going|went)\swith)
+      (?:\s{_NOUN})?+ {_OPENED} @
     | {_OPTION_ZH} {_OPENED} @
     | (?: ^[^\S\n]*+{_TICK}\ufe0f? | \[[xX✓✔]\] ) {_OPENED} @
     | {_ROMAN}\(?@[.)]?\s?\}}"""
@@ -149,22 +160,26 @@ _AS_RIGHT = rf"""@ {_CLOSED} (?: {_IS}\s(?:{_GOOD}) | {_UP_TO_SIGN}{_TICK}
     | {_OPTION_ZH}?(?:是|才是|也是)?(?:正确|正確|对的|對的|[对對](?=[。，,.;；\s]|$)) )"""
 # =@ is the letter as it is written, and not I: the pronoun stands before commas and
 # stops, too.
-_STANDING_ALONE = r"""=@ (?= [^\S\n]*+$ | (?<=^\$.)\$\.?[^\S\n]*+$ | [):,;!?*_"'`\]}<。．，：；！？…、）】.]
+_STANDING_ALONE = r"""=@ (?= [^\S\n]*+$ | (?<=^\$.)\$\.?[^\S\n]*+$
+        | [):,;!?*_"'`\]}<。．，：；！？…、）】.]
         | [^\S\n]++(?:because|since|and|or|but|rather\sthan|instead\sof)\b )
-    | ^[^\S\n]{0,8}[*_"(\[]{0,3} @ (?= [):：、] | \.(?=\s|$) | (?<=I)(?: [^\S\n]*+$ | [*\]] ) )"""
+    | ^[^\S\n]{0,8}[*_"(\[]{0,3} @
+        (?= [):：、] | \.(?=\s|$) | (?<=I)(?: [^\S\n]*+$ | [*\]] ) )"""
 
-_NAMED = (
+_NAMING_RULES = (
     (ANNOUNCED, False, _BY_ANNOUNCING),
     (ANNOUNCED, True, _AS_THE_ANSWER),
     (MARKED, False, _AS_A_CHOICE),
     (MARKED, True, _AS_RIGHT),
     (ALONE, True, _STANDING_ALONE),
 )
-"""How plainly, whether the letter has to be led, and the words, @ for the letter; the first counts."""
+"""Rank, whether `is_led` has to hold, the words with @ for the letter; the first counts."""
 
-_NOT = rf"""(?: \b(?i:
-        (?: n(?:ot|ever|either|or|obody|o\sone) | cannot | except(?:\sfor)? | doubt | unlike(?:ly)?
-          | (?:exclud|eliminat|reject|discard)(?:e|es|s|ed|ing)? | rul(?:e|es|ed|ing)\sout
+_DENIAL = rf"""(?: \b(?i:
+        (?: n(?:ot|ever|either|or|obody|o\sone) | cannot | except(?:\sfor)? | doubt
+          | unlike(?:ly)?
+          | (?:exclud|eliminat|reject|discard)(?:e|es|s|ed|ing)?
+            | rul(?:e|es|ed|ing)\sout
           | (?:rather|other)\sthan | instead\sof | (?:anything|all|everything)\sbut )\b
       | (?:wrong|worst|false|untrue|in(?:correct|valid)|bad)\s (?: (?:that|to\ssay)\b
           | (?:answer|option|choice)s?[*_]{{0,3}} (?: {_IS} | \s?[:：=] ) ) )
@@ -172,24 +187,28 @@ _NOT = rf"""(?: \b(?i:
     | [不未没沒](?<!不[得能会會].)有?人?
         (?:太|大|一定|能够?|应该?|應該?|可能|可以|会|會|该|該|必|想|要){{0,3}}[是选選为為]
     | [别別](?:要|再)?[选選] | [无無]法[选選] | [并並而]非 | 排除 | 除了 )"""
-_THAT_IT_IS = rf"""(?: \s(?: (?:be|been|is|it['’]s|it|that|the|think|believe|say|to|for|go|with|choose|pick
-    |select|just|simply|necessarily|either|both|would|should|could|will|can)\b | {_GOOD} | {_NOUN} )
+_THAT_IT_IS = rf"""(?: \s(?: (?:be|been|is|it['’]s|it|that|the|think|believe|say|to|for
+    |go|with|choose|pick|select|just|simply|necessarily|either|both|would|should|could|will|can)\b | {_GOOD} | {_NOUN} )
     ){{0,6}}+"""
 _FILLED = rf"(?: \s(?:{_ADVERB}|(?:the|a|an|my|our)\b) ){{0,3}}+"
 # Words that take back what stands before them: "A. Hmm, no, that's wrong", A。不对，
 _PAUSE = r"[\s.,;:!?…—–-]{1,4}+"
 _TAKEN_BACK = rf"""
-      (?: {_PAUSE}(?i:hm++|no|nope|wait|oh|oops|sorry|well|actually|but|however|though)\b ){{0,4}}+
+      (?: {_PAUSE}
+        (?i:hm++|no|nope|wait|oh|oops|sorry|well|actually|but|however|though)\b
+          ){{0,4}}+
         {_PAUSE} (?i:that|this|it)(?:['’]s|\s(?:is|was|looks|seems)) (?:
           (?!\snot){_FILLED}\s{_BAD} | (?:n['’]t|\snot){_FILLED}\s{_GOOD} )
         (?= \s?(?:[^\w\s]|$) | \s(?:because|since|as|so)\b )
-    | [.,;:!?…—–]{{1,3}}+\s{{1,2}}+(?:(?i:hm++|wait|oh|oops|sorry|well|actually){_PAUSE})?+
+    | [.,;:!?…—–]{{1,3}}+\s{{1,2}}+
+        (?:(?i:hm++|wait|oh|oops|sorry|well|actually){_PAUSE})?+
         (?i:no|nope)\s?[.,;:!…—–](?!\s?\d)
     | [\s。，；！？,.;!?]{{0,3}}+[这這]?(?:不[对對是]?|[错錯]了|是[错錯]的)(?=[。，；！,.;!\s]|$)
     | ,?\sor\s(?i:none|neither|nothing|another|something\selse)\b"""
 _IS_NOT = rf"""{_CLOSED} (?:
       (?:,?\s(?:however|though|too|which),?)?+\s (?:
-          (?:is|was|are|were|seems|looks|(?:must|has\sto|would|should|could)\sbe)\b (?!\snot){_FILLED}\s{_BAD}
+          (?:is|was|are|were|seems|looks|(?:must|has\sto|would|should|could)\sbe)\b
+            (?!\snot){_FILLED}\s{_BAD}
         | {_VERB}(?:n['’]t|\s?not|\snever)(?:\sbe)? {_FILLED}
           (?: \s(?:{_GOOD}|{_NOUN}|(?:it|valid|possible)\b) | \s?[.,;!?] | \s?$ ) )
     | {_UP_TO_SIGN}[✗✘❌] | {_TAKEN_BACK}
@@ -197,20 +216,23 @@ _IS_NOT = rf"""{_CLOSED} (?:
       (?:不对|不對|错|錯|不正确|不正確|不是(?:正确|正確|答案)|不符|不成立|有误|有誤|不可能) )"""
 
 # A letter before the text of its option, of which it is not said that it is right.
-_ITEM = rf"""@ [)\]）】.:：、．] (?! {_CLOSED} (?:{_IS} \s(?:{_GOOD}|the\b|my\b) | [^\S\n]?{_TICK}) )
+_LIST_ITEM = rf"""@ [)\]）】.:：、．]
+    (?! {_CLOSED} (?:{_IS} \s(?:{_GOOD}|the\b|my\b) | [^\S\n]?{_TICK}) )
     [*_]{{0,3}}[^\S\n]*+[^\s.,;!?。，]"""
 
 # Letters that are not told apart; ° is one of them wherever it stands. "or" may follow
 # an option's text.
-_SAYS = (
+_PREDICATE = (
     r"(?:is|was|has|does|can|cannot|would|could|should|seems|looks|[a-z]{1,6}n['’]t)\b"
 )
 _IS_LAST = rf"""(?= {_OPENED} ° {_CLOSED}
     (?: \s?(?:[^\w\s]|$|[{CJK}]) | \s(?:and|or|are|were|both|because|since)\b ) )"""
-_JOINED = rf"""@ (?:
-    {_CLOSED} (?: \s?\((?!\s?(?:or|and|maybe|perhaps|possibly)\b|°\))[^()\n]{{1,60}}\) )?+ (?:
+_JOINED_LETTERS = rf"""@ (?:
+    {_CLOSED}
+    (?: \s?\((?!\s?(?:or|and|maybe|perhaps|possibly)\b|°\))[^()\n]{{1,60}}\) )?+ (?:
         \s{{0,4}} (?: [,，;] | [,，;]?\s{{0,4}}
-          (?: [/&+、–~|-] | \b(?:and|to|through|versus|vs\.?|plus)\b | [和与與及至到] | 以及 ) ) {_IS_LAST}
+          (?: [/&+、–~|-] | \b(?:and|to|through|versus|vs\.?|plus)\b | [和与與及至到]
+            | 以及 ) ) {_IS_LAST}
       | (?<![)\]）】])[^\S\n]{{1,2}} (?=°) (?: {_IS_LAST} | (?= .[^\S\n]°\b ) )
       | (?<=[)\]）】])[^\S\n]? (?=[(\[（【]\s?°\s?[)\]）】])
       | (?<=\}})[^\S\n]? (?: \\text\{{\s?(?:and|or|,)\s?\}} )?+ (?=[^\S\n]?\\f?box)
@@ -218,6 +240,7 @@ _JOINED = rf"""@ (?:
             \b(?i:or|and/or|maybe|perhaps|possibly|alternatively)\b
             | 或者? | 还是 | 還是 | [也又还還]?可能是? )
         (?: \s(?:else|even|maybe|perhaps|possibly|it['’]s|it\sis|is\sit) )?
-      | (?<=\))\s (?: (?!@)[^.;!?()\n] ){{1,40}}? \s (?:or|and(?!{_OPENED}°\)\s{_SAYS}))
+      | (?<=\))\s (?: (?!@)[^.;!?()\n] ){{1,40}}?
+          \s (?:or|and(?!{_OPENED}°\)\s{_PREDICATE}))
           (?= {_OPENED} °\) ) )
-    {_OPENED} (?: {_OPTION}{_OPENED} )?+ @ )++"""
+    {_OPENED} (?: {_OPTION_WORD}{_OPENED} )?+ @ )++"""

@@ -17,22 +17,20 @@ from rewardkit.primitives.extract.letter_rules import (
     letter_forms,
     letter_rules,
 )
-from rewardkit.primitives.primitive import NAMED
+from rewardkit.primitives.primitive import PRINTED_NAMED
 from rewardkit.primitives.texts import normal_form
 
 
-def _check(options: Any, *, case: bool = True) -> None:
-    """Raise a ValueError unless these are two or more different letters or digits, as they are compared."""
-    different = (
-        {option if case else option.lower() for option in options}
-        if isinstance(options, str)
-        else ()
+def _check_options(options: Any, *, case: bool = True) -> None:
+    """Raise a ValueError unless these are two or more different letters or digits."""
+    if isinstance(options, str) and options.isalnum():
+        different = set(options if case else map(str.lower, options))
+        if len(different) == len(options) > 1:
+            return
+    raise ValueError(
+        f"options={options!r} are not choices; give two or more different letters or "
+        "digits, such as 'ABCD'"
     )
-    if len(different) < 2 or len(different) < len(options) or not options.isalnum():
-        raise ValueError(
-            f"options={options!r} are not choices; give two or more different letters or digits, such as "
-            "'ABCD'"
-        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,48 +53,52 @@ class choice(Extractor):
     (None, 'b')
     """
 
-    options: str = field(default="ABCD", metadata=NAMED)
+    options: str = field(default="ABCD", metadata=PRINTED_NAMED)
     _: KW_ONLY
     which: Which = "last"
     case: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check(self.options, case=self.case)
+        _check_options(self.options, case=self.case)
 
     def occurrences(self, completion: str) -> list[Span]:
-        named = named_letters(completion, self.options, case=self.case)
-        return next((spans for spans in named if spans), [])
+        for spans in named_letters(completion, self.options, case=self.case):
+            if spans:
+                return spans
+        return []
 
 
 def read_choice(value: Any, options: str) -> str | None:
-    """The option that a text names, as it stands in `options`; ``None`` where it names none, or several.
+    """Return the option that a text names, or ``None`` where it names none or several.
 
     Letters are named as `named_letters` has it, in any case, or all there is.
     ValueError: fewer than two different letters or digits.
 
-    >>> read_choice("(b) Paris", "ABCD"), read_choice("A or B", "ABCD"), read_choice("not B", "ABCD")
-    ('B', None, None)
+    >>> read_choice("(b) Paris", "ABCD"), read_choice("A or B", "ABCD")
+    ('B', None)
     """
-    alone = _alone(options)
+    lone_letter = _lone_letter(options)
     if value is None:
         return None
     text = normal_form(str(value), "NFKC")
-    whole = alone.fullmatch(text)
-    spans = [whole.span(1)] if whole else [*chain(*named_letters(text, options))]
-    letters = {text[start] for start, _ in spans}
-    named = {
-        option
-        for option in options
-        if {option, option.lower(), option.upper()} & letters
-    }
-    return named.pop() if len(named) == 1 else None
+    whole = lone_letter.fullmatch(text)
+    if whole:
+        letters = {whole[1]}
+    else:
+        spans = chain(*named_letters(text, options))
+        letters = {text[start] for start, _ in spans}
+    named = []
+    for option in options:
+        if letters & {option, option.lower(), option.upper()}:
+            named.append(option)
+    return named[0] if len(named) == 1 else None
 
 
 @lru_cache(maxsize=64)
-def _alone(options: str) -> re.Pattern[str]:
-    """A text that is one of the letters; the other signs around it do not deny it."""
-    _check(options, case=False)
+def _lone_letter(options: str) -> re.Pattern[str]:
+    """Compile a pattern of a text that is one letter; no sign around it denies it."""
+    _check_options(options, case=False)
     forms = letter_forms(options, case=False)
     return re.compile(rf"(?:(?![¬≠~!✗✘❌])[\W_])*+([{forms}])(?:(?![✗✘❌])[\W_])*+")
 
@@ -104,7 +106,7 @@ def _alone(options: str) -> re.Pattern[str]:
 def named_letters(
     text: str, options: str, *, case: bool = False
 ) -> tuple[list[Span], ...]:
-    r"""Where letters are named: those announced as the answer, those marked as a choice, those alone.
+    r"""Find the letters that are announced as the answer, marked as a choice, or alone.
 
     Announced: "answer is B", "the correct option is B", ``<answer>B</answer>``,
     ``\boxed{B}``, 答案是B, 选B, "B is the answer". Marked: "(B)", "[B]", "option B",
@@ -126,44 +128,48 @@ def named_letters(
     letter abbreviates ("C. elegans", "D. Trump").
     """
     rules = letter_rules(options, case)
-    ranks: dict[int, int] = {}  # where a letter starts -> how plainly it is named
-    near = _surroundings(text, rules.letter)
+    ranks: dict[int, int] = {}  # start of a letter -> how plainly it is named
+    surroundings = _surroundings(text, rules.letter)
 
-    def matches(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        return chain.from_iterable(pattern.finditer(text, *span) for span in near)
+    def find(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        return chain.from_iterable(
+            pattern.finditer(text, *span) for span in surroundings
+        )
 
-    for rank, led, pattern in rules.named:
-        for match in matches(pattern):
+    for rank, needs_lead, pattern in rules.named:
+        for match in find(pattern):
             start = match.start(match.lastindex or 0)
-            if start not in ranks and (not led or is_led(text, start)):
+            if start not in ranks and (not needs_lead or is_led(text, start)):
                 ranks[start] = rank
     if not ranks:  # nearly all texts of other tasks
         return [], [], []
-    denials = (match.start(match.lastindex or 0) for match in matches(rules.denied))
-    against = {
-        start: text[start].lower() for start in denials
-    }  # the letter, or "" for all of them
-    for group in matches(rules.joined):
-        _join(
-            text,
-            [match.start() for match in rules.letter.finditer(text, *group.span())],
-            ranks,
-            against,
-        )
-    shown = text.upper()
-    may_list = all(
-        option in shown for option in options.upper()[:4]
-    )  # seldom, and quick to see
-    for found in rules.listed.finditer(text) if may_list else ():
-        members = [start for start, _ in found.regs[1:] if start >= 0]
+    denials: dict[int, str] = {}  # start -> the denied letter, or "" for all of them
+    for match in find(rules.denied):
+        start = match.start(match.lastindex or 0)
+        denials[start] = text[start].lower()
+    for group in find(rules.joined):
+        letters = rules.letter.finditer(text, *group.span())
+        _join(text, [letter.start() for letter in letters], ranks, denials)
+    _drop_listed(text, options, rules.listed, ranks)
+    return _not_taken_back(text, ranks, denials)
+
+
+def _drop_listed(
+    text: str, options: str, listed: re.Pattern[str], ranks: dict[int, int]
+) -> None:
+    """Drop the letters of lists of the options, unless one is announced."""
+    capitals = text.upper()
+    if not all(option in capitals for option in options.upper()[:4]):
+        return  # nearly always, and quick to see
+    for match in listed.finditer(text):
+        members = [start for start, _ in match.regs[1:] if start >= 0]
         if all(ranks.get(start) != ANNOUNCED for start in members):
             for start in members:
                 ranks.pop(start, None)
-    return _not_taken_back(text, ranks, against)
 
 
 def _surroundings(text: str, letter: re.Pattern[str]) -> list[Span]:
-    """The spans of text around letters, far enough to see what is said of them; they do not overlap."""
+    """Find the spans around letters, far enough to see what is said; none overlap."""
     spans: list[Span] = []
     for match in letter.finditer(text):
         start, end = max(0, match.start() - 200), match.end() + 100
@@ -174,38 +180,37 @@ def _surroundings(text: str, letter: re.Pattern[str]) -> list[Span]:
 
 
 def _join(
-    text: str, starts: list[int], ranks: dict[int, int], against: dict[int, str]
+    text: str, starts: list[int], ranks: dict[int, int], denials: dict[int, str]
 ) -> None:
-    """Enter what letters that are joined have in common: "not A or B", "A and B are wrong", "A or B"."""
+    """Enter what joined letters share: "not A or B", "A and B are wrong", "A or B"."""
     plainest = min(ranks.get(start, ALONE) for start in starts)
-    if any(start in against for start in starts):
-        against.update(
-            (start, text[start].lower())
-            for start in starts
-            if ranks.get(start) != ANNOUNCED
-        )
-    left = [start for start in starts if start not in against]
-    if len({text[start].lower() for start in left}) > 1:
-        if plainest < ALONE or all(start in ranks for start in left):
-            against.update(dict.fromkeys(left, ""))
+    if any(start in denials for start in starts):
+        for start in starts:
+            if ranks.get(start) != ANNOUNCED:
+                denials[start] = text[start].lower()
+    others = [start for start in starts if start not in denials]
+    if len({text[start].lower() for start in others}) > 1:
+        if plainest < ALONE or all(start in ranks for start in others):
+            denials.update(dict.fromkeys(others, ""))
         else:  # "A and B are too small" answers nothing, and takes nothing back
-            for start in left:
+            for start in others:
                 ranks.pop(start, None)
-    ranks.update((start, plainest) for start in starts if start in against)
+    for start in starts:
+        if start in denials:
+            ranks[start] = plainest
 
 
 def _not_taken_back(
-    text: str, ranks: dict[int, int], against: dict[int, str]
+    text: str, ranks: dict[int, int], denials: dict[int, str]
 ) -> tuple[list[Span], ...]:
-    """The letters by how plainly they are named, without those that as plain a word further on is against."""
+    """Return the letters by rank, without those that as plain a later denial meets."""
     named: tuple[list[Span], ...] = ([], [], [])
-    plainest: dict[
-        str, int
-    ] = {}  # letter, or "" for all of them -> the plainest word against it
-    for start in sorted({*ranks, *against}, reverse=True):
+    plainest: dict[str, int] = {}  # letter, or "" for all -> rank of its denials
+    for start in sorted({*ranks, *denials}, reverse=True):
         rank, letter = ranks.get(start, ALONE), text[start].lower()
-        if start in against:
-            plainest[against[start]] = min(rank, plainest.get(against[start], rank))
+        if start in denials:
+            denied = denials[start]
+            plainest[denied] = min(rank, plainest.get(denied, rank))
         elif rank < min(plainest.get(letter, ALONE + 1), plainest.get("", ALONE + 1)):
             named[rank].append((start, start + 1))
     return tuple(spans[::-1] for spans in named)

@@ -1,4 +1,4 @@
-"""Extraction of what stands behind words that announce it, or where a pattern of the user's own matches."""
+"""Extraction of what stands behind a marker or phrase, or where a pattern matches."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ Marker = Annotated[
 
 @dataclass(frozen=True, repr=False)
 class after(Extractor):
-    r"""Text after `marker` up to the end of its line (``until="end"``: of the completion).
-
-    By default the last marker.
+    r"""Text after the last `marker` up to the end of its line, or of the completion.
 
     `marker` is plain text, not a pattern; ``case=False`` finds it in any case.
     ValueError: it is empty, or an option is unknown.
@@ -45,31 +43,35 @@ class after(Extractor):
     case: bool = True
 
     def occurrences(self, completion: str) -> list[Span]:
-        found: list[Span] = []
-        end = last = -1  # of the line, and of the text in it; looked up once a line
-        marker = re.compile(
-            rf"{re.escape(self.marker)}(?=(\s*+))", 0 if self.case else re.IGNORECASE
-        )
+        spans: list[Span] = []
+        line_end = text_end = -1  # of the line and the text in it, found once a line
+        flags = re.NOFLAG if self.case else re.IGNORECASE
+        marker = re.compile(rf"{re.escape(self.marker)}(?=(\s*+))", flags)
         for match in marker.finditer(completion):
             start = match.end()
-            if start > end:
-                line = completion.find("\n", start) if self.until == "line" else -1
-                end = len(completion) if line < 0 else line
-                last = trim(completion, start, end)[1]
-            found.append((min(match.end(1), max(start, last)), max(start, last)))
-        return found
+            if start > line_end:
+                line_end = -1
+                if self.until == "line":
+                    line_end = completion.find("\n", start)
+                if line_end < 0:
+                    line_end = len(completion)
+                text_end = trim(completion, start, line_end)[1]
+            end = max(start, text_end)
+            spans.append((min(match.end(1), end), end))
+        return spans
 
 
 # Markdown may close behind each word; "answer is" does not begin "answer is not", nor
 # 答案是 "答案是否". What the wrong answer is, what it would be if, or whether there is one, is
 # not what the answer is: a named group.
 _OF_WHAT = r"(?:[^\s.,:;!?=。，：；！？]|[.,](?=\w)){1,30}"
-_ENGLISH = rf"""(?P<denied> \b(?i:no|wrong|false|worst|incorrect)[ ]
+_ENGLISH_PHRASE = rf"""(?P<denied> \b(?i:no|wrong|false|worst|incorrect)[ ]
                  | \b(?i:if|whether|unless|suppos(?:e|ing)|assum(?:e|ing))[ ](?i:that[ ])?
                    (?i:(?:the|my|your)[ ])?(?i:(?:final|correct|right)[ ])? )?+
              (?: (?<!\w)(?i:answer)[*_]{{0,3}}
                (?: (?: [ \t]+(?i:to|for|of)(?:[ \t]+{_OF_WHAT}){{1,8}}? )?
-                   [ \t]+(?i:is|was|equals|(?:should|would|must|will|has[ \t]to)[ \t]+be)\b
+                   [ \t]+
+                   (?i:is|was|equals|(?:should|would|must|will|has[ \t]to)[ \t]+be)\b
                    (?![ \t]+(?i:not)\b)
                    [*_]{{0,3}} (?:[ \t]*[:：][*_]{{0,3}})?
                  | [ \t]*(?:[:：]|=(?!=))[*_]{{0,3}} )
@@ -78,43 +80,50 @@ _ENGLISH = rf"""(?P<denied> \b(?i:no|wrong|false|worst|incorrect)[ ]
 _NO_ANSWER = (
     "(?:否|什么|什麼|多少|哪|(?:错误|錯誤|不?正确|不?正確|不?对|不?對|错|錯)的)"
 )
-_CHINESE = rf"""(?P<denied_zh> (?:错误|錯誤)的? | [没沒]有 | (?:如果|假如|假设|假設|若)(?:正确|正確)?的? )?+
+_CHINESE_PHRASE = rf"""(?P<denied_zh> (?:错误|錯誤)的? | [没沒]有
+                     | (?:如果|假如|假设|假設|若)(?:正确|正確)?的? )?+
                (?: 最[终終]答案[*_]{{0,3}}[ \t]* (?!(?:应该|應該|应|應)?就?是{_NO_ANSWER})
                      (?:(?:应该|應該|应|應)?就?[是为為])?
                    | 答案 (?: [*_]{{0,3}}[ \t]*
                      (?: (?:应该|應該|应|應)?就?[是为為](?!{_NO_ANSWER}) | (?=[:：]) ) | 】 )
                    | ^\#{{1,6}}[ \t]+[*_]{{0,3}}答案(?=[*_]{{0,3}}[ \t]*$) )
                [*_]{{0,3}} (?:[ \t]*[:：][*_]{{0,3}})?"""
+
+
+def _compile_phrase(expression: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:{expression}) \s*+", re.VERBOSE | re.MULTILINE)
+
+
 _PHRASES = {
-    language: re.compile(rf"(?:{expression}) \s*+", re.VERBOSE | re.MULTILINE)
-    for language, expression in {
-        "en": _ENGLISH,
-        "zh": _CHINESE,
-        "any": f"{_ENGLISH} | {_CHINESE}",
-    }.items()
+    "en": _compile_phrase(_ENGLISH_PHRASE),
+    "zh": _compile_phrase(_CHINESE_PHRASE),
+    "any": _compile_phrase(f"{_ENGLISH_PHRASE} | {_CHINESE_PHRASE}"),
 }
-_BRACES = r"\{[^{}\n]*+\}"
-_BRACES = rf"\{{(?:[^{{}}\n]|{_BRACES})*+\}}"
-_BRACES = rf"\{{(?:[^{{}}\n]|{_BRACES})*+\}}"  # three deep
-_MARK = (
+_ONE_DEEP = r"\{[^{}\n]*+\}"
+_TWO_DEEP = rf"\{{(?:[^{{}}\n]|{_ONE_DEEP})*+\}}"
+_THREE_DEEP = rf"\{{(?:[^{{}}\n]|{_TWO_DEEP})*+\}}"
+_END_OF_ANSWER = (
     r"</think(?:ing)?> | </s> | <\|\w{1,30}\|> | 【(?=解析|分析|详解|詳解|点评|考点)"
 )
-_INSTEAD = r"(?:,[ \t]+|[ \t]\()(?i:not|rather[ \t]than|instead[ \t]of)\b | [，（(](?:而?不是|而非)"
-_PIECE = re.compile(
-    rf"""\$(?![\s$])[^$\n]*+(?<!\s)\$ | {_BRACES}                # mathematics, whatever stops are in it
-      | (?<![^\W_]) (?: (?:[^\W\d_]\.){{2,}}(?=[ \t]+[^\sA-Z]) | (?:Mr|Mrs|Ms|Dr|Prof|St)\.(?=[ ]) )
-      | (?P<end> \n | [。！？] | {_MARK} | {_INSTEAD} | [.!?](?=[*_`"'”’)\]]*+(?:\s|\Z)) )""",
+_INSTEAD = r"""(?:,[ \t]+|[ \t]\()(?i:not|rather[ \t]than|instead[ \t]of)\b
+      | [，（(](?:而?不是|而非)"""
+_SENTENCE_PIECE = re.compile(
+    rf"""\$(?![\s$])[^$\n]*+(?<!\s)\$ | {_THREE_DEEP}  # mathematics, with its stops
+      | (?<![^\W_]) (?: (?:[^\W\d_]\.){{2,}}(?=[ \t]+[^\sA-Z])
+                      | (?:Mr|Mrs|Ms|Dr|Prof|St)\.(?=[ ]) )
+      | (?P<end> \n | [。！？] | {_END_OF_ANSWER} | {_INSTEAD}
+               | [.!?](?=[*_`"'”’)\]]*+(?:\s|\Z)) )""",
     re.VERBOSE,
 )
 _DISPLAY = re.compile(r"(\$\$|\\\[)[ \t]*\n")
 _REMARK = re.compile(r"(?<=[\d%$}*])[ \t]+\((?!mod\b)[^\W\d_][^()\d$\\\n]*\)\Z")
-_BEFORE = " \t\r\n*_`\"'“‘"
-_BEHIND = " \t\r\n*_`\"'”’.,;:!?。，；：！？、"
+_OPENING_MARKS = " \t\r\n*_`\"'“‘"
+_CLOSING_MARKS = " \t\r\n*_`\"'”’.,;:!?。，；：！？、"
 
 
 @dataclass(frozen=True, repr=False)
 class answer_phrase(Extractor):
-    r"""What follows "the answer is", "Final answer:", 答案是, 答案： or 最终答案; by default the last.
+    r"""What follows the last "the answer is", "Final answer:", 答案是, 答案： or 最终答案.
 
     Also "was", "should be", "must be" and the like, "the answer to ... is", "answer =",
     答案为, 【答案】, and a heading "# Answer"; not "is not", 是否, "the wrong answer is", "no
@@ -128,10 +137,12 @@ class answer_phrase(Extractor):
     either colon; ``language="en"`` or ``"zh"`` takes those of one language. ValueError:
     an option is unknown.
 
-    >>> answer_phrase()("So **the answer is:** $3.5$ kg. Done."), answer_phrase()("因此答案是：42。谢谢")
-    ('$3.5$ kg', '42')
-    >>> answer_phrase()("Answer: 15 (fifteen)"), answer_phrase()("The answer is 15, not 20.")
-    ('15', '15')
+    >>> answer_phrase()("So **the answer is:** $3.5$ kg. Done.")
+    '$3.5$ kg'
+    >>> answer_phrase()("因此答案是：42。谢谢"), answer_phrase()("Answer: 15 (fifteen)")
+    ('42', '15')
+    >>> answer_phrase()("The answer is 15, not 20.")
+    '15'
     """
 
     _: KW_ONLY
@@ -139,31 +150,33 @@ class answer_phrase(Extractor):
     language: Literal["any", "en", "zh"] = "any"
 
     def occurrences(self, completion: str) -> list[Span]:
-        phrases = list(_PHRASES[self.language].finditer(completion))
-        limits = [*(phrase.start() for phrase in phrases[1:]), len(completion)]
-        return [
-            _sentence(completion, phrase.end(), limit)
-            for phrase, limit in zip(
-                phrases, limits, strict=False
-            )  # without phrases there is one limit
-            if not phrase.lastgroup
-        ]
+        spans: list[Span] = []
+        limit = len(completion)
+        for phrase in reversed(list(_PHRASES[self.language].finditer(completion))):
+            if not phrase.lastgroup:  # not denied
+                spans.append(_sentence_span(completion, phrase.end(), limit))
+            limit = phrase.start()
+        return spans[::-1]
 
 
-def _sentence(text: str, start: int, limit: int) -> Span:
-    """The sentence that starts here, or the formula on lines of its own, without the marks around it."""
+def _sentence_span(text: str, start: int, limit: int) -> Span:
+    """Find the end of the sentence or displayed formula that starts here.
+
+    The marks around it are left out.
+    """
     display = _DISPLAY.match(text, start, limit)
     if display:
         close = text.find("$$" if display[1] == "$$" else "\\]", display.end(), limit)
         if close >= 0:
             return trim(text, display.end(), close)
-    ends = (
-        piece.start() for piece in _PIECE.finditer(text, start, limit) if piece["end"]
-    )
-    inner = _REMARK.sub("", text[start : next(ends, limit)].rstrip(_BEHIND)).rstrip(
-        _BEHIND
-    )
-    bare = inner.lstrip(_BEFORE)
+    end = limit
+    for piece in _SENTENCE_PIECE.finditer(text, start, limit):
+        if piece["end"]:
+            end = piece.start()
+            break
+    inner = text[start:end].rstrip(_CLOSING_MARKS)
+    inner = _REMARK.sub("", inner).rstrip(_CLOSING_MARKS)
+    bare = inner.lstrip(_OPENING_MARKS)
     marks = inner[: len(inner) - len(bare)].strip()
     if marks and marks in bare:  # they close within the sentence: "**42** apples"
         bare = inner
@@ -175,14 +188,15 @@ Label = Annotated[
     str,
     text_like(
         r"[^\s\[\]:：](?:[^\[\]:：\n]*[^\s\[\]:：])?",
-        "is not the label of a citation; give the word before its colon, such as 'Source'",
+        "is not the label of a citation; give the word before its colon, such as "
+        "'Source'",
     ),
 ]
 
 
 @lru_cache(maxsize=64)
 def citation_patterns(label: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What stands in the brackets of a citation, and each id in that."""
+    """Compile the patterns of a citation's brackets, and of each id in them."""
     mark = rf"\s*{re.escape(label)}\s*[:：]"
     bracket = re.compile(rf"\[{mark}([^\[\]\n]*)\]", re.IGNORECASE)
     return bracket, re.compile(rf"(?:{mark})?([^,;，；、]+)", re.IGNORECASE)
@@ -206,25 +220,22 @@ class citation(Extractor):
 
     def occurrences(self, completion: str) -> list[Span]:
         brackets, identifiers = citation_patterns(self.label)
-        found: list[Span] = []
+        spans: list[Span] = []
         for bracket in brackets.finditer(completion):
-            parts = [
-                trim(completion, *part.span(1))
-                for part in identifiers.finditer(completion, *bracket.span(1))
-            ]
-            found += [part for part in parts if part[0] < part[1]] or [
-                trim(completion, *bracket.span(1))
-            ]
-        return found
+            ids: list[Span] = []
+            for identifier in identifiers.finditer(completion, *bracket.span(1)):
+                start, end = trim(completion, *identifier.span(1))
+                if start < end:
+                    ids.append((start, end))
+            spans += ids or [trim(completion, *bracket.span(1))]
+        return spans
 
 
 @dataclass(frozen=True, repr=False)
 class pattern(Extractor):
-    r"""Text of a group of a regular expression: `group`, else the first group, else the whole match.
+    r"""Text of a group of a regular expression, by default of its last match.
 
-    By default the last.
-
-    Runs on the `regex` engine, which gives up after `timeout` seconds: TimeoutError, so
+    That is `group`, else the first group, else the whole match. Runs on the `regex` engine, which gives up after `timeout` seconds: TimeoutError, so
     that the row's components end as ``error`` instead of being judged. ValueError at
     construction: the pattern does not compile or lacks the group.
 
@@ -241,17 +252,20 @@ class pattern(Extractor):
     def __post_init__(self) -> None:
         super().__post_init__()
         pattern = compiled(self.expression)
-        known = [*range(pattern.groups + 1), *pattern.groupindex]
-        if self.group is not None and (
-            self.group not in known or isinstance(self.group, bool)
-        ):
+        groups = [*range(pattern.groups + 1), *pattern.groupindex]
+        if self.group is None:
+            return
+        if self.group not in groups or isinstance(self.group, bool):
             raise ValueError(
-                f"pattern {self.expression!r} has no group {self.group!r}; it has {known}"
+                f"pattern {self.expression!r} has no group {self.group!r}; "
+                f"it has {groups}"
             )
 
     def occurrences(self, completion: str) -> list[Span]:
         pattern = compiled(self.expression)
-        group = self.group if self.group is not None else min(1, pattern.groups)
+        group = self.group
+        if group is None:
+            group = min(1, pattern.groups)
         matches = pattern.finditer(completion, timeout=self.timeout)
         spans = in_time(self, lambda: [match.span(group) for match in matches])
         return [trim(completion, *span) for span in spans if span != (-1, -1)]

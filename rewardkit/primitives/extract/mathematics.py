@@ -9,63 +9,82 @@ from typing import Final
 from rewardkit.primitives.extract.extractor import Extractor, Span, trim
 from rewardkit.primitives.extract.markers import answer_phrase
 from rewardkit.primitives.extract.numerals import number
-from rewardkit.primitives.extract.tagged import Box
-from rewardkit.primitives.extract.tagged import boxes as all_boxes
+from rewardkit.primitives.extract.tagged import Box, find_boxes
 
-END: Final = 20_000
-"""Characters at the end of a text in which an answer without a box is looked for. Our choice: some pages."""
+ANSWER_TAIL: Final = 20_000
+"""Characters at the end of a text in which an answer without a box is looked for.
+
+Our choice: some pages."""
 
 _NUMERAL = r"(\d{1,9}|[〇零一二两三四五六七八九十百]{1,9})"
-CHINESE_FRACTION: Final = rf"(?<![\d.〇零一二两三四五六七八九十百又])(?:{_NUMERAL}又)?{_NUMERAL}分之{_NUMERAL}"
+CHINESE_FRACTION: Final = (
+    r"(?<![\d.〇零一二两三四五六七八九十百又])"
+    rf"(?:{_NUMERAL}又)?{_NUMERAL}分之{_NUMERAL}"
+)
 """Its groups are the whole number, the denominator and the numerator: 一又二分之一."""
 
-_FORMULA = re.compile(  # a currency sign is none: no digit stands behind a formula, no space at its ends
+# A currency sign is no formula: no digit stands behind one, no space at its ends. Of
+# brackets those of (1, 2) and [0, ∞) are one, not those of (1,234).
+FORMULA: Final = re.compile(
     r"\$\$[^$]++\$\$|(?<!\\)\$(?![\s$])[^$\n]*+(?<![\s\\])\$(?!\d)"
     r"|\\\((?:[^\\]|\\[^()])*+\\\)|\\\[(?:[^\\]|\\[^\[\]])*+\\\]"
-    r"|(?<![\w\\])\\?[({\[（](?!\d{1,3}(?:,\d{3})++[^\d,])"  # (1, 2) and [0, ∞), but not (1,234)
-    r"(?:\s?+[-−+]?(?:∞|\d[\d./]*+)\s?+[,，;；])++\s?+[-−+]?(?:∞|\d[\d./]*+)\s?+\\?[)}\]）]"
+    r"|(?<![\w\\])\\?[({\[（](?!\d{1,3}(?:,\d{3})++[^\d,])"
+    r"(?:\s?+[-−+]?(?:∞|\d[\d./]*+)\s?+[,，;；])++"
+    r"\s?+[-−+]?(?:∞|\d[\d./]*+)\s?+\\?[)}\]）]"
 )
-_ATTAINED = r"(?:attained|achieved|reached)[ ](?:only[ ])?(?:at|when|if|for)\b|where\b|with[ ]equality\b"
-_ASIDE = re.compile(  # behind a value and its unit: 11 apples (5 red and 6 green), 5, attained at x = 2
-    rf"""(?<=[\d$%}})\]]) (?<!\$[A-Za-z]\$) (?P<unit> (?:[ ]?+(?!{_ATTAINED})[^\W\d_]{{1,15}}+){{0,3}}+ )
-    (?: (?:[ ]\(|（) (?!mod\b) (?=[^()（）\n]*(?:[A-Za-z]{{2}}|[\u4e00-\u9fff])) [^()（）\n]*+ [)）]
+_ATTAINED = (
+    r"(?:attained|achieved|reached)[ ](?:only[ ])?(?:at|when|if|for)\b|where\b"
+    r"|with[ ]equality\b"
+)
+# Behind a value and its unit: 11 apples (5 red and 6 green), 5, attained at x = 2.
+_ASIDE = re.compile(
+    rf"""(?<=[\d$%}})\]]) (?<!\$[A-Za-z]\$)
+    (?P<unit> (?:[ ]?+(?!{_ATTAINED})[^\W\d_]{{1,15}}+){{0,3}}+ )
+    (?: (?:[ ]\(|（) (?!mod\b) (?=[^()（）\n]*(?:[A-Za-z]{{2}}|[\u4e00-\u9fff]))
+          [^()（）\n]*+ [)）]
       | [,，]?[ ]? (?: (?:(?:which|and)[ ]is[ ])? (?:{_ATTAINED})
                     | (?<=[,，\s])(?:equality[ ]holds|此时|其中|当且仅当) )
         (?:[^.。\n]|\.(?=\d))*+ )""",
     re.VERBOSE,
 )
-_JOINED = re.compile(
+_CONJUNCTION = re.compile(
     r"[\s,;.$、，]*+(?:and|or|和|或|及|与)?[\s,;$、，]*+(?:[A-Za-z]\w?\s*=\s*)?"
 )
-_NAME = re.compile(
+_LONE_NAME = re.compile(
     r"[\s$\\()\[\]]*(?:\\angle\s*)?[A-Za-z]{1,3}(?:_\{?\w{1,3}\}?)?'?[\s$\\()\[\]]*"
 )
-_MARK = re.compile(r"#{4,}+([^\n#]*+)")
-_ODD_NUMBER = re.compile(  # that `number` leaves to others: 1.000,99; 5万; 15π and 2√3; 3:4; 四分之三
-    r"(?<![\d.,])[-+]?\d{1,3}(?:\.\d{3})+,\d+(?![\d.,]*\d)|(?<![\d.])\d{1,9}(?:\.\d{1,9})?[万亿]"
+_HASH_MARK = re.compile(r"#{4,}+([^\n#]*+)")
+# Those that `number` leaves to others: 1.000,99; 5万; 15π and 2√3; 3:4; 四分之三.
+_ODD_NUMBER = re.compile(
+    r"(?<![\d.,])[-+]?\d{1,3}(?:\.\d{3})+,\d+(?![\d.,]*\d)"
+    r"|(?<![\d.])\d{1,9}(?:\.\d{1,9})?[万亿]"
     r"|[-−]?(?:(?<![\d.])\d{1,9}(?:\.\d{1,9})?)?(?:π|√\d{1,9}(?!\d))"
-    r"|(?<![\d.,:：∶])\d{1,9}(?:(?P<gap>[ ]?)[:：∶](?P=gap)\d{1,9}){1,3}(?![:：∶\d]|[.,]\d)"
+    r"|(?<![\d.,:：∶])\d{1,9}(?:(?P<gap>[ ]?)[:：∶](?P=gap)\d{1,9}){1,3}"
+    r"(?![:：∶\d]|[.,]\d)"
     rf"|{CHINESE_FRACTION}"
 )
 _CHOSEN = re.compile(
     r"(?:[故应∴]|因此|所以)\s?选择?[:：]?\s*([A-H]{1,8}(?:[,，、]\s?[A-H])*+)(?![A-Za-z])"
 )
-_UNIT = re.compile(
-    r"\s?(?:\\?%|％|percent|hundred|thousand|million|billion|trillion|°[CF]?|degrees?|dollars?|cents?|euros?|pounds?|yuan|hours?|minutes?|seconds?|days?|weeks?"
-    r"|months?|years?|miles?|feet|foot|inch(?:es)?|yards?|met(?:er|re)s?|kilomet(?:er|re)s?|centimet(?:er|re)s?|liters?"
-    r"|grams?|kilograms?|(?:[kcm]?m|k?g|[kc]?l|ml|mph|km/h|m/s|ft|lbs?|oz)(?:[²³]|\^\{?[23]\}?)?|[元米度天岁个只人本页]"
+_UNIT_BEHIND = re.compile(
+    r"\s?(?:\\?%|％|percent|hundred|thousand|million|billion|trillion|°[CF]?|degrees?"
+    r"|dollars?|cents?|euros?|pounds?|yuan|hours?|minutes?|seconds?|days?|weeks?"
+    r"|months?|years?|miles?|feet|foot|inch(?:es)?|yards?|met(?:er|re)s?"
+    r"|kilomet(?:er|re)s?|centimet(?:er|re)s?|liters?|grams?|kilograms?"
+    r"|(?:[kcm]?m|k?g|[kc]?l|ml|mph|km/h|m/s|ft|lbs?|oz)(?:[²³]|\^\{?[23]\}?)?"
+    r"|[元米度天岁个只人本页]"
     r"|千米|厘米|毫米|平方米|平方厘米|立方厘米|立方米|千克|小时|分钟|公里|公斤)(?![A-Za-z])"
 )
-_SAYS = re.compile(r"\bis\b|[是为]")
-_NOT = re.compile(r"\b(?:not|than|mod)\s+\Z")
-_RELATION = re.compile(r"(?<![<>!:\\=])=(?!=)|\\approx|\\implies|\\Rightarrow")
-_SEPARATOR = re.compile(r"[,，;]|\\q?quad|\\text\s?\{\s*(?:and|or)\s*\}")
-_EQUATION = re.compile(r"[\s$\\(\[]*[A-Za-z](?:_?\{?\w{1,3}\}?)?'?\s*=")
+_PREDICATE_WORD = re.compile(r"\bis\b|[是为]")
+_NEGATION = re.compile(r"\b(?:not|than|mod)\s+\Z")
+_EQUALS_SIGN = re.compile(r"(?<![<>!:\\=])=(?!=)|\\approx|\\implies|\\Rightarrow")
+_EQUATION_SEPARATOR = re.compile(r"[,，;]|\\q?quad|\\text\s?\{\s*(?:and|or)\s*\}")
+_NAMED_EQUATION = re.compile(r"[\s$\\(\[]*[A-Za-z](?:_?\{?\w{1,3}\}?)?'?\s*=")
 
 
 @dataclass(frozen=True, repr=False)
 class math_answer(Extractor):
-    r"""The final answer of a whole solution, as it is written, for `rk.verify.math_equal` to read.
+    r"""The final answer of a whole solution, for `rk.verify.math_equal` to read.
 
     The first of these that is there: the last ``\boxed{}``, with those joined to it by
     "and" or commas (a set then); what follows the last "the answer is" (as
@@ -86,128 +105,143 @@ class math_answer(Extractor):
     """
 
     def occurrences(self, completion: str) -> list[Span]:
-        for find in (_boxed, _announced, _marked, _last):
-            start = 0 if find is _boxed else _end(completion)
+        tail = _tail_start(completion)
+        for find, start in (
+            (_find_boxed, 0),
+            (_find_announced, tail),
+            (_find_marked, tail),
+            (_find_last, tail),
+        ):
             span = find(completion[start:])
             if span and span[0] < span[1]:
                 return [(start + span[0], start + span[1])]
         return []
 
 
-def _end(text: str) -> int:
-    """Where what is read of a long text begins: at a paragraph, else a line, else a word."""
-    first = len(text) - END
-    starts = (
-        (text.find(mark, first) for mark in ("\n\n", "\n", " ")) if first > 0 else (0,)
-    )
-    return next((start for start in starts if start >= 0), len(text))
+def _tail_start(text: str) -> int:
+    """Return where the tail of a long text begins: at a paragraph, a line or a word."""
+    first = len(text) - ANSWER_TAIL
+    if first <= 0:
+        return 0
+    for mark in ("\n\n", "\n", " "):
+        start = text.find(mark, first)
+        if start >= 0:
+            return start
+    return len(text)
 
 
-def boxes(text: str) -> list[Box]:
-    """The boxes of a text that are in no other."""
-    return _outermost(all_boxes(text))
+def outermost_boxes(text: str) -> list[Box]:
+    """Find the boxes of a text that are in no other."""
+    boxes: list[Box] = []
+    for box in find_boxes(text):
+        if not boxes or box.outer[0] >= boxes[-1].outer[1]:
+            boxes.append(box)
+    return boxes
 
 
-def _outermost(every: list[Box]) -> list[Box]:
-    found: list[Box] = []
-    for box in every:
-        if not found or box.outer[0] >= found[-1].outer[1]:
-            found.append(box)
-    return found
-
-
-def joined(text: str, spans: list[Span]) -> list[Span]:
-    """The last of some spans, with those joined to it by "and" or commas."""
+def joined_to_last(text: str, spans: list[Span]) -> list[Span]:
+    """Return the last span, with those joined to it by "and" or commas before it."""
     first = max(0, len(spans) - 1)
-    while first and _JOINED.fullmatch(text, spans[first - 1][1], spans[first][0]):
+    while first and _CONJUNCTION.fullmatch(text, spans[first - 1][1], spans[first][0]):
         first -= 1
     return spans[first:]
 
 
-def _run(text: str, spans: list[Span]) -> Span:
-    """From the first to the last of the spans that are joined to the last."""
-    run = joined(text, spans)
+def _last_run(text: str, spans: list[Span]) -> Span:
+    """Return the span from the first to the last of those joined to the last."""
+    run = joined_to_last(text, spans)
     return run[0][0], run[-1][1]
 
 
-def _boxed(text: str) -> Span | None:
-    every = all_boxes(text)
-    if not every:
+def _find_boxed(text: str) -> Span | None:
+    boxes = find_boxes(text)
+    if not boxes:
         return None
-    outer = [box.outer for box in _outermost(every)]
-    run = _run(text, outer)
-    return every[-1].inner if run == outer[-1] else run
+    outer = [box.outer for box in outermost_boxes(text)]
+    run = _last_run(text, outer)
+    return boxes[-1].inner if run == outer[-1] else run
 
 
-def _announced(text: str) -> Span | None:
-    chosen = [match.span(1) for match in _CHOSEN.finditer(text)]
-    return _core(text, sorted([*chosen, *answer_phrase().occurrences(text)]))
+def _find_announced(text: str) -> Span | None:
+    spans = [match.span(1) for match in _CHOSEN.finditer(text)]
+    return _find_core(text, sorted(spans + answer_phrase().occurrences(text)))
 
 
-def _marked(text: str) -> Span | None:
-    return _core(
-        text, [trim(text, *mark.span(1)) for mark in list(_MARK.finditer(text))[-1:]]
-    )
-
-
-def _core(text: str, sentences: list[Span]) -> Span | None:
-    """What the last that is not empty says the answer is: all of it, or of a long one what stands last."""
-    last = next((span for span in reversed(sentences) if span[0] < span[1]), None)
-    if last is None:
+def _find_marked(text: str) -> Span | None:
+    marks = list(_HASH_MARK.finditer(text))
+    if not marks:
         return None
-    words = _FORMULA.sub("", text[slice(*last)])
-    long = (
+    return _find_core(text, [trim(text, *marks[-1].span(1))])
+
+
+def _find_core(text: str, sentences: list[Span]) -> Span | None:
+    """Return the last sentence with something in it; of a long one what stands last."""
+    sentences = [span for span in sentences if span[0] < span[1]]
+    if not sentences:
+        return None
+    sentence = sentences[-1]
+    words = FORMULA.sub("", text[slice(*sentence)])
+    is_long = (
         len(re.findall(r"[^\W\d_]{2,}", words)) > 3
-        or _SAYS.search(words)
-        or _ASIDE.search(text, *last)
+        or _PREDICATE_WORD.search(words)
+        or _ASIDE.search(text, *sentence)
     )
-    return (long and _last(text, *last)) or last
+    if not is_long:
+        return sentence
+    return _find_last(text, *sentence) or sentence
 
 
-def _last(text: str, start: int = 0, end: int | None = None) -> Span | None:
-    """The last formula or number, whichever stands last; formulas that are joined are one."""
-    end = len(text) if end is None else end
+def _find_last(text: str, start: int = 0, end: int | None = None) -> Span | None:
+    """Find the last formula or number, with the formulas that are joined to it."""
+    if end is None:
+        end = len(text)
     text = _ASIDE.sub(lambda aside: aside["unit"].ljust(len(aside[0])), text)
-    formulas = [match.span() for match in _FORMULA.finditer(text, start, end)]
-    in_formula = range(*formulas[-1]) if formulas else ()
-    piece = text[start:end]
-    spans = [
-        *number().occurrences(piece),
-        *(match.span() for match in _ODD_NUMBER.finditer(piece)),
-    ]
-    numbers = [
-        (start + first, start + last)
-        for first, last in spans
-        if start + first not in in_formula
-        and not _NOT.search(text, max(start, start + first - 8), start + first)
-    ]
-    last_number = max(numbers, key=lambda span: (span[1], -span[0]), default=None)
-    named = [span for span in formulas if not _NAME.fullmatch(text, *span)]
-    if last_number and (not named or last_number[0] >= named[-1][1]):
-        return _with_unit(text, *last_number)
-    if not named:
+    formulas = [match.span() for match in FORMULA.finditer(text, start, end)]
+    number_span = _find_last_number(text, start, end, formulas[-1:])
+    formulas = [span for span in formulas if not _LONE_NAME.fullmatch(text, *span)]
+    if number_span and (not formulas or number_span[0] >= formulas[-1][1]):
+        return _with_unit(text, *number_span)
+    if not formulas:
         return None
-    run = _run(text, named)
-    return _value(text, *run) if run == named[-1] else run
+    run = _last_run(text, formulas)
+    return _result_of(text, *run) if run == formulas[-1] else run
 
 
-def _value(text: str, start: int, end: int) -> Span:
-    """What a formula comes to: behind the last sign of a computation, all of it where it is equations."""
-    signs = list(_RELATION.finditer(text, start, end))
-    if not signs or (
-        len(signs) == 1
-        and re.search(r"(?<!\\)\b[A-Za-z]", text[start : signs[0].start()])
-    ):
+def _find_last_number(
+    text: str, start: int, end: int, formulas: list[Span]
+) -> Span | None:
+    """Find the last number that is in none of these formulas and behind no "not"."""
+    piece = text[start:end]
+    spans = number().occurrences(piece)
+    spans += [match.span() for match in _ODD_NUMBER.finditer(piece)]
+    numbers: list[Span] = []
+    for first, last in spans:
+        first, last = start + first, start + last
+        if any(formula[0] <= first < formula[1] for formula in formulas):
+            continue
+        if not _NEGATION.search(text, max(start, first - 8), first):
+            numbers.append((first, last))
+    return max(numbers, key=lambda span: (span[1], -span[0]), default=None)
+
+
+def _result_of(text: str, start: int, end: int) -> Span:
+    """Return the result of a computation behind its last sign; equations whole."""
+    signs = list(_EQUALS_SIGN.finditer(text, start, end))
+    if not signs:
         return start, end
-    equations = _SEPARATOR.split(text[start:end])
-    if len(equations) == len(signs) and all(map(_EQUATION.match, equations)):
+    before = text[start : signs[0].start()]
+    if len(signs) == 1 and re.search(r"(?<!\\)\b[A-Za-z]", before):
+        return start, end
+    equations = _EQUATION_SEPARATOR.split(text[start:end])
+    if len(equations) == len(signs) and all(map(_NAMED_EQUATION.match, equations)):
         return start, end
     close = 2 if text.endswith(("$$", "\\)", "\\]"), start, end) else 1
     return trim(text, signs[-1].end(), end - close)
 
 
 def _with_unit(text: str, start: int, end: int) -> Span:
-    if unit := _UNIT.match(text, end):
+    unit = _UNIT_BEHIND.match(text, end)
+    if unit:
         end = unit.end()
     while start and text[start - 1] in "$€£¥\\":
         start -= 1

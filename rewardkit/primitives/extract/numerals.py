@@ -8,109 +8,126 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which
-from rewardkit.primitives.primitive import NAMED
+from rewardkit.primitives.primitive import PRINTED_NAMED
 from rewardkit.primitives.texts import CJK
 
 # What `read_number` reads of a whole text is found here in running text, where signs,
 # slashes and stops have other uses too: "9-6" holds 9 and 6. A run of digits and joints
 # that is no number as a whole ("3.14.15", "3/4/2024", "1:30", "1,23") holds none: no
 # piece of it is what was written.
-_SIGN = "[-+负\u2010\u2011\u2012\u2013\u2212\ufe62\ufe63\uff0b\uff0d]"
+_NUMBER_SIGN = "[-+负\u2010\u2011\u2012\u2013\u2212\ufe62\ufe63\uff0b\uff0d]"
 _OPENERS = r"-+负.\\\u2010-\u2013\u2212\ufe62\ufe63\uff0b\uff0d"
 _CURRENCY = r"(?:\\?[$£¥\ufe69\uff04\uffe1\uffe5\u20a0-\u20cf])"
 _SLASH = r"[/\u2044\u2215\uff0f]"
 _POINT = r"[.\uff0e\u066b]"
 _GAP = r"[ \u00a0\u2007\u2009\u202f]"
-_VULGAR = "[¼½¾⅐-⅞↉]"
-_LETTER = rf"[^\W_{CJK}]"  # Chinese has no spaces between words and numbers
+_VULGAR_FRACTION = "[¼½¾⅐-⅞↉]"
+_LETTER_SIGN = rf"[^\W_{CJK}]"  # Chinese has no spaces between words and numbers
 # Behind a first group of one or two digits plain spaces part thousands, and behind one
 # of three if a group is 000: "128 256 512" lists. So does what more digits follow or go
 # before ("1 234 5"), but for a year.
-_SPACED = r"""
-    (?: (?<!\d[ ]) | (?<=\d{4}[ ]) ) (?![0０]) (?! \d{1,3} [ ] [1-9]\d\d [/\u2044\u2215\uff0f] )
+_SPACED_DIGITS = r"""
+    (?: (?<!\d[ ]) | (?<=\d{4}[ ]) ) (?![0０])
+      (?! \d{1,3} [ ] [1-9]\d\d [/\u2044\u2215\uff0f] )
     (?: \d{1,2} | (?= \d{3} (?:[ ]\d{3})*? [ ]000 ) \d{3} ) (?:[ ]\d{3})++
     (?! \d | [ ]\d++(?![/\u2044\u2215\uff0f]) )"""
-_DIGITS = rf"""(?>
-    (?![0０])\d{{1,3}} (?: (?:[,\u066c]\d{{3}})+ | (?:\{{,\}}\d{{3}})+ | (?:\\,\d{{3}})+ | (?:,\\!\d{{3}})+
-                       | (?:[\u00a0\u2007\u2009\u202f]\d{{3}})+ | (?:，[０-９]{{3}})+ ) (?!\d)
-  | {_SPACED}
+_DIGIT_GROUPS = rf"""(?>
+    (?![0０])\d{{1,3}} (?: (?:[,\u066c]\d{{3}})+ | (?:\{{,\}}\d{{3}})+ | (?:\\,\d{{3}})+
+      | (?:,\\!\d{{3}})+
+                       | (?:[\u00a0\u2007\u2009\u202f]\d{{3}})+
+                         | (?:，[０-９]{{3}})+ ) (?!\d)
+  | {_SPACED_DIGITS}
   | (?!0)[0-9]{{1,2}} (?:,[0-9]{{2}})+ ,[0-9]{{3}} (?!\d)
   | \d+ )"""
-_GOES_ON = r"(?:\.{3,}|…|\s?\\[lc]?dots)?"  # a part of it: 0.333... is not 0.333
-_PLAIN = rf"(?> {_DIGITS} (?:{_POINT}\d+{_GOES_ON})? | (?<!\.)\.\d+{_GOES_ON} )"
-_EXPONENT = rf"(?: \{{ [ ]? {_SIGN}?\d{{1,6}} [ ]? \}} | {_SIGN}?\d{{1,6}}(?!\d) )"
-_POWER = rf"10 (?: \^{_EXPONENT} | [⁺⁻]?[⁰¹²³⁴-⁹]{{1,6}} )"
+_ELLIPSIS = r"(?:\.{3,}|…|\s?\\[lc]?dots)?"  # a part of it: 0.333... is not 0.333
+_DECIMAL = (
+    rf"(?> {_DIGIT_GROUPS} (?:{_POINT}\d+{_ELLIPSIS})? | (?<!\.)\.\d+{_ELLIPSIS} )"
+)
+_EXPONENT = rf"(?: \{{ [ ]? {_NUMBER_SIGN}?\d{{1,6}} [ ]? \}} | {_NUMBER_SIGN}?\d{{1,6}}(?!\d) )"
+_POWER_OF_TEN = rf"10 (?: \^{_EXPONENT} | [⁺⁻]?[⁰¹²³⁴-⁹]{{1,6}} )"
 _TIMES = r"[ ]? (?:\\times|\\cdot|[×·⋅∙*x]) [ ]?"
-_ARGUMENT = rf"(?: \s?\{{ [ ]? {_SIGN}?{_PLAIN} [ ]? \}} | \s?\d )"
+_ARGUMENT = rf"(?: \s?\{{ [ ]? {_NUMBER_SIGN}?{_DECIMAL} [ ]? \}} | \s?\d )"
 _PART = r"(?: \s?\{ [ ]? \d{1,6} [ ]? \} | \s?\d )"
 _JOINT = r"[.\uff0e\u066b/\u2044\u2215\uff0f,\u066c:_'’]"
-_RAISED = "[⁺⁻⁰¹²³⁴-⁹]"
-_RAISES = rf"\^ \{{? {_SIGN}?"
+_SUPERSCRIPT = "[⁺⁻⁰¹²³⁴-⁹]"
+_RAISES = rf"\^ \{{? {_NUMBER_SIGN}?"
 # A piece of an expression is no number: 2\sqrt{5}, 2π, and Chinese magnitudes,
 # fractions and powers (5万, 5分之2, 2的5次方; but 5千克 and 5千米 are units).
 _ROOT = r"(?: \\sqrt | sqrt(?![A-Za-z]) | √ )"
 _FACTOR = rf"""[ ]? (?: (?:\\cdot|\\times|[×·⋅∙*]|\\[,;!]) [ ]? )?
     (?: {_ROOT} | \\?pi(?![A-Za-z]) | π | \\[dtc]?frac )"""
-_CHINESE = r"""[ ]? (?: [万萬亿億兆百佰十拾] | 千(?![克米瓦卡焦伏赫帕升字]) | 分之 | 次[方幂]
+_CHINESE_MAGNITUDE = r"""[ ]? (?: [万萬亿億兆百佰十拾] | 千(?![克米瓦卡焦伏赫帕升字]) | 分之 | 次[方幂]
     | 的[ ]? (?: 平方 | 立方 | [\dn]{1,6}[ ]?次[方幂] ) )"""
-_END = rf"""(?! {_JOINT}\d | -(?:0|\d+-)\d | {_RAISED} | {_RAISES}\d | \^\{{?[ ]?\\[dtc]?frac
-    | {_FACTOR} | {_CHINESE} )"""
+_END = rf"""(?! {_JOINT}\d | -(?:0|\d+-)\d | {_SUPERSCRIPT} | {_RAISES}\d
+    | \^\{{?[ ]?\\[dtc]?frac
+    | {_FACTOR} | {_CHINESE_MAGNITUDE} )"""
 # The arguments of what is no number as a whole; the bounds keep what is never closed
 # cheap.
-_BRACES = r"(?: \{ (?: [^{}\n] | \{ [^{}\n]{0,100} \} ){0,100}+ \} )"
-_ANY = rf"\s? (?: {_BRACES} | \\[A-Za-z]{{1,20}} | \w )"
+_BRACED_ARGUMENT = r"(?: \{ (?: [^{}\n] | \{ [^{}\n]{0,100} \} ){0,100}+ \} )"
+_ANY = rf"\s? (?: {_BRACED_ARGUMENT} | \\[A-Za-z]{{1,20}} | \w )"
 _PASSED = (
     rf"(?: \\[dtc]?frac {_ANY} {_ANY} | \\sqrt (?:\[[^\[\]\n]{{0,100}}\])? {_ANY} )"
 )
 _WORD_END = rf"[^\W\d_{CJK}][-\u2010\u2011]"  # COVID-19, x-5
 _NUMBER = rf"""
-    (?= [{_OPENERS}\d¼½¾⅐-⅞↉] )  # what a number begins with, and where that has other uses what follows it
-    (?= [^{_OPENERS}] | {_SIGN}{_CURRENCY}?[\d.\\¼½¾⅐-⅞↉] | \.\d | \\(?:[dtcf]|sqrt) )
-    (?: (?<!{_LETTER}) (?<![)\]}}/^]) (?<!\^\{{) (?<!\w\.) (?<!正) (?<!胜) {_SIGN}{_CURRENCY}? )?
-    (?: (?<!{_LETTER}) (?<!\^) (?<!\^\{{) \\[dtc]?frac {_ARGUMENT} (?P<under>{_ARGUMENT}) (?!\d) {_END}
+    # what a number begins with, and where that has other uses what follows it
+    (?= [{_OPENERS}\d¼½¾⅐-⅞↉] )
+    (?= [^{_OPENERS}] | {_NUMBER_SIGN}{_CURRENCY}?[\d.\\¼½¾⅐-⅞↉] | \.\d
+      | \\(?:[dtcf]|sqrt) )
+    (?: (?<!{_LETTER_SIGN}) (?<![)\]}}/^]) (?<!\^\{{) (?<!\w\.) (?<!正)
+      (?<!胜) {_NUMBER_SIGN}{_CURRENCY}? )?
+    (?: (?<!{_LETTER_SIGN}) (?<!\^) (?<!\^\{{) \\[dtc]?frac {_ARGUMENT}
+      (?P<under>{_ARGUMENT}) (?!\d) {_END}
       | (?P<passed> {_PASSED} )
-      | (?<!{_LETTER}) (?<!{_WORD_END}) (?<![√±]) (?<!sqrt\() (?<!\\pm) (?<!\\pm[ ])
-        (?: (?<!分之) | (?<=百分之) ) (?<![万萬亿億兆千]) (?<!正负) (?<!胜负) (?! (?<=\d[ ]) 000 (?!\d) )
-        (?<!{_LETTER}_) (?<!{_LETTER}__)  # not inside a word; _4_ is Markdown
-        (?<!\d{_JOINT}) (?<!{_SLASH}) (?<!_\{{)  # nor in a date, an address, a path, an index
-        (?<!\^) (?<!\^\{{) (?<!\^{_SIGN}) (?<!\^\{{{_SIGN})
-        (?: (?P<whole>{_DIGITS})
-            (?: {_GAP} (?=\d) | [ ]? (?!\d) ) (?P<fraction> (?P<part>\d{{1,6}}){_SLASH}(?P<of>\d{{1,6}})
-              | \\[dtc]?frac (?P<above>{_PART}) (?P<beneath>{_PART}) | {_VULGAR} ) (?!\d) {_END}
-          | {_VULGAR} (?!\d) {_END}
-          | (?: {_PLAIN} {_TIMES} )? {_POWER} {_END}
+      | (?<!{_LETTER_SIGN}) (?<!{_WORD_END}) (?<![√±]) (?<!sqrt\() (?<!\\pm)
+        (?<!\\pm[ ])
+        (?: (?<!分之) | (?<=百分之) ) (?<![万萬亿億兆千]) (?<!正负) (?<!胜负) (?! (?<=\d[ ]) 000
+          (?!\d) )
+        (?<!{_LETTER_SIGN}_) (?<!{_LETTER_SIGN}__)  # not inside a word; _4_ is Markdown
+        # nor in a date, an address, a path, an index
+        (?<!\d{_JOINT}) (?<!{_SLASH}) (?<!_\{{)
+        (?<!\^) (?<!\^\{{) (?<!\^{_NUMBER_SIGN}) (?<!\^\{{{_NUMBER_SIGN})
+        (?: (?P<whole>{_DIGIT_GROUPS})
+            (?: {_GAP} (?=\d) | [ ]? (?!\d) ) (?P<fraction>
+              (?P<part>\d{{1,6}}){_SLASH}(?P<of>\d{{1,6}})
+              | \\[dtc]?frac (?P<above>{_PART}) (?P<beneath>{_PART})
+                | {_VULGAR_FRACTION} ) (?!\d) {_END}
+          | {_VULGAR_FRACTION} (?!\d) {_END}
+          | (?: {_DECIMAL} {_TIMES} )? {_POWER_OF_TEN} {_END}
           | (?P<hexadecimal> 0(?:[xX][0-9A-Fa-f]|[bBoO][0-9])[0-9A-Za-z]*+ )
-          | {_PLAIN} {_SLASH} (?P<below>{_PLAIN}) {_END}
-          | {_PLAIN} (?: [eE]{_SIGN}?\d{{1,6}}(?!\d) | (?![eE]{_SIGN}?\d) ) {_END}
-          | (?P<none> {_PLAIN} (?: (?:{_JOINT}|-|{_RAISES}) \d++ | {_RAISED} )*+ ) ) )  # passed over whole
+          | {_DECIMAL} {_SLASH} (?P<below>{_DECIMAL}) {_END}
+          | {_DECIMAL} (?: [eE]{_NUMBER_SIGN}?\d{{1,6}}(?!\d)
+            | (?![eE]{_NUMBER_SIGN}?\d) ) {_END}
+          # passed over whole
+          | (?P<none> {_DECIMAL} (?: (?:{_JOINT}|-|{_RAISES}) \d++
+            | {_SUPERSCRIPT} )*+ ) ) )
 """
-_PERCENT = rf"(?: {_GAP}? \\?[%\u066a\ufe6a\uff05] )?"
+_PERCENT_SIGN = rf"(?: {_GAP}? \\?[%\u066a\ufe6a\uff05] )?"
 _PATTERNS = {
-    wanted: re.compile(_NUMBER + wanted * _PERCENT, re.VERBOSE)
+    wanted: re.compile(_NUMBER + wanted * _PERCENT_SIGN, re.VERBOSE)
     for wanted in (False, True)
 }
 
 
-def _spans(found: re.Match[str]) -> list[Span]:
-    """The numbers of a match: one, two where a whole one is followed by 3/2, none where it is no number."""
-    if found.lastgroup is None:  # nearly all of them: no fraction, nothing to check
-        return [found.span()]
-    if found["none"] or found["hexadecimal"] or found["passed"]:
+def _number_spans(match: re.Match[str]) -> list[Span]:
+    """Return the numbers of a match: one, two in "1 3/2", or none."""
+    if match.lastgroup is None:  # nearly all of them: no fraction, nothing to check
+        return [match.span()]
+    if match["none"] or match["hexadecimal"] or match["passed"]:
         return []
-    above = found["part"] or found["above"]
-    below = found["of"] or found["beneath"] or found["below"] or found["under"]
-    if above and _whole(above) >= _whole(below):
-        whole = (found.start(), found.end("whole"))
-        return (
-            [whole]
-            if _is_zero(below)
-            else [whole, (found.start("fraction"), found.end())]
-        )
-    return [] if below and _is_zero(below) else [found.span()]
+    above = match["part"] or match["above"]
+    below = match["of"] or match["beneath"] or match["below"] or match["under"]
+    has_zero = bool(below) and _is_zero(below)
+    if above and _whole_number(above) >= _whole_number(below):
+        spans = [(match.start(), match.end("whole"))]
+        if not has_zero:
+            spans.append((match.start("fraction"), match.end()))
+        return spans
+    return [] if has_zero else [match.span()]
 
 
-def _whole(part: str) -> int:
-    """The number of a part of a fraction, whose white space need not be what `int` passes over."""
+def _whole_number(part: str) -> int:
+    """Read a part of a fraction, whose white space need not be what `int` takes."""
     return int(part.strip().strip("{} "))
 
 
@@ -120,7 +137,7 @@ def _is_zero(number: str) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class number(Extractor):
-    r"""A number in full, as it is written; by default the last one, where reasoning ends.
+    r"""A number in full, as it is written; by default the last one.
 
     Sign, thousands separators (also plain spaces, as `read_number` has them), decimals,
     6.02e23, 3/4, 1 1/2, ½, ``6.02 \times 10^{23}`` and ``\frac{1}{2}`` are one number
@@ -147,16 +164,15 @@ class number(Extractor):
     percent: bool = False
 
     def occurrences(self, completion: str) -> list[Span]:
-        return [
-            span
-            for found in _PATTERNS[self.percent].finditer(completion)
-            for span in _spans(found)
-        ]
+        spans: list[Span] = []
+        for match in _PATTERNS[self.percent].finditer(completion):
+            spans += _number_spans(match)
+        return spans
 
 
 # The mark of GSM8K's answers, with the white space, Markdown and currency sign between
 # it and the number.
-_MARK = re.compile(rf"#{{4,}}+(?:[^\S\n]|[*_`]|{_CURRENCY})*+")
+_GSM8K_MARK = re.compile(rf"#{{4,}}+(?:[^\S\n]|[*_`]|{_CURRENCY})*+")
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,18 +195,21 @@ class gsm8k(Extractor):
     ('42', '42')
     """
 
-    mode: Literal["strict", "flexible"] = field(default="strict", metadata=NAMED)
+    mode: Literal["strict", "flexible"] = field(
+        default="strict", metadata=PRINTED_NAMED
+    )
 
     def occurrences(self, completion: str) -> list[Span]:
-        marked = [
-            _behind(completion, mark.end()) for mark in _MARK.finditer(completion)
-        ]
-        if self.mode == "strict" or (marked and marked[-1][0] < marked[-1][1]):
-            return marked
-        return number().occurrences(completion) or marked
+        spans: list[Span] = []
+        for mark in _GSM8K_MARK.finditer(completion):
+            spans.append(_number_at(completion, mark.end()))
+        if self.mode == "strict" or (spans and spans[-1][0] < spans[-1][1]):
+            return spans
+        return number().occurrences(completion) or spans
 
 
-def _behind(completion: str, start: int) -> Span:
-    """The number that starts here; nothing, where none does."""
-    found = _PATTERNS[False].match(completion, start)
-    return _spans(found)[0] if found and _spans(found) else (start, start)
+def _number_at(completion: str, start: int) -> Span:
+    """Return the span of the number that starts here, empty where none does."""
+    match = _PATTERNS[False].match(completion, start)
+    spans = _number_spans(match) if match else []
+    return spans[0] if spans else (start, start)

@@ -14,157 +14,156 @@ import json_repair
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like
 from rewardkit.primitives.extract.tagged import tag
-from rewardkit.primitives.json_text import MISSING, depth
-from rewardkit.primitives.json_text import read_json as read_strict
-from rewardkit.primitives.messages import arguments_of, read_function
+from rewardkit.primitives.messages import (
+    NO_JSON,
+    arguments_of,
+    bracket_depth,
+    read_function,
+    read_strict_json,
+)
 from rewardkit.primitives.notes import note
-from rewardkit.primitives.primitive import NAMED
+from rewardkit.primitives.primitive import PRINTED_NAMED
 
 
-def _path(option: str, path: Any) -> Any:
-    """A path as it is kept: "person.age" or ("person", "age"), list positions as texts, too."""
+def _check_path(option: str, path: Any) -> Any:
+    """Return a path as it is kept: "person.age" or ("person", "age"), keys as texts."""
     if path is None:
         return None
-    keys = (
-        path.split(".")
-        if isinstance(path, str)
-        else [path]
-        if isinstance(path, int)
-        else path
-    )
+    keys = path
+    if isinstance(path, str):
+        keys = path.split(".")
+    elif isinstance(path, int):
+        keys = [path]
     if not (isinstance(keys, Sequence) and keys and all(map(_is_key, keys))):
         raise ValueError(
-            f"path={path!r} is no path, or has an empty key; write it as 'person.age' or ('person', 'age'), "
-            "with positions from 0"
+            f"path={path!r} is no path, or has an empty key; write it as 'person.age' "
+            "or ('person', 'age'), with positions from 0"
         )
     return path if isinstance(path, str) else tuple(map(str, keys))
 
 
 def _is_key(key: Any) -> bool:
-    return key != "" if isinstance(key, str) else type(key) is int and key >= 0
+    if isinstance(key, str):
+        return key != ""
+    return type(key) is int and key >= 0
 
 
-Path = Annotated[str | int | Sequence[str | int] | None, _path]
+Path = Annotated[str | int | Sequence[str | int] | None, _check_path]
 """Where in a value; ``None``: the whole."""
 
 
 class _Float(float):
-    """A number of JSON that knows how it was written: 0.10 and 1e400 are not what floats make of them."""
+    """A number of JSON with its text, as floats do not keep 0.10 and 1e400."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
 
 def read_json(text: str) -> Any:
-    """The value of a text that is strict JSON, a dict or a list; ``None`` where it is none."""
-    value = read_strict(text, parse_float=_Float)
+    """Read a text of strict JSON that is a dict or a list; ``None`` where it is none."""
+    value = read_strict_json(text, parse_float=_Float)
     return value if isinstance(value, dict | list) else None
 
 
 def value_at(value: Any, path: Any) -> Any:
-    """The value at a path as it is kept, `MISSING` where that leads nowhere."""
-    for key in path.split(".") if isinstance(path, str) else path or ():
+    """Return the value at a path as it is kept, `NO_JSON` where that leads nowhere."""
+    keys = path.split(".") if isinstance(path, str) else path
+    for key in keys or ():
         if isinstance(value, dict):
-            value = next(
-                (inner for name, inner in value.items() if str(name) == key), MISSING
-            )
-        elif (
-            isinstance(value, list | tuple)
-            and re.fullmatch(r"[0-9]{1,9}", key)
-            and int(key) < len(value)
-        ):
-            value = value[int(key)]
+            names = [name for name in value if str(name) == key]
+            value = value[names[0]] if names else NO_JSON
+        elif isinstance(value, list | tuple) and re.fullmatch(r"[0-9]{1,9}", key):
+            place = int(key)
+            value = value[place] if place < len(value) else NO_JSON
         else:
-            return MISSING
+            return NO_JSON
     return value
 
 
 def _text_at(value: Any, path: Any) -> str | None:
-    """Text of the value at a path: a text as it is, a number as it was written, others as JSON."""
+    """Write the value at a path: a text as it is, a float as it stood, others as JSON."""
     value = value_at(value, path)
-    return (
-        value
-        if isinstance(value, str)
-        else value.text
-        if isinstance(value, _Float)
-        else _written(value)
-    )
+    if isinstance(value, str):
+        return value
+    if isinstance(value, _Float):
+        return value.text
+    return _write_json(value)
 
 
-def _written(value: Any) -> str | None:
+def _write_json(value: Any) -> str | None:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (
-        TypeError,
-        ValueError,
-        RecursionError,
-    ):  # 1e999 reads as infinity, which JSON cannot write
+    except (TypeError, ValueError, RecursionError):  # 1e999 reads as infinity
         return None
 
 
 # A quote behind a letter is an apostrophe, and one behind a backslash begins no string:
 # the rest of its line is searched once for the quote that closes it.
-_TOKEN = re.compile(
-    r"""(?<![\w\\]) (?: "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]++|\\.)*+' ) | [()\[\]{}]""",
+_BRACKET_OR_STRING = re.compile(
+    r"""(?<![\w\\]) (?: "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]++|\\.)*+' )
+      | [()\[\]{}]""",
     re.VERBOSE,
 )
 _OPENER = {"}": "{", "]": "[", ")": "("}
 
 
 def bracket_pairs(text: str) -> tuple[list[Span], list[int]]:
-    """The spans between matching brackets, and where those open that are never closed.
+    """Find the spans of matching brackets, and the places of those never closed.
 
     Brackets in strings do not count, nor do quotes outside brackets.
     """
-    closed: list[Span] = []
-    opened: list[int] = []
+    pairs: list[Span] = []
+    openings: list[int] = []
     position = 0
-    while token := _TOKEN.search(text, position):
+    while token := _BRACKET_OR_STRING.search(text, position):
         start, position = token.span()
         sign = text[start]
         if sign in "\"'":
-            position = position if opened else start + 1
+            if not openings:
+                position = start + 1
         elif sign not in _OPENER:
-            opened.append(start)
+            openings.append(start)
         else:
-            while opened and text[opened[-1]] != _OPENER[sign]:
-                opened.pop()
-            if opened:
-                closed.append((opened.pop(), position))
-    return closed, opened
+            while openings and text[openings[-1]] != _OPENER[sign]:
+                openings.pop()
+            if openings:
+                pairs.append((openings.pop(), position))
+    return pairs, openings
 
 
 def outermost(
     spans: Iterable[Span], which: Which, reads: Callable[[Span], object], work: float
 ) -> list[Span]:
-    """The spans that can be read and lie in no other such, in text order.
+    """Select the spans that can be read and lie in no other such, in text order.
 
     They are read from the end that is asked for, until so many characters are read. Of
     two that overlap one lies in the other.
     """
-    found: list[Span] = []
-    for start, end in sorted(
-        spans, key=None if which == "first" else lambda span: (-span[1], span[0])
-    ):
-        if found and found[-1][0] <= start and end <= found[-1][1]:
+    ordered = sorted(spans)
+    if which == "last":
+        ordered.sort(key=lambda span: (-span[1], span[0]))
+    selected: list[Span] = []
+    for start, end in ordered:
+        if selected and selected[-1][0] <= start and end <= selected[-1][1]:
             continue
         work -= end - start
         if work < 0:
             break
         if reads((start, end)):
-            found.append((start, end))
-    return sorted(found)
+            selected.append((start, end))
+    return sorted(selected)
 
 
-WORK = 16
-"""How often a text is read over, at the most, in search of an object that parses: keeps time linear."""
+MOST_READINGS = 16
+"""Times that a text is read over in search of an object, at most: keeps time linear."""
 
-REPAIR_LIMIT = 4_000
-"""Characters that json_repair is given, at the most: on some texts its time grows with their square, and is a
-second here."""
+LONGEST_REPAIRED = 4_000
+"""Characters of a text that json_repair is given, at most.
 
-REPAIR_DEPTH = 20
-"""Brackets in each other, at the most, in what it is given."""
+On some texts its time grows with their square, and is a second here."""
+
+DEEPEST_REPAIRED = 20
+"""Brackets in each other, at most, in a text that json_repair is given."""
 
 # What stands behind the bracket that opens an object or array, broken or not: LaTeX and
 # prose have others.
@@ -177,7 +176,7 @@ _BEGINS = re.compile(
 
 @dataclass(frozen=True, repr=False)
 class json_value(Extractor):
-    """A JSON object or array anywhere in the text, as it is written, or the value at `path` in it.
+    """A JSON object or array in the text, as it is written, or the value at `path` in it.
 
     By default the last. `path` is "person.age" or ("person", "age"), with list
     positions as numbers; a string value comes without its quotes, others as JSON;
@@ -204,26 +203,25 @@ class json_value(Extractor):
     repair: bool = False
 
     def occurrences(self, completion: str) -> list[Span]:
-        closed, unclosed = bracket_pairs(completion)
-        strict = outermost(
-            closed,
-            self.which,
-            lambda span: read_json(completion[slice(*span)]) is not None,
-            WORK * len(completion),
-        )
+        def is_json(span: Span) -> bool:
+            return read_json(completion[slice(*span)]) is not None
+
+        pairs, openings = bracket_pairs(completion)
+        work = MOST_READINGS * len(completion)
+        strict = outermost(pairs, self.which, is_json, work)
         if not self.repair:
             return strict
+
+        def begins_like_json(span: Span) -> bool:
+            return _BEGINS.match(completion, *span) is not None
+
         end = len(completion.rstrip())
-        regions = outermost(  # that begin like JSON, whole or broken
-            [*closed, *((start, end) for start in unclosed)],
-            "first",
-            lambda span: _BEGINS.match(completion, *span),
-            math.inf,
-        )
-        whole = sorted({*strict} & {*regions})
-        at = 0 if self.which == "first" else -1
-        for spans in (whole, regions[:1] if self.which == "first" else regions[-1:]):
-            if spans and self.text_at(completion, spans[at]) is not None:
+        pairs += [(start, end) for start in openings]
+        regions = outermost(pairs, "first", begins_like_json, math.inf)
+        whole = sorted(set(strict) & set(regions))
+        place = 0 if self.which == "first" else -1
+        for spans in (whole, regions[place:][:1]):
+            if spans and self.text_at(completion, spans[place]) is not None:
                 return spans
         return strict
 
@@ -233,18 +231,19 @@ class json_value(Extractor):
             return text
         value, reading = read_json(text or ""), "strict"
         if value is None and self.repair:
-            text, reading = _repaired(text or ""), "repaired"
+            text, reading = _repair(text or ""), "repaired"
             value = read_json(text or "")
-        found = text if self.path is None else _text_at(value, self.path)
-        if self.repair and found is not None:
+        if self.path is not None:
+            text = _text_at(value, self.path)
+        if self.repair and text is not None:
             note("json", reading)
-        return found
+        return text
 
 
 @lru_cache(maxsize=128)
-def _repaired(text: str) -> str | None:
-    """A broken object or array as JSON, by json_repair; ``None`` where that makes nothing of it."""
-    if len(text) > REPAIR_LIMIT or depth(text) > REPAIR_DEPTH:
+def _repair(text: str) -> str | None:
+    """Make JSON of a broken object or array by json_repair; ``None`` where it cannot."""
+    if len(text) > LONGEST_REPAIRED or bracket_depth(text) > DEEPEST_REPAIRED:
         return None
     try:
         value = json_repair.loads(text, skip_json_loads=True)
@@ -257,7 +256,7 @@ def _repaired(text: str) -> str | None:
         AttributeError,
     ):
         return None
-    return _written(value) if value and isinstance(value, dict | list) else None
+    return _write_json(value) if value and isinstance(value, dict | list) else None
 
 
 ToolName = Annotated[
@@ -268,20 +267,20 @@ ToolName = Annotated[
 ]
 
 
-def _call(text: str) -> dict[str, Any]:
-    """The call that a text is; empty where it is none."""
+def _read_call(text: str) -> dict[str, Any]:
+    """Return the tool call that makes up `text`, or {}."""
     call = read_json(text) or read_function(text)
     return call if isinstance(call, dict) else {}
 
 
-_CALLS = tag("tool_call")
+_CALL_TAGS = tag("tool_call")
 
 
 @dataclass(frozen=True, repr=False)
 class tool_call(Extractor):
-    """JSON of a call in ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``, or the value at `path`.
+    """JSON of a call in ``<tool_call>{"name": ..., "arguments": ...}</tool_call>``.
 
-    By default of the last call, or of the last one of the tool called `name`. Each call
+    Or the value at `path` in it. By default of the last call, or of the last one of the tool called `name`. Each call
     has its own tag: two in one tag, one a line or as a list, and one in a code fence
     are none (a limit of ours). What is no strict JSON object with a name is no call,
     but for ``<function=name><parameter=key>...``, as Qwen3-Coder writes them. `path` as
@@ -295,29 +294,26 @@ class tool_call(Extractor):
     """
 
     name: ToolName | None = None
-    path: Path = field(default=None, metadata=NAMED)
+    path: Path = field(default=None, metadata=PRINTED_NAMED)
     _: KW_ONLY
     which: Which = "last"
 
     def occurrences(self, completion: str) -> list[Span]:
-        spans = [
-            (span, _call(completion[slice(*span)]).get("name"))
-            for span in _CALLS.occurrences(completion)
-        ]
-        return [
-            span
-            for span, name in spans
-            if isinstance(name, str) and self.name in (None, name)
-        ]
+        spans = []
+        for span in _CALL_TAGS.occurrences(completion):
+            name = _read_call(completion[slice(*span)]).get("name")
+            if isinstance(name, str) and self.name in (None, name):
+                spans.append(span)
+        return spans
 
     def text_at(self, completion: str, span: Span) -> str | None:
         text = completion[slice(*span)]
         if self.path is None:
             return text
-        call = _call(text)
+        call = _read_call(text)
         arguments = arguments_of(call)
         if isinstance(arguments, str):  # a text of JSON
             arguments = read_json(arguments) or arguments
-        return _text_at(
-            call if arguments is None else {**call, "arguments": arguments}, self.path
-        )
+        if arguments is not None:
+            call = {**call, "arguments": arguments}
+        return _text_at(call, self.path)

@@ -18,7 +18,7 @@ from rewardkit.primitives.extract.extractor import (
 
 @lru_cache(maxsize=256)
 def tag_tokens(name: str) -> re.Pattern[str]:
-    """Opening and closing tags called `name`, in any case, attributes allowed.
+    """Compile a pattern of the tags called `name`, in any case, attributes allowed.
 
     Group 1 is the slash of a closing one; one that ends in ``/>`` is both, with nothing
     in it. A value in quotes may hold a ">".
@@ -36,7 +36,7 @@ tag_name = text_like(
 
 @dataclass(frozen=True, repr=False)
 class tag(Extractor):
-    """Text inside ``<name>...</name>``; by default of the last pair, the answer a model settled on.
+    """Text inside ``<name>...</name>``, by default of the last pair.
 
     Case and attributes of the tag do not matter, and ``<name/>`` is an empty pair. Of
     nested pairs the innermost counts; a closing tag that was never opened counts for
@@ -62,37 +62,35 @@ class tag(Extractor):
     prefilled: bool = False
 
     def occurrences(self, completion: str) -> list[Span]:
-        found: list[Span] = []
-        opened = (
-            0 if self.prefilled else None
-        )  # where the content of the open tag starts
+        spans: list[Span] = []
+        start = 0 if self.prefilled else None  # of the content of the open tag
         for token in tag_tokens(self.name).finditer(completion):
-            if token[1] and opened is not None:
-                found.append(trim(completion, opened, token.start()))
-                opened = None
-            elif not token[1] and token[0].endswith("/>"):
-                found.append((token.end(), token.end()))
-                opened = None
-            elif not token[1]:
-                opened = token.end()
-        if self.unclosed and opened is not None:
-            found.append(trim(completion, opened, self._end(completion, opened)))
-        return found
+            is_closing = bool(token[1])
+            if is_closing and start is not None:
+                spans.append(trim(completion, start, token.start()))
+                start = None
+            elif not is_closing and token[0].endswith("/>"):
+                spans.append((token.end(), token.end()))
+                start = None
+            elif not is_closing:
+                start = token.end()
+        if self.unclosed and start is not None:
+            spans.append(trim(completion, start, self._end(completion, start)))
+        return spans
 
     def _end(self, completion: str, start: int) -> int:
-        """Where the text ends: before a closing tag that is cut off, if it ends in one."""
+        """Return the end of the text, before a closing tag that is cut off."""
         closing = f"</{self.name}".lower()
         cut = completion.rfind("</", max(start, len(completion) - len(closing)))
-        return (
-            cut
-            if cut >= 0 and closing.startswith(completion[cut:].lower())
-            else len(completion)
-        )
+        if cut >= 0 and closing.startswith(completion[cut:].lower()):
+            return cut
+        return len(completion)
 
 
 _BOXES = re.compile(
     r"""\\(?:boxed|fbox) \s* (?P<box>\{)
-      | \\(?:boxed|fbox) (?: \s*(?P<digit>[0-9]) | \s+(?P<letter>[A-Za-z]) ) (?! \w | [.,][0-9] | [\^{] )
+      | \\(?:boxed|fbox) (?: \s*(?P<digit>[0-9]) | \s+(?P<letter>[A-Za-z]) )
+        (?! \w | [.,][0-9] | [\^{] )
       | \\. | [{}]""",
     re.DOTALL | re.VERBOSE,
 )
@@ -105,21 +103,21 @@ class Box(NamedTuple):
     inner: Span
 
 
-def boxes(text: str) -> list[Box]:
-    """All boxes of a text, in text order."""
-    found: list[Box] = []
-    opened: list[re.Match[str]] = []
+def find_boxes(text: str) -> list[Box]:
+    """Find all boxes of a text, in text order."""
+    boxes: list[Box] = []
+    openings: list[re.Match[str]] = []
     for token in _BOXES.finditer(text):
         if token["digit"] or token["letter"]:
-            found.append(Box(token.span(), (token.end() - 1, token.end())))
+            boxes.append(Box(token.span(), (token.end() - 1, token.end())))
         elif token[0].endswith("{"):
-            opened.append(token)
-        elif token[0] == "}" and opened:
-            start = opened.pop()
-            if start["box"]:
-                inner = trim(text, start.end(), token.start())
-                found.append(Box((start.start(), token.end()), inner))
-    return sorted(found)
+            openings.append(token)
+        elif token[0] == "}" and openings:
+            opening = openings.pop()
+            if opening["box"]:
+                inner = trim(text, opening.end(), token.start())
+                boxes.append(Box((opening.start(), token.end()), inner))
+    return sorted(boxes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,4 +137,4 @@ class boxed(Extractor):
     which: Which = "last"
 
     def occurrences(self, completion: str) -> list[Span]:
-        return [box.inner for box in boxes(completion)]
+        return [box.inner for box in find_boxes(completion)]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from rapidfuzz import fuzz
 
-from rewardkit.primitives.primitive import NAMED, Primitive
+from rewardkit.primitives.primitive import PRINTED_NAMED, Primitive
 from rewardkit.primitives.texts import is_missing, words
 
 COMPARED = 20_000
@@ -37,7 +37,7 @@ class similarity(Primitive):
     """
 
     method: Literal["ratio", "partial", "token_sort", "token_set"] = field(
-        default="ratio", metadata=NAMED
+        default="ratio", metadata=PRINTED_NAMED
     )
 
     def __call__(self, prediction: Any, ground_truth: Any) -> float | None:

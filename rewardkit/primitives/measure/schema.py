@@ -14,7 +14,7 @@ from urllib.parse import quote
 from rewardkit.primitives.expressions import Seconds, compiled
 from rewardkit.primitives.extract.extractor import Which
 from rewardkit.primitives.extract.structured import Path, json_value, value_at
-from rewardkit.primitives.json_text import MISSING, depth, read_json
+from rewardkit.primitives.messages import NO_JSON, bracket_depth, read_strict_json
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import OfText
 
@@ -80,13 +80,13 @@ class json_schema(OfText):
 
     def score(self, completion: str) -> float:
         text = json_value(which=self.which)(completion)
-        value = MISSING if text is None or depth(text) > DEEPEST else read_json(text)
+        value = NO_JSON if text is None or bracket_depth(text) > DEEPEST else read_strict_json(text)
         value = value_at(value, self.path)
         limit = _Time(time.monotonic() + self.timeout)
         token = _time.set(limit)
         try:
             share, faults = (
-                self._judged(value) if value is not MISSING else (0.0, ["no JSON"])
+                self._judged(value) if value is not NO_JSON else (0.0, ["no JSON"])
             )
         except (
             UnicodeEncodeError

@@ -7,7 +7,7 @@ from typing import Literal
 
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import STAR, OfText, Texts
-from rewardkit.primitives.texts import normal_form, plain_quotes, standing
+from rewardkit.primitives.texts import normal_form, places_of_word, plain_quotes
 
 Mode = Literal["share", "all", "any", "count"]
 
@@ -66,7 +66,7 @@ class keywords(OfText):
 
     def score(self, completion: str) -> float:
         text = self._normal(completion)
-        places = {word: standing(self._normal(word), text) for word in self.words}
+        places = {word: places_of_word(self._normal(word), text) for word in self.words}
         if self.full_at is not None:
             counts = {word: sum(1 for _ in found) for word, found in places.items()}
             note("keywords", counts)

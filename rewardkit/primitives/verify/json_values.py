@@ -9,36 +9,41 @@ from itertools import zip_longest
 from statistics import fmean
 from typing import Any, Literal
 
-from rewardkit.primitives.json_text import MISSING, depth, read_json
-from rewardkit.primitives.messages import plain_value
+from rewardkit.primitives.messages import (
+    NO_JSON,
+    bracket_depth,
+    plain_value,
+    read_strict_json,
+)
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import one_of, true_or_false
 from rewardkit.primitives.texts import is_missing, normal_text
 
-DEEPEST = 100
-"""Values inside values, at the most; what is nested deeper is not read."""
+DEEPEST_JSON = 100
+"""Values inside values, at most; what is nested deeper is not read."""
 
 
 def json_of(value: Any) -> Any:
-    """The value that a JSON text stands for, or that an object is; `MISSING` where it is none.
+    """Return the value of a JSON text, or of an object; `NO_JSON` where it is none.
 
     Strict JSON: no NaN, no single quotes. Numbers are Decimals, exactly as written.
 
-    >>> json_of('{"a": [1, 0.1]}'), json_of([1, True, None]), json_of("{'a': 1}") is MISSING
-    ({'a': [Decimal('1'), Decimal('0.1')]}, [Decimal('1'), True, None], True)
+    >>> json_of('{"a": [1, 0.1]}'), json_of([1, True, None])
+    ({'a': [Decimal('1'), Decimal('0.1')]}, [Decimal('1'), True, None])
+    >>> json_of("{'a': 1}") is NO_JSON
+    True
     """
-    try:
-        text = value if isinstance(value, str) else json.dumps(plain_value(value))
-    except ValueError:
-        return MISSING
-    return (
-        MISSING
-        if depth(text) > DEEPEST
-        else read_json(text, parse_int=_number, parse_float=_number)
-    )
+    if not isinstance(value, str):
+        try:
+            value = json.dumps(plain_value(value))
+        except ValueError:
+            return NO_JSON
+    if bracket_depth(value) > DEEPEST_JSON:
+        return NO_JSON
+    return read_strict_json(value, parse_int=_read_decimal, parse_float=_read_decimal)
 
 
-def _number(text: str) -> Decimal:
+def _read_decimal(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:  # an exponent of twenty digits
@@ -52,7 +57,7 @@ def json_equal(
     partial: bool = False,
     text: Literal["exact", "matches"] = "exact",
 ) -> float | None:
-    """1.0 if two JSON values are equal, else 0.0; each is a JSON text or an object.
+    """Return 1.0 if two JSON values, texts or objects, are equal, else 0.0.
 
     The order of keys does not matter, numbers are equal by value (1 is 1.0, exactly,
     never by floats), true is not 1, a missing key is not null, and of a key that stands
@@ -72,39 +77,43 @@ def json_equal(
     """
     true_or_false(partial=partial)
     one_of("text", text, ("exact", "matches"))
-    truth = MISSING if is_missing(ground_truth) else json_of(ground_truth)
-    if truth is MISSING:
+    if is_missing(ground_truth):
         return None
-    found = MISSING if prediction is None else json_of(prediction)
+    truth = json_of(ground_truth)
+    if truth is NO_JSON:
+        return None
+    answer = NO_JSON if prediction is None else json_of(prediction)
     folded = text == "matches"
     if not partial:
-        return _credit(found, truth, folded, min)
+        return _credit(answer, truth, folded, min)
     if isinstance(truth, dict):
-        given = found if isinstance(found, dict) else {}
-        wrong = [
-            key
-            for key, (a, b) in _pairs(given, truth).items()
-            if not _credit(a, b, folded, min)
-        ]
+        keyed = answer if isinstance(answer, dict) else {}
+        wrong = []
+        for key, (a, b) in _pair_values(keyed, truth).items():
+            if not _credit(a, b, folded, min):
+                wrong.append(key)
         note("wrong_keys", sorted(wrong))
-    return _credit(found, truth, folded, fmean)
+    return _credit(answer, truth, folded, fmean)
 
 
-def _pairs(a: dict[str, Any], b: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """The keys of either, with their values in both."""
-    return {key: (a.get(key, MISSING), b.get(key, MISSING)) for key in {**a, **b}}
+def _pair_values(a: dict[str, Any], b: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the keys of either, each with its values in both."""
+    return {key: (a.get(key, NO_JSON), b.get(key, NO_JSON)) for key in {**a, **b}}
 
 
 def _credit(
     a: Any, b: Any, folded: bool, overall: Callable[[list[float]], float]
 ) -> float:
-    """Of the keys or positions of either, put together: all or nothing by `min`, in part by `fmean`."""
+    """Score keys or positions, then all or nothing by `min`, or in part by `fmean`."""
     if isinstance(a, dict) and isinstance(b, dict):
-        pairs = [*_pairs(a, b).values()]
+        pairs = list(_pair_values(a, b).values())
     elif isinstance(a, list) and isinstance(b, list):
-        pairs = [*zip_longest(a, b, fillvalue=MISSING)]
+        pairs = list(zip_longest(a, b, fillvalue=NO_JSON))
     elif isinstance(a, str) and isinstance(b, str):
-        return float(normal_text(a) == normal_text(b) if folded else a == b)
+        if folded:
+            a, b = normal_text(a), normal_text(b)
+        return float(a == b)
     else:
         return float(type(a) is type(b) and bool(a == b))
-    return overall([_credit(x, y, folded, overall) for x, y in pairs] or [1.0])
+    credits = [_credit(x, y, folded, overall) for x, y in pairs]
+    return overall(credits or [1.0])

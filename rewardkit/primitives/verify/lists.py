@@ -1,4 +1,4 @@
-"""Sets and lists in text: JSON, Python literals, mathematics or plain enumerations, read and compared."""
+"""Sets and lists in text: JSON, Python literals, mathematics or enumerations."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from collections.abc import Set as AbstractSet
 from operator import eq
 from typing import Any
 
-from rewardkit.primitives.json_text import MISSING
+from rewardkit.primitives.messages import NO_JSON
 from rewardkit.primitives.primitive import true_or_false
 from rewardkit.primitives.texts import is_missing, normal_text
-from rewardkit.primitives.verify.enumerations import between, separators
 from rewardkit.primitives.verify.json_values import json_of
 from rewardkit.primitives.verify.numbers import read_number, undressed
 
-LONGEST = 100_000
-"""Characters of a text that is read as a set or list; a longer one is no answer that a person would grade."""
+LONGEST_LIST = 100_000
+"""Characters of a text that is read as a list: nobody would grade a longer one."""
 
-DEEPEST = 10
-"""Lists inside lists, at the most."""
+DEEPEST_LIST = 10
+"""Lists inside lists, at most."""
 
 Key = tuple[str, Any]
 """What an element is compared by: equal elements have equal keys."""
@@ -28,9 +27,9 @@ Key = tuple[str, Any]
 def sets_equal(
     prediction: Any, ground_truth: Any, *, partial: bool = False
 ) -> float | None:
-    r"""1.0 if two sets have the same elements, in any order, else 0.0; duplicates do not count.
+    r"""Return 1.0 if two sets have the same elements, in any order, else 0.0.
 
-    Sets are sequences and sets, or text: a JSON array, a Python literal, ``{1, 2}``,
+    Duplicates do not count. Sets are sequences and sets, or text: a JSON array, a Python literal, ``{1, 2}``,
     ``\{1, 2\}``, "(1, 2)", or elements separated by semicolons, else by commas, with
     "and" before the last. Elements that are numbers are compared as `numbers_equal`
     does, others as `matches`, lists in them by position. A comma always separates:
@@ -44,90 +43,91 @@ def sets_equal(
     >>> sets_equal(r"\{2, 1.0\}", "[1, 2]"), sets_equal("1 and 5", [1, 2], partial=True)
     (1.0, 0.3333333333333333)
     """
-    return _share(prediction, ground_truth, partial, _jaccard)
+    return _score_lists(prediction, ground_truth, partial, _jaccard)
 
 
 def lists_equal(
     prediction: Any, ground_truth: Any, *, partial: bool = False
 ) -> float | None:
-    """1.0 if two lists have the same elements in the same order, as often, else 0.0.
+    """Return 1.0 if two lists have the same elements in the same order, else 0.0.
 
     ``partial=True`` gives the share of the positions, of the longer list, that hold the
     same element, so that an element left out costs all behind it. What a list is, how
     elements are compared and what is missing: as in `sets_equal`.
 
-    >>> lists_equal("[1, 2]", "1, 2"), lists_equal("2, 1", "1, 2"), lists_equal("1, 3", "1, 2", partial=True)
-    (1.0, 0.0, 0.5)
+    >>> lists_equal("[1, 2]", "1, 2"), lists_equal("2, 1", "1, 2")
+    (1.0, 0.0)
+    >>> lists_equal("1, 3", "1, 2", partial=True)
+    0.5
     """
-    return _share(prediction, ground_truth, partial, _places)
+    return _score_lists(prediction, ground_truth, partial, _same_places)
 
 
-def _share(
+def _score_lists(
     prediction: Any,
     ground_truth: Any,
     partial: bool,
     share: Callable[[list[Key], list[Key]], float],
 ) -> float | None:
-    """The share of two lists, or with `partial` not asked for whether it is all of them."""
+    """Return the share of equal elements, or unless `partial` whether all are equal."""
     true_or_false(partial=partial)
-    truth, found = _read(ground_truth), _read(prediction)
-    if truth is None or found is None:
-        return None if truth is None else 0.0
-    same = share(truth, found)
-    return same if partial else float(same == 1.0)
+    truth, answer = _read_elements(ground_truth), _read_elements(prediction)
+    if truth is None:
+        return None
+    if answer is None:
+        return 0.0
+    score = share(truth, answer)
+    return score if partial else float(score == 1.0)
 
 
 def _jaccard(a: list[Key], b: list[Key]) -> float:
-    return len({*a} & {*b}) / len({*a, *b}) if a or b else 1.0
+    union = {*a, *b}
+    return len({*a} & {*b}) / len(union) if union else 1.0
 
 
-def _places(a: list[Key], b: list[Key]) -> float:
-    return sum(map(eq, a, b)) / max(len(a), len(b)) if a or b else 1.0
+def _same_places(a: list[Key], b: list[Key]) -> float:
+    longer = max(len(a), len(b))
+    return sum(map(eq, a, b)) / longer if longer else 1.0
 
 
-def _read(value: Any) -> list[Key] | None:
-    """The keys of the elements, in order; ``None`` where there is no set or list."""
+def _read_elements(value: Any) -> list[Key] | None:
+    """Return the keys of the elements, in order; ``None`` where there is no list."""
     if is_missing(value) or isinstance(value, Mapping | bytes | bytearray):
+        return None
+    if isinstance(value, str) and len(value) > LONGEST_LIST:
         return None
     try:
         if isinstance(value, str):
-            parsed = (
-                json_of(value)
-                if value.lstrip().startswith("[") and len(value) <= LONGEST
-                else MISSING
-            )
-            if parsed is MISSING:  # a Python literal, say
-                return (
-                    _enumerated(_undressed(value), 1) if len(value) <= LONGEST else None
-                )
+            parsed = NO_JSON
+            if value.lstrip().startswith("["):
+                parsed = json_of(value)
+            if parsed is NO_JSON:  # a Python literal, say
+                return _read_enumeration(_without_latex(value), 1)
             value = parsed
         elif hasattr(value, "tolist"):  # arrays
             value = value.tolist()
-        return [
-            _key(item, 1)
-            for item in (
-                value if isinstance(value, Sequence | AbstractSet) else [value]
-            )
-        ]
+        if not isinstance(value, Sequence | AbstractSet):
+            value = [value]
+        return [_element_key(element, 1) for element in value]
     except ValueError:
         return None
 
 
-def _key(value: Any, depth: int) -> Key:
-    """Of an object: its number where it is one, else its text as `matches` compares it."""
-    if depth > DEEPEST:
+def _element_key(value: Any, depth: int) -> Key:
+    """Return the key of an element: of a number its value, else its text or parts."""
+    if depth > DEEPEST_LIST:
         raise ValueError("nested too deeply")
     if isinstance(value, Mapping):
-        return "object", frozenset(
-            (str(key), _key(item, depth + 1)) for key, item in value.items()
-        )
+        keys = [(str(name), _element_key(value[name], depth + 1)) for name in value]
+        return "object", frozenset(keys)
     if isinstance(value, AbstractSet):
-        return "set", frozenset(_key(item, depth + 1) for item in value)
+        return "set", frozenset(_element_key(part, depth + 1) for part in value)
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
-        return "list", tuple(_key(item, depth + 1) for item in value)
+        return "list", tuple(_element_key(part, depth + 1) for part in value)
     number = read_number(value)
-    text = "null" if value is None else str(value)
-    return ("text", normal_text(text)) if number is None else ("number", number)
+    if number is not None:
+        return "number", number
+    return "text", normal_text("null" if value is None else str(value))
 
 
 # Braces and spaces of LaTeX, in plain text.
@@ -141,8 +141,8 @@ _LATEX = {
 }
 
 
-def _undressed(text: str) -> str:
-    """In plain text, without mathematics around it."""
+def _without_latex(text: str) -> str:
+    """Write mathematics as plain text."""
     text = undressed(text)
     for pattern, plain in _LATEX.items():
         text = pattern.sub(plain, text)
@@ -151,44 +151,89 @@ def _undressed(text: str) -> str:
 
 _QUOTED = r"""(?:"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+')"""
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_TOKEN = re.compile(  # a text in quotes starts an element, and no word is behind it: not in "'tis, 'twas"
+# A text in quotes starts an element, and no word is behind it: not in "'tis, 'twas".
+_ENUMERATION_TOKEN = re.compile(
     rf"""(?<![^\s(\[{{,;、，；]) {_QUOTED} (?!\s*+(?!and\b)\w)
-      | (?P<opening>[(\[{{]) | (?P<closing>[)\]}}]) | (?P<separator>[,、，;；](?:\s*+and\b)?|\band\b)""",
+      | (?P<opening>[(\[{{]) | (?P<closing>[)\]}}])
+      | (?P<separator>[,、，;；](?:\s*+and\b)?|\band\b)""",
     re.DOTALL | re.VERBOSE,
 )
 
 
-def _enumerated(text: str, depth: int) -> list[Key]:
-    """The keys of the elements of an enumeration, with brackets around it or without."""
-    places, around = separators(text, _TOKEN)
-    if not text or depth > DEEPEST:
+def _read_enumeration(text: str, depth: int) -> list[Key]:
+    """Return the keys of the elements of an enumeration, in brackets or not."""
+    places, in_brackets = separators(text, _ENUMERATION_TOKEN)
+    if not text or depth > DEEPEST_LIST:
         raise ValueError("no enumeration")
-    if around:
+    if in_brackets:
         text = text[1:-1].strip()
-        places = [place for place in separators(text, _TOKEN)[0] if place[0] != "and"]
-    kinds = [
-        [place for place in places if place[0][0] in kind]
-        for kind in (";；", ",、，", "a")
-    ]
-    chosen, joins = kinds[0] or kinds[1], kinds[2]
-    if (
-        not chosen or len(joins) == 1
-    ):  # "1, 2 and 3", but not "Bonnie and Clyde, Romeo and Juliet"
-        chosen = chosen + [
-            join for join in joins if not chosen or join.start() >= chosen[-1].end()
-        ]
-    items = between(text, chosen) if text else []
-    return [
-        _text_key(item, depth)
-        for item in (items[:-1] if items[1:] and not items[-1] else items)
-    ]
+        places = separators(text, _ENUMERATION_TOKEN)[0]
+        places = [place for place in places if place[0] != "and"]
+    elements = between(text, _choose_separators(places)) if text else []
+    if len(elements) > 1 and not elements[-1]:
+        elements.pop()
+    return [_text_key(element, depth) for element in elements]
 
 
-def _text_key(item: str, depth: int) -> Key:
-    if re.fullmatch(_QUOTED, item, re.DOTALL):
-        return _key(_ESCAPED.sub(r"\1", item[1:-1]), depth)
-    item = _undressed(item)
-    if not separators(item, _TOKEN)[1]:
-        return _key(item, depth)
-    keys = _enumerated(item, depth + 1)
-    return ("set", frozenset(keys)) if item[0] == "{" else ("list", tuple(keys))
+def _choose_separators(places: list[re.Match[str]]) -> list[re.Match[str]]:
+    """Choose the separators that count: semicolons, else commas, with a last "and"."""
+    chosen = [place for place in places if place[0][0] in ";；"]
+    if not chosen:
+        chosen = [place for place in places if place[0][0] in ",、，"]
+    ands = [place for place in places if place[0][0] == "a"]
+    if not chosen:
+        return ands
+    # "1, 2 and 3", but not "Bonnie and Clyde, Romeo and Juliet".
+    if len(ands) == 1 and ands[0].start() >= chosen[-1].end():
+        chosen += ands
+    return chosen
+
+
+def _text_key(element: str, depth: int) -> Key:
+    if re.fullmatch(_QUOTED, element, re.DOTALL):
+        return _element_key(_ESCAPED.sub(r"\1", element[1:-1]), depth)
+    element = _without_latex(element)
+    in_brackets = separators(element, _ENUMERATION_TOKEN)[1]
+    if not in_brackets:
+        return _element_key(element, depth)
+    keys = _read_enumeration(element, depth + 1)
+    if element[0] == "{":
+        return "set", frozenset(keys)
+    return "list", tuple(keys)
+
+
+def separators(
+    text: str, token: re.Pattern[str], *, half_open: bool = False
+) -> tuple[list[re.Match[str]], bool]:
+    """Find separators outside of brackets, and whether brackets are around the text.
+
+    A token is an "opening" or a "closing" bracket or a "separator", by the groups of
+    the pattern. ValueError: brackets that do not match; `half_open` lets ( match ].
+    """
+    places: list[re.Match[str]] = []
+    openings: list[str] = []
+    around = False
+    for match in token.finditer(text):
+        if match["opening"]:
+            around = around or match.start() == 0
+            openings.append(match[0])
+        elif match["closing"]:
+            pair = openings.pop() + match[0] if openings else ""
+            if not pair or (pair not in ("()", "[]", "{}") and not half_open):
+                raise ValueError(f"{match[0]} closes nothing")
+            if not openings and match.end() < len(text):
+                around = False
+        elif match["separator"] and not openings:
+            places.append(match)
+    if openings:
+        raise ValueError(f"{openings[-1]} is not closed")
+    return places, around
+
+
+def between(text: str, places: Sequence[re.Match[str]]) -> list[str]:
+    """Return the stripped texts before, between and behind some places."""
+    texts, start = [], 0
+    for place in places:
+        texts.append(text[start : place.start()].strip())
+        start = place.end()
+    return [*texts, text[start:].strip()]

@@ -14,12 +14,12 @@ import numpy as np
 Number = Decimal | Fraction
 
 CONTEXT = Context(prec=60, Emax=10**9, Emin=-(10**9))
-LONGEST = 1000
-"""Characters of a number, at the most: a longer run of digits is not an answer that a person would grade."""
+LONGEST_NUMBER = 1000
+"""Characters of a number, at most: nobody would grade a longer run of digits."""
 
 
 def read_number(value: Any) -> Number | None:
-    r"""The exact number a text or number stands for, or ``None``: a Decimal, for a fraction a Fraction.
+    r"""Read the exact number of a text or number: a Decimal or Fraction, else ``None``.
 
     Reads signs, thousands separators (1,234, ``1{,}234``, ``1\,234``, spaces as in 1
     234 and 250 000, but "128 256" is two numbers: all groups have three digits, and
@@ -37,15 +37,14 @@ def read_number(value: Any) -> Number | None:
     if isinstance(value, bool | np.bool_ | bytes | bytearray) or value is None:
         return None
     try:
-        number = _read_text(
-            str(value if isinstance(value, str | Real | Decimal) else float(value))
-        )
+        if not isinstance(value, str | Real | Decimal):
+            value = float(value)
+        number = _read_text(str(value))
     except (TypeError, ValueError, OverflowError):
         return None
-    if isinstance(number, Decimal) and (
-        not number.is_finite() or abs(number.adjusted()) > LONGEST
-    ):
-        return None
+    if isinstance(number, Decimal):
+        if not number.is_finite() or abs(number.adjusted()) > LONGEST_NUMBER:
+            return None
     return number
 
 
@@ -61,9 +60,11 @@ _BRACED = rf"\{{\s*[-+]?{_PLAIN}\s*\}}|[0-9]"
 _SIMPLE = re.compile(r"[-+]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?")
 _WRITTEN = re.compile(
     rf"""
-    (?: (?P<sign>[-+]?) \s? \\?[$£¥\u20a0-\u20cf] \s? (?P<inner>[-+]?) | (?P<bare>[-+]?) )
+    (?: (?P<sign>[-+]?) \s? \\?[$£¥\u20a0-\u20cf] \s? (?P<inner>[-+]?)
+      | (?P<bare>[-+]?) )
     (?: (?P<whole>{_DIGITS}) [ \u2009] (?!0[0-9]{{2}}) (?P<part>[0-9]+)/(?P<of>[0-9]+)
-      | (?P<mixed>{_DIGITS})? \s* \\[dtc]?frac \s* (?P<over>{_BRACED}) \s* (?P<under>{_BRACED})
+      | (?P<mixed>{_DIGITS})? \s* \\[dtc]?frac \s* (?P<over>{_BRACED}) \s*
+        (?P<under>{_BRACED})
       | (?P<above>{_PLAIN}) (?: \s*/\s* (?P<below>[-+]?{_PLAIN}) )? )
     (?P<percent> \s*\\?% )?
     """,
@@ -72,49 +73,57 @@ _WRITTEN = re.compile(
 
 
 def _read_text(text: str) -> Number | None:
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_NUMBER:
         return None
     if _SIMPLE.fullmatch(text):  # nearly all that there are
         return Decimal(text.replace(",", ""))
-    found = _WRITTEN.fullmatch(_plainly(text))
-    if found is None or (found["sign"] and found["inner"]):
+    parts = _WRITTEN.fullmatch(_in_ascii(text))
+    if parts is None or (parts["sign"] and parts["inner"]):
         return None
-    sign = "-" if "-" in (found["sign"], found["inner"], found["bare"]) else ""
-    divisor = found["of"] or found["under"] or found["below"]
-    if not divisor:
-        return _decimal(sign + found["above"], -2 if found["percent"] else 0)
-    above, below = (
-        _decimal(found["part"] or found["over"] or found["above"]),
-        _decimal(divisor),
-    )
-    if not below or max(abs(above.adjusted()), abs(below.adjusted())) > LONGEST:
+    is_negative = "-" in (parts["sign"], parts["inner"], parts["bare"])
+    if parts["of"] or parts["under"] or parts["below"]:
+        value = _read_fraction(parts)
+        if value is None:
+            return None
+        if parts["percent"]:
+            value /= 100
+        return -value if is_negative else value
+    sign = "-" if is_negative else ""
+    return _decimal(sign + parts["above"], -2 if parts["percent"] else 0)
+
+
+def _read_fraction(parts: re.Match[str]) -> Fraction | None:
+    above = _decimal(parts["part"] or parts["over"] or parts["above"])
+    below = _decimal(parts["of"] or parts["under"] or parts["below"])
+    if not below or max(abs(above.adjusted()), abs(below.adjusted())) > LONGEST_NUMBER:
         return None
     value = Fraction(above) / Fraction(below)
-    if whole := found["whole"] or found["mixed"]:
-        if not 0 <= value < 1:  # 1 1/2 is one and a half; 1 3/2 is no number
-            return None
-        value += Fraction(_decimal(whole))
-    return (-value if sign else value) / (100 if found["percent"] else 1)
+    whole = parts["whole"] or parts["mixed"]
+    if not whole:
+        return value
+    if not 0 <= value < 1:  # 1 1/2 is one and a half; 1 3/2 is no number
+        return None
+    return value + Fraction(_decimal(whole))
 
 
 def _decimal(text: str, shift: int = 0) -> Decimal:
-    """A plain number, its exponent moved by `shift`."""
+    """Read a plain number, its exponent moved by `shift`."""
     mantissa, _, exponent = re.sub(r"[,\s{}]", "", text).lower().partition("e")
     return Decimal(f"{mantissa}e{int(exponent or 0) + shift}")
 
 
-_STOPS = ".。．"
+_FULL_STOPS = ".。．"
 _MATHEMATICS = re.compile(
     r"\$\$((?:[^$\\]|\\.)*)\$\$|\$((?:[^$\\]|\\.)*)\$|\\\((.*)\\\)|\\\[(.*)\\\]",
     re.DOTALL,
 )
-_RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
-_VULGAR = {
-    sign: unicodedata.normalize("NFKC", sign).split("\u2044")
-    for sign in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"
-}
+_FROM_SUPERSCRIPT = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
+_VULGAR_FRACTIONS = {}
+for _sign in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉":
+    _above, _below = unicodedata.normalize("NFKC", _sign).split("\u2044")
+    _VULGAR_FRACTIONS[_sign] = rf"\frac{{{_above}}}{{{_below}}}"
 PLAIN_SIGNS = str.maketrans(
-    {sign: rf"\frac{{{above}}}{{{below}}}" for sign, (above, below) in _VULGAR.items()}
+    _VULGAR_FRACTIONS
     | dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d负", "-")
     | dict.fromkeys("\ufe62\uff0b", "+")
     | dict.fromkeys("\uff0c\u066c", ",")
@@ -128,48 +137,58 @@ PLAIN_SIGNS = str.maketrans(
 """Signs of numbers that look or mean alike, as a keyboard has them."""
 
 _RAISED_POWER = re.compile(r"(?<=10)[⁺⁻]?[⁰¹²³⁴-⁹]+")
-_SEPARATOR = re.compile(r"(?<=[0-9])(?:(\{,\}|,\\!)|\\,)(?=[0-9]{3})")
-_POWER = re.compile(
+_LATEX_SEPARATOR = re.compile(r"(?<=[0-9])(?:(\{,\}|,\\!)|\\,)(?=[0-9]{3})")
+_TIMES_POWER = re.compile(
     r"(?P<times>\s*(?:\\times|\\cdot|[*x])\s*)?(?<![0-9.])10\s?\^"
     r"(?:\{\s*([-+]?[0-9]{1,6})\s*\}|([-+]?[0-9]{1,6}))"
 )
 
 
-def _plainly(text: str) -> str:
-    r"""A number as it is written -> in plain ASCII: 2½ as 2\frac{1}{2}, ``3 \times 10^{5}`` as 3e5."""
+def _in_ascii(text: str) -> str:
+    r"""Write a number in ASCII: 2½ as 2\frac{1}{2}, ``3 \times 10^{5}`` as 3e5."""
     text = undressed(text)
     if not text.isascii():
-        text = _RAISED_POWER.sub(
-            lambda found: "^" + found[0].translate(_RAISED), text
-        ).translate(PLAIN_SIGNS)
+        text = _RAISED_POWER.sub(_lower_power, text).translate(PLAIN_SIGNS)
         text = "".join(str(unicodedata.decimal(sign, sign)) for sign in text)
-    text = _SEPARATOR.sub(lambda found: "," if found[1] else "\u2009", text)
+    text = _LATEX_SEPARATOR.sub(_plain_separator, text)
     if "^" in text and "/" not in text:
-        text = _POWER.sub(
-            lambda found: f"{'' if found['times'] else '1'}e{found[2] or found[3]}",
-            text,
-        )
+        text = _TIMES_POWER.sub(_exponent_form, text)
     return text
 
 
+def _lower_power(power: re.Match[str]) -> str:
+    return "^" + power[0].translate(_FROM_SUPERSCRIPT)
+
+
+def _plain_separator(separator: re.Match[str]) -> str:
+    return "," if separator[1] else "\u2009"
+
+
+def _exponent_form(power: re.Match[str]) -> str:
+    mantissa = "" if power["times"] else "1"
+    return f"{mantissa}e{power[2] or power[3]}"
+
+
 def undressed(text: str) -> str:
-    """Without mathematics around it and a full stop behind it; but in 0.333... digits go on."""
+    """Strip mathematics around a text and stops behind it, but not those of 0.333..."""
     for _ in range(2):
         text = text.strip()
-        kept = text.rstrip(_STOPS).rstrip()
-        text = text if text.endswith("..") and "." in kept else kept
-        if found := _MATHEMATICS.fullmatch(text):
-            text = found[found.lastindex or 0]
+        stripped = text.rstrip(_FULL_STOPS).rstrip()
+        if not text.endswith("..") or "." not in stripped:
+            text = stripped
+        formula = _MATHEMATICS.fullmatch(text)
+        if formula:
+            text = formula[formula.lastindex or 0]
     return text
 
 
 def distance(a: Number, b: Number) -> Decimal:
-    """|a - b| to 60 digits."""
+    """Return |a - b| to 60 digits."""
     return CONTEXT.abs(CONTEXT.subtract(as_decimal(a), as_decimal(b)))
 
 
 def as_decimal(number: Number) -> Decimal:
-    """The number in decimal, to 60 digits where it does not end."""
+    """Return a number in decimal, to 60 digits where it does not end."""
     if isinstance(number, Decimal):
         return number
     return CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))

@@ -15,7 +15,7 @@ from rewardkit.primitives.verify.numbers import Number, read_number
 def numbers_equal(
     prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0
 ) -> bool | None:
-    """Whether two numbers, as text or numbers, are equal: exactly, or within a tolerance that is asked for.
+    """Whether two numbers, or texts of numbers, are equal, exactly or by a tolerance.
 
     Exact means decimals and fractions, never floats: "0.1" is not "0.10000000001". The
     relative tolerance is a share of the larger magnitude, so the order does not matter;
@@ -42,7 +42,7 @@ def closeness(
     scale: Literal["relative", "absolute"] = "relative",
     steps: Sequence[tuple[float, float]] | None = None,
 ) -> float | None:
-    """Partial credit in [0, 1] that falls with the error, in a straight line or in steps.
+    """Return credit in [0, 1] that falls with the error, in a line or in steps.
 
     The line is 1 when equal and 0 from `zero_at` on. `steps` takes its place: pairs of
     (error, credit), such as ((0, 1), (0.01, 0.8), (0.1, 0.5)), of which the tightest
@@ -69,62 +69,63 @@ def closeness(
     if number is None:
         return 0.0
     error, larger = _error(number, truth)
-    if scale == "absolute":
+    if not error:
         larger = Fraction(1)
-    elif error and (not number or not truth or (number > 0) != (truth > 0)):
-        return 0.0  # the wrong sign, or a missed truth of 0, is a full error however long the line
-    if steps is not None:
-        return next(
-            (
-                float(credit)
-                for limit, credit in steps
-                if error <= larger * _exact(limit)
-            ),
-            0.0,
-        )
-    return (
-        1.0 - float(min(Fraction(1), error / (larger * _exact(zero_at))))
-        if error
-        else 1.0
-    )
+    elif scale == "absolute":
+        larger = Fraction(1)
+    elif not number or not truth or (number > 0) != (truth > 0):
+        # The wrong sign, or a missed truth of 0, is a full error however long the line.
+        return 0.0
+    if steps is None:
+        return 1.0 - float(min(Fraction(1), error / (larger * _exact(zero_at))))
+    for limit, credit in steps:
+        if error <= larger * _exact(limit):
+            return float(credit)
+    return 0.0
 
 
 def _check_credit(zero_at: float, steps: Sequence[tuple[float, float]] | None) -> None:
     """Raise a ValueError where the options of `closeness` do not say how credit falls."""
     if not (is_amount(zero_at) and zero_at):
         raise ValueError(
-            f"zero_at={zero_at!r} must be above 0, and finite: the error from which on the score is 0"
+            f"zero_at={zero_at!r} must be above 0, and finite: the error from which on "
+            "the score is 0"
         )
     if steps is None:
         return
     if zero_at != 1.0:
         raise ValueError(
-            f"steps= and zero_at={zero_at!r} exclude each other: credit falls in steps or a line"
+            f"steps= and zero_at={zero_at!r} exclude each other: credit falls in "
+            "steps or a line"
         )
+    if not _are_steps(steps):
+        raise ValueError(
+            f"steps={steps!r} must be pairs of (error, credit) with errors that rise "
+            "from 0 or above and credits that fall within [0, 1], such as "
+            "((0, 1), (0.01, 0.8), (0.1, 0.5))"
+        )
+
+
+def _are_steps(steps: Any) -> bool:
     try:
         pairs = [(error, credit) for error, credit in steps]
     except (TypeError, ValueError):
-        pairs = []
-    numbers = all(
-        is_amount(error) and is_amount(credit) and credit <= 1
-        for error, credit in pairs
-    )
-    if (
-        not pairs
-        or not numbers
-        or not all(a[0] < b[0] and a[1] > b[1] for a, b in pairwise(pairs))
-    ):
-        raise ValueError(
-            f"steps={steps!r} must be pairs of (error, credit) with errors that rise from 0 or above and "
-            "credits that fall within [0, 1], such as ((0, 1), (0.01, 0.8), (0.1, 0.5))"
-        )
+        return False
+    for error, credit in pairs:
+        if not (is_amount(error) and is_amount(credit) and credit <= 1):
+            return False
+    for before, after in pairwise(pairs):
+        if before[0] >= after[0] or before[1] <= after[1]:
+            return False
+    return bool(pairs)
 
 
 def check_tolerances(absolute: Any, relative: Any) -> None:
     """Raise a ValueError unless both are finite and 0 or above."""
     if not (is_amount(absolute) and is_amount(relative)):
         raise ValueError(
-            f"tolerances must be 0 or above, and finite; got absolute={absolute!r}, relative={relative!r}"
+            "tolerances must be 0 or above, and finite; got "
+            f"absolute={absolute!r}, relative={relative!r}"
         )
 
 
@@ -137,11 +138,13 @@ def alike(a: Number, b: Number, absolute: float, relative: float) -> bool:
 
 
 def _error(a: Number, b: Number) -> tuple[Fraction, Fraction]:
-    """Distance and larger magnitude of two numbers."""
-    one, other = Fraction(a), Fraction(b)
-    return abs(one - other), max(abs(one), abs(other))
+    """Return the distance and the larger magnitude of two numbers."""
+    first, second = Fraction(a), Fraction(b)
+    return abs(first - second), max(abs(first), abs(second))
 
 
 def _exact(option: Any) -> Fraction:
-    """A number that is an option, of which a float counts as it prints (0.1 is 1/10)."""
-    return Fraction(option if isinstance(option, Decimal) else str(float(option)))
+    """Return an option exactly; a float counts as it prints (0.1 is 1/10)."""
+    if isinstance(option, Decimal):
+        return Fraction(option)
+    return Fraction(str(float(option)))

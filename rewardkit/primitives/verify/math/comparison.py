@@ -1,4 +1,4 @@
-"""Two mathematical texts in normal form, compared: as numbers, words, lists, named values, percentages.
+"""Compare two mathematical texts in normal form: numbers, words, lists, named values.
 
 What is none of these is for a function of expressions to compare. A verdict is True,
 False, or ``None`` where the expected text cannot be read.
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+from functools import partial
+from itertools import product, starmap
 from typing import Any, Final
 
-from rewardkit.primitives.verify.enumerations import between, separators
+from rewardkit.primitives.verify.lists import between, separators
 from rewardkit.primitives.verify.math.latex import ELLIPSIS, FUNCTIONS
-from rewardkit.primitives.verify.math.units import DEGREES, TEXT, without_unit
+from rewardkit.primitives.verify.math.units import DEGREES, TEXT_COMMAND, without_unit
 from rewardkit.primitives.verify.numbers import Number, read_number
 from rewardkit.primitives.verify.tolerances import alike
 
@@ -21,100 +24,159 @@ Tolerance = tuple[float, float]
 """Absolute and relative."""
 EXACT: Final[Tolerance] = (0.0, 0.0)
 
+
+class Undecided(Enum):
+    """That a comparison has nothing to say of two texts."""
+
+    UNDECIDED = "undecided"
+
+
+UNDECIDED: Final = Undecided.UNDECIDED
+
 Same = Callable[[Any, Any], Verdict]
+"""A comparison of two parts."""
 
 LARGEST_SET = 100
 """Elements of a set of expressions that are compared each with each. Our choice."""
 
 
 def compare(
-    given: str,
-    expected: str,
+    answer: str,
+    truth: str,
     tolerance: Tolerance,
-    expressions: Callable[[str, str, Tolerance], Verdict],
+    compare_expressions: Callable[[str, str, Tolerance], Verdict],
 ) -> Verdict:
-    """Whether two normal forms are equal, with the verdict of `expressions` on what is to be computed."""
+    """Compare two normal forms; what has to be computed by `compare_expressions`."""
 
-    def same(one: str, other: str) -> Verdict:
-        return compare(one, other, tolerance, expressions)
+    def same(first: str, second: str) -> Verdict:
+        return compare(first, second, tolerance, compare_expressions)
 
-    if _plainest(given) == _plainest(expected) and any(map(str.isalnum, expected)):
+    if _plainest(answer) == _plainest(truth) and any(map(str.isalnum, truth)):
         return True
-    if ELLIPSIS in given + expected:  # only the same text is known to go on alike
+    if ELLIPSIS in answer + truth:  # only the same text is sure to continue alike
         return False
-    value, truth = _value(given), _value(expected)
-    if value is not None and truth is not None:
-        if isinstance(value, str) or isinstance(truth, str):
-            return value == truth
-        return alike(value, truth, *tolerance)
-    left, right = _option(given), _option(expected)
+    for compare_parts in (
+        partial(_compare_values, tolerance=tolerance),
+        _compare_options,
+        _compare_times,
+        partial(_compare_lists, is_exact=tolerance == EXACT),
+        _compare_named,
+        _compare_percentages,
+    ):
+        verdict = compare_parts(answer, truth, same)
+        if not isinstance(verdict, Undecided):
+            return verdict
+    if DEGREES in answer + truth:
+        if same(answer.replace(DEGREES, ""), truth.replace(DEGREES, "")):
+            return True
+    verdict = compare_expressions(answer, truth, tolerance)
+    if verdict is None and is_known(truth):
+        return False
+    return verdict
+
+
+def _compare_values(
+    answer: str, truth: str, same: Same, tolerance: Tolerance
+) -> Verdict | Undecided:
+    value, expected = _read_value(answer), _read_value(truth)
+    if value is None or expected is None:
+        return UNDECIDED
+    if isinstance(value, str) or isinstance(expected, str):
+        return value == expected
+    return alike(value, expected, *tolerance)
+
+
+def _compare_options(answer: str, truth: str, same: Same) -> Verdict | Undecided:
+    """Compare labelled options: (C) 12 is C to one, and 12 to another."""
+    left, right = _split_option(answer), _split_option(truth)
     if len(left) == len(right) == 2:
         return all_of(map(same, left, right))
-    if len(left) + len(right) == 3:  # (C) 12 is C to one, and 12 to another
-        return max(
-            (same(one, other) for one in left for other in right), key=_CERTAINTY
+    if len(left) + len(right) == 3:
+        return max(starmap(same, product(left, right)), key=_CERTAINTY)
+    return UNDECIDED
+
+
+def _compare_times(answer: str, truth: str, same: Same) -> Verdict | Undecided:
+    if _CLOCK_TIME.fullmatch(answer) and _CLOCK_TIME.fullmatch(truth):
+        return answer.zfill(5) == truth.zfill(5)
+    return UNDECIDED
+
+
+def _compare_lists(
+    answer: str, truth: str, same: Same, is_exact: bool
+) -> Verdict | Undecided:
+    brackets, elements = _split_list(answer)
+    true_brackets, true_elements = _split_list(truth)
+    answer_is_list, truth_is_list = elements != [answer], true_elements != [truth]
+    if not (answer_is_list or truth_is_list) or not (elements and true_elements):
+        return UNDECIDED
+    if not (answer_is_list and truth_is_list):
+        # The other is no set with a name, and the list no union of intervals.
+        single, several = (truth, answer) if answer_is_list else (answer, truth)
+        if _EQUALS.search(single) or _BOUND.search(several):
+            return UNDECIDED
+    kinds = {brackets, true_brackets}
+    if kinds <= {"", "{}"}:
+        values, truths = (
+            set(map(_read_value, elements)),
+            set(map(_read_value, true_elements)),
         )
-    if _CLOCK.fullmatch(given) and _CLOCK.fullmatch(expected):
-        return given.zfill(5) == expected.zfill(5)
-    (brackets, items), (others, truths) = _list(given), _list(expected)
-    several = [items != [given], truths != [expected]]
-    single, listed = (expected, given) if several[0] else (given, expected)
-    other_kind = _EQUALS.search(single) or _BOUND.search(
-        listed
-    )  # a named set, or a union of intervals
-    if items and truths and (all(several) or (any(several) and not other_kind)):
-        if {brackets, others} <= {"", "{}"}:
-            values, known = set(map(_value, items)), set(map(_value, truths))
-            if tolerance == EXACT and None not in values | known:
-                return values == known
-            if max(len(items), len(truths)) <= LARGEST_SET:
-                return members_equal(items, truths, same)
-        elif len(items) == len(truths) and (
-            brackets == others or {brackets, others} == {"", "()"}
-        ):
-            return all_of(map(same, items, truths))
-    (name, result), (other, wanted) = _named(given, same), _named(expected, same)
-    if name and other and _plainest(name) == _plainest(other):
-        return same(result, wanted)
-    if name and other and "(" in name + other:  # f(1) and f(2)
-        return False
-    if (name and not _EQUALS.search(expected)) or (other and not _EQUALS.search(given)):
-        return same(result, wanted)
-    if given.endswith(r"\%") or expected.endswith(
-        r"\%"
-    ):  # 50% is 50 to one, and a half to another
-        shares = [text.removesuffix(r"\%") for text in (given, expected)]
-        hundredths = [
-            re.sub(r"(.*)\\%", r"\\frac{\1}{100}", text) for text in (given, expected)
-        ]
-        return same(*shares) or same(*hundredths)
-    if DEGREES in given + expected and same(
-        given.replace(DEGREES, ""), expected.replace(DEGREES, "")
+        if is_exact and None not in values | truths:
+            return values == truths
+        if max(len(elements), len(true_elements)) <= LARGEST_SET:
+            return members_equal(elements, true_elements, same)
+    elif len(elements) == len(true_elements) and (
+        len(kinds) == 1 or kinds == {"", "()"}
     ):
-        return True
-    verdict = expressions(given, expected, tolerance)
-    return False if verdict is None and is_known(expected) else verdict
+        return all_of(map(same, elements, true_elements))
+    return UNDECIDED
+
+
+def _compare_named(answer: str, truth: str, same: Same) -> Verdict | Undecided:
+    """Compare values with a name before them, such as x = 5."""
+    name, result = _split_name(answer, same)
+    true_name, true_result = _split_name(truth, same)
+    if name and true_name:
+        if _plainest(name) == _plainest(true_name):
+            return same(result, true_result)
+        if "(" in name + true_name:  # f(1) and f(2)
+            return False
+    if (name and not _EQUALS.search(truth)) or (
+        true_name and not _EQUALS.search(answer)
+    ):
+        return same(result, true_result)
+    return UNDECIDED
+
+
+def _compare_percentages(answer: str, truth: str, same: Same) -> Verdict | Undecided:
+    """Compare percentages: 50% is 50 to one, and a half to another."""
+    pair = (answer, truth)
+    if not any(text.endswith(r"\%") for text in pair):
+        return UNDECIDED
+    plain = [text.removesuffix(r"\%") for text in pair]
+    shares = [re.sub(r"(.*)\\%", r"\\frac{\1}{100}", text) for text in pair]
+    return same(*plain) or same(*shares)
 
 
 def is_known(text: str) -> bool:
     """Whether a normal form is read without computing: it is of numbers and words."""
-    items = _list(text)[1]
-    return bool(items) and all(
-        _value(_named(item, lambda *_: False)[1]) is not None for item in items
-    )
+    elements = _split_list(text)[1]
+    for element in elements:
+        result = _split_name(element, lambda *_: False)[1]
+        if _read_value(result) is None:
+            return False
+    return bool(elements)
 
 
-def members_equal(given: Sequence[Any], expected: Sequence[Any], same: Same) -> Verdict:
+def members_equal(first: Sequence[Any], second: Sequence[Any], same: Same) -> Verdict:
     """Whether each element has its like on the other side, in any order."""
-    table = [[same(one, other) for other in expected] for one in given]
-    return all_of(
-        max(row, key=_CERTAINTY, default=False)
-        for row in (*table, *zip(*table, strict=True))
-    )
+    table = [[same(one, other) for other in second] for one in first]
+    lines = [*table, *zip(*table, strict=True)]
+    return all_of(max(line, key=_CERTAINTY, default=False) for line in lines)
 
 
 def all_of(verdicts: Iterable[Verdict]) -> Verdict:
-    """False where one is, else ``None`` where one is."""
+    """Return False where one verdict is, else ``None`` where one is, else True."""
     return min(verdicts, key=_CERTAINTY, default=True)
 
 
@@ -125,7 +187,7 @@ _IDLE_SPACE = re.compile(
 
 
 def _plainest(text: str) -> str:
-    """Without the spaces that say nothing, and braces around one character."""
+    """Remove spaces that say nothing, and braces around one character."""
     return _IDLE_SPACE.sub("", re.sub(r"\{(\w)\}(?!\w)", r" \1", text))
 
 
@@ -133,128 +195,140 @@ _NO_NUMBER = re.compile("[%\uff05\ufe6a\u066a]|\\.\\.")
 
 
 def plain_number(value: Any) -> Number | None:
-    """A number; 50% is none here, as it is a half to one and 50 to another, nor are digits that go on."""
-    return (
-        None
-        if isinstance(value, str) and _NO_NUMBER.search(value)
-        else read_number(value)
-    )
+    """Read a number; 50% is none here, as it is a half or 50, nor is 0.333..."""
+    if isinstance(value, str) and _NO_NUMBER.search(value):
+        return None
+    return read_number(value)
 
 
+# Words of two letters are a product by then.
 _NOTHING = re.compile(
-    r"\\emptyset|\\\{\s*\\\}|none|(?:there (?:is|are) )?no (?:real )?solutions?|(?:the )?empty set"
-    r"|空\*集|[无無]\*解"  # of two letters, which are a product
+    r"\\emptyset|\\\{\s*\\\}|none|(?:there (?:is|are) )?no (?:real )?solutions?"
+    r"|(?:the )?empty set|空\*集|[无無]\*解"
 )
 
 
-def _value(text: str) -> Number | str | None:
+def _read_value(text: str) -> Number | str | None:
     number = plain_number(text.removesuffix(DEGREES))
     if number is not None:
         return number
-    said = words(text)
-    return r"\emptyset" if _NOTHING.fullmatch(said or text) else said
+    phrase = words(text)
+    return r"\emptyset" if _NOTHING.fullmatch(phrase or text) else phrase
 
 
-_TEXT = re.compile(TEXT)
+_SET_AS_TEXT = re.compile(TEXT_COMMAND)
 _WORDS = re.compile(r"[^\W\d_](?:[^\W\d_]|[\s.;:?'\"])*")
 _SENTENCE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,}(?:,? [A-Za-z]{2,}){2}")
 
 
 def words(text: str) -> str | None:
-    r"""The words of a normal form of words, or of a sentence, as they are compared.
+    r"""Return the words of a normal form as they are compared, or ``None``.
 
     Case counts in one letter or two, which are names more often than words; lower-case
     ones are a product. ``None`` for what is to be read as mathematics, and for the
     letters that may be numbers.
 
-    >>> words(r"\text{No solution}"), words("It is not 5, but 7"), words("2x"), words("e")
-    ('no solution', 'it is not 5, but 7', None, None)
-    >>> words("b a") == words("ab"), words("BA") == words("AB"), words("on") == words("no")
-    (True, False, False)
+    >>> words(r"\text{No solution}"), words("It is not 5, but 7")
+    ('no solution', 'it is not 5, but 7')
+    >>> words("2x"), words("e"), words("b a") == words("ab"), words("BA") == words("AB")
+    (None, None, True, False)
     """
-    plain = " ".join(_TEXT.sub(r"\1", text).split())
+    plain = " ".join(_SET_AS_TEXT.sub(r"\1", text).split())
     if plain in ("e", "i"):
         return None
     if not _WORDS.fullmatch(plain):
-        return plain.casefold() if _SENTENCE.search(_TEXT.sub(" ", text)) else None
+        return (
+            plain.casefold() if _SENTENCE.search(_SET_AS_TEXT.sub(" ", text)) else None
+        )
     plain = plain.strip(" .;:?")
     letters = plain.replace(" ", "")
     if letters.lower() in ("no", "ok"):
         return letters.casefold()
     if len(letters) == 2:
         return "*".join(sorted(letters) if letters.islower() else letters)
-    return (
-        plain.casefold() if re.search(r"[^\W\d_]{2}", plain) else letters
-    )  # x y z is xyz
+    if re.search(r"[^\W\d_]{2}", plain):
+        return plain.casefold()
+    return letters  # x y z is xyz
 
 
 _LABEL = re.compile(r"\A\\(?:text|math)[a-z]*\s*\{([^{}]*)\}")
-_OPTION = re.compile(r"\(?([A-J])[.)]\s+(\S.*)", re.DOTALL)
+_LABELLED_OPTION = re.compile(r"\(?([A-J])[.)]\s+(\S.*)", re.DOTALL)
 
 
-def _option(text: str) -> tuple[str, ...]:
-    """The letter of a labelled option and what it says; else the text alone."""
-    found = _OPTION.fullmatch(_LABEL.sub(r"\1 ", text).strip())
-    return found.groups() if found else (text,)
+def _split_option(text: str) -> tuple[str, ...]:
+    """Split a labelled option into its letter and its text; else return the text."""
+    option = _LABELLED_OPTION.fullmatch(_LABEL.sub(r"\1 ", text).strip())
+    return option.groups() if option else (text,)
 
 
-_CLOCK = re.compile(r"\d\d?:[0-5]\d")
+_CLOCK_TIME = re.compile(r"\d\d?:[0-5]\d")
 _BOUND = re.compile(r"[<>]|\\[lg]e(?![A-Za-z])")
-_BRACKET = r"(?P<opening>\\?\{|[(\[])|(?P<closing>\\?\}|[)\]])"
-_WORD = r"(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![A-Za-z\\])(?:and|or)(?![A-Za-z]))"
-_LISTED = re.compile(rf"{_BRACKET}|(?P<separator>,?\s*{_WORD}|[,;])")
+_OPEN_OR_CLOSE = r"(?P<opening>\\?\{|[(\[])|(?P<closing>\\?\}|[)\]])"
+_AND_OR = r"(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![A-Za-z\\])(?:and|or)(?![A-Za-z]))"
+_LISTED = re.compile(rf"{_OPEN_OR_CLOSE}|(?P<separator>,?\s*{_AND_OR}|[,;])")
 _EITHER_SIGN = re.compile(r"\\pm(?![A-Za-z])")
 _ENCLOSED = re.compile(r"(\\?[({\[])(.*?)(\\?[)}\]])", re.DOTALL)
 
 
-def _list(text: str) -> tuple[str, list[str]]:
-    r"""The brackets around a list and its items, ``\pm`` with either sign; else the text is the one item."""
+def _split_list(text: str) -> tuple[str, list[str]]:
+    r"""Split a list into its brackets and elements, ``\pm`` with either sign.
+
+    What is no list is its own element, without brackets.
+    """
     if r"\begin" in text:
         return "", [text]
     brackets = ""
     try:
         places, around = separators(text, _LISTED, half_open=True)
-        if around and (enclosed := _ENCLOSED.fullmatch(text)):
-            text, brackets = (
-                enclosed[2].strip(),
-                (enclosed[1] + enclosed[3]).replace("\\", ""),
-            )
+        enclosed = _ENCLOSED.fullmatch(text) if around else None
+        if enclosed:
+            text = enclosed[2].strip()
+            brackets = (enclosed[1] + enclosed[3]).replace("\\", "")
             places, _ = separators(text, _LISTED, half_open=True)
     except ValueError:
         return "", [text]
-    if any(place["separator"] == ";" for place in places):  # it parts lists with commas
-        places = [place for place in places if place["separator"] == ";"]
-    items = between(text, places) if text else []
-    if len(items) == 1 and brackets == "()":
+    semicolons = [place for place in places if place["separator"] == ";"]
+    places = semicolons or places  # semicolons part lists with commas
+    elements = between(text, places) if text else []
+    if len(elements) == 1 and brackets == "()":
         brackets = ""
-    if len(items) > 1:
-        items = ["".join(without_unit(item)) for item in items]
+    if len(elements) > 1:
+        elements = ["".join(without_unit(element)) for element in elements]
     if _EITHER_SIGN.search(text) and brackets in ("", "{}"):
-        items = [_EITHER_SIGN.sub(sign, item) for item in items for sign in "+-"]
-    return brackets, items
+        signed = []
+        for element in elements:
+            signed += [_EITHER_SIGN.sub("+", element), _EITHER_SIGN.sub("-", element)]
+        elements = signed
+    return brackets, elements
 
 
 _EQUALS = re.compile(r"(?<![<>!:\\])=(?!=)|\\in(?![A-Za-z])")
-_EQUATION = re.compile(rf"{_BRACKET}|(?P<separator>{_EQUALS.pattern})")
-_LETTER = (
-    rf"(?:[A-Za-z]|\\(?!(?:{FUNCTIONS}|frac)(?![A-Za-z]))[A-Za-z]++(?:\{{[^{{}}]*\}})?)"
+_EQUATION_TOKEN = re.compile(rf"{_OPEN_OR_CLOSE}|(?P<separator>{_EQUALS.pattern})")
+_NAME_LETTER = (
+    rf"(?:[A-Za-z]|\\(?!(?:{FUNCTIONS}|frac)(?![A-Za-z]))"
+    r"[A-Za-z]++(?:\{[^{}]*\})?)"
 )
-_NAME = re.compile(
-    rf"(?:{_LETTER}(?:_(?:\w|\{{[^{{}}]*\}})|'|\s)*+)++(?:\(.*\)|\[.*\])?\s*"
+_VALUE_NAME = re.compile(
+    rf"(?:{_NAME_LETTER}(?:_(?:\w|\{{[^{{}}]*\}})|'|\s)*+)++(?:\(.*\)|\[.*\])?\s*"
 )
 
 
-def _named(text: str, same: Same) -> tuple[str, str]:
-    """The name of a value, or what it is computed from, and the value; "" and the text where none is."""
+def _split_name(text: str, same: Same) -> tuple[str, str]:
+    """Split a value from its name or computation; without one that is "".
+
+    A computation before the value counts only where `same` finds them equal.
+    """
     try:
-        first, *others = between(text, separators(text, _EQUATION, half_open=True)[0])
+        places = separators(text, _EQUATION_TOKEN, half_open=True)[0]
     except ValueError:
         return "", text
-    if others and (
-        _NAME.fullmatch(first)
-        or (
-            not re.search(r"(?<![A-Za-z\\])[A-Za-z]", first) and same(first, others[-1])
-        )
-    ):
-        return first, others[-1]
+    first, *others = between(text, places)
+    if not others:
+        return "", text
+    result = others[-1]
+    if _VALUE_NAME.fullmatch(first):
+        return first, result
+    has_letters = re.search(r"(?<![A-Za-z\\])[A-Za-z]", first)
+    if not has_letters and same(first, result):
+        return first, result
     return "", text

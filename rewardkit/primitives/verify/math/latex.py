@@ -1,4 +1,5 @@
-r"""Mathematical text in one form of LaTeX, that numbers, lists and expressions are read from.
+r"""Mathematical text in one form of LaTeX, that numbers, lists and expressions are read
+    from.
 
 Text only, no sympy. Each rule is for a spelling that math-verify 0.9 does not read, or
 misreads.
@@ -11,12 +12,16 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
-from rewardkit.primitives.extract.mathematics import CHINESE_FRACTION, boxes, joined
+from rewardkit.primitives.extract.mathematics import (
+    CHINESE_FRACTION,
+    joined_to_last,
+    outermost_boxes,
+)
 from rewardkit.primitives.verify.math.units import without_unit
 from rewardkit.primitives.verify.numbers import PLAIN_SIGNS
 
-LONGEST: Final = 2000
-"""Characters of an expression; a longer one is not read. Our choice: far above any written answer."""
+LONGEST_EXPRESSION: Final = 2000
+"""Characters of an expression that is read. Our choice: far above any answer."""
 
 ELLIPSIS: Final = r"\ldots"
 FUNCTIONS: Final = (
@@ -24,46 +29,49 @@ FUNCTIONS: Final = (
 )
 
 
-def normal_form(text: str) -> str:
-    r"""The expression in `text`, without what wraps it, in spellings that math-verify reads; or "".
+def normal_latex(text: str) -> str:
+    r"""Write an expression, without what wraps it, as math-verify reads it; or "".
 
-    >>> normal_form(r"$\boxed{\dfrac{9}{7}}$."), normal_form("-1 + exp(16)"), normal_form(r"\$1,000")
-    ('\\frac{9}{7}', '-1 + e^{16}', '1000')
+    >>> normal_latex(r"$\boxed{\dfrac{9}{7}}$."), normal_latex("-1 + exp(16)")
+    ('\\frac{9}{7}', '-1 + e^{16}')
+    >>> normal_latex(r"\$1,000")
+    '1000'
     """
     if not text.isascii():
-        text = re.sub(CHINESE_FRACTION, _fraction, text)
-        text = re.sub(r"[^\x00-\x7f]+", _ascii, text.translate(PLAIN_SIGNS))
-    text = _unwrapped(_ELLIPSES.sub(r"\\ldots ", " ".join(text.split())))
+        text = re.sub(CHINESE_FRACTION, _read_chinese_fraction, text)
+        text = re.sub(r"[^\x00-\x7f]+", _in_ascii, text.translate(PLAIN_SIGNS))
+    text = _unwrap(_ELLIPSES.sub(r"\\ldots ", " ".join(text.split())))
     for pattern, replacement in _SPELLINGS:
         text = pattern.sub(replacement, text)
-    while text != (braced := _PARENTHESES.sub(r"\1{\2}", text)):
-        text = braced
+    before = ""
+    while text != before:
+        before, text = text, _PARENTHESES.sub(r"\1{\2}", text)
     value, factor = without_unit(re.sub(r"\\exp\s*(?=\{)", "e^", text))
-    return (
-        _THOUSANDS.sub(lambda found: re.sub("[, ]", "", found[0]), value.strip())
-        + factor
-    )
+    value = value.strip()
+    if _THOUSANDS.fullmatch(value):
+        value = re.sub("[, ]", "", value)
+    return value + factor
 
 
-def _fraction(spoken: re.Match[str]) -> str:
-    """The LaTeX of a Chinese fraction; one of hundredths is percent."""
-    whole, below, above = (_numeral(part) if part else "" for part in spoken.groups())
-    return (
-        rf"{above}\%"
-        if spoken[2] == "百" and not whole
-        else rf"{whole}\frac{{{above}}}{{{below}}}"
-    )
+def _read_chinese_fraction(fraction: re.Match[str]) -> str:
+    """Write a Chinese fraction in LaTeX; one of hundredths is percent."""
+    whole, below, above = map(_read_chinese_number, fraction.groups(default=""))
+    if fraction[2] == "百" and not whole:
+        return rf"{above}\%"
+    return rf"{whole}\frac{{{above}}}{{{below}}}"
 
 
-def _numeral(text: str) -> str:
-    """The digits of a number below a thousand that is written in Chinese, or in digits."""
+def _read_chinese_number(text: str) -> str:
+    """Return the digits of a number below a thousand, written in Chinese or digits."""
+    if not text:
+        return ""
     total = digit = 0
     for value in map(int, map(unicodedata.numeric, text)):
-        total, digit = (
-            (total + (digit or 1) * value, 0)
-            if value >= 10
-            else (total, digit * 10 + value)
-        )
+        if value >= 10:
+            total += (digit or 1) * value
+            digit = 0
+        else:
+            digit = digit * 10 + value
     return str(total + digit)
 
 
@@ -73,7 +81,7 @@ _SYMBOLS = {  # those that math-verify does not know
     **dict.fromkeys("°º˚", r"^\circ "),
     **{"∞": r"\infty ", "∈": r"\in ", "、": ", ", "∶": ":"},
 }
-_FORMS = {
+_DECOMPOSITIONS = {
     "<super>": "^{%s}",
     "<sub>": "_{%s}",
     "<wide>": "%s",
@@ -82,150 +90,158 @@ _FORMS = {
 }
 
 
-def _ascii(run: re.Match[str]) -> str:
-    """Characters that are not ASCII as LaTeX has them; those that it has not are left."""
-    return "".join(map(_ascii_character, run[0])).replace("}^{", "").replace("}_{", "")
+def _in_ascii(run: re.Match[str]) -> str:
+    """Write characters that are not ASCII in LaTeX; keep those that it lacks."""
+    text = "".join(map(_character_in_ascii, run[0]))
+    return text.replace("}^{", "").replace("}_{", "")
 
 
-def _ascii_character(character: str) -> str:
-    form = _FORMS.get(unicodedata.decomposition(character).partition(" ")[0])
+def _character_in_ascii(character: str) -> str:
     if character in _SYMBOLS:
         return _SYMBOLS[character]
-    if form:
-        return form % unicodedata.normalize("NFKC", character).replace("\u2212", "-")
-    return (
-        " " if character.isspace() else str(unicodedata.decimal(character, character))
-    )
+    kind = unicodedata.decomposition(character).partition(" ")[0]
+    if kind in _DECOMPOSITIONS:
+        plain = unicodedata.normalize("NFKC", character).replace("\u2212", "-")
+        return _DECOMPOSITIONS[kind] % plain
+    if character.isspace():
+        return " "
+    return str(unicodedata.decimal(character, character))
 
 
-_FORMULA = re.compile(  # a currency sign is none: no digit stands behind a formula
+# A currency sign is none: no digit stands behind a formula.
+_DELIMITED = re.compile(
     r"(?:\$\$((?:[^$\\]|\\.)*)\$\$|\$((?:[^$\\]|\\.)*)\$(?!\d)"
     r"|\\\(((?:[^\\]|\\[^()])*)\\\)|\\\[((?:[^\\]|\\[^\[\]])*)\\\])(\s*\\?%)?",
     re.DOTALL,
 )
-_GOES_ON = re.compile(r"[\s,;$]*(?:and|or)\s+\S*\d")
-_BEHIND = re.compile(r"(?:\\\\|\\[,;:! ]|[.,;:\s\u3002])+$")
-_WRAPPINGS = [  # the last group is what is in them
-    re.compile(pattern, re.DOTALL)
-    for pattern in (
-        r"(?:=|~|\\(?:approx|therefore|implies)(?![A-Za-z]))\s*(.*)",
-        r"\*\*(.+)\*\*",
-        r"([\"'`])([^\"'`]+)\1",
-        r"\\(?:displaystyle|textstyle|small|large|Large|huge|bf|rm)(?![A-Za-z])(.*)",
-        r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|boldsymbol|bm|mbox)\s*\{([^A-Za-z\\{}]*)\}",
-        r"\{((?:[^{}]++|\{(?:[^{}]++|\{[^{}]*\})*+\})*+)\}",
-    )
-]
+_SECOND_ANSWER = re.compile(r"[\s,;$]*(?:and|or)\s+\S*\d")
+_PUNCTUATION_BEHIND = re.compile(r"(?:\\\\|\\[,;:! ]|[.,;:\s\u3002])+$")
+# The last group is what is in the wrapping.
+_WRAPPINGS = (
+    r"(?:=|~|\\(?:approx|therefore|implies)(?![A-Za-z]))\s*(.*)",
+    r"\*\*(.+)\*\*",
+    r"([\"'`])([^\"'`]+)\1",
+    r"\\(?:displaystyle|textstyle|small|large|Large|huge|bf|rm)(?![A-Za-z])(.*)",
+    r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|boldsymbol|bm|mbox)"
+    r"\s*\{([^A-Za-z\\{}]*)\}",
+    r"\{((?:[^{}]++|\{(?:[^{}]++|\{[^{}]*\})*+\})*+)\}",
+)
+_WRAPPING_PATTERNS = [re.compile(wrapping, re.DOTALL) for wrapping in _WRAPPINGS]
 
 
-def _unwrapped(text: str) -> str:
-    """Without math delimiters, the one box, what announces an answer, and punctuation behind it."""
+def _unwrap(text: str) -> str:
+    """Remove delimiters, the one box, what announces an answer, and punctuation."""
     before = None
     while text != before:
         before = text
-        text = _BEHIND.sub("", text.strip())
-        for pattern in _WRAPPINGS:
-            if match := pattern.fullmatch(text):
+        text = _PUNCTUATION_BEHIND.sub("", text.strip())
+        for pattern in _WRAPPING_PATTERNS:
+            match = pattern.fullmatch(text)
+            if match:
                 text = match[match.lastindex or 0]
-        text = _picked(text)
+        text = _pick_last(text)
     return text.replace(r"\$", "").replace("$", "").strip()
 
 
-def _picked(text: str) -> str:
-    r"""What is in the last ``\boxed{}`` or formula and those joined to it."""
-    pieces = {box.outer: text[slice(*box.inner)] for box in boxes(text)} or {
-        match.span(): "".join(part or "" for part in match.groups())
-        for match in _FORMULA.finditer(text)
-    }
+def _pick_last(text: str) -> str:
+    r"""Return the content of the last ``\boxed{}`` or formula and those joined to it."""
+    pieces = {box.outer: text[slice(*box.inner)] for box in outermost_boxes(text)}
+    if not pieces:
+        for match in _DELIMITED.finditer(text):
+            pieces[match.span()] = "".join(match.groups(default=""))
     if not pieces:
         return text
-    picked = joined(text, list(pieces))
-    if _GOES_ON.match(text, picked[-1][1]):  # two answers are not one of them
+    spans = joined_to_last(text, list(pieces))
+    if _SECOND_ANSWER.match(text, spans[-1][1]):  # two answers are not one of them
         return text
-    return ", ".join(dict.fromkeys(pieces[span] for span in picked))
+    return ", ".join(dict.fromkeys(pieces[span] for span in spans))
 
 
-def _recurring(match: re.Match[str]) -> str:
+def _read_recurring(match: re.Match[str]) -> str:
     whole, once, again = match.groups()[:3]
     above = int(whole + once + again) - int(whole + once or 0)
     return rf"\frac{{{above}}}{{{(10 ** len(again) - 1) * 10 ** len(once)}}}"
 
 
 _ELLIPSES = re.compile(r"\\[lc]?dots[bcmio]?(?![A-Za-z])|\.\.\.")
-_FLAT = r"(?:[^{}]|\{[^{}]*\})*?"
-_TEXT_COMMAND = r"\\(?:text|mathrm|mathit|mathbf|mathsf|mbox|textrm|operatorname)"
-_SPELLINGS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
-    (re.compile(pattern), replacement)
-    for pattern, replacement in (
-        (r"\\(?:left|right)(?=\s*(?:[()\[\]|]|\\[{}|]))\s*|\\!\s*", ""),
-        (r"\\[dtc]frac(?![A-Za-z])", r"\\frac"),
-        (r"\\(le|ge|ne)q(?![A-Za-z])", r"\\\1"),
-        (r"\{\s*\\rm\s+([^{}]*)\}", r"\\mathrm{\1}"),
-        (
-            rf"{_TEXT_COMMAND}\s*\{{\s*(e|i|\\pi)\s*\}}",
-            r" \1 ",
-        ),  # \mathrm{e} is a name to math-verify
-        (
-            r"[({]\s+|\s+(?=[)}])",
-            lambda match: match[0].strip(),
-        ),  # it cannot read \frac{1}{ e }
-        (r"(?<=\d)(?:\{,\}|\\[, ])(?=\d{3}(?!\d))", ""),  # 1\,000 and 1{,}000
-        (r"~|\\(?:q?quad|enspace|thinspace)(?![A-Za-z])|(?<!\\)\\[,;: ]", " "),
-        (r"\\varnothing(?![A-Za-z])", r"\\emptyset"),
-        (r"\\langle(?![A-Za-z])", "("),
-        (r"\\rangle(?![A-Za-z])", ")"),
-        (rf"\s*(?:{_TEXT_COMMAND}\s*\{{\s*\\?%\s*\}}|\\?%)", r"\\%"),
-        (
-            r"(?:\^\s*(?:\{\s*\\circ\s*\}|\\circ)|\\degree(?![A-Za-z]))\s*(?:[CF](?![A-Za-z]))?",
-            r"^\\circ ",
-        ),
-        (
-            r"\^\s*\{?(?:\s*\\prime(?![A-Za-z]))+\s*\}?",
-            lambda match: "'" * match[0].count("prime"),
-        ),
-        (r":=", "="),
-        (
-            rf"(?:^|\{{)({_FLAT})\s*\\choose(?![A-Za-z])\s*({_FLAT})(?:\}}|$)",
-            r"\\binom{\1}{\2}",
-        ),
-        (rf"\^\s*\{{?\s*{_TEXT_COMMAND}\s*\{{\s*(?:st|nd|rd|th)\s*\}}\s*\}}?", ""),
-        (r"(?<=\d)\s*万", r" \\times 10^{4}"),
-        (r"(?<=\d)\s*亿", r" \\times 10^{8}"),
-        (
-            r"(?<=[\d}%π])\s*(?:平方|立方)?(?:千米|厘米|毫米|千克|公里|公斤|小时|分钟|[元米克天岁个只人本页度次种])$",
-            "",
-        ),
-        (
-            r"^[-+]?\d{1,3}(?:\.\d{3})+,\d+(?=\s*[A-Za-z\\]|$)",
-            lambda match: match[0].replace(".", "").replace(",", "."),
-        ),
-        # 0.1666..., 0.1\overline{6}
-        (
-            r"(?<![\w.}])(\d{0,100})\.(\d{0,100}?)(\d{2,6}|(\d)(?=\4\4))\3+\s*\\ldots$",
-            _recurring,
-        ),
-        (
-            r"(?<![\w.}])(\d{0,100})\.(\d{0,100})\\overline\s*\{\s*(\d{1,100})\s*\}",
-            _recurring,
-        ),
-        # 6.02e23, but not the 2e3 of 2e3x
-        (
-            r"(?<![\w.\\])(\d+\.?\d*|\.\d+)[eE]([+-]?\d{1,6})(?![\w.])",
-            r"(\1 \\times 10^{\2})",
-        ),
-        (r"\*\*", "^"),
-        (r"(?<![A-Za-z\\])[Pp]i(?![A-Za-z])", r"\\pi "),
-        (r"(?<![A-Za-z\\])(?:infinity|inf|oo)(?![A-Za-z])", r"\\infty "),
-        (r"(?:√|(?<![A-Za-z\\])sqrt)\s*(\d[\d.]*)", r"\\sqrt{\1}"),
-        (r"√", r"\\sqrt "),
-        (
-            rf"(?<![A-Za-z\\])({FUNCTIONS})(?![A-Za-z])(?=\s*[\d({{\\_^]|\s+[A-Za-z](?![A-Za-z]))",
-            r"\\\1",
-        ),
-        (r"\^\s*([+-]\s*(?:\d+(?:\.\d+)?|[A-Za-z]))(?![\w.])", r"^{\1}"),
-    )
-]
-_PARENTHESES = re.compile(  # x^(1/2), \sqrt(2) and \exp(16)
-    r"(\\sqrt\s*(?:\[[^\[\]]*\])?|\\exp|\^)\s*\(((?:[^()]++|\((?:[^()]++|\([^()]*\))*+\))*+)\)"
+_ONE_BRACE_DEEP = r"(?:[^{}]|\{[^{}]*\})*?"
+_TEXT_STYLE = r"\\(?:text|mathrm|mathit|mathbf|mathsf|mbox|textrm|operatorname)"
+Replacement = str | Callable[[re.Match[str]], str]
+_SPELLING_RULES: tuple[tuple[str, Replacement], ...] = (
+    (r"\\(?:left|right)(?=\s*(?:[()\[\]|]|\\[{}|]))\s*|\\!\s*", ""),
+    (r"\\[dtc]frac(?![A-Za-z])", r"\\frac"),
+    (r"\\(le|ge|ne)q(?![A-Za-z])", r"\\\1"),
+    (r"\{\s*\\rm\s+([^{}]*)\}", r"\\mathrm{\1}"),
+    (
+        rf"{_TEXT_STYLE}\s*\{{\s*(e|i|\\pi)\s*\}}",
+        r" \1 ",
+    ),  # \mathrm{e} is a name to math-verify
+    (
+        r"[({]\s+|\s+(?=[)}])",
+        lambda match: match[0].strip(),
+    ),  # it cannot read \frac{1}{ e }
+    (r"(?<=\d)(?:\{,\}|\\[, ])(?=\d{3}(?!\d))", ""),  # 1\,000 and 1{,}000
+    (r"~|\\(?:q?quad|enspace|thinspace)(?![A-Za-z])|(?<!\\)\\[,;: ]", " "),
+    (r"\\varnothing(?![A-Za-z])", r"\\emptyset"),
+    (r"\\langle(?![A-Za-z])", "("),
+    (r"\\rangle(?![A-Za-z])", ")"),
+    (rf"\s*(?:{_TEXT_STYLE}\s*\{{\s*\\?%\s*\}}|\\?%)", r"\\%"),
+    (
+        r"(?:\^\s*(?:\{\s*\\circ\s*\}|\\circ)|\\degree(?![A-Za-z]))"
+        r"\s*(?:[CF](?![A-Za-z]))?",
+        r"^\\circ ",
+    ),
+    (
+        r"\^\s*\{?(?:\s*\\prime(?![A-Za-z]))+\s*\}?",
+        lambda match: "'" * match[0].count("prime"),
+    ),
+    (r":=", "="),
+    (
+        rf"(?:^|\{{)({_ONE_BRACE_DEEP})\s*\\choose(?![A-Za-z])\s*({_ONE_BRACE_DEEP})(?:\}}|$)",
+        r"\\binom{\1}{\2}",
+    ),
+    (rf"\^\s*\{{?\s*{_TEXT_STYLE}\s*\{{\s*(?:st|nd|rd|th)\s*\}}\s*\}}?", ""),
+    (r"(?<=\d)\s*万", r" \\times 10^{4}"),
+    (r"(?<=\d)\s*亿", r" \\times 10^{8}"),
+    (
+        r"(?<=[\d}%π])\s*(?:平方|立方)?"
+        r"(?:千米|厘米|毫米|千克|公里|公斤|小时|分钟|[元米克天岁个只人本页度次种])$",
+        "",
+    ),
+    (
+        r"^[-+]?\d{1,3}(?:\.\d{3})+,\d+(?=\s*[A-Za-z\\]|$)",
+        lambda match: match[0].replace(".", "").replace(",", "."),
+    ),
+    # 0.1666..., 0.1\overline{6}
+    (
+        r"(?<![\w.}])(\d{0,100})\.(\d{0,100}?)(\d{2,6}|(\d)(?=\4\4))\3+\s*\\ldots$",
+        _read_recurring,
+    ),
+    (
+        r"(?<![\w.}])(\d{0,100})\.(\d{0,100})\\overline\s*\{\s*(\d{1,100})\s*\}",
+        _read_recurring,
+    ),
+    # 6.02e23, but not the 2e3 of 2e3x
+    (
+        r"(?<![\w.\\])(\d+\.?\d*|\.\d+)[eE]([+-]?\d{1,6})(?![\w.])",
+        r"(\1 \\times 10^{\2})",
+    ),
+    (r"\*\*", "^"),
+    (r"(?<![A-Za-z\\])[Pp]i(?![A-Za-z])", r"\\pi "),
+    (r"(?<![A-Za-z\\])(?:infinity|inf|oo)(?![A-Za-z])", r"\\infty "),
+    (r"(?:√|(?<![A-Za-z\\])sqrt)\s*(\d[\d.]*)", r"\\sqrt{\1}"),
+    (r"√", r"\\sqrt "),
+    (
+        rf"(?<![A-Za-z\\])({FUNCTIONS})(?![A-Za-z])"
+        r"(?=\s*[\d({\\_^]|\s+[A-Za-z](?![A-Za-z]))",
+        r"\\\1",
+    ),
+    (r"\^\s*([+-]\s*(?:\d+(?:\.\d+)?|[A-Za-z]))(?![\w.])", r"^{\1}"),
+)
+_SPELLINGS = [(re.compile(pattern), change) for pattern, change in _SPELLING_RULES]
+# x^(1/2), \sqrt(2) and \exp(16)
+_PARENTHESES = re.compile(
+    r"(\\sqrt\s*(?:\[[^\[\]]*\])?|\\exp|\^)"
+    r"\s*\(((?:[^()]++|\((?:[^()]++|\([^()]*\))*+\))*+)\)"
 )
 _THOUSANDS = re.compile(r"^(?:[^,]*=\s*)?[+-]?\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?$")

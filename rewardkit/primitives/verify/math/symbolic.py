@@ -1,4 +1,4 @@
-"""Whether two expressions are equal: by their values where they have some, else as math-verify has it.
+"""Compare expressions by their values, or as math-verify compares them.
 
 Runs in a worker process, which bounds its time and memory: nothing here does. Importing
 it takes a second, for sympy.
@@ -8,16 +8,26 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import warnings
 from collections.abc import Callable
 from decimal import Decimal
+from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import sympy
+from antlr4.atn.PredictionMode import PredictionMode
+from latex2sympy2_extended.latex2sympy2 import (
+    ConversionConfig,
+    NormalizationConfig,
+    _Latex2Sympy,
+    normalize_latex,
+)
 from latex2sympy2_extended.logic import And
 from math_verify import verify
+from math_verify.grader import should_treat_as_complex
 from sympy import Eq, Expr, Mul, Rational, Symbol
 from sympy.core.evalf import PrecisionExhausted
 from sympy.core.function import AppliedUndef
@@ -25,49 +35,47 @@ from sympy.core.relational import Relational
 
 from rewardkit.primitives.verify.math.comparison import (
     EXACT,
+    Tolerance,
     Verdict,
     all_of,
     compare,
     members_equal,
 )
-from rewardkit.primitives.verify.math.parsing import read
+from rewardkit.primitives.verify.math.latex import Replacement
 from rewardkit.primitives.verify.tolerances import alike
 
-Tolerance = tuple[float, float]
+DIGITS_OF_NUMBERS = 1000
+"""Digits to which numbers are compared. Our choice: nobody writes any that differ later."""
 
-DIGITS = 1000
-"""To which two numbers are told apart. Our choice: two that agree this far and differ nobody writes."""
+DIGITS_OF_SAMPLES = 100
+"""Digits of values put in for letters, whose functions may be slow to compute."""
 
-FEW_DIGITS = 100
-"""The same for values that are put in for letters, of which the functions of them may be slow to compute."""
-
-LARGEST = 1 << 20
+MOST_POWER_BITS = 1 << 20
 """Bits of a power or factorial that is computed. Our choice: a fraction of a second."""
 
 
 def worker(memory: int) -> Callable[..., Verdict]:
-    """`decide` for a process of its own, which may take so many bytes more, and is silent."""
+    """Return `decide` for a silent process that may take so many bytes more."""
     warnings.simplefilter("ignore")
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
-    before = _memory()
-    if before:
+    at_start = _memory_in_use()
+    if at_start:
         import resource
 
-        limit = (before + memory, resource.getrlimit(resource.RLIMIT_AS)[1])
+        limit = (at_start + memory, resource.getrlimit(resource.RLIMIT_AS)[1])
         resource.setrlimit(resource.RLIMIT_AS, limit)
 
-    def decided(*arguments: Any) -> Verdict:
-        if (
-            _memory() > before + memory // 2
-        ):  # of what the parser remembers: let another take over
+    def decide_or_exit(*arguments: Any) -> Verdict:
+        # The parser caches: let another process take over.
+        if _memory_in_use() > at_start + memory // 2:
             os._exit(0)
         return decide(*arguments)
 
-    return decided
+    return decide_or_exit
 
 
-def _memory() -> int:
-    """Bytes that this process takes; 0 where that is not known."""
+def _memory_in_use() -> int:
+    """Return the bytes that this process takes; 0 where that is not known."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except OSError:  # not on Linux
@@ -76,134 +84,140 @@ def _memory() -> int:
 
 
 def decide(
-    given: str, expected: str, absolute: float = 0.0, relative: float = 0.0
+    answer: str, truth: str, absolute: float = 0.0, relative: float = 0.0
 ) -> Verdict:
-    """Whether two normal forms are equal; ``None`` where the expected one cannot be read."""
-    return compare(given, expected, (absolute, relative), _expressions)
+    """Whether two normal forms are equal; ``None`` where the truth cannot be read."""
+    return compare(answer, truth, (absolute, relative), _compare_expressions)
 
 
-def _expressions(given: str, expected: str, tolerance: Tolerance) -> Verdict:
-    b = read(expected)
+def _compare_expressions(answer: str, truth: str, tolerance: Tolerance) -> Verdict:
+    b = read_latex(truth)
     if b is None:
         return None
-    a = read(given)
+    a = read_latex(answer)
     if a is None:
         return False
-    a, b = _union(a), _union(b)
-    if max(_bits(a), _bits(b)) > LARGEST:
+    a, b = _as_union(a), _as_union(b)
+    if max(_count_bits(a), _count_bits(b)) > MOST_POWER_BITS:
         return bool(a == b)
+    verdict = None
     try:
-        if _chain(a) and _chain(b):
-            verdict = members_equal(_chain(a), _chain(b), _relation)
-        else:
-            verdict = (
-                _scalars(a, b, tolerance)
-                if isinstance(a, Expr) and isinstance(b, Expr)
-                else None
-            )
-    except Exception:  # whatever sympy raises where it is asked for what it cannot do
+        if _relations(a) and _relations(b):
+            verdict = members_equal(_relations(a), _relations(b), _same_relation)
+        elif isinstance(a, Expr) and isinstance(b, Expr):
+            verdict = _same_values(a, b, tolerance)
+    except Exception:  # whatever sympy raises where it cannot do it
         verdict = None
     if verdict is not None:
         return verdict
-    # in both directions, and without its timer: this process has one
-    return all(
-        verify(*pair, allow_set_relation_comp=True, timeout_seconds=None)
-        for pair in ((a, b), (b, a))
-    )
+    # In both directions, and without its timer: this process has one.
+    for pair in ((a, b), (b, a)):
+        if not verify(*pair, allow_set_relation_comp=True, timeout_seconds=None):
+            return False
+    return True
 
 
-def _union(a: Any) -> Any:
-    """The union of the intervals that bounds of one letter list, as in x < 1 or x > 3; of others as it is."""
-    if (
-        not isinstance(a, sympy.FiniteSet)
-        or len(a.free_symbols) != 1
-        or not all(map(_chain, a))
-    ):
+def _as_union(a: Any) -> Any:
+    """Return bounds of one letter that exclude each other as a union of intervals."""
+    if not isinstance(a, sympy.FiniteSet) or len(a.free_symbols) != 1:
         return a
-    intervals = [sympy.And(*_chain(part)).as_set() for part in a]
-    apart = all(one.is_disjoint(other) for one, other in combinations(intervals, 2))
-    return (
-        sympy.Union(*intervals) if apart else a
-    )  # those that overlap may hold at once
+    if not all(map(_relations, a)):
+        return a
+    intervals = [sympy.And(*_relations(part)).as_set() for part in a]
+    for first, second in combinations(intervals, 2):
+        if not first.is_disjoint(second):  # those that overlap may hold at once
+            return a
+    return sympy.Union(*intervals)
 
 
-def _bits(node: Any) -> float:
-    """About how many binary digits the integers have that computing an expression would meet."""
+def _count_bits(node: Any) -> float:
+    """Estimate the binary digits of the largest integer that computing would meet."""
     if isinstance(node, Rational):
         return max(int(node.p).bit_length(), int(node.q).bit_length())
-    parts: list[float] = [_bits(part) for part in getattr(node, "args", ())]
+    parts: list[float] = [_count_bits(part) for part in getattr(node, "args", ())]
     if isinstance(node, sympy.Pow | sympy.factorial) and not node.args[-1].free_symbols:
-        small = parts[-1] < 200  # then its value is at hand, and a closer bound
-        exponent = _bits(node.args[-1].doit()) if small else parts[-1]
+        exponent = parts[-1]
+        if exponent < 200:  # then its value is at hand, and a closer bound
+            exponent = _count_bits(node.args[-1].doit())
         return float(parts[0] * 2.0 ** min(exponent, 64.0))
     return sum(parts) if isinstance(node, Mul) else max(parts, default=1.0)
 
 
-def _chain(a: Any) -> tuple[Any, ...]:
-    """The relations of 1 < x < 2; none where there are others than relations."""
+def _relations(a: Any) -> tuple[Any, ...]:
+    """Return the relations of 1 < x < 2; none where there are others than relations."""
     parts = a.args if isinstance(a, And) else (a,)
     return parts if all(isinstance(part, Relational) for part in parts) else ()
 
 
-def _relation(a: Any, b: Any) -> Verdict:
-    """Whether the differences of the sides are proportional; those of equations without denominators."""
-    a, b = (
-        side.reversed if isinstance(side, sympy.Gt | sympy.Ge) else side
-        for side in (a, b)
-    )
+def _same_relation(a: Any, b: Any) -> Verdict:
+    """Whether the differences of the sides are proportional.
+
+    Those of equations are compared without denominators.
+    """
+    if isinstance(a, sympy.Gt | sympy.Ge):
+        a = a.reversed
+    if isinstance(b, sympy.Gt | sympy.Ge):
+        b = b.reversed
     if a.func != b.func:
         return False
-    x, y = (_plain(side.lhs - side.rhs) for side in (a, b))
-    if isinstance(a, Eq | sympy.Ne):
-        x, y = (sympy.fraction(sympy.together(side))[0] for side in (x, y))
-    values = _values(x, y)
-    factor = (
-        values[0][0] / values[0][1] if x.free_symbols | y.free_symbols else sympy.S.One
-    )
-    if not isinstance(a, Eq | sympy.Ne) and not factor.is_positive:
+    x, y = _simplify(a.lhs - a.rhs), _simplify(b.lhs - b.rhs)
+    is_equation = isinstance(a, Eq | sympy.Ne)
+    if is_equation:
+        x = sympy.fraction(sympy.together(x))[0]
+        y = sympy.fraction(sympy.together(y))[0]
+    samples = _sample(x, y)
+    factor = sympy.S.One
+    if x.free_symbols | y.free_symbols:
+        factor = samples[0][0] / samples[0][1]
+    if not is_equation and not factor.is_positive:
         return False
-    return all_of(_numbers_equal(one, factor * other) for one, other in values)
+    return all_of(_same_number(first, factor * second) for first, second in samples)
 
 
-def _scalars(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
-    """By their values; those with letters by some values that are put in for them."""
-    x, y = _plain(a), _plain(b)
+def _same_values(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
+    """Compare values; those with letters by samples of them."""
+    x, y = _simplify(a), _simplify(b)
     if not x.free_symbols | y.free_symbols:
-        return _numbers_equal(x, y, tolerance, DIGITS)
+        return _same_number(x, y, tolerance, DIGITS_OF_NUMBERS)
     if x.has(*_ENDLESS) or y.has(*_ENDLESS):
         return None
-    *positive, negative = (_numbers_equal(*values) for values in _values(x, y))
+    *positive, negative = (_same_number(*values) for values in _sample(x, y))
     verdict = all_of(positive)
-    return (
-        verdict if verdict is not True or negative else None
-    )  # it may be a law of roots or logarithms
+    if verdict and not negative:  # it may be a law of roots or logarithms
+        return None
+    return verdict
 
 
-def _plain(a: Expr) -> Expr:
-    """Computed as far as that is exact; a letter is the same in every text, and f(2) a name as it is."""
+def _simplify(a: Expr) -> Expr:
+    """Compute as far as that is exact; make a letter the same in every text.
+
+    f(2) is a name as it stands.
+    """
     computed = a.doit()
     names = {symbol: Symbol(symbol.name) for symbol in computed.free_symbols}
-    return computed.xreplace(
-        names | {value: Symbol(str(value)) for value in computed.atoms(AppliedUndef)}
-    )
+    for function in computed.atoms(AppliedUndef):
+        names[function] = Symbol(str(function))
+    return computed.xreplace(names)
 
 
-def _values(x: Expr, y: Expr) -> list[tuple[Expr, Expr]]:
-    """Of both, where all letters are above 1, between 0 and 1, and below 0."""
-    names = list(enumerate(sorted(x.free_symbols | y.free_symbols, key=str)))
-    above = {name: Rational(10 * place + 23, 7) for place, name in names}
-    between = {name: Rational(5, 10 * place + 17) for place, name in names}
-    below = {name: Rational(-10 * place - 19, 9) for place, name in names}
+def _sample(x: Expr, y: Expr) -> list[tuple[Expr, Expr]]:
+    """Evaluate both with all letters above 1, between 0 and 1, and below 0."""
+    letters = sorted(x.free_symbols | y.free_symbols, key=str)
+    above, between, below = {}, {}, {}
+    for place, letter in enumerate(letters):
+        above[letter] = Rational(10 * place + 23, 7)
+        between[letter] = Rational(5, 10 * place + 17)
+        below[letter] = Rational(-10 * place - 19, 9)
     return [(x.subs(point), y.subs(point)) for point in (above, between, below)]
 
 
 _ENDLESS = (sympy.nan, sympy.zoo, sympy.oo)
 
 
-def _numbers_equal(
-    x: Expr, y: Expr, tolerance: Tolerance = EXACT, digits: int = FEW_DIGITS
+def _same_number(
+    x: Expr, y: Expr, tolerance: Tolerance = EXACT, digits: int = DIGITS_OF_SAMPLES
 ) -> Verdict:
-    """Of two exact numbers: by their difference, to so many digits of it."""
+    """Compare two exact numbers by their difference, to so many digits of it."""
     if x.has(*_ENDLESS) or y.has(*_ENDLESS):
         return True if x == y and not x.has(sympy.nan, sympy.zoo) else None
     if tolerance != EXACT and x.is_real and y.is_real:
@@ -213,10 +227,70 @@ def _numbers_equal(
         return True
     if isinstance(difference, Rational):
         return False
-    try:
-        value = difference.evalf(
-            30, maxn=digits, strict=True
-        )  # at fewer sympy may give up
+    try:  # at fewer than 30 digits sympy may give up
+        value = difference.evalf(30, maxn=digits, strict=True)
     except PrecisionExhausted:
         return True
-    return False if value.is_number and value.is_finite and value != 0 else None
+    is_different = value.is_number and value.is_finite and value != 0
+    return False if is_different else None
+
+
+# Without its search for an expression in a text, its folding of case, its units.
+_NORMALIZATION = NormalizationConfig(
+    units=False, malformed_operators=True, nits=True, boxed="none"
+)
+_CONVERSION = ConversionConfig(lowercase_symbols=False)
+
+
+_MISREADINGS: tuple[tuple[str, Replacement], ...] = (
+    # a prime
+    (r"(?<=[A-Za-z)}])('+)", lambda match: f"_{{{'p' * len(match[1])}}}"),
+    # a transpose
+    (r"(?<=[\w)}])\^\s*\{?\s*(?:T|\\top|\\intercal)(?![A-Za-z])\s*\}?", "_{T}"),
+    (r"(?<![\w.])(\d+)\s*_\s*\{?(\w+)\}?", r"\\text{\1base\2}"),
+    (r"(?<=\d)\s*'+", r"\\text{feet}"),
+    (r"(\d+(?:\.\d+)?)\s*\^\\circ", r"(\\frac{\1 \\pi}{180})"),
+    # Euler's constant to the parser
+    (r"\\(Gamma|gamma)(?![A-Za-z])(?!\s*[({])", r"\\text{greek\1}"),
+)
+_CORRECTIONS = [(re.compile(pattern), change) for pattern, change in _MISREADINGS]
+
+
+@lru_cache(maxsize=256)
+def read_latex(text: str) -> Any:
+    """Read LaTeX by the parser of math-verify, decimals as fractions; ``None``: cannot.
+
+    Its readings that are wrong are put right.
+    """
+    for pattern, replacement in _CORRECTIONS:
+        text = pattern.sub(replacement, text)
+    text = normalize_latex(text, _NORMALIZATION)
+    # The first mode is fast, and reads most.
+    for mode in (PredictionMode.SLL, PredictionMode.LL):
+        is_real = not should_treat_as_complex(text)
+        converter = _Converter(is_real=is_real, config=_CONVERSION)
+        converter.mode = mode
+        try:
+            expression = converter.parse(text)
+        except MemoryError:
+            raise
+        except Exception:  # of many kinds, its own and those of what it calls
+            continue
+        if not isinstance(expression, sympy.Basic | sympy.MatrixBase):
+            return None
+        decimals = expression.atoms(sympy.Float)
+        fractions = {decimal: Rational(str(decimal)) for decimal in decimals}
+        with sympy.evaluate(False):
+            return expression.xreplace(fractions)
+    return None
+
+
+class _Converter(_Latex2Sympy):  # type: ignore[misc]
+    """The parser of math-verify in a prediction mode of ANTLR."""
+
+    mode = PredictionMode.LL
+
+    def create_parser(self, text: str) -> Any:
+        parser = super().create_parser(text)
+        parser._interp.predictionMode = self.mode
+        return parser
