@@ -20,7 +20,7 @@ from rewardkit.mutation.code import (
 from rewardkit.mutation.options import option_changes, scaled, written
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Primitive
-from rewardkit.primitives.weights import MISSING
+from rewardkit.primitives.weights import ON_MISSING
 from rewardkit.probes.contract.constants import names_in
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe, user_code
@@ -144,7 +144,7 @@ def _changed(
 def _of_missing(reward: Reward) -> Iterator[Mutant]:
     """What is missing, counted otherwise."""
     before = f"on_missing={reward.on_missing!r}"
-    for other in MISSING:
+    for other in ON_MISSING:
         if other != reward.on_missing:
             after = f"on_missing={other!r}"
             yield from _changed(

@@ -1,1 +1,1 @@
-"""What a reward is made of: extraction, verification, measurement, gating and weighting."""
+"""The primitives of a reward: extraction, verification, measurement, gates, weights."""

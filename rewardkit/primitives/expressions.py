@@ -58,7 +58,7 @@ class regex(OfText):
     row ends as ``error`` instead of being judged. ValueError at construction: the
     expression does not compile.
 
-    >>> regex(r"^#### -?\d+$")("6 * 7\n#### 42"), regex(r"(?m)^#### -?\d+$")("6 * 7\n#### 42")
+    >>> regex(r"^\d+$")("= 42"), regex(r"(?m)^\d+$")("=\n42")
     (0.0, 1.0)
     """
 

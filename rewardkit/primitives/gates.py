@@ -68,7 +68,7 @@ class gate(Made):
             raise ValueError(f"{self!r} can never open")
 
     def admits(self, value: Any) -> bool | None:
-        """Whether the gate is open for a value of its column; None: value is missing."""
+        """Whether the gate is open for a value of its column; None: it is missing."""
         if value is None:
             return None
         if isinstance(value, float | np.floating) and math.isnan(value):

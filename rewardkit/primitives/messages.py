@@ -1,4 +1,4 @@
-"""The parts of messages in OpenAI's form: their text, their tool calls; and strict JSON.
+"""The parts of messages in OpenAI's form, their text and tool calls; strict JSON.
 
 Nothing that stands in messages raises.
 """
@@ -20,7 +20,7 @@ DEEPEST_ARGUMENTS = 100
 """Nesting from which a call counts as malformed. Our choice: schemas end at a few."""
 
 MOST_BITS = 4096
-"""Bits of a whole number in arguments. Our choice, below what Python refuses to write."""
+"""Bits of a whole number in arguments. Our choice: Python refuses to write more."""
 
 NO_JSON = object()
 """Stands for the value of a text that is no JSON."""
@@ -127,7 +127,7 @@ def as_list(value: Any) -> list[Any] | None:
 
 
 def content_text(content: Any) -> str:
-    """Return the text of a message's content: its parts one a line, an object as JSON."""
+    """Return the text of a message's content, its parts one a line, objects as JSON."""
     if isinstance(content, str):
         return content
     parts = as_list(content) or []
@@ -184,7 +184,7 @@ _PARAMETER = re.compile(
 
 
 def read_function(text: str) -> dict[str, Any] | None:
-    """Read a call written ``<function=name><parameter=key>value</parameter></function>``.
+    """Read ``<function=name><parameter=key>value</parameter></function>`` as a call.
 
     Qwen3-Coder writes calls so. Values are texts, as the schema that would say more is
     not there. ``None`` where the text is no such call.

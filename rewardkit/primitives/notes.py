@@ -33,7 +33,7 @@ def note(name: str, value: Any) -> None:
 
 @contextmanager
 def listen(on: bool = True) -> Iterator[dict[str, Any]]:
-    """Yield the dict that `note` fills until the block ends; an inner one hides an outer.
+    """Yield the dict that `note` fills in the block; an inner one hides an outer.
 
     With ``on=False`` nobody listens and the dict stays empty.
     """

@@ -54,7 +54,7 @@ class Made:
 
 
 class Primitive(Made):
-    """A primitive, whose options are checked against their annotations: ValueError in one sentence.
+    """A primitive, whose options are checked against their annotations.
 
     A Literal is one of its values, an int a whole number from 1, a float a finite
     number from 0; other rules are functions of the option's name and value in
@@ -153,7 +153,7 @@ def true_or_false(**options: Any) -> None:
 
 
 def whole_number(option: str, value: Any, least: int = 1) -> Any:
-    """Return `value`, or raise a ValueError unless it is a whole number from `least`."""
+    """Return `value`; raise a ValueError unless it is a whole number from `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(
             f"{option}={value!r} does not fit; give a whole number from {least}"
@@ -171,7 +171,7 @@ def is_amount(value: Any) -> bool:
 
 
 def finite_number(option: str, value: Any, above: bool = False) -> Any:
-    """Return `value`, or raise a ValueError unless it is finite and from (`above`) 0."""
+    """Return `value`; raise a ValueError unless it is finite and from (`above`) 0."""
     is_number = isinstance(value, Real) and is_amount(value)
     if above and (not is_number or value == 0):
         raise ValueError(f"{option}={value!r} does not fit; give a number above 0")

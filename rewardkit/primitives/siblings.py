@@ -64,7 +64,7 @@ class OfTexts(OfSiblings):
 
 @dataclass(frozen=True, repr=False)
 class diversity(OfTexts):
-    """Distinct n-grams: the share of a completion's runs of `ngram` words that no sibling has.
+    """Share of a completion's runs of `ngram` words that no sibling has.
 
     Counted are the different runs that only this completion has, divided by all its
     runs: what it repeats, or shares with a sibling, lowers the score. A text of fewer
@@ -100,7 +100,7 @@ def _runs_of(text: str, size: int) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True, repr=False)
 class novelty(OfTexts):
-    """1 minus the likeness to the sibling that is most alike: 0.0 where one says the same.
+    """1 minus the likeness to the most alike sibling: 0.0 where one says the same.
 
     Likeness is that of `rk.measure.similarity` with this `method`, of the first 20,000
     characters of each text; the time grows with the square of the siblings' number.
@@ -126,7 +126,7 @@ class novelty(OfTexts):
 
 @dataclass(frozen=True, repr=False)
 class majority(OfSiblings):
-    """Whether a completion agrees with the most frequent answer of its group (self-consistency).
+    """Agreement with the most frequent answer of the group (self-consistency).
 
     It asks for the field `prediction`. Answers are compared in the normal form of
     `rk.verify.matches`, or by `same`, a function of two answers such as
@@ -229,7 +229,7 @@ class OfScores(OfSiblings):
 
 @dataclass(frozen=True, repr=False)
 class rank(OfScores):
-    """Share of its siblings that a completion beats by the score of the earlier component `of`.
+    """Share of its siblings that a completion beats by the earlier component `of`.
 
     1.0 for the best, 0.0 for the worst; a tie is half a win, so that siblings that all
     score the same get 0.5. It may be a column of numbers as well. ValueError: `of` is
@@ -252,12 +252,13 @@ class rank(OfScores):
 
 @dataclass(frozen=True, repr=False)
 class best_of(OfScores):
-    """1.0 for the completion that scores best in the earlier component `of`, 0.0 for its siblings.
+    """1.0 for the completion with the best score in `of`, 0.0 for its siblings.
 
     Those that are best together share it: of two each gets 0.5. It may be a column of
     numbers as well. ValueError: `of` is no name.
 
-    >>> best_of(of="clear")(clear=[0.2, 0.9, None]), best_of(of="clear")(clear=[0.9, 0.9])
+    >>> best = best_of(of="clear")
+    >>> best(clear=[0.2, 0.9, None]), best(clear=[0.9, 0.9])
     ([0.0, 1.0, None], [0.5, 0.5])
     """
 

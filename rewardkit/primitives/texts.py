@@ -13,7 +13,7 @@ CJK = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-"""Chinese characters and kana, for a class of a pattern: what is written without spaces between words."""
+"""Chinese characters and kana, written without spaces, for a class of a pattern."""
 
 _CJK = re.compile(f"[{CJK}]")
 _PIECES = re.compile(
@@ -30,7 +30,7 @@ def is_missing(value: Any) -> bool:
 _MANY_MARKS = regex.compile(r"([\p{M}\uff9e\uff9f]{31,}+)")
 
 LONGEST_FOLDED = 100_000
-"""Characters of a text whose compatibility forms are folded: one can become eighteen."""
+"""Characters of a text whose compatibility forms are folded: one may become 18."""
 
 
 def normal_form(text: str, form: Any) -> str:
@@ -57,7 +57,7 @@ _TYPOGRAPHIC = str.maketrans(
 
 
 def plain_quotes(text: str) -> str:
-    """Replace typographic quotes, apostrophes and minus signs by those of a keyboard."""
+    """Replace typographic quotes, apostrophes and minus signs by plain ones."""
     if text.isascii():
         return text
     return _MINUS.sub("-", text).translate(_TYPOGRAPHIC)

@@ -1,4 +1,4 @@
-"""How component scores add up to a reward, and what may be done to the rewards of a group afterwards.
+"""How component scores add up to a reward, and transforms of a group's rewards.
 
 Arrays only.
 """
@@ -89,7 +89,8 @@ def _divide_by_weights(
     """Divide each row's sum by its positive weights, without those `skipped`."""
     sums = np.where(skipped, 0.0, np.maximum(weights, 0.0)).sum(axis=1)
     out = np.full_like(total, np.nan)
-    return np.divide(total, sums, out=out, where=sums > 0)
+    np.divide(total, sums, out=out, where=sums > 0)
+    return out
 
 
 def check_weights(weights: Floats, *, aggregation: str, on_missing: str) -> None:
@@ -100,8 +101,8 @@ def check_weights(weights: Floats, *, aggregation: str, on_missing: str) -> None
         raise ValueError(f"weights must be finite numbers; got {weights.tolist()}")
     if aggregation in ("product", "minimum") and (weights < 0).any():
         raise ValueError(
-            f"aggregation={aggregation!r} has no penalties; make the negative weights 0 "
-            "or use 'weighted_sum'"
+            f"aggregation={aggregation!r} has no penalties; make the negative weights "
+            "0 or use 'weighted_sum'"
         )
     if aggregation == "weighted_mean" and not (weights > 0).any():
         raise ValueError(
@@ -176,7 +177,7 @@ class min_max(Transform):
 
 @dataclass(frozen=True, repr=False)
 class rank(Transform):
-    """Rank within the group or the batch, from 0 (lowest) to 1 (highest), ties sharing their mean rank.
+    """Rank within the group or the batch, from 0 (lowest) to 1; ties share their mean.
 
     All tied gives 0.5 each, a single reward 0. ValueError: unknown `within`.
     """

@@ -1,4 +1,4 @@
-"""What an agent's final answer rests on: the sources it cites, the results that its words come from."""
+"""Measures of a final answer's evidence: its citations, the results it repeats."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ from rewardkit.primitives.texts import bare_words, runs
 _COMMAS = re.compile("[,，、;；]")
 
 
-def _cited_ids(answer: str, label: str, known: set[str]) -> set[str]:
-    """The different ids that an answer cites; a known one may hold commas ("Portland, Oregon")."""
+def _cited_ids(answer: str, label: str, known_ids: set[str]) -> set[str]:
+    """Return the ids that an answer cites; known ones may hold commas."""
     brackets, ids = citation_patterns(label)
     cited: set[str] = set()
-    for part in (
-        part for inner in brackets.findall(answer) for part in re.split("[;；]", inner)
-    ):
-        cited |= (
-            {part.strip()}
-            if part.strip() in known
-            else {each.strip() for each in ids.findall(part)}
-        )
+    for inner in brackets.findall(answer):
+        for part in map(str.strip, re.split("[;；]", inner)):
+            if part in known_ids:  # as "Portland, Oregon"
+                cited.add(part)
+            else:
+                cited.update(map(str.strip, ids.findall(part)))
     return cited - {""}
 
 
 def _read_ids(value: Any) -> set[str] | None:
-    """Ids from a list, a set, comma text or one number; ``None`` where they cannot be read."""
+    """Read ids from a list, a set, a text with commas or one number, else ``None``."""
     if value is None:
         return None
+    entries: list[Any] | None
     if isinstance(value, str):
-        items: list[Any] | None = _COMMAS.split(value)
+        entries = _COMMAS.split(value)
+    elif isinstance(value, set | frozenset):
+        entries = list(value)
     else:
-        items = list(value) if isinstance(value, set | frozenset) else as_list(value)
+        entries = as_list(value)
     ids: set[str] = set()
-    for item in [value] if items is None else items:
-        if (
-            isinstance(item, float) and item.is_integer()
-        ):  # whole numbers beside a missing one, in a table
-            ids.add(str(int(item)))
-        elif isinstance(item, str | int) and not isinstance(item, bool):
-            ids.add(str(item).strip())
-        elif item is not None:  # a gap in a list
+    for entry in [value] if entries is None else entries:
+        if isinstance(entry, float) and entry.is_integer():
+            # A table holds whole numbers so beside a missing one.
+            ids.add(str(int(entry)))
+        elif isinstance(entry, str | int) and not isinstance(entry, bool):
+            ids.add(str(entry).strip())
+        elif entry is not None:  # None is a gap in a list
             return None
     return ids - {""}
 
 
 @dataclass(frozen=True, repr=False)
 class citations(Primitive):
-    """Of the different ids cited as ``[Source: id]`` or ``[Source: a, b]``, how far they are the known ones.
+    """Agreement of the ids cited as ``[Source: a, b]`` with the known ones.
 
     "precision" is right / cited, "recall" right / known, "f1" 2 right / (cited +
     known); recall alone is paid by citing everything. Counts in the final answer (of a
@@ -74,37 +74,39 @@ class citations(Primitive):
     label: Label = "Source"
 
     def __call__(self, completion: Any, known_ids: Any) -> float | None:
-        turns, known = read_turns(completion), _read_ids(known_ids)
+        turns, ids = read_turns(completion), _read_ids(known_ids)
         answer = final_answer(turns) if turns else None
-        if answer is None or known is None:
+        if answer is None or ids is None:
             return None
-        cited = _cited_ids(answer, self.label, known)
-        right = len(cited & known)
-        note("citations", {"cited": len(cited), "known": len(known), "right": right})
-        if not known and (self.kind == "recall" or not cited):
+        cited = _cited_ids(answer, self.label, ids)
+        right = len(cited & ids)
+        note("citations", {"cited": len(cited), "known": len(ids), "right": right})
+        if not ids and (self.kind == "recall" or not cited):
             return None
-        total = {
-            "precision": len(cited),
-            "recall": len(known),
-            "f1": (len(cited) + len(known)) / 2,
-        }
-        return right / total[self.kind] if cited else 0.0
+        if not cited:
+            return 0.0
+        if self.kind == "precision":
+            return right / len(cited)
+        if self.kind == "recall":
+            return right / len(ids)
+        return 2 * right / (len(cited) + len(ids))
 
 
 @dataclass(frozen=True, repr=False)
 class grounding(Primitive):
-    """Share of the different runs of `ngram` words in the final answer that stand in one of the results.
+    """Share of the final answer's runs of `ngram` words that stand in a result.
 
-    The answer is the last assistant turn without ``<think>`` and calls, one of fewer
-    words is one run. Case and punctuation do not matter; a Chinese or Japanese
-    character is a word. Results that failed or came later ground nothing. Without
-    results or words nothing is grounded: 0.0, so that skipping the search is not paid;
-    where tools are optional, gate it on `tool_calls`. A text alone has no results to
-    compare with: ``None``. It says where words come from, not that they are true, and
-    copying earns 1.0. Notes the counts. ValueError: `ngram` under 1.
+    Each run counts once. The answer is the last assistant turn without ``<think>`` and
+    calls, one of fewer words is one run. Case and punctuation do not matter; a Chinese
+    or Japanese character is a word. Results that failed or came later ground nothing.
+    Without results or words nothing is grounded: 0.0, so that skipping the search is
+    not paid; where tools are optional, gate it on `tool_calls`. A text alone has no
+    results to compare with: ``None``. It says where words come from, not that they are
+    true, and copying earns 1.0. Notes the counts. ValueError: `ngram` under 1.
 
     >>> results = [{"role": "tool", "content": "The tower is 330 metres high."}]
-    >>> grounding()([*results, {"role": "assistant", "content": "It is 330 metres high."}])
+    >>> answer = {"role": "assistant", "content": "It is 330 metres high."}
+    >>> grounding()([*results, answer])
     0.6666666666666666
     """
 
@@ -118,14 +120,11 @@ class grounding(Primitive):
             return None
         words = bare_words(answer)
         size = min(self.ngram, len(words))
-        wanted = set(runs(words, size))
-        found: set[tuple[str, ...]] = set()
-        for result in (
-            result
-            for turn in turns[:-1]
-            for result in turn.results
-            if not result.failed()
-        ):
-            found.update(wanted.intersection(runs(bare_words(result.text), size)))
-        note("grounding", {"ngrams": len(wanted), "found": len(found)})
-        return len(found) / len(wanted) if wanted else 0.0
+        ngrams = set(runs(words, size))
+        grounded: set[tuple[str, ...]] = set()
+        for turn in turns[:-1]:
+            for result in turn.results:
+                if not result.has_failed():
+                    grounded |= ngrams.intersection(runs(bare_words(result.text), size))
+        note("grounding", {"ngrams": len(ngrams), "found": len(grounded)})
+        return len(grounded) / len(ngrams) if ngrams else 0.0

@@ -1,4 +1,4 @@
-"""The messages of an agent's rollout as turns, tool calls with their results, and a final answer.
+"""An agent's messages as turns, tool calls with their results, and a final answer.
 
 Messages are those of OpenAI's chat form, with `tool_calls` or the old `function_call`,
 or with the calls as text, ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``
@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.primitives.messages import read_strict_json
 from rewardkit.primitives.messages import (
     arguments_of,
     as_list,
@@ -24,10 +23,11 @@ from rewardkit.primitives.messages import (
     object_or_text,
     plain_value,
     read_function,
+    read_strict_json,
 )
 
-Failed = Callable[[str], bool]
-"""What says of the text of a result whether its call failed."""
+FailureTest = Callable[[str], bool]
+"""A test of the text of a result: whether its call failed."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,21 @@ class ToolCall:
 
 
 @dataclass(frozen=True)
-class Result:
-    """What a tool gave back: its text, whether the message itself says that it failed, the id of its call."""
+class ToolResult:
+    """The text that a tool gave back, and the id of its call.
+
+    `is_flagged` says whether the message itself tells of a failure.
+    """
 
     text: str
-    flagged: bool
+    is_flagged: bool
     id: str | None
 
-    def failed(self, failed: Failed | None = None) -> bool:
-        """Whether it tells of a failure, by `failed` or by itself."""
-        return (
-            bool(failed(self.text)) if failed else self.flagged or says_error(self.text)
-        )
+    def has_failed(self, test: FailureTest | None = None) -> bool:
+        """Whether it tells of a failure, by `test` or by itself."""
+        if test is not None:
+            return bool(test(self.text))
+        return self.is_flagged or says_error(self.text)
 
 
 @dataclass
@@ -77,13 +80,13 @@ class Turn:
     """An assistant's message and the results up to its next one."""
 
     message: Mapping[str, Any]
-    results: list[Result] = field(default_factory=list)
+    results: list[ToolResult] = field(default_factory=list)
 
 
 def read_calls(
-    messages: Any, *, failed: Failed | None = None
+    messages: Any, *, failed: FailureTest | None = None
 ) -> tuple[ToolCall, ...] | None:
-    """The tool calls of a transcript in their order, each with its result.
+    """Read the tool calls of a transcript in their order, each with its result.
 
     ``None`` where messages are missing: neither a list nor a text, which is one turn
     without results. A result belongs to the call of its `tool_call_id` in the turn
@@ -93,74 +96,75 @@ def read_calls(
     `failed` says so of its result's text; by default `says_error` does, or the tool
     message's own fields.
 
-    >>> read_calls('<tool_call>{"name": "add", "arguments": {"b": 2, "a": 1.0}}</tool_call>')
-    (ToolCall(name='add', arguments={'a': 1, 'b': 2}, result=None, failed=None, turn=0),)
+    >>> text = '<tool_call>{"name": "add", "arguments": {"b": 2, "a": 1.0}}</tool_call>'
+    >>> (call,) = read_calls(text)
+    >>> call.name, call.arguments, call.result, call.failed, call.turn
+    ('add', {'a': 1, 'b': 2}, None, None, 0)
     """
     turns = read_turns(messages)
     if turns is None:
         return None
     calls: list[ToolCall] = []
     for number, turn in enumerate(turns[1:]):
-        made = [_call(entry, number) for entry in _entries(turn.message)]
-        answers = _answers(made, turn.results)
-        for at, (_, call) in enumerate(made):
-            result = answers.get(at)
-            bad = call.malformed or (result.failed(failed) if result else None)
-            calls.append(
-                replace(call, result=result.text if result else None, failed=bad)
-            )
+        pending = [_read_call(entry, number) for entry in _call_entries(turn.message)]
+        results = _match_results(pending, turn.results)
+        for place, (_, call) in enumerate(pending):
+            result = results.get(place)
+            if result:
+                has_failed = call.malformed or result.has_failed(failed)
+                call = replace(call, result=result.text, failed=has_failed)
+            elif call.malformed:
+                call = replace(call, failed=True)
+            calls.append(call)
     return tuple(calls)
 
 
 def read_turns(messages: Any) -> list[Turn] | None:
-    """The assistant's turns, after one without a message for what comes before the first.
+    """Read the assistant's turns, after one for what comes before the first.
 
-    ``None`` where messages are missing.
+    That one has no message. ``None`` where messages are missing.
     """
-    listed = (
-        [{"role": "assistant", "content": messages}]
-        if isinstance(messages, str)
-        else as_list(messages)
-    )
-    if listed is None:
+    if isinstance(messages, str):
+        messages = [{"role": "assistant", "content": messages}]
+    transcript = as_list(messages)
+    if transcript is None:
         return None
     turns = [Turn({})]
-    for message in listed:
+    for message in transcript:
         role = message.get("role") if isinstance(message, Mapping) else None
         if not isinstance(role, str):
             continue
         if role == "assistant":
             turns.append(Turn(message))
         elif role in ("tool", "function", "user"):
-            turns[-1].results += _results(message, role)
+            turns[-1].results += _read_results(message, role)
     return turns
 
 
 def final_answer(turns: list[Turn]) -> str | None:
-    """What is said in the last turn, without reasoning and calls; ``None`` where no assistant speaks."""
+    """Return the text of the last turn without reasoning and calls.
+
+    ``None`` where no assistant speaks.
+    """
     if len(turns) < 2:
         return None
     text = content_text(turns[-1].message.get("content"))
-    return "\n".join(
-        piece for kind, piece in _segments(text, _MARKS) if kind == "text"
-    ).strip()
+    return "\n".join(_pieces_of_kind(text, _THOUGHT_OR_CALL, "text")).strip()
 
 
 # Results
 
 
-def _results(message: Mapping[str, Any], role: str) -> Iterator[Result]:
-    """The results in a message: its ``<tool_response>`` blocks; else, but for a user's, all its text."""
+def _read_results(message: Mapping[str, Any], role: str) -> Iterator[ToolResult]:
+    """Read the ``<tool_response>`` blocks of a message, or else all of a tool's."""
     text = content_text(message.get("content"))
     texts = [text]
     if role == "user" or text.lstrip().startswith("<tool_response>"):
-        texts = [
-            inner.strip()
-            for kind, inner in _segments(text, _RESPONSES)
-            if kind != "text"
-        ]
+        texts = _pieces_of_kind(text, _RESPONSE, "tool_response")
+        texts = [text.strip() for text in texts]
     for text in texts:
-        yield Result(text, _reports_error(message), _id(message.get("tool_call_id")))
+        call_id = _read_id(message.get("tool_call_id"))
+        yield ToolResult(text, _reports_error(message), call_id)
 
 
 _ERROR = re.compile(
@@ -180,10 +184,12 @@ def says_error(text: str) -> bool:
     failed, failure or 400 to 599; and where it begins with Error, Exception, Traceback,
     or an exception's name and a colon.
 
-    >>> says_error("KeyError: 'city'"), says_error('{"success": false}'), says_error("Errors are rare.")
-    (True, True, False)
+    >>> says_error("KeyError: 'city'"), says_error('{"success": false}')
+    (True, True)
+    >>> says_error("Errors are rare.")
+    False
     """
-    if text.lstrip()[:1] != "{":
+    if not text.lstrip().startswith("{"):
         return _ERROR.match(text) is not None
     value = read_strict_json(text)
     return isinstance(value, dict) and _reports_error(value)
@@ -191,58 +197,61 @@ def says_error(text: str) -> bool:
 
 def _reports_error(record: Mapping[str, Any]) -> bool:
     error, status = record.get("error"), record.get("status")
-    return (
-        (
-            isinstance(status, str)
-            and status.strip().lower() in ("error", "failed", "failure")
-        )
-        or (isinstance(status, int) and 400 <= status < 600)
-        or (isinstance(error, str | int | list | Mapping) and bool(error))
-        or record.get("is_error") is True
-        or record.get("isError") is True
-        or record.get("success") is False
-    )
+    if isinstance(error, str | int | list | Mapping) and error:
+        return True
+    if isinstance(status, str):
+        if status.strip().lower() in ("error", "failed", "failure"):
+            return True
+    elif isinstance(status, int) and 400 <= status < 600:
+        return True
+    if record.get("is_error") is True or record.get("isError") is True:
+        return True
+    return record.get("success") is False
 
 
 # Calls
 
-_Made = tuple[str | None, ToolCall]
-"""A call whose result is still looked for, with its id."""
+_PendingCall = tuple[str | None, ToolCall]
+"""The id of a call, and the call without its result."""
 
 
-def _entries(message: Mapping[str, Any]) -> list[Any]:
-    """What the calls of a message are written as: entries in it, else what stands in its text."""
-    structured, old = as_list(message.get("tool_calls")), message.get("function_call")
-    if structured or isinstance(old, Mapping):
-        return structured or [old]
-    pieces = _segments(content_text(message.get("content")), _MARKS)
-    written = [inner for kind, inner in pieces if kind == "tool_call"]
-    return [read_function(inner) or object_or_text(inner.strip()) for inner in written]
+def _call_entries(message: Mapping[str, Any]) -> list[Any]:
+    """Return the entries of a message's calls, or the calls in its text."""
+    entries = as_list(message.get("tool_calls"))
+    if entries:
+        return entries
+    old_entry = message.get("function_call")
+    if isinstance(old_entry, Mapping):
+        return [old_entry]
+    text = content_text(message.get("content"))
+    calls = _pieces_of_kind(text, _THOUGHT_OR_CALL, "tool_call")
+    return [read_function(call) or object_or_text(call.strip()) for call in calls]
 
 
-def _call(entry: Any, turn: int) -> _Made:
-    """A call from a structured entry or from what stands between the tags."""
+def _read_call(entry: Any, turn: int) -> _PendingCall:
+    """Read a call from an entry or from the text between the tags."""
     if not isinstance(entry, Mapping):
-        return None, ToolCall(
-            "", entry if isinstance(entry, str) else None, None, None, turn
-        )
+        text = entry if isinstance(entry, str) else None
+        return None, ToolCall("", text, None, None, turn)
     function = entry.get("function")
-    inner = function if isinstance(function, Mapping) else entry
-    name = inner.get("name")
+    if not isinstance(function, Mapping):
+        function = entry
+    name = function.get("name")
     name = name.strip() if isinstance(name, str) else ""
-    return _id(entry.get("id")), ToolCall(
-        name, _arguments(arguments_of(inner)), None, None, turn
-    )
+    arguments = _read_arguments(arguments_of(function))
+    return _read_id(entry.get("id")), ToolCall(name, arguments, None, None, turn)
 
 
-def _arguments(given: Any) -> Any:
-    """Arguments as a dict of plain values, {} where there are none; the text of what is no JSON object."""
-    text = given if isinstance(given, str) else None
-    if given is None or (text is not None and not text.strip()):
+def _read_arguments(arguments: Any) -> Any:
+    """Return a dict of plain values, {} for none; the text of what is no object."""
+    text = arguments if isinstance(arguments, str) else None
+    if arguments is None or (text is not None and not text.strip()):
         return {}
-    value = given if text is None else object_or_text(text)
+    value = arguments if text is None else object_or_text(text)
+    if not isinstance(value, Mapping):
+        return text
     try:
-        return plain_value(value) if isinstance(value, Mapping) else text
+        return plain_value(value)
     except ValueError:
         return text
 
@@ -250,47 +259,41 @@ def _arguments(given: Any) -> Any:
 _encode = json.JSONEncoder(sort_keys=True).encode
 
 
-def _answers(made: list[_Made], results: list[Result]) -> dict[int, Result]:
-    """The results of a turn by the positions of the calls that they answer."""
-    answers: dict[int, Result] = {}
-    waiting = {at: call_id for at, (call_id, _) in enumerate(made)}
-    rest = []
+def _match_results(
+    calls: list[_PendingCall], results: list[ToolResult]
+) -> dict[int, ToolResult]:
+    """Return the results of a turn by the places of the calls that they answer."""
+    matched: dict[int, ToolResult] = {}
+    waiting = {place: call_id for place, (call_id, _) in enumerate(calls)}
+    others: list[ToolResult] = []
     for result in results:
-        same = next(
-            (
-                at
-                for at in waiting
-                if result.id is not None and waiting[at] == result.id
-            ),
-            None,
-        )
-        if same is None:
-            rest.append(result)
+        places = [place for place in waiting if waiting[place] == result.id]
+        if result.id is None or not places:
+            others.append(result)
         else:
-            answers[same] = result
-            del waiting[same]
-    if any(
-        result.id is not None for result in rest
-    ):  # a result of another id is not theirs
-        waiting = {at: call_id for at, call_id in waiting.items() if call_id is None}
-    takers = [
-        at for at in waiting if len(rest) >= len(waiting) or not made[at][1].malformed
-    ]
-    return answers | dict(zip(takers, rest, strict=False))
+            matched[places[0]] = result
+            del waiting[places[0]]
+    takers = list(waiting)
+    if any(result.id is not None for result in others):
+        # A result with another id is not that of a call with one.
+        takers = [place for place in takers if waiting[place] is None]
+    if len(others) < len(takers):
+        takers = [place for place in takers if not calls[place][1].malformed]
+    return matched | dict(zip(takers, others, strict=False))
 
 
-def _id(value: Any) -> str | None:
+def _read_id(value: Any) -> str | None:
     return str(value) if isinstance(value, str | int) and value != "" else None
 
 
 # Text
 
-_MARKS = re.compile(r"<(/?)(think|tool_call)>")
-_RESPONSES = re.compile(r"<(/?)(tool_response)>")
+_THOUGHT_OR_CALL = re.compile(r"<(/?)(think|tool_call)>")
+_RESPONSE = re.compile(r"<(/?)(tool_response)>")
 
 
-def _segments(text: str, marks: re.Pattern[str]) -> list[tuple[str, str]]:
-    """The text in pieces, each with the tag it stands in or "text".
+def _pieces_of_kind(text: str, tags: re.Pattern[str], wanted: str) -> list[str]:
+    """Return the pieces of a text in the tag `wanted`, or in no tag ("text").
 
     A tag ends where it is closed or opened again, or with the text; other tags in it
     are part of it. What stands before a ``</think>`` that nothing opened is thought,
@@ -298,11 +301,12 @@ def _segments(text: str, marks: re.Pattern[str]) -> list[tuple[str, str]]:
     """
     pieces: list[tuple[str, str]] = []
     kind, start = "text", 0
-    for mark in marks.finditer(text):
-        closes = bool(mark[1])
-        if kind == "text" and mark[0] == "</think>":
-            pieces, start = [], mark.end()
-        elif kind == mark[2] or (kind == "text" and not closes):
-            pieces.append((kind, text[start : mark.start()]))
-            kind, start = "text" if closes else mark[2], mark.end()
-    return [*pieces, (kind, text[start:])]
+    for tag in tags.finditer(text):
+        is_closing = bool(tag[1])
+        if kind == "text" and tag[0] == "</think>":
+            pieces, start = [], tag.end()
+        elif kind == tag[2] or (kind == "text" and not is_closing):
+            pieces.append((kind, text[start : tag.start()]))
+            kind, start = "text" if is_closing else tag[2], tag.end()
+    pieces.append((kind, text[start:]))
+    return [piece for kind, piece in pieces if kind == wanted]

@@ -27,7 +27,8 @@ from rewardkit.primitives.messages import NO_JSON
 _FENCE = re.compile(
     r"""^(?P<before> (?:[ ]*+>)*+ [ \t]*+ (?P<items>
       (?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+ ) )
-        (?P<fence> `{3,}+ (?=[^`\n]*+$) | ~{3,}+ ) [ \t]*+ (?P<language> \S*+ ) [^\n]*+ $""",
+        (?P<fence> `{3,}+ (?=[^`\n]*+$) | ~{3,}+ ) [ \t]*+
+        (?P<language> \S*+ ) [^\n]*+ $""",
     re.MULTILINE | re.VERBOSE,
 )
 
@@ -40,7 +41,7 @@ Language = Annotated[
 
 @dataclass(frozen=True, repr=False)
 class code_block(Extractor):
-    r"""Content of a code block fenced by ````` ``` ````` or ``~~~``; by default of the last one.
+    r"""Content of the last code block fenced by ````` ``` ````` or ``~~~``.
 
     Of any language, or of `language` in any case: py, py3, python3 and {python} are
     python, js is javascript, ts typescript and c++ cpp; other names count as they are
@@ -122,7 +123,7 @@ def _closes(fence: re.Match[str], opening: re.Match[str]) -> bool:
 
 
 LONGEST_LITERAL = 10_000
-"""Characters of a literal, at most. Our choice: some milliseconds of Python's parser."""
+"""Characters of a literal, at most. Our choice: Python parses it in milliseconds."""
 
 MOST_PARSED = 200_000
 """Characters that are parsed in one text, at most, from the end that is asked for."""
@@ -147,11 +148,12 @@ _ESCAPE = re.compile(r"\\(?:(?![4-7][0-7]{2})[\r\n\\'\"abfnrtvxNuU0-7]|(.))", re
 class python_literal(Extractor):
     """A Python list, dict, tuple or set as it is written, or the value at `path` in it.
 
-    By default the last anywhere in the text; what lies in another one does not count, nor do the brackets of
-    a call or an index. It is parsed, never run: strings, numbers, True, False and None,
-    at most 10,000 characters, in the last (or first) 200,000 characters of literals.
-    `path` as in `json_value`; a text comes without its quotes, others as Python writes
-    them. ValueError: the path has an empty key, or `which` is unknown.
+    By default the last anywhere in the text; what lies in another one does not count,
+    nor do the brackets of a call or an index. It is parsed, never run: strings,
+    numbers, True, False and None, at most 10,000 characters, in the last (or first)
+    200,000 characters of literals. `path` as in `json_value`; a text comes without its
+    quotes, others as Python writes them. ValueError: the path has an empty key, or
+    `which` is unknown.
 
     >>> python_literal()("so f(1) = ['a', None].")
     "['a', None]"

@@ -24,7 +24,7 @@ class Match(NamedTuple):
 
 
 class Extractor(Primitive, ABC):
-    """What all extractors can do; subclasses say where the occurrences are, in text order.
+    """Base of all extractors; subclasses find the occurrences, in text order.
 
     Where the value of an occurrence is not what stands there, `text_at` says what it
     is.
@@ -114,10 +114,9 @@ class first_of(_Combination):
     An empty value counts as found. ValueError: none was given.
 
     >>> import rewardkit as rk
-    >>> rk.extract.first_of(rk.extract.tag("answer"), rk.extract.number())("I think it is 4")
-    '4'
-    >>> rk.extract.first_of(rk.extract.tag("answer"), rk.extract.number())("4? <answer></answer>")
-    ''
+    >>> find = rk.extract.first_of(rk.extract.tag("answer"), rk.extract.number())
+    >>> find("I think it is 4"), find("4? <answer></answer>")
+    ('4', '')
     """
 
     extractors: tuple[Extractor, ...] = field(metadata=STAR)
@@ -198,7 +197,8 @@ class every(_Combination):
     leads nowhere) is left out. ValueError: not one extractor.
 
     >>> import rewardkit as rk
-    >>> rk.extract.every(rk.extract.citation())("Rain [Source: a], then sun [Source: b; c].")
+    >>> every_source = rk.extract.every(rk.extract.citation())
+    >>> every_source("Rain [Source: a], then sun [Source: b; c].")
     ['a', 'b', 'c']
     """
 

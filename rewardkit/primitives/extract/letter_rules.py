@@ -1,4 +1,4 @@
-"""The words and signs by which a letter of a multiple choice is named, denied or listed."""
+"""The words and signs that name, deny or list a letter of a multiple choice."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def letter_forms(options: str, case: bool) -> str:
 
 
 def _list_pattern(letters: list[str]) -> str:
-    """Write a pattern of a list of all options, or at least the first four, in order."""
+    """Write a pattern of a list of all options, or of the first four or more."""
     first, *others = [
         _LIST_ITEM.replace("@", f"([{forms}]){_AROUND}") for forms in letters
     ]
@@ -93,8 +93,10 @@ _AROUND = rf"""{_BEFORE_LETTER}(?! (?<=A)[^\S\n]++(?!{_NO_NOUN})[a-z]
 # What may stand around a letter, and it is little: "answer: **(B)**".
 _ZERO_WIDTH = r"\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0f\ufeff"
 _UNSEEN = re.compile(f"[{_ZERO_WIDTH}]")
-_OPENED = rf"""(?: [\s*_]{{0,4}}+ ["']?+ [:：=→]?+ [\s*_"'“‘`$(\[（【{_ZERO_WIDTH}]{{0,6}}+
-    (?: \\(?:boxed|fbox|text|textbf|mathrm|mathbf)\s?\{{\s? ){{0,2}}+ [(\[（【*]{{0,3}}+ )"""
+_OPENED = rf"""(?: [\s*_]{{0,4}}+ ["']?+ [:：=→]?+
+    [\s*_"'“‘`$(\[（【{_ZERO_WIDTH}]{{0,6}}+
+    (?: \\(?:boxed|fbox|text|textbf|mathrm|mathbf)\s?\{{\s? ){{0,2}}+
+    [(\[（【*]{{0,3}}+ )"""
 _CLOSED = r"""[)\]}*_"'”’`$）】]{0,4}+"""
 
 _LEADING_MARKS = " \t*_$\"'“‘`([（【#>-"
@@ -149,7 +151,8 @@ _AS_THE_ANSWER = rf"""@ {_CLOSED} (?:
       {_IS} \s(?:the|my|our|your)
         (?: (?:{_CALLED}){{0,2}}+\sanswer | (?:{_CALLED}){{1,2}}+\s{_NOUN} )\b
     | {_OPTION_ZH}?(?:才|就)?是(?:正确|正確|最佳)?的?答案 )"""
-_AS_A_CHOICE = rf"""(?<![A-Za-z0-9_])\(\s?@\s?\) | \[\s?@\s?\] | （\s?@\s?） | 【\s?@\s?】
+_AS_A_CHOICE = rf"""(?<![A-Za-z0-9_])\(\s?@\s?\) | \[\s?@\s?\]
+    | （\s?@\s?） | 【\s?@\s?】
     | \b(?i:option|choice) {_IS}?+ {_OPENED} @
     | \b(?i:choose|chose|select|pick|(?:go|going|went)\swith)
       (?:\s{_NOUN})?+ {_OPENED} @
@@ -157,7 +160,8 @@ _AS_A_CHOICE = rf"""(?<![A-Za-z0-9_])\(\s?@\s?\) | \[\s?@\s?\] | （\s?@\s?） |
     | (?: ^[^\S\n]*+{_TICK}\ufe0f? | \[[xX✓✔]\] ) {_OPENED} @
     | {_ROMAN}\(?@[.)]?\s?\}}"""
 _AS_RIGHT = rf"""@ {_CLOSED} (?: {_IS}\s(?:{_GOOD}) | {_UP_TO_SIGN}{_TICK}
-    | {_OPTION_ZH}?(?:是|才是|也是)?(?:正确|正確|对的|對的|[对對](?=[。，,.;；\s]|$)) )"""
+    | {_OPTION_ZH}?(?:是|才是|也是)?
+        (?:正确|正確|对的|對的|[对對](?=[。，,.;；\s]|$)) )"""
 # =@ is the letter as it is written, and not I: the pronoun stands before commas and
 # stops, too.
 _STANDING_ALONE = r"""=@ (?= [^\S\n]*+$ | (?<=^\$.)\$\.?[^\S\n]*+$
@@ -173,7 +177,7 @@ _NAMING_RULES = (
     (MARKED, True, _AS_RIGHT),
     (ALONE, True, _STANDING_ALONE),
 )
-"""Rank, whether `is_led` has to hold, the words with @ for the letter; the first counts."""
+"""Rank, whether `is_led` has to hold, words with @ for the letter; the first counts."""
 
 _DENIAL = rf"""(?: \b(?i:
         (?: n(?:ot|ever|either|or|obody|o\sone) | cannot | except(?:\sfor)? | doubt
@@ -188,7 +192,8 @@ _DENIAL = rf"""(?: \b(?i:
         (?:太|大|一定|能够?|应该?|應該?|可能|可以|会|會|该|該|必|想|要){{0,3}}[是选選为為]
     | [别別](?:要|再)?[选選] | [无無]法[选選] | [并並而]非 | 排除 | 除了 )"""
 _THAT_IT_IS = rf"""(?: \s(?: (?:be|been|is|it['’]s|it|that|the|think|believe|say|to|for
-    |go|with|choose|pick|select|just|simply|necessarily|either|both|would|should|could|will|can)\b | {_GOOD} | {_NOUN} )
+    |go|with|choose|pick|select|just|simply|necessarily|either|both|would|should|could|will
+    |can)\b | {_GOOD} | {_NOUN} )
     ){{0,6}}+"""
 _FILLED = rf"(?: \s(?:{_ADVERB}|(?:the|a|an|my|our)\b) ){{0,3}}+"
 # Words that take back what stands before them: "A. Hmm, no, that's wrong", A。不对，
@@ -203,7 +208,8 @@ _TAKEN_BACK = rf"""
     | [.,;:!?…—–]{{1,3}}+\s{{1,2}}+
         (?:(?i:hm++|wait|oh|oops|sorry|well|actually){_PAUSE})?+
         (?i:no|nope)\s?[.,;:!…—–](?!\s?\d)
-    | [\s。，；！？,.;!?]{{0,3}}+[这這]?(?:不[对對是]?|[错錯]了|是[错錯]的)(?=[。，；！,.;!\s]|$)
+    | [\s。，；！？,.;!?]{{0,3}}+[这這]?(?:不[对對是]?|[错錯]了|是[错錯]的)
+        (?=[。，；！,.;!\s]|$)
     | ,?\sor\s(?i:none|neither|nothing|another|something\selse)\b"""
 _IS_NOT = rf"""{_CLOSED} (?:
       (?:,?\s(?:however|though|too|which),?)?+\s (?:
@@ -213,7 +219,8 @@ _IS_NOT = rf"""{_CLOSED} (?:
           (?: \s(?:{_GOOD}|{_NOUN}|(?:it|valid|possible)\b) | \s?[.,;!?] | \s?$ ) )
     | {_UP_TO_SIGN}[✗✘❌] | {_TAKEN_BACK}
     | {_OPTION_ZH}?(?:是|显然|明显|肯定|也|都|均)?
-      (?:不对|不對|错|錯|不正确|不正確|不是(?:正确|正確|答案)|不符|不成立|有误|有誤|不可能) )"""
+      (?:不对|不對|错|錯|不正确|不正確|不是(?:正确|正確|答案)
+        |不符|不成立|有误|有誤|不可能) )"""
 
 # A letter before the text of its option, of which it is not said that it is right.
 _LIST_ITEM = rf"""@ [)\]）】.:：、．]

@@ -62,11 +62,12 @@ class after(Extractor):
 
 
 # Markdown may close behind each word; "answer is" does not begin "answer is not", nor
-# 答案是 "答案是否". What the wrong answer is, what it would be if, or whether there is one, is
-# not what the answer is: a named group.
+# 答案是 "答案是否". What the wrong answer is, what it would be if, or whether there
+# is one, is not what the answer is: a named group.
 _OF_WHAT = r"(?:[^\s.,:;!?=。，：；！？]|[.,](?=\w)){1,30}"
 _ENGLISH_PHRASE = rf"""(?P<denied> \b(?i:no|wrong|false|worst|incorrect)[ ]
-                 | \b(?i:if|whether|unless|suppos(?:e|ing)|assum(?:e|ing))[ ](?i:that[ ])?
+                 | \b(?i:if|whether|unless|suppos(?:e|ing)|assum(?:e|ing))
+                   [ ](?i:that[ ])?
                    (?i:(?:the|my|your)[ ])?(?i:(?:final|correct|right)[ ])? )?+
              (?: (?<!\w)(?i:answer)[*_]{{0,3}}
                (?: (?: [ \t]+(?i:to|for|of)(?:[ \t]+{_OF_WHAT}){{1,8}}? )?
@@ -82,10 +83,12 @@ _NO_ANSWER = (
 )
 _CHINESE_PHRASE = rf"""(?P<denied_zh> (?:错误|錯誤)的? | [没沒]有
                      | (?:如果|假如|假设|假設|若)(?:正确|正確)?的? )?+
-               (?: 最[终終]答案[*_]{{0,3}}[ \t]* (?!(?:应该|應該|应|應)?就?是{_NO_ANSWER})
+               (?: 最[终終]答案[*_]{{0,3}}[ \t]*
+                     (?!(?:应该|應該|应|應)?就?是{_NO_ANSWER})
                      (?:(?:应该|應該|应|應)?就?[是为為])?
                    | 答案 (?: [*_]{{0,3}}[ \t]*
-                     (?: (?:应该|應該|应|應)?就?[是为為](?!{_NO_ANSWER}) | (?=[:：]) ) | 】 )
+                     (?: (?:应该|應該|应|應)?就?[是为為](?!{_NO_ANSWER})
+                     | (?=[:：]) ) | 】 )
                    | ^\#{{1,6}}[ \t]+[*_]{{0,3}}答案(?=[*_]{{0,3}}[ \t]*$) )
                [*_]{{0,3}} (?:[ \t]*[:：][*_]{{0,3}})?"""
 
@@ -123,11 +126,11 @@ _CLOSING_MARKS = " \t\r\n*_`\"'”’.,;:!?。，；：！？、"
 
 @dataclass(frozen=True, repr=False)
 class answer_phrase(Extractor):
-    r"""What follows the last "the answer is", "Final answer:", 答案是, 答案： or 最终答案.
+    r"""What follows the last "the answer is", "Final answer:", 答案是 or 最终答案.
 
     Also "was", "should be", "must be" and the like, "the answer to ... is", "answer =",
-    答案为, 【答案】, and a heading "# Answer"; not "is not", 是否, "the wrong answer is", "no
-    answer", "if the answer is". Up to the end of the sentence or line, or to ", not" or
+    答案为, 【答案】, and a heading "# Answer"; not "is not", 是否, "the wrong answer is",
+    "no answer", "if the answer is". Up to the end of the sentence or line, or to ", not" or
     "(not" another one; where nothing follows on the line, of the next one that is not
     empty; of a formula on lines of its own, within ``\[`` or ``$$``, all of it. A stop
     ends a sentence before white space only, so "3.5" is whole, but not within ``$...$``
@@ -204,7 +207,7 @@ def citation_patterns(label: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 @dataclass(frozen=True, repr=False)
 class citation(Extractor):
-    """The id in ``[Source: id]``, in any case; by default of the last. `every` gives all of them.
+    """The id in the last ``[Source: id]``, in any case; `every` gives all of them.
 
     Several ids in one bracket, with commas or semicolons between them, are an
     occurrence each; a bracket with none is found and empty. ValueError: `label` is
@@ -235,9 +238,10 @@ class citation(Extractor):
 class pattern(Extractor):
     r"""Text of a group of a regular expression, by default of its last match.
 
-    That is `group`, else the first group, else the whole match. Runs on the `regex` engine, which gives up after `timeout` seconds: TimeoutError, so
-    that the row's components end as ``error`` instead of being judged. ValueError at
-    construction: the pattern does not compile or lacks the group.
+    That is `group`, else the first group, else the whole match. Runs on the `regex`
+    engine, which gives up after `timeout` seconds: TimeoutError, so that the row's
+    components end as ``error`` instead of being judged. ValueError at construction: the
+    pattern does not compile or lacks the group.
 
     >>> pattern(r"total: (\d+)")("total: 3, total: 4")
     '4'

@@ -98,9 +98,10 @@ class math_answer(Extractor):
     looked for in all of the text, the others in its last 20,000 characters. ``None``
     where there is none of these.
 
-    >>> math_answer()(r"So $x = 3$ or $x = 5$."), math_answer()("She pays $1,234.50 in all.")
+    >>> find = math_answer()
+    >>> find(r"So $x = 3$ or $x = 5$."), find("She pays $1,234.50 in all.")
     ('$x = 3$ or $x = 5$', '$1,234.50')
-    >>> math_answer()(r"Thus \boxed{1} and \boxed{2}."), math_answer()("The largest $n$ is 34.")
+    >>> find(r"Thus \boxed{1} and \boxed{2}."), find("The largest $n$ is 34.")
     ('\\boxed{1} and \\boxed{2}', '34')
     """
 

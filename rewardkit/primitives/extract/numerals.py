@@ -43,7 +43,10 @@ _ELLIPSIS = r"(?:\.{3,}|…|\s?\\[lc]?dots)?"  # a part of it: 0.333... is not 0
 _DECIMAL = (
     rf"(?> {_DIGIT_GROUPS} (?:{_POINT}\d+{_ELLIPSIS})? | (?<!\.)\.\d+{_ELLIPSIS} )"
 )
-_EXPONENT = rf"(?: \{{ [ ]? {_NUMBER_SIGN}?\d{{1,6}} [ ]? \}} | {_NUMBER_SIGN}?\d{{1,6}}(?!\d) )"
+_EXPONENT = (
+    rf"(?: \{{ [ ]? {_NUMBER_SIGN}?\d{{1,6}} [ ]? \}}"
+    rf" | {_NUMBER_SIGN}?\d{{1,6}}(?!\d) )"
+)
 _POWER_OF_TEN = rf"10 (?: \^{_EXPONENT} | [⁺⁻]?[⁰¹²³⁴-⁹]{{1,6}} )"
 _TIMES = r"[ ]? (?:\\times|\\cdot|[×·⋅∙*x]) [ ]?"
 _ARGUMENT = rf"(?: \s?\{{ [ ]? {_NUMBER_SIGN}?{_DECIMAL} [ ]? \}} | \s?\d )"
@@ -56,7 +59,8 @@ _RAISES = rf"\^ \{{? {_NUMBER_SIGN}?"
 _ROOT = r"(?: \\sqrt | sqrt(?![A-Za-z]) | √ )"
 _FACTOR = rf"""[ ]? (?: (?:\\cdot|\\times|[×·⋅∙*]|\\[,;!]) [ ]? )?
     (?: {_ROOT} | \\?pi(?![A-Za-z]) | π | \\[dtc]?frac )"""
-_CHINESE_MAGNITUDE = r"""[ ]? (?: [万萬亿億兆百佰十拾] | 千(?![克米瓦卡焦伏赫帕升字]) | 分之 | 次[方幂]
+_CHINESE_MAGNITUDE = r"""[ ]? (?: [万萬亿億兆百佰十拾]
+    | 千(?![克米瓦卡焦伏赫帕升字]) | 分之 | 次[方幂]
     | 的[ ]? (?: 平方 | 立方 | [\dn]{1,6}[ ]?次[方幂] ) )"""
 _END = rf"""(?! {_JOINT}\d | -(?:0|\d+-)\d | {_SUPERSCRIPT} | {_RAISES}\d
     | \^\{{?[ ]?\\[dtc]?frac
@@ -81,7 +85,8 @@ _NUMBER = rf"""
       | (?P<passed> {_PASSED} )
       | (?<!{_LETTER_SIGN}) (?<!{_WORD_END}) (?<![√±]) (?<!sqrt\() (?<!\\pm)
         (?<!\\pm[ ])
-        (?: (?<!分之) | (?<=百分之) ) (?<![万萬亿億兆千]) (?<!正负) (?<!胜负) (?! (?<=\d[ ]) 000
+        (?: (?<!分之) | (?<=百分之) ) (?<![万萬亿億兆千]) (?<!正负) (?<!胜负)
+          (?! (?<=\d[ ]) 000
           (?!\d) )
         (?<!{_LETTER_SIGN}_) (?<!{_LETTER_SIGN}__)  # not inside a word; _4_ is Markdown
         # nor in a date, an address, a path, an index
@@ -148,8 +153,8 @@ class number(Extractor):
     is not understood as a whole is no number, and no piece of it is one: "3.14.15",
     "3/4/2024", "2024-01-15", "1:30", "1,23", "1.234,56", "1_000", 0x1F, 5² and 2^10;
     nor are digits in a word (GPT-4), an exponent, a root, a fraction of more than
-    numbers, and those before ``\pi``, a root or a Chinese magnitude (5万, 5分之2; 负5 is
-    -5). Other terms and factors are read one by one ("x + 5" holds 5), letters behind a
+    numbers, and those before ``\pi``, a root or a Chinese magnitude (5万, 5分之2;
+    负5 is -5). Other terms and factors are read one by one ("x + 5" holds 5), letters behind a
     number are a unit ("5x"), and the mark of "The answer is 5!" is no factorial.
     ValueError: `which` or `percent` is unknown.
 
@@ -191,7 +196,7 @@ class gsm8k(Extractor):
 
     >>> gsm8k()("#### none yet\n#### $1,234.50."), gsm8k()("so 42") is None
     ('1,234.50', True)
-    >>> gsm8k(mode="flexible")("#### 42\nI checked it 3 times."), gsm8k("flexible")("so 42")
+    >>> gsm8k("flexible")("#### 42\nI checked it 3 times."), gsm8k("flexible")("so 42")
     ('42', '42')
     """
 

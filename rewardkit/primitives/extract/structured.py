@@ -60,7 +60,7 @@ class _Float(float):
 
 
 def read_json(text: str) -> Any:
-    """Read a text of strict JSON that is a dict or a list; ``None`` where it is none."""
+    """Read strict JSON that is a dict or a list; ``None`` where it is none."""
     value = read_strict_json(text, parse_float=_Float)
     return value if isinstance(value, dict | list) else None
 
@@ -81,7 +81,7 @@ def value_at(value: Any, path: Any) -> Any:
 
 
 def _text_at(value: Any, path: Any) -> str | None:
-    """Write the value at a path: a text as it is, a float as it stood, others as JSON."""
+    """Write the value at a path: texts as they are, floats as they stood, else JSON."""
     value = value_at(value, path)
     if isinstance(value, str):
         return value
@@ -169,14 +169,15 @@ DEEPEST_REPAIRED = 20
 # prose have others.
 _BEGINS = re.compile(
     r"""\{\s*(?: ["'“‘}] | // | /\* | [\w$-]+\s*["']?\s*: )
-      | \[\s*(?: ["'“‘\[{] | // | /\* | -?\d | (?:true|false|null|None|True|False)\b )""",
+      | \[\s*(?: ["'“‘\[{] | // | /\* | -?\d
+        | (?:true|false|null|None|True|False)\b )""",
     re.VERBOSE,
 )
 
 
 @dataclass(frozen=True, repr=False)
 class json_value(Extractor):
-    """A JSON object or array in the text, as it is written, or the value at `path` in it.
+    """A JSON object or array as it is written, or the value at `path` in it.
 
     By default the last. `path` is "person.age" or ("person", "age"), with list
     positions as numbers; a string value comes without its quotes, others as JSON;
@@ -242,7 +243,7 @@ class json_value(Extractor):
 
 @lru_cache(maxsize=128)
 def _repair(text: str) -> str | None:
-    """Make JSON of a broken object or array by json_repair; ``None`` where it cannot."""
+    """Make JSON of a broken object or array by json_repair, or return ``None``."""
     if len(text) > LONGEST_REPAIRED or bracket_depth(text) > DEEPEST_REPAIRED:
         return None
     try:
@@ -280,15 +281,16 @@ _CALL_TAGS = tag("tool_call")
 class tool_call(Extractor):
     """JSON of a call in ``<tool_call>{"name": ..., "arguments": ...}</tool_call>``.
 
-    Or the value at `path` in it. By default of the last call, or of the last one of the tool called `name`. Each call
-    has its own tag: two in one tag, one a line or as a list, and one in a code fence
-    are none (a limit of ours). What is no strict JSON object with a name is no call,
-    but for ``<function=name><parameter=key>...``, as Qwen3-Coder writes them. `path` as
-    in `json_value`, such as "arguments.city", also where they are called "parameters"
-    or are a text of JSON. ValueError: `name` is empty, the path has an empty key, or
-    `which` is unknown.
+    Or the value at `path` in it. By default of the last call, or of the last one of the
+    tool called `name`. Each call has its own tag: two in one tag, one a line or as a
+    list, and one in a code fence are none (a limit of ours). What is no strict JSON
+    object with a name is no call, but for ``<function=name><parameter=key>...``, as
+    Qwen3-Coder writes them. `path` as in `json_value`, such as "arguments.city", also
+    where they are called "parameters" or are a text of JSON. ValueError: `name` is
+    empty, the path has an empty key, or `which` is unknown.
 
-    >>> text = '<tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>'
+    >>> call = '{"name": "weather", "arguments": {"city": "Oslo"}}'
+    >>> text = f"<tool_call>{call}</tool_call>"
     >>> tool_call("weather", "arguments.city")(text), tool_call("search")(text) is None
     ('Oslo', True)
     """

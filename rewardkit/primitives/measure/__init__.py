@@ -1,4 +1,4 @@
-"""What can be said of a text by itself: format, length, repetition, keywords, similarity, schema, steps.
+"""Measures of a text by itself: format, length, repetition, keywords, schema ...
 
 Every name here makes a small frozen callable that gives a score in [0, 1], in time that
 is linear in the text or bounded by what its docstring states. What is no text is not
@@ -29,8 +29,7 @@ from rewardkit.primitives.measure.lengths import length, overlong
 from rewardkit.primitives.measure.likeness import similarity
 from rewardkit.primitives.measure.repeating import diversity, repetition
 from rewardkit.primitives.measure.schema import json_schema
-from rewardkit.primitives.measure.structure import steps
-from rewardkit.primitives.measure.wording import keywords
+from rewardkit.primitives.measure.wording import keywords, steps
 
 __all__ = [
     "ToolCall",

@@ -1,4 +1,4 @@
-"""Measurement of form: the tags of a completion against a small grammar of names, counts and nesting."""
+"""Measurement of form: tags against a small grammar of names, counts and nesting."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Literal, NamedTuple
 
 import regex
 
+from rewardkit.primitives.extract.extractor import Span
 from rewardkit.primitives.extract.tagged import tag_name, tag_tokens
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import STAR, OfText, Texts
 
 Outside = Literal["anywhere", "before", "nowhere"]
-Span = tuple[int, int]
 
 
-class Rule(NamedTuple):
-    """A name of a grammar, in lower case: in which other it stands, and how often there."""
+class TagRule(NamedTuple):
+    """A tag of a grammar, in lower case: its parent, and how often it stands there."""
 
     name: str
     parent: str
@@ -29,103 +29,122 @@ class Rule(NamedTuple):
 
 
 _COUNT = r"([?*+]|\{\d{1,6}(?:,\d{0,6})?\})?"
-_ITEM = (
-    regex.compile(  # a name, how often it stands, and a bracket with what stands in it
-        rf"\s*([^\s,(){{}}?*+]+){_COUNT}(\((?:[^()]|(?3))+\))?{_COUNT}\s*(?:,|$)"
-    )
+# A name, how often it stands, and a bracket with what stands in it.
+_GRAMMAR_ENTRY = regex.compile(
+    rf"\s*([^\s,(){{}}?*+]+){_COUNT}(\((?:[^()]|(?3))+\))?{_COUNT}\s*(?:,|$)"
 )
 
 
-def _read(written: str, parent: str = "") -> Iterator[Rule]:
-    """The rules that are written side by side, each before those in it. ValueError: they cannot be read."""
+def _read_rules(text: str, parent: str = "") -> Iterator[TagRule]:
+    """Read the rules written side by side, each before those in its bracket.
+
+    Raises:
+        ValueError: They cannot be read.
+    """
     end = 0
-    while end < len(written) or not end:
-        item = _ITEM.match(written, end)
-        least, most = _counts(item[2] or item[4] or "{1}") if item else (1, 0)
-        if item is None or (item[2] and item[4]) or most < least:
+    while end < len(text) or not end:
+        entry = _GRAMMAR_ENTRY.match(text, end)
+        least, most = _read_count(entry[2] or entry[4] or "{1}") if entry else (1, 0)
+        if entry is None or (entry[2] and entry[4]) or most < least:
             raise ValueError(
-                f"{written!r} cannot be read; write a name, how often it stands as '+', '?', '*', '{{2}}' or "
-                "'{1,3}', and in a bracket what stands in it, such as 'plan(goal, step+)'"
+                f"{text!r} cannot be read; write a name, how often it stands as '+', "
+                "'?', '*', '{2}' or '{1,3}', and in a bracket what stands in it, such "
+                "as 'plan(goal, step+)'"
             )
-        name = tag_name("name", item[1]).lower()
-        yield Rule(name, parent, least, most)
-        if item[3]:
-            yield from _read(item[3][1:-1], name)
-        end = item.end()
+        name = tag_name("name", entry[1]).lower()
+        yield TagRule(name, parent, least, most)
+        if entry[3]:
+            yield from _read_rules(entry[3][1:-1], name)
+        end = entry.end()
 
 
-def _counts(text: str) -> tuple[float, float]:
-    if text in "?*+":
-        return float(text == "+"), 1 if text == "?" else math.inf
+def _read_count(text: str) -> tuple[float, float]:
+    signs = {"?": (0, 1), "*": (0, math.inf), "+": (1, math.inf)}
+    if text in signs:
+        return signs[text]
     least, comma, most = text[1:-1].partition(",")
-    return int(least), int(most) if most else math.inf if comma else int(least)
+    if most:
+        return int(least), int(most)
+    return int(least), math.inf if comma else int(least)
 
 
 @lru_cache(maxsize=256)
-def _grammar(names: tuple[str, ...]) -> list[Rule]:
-    """The rules that `names` write. ValueError: they write none."""
-    rules = [rule for written in names for rule in _read(written)]
+def _grammar(names: tuple[str, ...]) -> list[TagRule]:
+    """Read the rules of `names`, or raise a ValueError."""
+    rules: list[TagRule] = []
+    for text in names:
+        rules += _read_rules(text)
     if len({rule.name for rule in rules}) < len(rules):
         raise ValueError(f"tags takes each name once; got {names!r}")
     return rules
 
 
-def _judge(
-    rules: list[Rule], completion: str, prefilled: bool
+def _find_faults(
+    rules: list[TagRule], completion: str, prefilled: bool
 ) -> tuple[dict[str, str], list[Span]]:
-    """What is wrong with each name that is required or there ("" if nothing), and the outermost pairs."""
+    """Return the fault ("": none) of each name that is required or there.
+
+    And the outermost pairs.
+    """
     faults: dict[str, str] = {}
-    pairs: dict[str, list[Span]] = {
-        "": [(-2, len(completion))]
-    }  # where they stand as the grammar has it
-    behind: dict[Span, int] = {}  # in a pair, where what is right so far ends
+    # The pairs that stand where the grammar has them, by name.
+    placed: dict[str, list[Span]] = {"": [(-2, len(completion))]}
+    ends: dict[Span, int] = {}  # of the tags in a pair that are right so far
     for rule in rules:
-        every, fault = _pairs(rule.name, completion, prefilled and rule is rules[0])
-        pairs[rule.name] = []
-        for place in pairs[rule.parent]:
-            own = every[bisect_left(every, place[:1]) : bisect_left(every, place[1:])]
-            pairs[rule.name] += own
-            wrong_here = _fault(rule, own, behind.get(place, -1), place[1])
-            if own and not wrong_here:
-                behind[place] = own[-1][1]
-            fault = fault or wrong_here
-        if len(every) > len(pairs[rule.name]):
+        pairs, fault = _find_pairs(
+            rule.name, completion, prefilled and rule is rules[0]
+        )
+        placed[rule.name] = []
+        for parent in placed[rule.parent]:
+            first, last = bisect_left(pairs, parent[:1]), bisect_left(pairs, parent[1:])
+            inner = pairs[first:last]
+            placed[rule.name] += inner
+            inner_fault = _fault_of(rule, inner, ends.get(parent, -1), parent[1])
+            if inner and not inner_fault:
+                ends[parent] = inner[-1][1]
+            fault = fault or inner_fault
+        if len(pairs) > len(placed[rule.name]):
             fault = fault or f"stands outside of <{rule.parent}>"
-        required = rule.least > 0 and (not rule.parent or rule.parent in faults)
-        if required and not pairs[rule.parent]:
+        is_required = rule.least > 0 and (not rule.parent or rule.parent in faults)
+        if is_required and not placed[rule.parent]:
             fault = fault or "is missing"
-        if required or every or fault:
+        if is_required or pairs or fault:
             faults[rule.name] = fault
-    return faults, [
-        pair for rule in rules if not rule.parent for pair in pairs[rule.name]
-    ]
+    outermost: list[Span] = []
+    for rule in rules:
+        if not rule.parent:
+            outermost += placed[rule.name]
+    return faults, outermost
 
 
-def _fault(rule: Rule, own: list[Span], behind: int, end: int) -> str:
-    """What is wrong with the pairs of a rule in one place ("" if nothing)."""
-    if not rule.least <= len(own) <= rule.most:
-        return f"stands {len(own)} times" if own else "is missing"
-    if own and own[0][0] < behind:
+def _fault_of(rule: TagRule, pairs: list[Span], start: int, end: int) -> str:
+    """Return the fault of a rule's pairs between two places; "": none."""
+    if not rule.least <= len(pairs) <= rule.most:
+        return f"stands {len(pairs)} times" if pairs else "is missing"
+    if pairs and pairs[0][0] < start:
         return "does not follow the tag before it"
-    return f"is not closed in <{rule.parent}>" if own and own[-1][1] > end else ""
+    if pairs and pairs[-1][1] > end:
+        return f"is not closed in <{rule.parent}>"
+    return ""
 
 
-def _pairs(name: str, completion: str, prefilled: bool) -> tuple[list[Span], str]:
-    """The pairs of a tag in the order of the text; none, and why, where a tag has no other."""
-    found = [(-1, 0, False)] if prefilled else []
+def _find_pairs(name: str, completion: str, prefilled: bool) -> tuple[list[Span], str]:
+    """Find the pairs of a tag in the order of the text; else return none and why."""
+    tokens = [(-1, 0, False)] if prefilled else []
     for match in tag_tokens(name).finditer(completion):
-        found.append((*match.span(), bool(match[1])))
+        tokens.append((*match.span(), bool(match[1])))
         if not match[1] and match[0].endswith("/>"):
-            found.append((*match.span(), True))
-    opening, closing = found[::2], found[1::2]
-    closed = sum(closes for _, _, closes in found)
-    if 2 * closed != len(found):
-        return [], f"is opened {len(found) - closed} times and closed {closed} times"
-    if any(closes for _, _, closes in opening):
+            tokens.append((*match.span(), True))
+    openings, closings = tokens[::2], tokens[1::2]
+    closed = sum(is_closing for _, _, is_closing in tokens)
+    if 2 * closed != len(tokens):
+        return [], f"is opened {len(tokens) - closed} times and closed {closed} times"
+    if any(is_closing for _, _, is_closing in openings):
         return [], "is not closed where it is opened"
-    return [
-        (first[0], last[1]) for first, last in zip(opening, closing, strict=True)
-    ], ""
+    pairs = []
+    for opening, closing in zip(openings, closings, strict=True):
+        pairs.append((opening[0], closing[1]))
+    return pairs, ""
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -150,7 +169,8 @@ class tags(OfText):
     1.0
     >>> tags("think", "answer", partial=True)("<think>2+2 <answer>4</answer>")
     0.5
-    >>> tags("plan(step+)", "answer?", outside="nowhere")("<plan><step>a</step><step>b</step></plan> Done.")
+    >>> plan = "<plan><step>a</step><step>b</step></plan> Done."
+    >>> tags("plan(step+)", "answer?", outside="nowhere")(plan)
     0.0
     """
 
@@ -181,23 +201,24 @@ class tags(OfText):
         _grammar(self.names)
 
     def score(self, completion: str) -> float:
-        judged, pairs = _judge(_grammar(self.names), completion, self.prefilled)
-        faults = [f"<{name}> {fault}" for name, fault in judged.items() if fault]
-        stray = self._stray(completion, pairs)
+        faults, pairs = _find_faults(_grammar(self.names), completion, self.prefilled)
+        notes = [f"<{name}> {fault}" for name, fault in faults.items() if fault]
+        count = len(faults)
+        stray = self._find_stray(completion, pairs)
         if stray:
-            faults.append(f"text stands outside of the tags: {stray[:40]!r}")
-        note("tags", faults or "as asked for")
+            notes.append(f"text stands outside of the tags: {stray[:40]!r}")
+            count += 1
+        note("tags", notes or "as asked for")
         if not self.partial:
-            return float(not faults)
-        wanted = len(judged) + bool(stray)
-        return (wanted - len(faults)) / wanted if wanted else 1.0
+            return float(not notes)
+        return (count - len(notes)) / count if count else 1.0
 
-    def _stray(self, completion: str, pairs: list[Span]) -> str:
-        """The first text that stands where `outside` allows none; "" where there is none."""
+    def _find_stray(self, completion: str, pairs: list[Span]) -> str:
+        """Return the first text that stands where `outside` allows none, or ""."""
+        if self.outside == "anywhere":
+            return ""
         position = 0
-        for start, end in (
-            [*sorted(pairs), (len(completion), 0)] if self.outside != "anywhere" else []
-        ):
+        for start, end in [*sorted(pairs), (len(completion), 0)]:
             gap = completion[position : max(start, 0)].strip()
             if gap and (position or self.outside == "nowhere"):
                 return gap

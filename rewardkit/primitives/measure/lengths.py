@@ -1,9 +1,8 @@
-"""Measurement of length: in words, characters or tokens, with credit that falls on either side."""
+"""Measurement of length in words, characters or tokens, with credit that falls."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
@@ -13,19 +12,12 @@ from rewardkit.primitives.texts import words
 
 Unit = Literal["words", "characters", "tokens"]
 
-EXPONENT = 4.0
-"""Of the exponential fall. Our choice: half way down 0.12 is left, of a straight line 0.5."""
-
-FALLS: dict[str, Callable[[float], float]] = {
-    "linear": lambda left: left,
-    "cosine": lambda left: (1.0 - math.cos(math.pi * left)) / 2.0,
-    "exponential": lambda left: math.expm1(EXPONENT * left) / math.expm1(EXPONENT),
-}
-"""From how much of the way is left (1 at full credit, 0 at none) to the credit."""
+FALL_EXPONENT = 4.0
+"""Of the exponential fall. Our choice: half way 0.12 is left, of a line 0.5."""
 
 
-class _Counting(OfText):
-    """What counts in a unit."""
+class _OfSize(OfText):
+    """Base of what measures the size of a text in a unit."""
 
     unit: Unit
     tokenizer: Any
@@ -34,15 +26,15 @@ class _Counting(OfText):
         super().__post_init__()
         if (self.unit == "tokens") != (self.tokenizer is not None):
             raise ValueError(
-                f"unit={self.unit!r} and tokenizer={self.tokenizer!r} do not go together; give "
-                "unit='tokens' and a tokenizer, or neither"
+                f"unit={self.unit!r} and tokenizer={self.tokenizer!r} do not go "
+                "together; give unit='tokens' and a tokenizer, or neither"
             )
-        if isinstance(self.tokenizer, str) or (
-            self.tokenizer is not None and not callable(self._encode)
-        ):
+        if self.tokenizer is None:
+            return
+        if isinstance(self.tokenizer, str) or not callable(self._encode):
             raise ValueError(
-                f"tokenizer={self.tokenizer!r} cannot count; give an object with .encode(text), or a "
-                "function that gives a text's tokens"
+                f"tokenizer={self.tokenizer!r} cannot count; give an object with "
+                ".encode(text), or a function that gives a text's tokens"
             )
 
     @property
@@ -52,24 +44,26 @@ class _Counting(OfText):
     def score(self, completion: str) -> float:
         if self.unit == "tokens":
             size = len(self._encode(completion))
+        elif self.unit == "words":
+            size = len(words(completion))
         else:
-            size = len(words(completion) if self.unit == "words" else completion)
+            size = len(completion)
         note("length", size)
         return self.credit(size)
 
     def credit(self, size: int) -> float:
-        """The score of a text that is so long."""
+        """Return the score of a text of this size."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, repr=False)
-class length(_Counting):
-    """1.0 from `full_from` to `full_until` words, characters or tokens, 0.0 from `zero_from` on.
+class length(_OfSize):
+    """1.0 from `full_from` to `full_until` words, 0.0 from `zero_from` on.
 
-    Also 0.0 up to `zero_until`. Between them credit changes in a straight line, a
-    ``"cosine"`` (gently at both ends) or an ``"exponential"`` (the first steps away
-    from full cost most: half way 0.12 is left). Short texts lose nothing without
-    `full_from`, long ones nothing without `full_until` and `zero_from`.
+    Or characters or tokens. Also 0.0 up to `zero_until`. Between them credit changes in
+    a straight line, a ``"cosine"`` (gently at both ends) or an ``"exponential"`` (the
+    first steps away from full cost most: half way 0.12 is left). Short texts lose
+    nothing without `full_from`, long ones nothing without `full_until` and `zero_from`.
 
     Words are runs without white space, tags included; in Chinese and Japanese each
     character is one (of Thai and others without spaces count characters). Tokens are
@@ -82,7 +76,7 @@ class length(_Counting):
     0.75
     >>> length(full_from=100, full_until=300, zero_from=400)("Too short.")
     0.02
-    >>> length(full_from=4)("Too short."), length(full_from=4)("This is long enough, however it goes on.")
+    >>> length(full_from=4)("Too short."), length(full_from=4)("This is long enough.")
     (0.5, 1.0)
     """
 
@@ -97,37 +91,44 @@ class length(_Counting):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        rises = self.zero_until < self.full_from
-        if (
-            self.full_until is None and self.zero_from is None
-        ):  # long texts lose nothing
-            fits = rises
-        elif self.full_until is None or self.zero_from is None:
-            fits = False
-        else:
-            fits = self.full_from <= self.full_until < self.zero_from and (
-                rises or self.full_from == 0
-            )
-        if not fits:
+        if not self._has_rising_limits():
             raise ValueError(
-                "length needs 0 <= full_until < zero_from where long texts are to lose, and 0 <= zero_until "
-                f"< full_from <= full_until where short ones are; got full_until={self.full_until!r}, "
-                f"zero_from={self.zero_from!r}, full_from={self.full_from!r}, zero_until={self.zero_until!r}"
+                "length needs 0 <= full_until < zero_from where long texts are to "
+                "lose, and 0 <= zero_until < full_from <= full_until where short ones "
+                f"are; got full_until={self.full_until!r}, "
+                f"zero_from={self.zero_from!r}, full_from={self.full_from!r}, "
+                f"zero_until={self.zero_until!r}"
             )
 
+    def _has_rising_limits(self) -> bool:
+        rises = self.zero_until < self.full_from
+        if self.full_until is None and self.zero_from is None:
+            return rises  # long texts lose nothing
+        if self.full_until is None or self.zero_from is None:
+            return False
+        if not self.full_from <= self.full_until < self.zero_from:
+            return False
+        return rises or self.full_from == 0
+
     def credit(self, size: int) -> float:
+        """Return the credit of a size, from 1.0 to 0.0 on the way to a limit."""
         if size < self.full_from:
-            left = (size - self.zero_until) / (self.full_from - self.zero_until)
+            share = (size - self.zero_until) / (self.full_from - self.zero_until)
         elif self.full_until is None or self.zero_from is None:
-            left = 1.0
+            return 1.0
         else:
-            left = (self.zero_from - size) / (self.zero_from - self.full_until)
-        return FALLS[self.fall](min(1.0, max(0.0, left)))
+            share = (self.zero_from - size) / (self.zero_from - self.full_until)
+        share = min(1.0, max(0.0, share))
+        if self.fall == "cosine":
+            return (1.0 - math.cos(math.pi * share)) / 2.0
+        if self.fall == "exponential":
+            return math.expm1(FALL_EXPONENT * share) / math.expm1(FALL_EXPONENT)
+        return share
 
 
 @dataclass(frozen=True, repr=False)
-class overlong(_Counting):
-    """DAPO's soft overlong punishment as a share: 0.0 up to ``limit - buffer``, 1.0 from `limit` on.
+class overlong(_OfSize):
+    """DAPO's soft overlong punishment: 0.0 up to ``limit - buffer``, 1.0 from `limit`.
 
     In between it grows in a straight line. It is the negative of equation 13 of arXiv
     2503.14476, where it runs from 0 to -1: pay it with a weight of -1 for what the
@@ -148,7 +149,8 @@ class overlong(_Counting):
         super().__post_init__()
         if self.buffer > self.limit:
             raise ValueError(
-                f"buffer={self.buffer!r} is more than limit={self.limit!r}; give at most that"
+                f"buffer={self.buffer!r} is more than limit={self.limit!r}; give at "
+                "most that"
             )
 
     def credit(self, size: int) -> float:

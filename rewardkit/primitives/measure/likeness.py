@@ -10,10 +10,10 @@ from rapidfuzz import fuzz
 from rewardkit.primitives.primitive import PRINTED_NAMED, Primitive
 from rewardkit.primitives.texts import is_missing, words
 
-COMPARED = 20_000
-"""Characters of each text that are compared, at the most: rapidfuzz takes the square of their number."""
+LONGEST_COMPARED = 20_000
+"""Characters of each text that are compared: rapidfuzz takes the square of them."""
 
-COMPARED_PIECE = 1_000
+LONGEST_PIECE = 1_000
 """Characters of a piece that is looked for: there it takes more than the square."""
 
 
@@ -45,21 +45,18 @@ class similarity(Primitive):
             return None
         if prediction is None:
             return 0.0
-        a, b = sorted(
-            (str(prediction), str(ground_truth)), key=lambda text: (len(text), text)
-        )
+        texts = (str(prediction), str(ground_truth))
+        a, b = sorted(texts, key=lambda text: (len(text), text))
         if a == b:
             return 1.0
         if self.method == "partial":
-            short, long = a[:COMPARED_PIECE], b[:COMPARED]
+            short, long = a[:LONGEST_PIECE], b[:LONGEST_COMPARED]
             return fuzz.partial_ratio(short, long) / 100.0 * len(short) / max(1, len(a))
-        short, long = a[:COMPARED], b[:COMPARED]
+        short, long = a[:LONGEST_COMPARED], b[:LONGEST_COMPARED]
         share = (len(short) + len(long)) / max(1, len(a) + len(b))
-        if self.method != "ratio":  # so that words of Chinese are words, too
-            short, long = " ".join(words(short)), " ".join(words(long))
-        ratio = (
-            fuzz.ratio
-            if self.method == "ratio"
-            else getattr(fuzz, f"{self.method}_ratio")
-        )
+        if self.method == "ratio":
+            return float(fuzz.ratio(short, long) / 100.0 * share)
+        # In words, so that those of Chinese are words, too.
+        short, long = " ".join(words(short)), " ".join(words(long))
+        ratio = getattr(fuzz, f"{self.method}_ratio")
         return float(ratio(short, long) / 100.0 * share)

@@ -1,4 +1,4 @@
-"""Measurement of repetition, and of its opposite: how many different words a text has."""
+"""Measurement of repetition, and of its opposite, the different words of a text."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from rewardkit.primitives.primitive import OfText
 from rewardkit.primitives.texts import bare_words, runs, words
 
 LOOP_REPEATS = 3
-"""How often, at the least, a loop's unit stands. Our choice: "very, very good" is no loop."""
+"""Times that a loop's unit stands, at least. Our choice: "very, very good" is none."""
 
-BETWEEN = 2
-"""Characters that stand between rounds only: a space, or a blank line, that the last round does without."""
+LOOP_SEPARATOR = 2
+"""Characters that stand only between rounds: a space, or a blank line."""
 
 LOOP_CHARACTERS = 24
-"""How long a loop is, at the least. Our choice: "1000" and "hahaha" end in none."""
+"""Characters of a loop, at least. Our choice: "1000" and "hahaha" end in none."""
 
-LONG = 200
-"""Characters of a run without spaces that is one word. Our choice: longer ones are 0.33333... or Thai."""
+LONGEST_WORD = 200
+"""Characters of a word. Our choice: longer runs without spaces are 0.333... or Thai."""
 
-WORD = 6
-"""Characters of it that stand for a word, with its space; of English words it is the mean."""
+WORD_PIECE = 6
+"""Characters of a longer run that count as a word: the mean of English and a space."""
 
-SHORT = 4
-"""Sentences and lines of fewer words do not count: "Yes.", "}" and "So x = 4." come again without a loop."""
+SHORTEST_SENTENCE = 4
+"""Words of a sentence or line that counts: "Yes." and "}" come again without a loop."""
 
 
 @dataclass(frozen=True, repr=False)
 class repetition(OfText):
-    """Share of a text that repeats itself: 0.0 without loops, towards 1.0 in a long one.
+    """Share of a text that repeats itself, towards 1.0 in a long loop.
 
     Pay it with a negative weight. ``kind="ngrams"``: the share of the runs of `ngram`
     words that stood in the text before; words that ordinarily come again ("the", a
@@ -46,7 +46,7 @@ class repetition(OfText):
     text with nothing to compare repeats nothing: 0.0. Notes what is repeated.
     ValueError: `ngram` under 1 or beside another kind, unknown kind.
 
-    >>> repetition(ngram=2)("a b a b a b"), repetition()("The sum of the parts is the sum.")
+    >>> repetition(ngram=2)("a b a b a b"), repetition()("The sum of the parts.")
     (0.6, 0.0)
     >>> round(repetition(kind="loop")("Well. " + "I will try again. " * 16), 2)
     0.99
@@ -65,16 +65,21 @@ class repetition(OfText):
 
     def score(self, completion: str) -> float:
         if self.kind == "ngrams":
-            found = [piece for word in words(completion) for piece in _pieces(word)]
-            size = self.ngram if len(found) >= self.ngram else 0
-            return _repeated("repeated_ngrams", list(runs(found, size)))
+            pieces: list[str] = []
+            for word in words(completion):
+                pieces += _split_word(word)
+            if len(pieces) < self.ngram:
+                return 0.0
+            return _repeated_share("repeated_ngrams", list(runs(pieces, self.ngram)))
         if self.kind == "loop":
             return _loop_share(completion)
-        split = _SENTENCE_ENDS if self.kind == "sentences" else _LINE_ENDS
-        pieces = [tuple(words(piece)) for piece in split.split(completion.casefold())]
-        return _repeated(
-            f"repeated_{self.kind}", [piece for piece in pieces if _counts(piece)]
-        )
+        ends = _SENTENCE_ENDS if self.kind == "sentences" else _LINE_ENDS
+        parts = []
+        for text in ends.split(completion.casefold()):
+            part = tuple(words(text))
+            if _is_long_enough(part):
+                parts.append(part)
+        return _repeated_share(f"repeated_{self.kind}", parts)
 
 
 _SENTENCE_ENDS = re.compile(
@@ -83,41 +88,40 @@ _SENTENCE_ENDS = re.compile(
 _LINE_ENDS = re.compile(r"\n\s*")
 
 
-def _pieces(word: str) -> list[str]:
-    """The word; a long run without spaces in pieces."""
-    return (
-        [word]
-        if len(word) <= LONG
-        else [word[at : at + WORD] for at in range(0, len(word), WORD)]
-    )
+def _split_word(word: str) -> list[str]:
+    """Split a long run without spaces into pieces; a word is one piece."""
+    if len(word) <= LONGEST_WORD:
+        return [word]
+    starts = range(0, len(word), WORD_PIECE)
+    return [word[start : start + WORD_PIECE] for start in starts]
 
 
-def _counts(piece: tuple[str, ...]) -> bool:
-    """Whether a sentence or line is long enough; signs by themselves are no words here."""
-    return (
-        len(piece) >= SHORT
-        and sum(any(map(str.isalnum, word)) for word in piece) >= SHORT
-    )
+def _is_long_enough(part: tuple[str, ...]) -> bool:
+    """Whether a sentence or line counts; signs by themselves are no words here."""
+    if len(part) < SHORTEST_SENTENCE:
+        return False
+    return sum(any(map(str.isalnum, word)) for word in part) >= SHORTEST_SENTENCE
 
 
-def _repeated(name: str, items: list[tuple[str, ...]]) -> float:
-    """Share of the items that stood there before; the number is noted."""
-    if not items:
+def _repeated_share(name: str, parts: list[tuple[str, ...]]) -> float:
+    """Return the share of the parts that stood there before, and note their number."""
+    if not parts:
         return 0.0
-    distinct = len(set(items))
-    note(name, len(items) - distinct)
-    return 1.0 - distinct / len(items)
+    distinct = len(set(parts))
+    note(name, len(parts) - distinct)
+    return 1.0 - distinct / len(parts)
 
 
 def _loop_share(text: str) -> float:
-    """Share of the text, without white space at its ends, that the loop at its end takes."""
+    """Return the share of the stripped text that the loop at its end takes."""
     text = text.strip()
     if len(text) < LOOP_CHARACTERS:
         return 0.0
-    tail = text[-(LOOP_CHARACTERS // LOOP_REPEATS - BETWEEN) :]
+    # Three rounds would show the last characters three times: nearly always none does.
+    tail = text[-(LOOP_CHARACTERS // LOOP_REPEATS - LOOP_SEPARATOR) :]
     before = text.rfind(tail, 0, -1)
     if before < 0 or text.rfind(tail, 0, before + len(tail) - 1) < 0:
-        return 0.0  # three rounds would show the last characters three times: nearly always it ends here
+        return 0.0
     length, period = _longest_loop(text)
     if length:
         note("loop", {"characters": length, "unit": text[-period:][:80]})
@@ -125,16 +129,15 @@ def _loop_share(text: str) -> float:
 
 
 def _longest_loop(text: str) -> tuple[int, int]:
-    """Length and period of the longest end of a text that is one unit again and again; (0, 0) if none is.
+    """Return length and period of the longest end that repeats one unit, or (0, 0).
 
     By the failure function of Knuth, Morris and Pratt on the text backwards: one pass,
-    however it is made.
+    whatever the text.
     """
     backwards = text[::-1]
-    border = [0] * len(
-        backwards
-    )  # of each beginning, the longest proper one that is its end too
-    found = (0, 0)
+    # Of each beginning, the longest proper one that is its end too.
+    border = [0] * len(backwards)
+    longest = (0, 0)
     matched = 0
     for at in range(1, len(backwards)):
         while matched and backwards[at] != backwards[matched]:
@@ -143,14 +146,14 @@ def _longest_loop(text: str) -> tuple[int, int]:
             matched += 1
         border[at] = matched
         period = at + 1 - matched
-        if at + 1 >= max(LOOP_REPEATS * period - BETWEEN, LOOP_CHARACTERS):
-            found = (at + 1, period)
-    return found
+        if at + 1 >= max(LOOP_REPEATS * period - LOOP_SEPARATOR, LOOP_CHARACTERS):
+            longest = (at + 1, period)
+    return longest
 
 
 @dataclass(frozen=True, repr=False)
 class diversity(OfText):
-    """Share of different words in `window` words, mean over all such windows of the text (MATTR).
+    """Share of different words in `window` words, mean over all windows (MATTR).
 
     The share of different words in a whole text falls with its length by itself, this
     does not: texts of one style and any length get about the same. A text of fewer
@@ -167,14 +170,14 @@ class diversity(OfText):
     window: int = 50
 
     def score(self, completion: str) -> float:
-        found = bare_words(completion)
-        if not found:
+        text_words = bare_words(completion)
+        if not text_words:
             return 0.0
-        window = min(self.window, len(found))
-        windows = len(found) - window + 1
+        window = min(self.window, len(text_words))
+        windows = len(text_words) - window + 1
         last: dict[str, int] = {}
         distinct = 0
-        for at, word in enumerate(found):
+        for at, word in enumerate(text_words):
             # A word counts in the windows that hold this place and not the one where it
             # stood before.
             first = max(0, at - window + 1, last.get(word, -1) + 1)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from rewardkit.primitives.expressions import Seconds, compiled
@@ -18,10 +18,10 @@ from rewardkit.primitives.messages import NO_JSON, bracket_depth, read_strict_js
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import OfText
 
-DEEPEST = 100
-"""Values inside values, at the most: what checks them has a stack of its own."""
+DEEPEST_INSTANCE = 100
+"""Values inside values, at most: the library that checks them has its own stack."""
 
-WHOLE = "urn:rewardkit:schema"
+SCHEMA_URI = "urn:rewardkit:schema"
 """Where the schemas of single keys find the schema that they are a part of."""
 
 
@@ -43,7 +43,8 @@ class json_schema(OfText):
     ValueError at construction: no JSON Schema, `partial` is no bool, a pattern that
     does not compile, a ``$ref`` that leads out of it (nothing is ever fetched).
 
-    >>> person = {"required": ["name", "age"], "properties": {"age": {"type": "integer"}}}
+    >>> age = {"type": "integer"}
+    >>> person = {"required": ["name", "age"], "properties": {"age": age}}
     >>> json_schema(person)('{"name": "Uma", "age": "59"}')
     0.0
     >>> json_schema(person, partial=True)('{"name": "Uma", "age": "59"}')
@@ -69,57 +70,60 @@ class json_schema(OfText):
             plain = None
         if plain != self.schema:
             raise ValueError(
-                "schema holds what JSON cannot; give dicts, lists, texts, numbers, bools and None"
+                "schema holds what JSON cannot; give dicts, lists, texts, numbers, "
+                "bools and None"
             )
         object.__setattr__(self, "schema", plain)
-        _validators(self._written)
+        _make_validators(self._schema_text)
 
     @cached_property
-    def _written(self) -> str:
+    def _schema_text(self) -> str:
         return json.dumps(self.schema)
 
     def score(self, completion: str) -> float:
         text = json_value(which=self.which)(completion)
-        value = NO_JSON if text is None or bracket_depth(text) > DEEPEST else read_strict_json(text)
-        value = value_at(value, self.path)
-        limit = _Time(time.monotonic() + self.timeout)
-        token = _time.set(limit)
+        value = NO_JSON
+        if text is not None and bracket_depth(text) <= DEEPEST_INSTANCE:
+            value = value_at(read_strict_json(text), self.path)
+        deadline = _Deadline(time.monotonic() + self.timeout)
+        token = _deadline.set(deadline)
+        share, faults = 0.0, ["no JSON"]
         try:
-            share, faults = (
-                self._judged(value) if value is not NO_JSON else (0.0, ["no JSON"])
-            )
-        except (
-            UnicodeEncodeError
-        ):  # half a character in a key, which no JSON text can hold
-            share, faults = 0.0, ["no JSON"]
+            if value is not NO_JSON:
+                share, faults = self._check(value)
+        except UnicodeEncodeError:  # half a character in a key, which JSON cannot hold
+            pass
         finally:
-            _time.reset(token)
-        if limit.is_up:
+            _deadline.reset(token)
+        if deadline.is_over:
             raise TimeoutError(
                 f"the patterns of the schema took longer than {self.timeout:g} s"
             )
         note("json_schema", faults[:5] or "fits")
         return share
 
-    def _judged(self, value: Any) -> tuple[float, list[str]]:
-        """The score of a value, and what is wrong with it."""
-        whole, each, rest = _validators(self._written)
-        if whole.is_valid(value):
+    def _check(self, value: Any) -> tuple[float, list[str]]:
+        """Return the score of a value, and its faults."""
+        validators = _make_validators(self._schema_text)
+        if validators.whole.is_valid(value):
             return 1.0, []
         if not isinstance(value, dict):
             return 0.0, ["does not fit"]
         described = self.schema.get("properties", {})
         required = self.schema.get("required", [])
-        missing = [key for key in required if key not in value]
-        wrong = [key for key in value if not each.is_valid({key: value[key]})]
-        faults = [f"{key!r} is missing" for key in missing]
-        for key in wrong:
+        faults = [f"{key!r} is missing" for key in required if key not in value]
+        keys = {*required, *(described.keys() & value.keys())}
+        for key in value:
+            if validators.key.is_valid({key: value[key]}):
+                continue
             rule = _short(described[key]) if key in described else "the schema"
             faults.append(f"{key!r} is {_short(value[key])}, which does not fit {rule}")
-        if not faults or not rest.is_valid(value):
+            keys.add(key)
+        if not faults or not validators.rest.is_valid(value):
             return 0.0, [*faults, "does not fit as a whole"]
-        keys = {*required, *(key for key in described if key in value), *wrong}
-        return ((len(keys) - len(faults)) / len(keys) if self.partial else 0.0), faults
+        if not self.partial:
+            return 0.0, faults
+        return (len(keys) - len(faults)) / len(keys), faults
 
 
 def _short(value: Any) -> str:
@@ -127,18 +131,21 @@ def _short(value: Any) -> str:
 
 
 @dataclass
-class _Time:
-    """The moment by which the patterns of a schema must be through with a text, and whether one was not."""
+class _Deadline:
+    """The moment by which the patterns of a schema must be through with a text."""
 
     until: float
-    is_up: bool = False
+    is_over: bool = False
 
 
-_time: ContextVar[_Time] = ContextVar("rewardkit_schema_time")
+_deadline: ContextVar[_Deadline] = ContextVar("rewardkit_schema_deadline")
 
 
 class _Pattern:
-    """The keyword ``pattern``, which the library calls for each text; where it raises, the text is wrong."""
+    """The keyword ``pattern``, which the library calls for each text.
+
+    Where it raises, the text does not fit.
+    """
 
     def __init__(self, schema: Any, expression: str, path: Any) -> None:
         self.pattern = compiled(expression)
@@ -146,36 +153,43 @@ class _Pattern:
     def validate(self, value: Any) -> None:
         if not isinstance(value, str):
             return
-        limit = _time.get()
+        deadline = _deadline.get()
+        seconds = max(deadline.until - time.monotonic(), 1e-9)
         try:
-            matches = self.pattern.search(
-                value, timeout=max(limit.until - time.monotonic(), 1e-9)
-            )
+            match = self.pattern.search(value, timeout=seconds)
         except TimeoutError:
-            limit.is_up = True
+            deadline.is_over = True
             raise
-        if not matches:
+        if not match:
             raise ValueError("does not match")
 
 
-@lru_cache(maxsize=64)
-def _validators(written: str) -> tuple[Any, Any, Any]:
-    """What checks a whole value, the keys of an object one by one, and all of an object but its keys.
+class _Validators(NamedTuple):
+    """Validators of a whole value, of an object's keys one by one, and of the rest."""
 
-    ValueError: `written`, a schema as JSON, is none, or refers to what is outside of
-    it.
+    whole: Any
+    key: Any
+    rest: Any
+
+
+@lru_cache(maxsize=64)
+def _make_validators(text: str) -> _Validators:
+    """Make the validators of a schema, written as JSON.
+
+    Raises:
+        ValueError: It is no schema, or refers to what is outside of it.
     """
     import jsonschema_rs
 
-    schema = json.loads(written)
+    schema = json.loads(text)
     draft = {"$schema": schema["$schema"]} if "$schema" in schema else {}
 
     def retrieve(uri: str) -> Any:
-        if uri != WHOLE:
+        if uri != SCHEMA_URI:
             raise LookupError("nothing is fetched")
         return schema
 
-    def validator(part: dict[str, Any]) -> Any:
+    def make_validator(part: dict[str, Any]) -> Any:
         return jsonschema_rs.validator_for(
             part | draft,
             keywords={"pattern": _Pattern},
@@ -184,33 +198,34 @@ def _validators(written: str) -> tuple[Any, Any, Any]:
             validate_formats=False,
         )
 
+    rest = {name: schema[name] for name in schema if name != "required"}
+    rest |= _key_keywords(schema, lambda place: {})
+    references = _key_keywords(schema, lambda place: {"$ref": f"{SCHEMA_URI}#{place}"})
     try:
-        whole = validator(schema)
-        each = validator(_of_keys(schema, lambda at: {"$ref": f"{WHOLE}#{at}"}))
-        rest = {name: inner for name, inner in schema.items() if name != "required"}
-        return whole, each, validator(rest | _of_keys(schema, lambda at: {}))
+        return _Validators(*map(make_validator, (schema, references, rest)))
     except jsonschema_rs.ValidationError as error:
-        outside = isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Referencing)
-        fault = (
-            "refers to what is not in it; put that under '$defs'"
-            if outside
-            else "is no JSON Schema"
-        )
+        fault = "is no JSON Schema"
+        if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Referencing):
+            fault = "refers to what is not in it; put that under '$defs'"
         path = "".join(f".{part}" for part in error.instance_path)
         raise ValueError(f"schema {fault}: {error.message[:200]}, at ${path}") from None
     except ValueError as error:
         raise ValueError(f"schema is no JSON Schema: {error}") from None
 
 
-def _of_keys(schema: Mapping[str, Any], part: Callable[[str], Any]) -> dict[str, Any]:
-    """The keywords of an object's keys, with what `part` makes of the place of each schema in them."""
-    made: dict[str, Any] = {}
+def _key_keywords(
+    schema: Mapping[str, Any], make_part: Callable[[str], Any]
+) -> dict[str, Any]:
+    """Return the keywords of an object's keys, each schema in them made anew.
+
+    `make_part` gets the place of the schema, as a JSON pointer.
+    """
+    keywords: dict[str, Any] = {}
     for name in {"properties", "patternProperties"} & schema.keys():
-        places = {
-            key: quote(key.replace("~", "~0").replace("/", "~1"), safe="~")
-            for key in schema[name]
-        }
-        made[name] = {key: part(f"/{name}/{place}") for key, place in places.items()}
+        keywords[name] = {}
+        for key in schema[name]:
+            place = quote(key.replace("~", "~0").replace("/", "~1"), safe="~")
+            keywords[name][key] = make_part(f"/{name}/{place}")
     if "additionalProperties" in schema:
-        made["additionalProperties"] = part("/additionalProperties")
-    return made
+        keywords["additionalProperties"] = make_part("/additionalProperties")
+    return keywords

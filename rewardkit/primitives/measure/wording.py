@@ -1,28 +1,35 @@
-"""Measurement of keywords: how many of some words a text holds, or how often."""
+"""Measurement of keywords, and of the steps, lines and sections of a text."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.primitive import STAR, OfText, Texts
-from rewardkit.primitives.texts import normal_form, places_of_word, plain_quotes
+from rewardkit.primitives.texts import (
+    bare_words,
+    normal_form,
+    places_of_word,
+    plain_quotes,
+)
 
-Mode = Literal["share", "all", "any", "count"]
+KeywordMode = Literal["share", "all", "any", "count"]
 
 
 @dataclass(frozen=True, repr=False, init=False)
 class keywords(OfText):
-    """Share of the words that occur as whole words; 1.0 or 0.0 with ``mode="all"`` or ``"any"``.
+    """Share of the words that occur as whole words; whether "all" or "any" do.
 
     How often each occurs does not count, except with ``mode="count"``: all occurrences
     together, 1.0 at `full_at`; saying one word again and again earns that too.
 
     Words may hold spaces; case (unless ``case=True``), the kind of white space and the
     shape of quotes do not matter. Chinese and Japanese have no borders of words: such a
-    word counts anywhere, also inside a longer one or behind a "not" (不正确 holds 正确).
-    Numbers count whole ("5" is not in "5.2"). Notes those found. ValueError: no word,
+    word counts anywhere, also inside a longer one or behind a "not" (不正确 holds
+    正确). Numbers count whole ("5" is not in "5.2"). Notes those found. ValueError: no word,
     the same twice, unknown mode, `full_at` without ``mode="count"`` or the reverse,
     `case` no bool.
 
@@ -34,7 +41,7 @@ class keywords(OfText):
 
     words: Texts = field(metadata=STAR)
     _: KW_ONLY
-    mode: Mode = "share"
+    mode: KeywordMode = "share"
     full_at: int | None = None
     case: bool = False
 
@@ -42,7 +49,7 @@ class keywords(OfText):
         self,
         *args: str,
         words: tuple[str, ...] = (),
-        mode: Mode = "share",
+        mode: KeywordMode = "share",
         full_at: int | None = None,
         case: bool = False,
     ) -> None:
@@ -52,12 +59,14 @@ class keywords(OfText):
         super().__post_init__()
         if not self.words:
             raise ValueError(
-                "keywords takes one or more words, such as keywords('because', 'therefore')"
+                "keywords takes one or more words, such as "
+                "keywords('because', 'therefore')"
             )
         if (self.mode == "count") != (self.full_at is not None):
             raise ValueError(
-                f"mode={self.mode!r} and full_at={self.full_at!r} do not go together; mode='count' needs "
-                "full_at, the number of occurrences that earns 1.0, and no other mode has one"
+                f"mode={self.mode!r} and full_at={self.full_at!r} do not go together; "
+                "mode='count' needs full_at, the number of occurrences that earns 1.0, "
+                "and no other mode has one"
             )
 
     def _normal(self, text: str) -> str:
@@ -66,16 +75,96 @@ class keywords(OfText):
 
     def score(self, completion: str) -> float:
         text = self._normal(completion)
-        places = {word: places_of_word(self._normal(word), text) for word in self.words}
         if self.full_at is not None:
-            counts = {word: sum(1 for _ in found) for word, found in places.items()}
+            counts = {}
+            for word in self.words:
+                counts[word] = len(list(places_of_word(self._normal(word), text)))
             note("keywords", counts)
             return min(1.0, sum(counts.values()) / self.full_at)
-        there = [
-            word for word, found in places.items() if next(found, None) is not None
-        ]
-        note("keywords", there)
+        occurring = []
+        for word in self.words:
+            if next(places_of_word(self._normal(word), text), None) is not None:
+                occurring.append(word)
+        note("keywords", occurring)
+        share = len(occurring) / len(self.words)
         if self.mode == "any":
-            return float(bool(there))
-        share = len(there) / len(self.words)
+            return float(share > 0.0)
         return share if self.mode == "share" else float(share == 1.0)
+
+
+_CHINESE_NUMBER = "[一二三四五六七八九十百0-9０-９]{1,4}"
+_STEP_MARK = rf"""
+    ^[ \t>]{{0,20}}+
+    (?: [\#*_ \t]{{0,12}}+ (?i:step|步骤) [ \t]{{0,3}} {_CHINESE_NUMBER}
+      (?!\w) [*_ \t:：.,、)\-–—]{{0,8}}+
+      | [\#*_ \t]{{0,12}}+ 第 {_CHINESE_NUMBER} 步 [*_ \t:：.,，、)\-–—]{{0,8}}+
+      | \*{{0,3}} [(（]? [0-9]{{1,3}} (?: [.)）] (?![0-9]) | [、．] ) \*{{0,3}}+ [ \t]*+
+      | [-*+•·–—] [ \t]++ )
+"""
+_STEP_LINE = re.compile(rf"{_STEP_MARK} (?P<text>[^\n]*+)", re.MULTILINE | re.VERBOSE)
+_ANY_LINE = re.compile(
+    rf"(?:{_STEP_MARK}|^) (?P<text>[^\n]++)", re.MULTILINE | re.VERBOSE
+)
+_HEADING = re.compile(
+    r"""
+    ^[ ]{0,3}+
+    (?: \#{1,6}+ [ \t]++ (?P<marked>[^\n]*+)
+      | (?:\*\*|__) (?P<bold>[^\n*_]++) (?:\*\*|__) [:：]? [ \t]*+ $ )
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, repr=False)
+class steps(OfText):
+    r"""Number of different steps in the text, as a share of `full_at`, at most 1.0.
+
+    ``kind="steps"``: lines that start with a number ("1.", "2)", "(3)"), a bullet,
+    "Step 4:", 第五步 or 步骤6 and say something; ``"lines"``: lines with a letter or
+    digit; ``"sections"``: headings ("# ...", or a line all in bold) with text below. What was
+    said before, in any case, with another number in front or other punctuation, does
+    not count again. steps and lines never fall when a line is added; sections not when
+    it is added at the end (higher up, it may part a heading from its text, or make two
+    texts begin alike). It pays for form, not for thought: keep its weight small. Notes
+    the number. ValueError: `full_at` under 1, unknown kind.
+
+    >>> steps(4)("1. Add 2 and 2.\n2. Double it.\n3. Double it!")
+    0.5
+    """
+
+    full_at: int
+    _: KW_ONLY
+    kind: Literal["steps", "lines", "sections"] = "steps"
+
+    def score(self, completion: str) -> float:
+        if self.kind == "sections":
+            count = _count_sections(completion)
+        else:
+            pattern = _STEP_LINE if self.kind == "steps" else _ANY_LINE
+            lines = pattern.finditer(completion)
+            count = _count_different(line["text"] for line in lines)
+        note(self.kind, count)
+        return min(1.0, count / self.full_at)
+
+
+def _count_different(texts: Iterable[str]) -> int:
+    """Count the texts with different words; one without words counts for nothing."""
+    return len({tuple(bare_words(text)) for text in texts} - {()})
+
+
+SECTION_LINES = 20
+"""Lines of a section in which it says something or is none."""
+
+
+def _count_sections(text: str) -> int:
+    """Count the sections with different titles and different beginnings."""
+    headings = list(_HEADING.finditer(text))
+    ends = [*(heading.start() for heading in headings), len(text)][1:]
+    titles, beginnings = [], []
+    for heading, end in zip(headings, ends, strict=True):
+        lines = text[heading.end() : end].strip().split("\n", SECTION_LINES)
+        first = next(filter(bare_words, lines[:SECTION_LINES]), None)
+        if first is not None:
+            titles.append(heading["marked"] or heading["bold"] or "")
+            beginnings.append(first)
+    return min(_count_different(titles), _count_different(beginnings))

@@ -70,7 +70,7 @@ def json_equal(
     less than full credit. A prediction that is no JSON is wrong, a truth that is none
     (or ``None``) is not judged. ValueError: `partial` is no bool, unknown `text`.
 
-    >>> json_equal('{"a": 1.0, "b": "x"}', '{"b": "x", "a": 1}'), json_equal("[true]", "[1]")
+    >>> json_equal('{"a": 1.0, "b": 2}', {"b": 2, "a": 1}), json_equal("[true]", "[1]")
     (1.0, 0.0)
     >>> json_equal('{"a": 1, "c": 0}', {"a": 1, "b": 2}, partial=True)
     0.3333333333333333

@@ -29,11 +29,11 @@ def sets_equal(
 ) -> float | None:
     r"""Return 1.0 if two sets have the same elements, in any order, else 0.0.
 
-    Duplicates do not count. Sets are sequences and sets, or text: a JSON array, a Python literal, ``{1, 2}``,
-    ``\{1, 2\}``, "(1, 2)", or elements separated by semicolons, else by commas, with
-    "and" before the last. Elements that are numbers are compared as `numbers_equal`
-    does, others as `matches`, lists in them by position. A comma always separates:
-    "1,234" is two elements unless semicolons do.
+    Duplicates do not count. Sets are sequences and sets, or text: a JSON array, a
+    Python literal, ``{1, 2}``, ``\{1, 2\}``, "(1, 2)", or elements separated by
+    semicolons, else by commas, with "and" before the last. Elements that are numbers
+    are compared as `numbers_equal` does, others as `matches`, lists in them by
+    position. A comma always separates: "1,234" is two elements unless semicolons do.
 
     ``partial=True`` gives the share of the elements of either that both have (Jaccard),
     so that a missing and an added one cost the same. A prediction that is no set is

@@ -1,4 +1,4 @@
-"""Texts against a ground truth: the same words, some of them, or the letter of the same choice."""
+"""Texts against a ground truth: the same words, some of them, or the same choice."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rewardkit.primitives.texts import (
     is_missing,
     normal_form,
     normal_text,
-    plain_quotes,
     places_of_word,
+    plain_quotes,
     words,
 )
 from rewardkit.primitives.verify.numbers import read_number
@@ -33,10 +33,11 @@ def matches(
 ) -> bool | None:
     """Whether two texts are the same but for what does not count.
 
-    Each option says that a difference *counts*. By default case, white space (runs become one space), the shape of quotes and
-    punctuation at the ends do not count, and composed and decomposed letters are the
-    same; ``unicode_form="NFKC"`` also folds full-width forms (in texts up to 100,000
-    characters). ``exact=True`` is all of them at once: the same characters.
+    Each option says that a difference *counts*. By default case, white space (runs
+    become one space), the shape of quotes and punctuation at the ends do not count, and
+    composed and decomposed letters are the same; ``unicode_form="NFKC"`` also folds
+    full-width forms (in texts up to 100,000 characters). ``exact=True`` is all of them
+    at once: the same characters.
 
     Punctuation that is a part of what it stands at is kept: C#, @home, .NET, -5, .5,
     5%. Beside a digit or a lone letter only stops, question marks and what encloses one

@@ -21,7 +21,7 @@ from rewardkit.primitives.verify.tolerances import alike, check_tolerances
 from rewardkit.workers.pool import Lost, WorkerEnded, Workers
 
 PAIR_CPU_SECONDS = 5.0
-"""Seconds of processor time for a pair. math-verify's default, for each of its steps."""
+"""Processor time of a pair, in seconds: math-verify's default for each step."""
 
 PAIR_SECONDS = 60.0
 """Seconds by the clock, where the kernel counts no processor time.

@@ -1,5 +1,4 @@
-r"""Mathematical text in one form of LaTeX, that numbers, lists and expressions are read
-    from.
+r"""Mathematical text in one form of LaTeX, to read numbers and expressions from.
 
 Text only, no sympy. Each rule is for a spelling that math-verify 0.9 does not read, or
 misreads.
@@ -144,7 +143,7 @@ def _unwrap(text: str) -> str:
 
 
 def _pick_last(text: str) -> str:
-    r"""Return the content of the last ``\boxed{}`` or formula and those joined to it."""
+    r"""Return the content of the last ``\boxed{}`` or formula, with those joined."""
     pieces = {box.outer: text[slice(*box.inner)] for box in outermost_boxes(text)}
     if not pieces:
         for match in _DELIMITED.finditer(text):

@@ -45,7 +45,7 @@ from rewardkit.primitives.verify.math.latex import Replacement
 from rewardkit.primitives.verify.tolerances import alike
 
 DIGITS_OF_NUMBERS = 1000
-"""Digits to which numbers are compared. Our choice: nobody writes any that differ later."""
+"""Digits to which numbers are compared. Our choice: far beyond any answer."""
 
 DIGITS_OF_SAMPLES = 100
 """Digits of values put in for letters, whose functions may be slow to compute."""
