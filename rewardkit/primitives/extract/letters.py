@@ -37,15 +37,15 @@ def _check_options(options: Any, *, case: bool = True) -> None:
 class choice(Extractor):
     r"""The letter of a multiple-choice answer; by default the last one.
 
-    A letter that is announced, "answer is B", ``\boxed{B}``, 答案是B,
-    "B is the answer", comes before one that is marked as a choice, "(B)", "option B", "B is right", and
-    that before one that stands alone, "B.", "So B", "**B**". `named_letters` has the
-    rules, which `choice_equal` shares. "A" as an article and "I" as a pronoun are never
-    the answer, nor is a letter that is denied, "not B", "B is wrong", or one of
-    several, "A or B": a hedge takes back what came before it. Options count as they are
-    written; with ``case=False`` an announced or marked "b" counts too (the value is
-    then "b": compare with `choice_equal`). ValueError: fewer than two options, the same
-    one twice, or an option is unknown.
+    A letter that is announced, "answer is B", ``\boxed{B}``, 答案是B, "B is the
+    answer", comes before one that is marked as a choice, "(B)", "option B", "B is
+    right", and that before one that stands alone, "B.", "So B", "**B**".
+    `named_letters` has the rules, which `choice_equal` shares. "A" as an article and
+    "I" as a pronoun are never the answer, nor is a letter that is denied, "not B", "B
+    is wrong", or one of several, "A or B": a hedge takes back what came before it.
+    Options count as they are written; with ``case=False`` an announced or marked "b"
+    counts too (the value is then "b": compare with `choice_equal`). ValueError: fewer
+    than two options, the same one twice, or an option is unknown.
 
     >>> choice()("A (small) one: 31 is larger. The answer is (B)."), choice()("A or B")
     ('B', None)
@@ -119,8 +119,8 @@ def named_letters(
 
     A letter that is denied is not named ("not B", "the wrong answer is B", "B. No,
     that's wrong", 不是B), nor are different letters with "or", "and", a comma, a slash
-    or a space between them; both take back what was named before them as plainly as they
-    are, or less. A list of the options, all of them or at least the first four, in
+    or a space between them; both take back what was named before them as plainly as
+    they are, or less. A list of the options, all of them or at least the first four, in
     their order, names none, but one that is called right.
 
     Not understood: a denial in other words ("hardly B", "B) Rome. That is wrong."), a

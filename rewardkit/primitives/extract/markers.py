@@ -129,16 +129,16 @@ class answer_phrase(Extractor):
     r"""What follows the last "the answer is", "Final answer:", 答案是 or 最终答案.
 
     Also "was", "should be", "must be" and the like, "the answer to ... is", "answer =",
-    答案为, 【答案】, and a heading "# Answer"; not "is not", 是否, "the wrong answer is",
-    "no answer", "if the answer is". Up to the end of the sentence or line, or to ", not" or
-    "(not" another one; where nothing follows on the line, of the next one that is not
-    empty; of a formula on lines of its own, within ``\[`` or ``$$``, all of it. A stop
-    ends a sentence before white space only, so "3.5" is whole, but not within ``$...$``
-    or braces, nor in "10 a.m. today"; marks such as ``</think>``, ``</s>`` and
-    ``<|im_end|>`` end it, too. Punctuation and Markdown around it are left out, as are
-    words in brackets behind a number. The words count in any case, in bold, and with
-    either colon; ``language="en"`` or ``"zh"`` takes those of one language. ValueError:
-    an option is unknown.
+    答案为, 【答案】, and a heading "# Answer"; not "is not", 是否, "the wrong answer
+    is", "no answer", "if the answer is". Up to the end of the sentence or line, or to
+    ", not" or "(not" another one; where nothing follows on the line, of the next one
+    that is not empty; of a formula on lines of its own, within ``\[`` or ``$$``, all of
+    it. A stop ends a sentence before white space only, so "3.5" is whole, but not
+    within ``$...$`` or braces, nor in "10 a.m. today"; marks such as ``</think>``,
+    ``</s>`` and ``<|im_end|>`` end it, too. Punctuation and Markdown around it are left
+    out, as are words in brackets behind a number. The words count in any case, in bold,
+    and with either colon; ``language="en"`` or ``"zh"`` takes those of one language.
+    ValueError: an option is unknown.
 
     >>> answer_phrase()("So **the answer is:** $3.5$ kg. Done.")
     '$3.5$ kg'

@@ -153,10 +153,10 @@ class number(Extractor):
     is not understood as a whole is no number, and no piece of it is one: "3.14.15",
     "3/4/2024", "2024-01-15", "1:30", "1,23", "1.234,56", "1_000", 0x1F, 5² and 2^10;
     nor are digits in a word (GPT-4), an exponent, a root, a fraction of more than
-    numbers, and those before ``\pi``, a root or a Chinese magnitude (5万, 5分之2;
-    负5 is -5). Other terms and factors are read one by one ("x + 5" holds 5), letters behind a
-    number are a unit ("5x"), and the mark of "The answer is 5!" is no factorial.
-    ValueError: `which` or `percent` is unknown.
+    numbers, and those before ``\pi``, a root or a Chinese magnitude (5万, 5分之2; 负5
+    is -5). Other terms and factors are read one by one ("x + 5" holds 5), letters
+    behind a number are a unit ("5x"), and the mark of "The answer is 5!" is no
+    factorial. ValueError: `which` or `percent` is unknown.
 
     >>> number()("It costs $1,234.50."), number()("about 10."), number()("1 1/2 cups")
     ('1,234.50', '10', '1 1/2')

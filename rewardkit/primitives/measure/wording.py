@@ -29,9 +29,9 @@ class keywords(OfText):
     Words may hold spaces; case (unless ``case=True``), the kind of white space and the
     shape of quotes do not matter. Chinese and Japanese have no borders of words: such a
     word counts anywhere, also inside a longer one or behind a "not" (不正确 holds
-    正确). Numbers count whole ("5" is not in "5.2"). Notes those found. ValueError: no word,
-    the same twice, unknown mode, `full_at` without ``mode="count"`` or the reverse,
-    `case` no bool.
+    正确). Numbers count whole ("5" is not in "5.2"). Notes those found. ValueError: no
+    word, the same twice, unknown mode, `full_at` without ``mode="count"`` or the
+    reverse, `case` no bool.
 
     >>> keywords("first", "then", "so")("First this, then that; also those")
     0.6666666666666666
@@ -121,12 +121,12 @@ class steps(OfText):
 
     ``kind="steps"``: lines that start with a number ("1.", "2)", "(3)"), a bullet,
     "Step 4:", 第五步 or 步骤6 and say something; ``"lines"``: lines with a letter or
-    digit; ``"sections"``: headings ("# ...", or a line all in bold) with text below. What was
-    said before, in any case, with another number in front or other punctuation, does
-    not count again. steps and lines never fall when a line is added; sections not when
-    it is added at the end (higher up, it may part a heading from its text, or make two
-    texts begin alike). It pays for form, not for thought: keep its weight small. Notes
-    the number. ValueError: `full_at` under 1, unknown kind.
+    digit; ``"sections"``: headings ("# ...", or a line all in bold) with text below.
+    What was said before, in any case, with another number in front or other
+    punctuation, does not count again. steps and lines never fall when a line is added;
+    sections not when it is added at the end (higher up, it may part a heading from its
+    text, or make two texts begin alike). It pays for form, not for thought: keep its
+    weight small. Notes the number. ValueError: `full_at` under 1, unknown kind.
 
     >>> steps(4)("1. Add 2 and 2.\n2. Double it.\n3. Double it!")
     0.5
