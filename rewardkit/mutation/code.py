@@ -1,8 +1,8 @@
 """Changes of a user's own function: one comparison, number, index or `and` in its code.
 
-A change is made in the syntax tree of the file that the function comes from, and only where that file still
-gives the code that the function has; its decorators, defaults and closure stay as they are. No file is
-written.
+A change is made in the syntax tree of the file that the function comes from, and only
+where that file still gives the code that the function has; its decorators, defaults and
+closure stay as they are. No file is written.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ OPPOSITES = (
 )
 """Operators, each of which stands in place of the other."""
 
-OTHER: Mapping[type[ast.AST], Any] = {
-    a: b for pair in OPPOSITES for a, b in (pair, pair[::-1])
+OTHER_OPERATOR: Mapping[type[ast.AST], Any] = {
+    **dict(OPPOSITES),
+    **{second: first for first, second in OPPOSITES},
 }
 
-FACTOR = 0.7
-"""By which a number with a decimal point is changed; a whole number becomes one more. Our choice."""
+NUMBER_FACTOR = 0.7
+"""Factor of a number with a decimal point; a whole number gains one. Our choice."""
 
 
 @dataclass(frozen=True)
 class CodeChange:
-    """Another code for a `function`, or another value for a `name` at the top of its file.
+    """Another code for a `function`, or another value for a `name` of its file.
 
     `before` and `after` are the expression that is changed.
     """
@@ -49,15 +50,13 @@ class CodeChange:
 
     def is_in(self, function: FunctionType) -> bool:
         """Whether it changes what a function does by itself."""
-        if self.name:
-            return (
-                function.__globals__ is self.function.__globals__
-                and self.name in names_in(function)
-            )
-        return function is self.function
+        if not self.name:
+            return function is self.function
+        shares_file = function.__globals__ is self.function.__globals__
+        return shares_file and self.name in names_in(function)
 
     def put(self, new: Any) -> Any:
-        """Put a code, or value, in place, and give what was there."""
+        """Put a code, or value, in place and return what was there."""
         if self.name:
             names = self.function.__globals__
             before, names[self.name] = names[self.name], new
@@ -67,9 +66,10 @@ class CodeChange:
 
 
 class Changed:
-    """A callable in which a change of code holds while it runs; all else about it is as before.
+    """A callable in which a change of code holds while it runs.
 
-    The change is made in the function, or file, itself and undone after the call: one call at a time.
+    The change is made in the function, or file, itself and undone after the call: one
+    call at a time.
     """
 
     def __init__(self, called: Any, change: CodeChange) -> None:
@@ -85,7 +85,7 @@ class Changed:
         return inspect.signature(self.called)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """What the callable gives with the change in it."""
+        """Call it with the change in place."""
         before = self.change.put(self.change.new)
         try:
             return self.called(*arguments, **keywords)
@@ -94,87 +94,91 @@ class Changed:
 
 
 def code_changes(function: FunctionType) -> list[CodeChange] | None:
-    """The function with one thing changed, each in turn; ``None`` where its source is not at hand.
+    """Return a function with one thing changed, each in turn.
 
-    Changed are comparisons (``==`` to ``!=``, ``<`` to ``<=``, ``in``, ``is``), ``and`` and ``or``, ``not``
-    (twice), numbers, and ``[0]`` to ``[-1]`` and back.
+    Changed are comparisons (``==`` to ``!=``, ``<`` to ``<=``, ``in``, ``is``), ``and``
+    and ``or``, ``not`` (twice), numbers, and ``[0]`` to ``[-1]`` and back.
+
+    Returns:
+        The changes; None where the function's source is not at hand.
 
     >>> import calendar
     >>> [(change.before, change.after) for change in code_changes(calendar.isleap)][1]
     ('year % 4 == 0', 'year % 4 != 0')
     """
-    own = function.__code__
-    tree = _statement(function)
-    codes = _codes(tree, own)
-    if own not in codes:
+    original = function.__code__
+    tree = _read_statement(function)
+    codes = _compile_codes(tree, original)
+    if original not in codes:
         return None
-    place = codes.index(own)
-    around = {
+    place = codes.index(original)
+    parents = {
         child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)
     }
-    changes = []
+    changes: list[CodeChange] = []
     for node, field, new in _edits(tree):
-        shown = (
-            around[node] if isinstance(node, ast.Constant) else node
-        )  # a number with what is around it
-        old, before = getattr(node, field), ast.unparse(shown)
+        # a number is expression with what is around it
+        expression = parents[node] if isinstance(node, ast.Constant) else node
+        old, before = getattr(node, field), ast.unparse(expression)
         setattr(node, field, new)
-        after, edited = ast.unparse(shown), _codes(ast.fix_missing_locations(tree), own)
+        after = ast.unparse(expression)
+        edited = _compile_codes(ast.fix_missing_locations(tree), original)
         setattr(node, field, old)
-        code = edited[place] if place < len(edited) else own
-        if code != own and (code.co_name, code.co_freevars) == (
-            own.co_name,
-            own.co_freevars,
-        ):
+        code = edited[place] if place < len(edited) else original
+        if code != original and _is_same_function(code, original):
             changes.append(CodeChange(function, code, before, after))
     return changes
 
 
+def _is_same_function(code: CodeType, original: CodeType) -> bool:
+    return code.co_name == original.co_name and code.co_freevars == original.co_freevars
+
+
 def helpers(function: FunctionType) -> list[FunctionType]:
-    """The function itself, and the functions of its file that it calls by name, and those that they call."""
-    found = [function]
-    for item in found:
-        for other in map(function.__globals__.get, names_in(item)):
-            if (
-                isinstance(other, FunctionType)
-                and other.__globals__ is function.__globals__
-            ):
-                found += [] if other in found else [other]
-    return found
+    """List a function and the functions of its file that it calls, directly or not."""
+    functions = [function]
+    scope = function.__globals__
+    for caller in functions:  # which grows as callees are met
+        for callee in map(scope.get, names_in(caller)):
+            if isinstance(callee, FunctionType) and callee.__globals__ is scope:
+                if callee not in functions:
+                    functions.append(callee)
+    return functions
 
 
-def _codes(tree: ast.Module, like: CodeType) -> list[CodeType]:
-    """All pieces of code that a tree compiles to, in a fixed order; none where it does not compile."""
+def _compile_codes(tree: ast.Module, like: CodeType) -> list[CodeType]:
+    """Compile a tree to its code objects in a fixed order; none where it fails."""
     try:
         return codes_in(compile(tree, like.co_filename, "exec", dont_inherit=True))
     except (SyntaxError, ValueError, RecursionError):
         return []
 
 
-def _statement(function: FunctionType) -> ast.Module:
-    """The imports of a function's file and the statement that makes it; empty where there is no source."""
+def _read_statement(function: FunctionType) -> ast.Module:
+    """Read a file's imports and the statement that makes a function; or nothing."""
     try:
         lines, _ = inspect.findsource(function)
         body = ast.parse("".join(lines)).body
     except (OSError, TypeError, ValueError, RecursionError, SyntaxError):
         return ast.Module([], [])
-    imports = [
-        item for item in body if isinstance(item, ast.Import | ast.ImportFrom)
-    ]  # these change its code
-    at = function.__code__.co_firstlineno
-    makes = [item for item in body if (item.end_lineno or 0) >= at][:1]
-    return ast.Module([*imports, *makes], [])
+    # imports from __future__ change the code
+    imports = [item for item in body if isinstance(item, ast.Import | ast.ImportFrom)]
+    line = function.__code__.co_firstlineno
+    makers = [item for item in body if (item.end_lineno or 0) >= line]
+    return ast.Module([*imports, *makers[:1]], [])
 
 
 def _edits(tree: ast.Module) -> Iterator[tuple[Any, str, Any]]:
-    """Each part of a node that can be another: the node, the name of the part, and the other."""
+    """Yield each changeable part: its node, the name of the field, its other value."""
     for node in list(ast.walk(tree)):
         match node:
-            case ast.Compare(ops=ops):
-                for at, op in enumerate(ops):
-                    yield node, "ops", [*ops[:at], OTHER[type(op)](), *ops[at + 1 :]]
-            case ast.BoolOp(op=op):
-                yield node, "op", OTHER[type(op)]()
+            case ast.Compare(ops=operators):
+                for place, operator in enumerate(operators):
+                    others = list(operators)
+                    others[place] = OTHER_OPERATOR[type(operator)]()
+                    yield node, "ops", others
+            case ast.BoolOp(op=operator):
+                yield node, "op", OTHER_OPERATOR[type(operator)]()
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 yield node, "operand", ast.UnaryOp(ast.Not(), operand)
             case ast.Subscript(slice=ast.Constant(value=0)):
@@ -186,4 +190,5 @@ def _edits(tree: ast.Module) -> Iterator[tuple[Any, str, Any]]:
             case ast.Constant(value=number) if type(number) is int:
                 yield node, "value", number + 1
             case ast.Constant(value=number) if type(number) is float:
-                yield node, "value", float(f"{number * FACTOR:.6g}") or FACTOR
+                smaller = float(f"{number * NUMBER_FACTOR:.6g}")
+                yield node, "value", smaller or NUMBER_FACTOR

@@ -1,8 +1,10 @@
-"""mutants(): whether a case file would catch a wrong reward, and the cases that are missing."""
+"""mutants(): whether a case file would catch a wrong reward, and the missing cases."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +12,40 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.errors import CasesError
-from rewardkit.mutation.results import MutantResult
-from rewardkit.mutation.scoring import Memory
-from rewardkit.mutation.trial import Trial
+from rewardkit.findings import counted
+from rewardkit.mutation.mutations import Mutant, mutants_of
+from rewardkit.mutation.results import Judged, MutantResult, Verdict
+from rewardkit.mutation.rows import (
+    MOST_DIFFERENCES,
+    TrialRows,
+    case_columns,
+    make_rows,
+    propose_cases,
+)
+from rewardkit.mutation.scoring import (
+    BudgetOver,
+    Hangs,
+    Memory,
+    distances,
+    find_late,
+    outcomes_of,
+)
 from rewardkit.primitives.gates import Gate
 from rewardkit.probes.arguments import check_arguments
 from rewardkit.probes.probe import BUDGET
+from rewardkit.rewards.plan import Floats
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
-from rewardkit.scoring.cases import CaseSource, cases_for
+from rewardkit.scoring.cases import Case, CaseSource, Expected, cases_for
+from rewardkit.scoring.deadlines import CannotLimit
+from rewardkit.scoring.outcomes import STATUSES, Outcomes
 from rewardkit.scoring.printed import caught_prints
 
 MOST_ROLLOUTS = 2_000
-"""That mutants are tried on; of more, so many are drawn with the seed. Our choice: a second or two."""
+"""Rollouts that mutants are tried on. Our choice: a second or two."""
 
 
-@caught_prints()  # by attempts in their thousands; nobody is to read it
+@caught_prints()  # thousands of attempts print; nobody is to read it
 def mutants(
     reward: Reward,
     cases: CaseSource,
@@ -42,34 +62,56 @@ def mutants(
     seed: int = 0,
     most: int = MOST_ROLLOUTS,
 ) -> MutantResult:
-    """Change the reward in small ways that matter, one at a time, and see which changes the cases catch.
+    """Change the reward in small ways, one at a time, and see which the cases catch.
 
-    A component is not paid, paid with the other sign, or constant; two weights are swapped; gates open and
-    move; what is missing counts otherwise; extractors take the other match, or do without an alternative;
-    tolerances and limits are looser and tighter; in users' own functions, where their source is at hand, a
-    comparison, a number, an index, an `and` or a `not` is another. Of a route each reward is changed. The
-    transform and functions of whole groups are left out, as cases do not see them.
+    A component is not paid, paid with the other sign, or constant; two weights are
+    swapped; gates open and move; what is missing counts otherwise; extractors take the
+    other match, or do without an alternative; tolerances and limits are looser and
+    tighter; in users' own functions, where their source is at hand, a comparison, a
+    number, an index, an `and` or a `not` is another. Of a route each reward is changed.
+    The transform and functions of whole groups are left out, as cases do not see them.
 
-    A mutant is *noticed* when a case fails that holds for the reward, as `check` has it (what a case expects
-    of a component that is gone does not count), or when changed code does not end where the reward's own
-    does. Of the others those that give another reward on a case or a rollout have *survived*, and those that
-    do not are *not told apart*; without rollouts nobody knows, and all others have survived. What the
-    `budget` of seconds does not reach is *not tried*. The mutation score is noticed / (noticed + survived).
-    Where more than half of the cases fail already, none are proposed. Rewards are those of a row alone,
-    before any transform; of more than `most` rollouts so many are drawn with the `seed`.
+    A mutant is *noticed* when a case fails that holds for the reward, as `check` has
+    it (expectations of a component that is gone do not count), or when changed code
+    does not end where the reward's own does. Of the others those that give another
+    reward on a case or a rollout have *survived*, and those that do not are *not told
+    apart*; without rollouts nobody knows, and all others have survived. What the budget
+    does not reach is *not tried*. The mutation score is noticed / (noticed + survived).
+    For each survivor the row on which it differs most becomes a proposed case. None
+    are proposed where more than half of the cases fail already.
 
-    Functions are taken to give the same for the same arguments and are called once for them; `ignore` and
-    `timeout` are as in `check`, and changed code always runs in worker processes: a call may take the
-    timeout, or without one 2 s and three times what the reward's slowest call took. The budget is kept but
-    for a call of the reward itself that has no timeout. RewardError and CasesError as in `check`, and
-    where `most` or `budget` is none; RolloutsError as in `load_rollouts`.
+    Functions are taken to give the same for the same arguments and are called once for
+    them. Changed code always runs in worker processes.
+
+    Args:
+        reward: The reward to change. Rewards are those of a row alone, before any
+            transform.
+        cases: Cases, or the path of a case file.
+        rollouts: Rollouts that may tell a mutant apart.
+        ignore: Components whose expectations do not count, as in `check`.
+        timeout: Seconds for one call, as in `check`. Without it changed code may take
+            2 s and three times what the reward's slowest call took.
+        budget: Seconds for all of it, but for a call of the reward itself that has no
+            timeout.
+        seed: Draws rollouts where there are more than `most`.
+        most: Rollouts that mutants are tried on, at most.
+
+    Raises:
+        RewardError: As in `check`.
+        CasesError: As in `check`, or there are no cases.
+        InputError: `most` or `budget` cannot be used.
+        RolloutsError: As in `load_rollouts`.
 
     >>> import rewardkit as rk
-    >>> right = rk.Component("right", rk.verify.matches, columns={"prediction": "completion"})
-    >>> brief = rk.Component("brief", rk.measure.length(full_until=2, zero_from=4), weight=0.5,
-    ...                      gate=rk.gate("right", at_least=1.0))
-    >>> case, rollout = ({"completion": text, "ground_truth": "Oslo"} for text in ("Oslo", "Rome"))
-    >>> result = mutants(rk.Reward("r", components=[right, brief]), [{**case, "reward": 1.5}], [rollout])
+    >>> right = rk.Component(
+    ...     "right", rk.verify.matches, columns={"prediction": "completion"})
+    >>> brief = rk.Component(
+    ...     "brief", rk.measure.length(full_until=2, zero_from=4), weight=0.5,
+    ...     gate=rk.gate("right", at_least=1.0))
+    >>> reward = rk.Reward("r", components=[right, brief])
+    >>> oslo = {"completion": "Oslo", "ground_truth": "Oslo", "reward": 1.5}
+    >>> rome = {"completion": "Rome", "ground_truth": "Oslo"}
+    >>> result = mutants(reward, [oslo], [rome])
     >>> [item.mutant.sentence for item in result.survived if item.mutant.kind == "gate"]
     ["Component 'brief' has no gate."]
     >>> result.proposed_cases[0]["completion"], result.proposed_cases[0]["reward"]
@@ -77,16 +119,15 @@ def mutants(
     """
     check_reward(reward, "mutants")
     check_arguments(most=most, budget=budget, timeout=timeout)
-    known, _ = cases_for(reward, cases, ignore)
-    if not known:
+    checked_cases, _ = cases_for(reward, cases, ignore)
+    if not checked_cases:
         raise CasesError(
             "there are no cases; give one or more, or the path of a case file"
         )
     order: list[int] = []
     if rollouts is not None:
-        rollouts = (
-            rollouts if isinstance(rollouts, Rollouts) else load_rollouts(rollouts)
-        )
+        if not isinstance(rollouts, Rollouts):
+            rollouts = load_rollouts(rollouts)
         reward.check_columns([str(name) for name in rollouts.table.columns])
         order = np.random.default_rng(seed).permutation(len(rollouts))[:most].tolist()
     functions = [
@@ -94,4 +135,149 @@ def mutants(
     ]
     memory = Memory(timeout, functions, budget)
     with memory:
-        return Trial(reward, known, rollouts, order, memory).result()
+        return _try_mutants(reward, checked_cases, rollouts, order, memory)
+
+
+Expectations = Sequence[tuple[int, str, Expected]]
+"""Row of a case, component ("" for the reward), what is expected."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """What each mutant is tried on: the cases with what has to hold, then the rows."""
+
+    cases: Sequence[Case]
+    columns: Mapping[str, Sequence[Any]]
+    expected: Expectations
+    rows: TrialRows
+    memory: Memory
+
+
+def _try_mutants(
+    reward: Reward,
+    cases: Sequence[Case],
+    rollouts: Rollouts | None,
+    order: Sequence[int],
+    memory: Memory,
+) -> MutantResult:
+    """Judge all mutants of a reward on the cases, then on the rollouts."""
+    result = MutantResult(reward.name, cases=len(cases), rollouts=len(order))
+    columns = case_columns(cases)
+    try:
+        original = outcomes_of(reward, columns, memory)
+    except BudgetOver as error:
+        stopped = (
+            f"{error} before the reward had judged {counted(len(cases), 'case')}; "
+            "give a larger budget, or a faster reward"
+        )
+        return replace(result, stopped=stopped)
+    all_expected = _list_expectations(cases)
+    missed = _find_missed(original, all_expected)
+    failing = {row for row, *_ in missed}
+    unsure = find_late(original)  # a mutant may get further there in the same time
+    expected = [
+        item for item in all_expected if item not in missed and not unsure[item[0]]
+    ]
+    rows = make_rows(reward, cases, original, failing, rollouts, order, memory)
+    nothing_judged = np.isnan([*original.rewards, *rows.original.rewards]).all()
+    if nothing_judged and not any(item.status == "scored" for *_, item in expected):
+        component, cause = _commonest_reason(rows.original)
+        stopped = (
+            f"the reward judges none of the cases and rollouts{component}; "
+            "fix that first"
+        )
+        return replace(result, stopped=stopped, cause=cause)
+    trial = _Trial(cases, columns, expected, rows, memory)
+    mutants_made, left_out = mutants_of(reward)
+    judged: list[Judged] = []
+    away: dict[int, Floats] = {}
+    for place, mutant in enumerate(mutants_made):
+        verdict, far = _judge(mutant, trial)
+        judged.append(verdict)
+        if far is not None:
+            away[place] = far
+    judged, proposed = propose_cases(rows, judged, away)
+    if rows.rollouts < len(order):
+        missing = len(order) - rows.rollouts
+        left_out.append(f"{missing:,} of {len(order):,} rollouts: there was no time")
+    return replace(
+        result,
+        judged=tuple(judged),
+        proposed_cases=tuple(proposed),
+        rollouts=rows.rollouts,
+        left_out=tuple(left_out),
+        missed=len(failing),
+    )
+
+
+def _list_expectations(cases: Sequence[Case]) -> Expectations:
+    """List what cases expect: of the rewards first, then of components."""
+    of_rewards = [
+        (row, "", case.reward) for row, case in enumerate(cases) if case.reward
+    ]
+    of_components = [
+        (row, name, expected)
+        for row, case in enumerate(cases)
+        for name, expected in case.scores.items()
+    ]
+    return [*of_rewards, *of_components]
+
+
+def _find_missed(outcomes: Outcomes, expectations: Expectations) -> Expectations:
+    """List the unmet expectations, but none of components that are gone."""
+    is_unscored = np.isnan(outcomes.rewards)
+    statuses = {"": np.where(is_unscored, "unscored", "scored").tolist()}
+    scores = {"": outcomes.rewards.tolist()}
+    for name, outcome in outcomes.components.items():
+        statuses[name] = np.array(STATUSES)[outcome.status].tolist()
+        scores[name] = outcome.scores.tolist()
+    return [
+        (row, name, expected)
+        for row, name, expected in expectations
+        if name in scores
+        and not expected.met_by(scores[name][row], statuses[name][row])
+    ]
+
+
+def _judge(mutant: Mutant, trial: _Trial) -> tuple[Judged, Floats | None]:
+    """Try a mutant; of a survivor also how far each row is from the reward, (rows,)."""
+    rows = trial.rows
+    place = ""
+    try:
+        of_cases = outcomes_of(mutant.reward, trial.columns, trial.memory)
+        missed = {row for row, *_ in _find_missed(of_cases, trial.expected)}
+        if missed:
+            names = tuple(trial.cases[row].name for row in sorted(missed))
+            return Judged(mutant, "noticed", names), None
+        place = ", on a rollout"
+        outcomes = outcomes_of(mutant.reward, rows.columns, trial.memory)
+    except Hangs as error:
+        verdict: Verdict = "survived" if place else "noticed"
+        return Judged(mutant, verdict, reason=f"{error}{place}"), None
+    except (BudgetOver, CannotLimit) as error:
+        return Judged(mutant, "not tried", reason=str(error)), None
+    away = distances(rows.original, outcomes)
+    if not away.any():
+        alike: Verdict = "not told apart" if rows.rollouts else "survived"
+        return Judged(mutant, alike), None
+    clearest = rows.ordered(away)[:MOST_DIFFERENCES]
+    judged = Judged(
+        mutant,
+        "survived",
+        differs=int(np.count_nonzero(away[: rows.rollouts])),
+        differences=tuple(rows.difference(row, outcomes) for row in clearest),
+    )
+    return judged, away
+
+
+def _commonest_reason(outcomes: Outcomes) -> tuple[str, str]:
+    """Name the component that most often gives no score, and its commonest reason.
+
+    Returns:
+        The end of a clause that names the component, or "", and the reason.
+    """
+    reasons: Counter[tuple[str, str]] = Counter()
+    for name, outcome in outcomes.components.items():
+        for reason in outcome.reasons.values():
+            reasons[f", as component {name!r} gives no score", reason] += 1
+    return reasons.most_common(1)[0][0] if reasons else ("", "")

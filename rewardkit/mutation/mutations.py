@@ -1,4 +1,4 @@
-"""Mutants of a reward: it with one thing changed, in the ways that people get a reward wrong."""
+"""Mutants of a reward: the reward with one thing changed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from rewardkit.errors import RewardError
-from rewardkit.mutation.code import (
-    Changed,
-    CodeChange,
-    code_changes,
-    helpers,
-)
+from rewardkit.mutation.code import Changed, CodeChange, code_changes, helpers
 from rewardkit.mutation.options import option_changes, scaled, written
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Primitive
@@ -28,10 +23,10 @@ from rewardkit.rewards.plan import Routing
 from rewardkit.rewards.reward import Reward, Route
 from rewardkit.rewards.signature import is_async
 
-MOST_CODE = 40
+MOST_CODE_CHANGES = 40
 """Changes of one function's code, spread evenly over its text. Our choice."""
 
-LONGEST = 70
+LONGEST_CODE = 70
 """Characters of code that a sentence shows; `before` and `after` have all of it."""
 
 
@@ -39,8 +34,9 @@ LONGEST = 70
 class Mutant:
     """A reward with one thing changed.
 
-    `owner` is what was changed and `says` what it does now; `component` is the component (or field), None for
-    the whole; `part` the source of a route whose reward it is ("" for others). `before` and `after` are code.
+    `owner` is what was changed and `says` what it does now. `component` is the name of
+    the component or field, None for the whole; `part` the source of the route whose
+    reward it is, "" without a route. `before` and `after` are code.
     """
 
     kind: str
@@ -54,19 +50,19 @@ class Mutant:
 
     @property
     def sentence(self) -> str:
-        """What was changed, in one sentence."""
+        """Say what was changed, in one sentence."""
         where = f"[{self.part}] " if self.part else ""
         return f"{where}{self.owner[0].upper()}{self.owner[1:]} {self.says}."
 
 
 @dataclass(frozen=True, repr=False)
 class Always:
-    """Stands for a function: gives one score whatever comes."""
+    """A function that gives one score for any completion."""
 
     value: float
 
     def __call__(self) -> float:
-        """The score."""
+        """Return the score."""
         return self.value
 
     def __repr__(self) -> str:
@@ -74,294 +70,316 @@ class Always:
 
 
 def mutants_of(reward: Reward) -> tuple[list[Mutant], list[str]]:
-    """The mutants of a reward, and a sentence for each thing that was left out.
+    """Make the mutants of a reward; of a route those of each reward in it.
 
-    Of a route the rewards in it are changed, each for its own rows.
+    Returns:
+        The mutants, and a sentence for each thing that was left out.
     """
     if reward.routing:
-        return _of_route(reward, reward.routing)
-    code, left_out = _of_code(reward)
-    left_out += [
-        f"how component {item.name!r} scores: a case is a group of its own, so that it abstains"
-        for item in reward.components
-        if item.group
+        return _change_route(reward, reward.routing)
+    of_code, left_out = _change_code(reward)
+    for component in reward.components:
+        if component.group:
+            left_out.append(
+                f"how component {component.name!r} scores: a case is a group of its "
+                "own, so that it abstains"
+            )
+    if reward.transform:
+        left_out.append("the transform: cases speak of the reward before it")
+    mutants = [
+        *_change_missing(reward),
+        *_change_weights(reward),
+        *_change_gates(reward),
+        *_fix_scores(reward),
+        *_change_options(reward),
+        *of_code,
     ]
-    left_out += (
-        ["the transform: cases speak of the reward before it"]
-        if reward.transform
-        else []
-    )
-    makers = (_of_missing, _of_weights, _of_gates, _of_scores, _of_options)
-    return [*(mutant for make in makers for mutant in make(reward)), *code], left_out
-
-
-def _of_route(whole: Reward, route: Routing) -> tuple[list[Mutant], list[str]]:
-    mutants, left_out = [], []
-    for inner in dict.fromkeys(route.inner):
-        values = [
-            str(value) for value, reward in route.rewards.items() if reward is inner
-        ]
-        part = ", ".join([*values, *(["default"] if route.default is inner else [])])
-        made, without = mutants_of(inner)
-        for mutant in made:
-            rewards = {
-                key: mutant.reward if item is inner else item
-                for key, item in route.rewards.items()
-            }
-            default = mutant.reward if route.default is inner else route.default
-            routed = Route(route.column, rewards, default, name=whole.name)
-            mutants.append(replace(mutant, reward=routed, part=part))
-        left_out += [f"[{part}] {sentence}" for sentence in without]
     return mutants, left_out
 
 
-def _changed(
+def _change_route(whole: Reward, route: Routing) -> tuple[list[Mutant], list[str]]:
+    mutants: list[Mutant] = []
+    left_out: list[str] = []
+    for inner in dict.fromkeys(route.inner):
+        sources = [str(key) for key, reward in route.rewards.items() if reward is inner]
+        if route.default is inner:
+            sources.append("default")
+        part = ", ".join(sources)
+        of_inner, inner_left_out = mutants_of(inner)
+        for mutant in of_inner:
+            rewards = dict(route.rewards)
+            for key, reward in route.rewards.items():
+                if reward is inner:
+                    rewards[key] = mutant.reward
+            default = mutant.reward if route.default is inner else route.default
+            routed = Route(route.column, rewards, default, name=whole.name)
+            mutants.append(replace(mutant, reward=routed, part=part))
+        left_out += [f"[{part}] {sentence}" for sentence in inner_left_out]
+    return mutants, left_out
+
+
+def _mutate(
     kind: str,
     reward: Reward,
-    item: Component | None,
+    component: Component | None,
     says: str,
     before: str,
     after: str,
     **options: Any,
 ) -> Iterator[Mutant]:
-    """The reward, or one component of it, with other options; none where these contradict the rest."""
-    owner, name = (
-        ("the reward", None)
-        if item is None
-        else (f"component {item.name!r}", item.name)
-    )
+    """Yield a reward, or a component of it, with other options, unless these clash."""
+    owner, name = "the reward", None
     with suppress(RewardError):
-        if item is not None:
-            other = replace(item, **options)
-            options = {
-                "components": [
-                    other if one is item else one for one in reward.components
-                ]
-            }
-        yield Mutant(kind, owner, name, says, before, after, replace(reward, **options))
+        if component is not None:
+            owner, name = f"component {component.name!r}", component.name
+            options = {"components": _with(reward, component, **options)}
+        mutated = replace(reward, **options)
+        yield Mutant(kind, owner, name, says, before, after, mutated)
 
 
-def _of_missing(reward: Reward) -> Iterator[Mutant]:
-    """What is missing, counted otherwise."""
+def _with(reward: Reward, component: Component, **options: Any) -> list[Component]:
+    """List the components of a reward, one of them with other options."""
+    changed = replace(component, **options)
+    return [changed if item is component else item for item in reward.components]
+
+
+def _change_missing(reward: Reward) -> Iterator[Mutant]:
     before = f"on_missing={reward.on_missing!r}"
     for other in ON_MISSING:
         if other != reward.on_missing:
             after = f"on_missing={other!r}"
-            yield from _changed(
-                "missing", reward, None, f"has {after}", before, after, on_missing=other
+            says = f"has {after}"
+            yield from _mutate(
+                "missing", reward, None, says, before, after, on_missing=other
             )
 
 
-def _of_weights(reward: Reward) -> Iterator[Mutant]:
-    """A component not paid (as if it were left out), or paid with the other sign; two weights swapped."""
-    for item in reward.components:
-        for other, says in (
+def _change_weights(reward: Reward) -> Iterator[Mutant]:
+    """Pay a component nothing or with the other sign; swap two weights."""
+    for component in reward.components:
+        if not component.weight:
+            continue
+        before = f"weight={component.weight:g}"
+        for weight, says in (
             (0.0, "is not paid"),
-            (-item.weight, "is paid with the other sign"),
+            (-component.weight, "is paid with the other sign"),
         ):
-            if item.weight:
-                codes = f"weight={item.weight:g}", f"weight={other:g}"
-                yield from _changed("weight", reward, item, says, *codes, weight=other)
+            after = f"weight={weight:g}"
+            yield from _mutate(
+                "weight", reward, component, says, before, after, weight=weight
+            )
+    if reward.aggregation == "minimum":
+        return
     for a, b in combinations(reward.components, 2):
-        if a.weight != b.weight and reward.aggregation != "minimum":
-            swapped = {a: replace(a, weight=b.weight), b: replace(b, weight=a.weight)}
-            items = [swapped.get(item, item) for item in reward.components]
-            says = f"has the weights of {a.name!r} and {b.name!r} swapped"
-            before, after = (
-                f"{a.name}={x:g}, {b.name}={y:g}"
-                for x, y in ((a.weight, b.weight), (b.weight, a.weight))
-            )
-            yield from _changed(
-                "weight", reward, None, says, before, after, components=items
-            )
+        if a.weight == b.weight:
+            continue
+        swapped = _with(reward, a, weight=b.weight)
+        swapped[reward.components.index(b)] = replace(b, weight=a.weight)
+        says = f"has the weights of {a.name!r} and {b.name!r} swapped"
+        before = f"{a.name}={a.weight:g}, {b.name}={b.weight:g}"
+        after = f"{a.name}={b.weight:g}, {b.name}={a.weight:g}"
+        yield from _mutate(
+            "weight", reward, None, says, before, after, components=swapped
+        )
 
 
-def _of_gates(reward: Reward) -> Iterator[Mutant]:
-    """Each gate open, and at another limit."""
-    for item in (None, *reward.components):
-        gate = (item or reward).gate
+def _change_gates(reward: Reward) -> Iterator[Mutant]:
+    """Open each gate, and move each limit."""
+    for component in (None, *reward.components):
+        gate = (component or reward).gate
         if gate is None:
             continue
         code = f"gate({written(gate.on)})" if callable(gate.on) else repr(gate)
-        yield from _changed(
-            "gate", reward, item, "has no gate", code, "gate=None", gate=None
+        yield from _mutate(
+            "gate", reward, component, "has no gate", code, "gate=None", gate=None
         )
         for option in ("at_least", "at_most"):
-            value = getattr(gate, option)
-            end = (
-                value in (0, 1) and gate.on in reward.names
-            )  # of a score, which is often all or nothing
-            for other in () if value is None or end else scaled(value):
+            limit = getattr(gate, option)
+            if limit is None or (limit in (0, 1) and gate.on in reward.names):
+                continue  # a score is often all or nothing
+            for other in scaled(limit):
                 with suppress(ValueError):  # it could never open
-                    changed = replace(gate, **{option: other})  # type: ignore[arg-type]
-                    says = f"has a gate with {option}={other:g}, not {value:g}"
-                    yield from _changed(
+                    moved = replace(gate, **{option: other})  # type: ignore[arg-type]
+                    says = f"has a gate with {option}={other:g}, not {limit:g}"
+                    yield from _mutate(
                         "threshold",
                         reward,
-                        item,
+                        component,
                         says,
                         code,
-                        repr(changed),
-                        gate=changed,
+                        repr(moved),
+                        gate=moved,
                     )
 
 
-def _of_scores(reward: Reward) -> Iterator[Mutant]:
-    """A component that is always its lowest or highest score; 0 or 1 where it has no range."""
-    for item in reward.components:
-        for value in filter(
-            math.isfinite, () if item.group else item.range or (0.0, 1.0)
-        ):
-            always = Always(float(value))
-            codes, says = (written(item.function), repr(always)), f"is always {value:g}"
-            options: Any = {"function": always, "columns": None, "batch": False}
-            yield from _changed("constant", reward, item, says, *codes, **options)
+def _fix_scores(reward: Reward) -> Iterator[Mutant]:
+    """Give each component its lowest and its highest score; without a range 0 and 1."""
+    for component in reward.components:
+        if component.group:
+            continue
+        before = written(component.function)
+        for end in component.range or (0.0, 1.0):
+            if math.isfinite(end):
+                always = Always(float(end))
+                says = f"is always {end:g}"
+                yield from _mutate(
+                    "constant",
+                    reward,
+                    component,
+                    says,
+                    before,
+                    repr(always),
+                    function=always,
+                    columns=None,
+                    batch=False,
+                )
 
 
-def _of_options(reward: Reward) -> Iterator[Mutant]:
-    """Changes of what fields and components were made with."""
+def _change_options(reward: Reward) -> Iterator[Mutant]:
+    """Change what fields and components were made with."""
     for name, function in reward.fields.items():
         for change in option_changes(function):
-            codes, fields = (
-                (change.before, change.after),
-                {**reward.fields, name: change.function},
-            )
-            for mutant in _changed(
+            fields = {**reward.fields, name: change.function}
+            codes = change.before, change.after
+            for mutant in _mutate(
                 change.kind, reward, None, change.says, *codes, fields=fields
             ):
                 yield replace(mutant, owner=f"field {name!r}", component=name)
-    for item in reward.components:
-        for change in (
-            option_changes(item.function, item.columns or ()) if not item.group else ()
-        ):
-            codes, options = (
-                (change.before, change.after),
-                {"function": change.function},
+    for component in reward.components:
+        if component.group:
+            continue
+        for change in option_changes(component.function, component.columns or ()):
+            codes = change.before, change.after
+            yield from _mutate(
+                change.kind,
+                reward,
+                component,
+                change.says,
+                *codes,
+                function=change.function,
             )
-            yield from _changed(
-                change.kind, reward, item, change.says, *codes, **options
-            )
 
 
-def _of_code(reward: Reward) -> tuple[list[Mutant], list[str]]:
-    """Changes of users' own functions, each wherever it is used; and what could not be changed.
+# --- users' code
 
-    Beside their code these are the numbers and primitives at the top of their files that they use. What is
-    awaited, as a judge is, or takes a whole group is left alone.
+
+def _change_code(reward: Reward) -> tuple[list[Mutant], list[str]]:
+    """Change users' functions, wherever each is used, and what stands around them.
+
+    That is the numbers and primitives at the top of their files. What is awaited, as a
+    judge is, or takes a whole group is left alone.
+
+    Returns:
+        The mutants, and a sentence for each part that could not be changed.
     """
     changes: list[CodeChange] = []
     left_out: list[str] = []
     called: list[Any] = [*reward.fields.values()]
-    called += [
-        use
-        for item in reward.components
-        if not item.group
-        for use in (item.function, item.gate)
-    ]
-    parts = [part for use in (*called, reward.gate) for part in _parts(use)]
-    for part in dict.fromkeys(parts):
-        made = code_changes(part) if isinstance(part, FunctionType) else None
-        if made is None:
+    for component in reward.components:
+        if not component.group:
+            called += [component.function, component.gate]
+    parts = dict.fromkeys(
+        part for use in [*called, reward.gate] for part in _user_parts(use)
+    )
+    names: dict[tuple[int, str], FunctionType] = {}
+    for part in parts:
+        of_part = code_changes(part) if isinstance(part, FunctionType) else None
+        if of_part is None:
             left_out.append(
-                f"the code of {describe(part)}: it is no function, or its source is not at hand"
+                f"the code of {describe(part)}: it is no function, or its source is "
+                "not at hand"
             )
-        elif len(made) > MOST_CODE:
+            of_part = []
+        if len(of_part) > MOST_CODE_CHANGES:
+            count = len(of_part)
             left_out.append(
-                f"{len(made) - MOST_CODE} more changes of {part.__name__}: {MOST_CODE} were made"
+                f"{count - MOST_CODE_CHANGES} more changes of {part.__name__}: "
+                f"{MOST_CODE_CHANGES} were made"
             )
-            made = [made[at * len(made) // MOST_CODE] for at in range(MOST_CODE)]
-        changes += made or []
-    functions = [
-        part for part in dict.fromkeys(parts) if isinstance(part, FunctionType)
-    ]
-    names = {
-        (id(part.__globals__), name): part
-        for part in functions
-        for name in names_in(part)
-    }
-    changes += [
-        change for (_, name), part in names.items() for change in _of_name(part, name)
-    ]
-    return [
-        mutant for change in changes for mutant in _with_code(reward, change)
-    ], left_out
+            spread = range(MOST_CODE_CHANGES)
+            of_part = [of_part[at * count // MOST_CODE_CHANGES] for at in spread]
+        changes += of_part
+        if isinstance(part, FunctionType):
+            for name in names_in(part):
+                names[id(part.__globals__), name] = part
+    for (_, name), function in names.items():
+        changes += _change_global(function, name)
+    mutants: list[Mutant] = []
+    for change in changes:
+        mutants += _with_code(reward, change)
+    return mutants, left_out
 
 
-def _parts(use: Any) -> list[Any]:
-    """The users' objects and functions in what a reward calls, with the functions of their files."""
+def _user_parts(use: Any) -> list[Any]:
+    """List the users' objects and functions in what a reward calls."""
     called = use.on if isinstance(use, Gate) else use
     if not callable(called) or is_async(called):
         return []
-    parts = [part for part in user_code(called) if part.__hash__]
-    return [
-        one
-        for part in parts
-        for one in (helpers(part) if isinstance(part, FunctionType) else [part])
-    ]
+    parts: list[Any] = []
+    for part in user_code(called):
+        if isinstance(part, FunctionType):
+            parts += helpers(part)
+        elif part.__hash__:
+            parts.append(part)
+    return parts
 
 
-def _of_name(function: FunctionType, name: str) -> Iterator[CodeChange]:
-    """Other values for a number, or other options for a primitive, at the top of a function's file."""
+def _change_global(function: FunctionType, name: str) -> Iterator[CodeChange]:
+    """Change a number or primitive at the top of a function's file."""
     value: Any = function.__globals__.get(name)
     if type(value) in (int, float):
         for other in scaled(value):
-            yield CodeChange(
-                function, other, f"{name} = {value}", f"{name} = {other}", name
-            )
+            codes = f"{name} = {value}", f"{name} = {other}"
+            yield CodeChange(function, other, *codes, name)
     elif isinstance(value, Primitive):
         for change in option_changes(value):
-            yield CodeChange(
-                function, change.function, change.before, change.after, name
-            )
+            codes = change.before, change.after
+            yield CodeChange(function, change.function, *codes, name)
 
 
 def _with_code(reward: Reward, change: CodeChange) -> Iterator[Mutant]:
-    """The reward with a change of users' code wherever it is used."""
-    users: dict[str, str | None] = {}
+    """Yield the reward with a change of users' code wherever that code is used."""
+    owners: dict[str, str | None] = {}
 
     def changed(use: Any, owner: str, name: str | None) -> Any:
-        if not any(
-            isinstance(part, FunctionType) and change.is_in(part)
-            for part in _parts(use)
-        ):
-            return use
-        users[owner] = name
-        return (
-            replace(use, on=Changed(use.on, change))
-            if isinstance(use, Gate)
-            else Changed(use, change)
+        functions = (
+            item for item in _user_parts(use) if isinstance(item, FunctionType)
         )
+        if not any(map(change.is_in, functions)):
+            return use
+        owners[owner] = name
+        if isinstance(use, Gate):
+            return replace(use, on=Changed(use.on, change))
+        return Changed(use, change)
 
     fields = {
         name: changed(function, f"field {name!r}", name)
         for name, function in reward.fields.items()
     }
-    items = []
-    for item in reward.components:
-        if not item.group:
-            owner = f"component {item.name!r}"
-            function, own = (
-                changed(use, owner, item.name) for use in (item.function, item.gate)
+    components: list[Component] = []
+    for component in reward.components:
+        if not component.group:
+            owner = f"component {component.name!r}"
+            component = replace(
+                component,
+                function=changed(component.function, owner, component.name),
+                gate=changed(component.gate, owner, component.name),
             )
-            item = replace(item, function=function, gate=own)
-        items.append(item)
+        components.append(component)
     gate = changed(reward.gate, "the gate of the reward", None)
-    if users:
+    if not owners:
+        return
+    verb = "run" if len(owners) > 1 else "runs"
+    says = f"{verb} other code, {_cut(change.after)} for {_cut(change.before)}"
+    if not change.name:
         where = change.function.__name__
-        place = (
-            ""
-            if change.name
-            else f" in {'the lambda' if where == '<lambda>' else f'{where}()'}"
-        )
-        verb = "run" if len(users) > 1 else "runs"
-        says = (
-            f"{verb} other code, {_cut(change.after)} for {_cut(change.before)}{place}"
-        )
-        owner, name = " and ".join(users), next(iter(users.values()))
-        whole = replace(reward, fields=fields, components=items, gate=gate)
-        yield Mutant("code", owner, name, says, change.before, change.after, whole)
+        says += " in the lambda" if where == "<lambda>" else f" in {where}()"
+    owner, first = " and ".join(owners), next(iter(owners.values()))
+    mutated = replace(reward, fields=fields, components=components, gate=gate)
+    yield Mutant("code", owner, first, says, change.before, change.after, mutated)
 
 
 def _cut(code: str) -> str:
-    """Code in a sentence: a long expression is cut."""
-    return code if len(code) <= LONGEST else f"{code[: LONGEST - 3]}..."
+    if len(code) <= LONGEST_CODE:
+        return code
+    return f"{code[: LONGEST_CODE - 3]}..."

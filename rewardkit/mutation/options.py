@@ -1,4 +1,4 @@
-"""Changes of what a primitive was made with: the other match, a looser limit, an alternative left out."""
+"""Changes of a primitive's options: another match, a looser limit, one name fewer."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from rewardkit.primitives.primitive import Primitive
 from rewardkit.rewards.expression import expression
 from rewardkit.rewards.fingerprint import describe, of_rewardkit
 
-FACTORS = (0.7, 1.3)
-"""By which a limit is changed. Our choice: less is a matter of taste, more is noticed by any case."""
+LIMIT_FACTORS = (0.7, 1.3)
+"""Factors of a changed limit. Our choice: less is taste, any case notices more."""
 
-SMALL = 10
-"""Counts below are changed by one. Our choice."""
+SMALL_COUNT = 10
+"""Counts below this are changed by one. Our choice."""
 
-TOLERANCES = {"relative": 0.01, "absolute": 1.0}
-"""That an exact comparison is given: a hundredth, and one. Our choice: what is off by one is then right."""
+ADDED_TOLERANCES = {"relative": 0.01, "absolute": 1.0}
+"""Tolerances given to an exact comparison. Our choice: off by one is then right."""
 
-NEVER = ("timeout", "tokenizer")
-"""Options that decide how long a call may take, or what a word is, and not what is asked for."""
+KEPT_OPTIONS = ("timeout", "tokenizer")
+"""Options that say how long a call may take, or what a word is: not what is paid."""
 
-EXCHANGED: Mapping[Any, tuple[Any, str]] = {
+NEAREST_CHECKS: Mapping[Any, tuple[Any, str]] = {
     verify.numbers_equal: (verify.matches, "compares texts, not numbers"),
     verify.math_equal: (verify.numbers_equal, "compares plain numbers only"),
     verify.matches: (verify.contains, "is met by a text that contains the truth"),
@@ -37,14 +37,17 @@ EXCHANGED: Mapping[Any, tuple[Any, str]] = {
     verify.lists_equal: (verify.sets_equal, "passes over the order"),
     verify.sets_equal: (verify.lists_equal, "asks for the order, too"),
 }
-"""The verification that stands nearest, and what it would do."""
+"""Verification -> the nearest other one, and what it would do."""
 
-MATCHES = {"last": "first", "first": "last"}
+OTHER_MATCH = {"last": "first", "first": "last"}
 
 
 @dataclass(frozen=True)
-class Change:
-    """A function with one thing changed: what it `says` goes behind the name of what has the function."""
+class OptionChange:
+    """A function with one thing changed.
+
+    `says` goes behind the name of what has the function; `before` and `after` are code.
+    """
 
     kind: str
     function: Any
@@ -53,15 +56,19 @@ class Change:
     after: str
 
 
-_Changes = Iterator[tuple[str, Any, str]]
+Changes = Iterator[tuple[str, Any, str]]
 """Kind, changed callable or value, what it does."""
 
 
-def option_changes(function: Any, filled: Collection[str] = ()) -> Iterator[Change]:
-    """A callable with one option changed, each in turn; none for what has no options that can be read.
+def option_changes(
+    function: Any, filled: Collection[str] = ()
+) -> Iterator[OptionChange]:
+    """Yield a callable with one option changed, each in turn.
 
-    `filled` are the parameters that columns fill, which are no options. Of what asks a model there are none,
-    as each would be paid for.
+    Args:
+        function: A callable; one that asks a model is left alone, as each change of it
+            would be paid for, and so is one whose options cannot be read.
+        filled: Parameters that columns fill, which are no options.
 
     >>> from rewardkit.primitives.extract import tag
     >>> next(option_changes(tag("answer"))).after
@@ -69,133 +76,125 @@ def option_changes(function: Any, filled: Collection[str] = ()) -> Iterator[Chan
     """
     if getattr(function, "asks_model", False):
         return
-    changes = (
-        _of_primitive(function)
-        if isinstance(function, Primitive)
-        else _of_call(function, filled)
-    )
+    if isinstance(function, Primitive):
+        changes = _change_primitive(function)
+    else:
+        changes = _change_call(function, filled)
     before = written(function)
     for kind, changed, says in changes:
-        if (after := written(changed)) != before:
-            yield Change(kind, changed, says, before, after)
+        after = written(changed)
+        if after != before:
+            yield OptionChange(kind, changed, says, before, after)
 
 
 def written(function: Any) -> str:
-    """A callable as a person writes it: ``rk.extract.tag('answer')``; a user's function by its name."""
+    """Write a callable as a person does; a user's function by its name."""
     return expression(
         function, lambda value, _: getattr(value, "__qualname__", "") or describe(value)
     )
 
 
-def _of_primitive(made: Any) -> _Changes:
-    """Changes of a primitive's own options, and of the primitives in it."""
-    for option in fields(made):
-        value = getattr(made, option.name)
+def _change_primitive(primitive: Any) -> Changes:
+    """Change a primitive's own options, and the primitives in it."""
+    counts_all = isinstance(primitive, extract.every)
+    for option in fields(primitive):
+        value = getattr(primitive, option.name)
         if isinstance(value, tuple):
-            changes = _of_parts(value)
+            changes = _change_parts(value)
         elif isinstance(value, Extractor):
-            changes = _of_primitive(value)
+            changes = _change_primitive(value)
         else:
-            changes = _of_value(option.name, value)
+            changes = _change_value(option.name, value)
         for kind, other, says in changes:
-            if isinstance(made, extract.every) and kind == "match":
-                continue  # where all matches count, the first and the last are one
+            if counts_all and kind == "match":
+                continue  # the first and the last match are the same then
             with suppress(ValueError, TypeError):  # it contradicts the other options
-                yield kind, replace(made, **{option.name: other}), says
-    if isinstance(made, extract.within):
-        inner = extract.within(*made.inner) if len(made.inner) > 1 else made.inner[0]
-        yield (
-            "alternative",
-            inner,
-            f"looks in the whole text, not only in {written(made.outer)}",
-        )
-        yield "alternative", made.outer, f"takes all of {written(made.outer)}"
+                yield kind, replace(primitive, **{option.name: other}), says
+    if isinstance(primitive, extract.within):
+        outer, inner = primitive.outer, primitive.inner[0]
+        if len(primitive.inner) > 1:
+            inner = extract.within(*primitive.inner)
+        where = written(outer)
+        yield "alternative", inner, f"looks in the whole text, not only in {where}"
+        yield "alternative", outer, f"takes all of {where}"
 
 
-def _of_parts(parts: tuple[Any, ...]) -> _Changes:
-    """Names, words or extractors: one fewer, or one of them changed."""
-    for at, part in enumerate(parts):
-        before, after = parts[:at], parts[at + 1 :]
+def _change_parts(parts: tuple[Any, ...]) -> Changes:
+    """Leave out one of several names, words or extractors, or change one of them."""
+    for place, part in enumerate(parts):
+        before, after = parts[:place], parts[place + 1 :]
         if len(parts) > 1:
             yield "alternative", before + after, f"leaves out {written(part)}"
         if isinstance(part, Extractor):
-            for kind, changed, says in _of_primitive(part):
+            for kind, changed, says in _change_primitive(part):
                 yield kind, (*before, changed, *after), f"{says}, in {written(part)}"
 
 
-def _of_call(function: Any, filled: Collection[str]) -> _Changes:
-    """Changes of a function's options, those that are bound and those left at their default."""
-    whole = (
-        function
-        if isinstance(function, functools.partial)
-        else functools.partial(function)
-    )
-    inner, arguments, bound = whole.func, whole.args, whole.keywords
+def _change_call(function: Any, filled: Collection[str]) -> Changes:
+    """Change a function's options: those that are bound and those at their default."""
+    inner, arguments, bound = function, (), {}
+    if isinstance(function, functools.partial):
+        inner, arguments, bound = function.func, function.args, function.keywords
     if not inspect.isfunction(inner):
         return
-    own = of_rewardkit(inner) and inner.__module__.startswith("rewardkit.primitives.")
+    is_ours = of_rewardkit(inner) and inner.__module__.startswith(
+        "rewardkit.primitives."
+    )
     for name, parameter in inspect.signature(inner).parameters.items():
         value = bound.get(name, parameter.default)
-        if (
-            name in filled
-            or value is parameter.empty
-            or (isinstance(value, str) and not own)
-        ):
+        if name in filled or value is parameter.empty:
             continue
-        for kind, other, says in _of_value(name, value, exact=own):
-            keywords = {key: item for key, item in bound.items() if key != name}
-            keywords |= {name: other} if other != parameter.default else {}
-            changed = (
-                functools.partial(inner, *arguments, **keywords)
-                if keywords or arguments
-                else inner
-            )
+        if isinstance(value, str) and not is_ours:
+            continue
+        for kind, other, says in _change_value(name, value, is_exact=is_ours):
+            keywords = {**bound, name: other}
+            if other == parameter.default:
+                del keywords[name]
+            changed = _bind(inner, arguments, keywords)
             with suppress(ValueError, TypeError):
-                if own:
-                    changed("1", "1")  # do the options go together?
+                if is_ours:
+                    changed("1", "1")  # raises where the options do not go together
                 yield kind, changed, says
-    if inner in EXCHANGED:
-        other, says = EXCHANGED[inner]
-        yield (
-            "comparison",
-            functools.partial(other, *arguments) if arguments else other,
-            says,
-        )
+    if inner in NEAREST_CHECKS:
+        nearest, says = NEAREST_CHECKS[inner]
+        yield "comparison", _bind(nearest, arguments, {}), says
 
 
-def _of_value(name: str, value: Any, *, exact: bool = False) -> _Changes:
-    """What may stand in place of the value of an option; an `exact` comparison is given a tolerance."""
-    if name in NEVER:
+def _bind(
+    function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> Any:
+    if not arguments and not keywords:
+        return function
+    return functools.partial(function, *arguments, **keywords)
+
+
+def _change_value(name: str, value: Any, *, is_exact: bool = False) -> Changes:
+    """Yield other values of an option; an exact comparison gets a tolerance."""
+    if name in KEPT_OPTIONS:
         return
-    if name == "which" and value in MATCHES:
-        yield (
-            "match",
-            MATCHES[value],
-            f"takes the {MATCHES[value]} match, not the {value}",
-        )
+    if name == "which" and value in OTHER_MATCH:
+        other = OTHER_MATCH[value]
+        yield "match", other, f"takes the {other} match, not the {value}"
     elif isinstance(value, bool):
         yield "option", not value, f"has {name}={not value}"
     elif isinstance(value, int | float):
-        if value == 0 and exact and name in TOLERANCES:
-            yield (
-                "threshold",
-                TOLERANCES[name],
-                f"has a tolerance, {name}={TOLERANCES[name]:g}",
-            )
-        for other in scaled(value):
-            yield "threshold", other, f"has {name}={other:g}, not {value:g}"
+        if value == 0 and is_exact and name in ADDED_TOLERANCES:
+            added = ADDED_TOLERANCES[name]
+            yield "threshold", added, f"has a tolerance, {name}={added:g}"
+        for limit in scaled(value):
+            yield "threshold", limit, f"has {name}={limit:g}, not {value:g}"
 
 
-def scaled(value: float) -> tuple[float, ...]:
-    """Values a little below and above a limit; none for 0, which stands for a limit that is not there.
+def scaled(limit: float) -> tuple[float, ...]:
+    """Return values a little below and above a limit; none for 0, which is no limit.
 
     >>> scaled(4), scaled(14), scaled(0.5), scaled(0)
     ((3, 5), (10, 18), (0.35, 0.65), ())
     """
-    if isinstance(value, int) and 0 < abs(value) < SMALL:
-        return (value - 1, value + 1)
-    both = (value * by for by in FACTORS) if value else ()
-    return tuple(
-        round(other) if isinstance(value, int) else float(f"{other:.6g}")
-        for other in both
-    )
+    if not limit:
+        return ()
+    if not isinstance(limit, int):
+        return tuple(float(f"{limit * factor:.6g}") for factor in LIMIT_FACTORS)
+    if abs(limit) < SMALL_COUNT:
+        return (limit - 1, limit + 1)
+    return tuple(round(limit * factor) for factor in LIMIT_FACTORS)

@@ -1,11 +1,11 @@
-"""What became of the mutants of a reward: those the cases catch, those that survive, and what is missing."""
+"""What became of the mutants of a reward, and the cases that are missing."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,33 +14,31 @@ from typing import Any, Literal
 import pandas as pd
 
 from rewardkit.findings import counted
-from rewardkit.html.excerpts import make_excerpt, one_line
-from rewardkit.html.pages import Page, Table
+from rewardkit.html.excerpts import UserText, one_line
+from rewardkit.html.pages import Block, HasPage, Page, Point, Quote, Table
 from rewardkit.mutation.mutations import Mutant
 from rewardkit.scoring.case_writing import append_cases
 
-SURVIVORS = 8
-"""That are written out where a result is printed; the others are counted."""
+MOST_SURVIVORS = 5
+"""Survivors that are shown with a completion; the others are rows of a table."""
 
-HEADER = (
-    "what was changed",
-    "code",
-    "rollouts that differ",
-    "most on",
-    "reward → mutant's",
-    "completion",
-)
-ADDED = (
+HOW_TO_ADD_CASES = (
     "to add them, when they are read: rewardkit check ... --mutants --write-cases FILE"
 )
-LONGEST_CASE = 2000  # characters of a proposed case
+LONGEST_CASE = 2000  # characters of a proposed case on a page
+LONGEST_CHANGE = 120  # characters of code before and after a change
 
-Outcome = Literal["noticed", "survived", "not told apart", "not tried"]
+Verdict = Literal["noticed", "survived", "not told apart", "not tried"]
+
+MUTANT_FIELDS = ("kind", "component", "part", "sentence", "before", "after")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A row on which a mutant and the reward differ: a rollout by its id, or a case by its name."""
+    """A row that a mutant and the reward judge differently.
+
+    It is a rollout by its id, or a case by its name.
+    """
 
     rollout_id: Any
     case: str
@@ -49,34 +47,33 @@ class Difference:
     completion: str
 
     @property
-    def rewards(self) -> str:
-        """The reward and the mutant's as they are written."""
-        both = (self.reward, self.mutant_reward)
-        return " → ".join(
-            "unscored" if math.isnan(reward) else f"{reward:.4g}" for reward in both
-        )
+    def sentence(self) -> str:
+        """Name the row, and the reward before and after."""
+        row = f"case {self.case!r}" if self.case else f"rollout {self.rollout_id!r}"
+        return f"{row}: {_figure(self.reward)} → {_figure(self.mutant_reward)}"
 
     def record(self) -> dict[str, Any]:
-        """As plain data; a reward that is missing is None."""
-        rewards = {
-            "reward": _plain(self.reward),
-            "mutant_reward": _plain(self.mutant_reward),
+        """Return the difference as plain data; a missing reward is None."""
+        return {
+            **vars(self),
+            "case": self.case or None,
+            "reward": _finite(self.reward),
+            "mutant_reward": _finite(self.mutant_reward),
         }
-        return {**vars(self), "case": self.case or None, **rewards}
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
     """A mutant and what became of it.
 
-    `noticed_by` are the names of the cases that fail where they held; `reason` says what else gave it away (a
-    call that does not end), or why it was not tried. `differs` counts the rollouts with another reward,
-    `differences` are the rows with the most different ones, and `case` is the proposed case that would catch
-    it, if any.
+    `noticed_by` are the names of the cases that fail where they held. `reason` says
+    what else gave it away (a call that does not end), or why it was not tried.
+    `differs` counts the rollouts with another reward, `differences` are the rows with
+    the most different ones, and `case` is the proposed case that would catch it.
     """
 
     mutant: Mutant
-    outcome: Outcome
+    outcome: Verdict
     noticed_by: tuple[str, ...] = ()
     reason: str = ""
     differs: int = 0
@@ -84,56 +81,53 @@ class Judged:
     case: Mapping[str, Any] | None = None
 
     def record(self) -> dict[str, Any]:
-        """As plain data."""
-        changed = ("kind", "component", "part", "sentence", "before", "after")
+        """Return it as plain data."""
         return {
-            **{name: getattr(self.mutant, name) for name in changed},
-            **{name: getattr(self, name) for name in ("outcome", "reason", "differs")},
+            **{name: getattr(self.mutant, name) for name in MUTANT_FIELDS},
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "differs": self.differs,
             "noticed_by": list(self.noticed_by),
             "differences": [item.record() for item in self.differences],
             "case": self.case["name"] if self.case else None,
         }
 
-    def cells(self, rollouts: int) -> list[str]:
-        """As a row of a table: what was changed, the code, on how many rollouts it shows, and where most."""
-        code = (
-            f"{one_line(self.mutant.before, 120)} → {one_line(self.mutant.after, 120)}"
-        )
-        differs = f"{self.differs:,} of {rollouts:,}" if rollouts else ""
-        most = ["", "", ""]
-        for first in self.differences[:1]:
-            place = (
-                f"case {first.case}" if first.case else f"rollout {first.rollout_id}"
-            )
-            most = [
-                one_line(place),
-                first.rewards,
-                one_line(make_excerpt(first.completion, longest=160).text),
-            ]
-        return [self.mutant.sentence, code, self.reason or differs, *most]
-
     def where(self, rollouts: int) -> str:
-        """On how many of so many rollouts it differs from the reward, and where most."""
+        """Say on how many of so many rollouts it differs, and where most."""
         if not self.differences:
             return self.reason or "no row tells it apart"
-        first = self.differences[0]
-        many = (
-            f"on {self.differs:,} of {counted(rollouts, 'rollout')}, most "
-            if rollouts
-            else ""
-        )
-        row = f"case {first.case!r}" if first.case else f"rollout {first.rollout_id!r}"
-        return f"differs {many}on {row}: {first.rewards}"
+        first = self.differences[0].sentence
+        if not rollouts:
+            return f"differs on {first}"
+        share = f"{self.differs:,} of {counted(rollouts, 'rollout')}"
+        return f"differs on {share}, most on {first}"
+
+    def point(self, rollouts: int) -> Point:
+        """Show a survivor with the completion on which it differs most."""
+        quotes = []
+        for first in self.differences[:1]:
+            quotes.append(Quote(self.change, first.completion, longest=160))
+        where = _capital(self.where(rollouts))
+        sentence = f"{self.mutant.sentence} {where}."
+        return Point("warn", self.mutant.kind, sentence, examples=quotes)
+
+    @property
+    def change(self) -> str:
+        """Write the code before and after the change."""
+        codes = (self.mutant.before, self.mutant.after)
+        return " → ".join(one_line(code, LONGEST_CHANGE) for code in codes)
 
 
-@dataclass(frozen=True, eq=False)
-class MutantResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class MutantResult(HasPage):
     """What became of the mutants of a reward, in the order in which they were made.
 
-    `proposed_cases` are the fewest cases that catch all survivors that a rollout or case tells apart, in the
-    form of a case file; `left_out` says what was not tried. `cases` and `rollouts` are how many the reward
-    judged; of these cases `missed` fail already. `stopped` says why no mutant could be tried, else it is "",
-    and `cause` the reason that the reward gives for it, which may quote a completion.
+    `proposed_cases` has a case for each survivor that a rollout or case tells apart, in
+    the form of a case file; survivors that differ most on the same row share one.
+    `left_out` says what was not tried. `cases` and `rollouts` are how many the reward
+    judged; of these cases `missed` fail already. `stopped` says why no mutant could be
+    tried, else it is "", and `cause` is the reason that the reward gives for it, which
+    may quote a completion.
     """
 
     reward: str
@@ -148,206 +142,171 @@ class MutantResult:
 
     @property
     def score(self) -> float:
-        """Share that was caught of those that were caught or survived; NaN where there are none."""
-        tried = len(self.noticed) + len(self.survived)
-        return len(self.noticed) / tried if tried else math.nan
+        """Return noticed / (noticed + survived); NaN where there are none."""
+        decided = len(self.noticed) + len(self.survived)
+        return len(self.noticed) / decided if decided else math.nan
 
     @property
     def noticed(self) -> tuple[Judged, ...]:
-        """The mutants that the cases catch."""
-        return self._of("noticed")
+        """Return the mutants that the cases catch."""
+        return self._select("noticed")
 
     @property
     def survived(self) -> tuple[Judged, ...]:
-        """The mutants that no case catches."""
-        return self._of("survived")
+        """Return the mutants that no case catches."""
+        return self._select("survived")
 
     @property
     def not_told_apart(self) -> tuple[Judged, ...]:
-        """The mutants that give every case and every rollout the reward that the original gives."""
-        return self._of("not told apart")
+        """Return the mutants that give every row the reward of the original."""
+        return self._select("not told apart")
 
     @property
     def not_tried(self) -> tuple[Judged, ...]:
-        """The mutants that the budget did not reach; they do not count."""
-        return self._of("not tried")
+        """Return the mutants that the budget did not reach; they do not count."""
+        return self._select("not tried")
 
-    def _of(self, outcome: Outcome) -> tuple[Judged, ...]:
-        return tuple(item for item in self.judged if item.outcome == outcome)
+    def _select(self, verdict: Verdict) -> tuple[Judged, ...]:
+        return tuple(item for item in self.judged if item.outcome == verdict)
 
     @property
     def verdict(self) -> str:
-        """The score in one sentence, which quotes no completion."""
-        caught, tried = len(self.noticed), len(self.noticed) + len(self.survived)
-        if not tried:
+        """Say the score in a sentence, which quotes no completion."""
+        caught, decided = len(self.noticed), len(self.noticed) + len(self.survived)
+        if not decided:
             return "No mutation score: no mutant of this reward was tried."
-        cases = counted(self.cases, "case")
-        fail = (
-            f"Cases that fail already: {self.missed} of {self.cases}. "
-            if self.missed
-            else ""
+        verb = "catches" if self.cases == 1 else "catch"
+        share = "all" if caught == decided else f"{caught} of"
+        sentence = (
+            f"Mutation score {self.score:.2f}: your {counted(self.cases, 'case')} "
+            f"{verb} {share} {counted(decided, 'mutant')}."
         )
-        many = (
-            f"{'all' if caught == tried else f'{caught} of'} {counted(tried, 'mutant')}"
-        )
-        untried = (
-            f" {len(self.not_tried)} more were not tried." if self.not_tried else ""
-        )
-        catch = "catches" if self.cases == 1 else "catch"
-        return f"{fail}Mutation score {self.score:.2f}: your {cases} {catch} {many}.{untried}"
+        if self.missed:
+            failing = f"{self.missed} of {self.cases}"
+            sentence = f"Cases that fail already: {failing}. {sentence}"
+        if self.not_tried:
+            sentence += f" {len(self.not_tried)} more were not tried."
+        return sentence
 
     @property
     def next_step(self) -> str:
-        """What to do about the survivors in one sentence; "" where nothing is to be done."""
+        """Say what to do about the survivors; "" where there are none."""
         if not self.survived:
             return ""
         if self.missed:
             return "fix what the cases miss first (rk.check lists it), then try again"
         if not self.proposed_cases:
-            return (
-                "write cases by hand"
-                if self.rollouts
-                else "give rollouts, so that cases can be proposed"
-            )
-        many = counted(len(self.proposed_cases), "proposed case")
-        return f"check the {many} (expected is what the reward gives now), then add what is right"
+            if self.rollouts:
+                return "write cases by hand"
+            return "give rollouts, so that cases can be proposed"
+        cases = counted(len(self.proposed_cases), "proposed case")
+        return (
+            f"check the {cases} (expected is what the reward gives now), "
+            "then add what is right"
+        )
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row a mutant, with how many cases catch it and the name of the proposed case that would."""
-        names = [
-            "outcome",
-            "kind",
-            "part",
-            "component",
-            "sentence",
-            "before",
-            "after",
-            "noticed_by",
-        ]
-        table = pd.DataFrame(
-            [item.record() for item in self.judged], columns=[*names, "differs", "case"]
-        )
-        return table.assign(noticed_by=[len(item.noticed_by) for item in self.judged])
+        """One row a mutant, with the number of cases that catch it and its case."""
+        columns = ["outcome", *MUTANT_FIELDS, "noticed_by", "differs", "case"]
+        records = [item.record() for item in self.judged]
+        for record in records:
+            record["noticed_by"] = len(record["noticed_by"])
+        return pd.DataFrame(records, columns=columns)
 
     def record(self) -> dict[str, Any]:
-        """As plain data: the score (or None), mutants by outcome, proposed cases, what was left out."""
-        outcomes = ("noticed", "survived", "not_told_apart", "not_tried")
+        """Return it as plain data: the score (or None), mutants by outcome, cases."""
         return {
-            **{
-                name: getattr(self, name)
-                for name in ("reward", "verdict", "cases", "rollouts", "missed")
-            },
-            "score": _plain(self.score),
+            "reward": self.reward,
+            "verdict": self.verdict,
+            "cases": self.cases,
+            "rollouts": self.rollouts,
+            "missed": self.missed,
+            "score": _finite(self.score),
             "stopped": self.stopped or None,
             "cause": self.cause or None,
-            **{
-                name: [item.record() for item in getattr(self, name)]
-                for name in outcomes
-            },
+            "noticed": [item.record() for item in self.noticed],
+            "survived": [item.record() for item in self.survived],
+            "not_told_apart": [item.record() for item in self.not_told_apart],
+            "not_tried": [item.record() for item in self.not_tried],
             "proposed_cases": [dict(case) for case in self.proposed_cases],
             "left_out": list(self.left_out),
         }
 
     def write_cases(self, path: str | Path) -> int:
-        """Add the proposed cases to a case file; how many were added. See `append_cases`."""
+        """Add the proposed cases to a case file, and return how many were added."""
         return append_cases(path, self.proposed_cases)
 
-    def page(self, *, texts: bool = True, reason: Callable[[str], str] = str) -> Page:
-        """The verdict, the survivors where each shows most, what does not count, and what to do next.
-
-        Without `texts` no completion and no proposed case stands in it; `reason` stands for that of an error.
-        """
+    def page(self) -> Page:
+        """Show the verdict, what to do next, the survivors, and what does not count."""
         if self.stopped:
-            why = self.stopped[:1].upper() + self.stopped[1:]
-            return Page(
-                self.verdict, [why + (f" ({reason(self.cause)})" if self.cause else "")]
+            return Page(self.verdict, [self._why_stopped()])
+        blocks: list[Block] = []
+        if self.next_step:
+            how = ""
+            if self.proposed_cases and not self.missed:
+                how = ": result.write_cases(path)"
+            blocks.append(f"Next: {self.next_step}{how}")
+        first, others = self.survived[:MOST_SURVIVORS], self.survived[MOST_SURVIVORS:]
+        blocks += [item.point(self.rollouts) for item in first]
+        blocks.append(
+            Table(
+                f"and {counted(len(others), 'more survivor')}",
+                ("what was changed", "code", "where it shows"),
+                [
+                    (item.mutant.sentence, item.change, item.where(self.rollouts))
+                    for item in others
+                ],
+                most=len(others),
+                stacked=True,
             )
-        told = HEADER if texts else HEADER[:-1]
-        rows = [item.cells(self.rollouts)[: len(told)] for item in self.survived]
-        lines = [f"Next: {self.next_step}."] if self.next_step else []
-        if same := len(self.not_told_apart):
-            gives, does = ("gives", "does") if same == 1 else ("give", "do")
-            them = "the cases" + (
-                f" and {counted(self.rollouts, 'rollout')}" if self.rollouts else ""
-            )
-            lines.append(
-                f"{same} {gives} the same reward for all of {them} and {does} not count."
-            )
-        lines += [f"Left out: {sentence}" for sentence in self.left_out]
-        untried = [(item.mutant.sentence, item.reason) for item in self.not_tried]
-        were = "was" if len(untried) == 1 else "were"
-        proposed = self.proposed_cases if texts else ()
+        )
+        blocks += self._not_counted()
         written = [
-            [json.dumps(case, ensure_ascii=False, default=str)] for case in proposed
+            [UserText(json.dumps(case, ensure_ascii=False, default=str))]
+            for case in self.proposed_cases
         ]
-        what, why = "what was to be changed", "why it was not tried"
-        first, others = rows[:SURVIVORS], rows[SURVIVORS:]
-        tables = [
-            Table(
-                counted(len(rows), "survivor"),
-                told,
-                first,
-                is_open=not self.missed,
-                stacked=True,
-            ),
-            Table(
-                f"and {len(others)} more", told, others, most=len(others), stacked=True
-            ),
-            Table(
-                f"{len(untried)} {were} not tried and do not count",
-                (what, why),
-                untried,
-                stacked=True,
-            ),
+        blocks.append(
             Table(
                 "proposed cases",
-                (ADDED,),
+                (HOW_TO_ADD_CASES,),
                 written,
                 most=len(written),
                 limit=LONGEST_CASE,
-            ),
-        ]
-        return Page(self.verdict, [tables[0], *lines, *tables[1:]])
-
-    def _repr_html_(self) -> str:
-        return self.page().html
-
-    def __repr__(self) -> str:
-        return self.text()
-
-    def text(self, *, verbose: bool = False) -> str:
-        """The verdict, survivors and what to do next; `verbose`: all of the survivors."""
-        shown = self.survived if verbose else self.survived[:SURVIVORS]
-        lines = [self.verdict]
-        if self.stopped:
-            lines.append(
-                f"  {self.stopped}" + (f" ({self.cause})" if self.cause else "")
             )
-        for item in shown:
-            lines += [
-                f"  survived: {item.mutant.sentence}",
-                f"    {item.where(self.rollouts)}",
-            ]
-        if left := len(self.survived) - len(shown):
-            lines.append(f"  and {counted(left, 'more survivor')}: text(verbose=True)")
-        if same := len(self.not_told_apart):
-            lines.append(
-                f"  not counted: {counted(same, 'mutant')} with the same rewards on all rows"
-            )
-        for reason, count in Counter(item.reason for item in self.not_tried).items():
-            lines.append(f"  not tried: {counted(count, 'mutant')}, as {reason}")
-        if self.next_step:
-            how = (
-                ": result.write_cases(path)"
-                if self.proposed_cases and not self.missed
-                else ""
-            )
-            lines.append(f"  next: {self.next_step}{how}")
-        return "\n".join(
-            [*lines, *(f"  left out: {sentence}" for sentence in self.left_out)]
         )
+        foot = ""
+        if others:
+            foot = f"And {counted(len(others), 'more survivor')}: text(verbose=True)"
+        return Page(self.verdict, blocks, foot=foot)
+
+    def _why_stopped(self) -> UserText:
+        why = _capital(self.stopped)
+        cause = f" ({self.cause})" if self.cause else ""
+        return UserText(why + cause, instead=why)
+
+    def _not_counted(self) -> list[Block]:
+        """List the mutants that do not count, and what was left out."""
+        blocks: list[Block] = []
+        if self.not_told_apart:
+            rows = "the cases"
+            if self.rollouts:
+                rows += f" and {counted(self.rollouts, 'rollout')}"
+            mutants = counted(len(self.not_told_apart), "mutant")
+            blocks.append(f"Not counted: {mutants} with the same rewards on {rows}.")
+        for reason, count in Counter(item.reason for item in self.not_tried).items():
+            blocks.append(f"Not tried: {counted(count, 'mutant')}, as {reason}.")
+        blocks += [f"Left out: {sentence}." for sentence in self.left_out]
+        return blocks
 
 
-def _plain(number: float) -> float | None:
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _figure(reward: float) -> str:
+    return "unscored" if math.isnan(reward) else f"{reward:.4g}"
+
+
+def _finite(number: float) -> float | None:
     return None if math.isnan(number) else float(number)

@@ -214,7 +214,8 @@ class Show:
         """The changes of the reward that no case notices, and the cases that would; ``None``: no cases."""
         if found is None:
             return _html("", "no mutants: there are no cases that could catch them")
-        return HTML(found.page(texts=not self.redact, reason=self._reason).html)
+        with hidden_user_texts(self.redact):
+            return HTML(found.page().html)
 
     def findings(self, findings: Sequence[Finding]) -> HTML:
         """Findings, most severe first, with rollouts to read."""

@@ -1,0 +1,225 @@
+"""The rows that mutants are tried on, what tells them apart, and the missing cases."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardkit.errors import CasesError
+from rewardkit.mutation.results import Difference, Judged
+from rewardkit.mutation.scoring import BudgetOver, Memory, distances, outcomes_of
+from rewardkit.primitives.messages import assistant_text
+from rewardkit.rewards.plan import ROLLOUT, Columns, Floats
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.cases import OWN_KEYS, TOLERANCE, Case, load_cases
+from rewardkit.scoring.outcomes import ERROR, Outcomes
+
+CLEAR_DIFFERENCE = 2 * TOLERANCE
+"""Rewards further apart than this differ in a case with the usual tolerance."""
+
+MOST_DIFFERENCES = 3
+"""Rows that are listed for a survivor, the largest differences first."""
+
+CASE_COLUMNS = ("completion", "messages", "ground_truth")
+"""Columns that stand first in a proposed case."""
+
+ALWAYS_PROPOSED = ("completion", "ground_truth")
+"""Columns that a proposed case has whether or not the reward asks for them."""
+
+FIRST_ROLLOUTS = 8
+"""Rollouts that are scored first. They show how long one takes, and whether a reward
+that takes whole rows needs all their columns. Our choice."""
+
+SHARE_FOR_ROLLOUTS = 0.3
+"""Share of the remaining budget that the reward may take on rollouts. Our choice."""
+
+MOST_FAILING = 0.5
+"""Share of failing cases above which none are proposed: they would state what a faulty
+reward gives."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrialRows:
+    """Rollouts, then cases, with what the reward gives for them.
+
+    `labels` are the id of a rollout with "", or None with the name of a case. `allowed`
+    marks the rows that may become proposed cases.
+    """
+
+    labels: Sequence[tuple[Any, str]]
+    rollouts: int
+    columns: Mapping[str, Sequence[Any]]
+    original: Outcomes
+    allowed: NDArray[np.bool_]  # (rows,)
+
+    def completion(self, row: int) -> str:
+        """Return the completion of a row."""
+        if "completion" in self.columns:
+            text = self.columns["completion"][row]
+        else:
+            text = assistant_text(self.columns["messages"][row])
+        return text if isinstance(text, str) else ""
+
+    def ordered(self, away: Floats) -> list[int]:
+        """List the rows that tell a mutant apart: largest difference, then shortest."""
+        rows: list[int] = np.flatnonzero(away).tolist()
+        return sorted(rows, key=lambda row: (-away[row], len(self.completion(row))))
+
+    def difference(self, row: int, mutant: Outcomes) -> Difference:
+        """Compare the rewards of a row."""
+        rewards = float(self.original.rewards[row]), float(mutant.rewards[row])
+        return Difference(*self.labels[row], *rewards, self.completion(row))
+
+
+def case_columns(cases: Sequence[Case]) -> dict[str, list[Any]]:
+    """Return the columns of cases; None where a case does not have one."""
+    names = dict.fromkeys(name for case in cases for name in case.columns)
+    return {name: [case.columns.get(name) for case in cases] for name in names}
+
+
+def make_rows(
+    reward: Reward,
+    cases: Sequence[Case],
+    of_cases: Outcomes,
+    failing: set[int],
+    rollouts: Rollouts | None,
+    order: Sequence[int],
+    memory: Memory,
+) -> TrialRows:
+    """Score the rollouts there is time for, and put them before the cases.
+
+    Args:
+        reward: The original reward.
+        cases: The cases, which it gives `of_cases`.
+        of_cases: What the reward gives for each case.
+        failing: Places of the cases that fail already.
+        rollouts: The user's rollouts, if any.
+        order: Places of the rollouts to try, the first first.
+        memory: Holds the budget and the calls made so far.
+    """
+    ids, logged = _rollouts_in_time(reward, rollouts, order, memory)
+    from_cases = case_columns(cases)
+    blank = [None] * len(cases)
+    columns: dict[str, list[Any]] = {}
+    for name in logged or from_cases:
+        if name in reward.needs or _can_be_in_case(name):
+            columns[name] = [*logged.get(name, ()), *from_cases.get(name, blank)]
+    try:
+        original = outcomes_of(reward, columns, memory)
+    except BudgetOver:
+        ids, columns, original = [], from_cases, of_cases
+    allowed = np.ones(len(ids) + len(cases), dtype=bool)
+    allowed[[len(ids) + row for row in failing]] = False
+    for outcome in original.components.values():
+        allowed &= outcome.status != ERROR
+    if len(failing) > MOST_FAILING * len(cases):
+        allowed[:] = False
+    if not all(map(_can_be_in_case, columns)):
+        allowed[:] = False
+    labels = [(rollout_id, "") for rollout_id in ids]
+    labels += [(None, case.name) for case in cases]
+    return TrialRows(labels, len(ids), columns, original, allowed)
+
+
+def _rollouts_in_time(
+    reward: Reward, rollouts: Rollouts | None, order: Sequence[int], memory: Memory
+) -> tuple[list[Any], dict[str, list[Any]]]:
+    """Return ids and columns of the rollouts there is time for.
+
+    They are the columns that the reward asks for. A reward that takes whole rows, as
+    functions of trainers do, gets all columns if the first rows need them.
+    """
+    if rollouts is None or not order:
+        return [], {}
+    takes_rows = ROLLOUT in reward.needs
+    columns = rollouts.as_logged() if takes_rows else rollouts.columns()
+    wanted = {*reward.needs, *ALWAYS_PROPOSED}
+    named = {name: column for name, column in columns.items() if name in wanted}
+    first = order[:FIRST_ROLLOUTS]
+    before = memory.left
+    try:
+        with_all = outcomes_of(reward, _select(columns, first), memory)
+        seconds = max(before - memory.left, 1e-6) / len(first)
+        with_named = outcomes_of(reward, _select(named, first), memory)
+    except BudgetOver:
+        return [], {}
+    if not distances(with_all, with_named).any():
+        columns = named
+    places = sorted(order[: int(SHARE_FOR_ROLLOUTS * memory.left / seconds)])
+    ids = rollouts.select(places).table["rollout_id"].tolist()
+    return ids, _select(columns, places)
+
+
+def _select(columns: Columns, rows: Sequence[int]) -> dict[str, list[Any]]:
+    return {name: [values[row] for row in rows] for name, values in columns.items()}
+
+
+def _can_be_in_case(name: str) -> bool:
+    """Whether a column can stand in a case, where some names are expectations."""
+    if name in OWN_KEYS:
+        return False
+    try:
+        load_cases([{"completion": "", "reward": 0.0, name: ""}])
+    except CasesError:
+        return False
+    return True
+
+
+def propose_cases(
+    rows: TrialRows, judged: Sequence[Judged], away: Mapping[int, Floats]
+) -> tuple[list[Judged], list[dict[str, Any]]]:
+    """Propose a case for each survivor: the row on which it differs most.
+
+    Survivors with the same row share a case. A case expects what the reward gives now.
+
+    Args:
+        rows: Rows to make cases of.
+        judged: All mutants.
+        away: Place of a survivor -> how far each row is from the reward, (rows,).
+
+    Returns:
+        The mutants, each survivor with its case, and the cases.
+    """
+    survivors: dict[int, list[int]] = defaultdict(list)
+    for place, far in away.items():
+        for row in rows.ordered(np.where(rows.allowed, far, 0.0))[:1]:
+            survivors[row].append(place)
+    with_cases, cases = list(judged), []
+    for row, places in survivors.items():
+        sentences = [judged[at].mutant.sentence.rstrip(".") for at in places]
+        nearest = min(float(away[at][row]) for at in places)
+        case = {
+            "name": f"tells apart: {sentences[0]}",
+            **_columns_of(rows, row),
+            **_expectation(float(rows.original.rewards[row]), nearest),
+            "why": "Proposed, with what the reward gives now: is it right? "
+            f"It catches: {'; '.join(sentences)}",
+        }
+        cases.append(case)
+        for at in places:
+            with_cases[at] = replace(judged[at], case=case)
+    return with_cases, cases
+
+
+def _columns_of(rows: TrialRows, row: int) -> dict[str, Any]:
+    """Return the columns of a row as a case has them."""
+    names = dict.fromkeys([*CASE_COLUMNS, *rows.columns])
+    values = {name: rows.columns[name][row] for name in names if name in rows.columns}
+    if "messages" in values:
+        if assistant_text(values["messages"]) == values.get("completion"):
+            del values["completion"]
+    return values
+
+
+def _expectation(reward: float, nearest: float) -> dict[str, Any]:
+    """Expect a reward, with a tolerance of its own where a mutant comes near it."""
+    expected: Any = "unscored" if np.isnan(reward) else round(reward, 9)
+    if nearest > CLEAR_DIFFERENCE:
+        return {"reward": expected}
+    return {"reward": expected, "tolerance": float(f"{nearest / 2:.3g}")}
