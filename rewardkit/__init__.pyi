@@ -2,12 +2,12 @@
 
 from rewardkit import judges, targets
 from rewardkit.analysis.compare import compare
-from rewardkit.analysis.comparison.comparison import Comparison
+from rewardkit.analysis.comparison import Comparison
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.forecast import Forecast, forecast
 from rewardkit.analysis.suggest import suggest
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
-from rewardkit.analysis.variants import WhatIf, whatif
+from rewardkit.analysis.whatif import WhatIf, whatif
 from rewardkit.errors import (
     Cancelled,
     CasesError,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.comparison.matched import match_rows
+from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.view import TINY
 from rewardkit.findings import counted, percent
@@ -127,7 +127,7 @@ def held_against(
     why_not_tried: str = "",
 ) -> Patched:
     """What `other` gives the rows of `scores` that both have; `advantages` are those of either."""
-    (rows, there), _ = match_rows(scores, other)
+    rows, there, _ = match_rows(scores, other)
     rewards = scores.rewards[rows], other.rewards[there]
     gains = advantages[0][rows], advantages[1][there]
     earned, earns = (np.nan_to_num(values) > TINY for values in gains)

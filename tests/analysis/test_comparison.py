@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 
 import rewardkit as rk
 from rewardkit.analysis.compare import compare
-from rewardkit.analysis.comparison.definition_changes import definition_changes
+from rewardkit.analysis.definition_changes import definition_changes
 from rewardkit.analysis.forecast import LIMITS
 from rewardkit.cli.output import plain
 

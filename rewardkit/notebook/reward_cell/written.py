@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewardkit.analysis.compare import compare
-from rewardkit.analysis.comparison.comparison import moved
-from rewardkit.analysis.comparison.definition_changes import definition_changes
+from rewardkit.analysis.before_after import Undiagnosed, before_after
+from rewardkit.analysis.definition_changes import definition_changes
+from rewardkit.analysis.diagnosis import make_views
+from rewardkit.analysis.matching import match_rows
 from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line, visible
@@ -80,14 +81,13 @@ def _of_rewards(before: Saved, after: Saved) -> list[str]:
     if a is None or b is None or a.rollouts.fingerprint != b.rollouts.fingerprint:
         return []
     try:
-        found = compare(a, b)
+        first, second = (Undiagnosed(side, make_views(side)) for side in (a, b))
+        changed = before_after(first, second, match_rows(a, b))
     except InputError as error:
         return [f"rewards are not compared: {one_line(error)}"]
-    return (
-        [one_line(line, 400) for line in moved(found)[:MOVES]]
-        if found.changed
-        else ["no reward changed"]
-    )
+    if not changed.changed:
+        return ["no reward changed"]
+    return [one_line(line, 400) for line in changed.moves[:MOVES]]
 
 
 @dataclass(frozen=True, eq=False)

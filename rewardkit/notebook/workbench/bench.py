@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.suggestions.change import Change
-from rewardkit.analysis.variants import with_gates
 from rewardkit.analysis.view import View
+from rewardkit.analysis.whatif import with_gates
 from rewardkit.errors import InputError
 from rewardkit.findings import counted, percent
 from rewardkit.notebook.workbench.figures import Figures, figures_of

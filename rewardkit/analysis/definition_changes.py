@@ -32,7 +32,7 @@ DEFAULT: Any = (
 
 
 @dataclass(frozen=True)
-class Change:
+class DefinitionChange:
     """One difference between two definitions; `before` is ``None`` where it was added, `after` where removed.
 
     `what` it is (component, field, weight, gate, source ...), of which component or field (`name`, "" for the
@@ -77,7 +77,7 @@ class Change:
 
 def definition_changes(
     a: Mapping[str, Any], b: Mapping[str, Any]
-) -> tuple[Change, ...]:
+) -> tuple[DefinitionChange, ...]:
     """What differs between two rewards, from `Reward.record()` of each; nothing where they say the same.
 
     A route is compared value by value, and a reward that is no route as its default.
@@ -91,7 +91,7 @@ def definition_changes(
         record["route"]["column"] if "route" in record else None for record in (a, b)
     ]
     before, after = _parts(a), _parts(b)
-    found: list[Change] = []
+    found: list[DefinitionChange] = []
     if any(columns):
         wholes = [{("route", ""): column, ("name", ""): of["name"]}
                   for column, of in zip(columns, (a, b), strict=True)]  # fmt: skip
@@ -104,7 +104,9 @@ def definition_changes(
             found += _between(_entries(was, common), _entries(now, common), part)
         else:
             found.append(
-                Change("reward", "", was and was["name"], now and now["name"], part)
+                DefinitionChange(
+                    "reward", "", was and was["name"], now and now["name"], part
+                )
             )
     return tuple(found)
 
@@ -112,10 +114,10 @@ def definition_changes(
 Entries = Mapping[tuple[str, str], Any]
 
 
-def _between(a: Entries, b: Entries, part: str = "") -> list[Change]:
+def _between(a: Entries, b: Entries, part: str = "") -> list[DefinitionChange]:
     keys = sorted({**a, **b}, key=lambda key: SECTIONS.get(key[0], 3 if key[1] else 0))
     return [
-        Change(*key, a.get(key), b.get(key), part)
+        DefinitionChange(*key, a.get(key), b.get(key), part)
         for key in keys
         if a.get(key) != b.get(key)
     ]

@@ -1,0 +1,139 @@
+"""match_rows(): which rows of two scored tables, A and B, are of the same rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rewardkit.analysis.statistics.groups import Codes, overflows
+from rewardkit.analysis.view import SHOWN_IDS
+from rewardkit.errors import InputError
+from rewardkit.findings import percent
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.scores import Scores
+
+SAME_COMPLETIONS = 0.05
+"""Share of equal completions up to which other prompts mean another log. Our choice."""
+OTHER_PROMPTS = 0.5
+"""Share of other prompts above which two tables are of different logs. Our choice."""
+
+OTHER_GROUPS = (
+    "the groups are not the same; ranks and groups are compared among siblings of both"
+)
+NOTES_BY_COUNT = {
+    "only_a": "rollouts of A that are not in B: {} (such as {})",
+    "only_b": "rollouts of B that are not in A: {} (such as {})",
+    "other_completions": (
+        "rollouts with another completion in B under the same rollout_id: {} "
+        "(such as {}); they are compared all the same"
+    ),
+    "siblings_in_a_only": OTHER_GROUPS,
+    "siblings_in_b_only": OTHER_GROUPS,
+    "infinite_rewards": (
+        "rollouts with an infinite reward, which counts as not judged: {}"
+    ),
+}
+"""Sentence for each count that is not 0, with the count and the first ids."""
+
+
+class MatchedRows(NamedTuple):
+    """Rows of A and B that are of the same rollouts.
+
+    `a` and `b` are their positions in either table, in the order of A; `counts` says
+    how many matched and how many did not, with the first ids.
+    """
+
+    a: Codes
+    b: Codes
+    counts: dict[str, Any]
+
+
+def match_rows(a: Scores, b: Scores) -> MatchedRows:
+    """Match the rows of A and B by `rollout_id`.
+
+    Raises:
+        InputError: No id is in both, an id stands twice, or the matched rows are of
+            other prompts.
+    """
+    ids_a, ids_b = (pd.Index(scores.table["rollout_id"]) for scores in (a, b))
+    _check_unique(ids_a, "A")
+    _check_unique(ids_b, "B")
+    positions = ids_b.get_indexer(ids_a)
+    rows_a = np.flatnonzero(positions >= 0)
+    rows_b = positions[rows_a]
+    if not len(rows_a):
+        first_a, first_b = (
+            ", ".join(map(repr, ids[:3].tolist())) for ids in (ids_a, ids_b)
+        )
+        raise InputError(
+            f"A and B have no rollout_id in common (A: {first_a} ..., B: {first_b} "
+            "...); compare scores of the same rollouts, or give those of both a column "
+            "rollout_id"
+        )
+    shared = ids_a[rows_a]
+    table_a, table_b = a.table.iloc[rows_a], b.table.iloc[rows_b]
+    is_other = _differs(table_a["completion"], table_b["completion"])
+    _check_prompts(table_a, table_b, shared.tolist()[0], float((~is_other).mean()))
+    infinite = overflows(a.rewards[rows_a]) | overflows(b.rewards[rows_b])
+    unmatched = {
+        "only_a": ids_a.delete(rows_a),
+        "only_b": ids_b.delete(rows_b),
+        "other_completions": shared[is_other],
+    }
+    counts: dict[str, Any] = {"matched": len(shared)}
+    for name, ids in unmatched.items():
+        counts[name] = len(ids)
+    for name, ids in unmatched.items():
+        counts[f"{name}_ids"] = ids[:SHOWN_IDS].tolist()
+    counts["infinite_rewards"] = int(infinite.sum())
+    return MatchedRows(rows_a, rows_b, counts)
+
+
+def notes_of(counts: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each count of `match_rows` that a reader must know of."""
+    notes = []
+    for name, sentence in NOTES_BY_COUNT.items():
+        if counts.get(name):
+            ids = ", ".join(map(repr, counts.get(f"{name}_ids", ())))
+            notes.append(sentence.format(counts[name], ids))
+    return list(dict.fromkeys(notes))
+
+
+def _check_unique(ids: pd.Index[Any], side: str) -> None:
+    if not ids.is_unique:
+        twice = ids[ids.duplicated()].tolist()[0]
+        raise InputError(
+            f"rollout_id {twice!r} stands twice in {side}; rows are matched by it, so "
+            "each needs its own"
+        )
+
+
+def _check_prompts(
+    a: pd.DataFrame, b: pd.DataFrame, example: Any, same_completions: float
+) -> None:
+    """Refuse ids, such as row numbers, that name other rollouts in A than in B.
+
+    Other completions of the same prompts are another run, and pass.
+    """
+    shared = [name for name in ("prompt", "prompt_id") if name in a and name in b]
+    if not shared or same_completions > SAME_COMPLETIONS:
+        return
+    share = float(_differs(a[shared[0]], b[shared[0]]).mean())
+    if share > OTHER_PROMPTS:
+        raise InputError(
+            "A and B are of other rollouts: of the rows with the same rollout_id "
+            f"(such as {example!r}) {percent(share)} have another {shared[0]}, and "
+            f"{percent(same_completions)} the same completion; compare scores of the "
+            "same rollouts, or give both a column rollout_id that says which belong "
+            "together"
+        )
+
+
+def _differs(a: pd.Series[Any], b: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Return whether each value of one column differs from that of the other."""
+    pairs = zip(column_values(a), column_values(b), strict=True)
+    return np.array([left != right for left, right in pairs], dtype=bool)
