@@ -1,6 +1,6 @@
-"""What rewardkit raises for input that cannot be used.
+"""Errors: what rewardkit raises for input that it cannot use, and checks of arguments.
 
-One sentence with what was wrong, what was expected, what to do.
+Each error says in one sentence what was wrong, what was expected and what to do.
 """
 
 from __future__ import annotations
@@ -9,71 +9,115 @@ import asyncio
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from numbers import Integral
 from typing import Any
 
 CAUGHT = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
 """What a user's file, or the text of a user's object, may raise without ending the program."""
+LONGEST_PREVIEW = 80
+"""Characters of a value in a sentence."""
 
 
 class InputError(ValueError):
-    """Input that cannot be used. The command line prints the sentence and exits 2."""
+    """Input that cannot be used; the command line prints the sentence and exits with 2."""
 
 
 class RolloutsError(InputError):
-    """Rollouts that cannot be read, or that lack what is asked of them."""
+    """Rollouts that cannot be read, or that lack a column."""
 
 
 class RewardError(InputError):
-    """A reward that cannot be loaded or is not consistent in itself or with its columns."""
+    """A reward that cannot be loaded, or that contradicts itself or its columns."""
 
 
 class CasesError(InputError):
-    """A case file that cannot be read or speaks of what the reward does not have."""
+    """A case file that cannot be read, or that names what the reward does not have."""
 
 
 class NotJudged(Exception):
-    """Raised in a component: this completion is not judged, for the reason given. Never a score of 0."""
+    """Raised in a component to leave a completion unjudged, with a reason; never a score of 0."""
 
 
 class Cancelled(Exception):
-    """Work that the `progress` it was given said to end; there is no result."""
+    """Work that its `progress` callback ended; there is no result."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Scoring was interrupted; `scores` are those of the rollouts that were done, of `rows` in all."""
+    """Scoring that was interrupted: `scores` of the finished rollouts, of `rows` in all."""
 
     def __init__(self, scores: Any, rows: int) -> None:
         super().__init__(
-            f"interrupted: {len(scores):,} of {rows:,} rollouts were scored, and are in the `scores` of this "
-            "exception (in a notebook: import sys; sys.last_value.scores)"
+            f"interrupted: {len(scores):,} of {rows:,} rollouts were scored, and are in "
+            "the `scores` of this exception (in a notebook: import sys; "
+            "sys.last_value.scores)"
         )
         self.scores, self.rows = scores, rows
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the nearest known name, else nothing."""
-    near = get_close_matches(name, list(known), n=1)
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Suggest the nearest of the names as `; did you mean 'x'?`, or return ""."""
+    near = get_close_matches(name, list(names), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def without_addresses(text: str) -> str:
-    """The text without the memory addresses of objects, which differ from run to run."""
+    """Remove the memory addresses of objects, which differ from run to run."""
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
 
 
 def describe_error(error: BaseException) -> str:
-    """An error in one phrase; the user's exception class may fail even here."""
+    """Describe an error in one phrase; a user's exception class may fail even here."""
     try:
         text = without_addresses(str(error))
     except CAUGHT:
         text = ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    kind = type(error).__name__
+    return f"{kind}: {text}" if text else kind
 
 
 def preview(value: Any) -> str:
-    """How a value prints, cut to a phrase of at most 80 characters."""
+    """Return the repr of a value, cut to a phrase."""
     try:
         text = without_addresses(repr(value))
     except CAUGHT:
         text = f"an object of type {type(value).__name__}"
-    return text if len(text) <= 80 else text[:77] + "..."
+    if len(text) <= LONGEST_PREVIEW:
+        return text
+    return text[: LONGEST_PREVIEW - 3] + "..."
+
+
+# --- checks of arguments
+
+
+def names_of(value: Any, argument: str) -> list[str]:
+    """Return names of columns, each once; a text is one name.
+
+    Raises:
+        InputError: it is no text and no list of texts.
+
+    >>> names_of("task", "by")
+    ['task']
+    """
+    is_list = isinstance(value, Iterable) and not isinstance(value, str)
+    names = list(value) if is_list else [value]
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(
+            f"{argument}={preview(value)} is no list of names of columns; give one such "
+            'as ["task"]'
+        )
+    return list(dict.fromkeys(names))
+
+
+def check_label(label: Any) -> None:
+    """Raise InputError for a label that is no name of a column."""
+    if not (label is None or isinstance(label, str)):
+        raise InputError(
+            f"label={preview(label)} is no name of a column; give one such as "
+            '"is_correct"'
+        )
+
+
+def check_seed(seed: Any) -> None:
+    """Raise InputError for a seed that numpy does not take."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise InputError(f"seed={preview(seed)} is not a whole number of at least 0")

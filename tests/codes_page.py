@@ -3,20 +3,19 @@
 import re
 from pathlib import Path
 
-from rewardkit.analysis.findings import RULES
+from rewardkit.analysis.findings import RULES, SCORED_RULES
 from rewardkit.findings import read_codes
 from rewardkit.probes.contract.contract import RULES as CONTRACT
 from rewardkit.probes.families import PROBES
 
 PAGE = Path(__file__).parent.parent / "rewardkit" / "analysis" / "CODES.md"
-LOG = "log_mismatch", "log_not_compared", "unread_keys", "not_finite"
 FAILURES = (
     "constant ignores_truth inverted always_errors always_abstains always_late "
     "raises hang slow dies out_of_range not_finite wrong_length wrong_type"
 )
 FLOOR = "leakage flat_credit open_gate against_label wrong_paid right_unpaid"
 REPORTED_IN = {
-    "diagnosis": {code: "analysis/findings/log.py" for code in LOG},
+    "diagnosis": {},
     "probe": {
         **dict.fromkeys(FAILURES.split(), "probes: failures"),
         **dict.fromkeys(FLOOR.split(), "probes: floor"),
@@ -30,7 +29,7 @@ REPORTED_IN = {
 def reporters(section):
     """Code -> the module that reports it, of all that can be reported."""
     found = dict(REPORTED_IN[section])
-    for item in {"diagnosis": RULES, "probe": CONTRACT}[section]:
+    for item in {"diagnosis": (*SCORED_RULES, *RULES), "probe": CONTRACT}[section]:
         place = item.find.__module__.removeprefix("rewardkit.").replace(".", "/")
         found |= dict.fromkeys(item.codes, f"{place}.py")
     return found

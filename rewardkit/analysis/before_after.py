@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.findings.log import ATOL, RTOL
+from rewardkit.analysis.findings.scored import ATOL, RTOL
 from rewardkit.analysis.matching import MatchedRows, notes_of
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats, group_stats

@@ -1,4 +1,4 @@
-"""Context: what is known of the completions beside their scores: label, length, end, step, other numbers."""
+"""Context: what is known of completions beside their scores: label, length, end, step, numbers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from rewardkit.scoring.scores import Scores
 TOKENS = "completion_tokens"
 ENDED, CUT = "finish_reason", "length"
 FEWEST_LABELLED = 20
-"""Labelled rows in which a component may say the same by luck. Our choice."""
+"""Labelled rows on which a component may agree with the label by luck. Our choice."""
 MOST_LABELLED = 0.9
-"""Share of the labelled rows that a component must be scored on to be the label itself. Our choice."""
-KNOWN_OTHERWISE = (
+"""Share of the labelled rows that a component must be scored on to be the label itself.
+Our choice."""
+OTHER_NUMBERS = (
     "rollout_id",
     "prompt_id",
     "step",
@@ -32,15 +33,16 @@ KNOWN_OTHERWISE = (
     "advantages",
     TOKENS,
 )
-"""Columns of numbers that name rows, or are looked at by themselves."""
+"""Columns of numbers that name rows, or have a field of their own."""
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
     """Columns of the rows of one part of the scores, each (rows,).
 
-    `label` is 0 or 1, NaN where it is missing; ``None`` where none was asked for or `why_no_label` says why
-    it cannot be used. `columns` are the numbers that were asked for, else all that the rollouts have and the
+    `label` is 0 or 1, NaN where it is missing; None where no label was named or where
+    `why_no_label` says why it cannot be used. `named` are the columns of numbers that the
+    caller names; without them, those of `own` columns of the rollouts are used that the
     reward does not ask for: what it asks for it may well pay.
     """
 
@@ -53,11 +55,11 @@ class Context:
 
     @cached_property
     def lengths(self) -> Floats:
-        """Length of each completion in `length_unit`."""
+        """Return the length of each completion in `length_unit`."""
         return self.lengths_of(slice(None))
 
     def lengths_of(self, rows: slice | NDArray[np.intp]) -> Floats:
-        """Length of the completions of some rows in `length_unit`."""
+        """Return the lengths of the completions of some rows."""
         if self.length_unit == "tokens":
             return numbers(self.table[TOKENS].iloc[rows])
         texts = self.table["completion"].iloc[rows]
@@ -65,46 +67,37 @@ class Context:
 
     @property
     def length_unit(self) -> str:
-        """What lengths are counted in: "tokens" where each completion has a count, else "characters"."""
-        counted = (
-            TOKENS in self.table and not np.isnan(numbers(self.table[TOKENS])).any()
-        )
-        return "tokens" if counted else "characters"
+        """Return "tokens" where each completion has a count, else "characters"."""
+        if TOKENS in self.table and not np.isnan(numbers(self.table[TOKENS])).any():
+            return "tokens"
+        return "characters"
 
     @cached_property
     def truncated(self) -> NDArray[np.bool_] | None:
-        """Whether the completion was cut at its greatest length; ``None`` where nothing says it."""
+        """Return whether each completion was cut at the maximum length; None if unknown."""
         if ENDED not in self.table:
             return None
         return np.asarray(self.table[ENDED] == CUT, dtype=bool)
 
     @cached_property
     def steps(self) -> Floats | None:
-        """The step of each row; ``None`` where there are none, or they are no numbers."""
+        """Return the step of each row; None where there are none, or they are no numbers."""
         if "step" not in self.table or not numeric(column_values(self.table["step"])):
             return None
         return numbers(self.table["step"])
 
     @cached_property
     def columns(self) -> Mapping[str, Floats]:
-        """Further numbers of each row, by name."""
+        """Return further numbers of each row by column."""
         if self.named is not None:
             return {name: numbers(self.table[name]) for name in self.named}
-        others = [
-            name
-            for name in self.table.columns
-            if name in self.own and name != self.label_name
-        ]
-        found = {
-            str(name): self.table[name]
-            for name in others
-            if name not in KNOWN_OTHERWISE
-        }
-        return {
-            name: numbers(column)
-            for name, column in found.items()
-            if numeric(column_values(column))
-        }
+        columns = {}
+        for name in self.table.columns:
+            if name not in self.own or name in (self.label_name, *OTHER_NUMBERS):
+                continue
+            if numeric(column_values(self.table[name])):
+                columns[str(name)] = numbers(self.table[name])
+        return columns
 
 
 def context_of(
@@ -114,66 +107,81 @@ def context_of(
     label: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> Context:
-    """The context of these rows of the scores.
+    """Return the context of some rows of the scores.
 
-    InputError: a label or column that is not there, or holds no numbers.
+    Args:
+        scores: the scores.
+        table: the rows of their table.
+        label: a column of two values that says which completions are good.
+        columns: columns of numbers; None: all that there are.
+
+    Raises:
+        InputError: a label or column is missing, or holds no numbers.
     """
-    scores.rollouts.check_columns(
-        [*([label] if label is not None else []), *(columns or ())]
-    )
+    names = [*([] if label is None else [label]), *(columns or ())]
+    scores.rollouts.check_columns(names)
     for name in columns or ():
         if not numeric(column_values(scores.rollouts.table[name])):
             raise InputError(f"column {name!r} holds no numbers; give one that does")
-    asked = {name for item in scores.reward.components for name in item.asks_for} | set(
-        scores.reward.needs
-    )
-    held = {*scores.rollouts.logged.components.values(), *asked}
-    own = frozenset(map(str, scores.rollouts.table.columns)) - held
-    values, why = (
-        _label(table, label, scores.reward.names) if label is not None else (None, "")
-    )
-    return Context(table, values, label or "", why, columns, own)
+    needs = {*scores.reward.needs, *scores.rollouts.logged.components.values()}
+    for component in scores.reward.components:
+        needs.update(component.asks_for)
+    own = frozenset(map(str, scores.rollouts.table.columns)) - needs
+    if label is None:
+        return Context(table, None, "", "", columns, own)
+    values, why = _label(table, label, scores.reward.names)
+    return Context(table, values, label, why, columns, own)
 
 
 def _label(
     table: pd.DataFrame, name: str, components: Sequence[str]
 ) -> tuple[Floats | None, str]:
-    """The label as 0 and 1; ``None`` and why it cannot be used."""
-    given = truths(column_values(table[name]))
-    if not numeric(given):
-        found = next((value for value in given if value is not None), None)
-        said = (
-            ""
-            if found is None
-            else f" but {preview(found)}; make a column of true and false of it"
-        )
-        return None, f"{name!r} holds no numbers{said}"
-    values = finite(
-        np.array([np.nan if value is None else value for value in given], dtype=float)
-    )
+    """Return the label as 0 and 1, or None and why it cannot be used."""
+    column = truths(column_values(table[name]))
+    if not numeric(column):
+        first = next((value for value in column if value is not None), None)
+        why = f"{name!r} holds no numbers"
+        if first is not None:
+            why += f" but {preview(first)}; make a column of true and false of it"
+        return None, why
+    values = finite(np.array([_as_float(value) for value in column]))
     levels = np.unique(values[~np.isnan(values)])
     if len(levels) != 2:
-        found = ", ".join(f"{level:g}" for level in levels[:5]) + (
-            " ..." if len(levels) > 5 else ""
-        )
-        return None, f"{name!r} is not one of two values: it has {found or 'none'}"
+        listed = ", ".join(f"{level:g}" for level in levels[:5]) or "none"
+        if len(levels) > 5:
+            listed += " ..."
+        return None, f"{name!r} is not one of two values: it has {listed}"
     label = np.where(np.isnan(values), np.nan, (values == levels[1]).astype(float))
-    least = max(FEWEST_LABELLED, MOST_LABELLED * (~np.isnan(label)).sum())
+    why = _why_not_independent(table, name, label, components)
+    return (None, why) if why else (label, "")
+
+
+def _as_float(value: Any) -> float:
+    return np.nan if value is None else float(value)
+
+
+def _why_not_independent(
+    table: pd.DataFrame, name: str, label: Floats, components: Sequence[str]
+) -> str:
+    """Say which component is the label itself; "" where none is."""
+    fewest = max(FEWEST_LABELLED, MOST_LABELLED * (~np.isnan(label)).sum())
     for component in components:
-        scored = table[f"score/{component}"].to_numpy(dtype=float)
-        both = ~np.isnan(scored) & ~np.isnan(label)
-        if both.sum() < least or len(np.unique(scored[both])) != 2:
+        scores = table[f"score/{component}"].to_numpy(dtype=float)
+        both = ~np.isnan(scores) & ~np.isnan(label)
+        if both.sum() < fewest or len(np.unique(scores[both])) != 2:
             continue
-        as_label = (scored[both] == scored[both].max()) == (label[both] == 1)
-        if as_label.all() or not as_label.any():
-            what = "says what" if as_label.all() else "says the reverse of"
-            why = f"{name!r} {what} the component {component!r} says, so it is no independent check"
-            return None, why
-    return label, ""
+        agrees = (scores[both] == scores[both].max()) == (label[both] == 1)
+        if agrees.all() or not agrees.any():
+            verb = "says what" if agrees.all() else "says the reverse of what"
+            return (
+                f"{name!r} {verb} the component {component!r} says, so it is no "
+                "independent check"
+            )
+    return ""
 
 
 def truths(values: list[Any]) -> list[Any]:
-    """The values, texts that say true or false as such where all texts do: so pandas writes them as CSV.
+    """Read texts that say true or false, as pandas writes them to CSV; else change nothing.
 
     >>> truths(["True", None, "false"]), truths(["True", "right"])
     ([True, None, False], ['True', 'right'])
@@ -181,12 +189,13 @@ def truths(values: list[Any]) -> list[Any]:
     texts = {value for value in values if isinstance(value, str)}
     if not texts or not {text.strip().lower() for text in texts} <= {"true", "false"}:
         return values
-    return [
-        value.strip().lower() == "true" if isinstance(value, str) else value
-        for value in values
-    ]
+    return [_as_bool(value) if isinstance(value, str) else value for value in values]
+
+
+def _as_bool(text: str) -> bool:
+    return text.strip().lower() == "true"
 
 
 def numbers(column: pd.Series) -> Floats:
-    """A column as numbers, NaN where it has none, or an infinite one."""
+    """Return a column as numbers, NaN where there is none or an infinite one."""
     return finite(np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float))

@@ -1,10 +1,10 @@
-"""diagnose(): Scores -> findings on sparsity, clustering, variance, group signal and components."""
+"""diagnose(): what scores would do to training, as findings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -12,21 +12,25 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis import slices
-from rewardkit.analysis.arguments import check_label, check_seed, names_of
-from rewardkit.analysis.findings import RULES, THRESHOLDS
-from rewardkit.analysis.findings.log import not_finite, of_log, only_finite
-from rewardkit.analysis.make_view import make_view
+from rewardkit.analysis.findings import RULES, SCORED_RULES, THRESHOLDS
+from rewardkit.analysis.findings.scored import LOG_CODES, Scored
 from rewardkit.analysis.rendering import diagnosis_page
-from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.dead_share import DeadShare, dead_share
 from rewardkit.analysis.tables import component_row, highest, over_steps, signal_of
-from rewardkit.analysis.view import View
-from rewardkit.errors import Cancelled, InputError, did_you_mean, preview
+from rewardkit.analysis.view import View, make_view, make_views, only_finite
+from rewardkit.errors import (
+    Cancelled,
+    InputError,
+    check_label,
+    check_seed,
+    did_you_mean,
+    names_of,
+    preview,
+)
 from rewardkit.findings import SEVERITIES, Finding, counted, run_rules
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.rewards.plan import Part
 from rewardkit.rewards.training import Training
-from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
 
@@ -191,163 +195,107 @@ def diagnose(
     thresholds: Mapping[str, float] | None = None,
     progress: Callable[[float], bool] | None = None,
 ) -> Diagnosis:
-    """Findings on what these scores would do to training under group advantages.
+    """Find what these scores would do to training under group advantages.
 
-    `training` says which advantages the figures are of, as `Training.of` takes it. `label` names a column
-    that is trusted to say which completions are good, of two values; `columns` the columns of numbers that
-    are held against the advantages (all that the rollouts have). Each value of the columns `by` is looked at
-    as well, by itself (data_source, task, policy and step, where the rollouts have them and siblings share
-    them), at a level that holds for all of them together; what is true of the whole is not said again.
-    Intervals are a bootstrap over prompts, seeded. `thresholds` overrides entries of
-    `analysis.findings.THRESHOLDS`. A route is diagnosed one reward at a time. Scores and rewards that
-    float32 does not hold count as not judged, in the `scores` of the diagnosis as well. InputError: unknown
-    setting or threshold, a column `by` that differs among siblings or has too many values, a route without a
-    reward for any row. `progress` is told the share of the work that is done, from 0 to 1, and says whether
-    to go on: Cancelled where it does not.
+    A route is diagnosed one reward at a time. Scores and rewards that float32 does not hold
+    count as not judged, in the `scores` of the diagnosis as well. Intervals are a bootstrap
+    over prompts.
+
+    Args:
+        scores: what `rk.score` or `rk.load_scores` returned.
+        training: the settings that advantages are computed under, as `Training.of` takes
+            them.
+        label: a trusted column of two values that says which completions are good.
+        columns: columns of numbers to compare with the advantages; all that there are.
+        by: columns each of whose values is diagnosed by itself too, at a level that holds
+            for all of them together, and only for what all rows do not show; data_source,
+            task, policy and step where siblings share them.
+        seed: of the bootstrap.
+        thresholds: replaces entries of `analysis.findings.THRESHOLDS`.
+        progress: called with the share of the work that is done, from 0 to 1; returns
+            whether to go on.
+
+    Raises:
+        InputError: an unknown setting or threshold, a column of `by` that differs among
+            siblings or has too many values, a route without a reward for any row.
+        Cancelled: `progress` returned False.
     """
     if not isinstance(scores, Scores):
         raise InputError(
-            f"diagnose takes Scores, as rk.score or rk.load_scores give them, not {preview(scores)}"
+            "diagnose takes Scores, as rk.score or rk.load_scores give them, not "
+            f"{preview(scores)}"
         )
     check_label(label)
     check_seed(seed)
-    columns = names_of(columns, "columns") if columns is not None else None
-    found = not_finite(scores, seed=seed)
-    scores = only_finite(scores)
-    training = Training.of(training)
+    limits = _limits(thresholds)
     options: dict[str, Any] = {
-        "training": training,
+        "training": Training.of(training),
         "label": label,
-        "columns": columns,
+        "columns": None if columns is None else names_of(columns, "columns"),
         "seed": seed,
+        "thresholds": limits,
     }
-    views = make_views(scores, thresholds=thresholds, **options)
-    names = slices.chosen(scores, by)
+    finite = only_finite(scores)
+    views = make_views(finite, **options)
+    names = slices.choose_columns(finite, by)
     wholes = [Part(view.part, view.reward, view.rows) for view in views]
-    sliced = [slices.parts_of(scores, whole, names) for whole in wholes]
-    total, done = sum(len(part.rows) for part in chain(wholes, *sliced)) * len(RULES), 0
-
-    def looked_at(rows: int) -> None:
-        nonlocal done
-        done += rows
-        if progress is not None and not progress(min(done / max(total, 1), 1.0)):
-            raise Cancelled("the diagnosis was cancelled")
+    pieces = [slices.parts_of(finite, whole, names) for whole in wholes]
+    report = _reporter(progress, [*wholes, *chain.from_iterable(pieces)])
 
     def look_at(view: View) -> list[Finding]:
         return run_rules(
-            RULES,
-            view,
-            thresholds=view.thresholds,
-            after_rule=lambda: looked_at(len(view)),
+            RULES, view, thresholds=limits, after_rule=lambda: report(len(view))
         )
 
+    def look_at_slice(part: Part, tests: int) -> list[Finding]:
+        return look_at(make_view(finite, part, tests=tests, **options))
+
+    scored = Scored(scores, finite, views, seed)
+    findings = run_rules(SCORED_RULES, scored, thresholds=limits)
     for view in views:
-        found += look_at(view)
-
-    def of(part: Part, tests: int) -> list[Finding]:
-        view = make_view(
-            scores, part, thresholds=views[0].thresholds, tests=tests, **options
-        )
-        return look_at(view)
-
-    for view, parts in zip(views, sliced, strict=True):
-        said = [item for item in found if item.part == view.part]
-        found += slices.news(parts, said, of)
-    found += _unmatched(scores, views)
-    ranked = sorted(
-        found,
-        key=lambda item: (
-            item.order[0],
-            bool(item.evidence.get("inconclusive")),
-            item.order,
-        ),
-    )
-    log = of_log(
-        scores
-    )  # first: where the log says otherwise, all else is of another reward
-    first = [item for item in log if item.severity != "info"]
-    ranked = [*first, *ranked, *(item for item in log if item.severity == "info")]
-    return Diagnosis(scores, tuple(ranked), training, seed, views, tuple(names))
+        findings += look_at(view)
+    for view, parts in zip(views, pieces, strict=True):
+        of_view = [finding for finding in findings if finding.part == view.part]
+        findings += slices.find_news(parts, of_view, look_at_slice)
+    findings.sort(key=_rank)
+    training = options["training"]
+    return Diagnosis(finite, tuple(findings), training, seed, views, tuple(names))
 
 
-def _unmatched(scores: Scores, views: tuple[View, ...]) -> list[Finding]:
-    """The rows that a route has no reward for."""
-    rows = np.ones(len(scores))
-    for view in views:
-        rows[view.rows] = 0.0
-    left = np.flatnonzero(rows)
-    if not len(left):
-        return []
-    limits, seed = views[0].thresholds, views[0].bootstrap.seed
-    share, limit = len(left) / len(scores), limits["abstained"]
-    severity = (
-        "high"
-        if share >= limits["lost_rows_high"]
-        else "warn"
-        if share >= limit
-        else "info"
-    )
-    (column,) = scores.reward.split_by
-    values = list(
-        dict.fromkeys(repr(value) for value in scores.table[column].iloc[left])
-    )
-    named = ", ".join(values[:5]) + (
-        f" and {len(values) - 5} more" if len(values) > 5 else ""
-    )
-    prompts = scores.rollouts.prompts
-    interval = Bootstrap(prompts, seed=seed).interval(
-        [rows, np.ones(len(scores))], prompts
-    )
-    reason = f"no reward for {column}={named}"
-    evidence = {
-        "value": share,
-        "interval": interval,
-        "rows": len(left),
-        "reason": reason,
-        "paid": False,
-    }
-    ids = tuple(scores.table["rollout_id"].iloc[left[:5]])
-    return [Finding("abstentions", severity, None, evidence, len(scores), limit, ids)]
-
-
-def make_views(
-    scores: Scores,
-    *,
-    training: Any = None,
-    label: str | None = None,
-    columns: Sequence[str] | None = None,
-    seed: int = 0,
-    thresholds: Mapping[str, float] | None = None,
-) -> tuple[View, ...]:
-    """The arrays that findings are computed from, one `View` a part of the reward.
-
-    What is not finite counts as not judged. Errors as in `diagnose`.
-    """
-    scores, training = only_finite(scores), Training.of(training)
+def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
+    """Return all thresholds, with those that the caller replaces."""
     for name in thresholds or {}:
         if name not in THRESHOLDS:
             raise InputError(
                 f"there is no threshold {name!r}; there are "
                 f"{sorted(THRESHOLDS)}{did_you_mean(name, THRESHOLDS)}"
             )
-    split = {
-        name: column_values(scores.rollouts.table[name])
-        for name in scores.reward.split_by
-    }
-    parts = scores.reward.parts(split, len(scores))
-    if not parts:
-        raise InputError(
-            f"no row of these scores has a reward: {scores.reward.name!r} has none for the values of "
-            f"{list(split)}"
-        )
-    limits = {**THRESHOLDS, **(thresholds or {})}
-    make = partial(
-        make_view,
-        scores,
-        training=training,
-        seed=seed,
-        thresholds=limits,
-        label=label,
-        columns=columns,
-    )
-    return tuple(map(make, parts))
+    return {**THRESHOLDS, **(thresholds or {})}
+
+
+def _reporter(
+    progress: Callable[[float], bool] | None, parts: Sequence[Part]
+) -> Callable[[int], None]:
+    """Return a function that reports that a rule has looked at so many rows."""
+    total = max(1, len(RULES) * sum(len(part.rows) for part in parts))
+    rows_done = 0
+
+    def report(rows: int) -> None:
+        nonlocal rows_done
+        rows_done += rows
+        if progress is not None and not progress(min(rows_done / total, 1.0)):
+            raise Cancelled("the diagnosis was cancelled")
+
+    return report
+
+
+def _rank(finding: Finding) -> tuple[Any, ...]:
+    """Return the sort key of a finding: what the log contradicts first, then by severity.
+
+    Where the log says otherwise, all else is of another reward.
+    """
+    is_minor = finding.severity == "info"
+    if finding.code in LOG_CODES:
+        return (2 if is_minor else 0,)
+    is_open = bool(finding.evidence.get("inconclusive"))
+    return 1, finding.order[0], is_open, finding.order

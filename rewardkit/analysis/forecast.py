@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.arguments import check_label, check_seed, names_of
 from rewardkit.analysis.context import truths
 from rewardkit.analysis.plain import to_plain
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
@@ -22,7 +21,14 @@ from rewardkit.analysis.statistics.groups import (
     overflows,
 )
 from rewardkit.analysis.statistics.selection import Curve, Selection, select
-from rewardkit.errors import InputError, did_you_mean, preview
+from rewardkit.errors import (
+    InputError,
+    check_label,
+    check_seed,
+    did_you_mean,
+    names_of,
+    preview,
+)
 from rewardkit.findings import counted, percent
 from rewardkit.html.pages import HasPage, More, Page, Table
 from rewardkit.primitives.texts import words

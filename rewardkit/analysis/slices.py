@@ -1,4 +1,4 @@
-"""Slices: the same findings within each value of a column, where all rows together do not show them."""
+"""Slices: findings within each value of a column that all rows together do not show."""
 
 from __future__ import annotations
 
@@ -9,131 +9,149 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.arguments import names_of
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS
 from rewardkit.analysis.statistics.groups import Codes
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, names_of
 from rewardkit.findings import Finding
 from rewardkit.rewards.plan import Part
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
-USUAL = ("data_source", "task", "policy", "step")
-"""Columns that are looked at where none are named."""
-SHAPES = ("constant", "dead", "sparse", "starved", "saturated")
-"""What is no fault by itself of a component beside the task: a kind of prompt may not call for it."""
-TOLD = (*SHAPES, "zero_std_groups", "errors", "abstentions", "out_of_range", "opposed", "label_disagrees",
-        "wrong_above_right", "length_bias", "column_bias", "truncated_paid")  # fmt: skip
-"""What is told of a slice: where it gets no signal, no score, or is paid for something else. Our choice."""
+SLICED_BY = ("data_source", "task", "policy", "step")
+"""Columns whose values are slices where the caller names none."""
+SHAPE_CODES = ("constant", "dead", "sparse", "starved", "saturated")
+"""No fault of a component beside the task: a kind of prompt may not call for it."""
+SLICE_CODES = (
+    *SHAPE_CODES,
+    "zero_std_groups",
+    "errors",
+    "abstentions",
+    "out_of_range",
+    "opposed",
+    "label_disagrees",
+    "wrong_above_right",
+    "length_bias",
+    "column_bias",
+    "truncated_paid",
+)
+"""What is reported of a slice: no signal, no score, or pay for something else. Our choice."""
 MOST_VALUES = 30
-"""Of a column; one with more is no slice where it was not asked for. Our choice."""
-MOST_ASKED = 500
-"""Of a column that was asked for: the level of each verdict is divided by their number. Our choice."""
+"""Values of a column that is sliced unasked. Our choice."""
+MOST_NAMED_VALUES = 500
+"""Values of a column that the caller names: the level of each verdict is divided by their
+number. Our choice."""
 
 
-def chosen(scores: Scores, names: Sequence[str] | None) -> list[str]:
-    """The columns whose values are slices: those that were asked for, else the `usable` ones of `USUAL`.
+def choose_columns(scores: Scores, names: Sequence[str] | None) -> list[str]:
+    """Return the columns whose values are slices: those named, else the usual ones that fit.
 
-    InputError: one that is not there, that varies inside groups, or has more values than `MOST_ASKED`.
+    Raises:
+        InputError: a named column is missing, varies inside groups, or has more values
+            than `MOST_NAMED_VALUES`.
     """
-    known = list(map(str, scores.rollouts.table.columns))
     if names is None:
-        return usable(
-            scores,
-            [
-                name
-                for name in USUAL
-                if name in known and name not in scores.reward.split_by
-            ],
-        )
-    asked = names_of(names, "by")
-    scores.rollouts.check_columns(asked)
-    for name in asked:
+        columns = set(map(str, scores.rollouts.table.columns))
+        columns -= set(scores.reward.split_by)
+        return usable(scores, [name for name in SLICED_BY if name in columns])
+    names = names_of(names, "by")
+    scores.rollouts.check_columns(names)
+    for name in names:
         codes, kinds = _coded(scores.table[name])
-        if mixed := _mixed(codes, scores.groups):
+        mixed = _mixed(codes, scores.groups)
+        if mixed:
             raise InputError(
-                f"by={name!r} differs among the siblings of {mixed} of {scores.groups.max() + 1} groups: a "
-                "part of a group is nothing that is trained on, so that nothing can be said of it; name "
-                "a column that is the same for all siblings"
+                f"by={name!r} differs among the siblings of {mixed} of "
+                f"{scores.groups.max() + 1} groups: a part of a group is nothing that is "
+                "trained on, so that nothing can be said of it; name a column that is the "
+                "same for all siblings"
             )
-        if len(kinds) > MOST_ASKED:
+        if len(kinds) > MOST_NAMED_VALUES:
             raise InputError(
-                f"by={name!r} has {len(kinds):,} values, too many to look at each by itself (at most "
-                f"{MOST_ASKED}); name a column of fewer, such as the domain of a prompt"
+                f"by={name!r} has {len(kinds):,} values, too many to look at each by "
+                f"itself (at most {MOST_NAMED_VALUES}); name a column of fewer, such as the "
+                "domain of a prompt"
             )
-    return asked
+    return names
 
 
 def usable(scores: Scores, names: Sequence[str]) -> list[str]:
-    """Which of these columns make slices unasked: the same for all siblings, of few values."""
-    coded = {name: _coded(scores.table[name]) for name in names}
-    return [
-        name
-        for name, (codes, kinds) in coded.items()
-        if len(kinds) <= MOST_VALUES and not _mixed(codes, scores.groups)
-    ]
+    """Return the columns with few values, each the same for all siblings."""
+    columns = []
+    for name in names:
+        codes, kinds = _coded(scores.table[name])
+        if len(kinds) <= MOST_VALUES and not _mixed(codes, scores.groups):
+            columns.append(name)
+    return columns
 
 
 def _coded(column: pd.Series[Any]) -> tuple[Codes, Sequence[Any]]:
-    """A code for each row by its value, -1: missing; and what each stands for, in order of appearance."""
+    """Return a code for the value of each row, -1 where missing, and the values by code."""
     if column.dtype == object:
-        values = (
-            repr(item) if isinstance(item, list | dict) else item
-            for item in column_values(column)
-        )
-        column = pd.Series(list(values), dtype=object)
+        values = [
+            repr(value) if isinstance(value, list | dict) else value
+            for value in column_values(column)
+        ]
+        column = pd.Series(values, dtype=object)
     codes, kinds = pd.factorize(column)
     return np.asarray(codes, dtype=np.intp), kinds.tolist()
 
 
 def _mixed(codes: Codes, groups: Codes) -> int:
-    """The number of groups in which a code is not that of all siblings."""
-    one = np.empty(groups.max(initial=-1) + 1, dtype=np.intp)
-    one[groups] = codes
-    return len(np.unique(groups[codes != one[groups]]))
+    """Count the groups whose siblings have different codes."""
+    code_of_group = np.empty(groups.max(initial=-1) + 1, dtype=np.intp)
+    code_of_group[groups] = codes
+    return len(np.unique(groups[codes != code_of_group[groups]]))
 
 
 def parts_of(scores: Scores, part: Part, names: Sequence[str]) -> list[Part]:
-    """The slices of a part of the scores that have groups enough for a verdict, labelled ``column=value``."""
-    found = rows_by(scores, part, names)
+    """Return the slices of a part of the scores that have enough groups for a verdict."""
     return [
-        item
-        for item in found
-        if len(np.unique(scores.groups[item.rows])) >= FEWEST_GROUPS
+        piece
+        for piece in rows_by(scores, part, names)
+        if len(np.unique(scores.groups[piece.rows])) >= FEWEST_GROUPS
     ]
 
 
 def rows_by(scores: Scores, part: Part, names: Sequence[str]) -> Iterator[Part]:
-    """The rows of a part with each value of each of these columns, labelled ``column=value``.
+    """Return the rows of a part with each value of each column, labelled ``column=value``.
 
     In order of first appearance; none of a column with a single value.
     """
+    prefix = f"{part.label}: " if part.label else ""
     for name in names:
         codes, kinds = _coded(scores.table[name].iloc[part.rows])
-        for code, kind in enumerate(kinds if len(kinds) > 1 else ()):
-            label = f"{part.label + ': ' if part.label else ''}{name}={kind}"
-            yield Part(label, part.reward, part.rows[codes == code])
+        if len(kinds) < 2:
+            continue
+        for code, kind in enumerate(kinds):
+            rows = part.rows[codes == code]
+            yield Part(f"{prefix}{name}={kind}", part.reward, rows)
 
 
-def news(
+def find_news(
     parts: Sequence[Part],
-    said: Sequence[Finding],
+    findings: Sequence[Finding],
     find: Callable[[Part, int], list[Finding]],
 ) -> Iterator[Finding]:
-    """Findings that hold in a slice, at a level for all slices together, and are not said of its whole.
+    """Find what holds in a slice for certain and is not reported of all rows.
 
-    `find` gives those of a part that is one of so many.
+    Args:
+        parts: the slices.
+        findings: those of all rows.
+        find: returns the findings of one of so many slices, at a level that holds for all
+            of them together.
     """
-    known = {
-        (item.code, item.component)
-        for item in said
-        if not item.evidence.get("inconclusive")
-    }
+    reported = set()
+    for finding in findings:
+        if not finding.evidence.get("inconclusive"):
+            reported.add((finding.code, finding.component))
     for part in parts:
-        for item in find(part, len(parts)):
-            sure = item.severity != "info" and not item.evidence.get("inconclusive")
-            if sure and item.code in TOLD and (item.code, item.component) not in known:
-                beside = item.code in SHAPES and item.component != part.reward.primary
-                yield replace(
-                    item, severity="info" if beside else "warn"
-                )  # of a part of the data at most
+        for finding in find(part, len(parts)):
+            is_sure = not finding.evidence.get("inconclusive")
+            is_new = (finding.code, finding.component) not in reported
+            if finding.severity == "info" or finding.code not in SLICE_CODES:
+                continue
+            if is_sure and is_new:
+                is_shape = finding.code in SHAPE_CODES
+                is_minor = is_shape and finding.component != part.reward.primary
+                # it is of a part of the data at most
+                yield replace(finding, severity="info" if is_minor else "warn")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,38 +12,50 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.context import Context
+from rewardkit.analysis.context import Context, context_of
 from rewardkit.analysis.statistics import advantages
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.cores import each
-from rewardkit.analysis.statistics.correlation import Correlations, correlations
 from rewardkit.analysis.statistics.groups import (
     ZERO_STD,
     Codes,
     Floats,
     GroupStats,
+    each,
+    finite,
     group_stats,
     numbered,
     tie_rate,
     within,
 )
+from rewardkit.analysis.statistics.pairs import Correlations, correlations
 from rewardkit.analysis.statistics.shares import group_shares, shapley, squared
+from rewardkit.errors import InputError, did_you_mean
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.plan import add_up, transformed
+from rewardkit.rewards.plan import Part, add_up, transformed
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
+from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.outcomes import GATED, STATUSES
+from rewardkit.scoring.scores import Scores
+
+Mask = NDArray[np.bool_]
 
 SHOWN_IDS = 5
-MOST_ROWS = 250_000
-"""With so many in groups of eight a share of pairs is known to a fifth of a percent. Our choice."""
-TINY = 1e-9
-"""An advantage under this is a rounding error."""
+"""Rollouts that a finding names."""
+MOST_PAIRED_ROWS = 250_000
+"""Rows in which pairs of siblings are counted: in groups of eight a share of pairs is then
+known to a fifth of a percent. Our choice."""
+ROUNDING = 1e-9
+"""Advantages under this are rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One reward of the scores and its rows: scores by component, rewards, groups (codes from 0), prompts."""
+    """One reward and the rows it scored: scores by component, rewards, groups, prompts.
+
+    Arrays are (rows,) where nothing else is said. `groups` are codes from 0; `batches`
+    are codes of what is trained on together. `part` is the value of a route, or "".
+    """
 
     reward: Reward
     part: str
@@ -65,120 +77,178 @@ class View:
     def __len__(self) -> int:
         return len(self.rows)
 
+    # --- the reward
+
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the components."""
+        """Return the names of the components."""
         return self.reward.names
 
     @cached_property
     def components(self) -> dict[str, Component]:
-        """Component by name."""
-        return {item.name: item for item in self.reward.components}
+        """Return the components by name."""
+        return {component.name: component for component in self.reward.components}
+
+    @cached_property
+    def paid_names(self) -> list[str]:
+        """Return the names of the components with a weight."""
+        return [name for name, item in self.components.items() if item.weight]
 
     @property
     def primary(self) -> str:
-        """Name of the component that is the task itself."""
+        """Return the name of the component that is the task itself."""
         return self.reward.primary
 
     @property
     def task(self) -> tuple[str, ...]:
-        """Names of all components that are the task itself."""
+        """Return the names of all components that are the task itself."""
         return self.reward.task
+
+    @property
+    def weights(self) -> Floats:
+        """Return the declared weights, (components,)."""
+        return np.array([item.weight for item in self.reward.components], dtype=float)
+
+    @cached_property
+    def declared_weights(self) -> dict[str, float]:
+        """Return |weight| of each component as a share of all."""
+        sizes = {name: abs(item.weight) for name, item in self.components.items()}
+        total = sum(sizes.values()) or 1.0
+        return {name: size / total for name, size in sizes.items()}
+
+    @property
+    def additive(self) -> bool:
+        """Return whether the reward, before a transform, is a sum over its components."""
+        return self.reward.aggregation in ("weighted_sum", "weighted_mean")
+
+    def span(self, name: str) -> tuple[float, float]:
+        """Return the declared range of a component, else the observed one."""
+        declared = self.components[name].range
+        if declared:
+            return declared
+        scores = pd.Series(self.scores[name])
+        return float(scores.min()), float(scores.max())
+
+    def by_design(self, name: str) -> bool:
+        """Return whether a component is as heavy as the task on purpose.
+
+        Its `why` has to say so and its range has to be declared: the docstring of a loaded
+        function is nobody's decision.
+        """
+        component, task = self.components[name], self.components[self.primary]
+        is_heavy = abs(component.weight) >= abs(task.weight)
+        return bool(component.why and component.range) and is_heavy
+
+    def sign(self, first: str, second: str) -> int:
+        """Return -1 where one of two components is a penalty, else 1."""
+        product = self.components[first].weight * self.components[second].weight
+        return 1 if product > 0 else -1
+
+    # --- rows and groups
+
+    @property
+    def gated(self) -> dict[str, Mask]:
+        """Return the rows in which a gate kept a component from running."""
+        return {name: status == GATED for name, status in self.status.items()}
+
+    def counts(self, name: str) -> dict[str, int]:
+        """Return the number of rows by status."""
+        counts = np.bincount(self.status[name], minlength=len(STATUSES)).tolist()
+        return dict(zip(STATUSES, counts, strict=True))
 
     @cached_property
     def stats(self) -> GroupStats:
-        """Statistics of the reward by group."""
+        """Return the statistics of the reward by group."""
         return group_stats(self.rewards, self.groups)
 
     def group_stats(self, values: Floats) -> GroupStats:
-        """Statistics by group of other values of these rows, (rows,)."""
+        """Return the statistics of other values of these rows by group."""
         return group_stats(values, self.groups, len(self.owner))
 
     @cached_property
+    def component_stats(self) -> dict[str, GroupStats]:
+        """Return the statistics of what each component pays by group."""
+        return each(lambda name: group_stats(self.paid[name], self.groups), self.paid)
+
+    @cached_property
     def several(self) -> int:
-        """How many groups have two rewards or more."""
+        """Return how many groups have two rewards or more."""
         return int((self.stats.count > 1).sum())
 
     @cached_property
+    def owner(self) -> Codes:
+        """Return the prompt of each group, (groups,)."""
+        return self.bootstrap.of_groups(self.groups)
+
+    @cached_property
+    def few(self) -> slice | NDArray[np.intp]:
+        """Return the rows in which pairs of siblings are counted: all, or those of some groups."""
+        if len(self) <= MOST_PAIRED_ROWS:
+            return slice(None)
+        total = len(self.owner)
+        generator = np.random.default_rng([self.bootstrap.seed, total])
+        is_drawn = generator.random(total) < MOST_PAIRED_ROWS / len(self)
+        return np.flatnonzero(is_drawn[self.groups])
+
+    @cached_property
     def reward_ties(self) -> tuple[Floats, Floats]:
-        """Pairs of siblings that earn the same, and all pairs, (groups,) each; of very many rows some."""
+        """Count the pairs of siblings with equal rewards, and all pairs, (groups,) each."""
         return tie_rate(self.rewards[self.few], self.groups[self.few], len(self.owner))
 
     @cached_property
     def varies(self) -> bool:
-        """Whether the reward is not the same on all rows that have one, up to the last digits of a sum.
+        """Return whether the reward differs between any two rows; True without rewards.
 
-        Under GDPO, which adds up what it has normalised, a paid component is not; `True` without any reward.
+        Under GDPO, which normalises before it adds up, whether any paid component does.
         """
-        added = [self.rewards]
+        columns = [self.rewards]
         if self.training.name == "gdpo":
-            added = [
-                self.scores[name]
-                for name, item in self.components.items()
-                if item.weight
-            ]
-        ends = [
-            (np.fmin.reduce(values), np.fmax.reduce(values))
-            for values in added
-            if len(values)
-        ]
-        wide = [high - low for low, high in ends if not np.isnan(low)]
-        return not wide or max(wide) > ZERO_STD
+            columns = [self.scores[name] for name in self.paid_names]
+        widths = []
+        for values in columns:
+            if len(values):
+                width = np.fmax.reduce(values) - np.fmin.reduce(values)
+                if not np.isnan(width):
+                    widths.append(width)
+        return not widths or max(widths) > ZERO_STD
 
     @cached_property
     def usual_std(self) -> float:
-        """The standard deviation of a group with a signal that is usual; NaN without any.
+        """Return the usual standard deviation of a group with a signal; NaN without any.
 
-        The upper quartile, so that up to three groups in four may differ by noise alone; and not under a
-        hundredth of what the rewards take, or the paid components can make where all declare a range.
+        The upper quartile, so that noise in three of four groups does not lower it; at least
+        a hundredth of the range of the rewards, or of what the paid components can add up
+        to where all of them declare a range.
         """
-        if not (spread := self.stats.std[self.stats.live]).size:
+        spread = self.stats.std[self.stats.live]
+        if not spread.size:
             return math.nan
-        paid = [item for item in self.reward.components if item.weight]
-        wide = [
-            abs(item.weight) * (item.range[1] - item.range[0])
-            for item in paid
-            if item.range
-        ]
-        seen = float(np.ptp(np.nanquantile(self.rewards[self.few], [0.01, 0.99])))
-        least = (
-            max(seen, sum(wide) if self.additive and len(wide) == len(paid) else 0.0)
-            / 100
-        )
-        return max(float(np.quantile(spread, 0.75)), least)
+        low, high = np.nanquantile(self.rewards[self.few], [0.01, 0.99])
+        width = float(high - low)
+        ranges = {name: self.components[name].range for name in self.paid_names}
+        if self.additive and all(ranges.values()):
+            sizes = [
+                abs(self.components[name].weight) * (ends[1] - ends[0])
+                for name, ends in ranges.items()
+                if ends
+            ]
+            width = max(width, sum(sizes))
+        return max(float(np.quantile(spread, 0.75)), width / 100)
 
-    @cached_property
-    def component_stats(self) -> dict[str, GroupStats]:
-        """Statistics of each component's paid scores by group."""
-        return each(lambda name: group_stats(self.paid[name], self.groups), self.paid)
+    def ids(self, rows: Mask | NDArray[np.intp]) -> tuple[Any, ...]:
+        """Return the ids of a few of these rows, spread over all of them."""
+        places = np.flatnonzero(rows) if rows.dtype == bool else rows
+        if len(places) > SHOWN_IDS:
+            spread = np.linspace(0, len(places) - 1, SHOWN_IDS).astype(int)
+            places = places[spread]
+        return tuple(self.rollout_ids.iloc[places].tolist())
+
+    # --- advantages
 
     @cached_property
     def advantages(self) -> Floats:
-        """Advantage of each row as the trainer computes it."""
+        """Return the advantage of each row as the trainer computes it."""
         return self.advantages_of(self.rewards)
-
-    @cached_property
-    def dead(self) -> NDArray[np.bool_]:
-        """The groups of two rewards or more without an advantage, (groups,).
-
-        Their siblings all earn the same; under GDPO, which adds up what it has normalised, it is not the
-        reward that must vary, and groups that are dropped by their `filter_metric` have none either.
-        """
-        if self.training.name != "gdpo" and self.training.filter_metric is None:
-            return self.stats.dead
-        largest = np.zeros(len(self.owner))
-        np.maximum.at(largest, self.groups, np.abs(np.nan_to_num(self.advantages)))
-        return np.asarray((self.stats.count > 1) & (largest <= TINY), dtype=bool)
-
-    @property
-    def live(self) -> NDArray[np.bool_]:
-        """The groups of two rewards or more that have an advantage, (groups,)."""
-        return (self.stats.count > 1) & ~self.dead
-
-    @property
-    def paid_by(self) -> Floats:
-        """What siblings are put in order by, (rows,): their rewards, under GDPO their advantages."""
-        return self.advantages if self.training.name == "gdpo" else self.rewards
 
     def advantages_of(
         self,
@@ -186,289 +256,350 @@ class View:
         training: Training | None = None,
         columns: Floats | None = None,
     ) -> Floats:
-        """Advantages of other rewards of the same rows, or under other settings.
+        """Return the advantages of other rewards, or under other settings.
 
-        GDPO has them from the scores of the components, (rows, components), `columns` where these are others,
-        whatever the rewards are.
+        GDPO computes them from the scores of the components: `columns`, (rows, components),
+        or those of the view, whatever `rewards` are.
         """
         training = training or self.training
-        eps = training.eps
-        stats = self.stats if rewards is self.rewards else None
-        found: Floats
-        match training.name:
-            case "gdpo":
-                each = self.score_columns if columns is None else columns
-                found = advantages.gdpo(
-                    each, self.weights, self.groups, self.batches, eps=eps
-                )
-            case "batch":
-                found = advantages.batch(rewards, self.groups, self.batches, eps=eps)
-            case "reinforce_pp":
-                found = advantages.reinforce_pp(
-                    rewards, self.groups, self.batches, eps=eps
-                )
-            case "rloo":
-                found = advantages.rloo(rewards, self.groups)
-            case "dr_grpo":
-                found = advantages.dr_grpo(rewards, self.groups, stats=stats)
-            case _:
-                found = advantages.grpo(rewards, self.groups, eps=eps, stats=stats)
-        if training.filter_metric is None:
-            return found
-        metric = self.scores.get(training.filter_metric, rewards)
-        return np.where(
-            group_stats(metric, self.groups).dead[self.groups], np.nan, found
+        if columns is None and training.name == "gdpo":
+            columns = self.score_columns
+        values = advantages.compute(
+            training.name,
+            rewards,
+            self.groups,
+            self.batches,
+            eps=training.eps,
+            columns=columns,
+            weights=self.weights,
+            stats=self.stats if rewards is self.rewards else None,
         )
+        if training.filter_metric is None:
+            return values
+        metric = self.scores.get(training.filter_metric, rewards)
+        dropped = group_stats(metric, self.groups).dead[self.groups]
+        return np.where(dropped, np.nan, values)
+
+    @cached_property
+    def score_columns(self) -> Floats:
+        """Return the scores, (rows, components), NaN where not scored."""
+        return np.column_stack([self.scores[name] for name in self.names])
+
+    @cached_property
+    def dead(self) -> Mask:
+        """Return the groups of two rewards or more without an advantage, (groups,).
+
+        Their siblings earn the same, or their `filter_metric` drops them. Under GDPO the
+        components may differ where the reward does not.
+        """
+        if self.training.name != "gdpo" and self.training.filter_metric is None:
+            return self.stats.dead
+        largest = np.zeros(len(self.owner))
+        np.maximum.at(largest, self.groups, np.abs(np.nan_to_num(self.advantages)))
+        return np.asarray((self.stats.count > 1) & (largest <= ROUNDING), dtype=bool)
+
+    @property
+    def live(self) -> Mask:
+        """Return the groups of two rewards or more with an advantage, (groups,)."""
+        return (self.stats.count > 1) & ~self.dead
+
+    @property
+    def paid_by(self) -> Floats:
+        """Return what orders siblings: their rewards, under GDPO their advantages."""
+        return self.advantages if self.training.name == "gdpo" else self.rewards
 
     @property
     def filtered_by(self) -> Floats:
-        """What a group must vary in to be trained on: the reward, or the metric that it is filtered by.
+        """Return what a group must vary in to be trained on: the reward, or the filter metric.
 
         Under GDPO a number for each different vector of paid scores.
         """
         if self.training.name != "gdpo" or self.training.filter_metric is not None:
             return self.scores.get(str(self.training.filter_metric), self.rewards)
         codes = np.zeros(len(self), dtype=np.int64)
-        for name, item in self.components.items():
-            if item.weight:
-                each, kinds = pd.factorize(
-                    np.round(self.scores[name], 12), use_na_sentinel=False
-                )
-                codes, _ = pd.factorize(codes * len(kinds) + each)
+        for name in self.paid_names:
+            rounded = np.round(self.scores[name], 12)
+            levels, kinds = pd.factorize(rounded, use_na_sentinel=False)
+            codes, _ = pd.factorize(codes * len(kinds) + levels)
         return np.where(np.isnan(self.rewards), np.nan, codes)
 
     @cached_property
-    def score_columns(self) -> Floats:
-        """Scores, (rows, components), NaN where not scored."""
-        return np.column_stack([self.scores[name] for name in self.names])
+    def centred(self) -> Floats:
+        """Return the advantages less the mean of their group."""
+        return within(self.advantages, self.groups)
 
-    @property
-    def weights(self) -> Floats:
-        """Declared weights, (components,)."""
-        return np.array([item.weight for item in self.reward.components], dtype=float)
-
-    @cached_property
-    def owner(self) -> Codes:
-        """The prompt of each group."""
-        return self.bootstrap.of_groups(self.groups)
+    # --- which component it comes from
 
     @cached_property
     def paid(self) -> dict[str, Floats]:
-        """What each component adds to the reward of each row, before a transform; NaN where that is missing.
+        """Return what each component adds to the reward, before a transform, NaN where that is.
 
-        Weight times score, over the weights that count where the reward is a mean; 0 where it is gated or
-        missing, or the gate on the whole reward is closed.
+        Weight times score, in a mean over the weights that count; 0 where the component is
+        gated or missing, or the gate of the reward is closed.
         """
-        below: Floats | None = None
+        divisor: Floats | None = None
         if self.reward.aggregation == "weighted_mean":
-            below, skips = np.zeros(len(self)), self.reward.on_missing == "skip"
-            for name, item in self.components.items():
-                skipped = (
-                    np.isnan(self.scores[name]) & (self.status[name] != GATED) & skips
-                )
-                below += np.where(skipped, 0.0, max(item.weight, 0.0))
-        closed, not_judged = (
-            np.flatnonzero(self.gate == 0),
-            np.flatnonzero(np.isnan(self.rewards)),
-        )
+            divisor = self._divisor
+        is_closed = np.flatnonzero(self.gate == 0)
+        not_judged = np.flatnonzero(np.isnan(self.rewards))
 
-        def paid(name: str) -> Floats:
-            found = self.components[name].weight * self.scores[name]
-            found[np.isnan(found)] = 0.0
-            if below is not None:
-                found = np.divide(
-                    found, below, out=np.zeros(len(self)), where=below > 0
-                )
-            found[closed], found[not_judged] = 0.0, np.nan
-            return found
+        def pay(name: str) -> Floats:
+            values = self.components[name].weight * self.scores[name]
+            values[np.isnan(values)] = 0.0
+            if divisor is not None:
+                zeros = np.zeros(len(self))
+                values = np.divide(values, divisor, out=zeros, where=divisor > 0)
+            values[is_closed] = 0.0
+            values[not_judged] = np.nan
+            return values
 
-        return each(paid, self.names)
+        return each(pay, self.names)
+
+    @property
+    def _divisor(self) -> Floats:
+        """Return the sum of the weights that count in the mean of each row."""
+        total = np.zeros(len(self))
+        skips = self.reward.on_missing == "skip"
+        for name, component in self.components.items():
+            weight = max(component.weight, 0.0)
+            missing = np.isnan(self.scores[name]) & (self.status[name] != GATED)
+            total += np.where(missing & skips, 0.0, weight)
+        return total
 
     @cached_property
-    def few(self) -> slice | NDArray[np.intp]:
-        """Rows in which pairs of siblings are counted: of more than `MOST_ROWS` some groups, by the seed."""
-        if len(self) <= MOST_ROWS:
-            return slice(None)
-        total = len(self.owner)
-        drawn = np.random.default_rng([self.bootstrap.seed, total]).random(
-            total
-        ) < MOST_ROWS / len(self)
-        return np.flatnonzero(drawn[self.groups])
+    def pieces(self) -> dict[str, Floats]:
+        """Return what each component adds to the advantage, up to a constant of the group.
 
-    @property
-    def additive(self) -> bool:
-        """Whether the reward is the sum of what its components add, before a transform."""
-        return self.reward.aggregation in ("weighted_sum", "weighted_mean")
-
-    @property
-    def gated(self) -> dict[str, NDArray[np.bool_]]:
-        """The rows whose gate kept a component from running."""
-        return {name: status == GATED for name, status in self.status.items()}
-
-    def under(self, reward: Reward) -> View:
-        """The view of the same scores under other weights, gates or transform of the reward as a whole."""
-        rewards = add_up(reward, self.scores, self.gated, self.gate)
-        return replace(
-            self, reward=reward, rewards=transformed(reward, rewards, self.groups)
+        Empty where that is unknown: a product or minimum of too many components.
+        """
+        if self.training.name == "gdpo":
+            return {name: self._gdpo_piece(name) for name in self.components}
+        if self.additive:
+            return self.paid
+        return shapley(
+            self.scores,
+            self.gated,
+            self.weights,
+            self.groups,
+            aggregation=self.reward.aggregation,
+            on_missing=self.reward.on_missing,
         )
+
+    def _gdpo_piece(self, name: str) -> Floats:
+        scaled = advantages.grpo(self.scores[name], self.groups, eps=self.training.eps)
+        return np.asarray(self.components[name].weight * np.nan_to_num(scaled))
+
+    @cached_property
+    def group_shares(self) -> dict[str, Floats]:
+        """Return each component's share of the squared advantage, (groups,); 0 in dead groups."""
+        if not self.pieces:
+            return {}
+        return group_shares(self.pieces, self.centred, self.groups)
+
+    @cached_property
+    def group_mass(self) -> Floats:
+        """Return how much each group counts in an effective weight, (groups,).
+
+        1 a live group where groups are scaled, else its squared advantage.
+        """
+        squares = squared(self.advantages, self.centred, self.groups)
+        return (squares > 0).astype(float) if self.training.name == "grpo" else squares
+
+    @cached_property
+    def effective_weights(self) -> dict[str, float]:
+        """Return each component's share of the squared advantage; {} without live groups.
+
+        They add up to 1, and one may be negative.
+        """
+        mass = self.group_mass
+        total = mass.sum()
+        if not total:
+            return {}
+        shares = self.group_shares.items()
+        return {name: float((share * mass).sum() / total) for name, share in shares}
 
     @cached_property
     def sign_influence(self) -> dict[str, float]:
-        """Share of the advantages whose sign is another, or gone, without the component.
+        """Return the share of the advantages whose sign changes without each component.
 
         NaN where the reward has no other component.
         """
         return {name: self._sign_influence(name) for name in self.names}
 
     def _sign_influence(self, name: str) -> float:
-        others = [
-            other
-            for other, item in self.components.items()
-            if item.weight and other != name
-        ]
-        signs = _signs(self.advantages)
         if not self.components[name].weight:
             return 0.0
-        mean = (
-            self.reward.aggregation == "weighted_mean"
-        )  # which only what is paid can be divided by
-        if (
-            not any(self.components[other].weight > 0 or not mean for other in others)
-            or not signs.any()
-        ):
+        others = [other for other in self.paid_names if other != name]
+        if self.reward.aggregation == "weighted_mean":  # which divides by what is paid
+            others = [other for other in others if self.components[other].weight > 0]
+        signs = _signs(self.advantages)
+        if not others or not signs.any():
             return math.nan
         without = _signs(self.under(self.reward.reweigh({name: 0.0})).advantages)
         return float((signs != without)[signs != 0].mean())
 
-    def span(self, name: str) -> tuple[float, float]:
-        """The declared range of a component, else the observed one."""
-        known = pd.Series(self.scores[name])
-        return self.components[name].range or (float(known.min()), float(known.max()))
-
-    def by_design(self, name: str) -> bool:
-        """Whether a component of declared range is as heavy as the task, and its `why` says for what.
-
-        The docstring of a function that was read is no decision of anybody, and its range is not declared.
-        """
-        item, task = self.components[name], self.components[self.primary]
-        return bool(item.why and item.range) and abs(item.weight) >= abs(task.weight)
-
-    def counts(self, name: str) -> dict[str, int]:
-        """Number of rows by status."""
-        return dict(
-            zip(
-                STATUSES,
-                np.bincount(self.status[name], minlength=4).tolist(),
-                strict=True,
-            )
-        )
-
-    @cached_property
-    def pieces(self) -> dict[str, Floats]:
-        """What each component adds to what advantages are made of, (rows,), up to a constant of the group.
-
-        Empty where that cannot be said: a product or minimum of too many components.
-        """
-        if self.training.name == "gdpo":
-            return {
-                name: item.weight
-                * np.nan_to_num(
-                    advantages.grpo(
-                        self.scores[name], self.groups, eps=self.training.eps
-                    )
-                )
-                for name, item in self.components.items()
-            }
-        if self.additive:
-            return self.paid
-        how = {
-            "aggregation": self.reward.aggregation,
-            "on_missing": self.reward.on_missing,
-        }
-        return shapley(self.scores, self.gated, self.weights, self.groups, **how)
-
-    @cached_property
-    def centred(self) -> Floats:
-        """The advantage of each row, from the mean of its group."""
-        return within(self.advantages, self.groups)
-
-    @cached_property
-    def group_shares(self) -> dict[str, Floats]:
-        """Share of each component in the squared advantage of each group, (groups,); 0 in dead groups."""
-        return (
-            group_shares(self.pieces, self.centred, self.groups) if self.pieces else {}
-        )
-
-    @cached_property
-    def group_mass(self) -> Floats:
-        """How much each group counts in an effective weight.
-
-        1 a live group where groups are scaled, else its squared advantage.
-        """
-        found = squared(self.advantages, self.centred, self.groups)
-        return (found > 0).astype(float) if self.training.name == "grpo" else found
+    def under(self, reward: Reward) -> View:
+        """Return the view of the same scores under other weights, gates or transform."""
+        rewards = add_up(reward, self.scores, self.gated, self.gate)
+        rewards = transformed(reward, rewards, self.groups)
+        return replace(self, reward=reward, rewards=rewards)
 
     @cached_property
     def correlations(self) -> Correlations:
-        """The correlation of each pair of components among siblings; of very many rows in some groups."""
+        """Return the correlation of each pair of components among siblings."""
         columns = {name: scores[self.few] for name, scores in self.scores.items()}
         return correlations(columns, numbered(self.groups[self.few]), self.part)
 
-    def sign(self, first: str, second: str) -> int:
-        """-1 where one of two components is a penalty: their pay goes together where their scores do not."""
-        return (
-            1
-            if self.components[first].weight * self.components[second].weight > 0
-            else -1
-        )
-
     def correlation_interval(self, first: str, second: str) -> tuple[float, float]:
-        """The interval of the correlation of what two components pay."""
-        both = [self.scores[first], self.scores[second]]
-        missing = np.isnan(both).any(axis=0)
+        """Return the interval of the correlation of what two components pay."""
+        missing = np.isnan(self.scores[first]) | np.isnan(self.scores[second])
         a, b = (
-            np.nan_to_num(within(np.where(missing, np.nan, of), self.groups))
-            for of in both
+            np.nan_to_num(
+                within(np.where(missing, np.nan, self.scores[name]), self.groups)
+            )
+            for name in (first, second)
         )
         sums = [a * a, b * b, self.sign(first, second) * a * b]
         return self.bootstrap.interval(
             sums, self.bootstrap.prompts, lambda aa, bb, ab: ab / np.sqrt(aa * bb)
         )
 
-    @cached_property
-    def effective_weights(self) -> dict[str, float]:
-        """Share of the squared advantage that each component holds.
 
-        They add up to 1, and one may be negative. Empty without live groups.
-        """
-        mass = self.group_mass
-        if not mass.sum():
-            return {}
-        return {
-            name: float((shares * mass).sum() / mass.sum())
-            for name, shares in self.group_shares.items()
-        }
-
-    @cached_property
-    def declared_weights(self) -> dict[str, float]:
-        """|weight| of each component as a share of all."""
-        total = sum(abs(item.weight) for item in self.components.values()) or 1.0
-        return {
-            name: abs(item.weight) / total for name, item in self.components.items()
-        }
-
-    def ids(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> tuple[Any, ...]:
-        """Ids of a few of these rows, spread over all of them."""
-        at = np.flatnonzero(rows) if rows.dtype == bool else rows
-        if len(at) > SHOWN_IDS:
-            at = at[np.linspace(0, len(at) - 1, SHOWN_IDS).astype(int)]
-        return tuple(self.rollout_ids.iloc[at].tolist())
+def _signs(values: Floats) -> Floats:
+    """Return -1, 0 or 1; 0 for a missing advantage or a rounding error."""
+    values = np.nan_to_num(values)
+    return np.sign(np.where(np.abs(values) < ROUNDING, 0.0, values))
 
 
-def _signs(advantages: Floats) -> Floats:
-    """-1, 0 or 1; 0 where there is none, or only the last digits of a sum."""
-    return np.sign(
-        np.where(
-            np.abs(np.nan_to_num(advantages)) < TINY, 0.0, np.nan_to_num(advantages)
+# --- from scores to views
+
+
+def only_finite(scores: Scores) -> Scores:
+    """Return the scores in which scores and rewards that are infinite in float32 are missing.
+
+    The same object where there are none. Statuses stay; the finding `not_finite` names the
+    rows.
+    """
+    columns = ["reward_raw", "reward"]
+    columns += [f"score/{name}" for name in scores.reward.names]
+    changed = {}
+    for column in columns:
+        values = scores.table[column].to_numpy(dtype=float)
+        finite_values = finite(values)
+        if finite_values is not values:
+            changed[column] = finite_values
+    if not changed:
+        return scores
+    return replace(scores, table=scores.table.assign(**changed))
+
+
+def make_views(
+    scores: Scores,
+    *,
+    training: Training | None = None,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    seed: int = 0,
+    thresholds: Mapping[str, float] | None = None,
+) -> tuple[View, ...]:
+    """Return the views of scores that are finite, one a part of the reward.
+
+    Args:
+        scores: as `only_finite` returns them.
+        training: the settings that advantages are computed under; the default ones.
+        label: a column that says which completions are good.
+        columns: columns of numbers to compare with the advantages; all there are.
+        seed: of the bootstrap.
+        thresholds: thresholds by name, of the rules that are to be run.
+
+    Raises:
+        InputError: no row has a reward; a label, column or filter metric is missing or
+            holds no numbers.
+    """
+    routes = scores.reward.split_by
+    values = {name: column_values(scores.rollouts.table[name]) for name in routes}
+    parts = scores.reward.parts(values, len(scores))
+    if not parts:
+        raise InputError(
+            f"no row of these scores has a reward: {scores.reward.name!r} has none for "
+            f"the values of {list(routes)}"
         )
+    return tuple(
+        make_view(
+            scores,
+            part,
+            training=training or Training(),
+            seed=seed,
+            thresholds=thresholds or {},
+            label=label,
+            columns=columns,
+        )
+        for part in parts
     )
+
+
+def make_view(
+    scores: Scores,
+    part: Part,
+    *,
+    training: Training,
+    seed: int,
+    thresholds: Mapping[str, float],
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    tests: int = 1,
+) -> View:
+    """Return the view of one part of the scores, one of so many `tests`.
+
+    Raises:
+        InputError: as in `make_views`.
+    """
+    _check_metric(training, part.reward)
+    rows: Any = part.rows
+    if len(rows) == len(scores):
+        rows = slice(None)  # so that no array is copied
+    table, names = scores.table.iloc[rows], part.reward.names
+    prompts = numbered(scores.rollouts.prompts[rows])
+    gate = np.ones(len(table))
+    if "gate/reward" in table:
+        gate = table["gate/reward"].to_numpy(dtype=float)
+    return View(
+        reward=part.reward,
+        part=part.label,
+        rows=part.rows,
+        scores={name: scores.score(name)[rows] for name in names},
+        status={name: scores.status(name)[rows] for name in names},
+        errors={name: table[f"error/{name}"].to_numpy(dtype=object) for name in names},
+        rewards=scores.rewards[rows],
+        gate=gate,
+        groups=numbered(scores.groups[rows]),
+        rollout_ids=table["rollout_id"],
+        completions=table["completion"].to_numpy(dtype=object),
+        bootstrap=Bootstrap(prompts, seed=seed, tests=tests),
+        training=training,
+        batches=_batches(table, prompts, training),
+        context=context_of(scores, table, label=label, columns=columns),
+        thresholds=thresholds,
+    )
+
+
+def _check_metric(training: Training, reward: Reward) -> None:
+    """Refuse settings that drop groups by what is no component."""
+    metric, names = training.filter_metric, ["reward", *reward.names]
+    if metric is not None and metric not in names:
+        raise InputError(
+            f"filter_metric={metric!r} is neither 'reward' nor a component of "
+            f"{reward.name!r}: {names[1:]}{did_you_mean(metric, names)}; name the one that "
+            "it is, as filter_metric=NAME"
+        )
+
+
+def _batches(table: pd.DataFrame, prompts: Codes, training: Training) -> Codes:
+    """Return codes of the batches: a step, else so many prompts as a batch has, else all rows."""
+    if "step" in table:
+        codes, _ = pd.factorize(table["step"], sort=True, use_na_sentinel=False)
+        return np.asarray(codes, dtype=np.intp)
+    if training.prompts_per_batch is None:
+        return np.zeros(len(table), dtype=np.intp)
+    codes, _ = pd.factorize(prompts)  # numbered in the order in which they come
+    return np.asarray(codes // training.prompts_per_batch, dtype=np.intp)

@@ -8,12 +8,18 @@ from functools import cached_property
 from typing import Any
 
 from rewardkit.analysis import slices
-from rewardkit.analysis.arguments import check_label, check_seed
 from rewardkit.analysis.before_after import BeforeAfter, before_after
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.rescore import behind, moved_by, rescore
-from rewardkit.errors import InputError, RewardError, did_you_mean, preview
+from rewardkit.errors import (
+    InputError,
+    RewardError,
+    check_label,
+    check_seed,
+    did_you_mean,
+    preview,
+)
 from rewardkit.findings import counted, most
 from rewardkit.html.pages import Block, HasPage, Page
 from rewardkit.primitives.gates import Gate
@@ -132,7 +138,7 @@ def _diagnose_like(
 ) -> Diagnosis:
     """Diagnose scores of the same rows with the settings of another diagnosis."""
     view = other.views[0]
-    is_default = list(other.by) == slices.chosen(other.scores, None)
+    is_default = list(other.by) == slices.choose_columns(other.scores, None)
     return diagnose(
         scores,
         training=other.training if training is None else training,

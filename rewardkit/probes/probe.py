@@ -13,8 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from rewardkit.analysis.arguments import check_label, check_seed
-from rewardkit.errors import RolloutsError
+from rewardkit.errors import RolloutsError, check_label, check_seed
 from rewardkit.findings import Finding, percent
 from rewardkit.judges.report import warn_of_calls
 from rewardkit.probes.arguments import check_arguments

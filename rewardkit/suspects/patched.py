@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.statistics.groups import Floats
-from rewardkit.analysis.view import TINY
+from rewardkit.analysis.view import ROUNDING
 from rewardkit.findings import counted, percent
 from rewardkit.html.markup import number
 from rewardkit.rollouts.values import as_column, column_values
@@ -130,7 +130,7 @@ def held_against(
     rows, there, _ = match_rows(scores, other)
     rewards = scores.rewards[rows], other.rewards[there]
     gains = advantages[0][rows], advantages[1][there]
-    earned, earns = (np.nan_to_num(values) > TINY for values in gains)
+    earned, earns = (np.nan_to_num(values) > ROUNDING for values in gains)
     pushed_down, judged = earned & ~earns, ~np.isnan(rewards[1])
     wrong = (right.values[rows] == 0) & judged
     places = [_beaten(values, wrong) for values in rewards]
@@ -185,7 +185,9 @@ def _beaten(rewards: Floats, wrong: NDArray[np.bool_]) -> Floats:
     [0.5, 0.5, 1.0]
     """
     known = np.sort(rewards[wrong & ~np.isnan(rewards)])
-    below, up_to = (known.searchsorted(rewards + step) for step in (-TINY, TINY))
+    below, up_to = (
+        known.searchsorted(rewards + step) for step in (-ROUNDING, ROUNDING)
+    )
     return (below + up_to) / 2 / max(len(known), 1)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.context import numbers, truths
 from rewardkit.analysis.statistics.groups import Floats
-from rewardkit.analysis.view import TINY, View
+from rewardkit.analysis.view import ROUNDING, View
 from rewardkit.answers.kinds import answer_in, kind_of
 from rewardkit.answers.marks import likely_mark
 from rewardkit.primitives.extract.letters import read_choice
@@ -81,7 +81,7 @@ def rightness(scores: Scores, views: Sequence[View], advantages: Floats) -> Righ
             own, told = _full_marks(view), f"with full marks of {view.primary!r}"
         if own is None:
             own, told = (
-                _or_missing(advantages[view.rows], TINY),
+                _or_missing(advantages[view.rows], ROUNDING),
                 "that earned more than their siblings",
             )
         values[view.rows] = own
@@ -100,7 +100,7 @@ def _full_marks(view: View) -> Floats | None:
     levels = np.unique(scored[~np.isnan(scored)])
     if len(levels) < 2 or task.weight <= 0 or not (task.primary or len(levels) == 2):
         return None
-    return _or_missing(scored, levels[-1] - TINY)
+    return _or_missing(scored, levels[-1] - ROUNDING)
 
 
 def _by_truth(scores: Scores, rows: NDArray[np.intp]) -> Floats | None:

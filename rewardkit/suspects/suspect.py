@@ -10,16 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.arguments import check_label, check_seed, names_of
 from rewardkit.analysis.context import numbers
-from rewardkit.analysis.diagnosis import make_views
-from rewardkit.analysis.findings.log import only_finite
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS
-from rewardkit.analysis.slices import MOST_ASKED, MOST_VALUES
+from rewardkit.analysis.slices import MOST_NAMED_VALUES, MOST_VALUES
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.groups import Floats, within
-from rewardkit.analysis.view import View
-from rewardkit.errors import InputError, preview
+from rewardkit.analysis.view import View, make_views, only_finite
+from rewardkit.errors import InputError, check_label, check_seed, names_of, preview
 from rewardkit.probes.arguments import check_arguments
 from rewardkit.probes.probe import BUDGET
 from rewardkit.rewards.reward import Reward
@@ -269,10 +266,10 @@ def _columns(
     asked = names_of(by, "by")
     scores.rollouts.check_columns(asked)
     for name in asked:
-        if (kinds := _kinds(scores, name).nunique()) > MOST_ASKED:
+        if (kinds := _kinds(scores, name).nunique()) > MOST_NAMED_VALUES:
             raise InputError(
                 f"by={name!r} has {kinds:,} values, too many to look at each by itself (at most "
-                f"{MOST_ASKED}); name a column of fewer"
+                f"{MOST_NAMED_VALUES}); name a column of fewer"
             )
     return asked
 

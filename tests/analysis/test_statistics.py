@@ -12,10 +12,8 @@ from planted.tables import scores_of
 from scipy import special, stats
 from scipy.stats import kendalltau
 
-from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.statistics.advantages import (
     batch,
-    dapo,
     dr_grpo,
     gdpo,
     grpo,
@@ -41,6 +39,8 @@ from rewardkit.analysis.statistics.ratings import (
     rank_correlation,
 )
 from rewardkit.analysis.statistics.shape import outlying, two_piles
+from rewardkit.analysis.view import make_views
+from rewardkit.rewards.training import Training
 
 NAN = np.nan
 BY_SIX = np.repeat(np.arange(50), 6)
@@ -441,7 +441,6 @@ BY_HAND = {
         CENTRED / (CENTRED.std(ddof=1) + 1e-4),
     ),
     "the mean of the others is taken away": (rloo, [1, -0.5, -0.5, -2, 2]),
-    "no group is dropped that varies": (dapo, CENTRED / (STD + 1e-4)),
 }
 
 
@@ -491,12 +490,20 @@ def test_each_batch_is_scaled_by_itself(estimator):
     assert np.abs(together - estimator(rewards, groups, None)).max() > 0.1
 
 
-def test_dapo_drops_groups_by_its_metric_and_not_by_what_is_paid():
-    rewards, groups = np.array([1.0, 1, 0, 2, 5]), np.array([0, 0, 1, 1, 2])
+def test_groups_are_dropped_by_the_filter_metric_and_not_by_what_is_paid():
+    rewards, metric = np.array([1.0, 1, 0, 2, 5]), np.array([0.0, 1, 1, 1, 0])
+    groups = np.array([0, 0, 1, 1, 2])
+    scores = scores_of(
+        {"paid": rewards, "metric": metric}, groups, weights={"metric": 0}
+    )
     kept = grpo(rewards, groups)
-    np.testing.assert_allclose(dapo(rewards, groups), [NAN, NAN, *kept[2:]])
-    metric = np.array([0.0, 1, 1, 1, 0])
-    np.testing.assert_allclose(dapo(rewards, groups, metric), [*kept[:2], NAN, NAN, 0])
+
+    def advantages(metric):
+        training = Training(filter_metric=metric)
+        return make_views(scores, training=training)[0].advantages
+
+    np.testing.assert_allclose(advantages("reward"), [NAN, NAN, *kept[2:]])
+    np.testing.assert_allclose(advantages("metric"), [*kept[:2], NAN, NAN, 0])
 
 
 # dead groups of another number of generations

@@ -279,9 +279,9 @@ def test_with_a_label_what_orders_siblings_more_like_it_comes_first_noise_never_
     assert advice.changes[0].rank == 1 and advice.changes[0].component != "noise"
     assert paid["helps"].verdict == "improves"
     assert paid["noise"].verdict != "improves" and paid["noise"].rank is None
-    for item in rk.suggest(
-        rk.diagnose(diagnosis.scores)
-    ).changes:  # without it nothing is ranked
+    unlabelled = rk.suggest(rk.diagnose(diagnosis.scores)).changes
+    assert unlabelled
+    for item in unlabelled:  # without a label nothing is ranked
         assert (item.rank, item.verdict) == (None, "")
     parts = {name: parts[name] for name in ("correct", "hurts")} | {
         "never": np.zeros(640)
@@ -302,9 +302,14 @@ def test_with_a_label_what_orders_siblings_more_like_it_comes_first_noise_never_
 
 def test_changes_are_measured_under_the_settings_of_the_diagnosis(flawed):
     training = {"scale_rewards": "none", "filter_metric": "correct"}
-    for item in rk.suggest(rk.diagnose(flawed[0].scores, training=training)).changes:
-        if item.scores is None or item.code == "declared_weights":
-            continue
+    changes = rk.suggest(rk.diagnose(flawed[0].scores, training=training)).changes
+    measured = [
+        item
+        for item in changes
+        if item.scores is not None and item.code != "declared_weights"
+    ]
+    assert measured
+    for item in measured:
         view = rk.diagnose(item.scores, training=training).views[0]
         assert item.after["effective_weights"] == pytest.approx(
             view.effective_weights, abs=1e-3

@@ -1,27 +1,28 @@
-"""What diagnose() looks for: rules by subject, their thresholds and sentences."""
+"""The rules that diagnose() runs, by subject, with their thresholds."""
 
 from rewardkit.analysis.findings import (
     components,
     groups,
+    scored,
     shortcuts,
     sparsity,
     spread,
-    steps,
 )
 from rewardkit.findings import Rule
 
-__all__ = ["RULES", "THRESHOLDS"]
+__all__ = ["RULES", "SCORED_RULES", "THRESHOLDS"]
 
+SCORED_RULES: tuple[Rule, ...] = scored.RULES
+"""Of all scored rows."""
 RULES: tuple[Rule, ...] = (
     *sparsity.RULES,
     *groups.RULES,
     *spread.RULES,
     *components.RULES,
     *shortcuts.RULES,
-    *steps.RULES,
 )
-"""In the order in which they run: each is told what those before it said."""
+"""Of a `View`, in the order in which they run: each gets the findings of those before it."""
 THRESHOLDS = {
-    name: default for item in RULES for name, default in item.thresholds.items()
+    name: default for rule in RULES for name, default in rule.thresholds.items()
 }
 """Name -> where a number begins to matter; each stands with its source in the rule that has it."""

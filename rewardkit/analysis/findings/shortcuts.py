@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.findings.rule import Said, finding, share, sure
-from rewardkit.analysis.statistics.cores import each
-from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics.groups import Floats, each
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, rule

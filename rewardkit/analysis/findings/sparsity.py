@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, share
-from rewardkit.analysis.statistics.cores import each
-from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, group_stats
+from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, each, group_stats
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, rule
 

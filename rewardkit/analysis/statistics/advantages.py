@@ -115,20 +115,42 @@ def gdpo(
     return grpo(total, _batches(total, batches), eps=eps)
 
 
-def dapo(
+def compute(
+    name: str,
     rewards: Floats,
     groups: Codes,
-    metric: Floats | None = None,
+    batches: Codes,
     *,
-    eps: float = EPSILON,
+    eps: float,
+    columns: Floats | None = None,
+    weights: Floats | None = None,
+    stats: GroupStats | None = None,
 ) -> Floats:
-    """`grpo` in the groups that are kept, NaN in those that are dropped and sampled anew.
+    """Return the advantages that the algorithm of this name gives, (rows,).
 
-    Dropped are groups of several whose `metric` (rows,) does not vary; ``None``: whose reward does not. verl
-    filters by ``algorithm.filter_groups.metric``, which need not be the reward. DAPO (arXiv 2503.14476).
+    Args:
+        name: as `Training.name` has it; any other is `grpo`.
+        rewards: (rows,), as are `groups` and `batches`.
+        groups: codes of the groups.
+        batches: codes of what is trained on together.
+        eps: added to standard deviations.
+        columns: scores, (rows, components), which only GDPO needs.
+        weights: their weights, (components,).
+        stats: those of the rewards by group, where they are known.
     """
-    dead = group_stats(rewards if metric is None else metric, groups).dead
-    return np.where(dead[groups], np.nan, grpo(rewards, groups, eps=eps))
+    match name:
+        case "gdpo":
+            assert columns is not None and weights is not None
+            return gdpo(columns, weights, groups, batches, eps=eps)
+        case "batch":
+            return batch(rewards, groups, batches, eps=eps)
+        case "reinforce_pp":
+            return reinforce_pp(rewards, groups, batches, eps=eps)
+        case "rloo":
+            return rloo(rewards, groups)
+        case "dr_grpo":
+            return dr_grpo(rewards, groups, stats=stats)
+    return grpo(rewards, groups, eps=eps, stats=stats)
 
 
 def _batches(rewards: Floats, batches: Codes | None) -> Codes:

@@ -9,8 +9,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from rewardkit.analysis.arguments import check_seed
 from rewardkit.analysis.statistics.groups import Codes, Floats
+from rewardkit.errors import check_seed
 
 LEVEL = 0.95
 """Of the intervals that are shown, and of the verdict on one side."""

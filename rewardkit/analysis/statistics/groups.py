@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 LARGEST = float(np.finfo(np.float32).max)
 """Trainers hold rewards as float32, in which a larger number is infinite."""
@@ -206,3 +212,14 @@ def effective_levels(values: Floats) -> float:
     return (
         float(np.exp(-(shares * np.log(shares)).sum())) if len(counts) else float("nan")
     )
+
+
+def each(compute: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value]:
+    """Compute a value for each key on all cores: numpy works on arrays side by side.
+
+    >>> each(abs, [-1, 2])
+    {-1: 1, 2: 2}
+    """
+    keys = list(keys)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(keys, pool.map(compute, keys), strict=True))

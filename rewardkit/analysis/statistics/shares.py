@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.cores import each
-from rewardkit.analysis.statistics.groups import Codes, Floats, group_stats
+from rewardkit.analysis.statistics.groups import Codes, Floats, each, group_stats
 from rewardkit.primitives.weights import aggregate
 
 MOST_COMPONENTS = 8

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.make_view import make_view
 from rewardkit.analysis.statistics.groups import Floats, group_stats
 from rewardkit.analysis.statistics.pairs import concordance
-from rewardkit.analysis.view import TINY, View
+from rewardkit.analysis.view import ROUNDING, View, make_view
 from rewardkit.rewards.plan import Part
 from rewardkit.scoring.scores import Scores
 
@@ -167,7 +166,7 @@ def share_in_tied_groups(before: View, after: View) -> float:
     grown = np.abs(np.nan_to_num(after.advantages)) - np.abs(
         np.nan_to_num(before.advantages)
     )
-    grown = np.where(grown > TINY, grown, 0.0)
+    grown = np.where(grown > ROUNDING, grown, 0.0)
     return (
         float(grown[before.dead[before.groups]].sum() / grown.sum())
         if grown.sum()
@@ -194,7 +193,9 @@ def _best(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     assert view.context.label is not None
     values = np.where(judged, view.paid_by, np.nan)
     stats = group_stats(values, view.groups, len(view.owner))
-    first = (stats.count > 1)[view.groups] & (values >= stats.high[view.groups] - TINY)
+    first = (stats.count > 1)[view.groups] & (
+        values >= stats.high[view.groups] - ROUNDING
+    )
     labelled = group_stats(
         np.where(first, view.context.label, np.nan), view.groups, len(view.owner)
     )

@@ -16,9 +16,8 @@ from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 from tqdm.auto import tqdm
 
-from rewardkit.analysis.arguments import names_of
 from rewardkit.analysis.diagnosis import diagnose
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, names_of
 from rewardkit.notebook.display import TEXTS
 from rewardkit.notebook.inputs import read_inputs
 from rewardkit.notebook.report.executed import story_of

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rewardkit.analysis.before_after import Undiagnosed, before_after
 from rewardkit.analysis.definition_changes import definition_changes
-from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.matching import match_rows
+from rewardkit.analysis.view import make_views, only_finite
 from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line, visible
@@ -81,7 +81,9 @@ def _of_rewards(before: Saved, after: Saved) -> list[str]:
     if a is None or b is None or a.rollouts.fingerprint != b.rollouts.fingerprint:
         return []
     try:
-        first, second = (Undiagnosed(side, make_views(side)) for side in (a, b))
+        first, second = (
+            Undiagnosed(side, make_views(only_finite(side))) for side in (a, b)
+        )
         changed = before_after(first, second, match_rows(a, b))
     except InputError as error:
         return [f"rewards are not compared: {one_line(error)}"]

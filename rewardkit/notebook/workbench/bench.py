@@ -14,10 +14,9 @@ import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
-from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.suggestions.change import Change
-from rewardkit.analysis.view import View
+from rewardkit.analysis.view import View, make_views, only_finite
 from rewardkit.analysis.whatif import with_gates
 from rewardkit.errors import InputError
 from rewardkit.findings import counted, percent
@@ -146,7 +145,9 @@ class Bench(traitlets.HasTraits):
         scores, _ = self.gated(variant)
         key = variant.base, repr((variant.gates, variant.training))
         views = kept(
-            self._views, key, lambda: make_views(scores, **self.options(variant))
+            self._views,
+            key,
+            lambda: make_views(only_finite(scores), **self.options(variant)),
         )
         return tuple(view.under(variant.combined(view.reward)) for view in views)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.statistics.pairs import concordance
-from rewardkit.analysis.view import TINY, View
+from rewardkit.analysis.view import ROUNDING, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ def turned(before: Figures, now: Figures) -> float:
     one, other = (
         np.sign(
             np.where(
-                np.abs(np.nan_to_num(item.advantages)) < TINY,
+                np.abs(np.nan_to_num(item.advantages)) < ROUNDING,
                 0.0,
                 np.nan_to_num(item.advantages),
             )

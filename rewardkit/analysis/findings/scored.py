@@ -1,0 +1,250 @@
+"""Rules on all scored rows: infinite scores, rows without a reward, what the log contradicts."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.findings.components import RETURNED_INFINITE
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.groups import LARGEST, Codes, Floats, finite
+from rewardkit.analysis.view import SHOWN_IDS, Mask, View
+from rewardkit.findings import Finding, most, rule
+from rewardkit.rewards.fingerprint import describe
+from rewardkit.rewards.recorded import is_recorded
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.outcomes import ERROR
+from rewardkit.scoring.scores import Scores
+
+LOG_CODES = ("log_mismatch", "log_not_compared", "unread_keys")
+"""Findings that say that the log, or what a function returned, is not what was scored."""
+RTOL = 1e-6
+"""Trainers hold rewards as float32, whose numbers lie 1.2e-7 apart, and add a few of them."""
+ATOL = 1e-6
+"""For sums that come near 0. Our choice."""
+SEVERE_MISMATCH = 0.01
+"""Share of differing rows from which a mismatch is of high severity. Our choice."""
+RESULT_KEY = re.compile(r"rk\.targets\.adapter\.Key\(('[^']*'|\"[^\"]*\")")
+"""How a component describes itself that is a number under a key of a function's result."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Scores as they came, the same without infinite ones, and their views."""
+
+    raw: Scores
+    scores: Scores
+    views: Sequence[View]
+    seed: int
+
+    def ids(self, rows: Codes | list[int]) -> tuple[Any, ...]:
+        """Return the ids of the first few of these rows."""
+        return tuple(self.scores.table["rollout_id"].iloc[rows[:SHOWN_IDS]])
+
+    def share(self, rows: Mask, of: Mask) -> tuple[float, tuple[float, float]]:
+        """Return the share of some rows among others, with its interval over prompts."""
+        prompts = self.scores.rollouts.prompts
+        bootstrap = Bootstrap(prompts, seed=self.seed)
+        return bootstrap.ratio(rows.astype(float), of.astype(float), prompts)
+
+
+@rule("not_finite")
+def not_finite(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Find scores that are infinite in float32, and rewards that no paid score makes so.
+
+    A trainer takes an infinite reward into the mean of its group and so into the gradient
+    of the whole batch: one row is enough for a high severity.
+    """
+    raw, scores = scored.raw, scored.scores
+    explained = np.zeros(len(raw), dtype=bool)
+    of_components = []
+    for component in raw.reward.components:
+        name, is_paid = component.name, bool(component.weight)
+        refused = _refused_infinite(raw, name)
+        values = np.where(refused, np.inf, raw.score(name))
+        infinite = refused | (np.isnan(scores.score(name)) & ~np.isnan(raw.score(name)))
+        if infinite.any():
+            explained |= infinite & is_paid
+            of_components.append(_infinite(scored, name, values, infinite, is_paid))
+    infinite = np.isnan(scores.rewards) & ~np.isnan(raw.rewards) & ~explained
+    if infinite.any():
+        yield _infinite(scored, None, raw.rewards, infinite, True)
+    yield from of_components
+
+
+def _refused_infinite(scores: Scores, component: str) -> Mask:
+    """Return the rows in which an infinite score was refused as an error."""
+    refused = np.zeros(len(scores), dtype=bool)
+    failed = np.flatnonzero(scores.status(component) == ERROR)
+    reasons = scores.table[f"error/{component}"].to_numpy(dtype=object)[failed]
+    for row, reason in zip(failed, reasons, strict=True):
+        refused[row] = str(reason).startswith(RETURNED_INFINITE)
+    return refused
+
+
+def _infinite(
+    scored: Scored, name: str | None, values: Floats, rows: Mask, is_paid: bool
+) -> Finding:
+    judged = ~np.isnan(values)
+    value, interval = scored.share(rows, judged)
+    evidence = {
+        "value": value,
+        "interval": interval,
+        "rows": int(rows.sum()),
+        "infinite": int(np.isinf(values).sum()),
+        "paid": is_paid,
+        "cost": 1.0,
+    }
+    severity, ids = "high" if is_paid else "info", scored.ids(np.flatnonzero(rows))
+    n = int(judged.sum())
+    return Finding("not_finite", severity, name, evidence, n, LARGEST, ids)
+
+
+@rule("abstentions")
+def without_reward(
+    scored: Scored,
+    findings: Sequence[Finding],
+    *,
+    abstained: float = 0.01,
+    lost_rows_high: float = 0.2,
+) -> Iterator[Finding]:
+    """Find the rows that a route has no reward for."""
+    scores = scored.scores
+    unmatched = np.ones(len(scores), dtype=bool)
+    for view in scored.views:
+        unmatched[view.rows] = False
+    rows = np.flatnonzero(unmatched)
+    if not len(rows):
+        return
+    value, interval = scored.share(unmatched, np.ones_like(unmatched))
+    severity = "info"
+    if value >= abstained:
+        severity = "high" if value >= lost_rows_high else "warn"
+    (column,) = scores.reward.split_by
+    values = list(dict.fromkeys(map(repr, scores.table[column].iloc[rows])))
+    evidence = {
+        "value": value,
+        "interval": interval,
+        "rows": len(rows),
+        "reason": f"no reward for {column}={most(values, 5)}",
+        "paid": False,
+    }
+    n, ids = len(scores), scored.ids(rows)
+    yield Finding("abstentions", severity, None, evidence, n, abstained, ids)
+
+
+@rule("log_mismatch", "log_not_compared")
+def log_mismatch(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Find where the log's reward and scores are not what was computed here.
+
+    Nothing where they agree, where the log has none, and for a reward that is read from the
+    log itself.
+    """
+    scores = scored.scores
+    logged = scores.rollouts.logged
+    if not logged or is_recorded(scores.reward):
+        return
+    rewards = scores.table["reward_raw"].to_numpy(dtype=float)
+    of_total = None
+    if logged.total is not None:
+        of_total = _mismatch(scored, None, str(logged.total), rewards)
+    if of_total:
+        yield of_total
+    names = [name for name in scores.reward.names if name in logged.components]
+    for name in names:
+        column, values = logged.components[name], scores.score(name)
+        is_total = column == logged.total
+        if of_total and is_total and np.array_equal(values, rewards, equal_nan=True):
+            continue  # it is all of the reward
+        of_component = _mismatch(scored, name, column, values)
+        if of_component:
+            yield of_component
+    if logged.total is None and not names:
+        columns = list(logged.components)
+        listed = ", ".join(map(repr, columns[:SHOWN_IDS]))
+        if len(columns) > SHOWN_IDS:
+            listed += " ..."
+        evidence = {"logged": listed, "kind": scores.rollouts.kind}
+        yield Finding("log_not_compared", "info", None, evidence, len(scores))
+
+
+def _mismatch(
+    scored: Scored, component: str | None, column: str, ours: Floats
+) -> Finding | None:
+    """Return the finding that a logged column differs from what was computed."""
+    values = column_values(scored.scores.rollouts.table[column])
+    theirs = finite(np.array(values, dtype=float))  # NaN for None
+    logged = ~np.isnan(theirs)
+    both, missing = logged & ~np.isnan(ours), logged & np.isnan(ours)
+    gap = np.where(both, np.abs(ours - theirs), 0.0)
+    differs = both & ~np.isclose(ours, theirs, rtol=RTOL, atol=ATOL)
+    wrong = differs | missing
+    if not wrong.any():
+        return None
+    compared = int(both.sum())
+    evidence = {
+        "value": float(differs.sum() / compared) if compared else float("nan"),
+        "rows": int(differs.sum()),
+        "compared": compared,
+        "largest": float(gap.max()),
+        "mean_logged": float(theirs[both].mean()) if compared else None,
+        "mean_here": float(ours[both].mean()) if compared else None,
+        "missing": int(missing.sum()),
+        "column": column,
+    }
+    is_severe = wrong.sum() >= SEVERE_MISMATCH * logged.sum()
+    severity = "high" if is_severe else "warn"
+    # the largest differences first, then what is missing
+    rank = np.where(differs, -gap, np.where(missing, 0.0, np.inf))
+    ids = scored.ids(np.argsort(rank, kind="stable")[: wrong.sum()])
+    return Finding("log_mismatch", severity, component, evidence, compared, RTOL, ids)
+
+
+@rule("unread_keys")
+def unread_keys(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Find numbers in a function's results under keys that its first result lacked."""
+    scores = scored.scores
+    read_keys: dict[str, set[str]] = defaultdict(set)
+    for component in scores.reward.components:
+        described = RESULT_KEY.match(describe(component.function))
+        if described:
+            for name in component.asks_for:
+                read_keys[name].add(ast.literal_eval(described[1]))
+    total = len(scores)
+    for name, keys in read_keys.items():
+        rows: dict[str, list[int]] = defaultdict(list)
+        for row, result in enumerate(column_values(scores.table[f"field/{name}"])):
+            for key in _numeric_keys(result):
+                if key not in keys:
+                    rows[key].append(row)
+        if not rows:
+            continue
+        counts = {key: len(places) for key, places in rows.items()}
+        listed = [
+            f"{key!r} in {count} of {total} rows" for key, count in counts.items()
+        ]
+        evidence = {
+            "value": max(counts.values()) / total,
+            "function": name,
+            "keys": counts,
+            "rows": total,
+            "named": ", ".join(listed),
+        }
+        ids = scored.ids([places[0] for places in rows.values()])
+        yield Finding("unread_keys", "warn", None, evidence, total, None, ids)
+
+
+def _numeric_keys(result: Any) -> list[str]:
+    """Return the keys of a result that have numbers."""
+    if not isinstance(result, Mapping):
+        return []
+    return [key for key, value in result.items() if isinstance(value, int | float)]
+
+
+RULES = (not_finite, without_reward, log_mismatch, unread_keys)
