@@ -34,7 +34,8 @@ from rewardkit.probes.probe import ProbeResult, probe
 from rewardkit.probes.results.asserting import assert_holds
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.recorded import recorded
-from rewardkit.rewards.reward import Reward, Route
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import Route
 from rewardkit.rewards.save import save_reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.sample import Sampled, sample

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
+from rewardkit.rewards.plan import bind
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import ERROR
 
@@ -48,8 +49,8 @@ def paid_by_the_task(name):
     right, wrong = [], []
     for case in cases_of(name):
         reward, columns = reward_of(name), dict(case.columns)
-        if reward.routing:
-            reward = reward.routing.rewards.get(columns.pop(reward.routing.column))
+        if reward.routed_by:
+            reward = reward.for_row(columns)
         result = reward(**columns) if reward else None
         if result and result.status[reward.primary] == "scored":
             (right if result.scores[reward.primary] == 1 else wrong).append(
@@ -90,7 +91,7 @@ def test_the_docstring_says_what_it_is_what_it_is_for_and_what_it_misses_and_a_c
     first, _, rest = text.partition("\n")
     assert first.endswith((".", "."))
     assert "What it is for: " in rest and "What it misses: " in rest
-    for one in getattr(reward_of(name), "inner", [reward_of(name)]):
+    for one in reward_of(name).branches:
         assert all(item.why.strip() for item in one.components)
         assert sum(item.primary for item in one.components) == 1
 
@@ -157,9 +158,9 @@ def test_hostile_completions_end_in_no_error_and_earn_less_than_a_right_answer(n
     columns = {
         one: columns[one] for one in columns if one in (*reward.needs, "completion")
     }
-    if route := reward.routing:
-        columns[route.column] = (list(route.rewards) * rows)[:rows]
-    found = evaluate(reward.bind(columns, rows), columns)
+    if column := reward.routed_by:
+        columns[column] = (list(reward.rewards) * rows)[:rows]
+    found = evaluate(bind(reward, columns, rows), columns)
     errors = [
         one.reasons[row]
         for one in found.components.values()

@@ -59,7 +59,7 @@ def file(tmp_path):
 def test_a_reward_is_taken_as_it_is_or_from_a_function_without_arguments(file):
     for name in ("", ":reward", ":made", ":made_with_default"):
         assert rk.load_reward(f"{file}{name}").name == "mine"
-    assert rk.load_reward(f"{file}:held").routing is not None
+    assert rk.load_reward(f"{file}:held").routed_by == "data_source"
 
 
 def test_a_plain_function_becomes_the_one_unbounded_component_and_can_be_pickled(file):

@@ -95,7 +95,7 @@ def _compare_cases(
     failed: dict[str, set[str]] = {}
     recorded = []
     for side, reward in (("a", a), ("b", b)):
-        if any(inner.recorded is not None for inner in reward.inner):
+        if not reward.can_run:
             recorded.append(side.upper())
             continue
         result = check(reward, cases, ignore={*a.names, *b.names}, timeout=timeout)
@@ -130,7 +130,7 @@ def _compare_selection(
     if not matched.counts["other_completions"]:
         for side, scores, own in sides:
             primary = scores.reward.primary
-            if not scores.reward.split_by:
+            if not scores.reward.routed_by:
                 measures[f"{primary} ({side})"] = scores.score(primary)[own]
     columns = list(measures.values())
     if len(columns) == 2 and np.array_equal(columns[0], columns[1], equal_nan=True):

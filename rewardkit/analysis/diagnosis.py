@@ -29,7 +29,7 @@ from rewardkit.errors import (
 )
 from rewardkit.findings import SEVERITIES, Finding, counted, run_rules
 from rewardkit.html.pages import HasPage, Page
-from rewardkit.rewards.plan import Part
+from rewardkit.rewards.reward import Part
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
 

@@ -13,8 +13,7 @@ from rewardkit.errors import RewardError
 from rewardkit.primitives.gates import Gate, gate
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import Recorded
-from rewardkit.rewards.plan import ROLLOUT
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.reward import ROLLOUT, Reward
 from rewardkit.rewards.signature import Call
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.calls import Failure
@@ -118,7 +117,7 @@ def rescore(
     """
     opened: set[str] = set()
     while True:
-        pairs = zip(scores.reward.inner, reward.inner, strict=True)
+        pairs = zip(scores.reward.branches, reward.branches, strict=True)
         moves = [_moved(old, new, opened) for old, new in pairs]
         names = set[str]().union(*(moved.names for moved in moves))
         again = _scored(scores, reward, moves, names) if names else scores.table

@@ -13,7 +13,7 @@ from rewardkit.analysis.findings.rule import FEWEST_GROUPS
 from rewardkit.analysis.statistics.groups import Codes
 from rewardkit.errors import InputError, names_of
 from rewardkit.findings import Finding
-from rewardkit.rewards.plan import Part
+from rewardkit.rewards.reward import Part
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
@@ -51,7 +51,7 @@ def choose_columns(scores: Scores, names: Sequence[str] | None) -> list[str]:
     """
     if names is None:
         columns = set(map(str, scores.rollouts.table.columns))
-        columns -= set(scores.reward.split_by)
+        columns.discard(scores.reward.routed_by)
         return usable(scores, [name for name in SLICED_BY if name in columns])
     names = names_of(names, "by")
     scores.rollouts.check_columns(names)

@@ -27,7 +27,7 @@ from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import Finding, counted, percent, run_rules
-from rewardkit.rewards.plan import Part
+from rewardkit.rewards.reward import Part
 from rewardkit.scoring.scores import Scores
 
 MOVED = 1e-6  # share of the advantage; less is rounding

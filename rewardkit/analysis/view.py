@@ -31,10 +31,9 @@ from rewardkit.analysis.statistics.pairs import Correlations, correlations
 from rewardkit.analysis.statistics.shares import group_shares, shapley, squared
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.plan import Part, add_up, transformed
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.plan import add_up, transformed
+from rewardkit.rewards.reward import Part, Reward
 from rewardkit.rewards.training import Training
-from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.outcomes import GATED, STATUSES
 from rewardkit.scoring.scores import Scores
 
@@ -516,13 +515,10 @@ def make_views(
         InputError: no row has a reward; a label, column or filter metric is missing or
             holds no numbers.
     """
-    routes = scores.reward.split_by
-    values = {name: column_values(scores.rollouts.table[name]) for name in routes}
-    parts = scores.reward.parts(values, len(scores))
-    if not parts:
+    if not scores.parts:
         raise InputError(
             f"no row of these scores has a reward: {scores.reward.name!r} has none for "
-            f"the values of {list(routes)}"
+            f"the values of {scores.reward.routed_by!r}"
         )
     return tuple(
         make_view(
@@ -534,7 +530,7 @@ def make_views(
             label=label,
             columns=columns,
         )
-        for part in parts
+        for part in scores.parts
     )
 
 

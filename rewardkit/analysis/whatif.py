@@ -157,7 +157,7 @@ def with_gates(
 
     With `run` these rows are scored. Errors as in `whatif`.
     """
-    if scores.reward.routing:
+    if scores.reward.routed_by:
         raise RewardError(
             "gates are those of one reward; take the part of the route that is meant"
         )

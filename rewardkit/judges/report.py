@@ -17,8 +17,8 @@ from rewardkit.findings import counted
 from rewardkit.html import cards
 from rewardkit.primitives.primitive import whole_number
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.plan import Floats, Rows
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.plan import bind
+from rewardkit.rewards.reward import Floats, Reward, Rows
 from rewardkit.rollouts.source import Columns
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.labelled import LabelledCases, read_labelled
@@ -317,7 +317,7 @@ def _asked(judge: Reward, columns: Columns, prompts: Rows) -> Outcome:
     """What the judge alone gives. RewardError: a column is missing."""
     (item,) = judge.components
     return evaluate(
-        judge.bind(columns, len(prompts)), columns, groups=prompts
+        bind(judge, columns, len(prompts)), columns, groups=prompts
     ).components[item.name]
 
 

@@ -33,8 +33,7 @@ from rewardkit.mutation.scoring import (
 from rewardkit.primitives.gates import Gate
 from rewardkit.probes.arguments import check_arguments
 from rewardkit.probes.probe import BUDGET
-from rewardkit.rewards.plan import Floats
-from rewardkit.rewards.reward import Reward, check_reward
+from rewardkit.rewards.reward import Floats, Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import Case, CaseSource, Expected, cases_for
 from rewardkit.scoring.deadlines import CannotLimit

@@ -19,8 +19,8 @@ from rewardkit.primitives.weights import ON_MISSING
 from rewardkit.probes.contract.constants import names_in
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe, user_code
-from rewardkit.rewards.plan import Routing
-from rewardkit.rewards.reward import Reward, Route
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import RoutedReward
 from rewardkit.rewards.signature import is_async
 
 MOST_CODE_CHANGES = 40
@@ -75,8 +75,8 @@ def mutants_of(reward: Reward) -> tuple[list[Mutant], list[str]]:
     Returns:
         The mutants, and a sentence for each thing that was left out.
     """
-    if reward.routing:
-        return _change_route(reward, reward.routing)
+    if isinstance(reward, RoutedReward):
+        return _change_route(reward)
     of_code, left_out = _change_code(reward)
     for component in reward.components:
         if component.group:
@@ -97,25 +97,26 @@ def mutants_of(reward: Reward) -> tuple[list[Mutant], list[str]]:
     return mutants, left_out
 
 
-def _change_route(whole: Reward, route: Routing) -> tuple[list[Mutant], list[str]]:
+def _change_route(route: RoutedReward) -> tuple[list[Mutant], list[str]]:
     mutants: list[Mutant] = []
     left_out: list[str] = []
-    for inner in dict.fromkeys(route.inner):
-        sources = [str(key) for key, reward in route.rewards.items() if reward is inner]
-        if route.default is inner:
+    for branch in dict.fromkeys(route.branches):
+        sources = [
+            str(key) for key, reward in route.rewards.items() if reward is branch
+        ]
+        if route.default is branch:
             sources.append("default")
         part = ", ".join(sources)
-        of_inner, inner_left_out = mutants_of(inner)
-        for mutant in of_inner:
-            rewards = dict(route.rewards)
-            for key, reward in route.rewards.items():
-                if reward is inner:
-                    rewards[key] = mutant.reward
-            default = mutant.reward if route.default is inner else route.default
-            routed = Route(route.column, rewards, default, name=whole.name)
+        of_branch, branch_left_out = mutants_of(branch)
+        for mutant in of_branch:
+            routed = _with_branch(route, branch, mutant.reward)
             mutants.append(replace(mutant, reward=routed, part=part))
-        left_out += [f"[{part}] {sentence}" for sentence in inner_left_out]
+        left_out += [f"[{part}] {sentence}" for sentence in branch_left_out]
     return mutants, left_out
+
+
+def _with_branch(route: Reward, branch: Reward, changed: Reward) -> Reward:
+    return route.map(lambda other: changed if other is branch else other)
 
 
 def _mutate(

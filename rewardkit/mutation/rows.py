@@ -14,8 +14,7 @@ from rewardkit.errors import CasesError
 from rewardkit.mutation.results import Difference, Judged
 from rewardkit.mutation.scoring import BudgetOver, Memory, distances, outcomes_of
 from rewardkit.primitives.messages import assistant_text
-from rewardkit.rewards.plan import ROLLOUT, Columns, Floats
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.reward import ROLLOUT, Columns, Floats, Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import OWN_KEYS, TOLERANCE, Case, load_cases
 from rewardkit.scoring.outcomes import ERROR, Outcomes

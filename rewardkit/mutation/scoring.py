@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.mutation.code import Changed
-from rewardkit.rewards.plan import Columns, Floats
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.plan import bind
+from rewardkit.rewards.reward import Columns, Floats, Reward
 from rewardkit.scoring.calls import LATE, Calls, Failure, answered, concurrency
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
@@ -158,7 +158,7 @@ def outcomes_of(reward: Reward, columns: Columns, memory: Memory) -> Outcomes:
         BudgetOver: See `Memory`.
         CannotLimit: Changed code cannot be sent to a worker process.
     """
-    return evaluate(reward.bind(columns), columns, limit=memory)
+    return evaluate(bind(reward, columns), columns, limit=memory)
 
 
 def find_late(outcomes: Outcomes) -> NDArray[np.bool_]:

@@ -80,7 +80,7 @@ class Show:
 
     def reward(self, reward: Reward) -> HTML:
         """A reward as it is declared, with the parts of a route."""
-        parts = [reward, *reward.inner] if reward.routing else [reward]
+        parts = [reward, *reward.branches] if reward.routed_by else [reward]
         records = [
             {**part.record(), "origin": "" if self.redact else part.origin}
             for part in parts

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.deadlines import UNTRIED, TimeLimit
@@ -71,8 +72,7 @@ class Outcome:
 
 def part_for(reward: Reward, row: Row) -> Reward:
     """The reward of a route that is for this row; one without parts is for any."""
-    parts = reward.parts({name: [value] for name, value in row.items()}, 1)
-    return parts[0].reward if parts else reward
+    return reward.for_row(row) or reward
 
 
 def evaluated(
@@ -82,7 +82,7 @@ def evaluated(
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
     return evaluate(
-        reward.bind(columns, len(rows)), columns, groups=groups, limit=limit
+        bind(reward, columns, len(rows)), columns, groups=groups, limit=limit
     )
 
 
@@ -118,8 +118,10 @@ def _said(turn: Any, completion: str) -> dict[str, Any]:
 
 def by_group(reward: Reward) -> bool:
     """Whether a component or field looks at the siblings of a group."""
-    fields = [function for inner in reward.inner for function in inner.fields.values()]
-    grouped = any(item.group for inner in reward.inner for item in inner.components)
+    fields = [
+        function for branch in reward.branches for function in branch.fields.values()
+    ]
+    grouped = any(item.group for item in reward.all_components)
     return grouped or any(
         getattr(function, "together", "") == "group" for function in fields
     )

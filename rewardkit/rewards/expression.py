@@ -16,6 +16,7 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import RoutedReward
 
 ROOMS: Any = {
     "rk.extract": extract,
@@ -85,18 +86,11 @@ def _is_literal(value: Any) -> bool:
 
 def _definition(item: Reward | Component, write: Callable[..., str]) -> str:
     """The call that makes a reward or component, with the options that are not the default."""
-    if isinstance(item, Reward) and item.routing:
-        routing = item.routing
-        default = (
-            [f"default={write(routing.default)}"] if routing.default is not None else []
-        )
-        arguments = [
-            write(routing.column),
-            write(dict(routing.rewards)),
-            *default,
-            f"name={item.name!r}",
-        ]
-        return _block("rk.Route(", arguments, ")")
+    if isinstance(item, RoutedReward):
+        arguments = [write(item.column), write(dict(item.rewards))]
+        if item.default is not None:
+            arguments.append(f"default={write(item.default)}")
+        return _block("rk.Route(", [*arguments, f"name={item.name!r}"], ")")
     arguments = []
     for option in fields(item):
         value = getattr(item, option.name)

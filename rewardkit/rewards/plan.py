@@ -2,71 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.errors import CAUGHT, InputError, RewardError, describe_error
 from rewardkit.primitives.weights import aggregate
+from rewardkit.rewards.reward import Columns, Floats, Part, Reward, Rows
 
-if TYPE_CHECKING:
-    from rewardkit.rewards.reward import Reward
-
-Rows = NDArray[np.intp]
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Columns = Mapping[str, Sequence[Any]]
-
-ROLLOUT = "rollout"
-"""Who asks for this column, where there is none of the name, gets the whole row as a dict of columns."""
-
-UNKNOWN: Any = object()  # a value of the routing column that no reward is for
-
-
-@dataclass(frozen=True)
-class Part:
-    """A reward and the rows it is for; `label` is its value of the routing column, "" without routing."""
-
-    label: str
-    reward: Reward
-    rows: Rows
-
-
-@dataclass(frozen=True)
-class Routing:
-    """A reward for each value of a column; other rows go to `default`, or are not judged."""
-
-    column: str
-    rewards: Mapping[str, Reward]
-    default: Reward | None = None
-
-    @property
-    def inner(self) -> list[Reward]:
-        """Its rewards, the default one last."""
-        return [
-            *self.rewards.values(),
-            *([self.default] if self.default is not None else []),
-        ]
-
-    def parts(self, columns: Columns) -> list[Part]:
-        """One part a reward that has rows; rows that no reward is for are in none."""
-        rewards = {**self.rewards, UNKNOWN: self.default}
-        rows: dict[Any, list[int]] = {value: [] for value in rewards}
-        for row, value in enumerate(columns[self.column]):
-            known = isinstance(value, Hashable) and value in self.rewards
-            rows[value if known else UNKNOWN].append(row)
-        return [
-            Part(
-                "default" if value is UNKNOWN else str(value),
-                reward,
-                np.array(rows[value]),
-            )
-            for value, reward in rewards.items()
-            if reward is not None and rows[value]
-        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +49,22 @@ class Plan:
                 part.reward, rewards[part.rows], groups[part.rows]
             )
         return out
+
+
+def bind(reward: Reward, columns: Columns, rows: int | None = None) -> Plan:
+    """Make the plan of a reward for these columns, lists of `rows` values.
+
+    Raises:
+        RewardError: a column is asked for that is not there, or has the name of a field or component; the
+            reward was read from a run record, so that its functions are not at hand.
+    """
+    if not reward.can_run:
+        raise RewardError(
+            f"reward {reward.name!r} was read from a run record and cannot be run; load the reward itself"
+        )
+    reward.check_columns(list(columns))
+    count = len(next(iter(columns.values()), ())) if rows is None else rows
+    return Plan(reward, count, tuple(reward.parts(columns, count)))
 
 
 def add_up(

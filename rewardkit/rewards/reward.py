@@ -1,4 +1,4 @@
-"""Reward: fields -> components -> gates -> weights; and Route, a reward for each value of a column."""
+"""Reward: fields -> components -> gates -> weights, the definition of what is paid."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewardkit.errors import RewardError, did_you_mean, preview
 from rewardkit.html import cards
@@ -15,13 +16,18 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import check_weights
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe, fingerprint, sources, sources_seen
-from rewardkit.rewards.plan import ROLLOUT, Columns, Floats, Part, Plan, Routing, Rows
 from rewardkit.rewards.signature import Call, check_name, read_gate
 from rewardkit.rollouts.columns import ALIASES
 
 if TYPE_CHECKING:
     from rewardkit.scoring.result import RewardResult
 
+Rows = NDArray[np.intp]
+Floats = NDArray[np.float64]
+Columns = Mapping[str, Sequence[Any]]
+
+ROLLOUT = "rollout"
+"""A function that asks for this column gets the whole row as a dict, unless the table has the column."""
 RECORD_VERSION = 2
 """Of the definition in a run record: 2 names primitives as people write them (``rk.verify.matches``)."""
 TRUTHS = (*ALIASES["ground_truth"], "label", "tests", "test_cases")
@@ -60,9 +66,6 @@ class Reward:
     recorded: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
     """Of a reward that was read from a run record, whose functions are not at hand: the `sources` and
     `transform_sources` that the record has."""
-    routing: Routing | None = field(default=None, kw_only=True)
-    """Where each row is judged by the reward of its source (see `Route`); fields and components are then
-    those of all of them, each name once."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -76,34 +79,10 @@ class Reward:
         sources_seen(self.functions)
 
     def _problems(self) -> Iterator[str]:
-        """What contradicts itself, behind the name of the reward."""
-        if not isinstance(self.fields, Mapping):
-            yield f": fields={self.fields!r} is not a dict of name: function"
-        if not isinstance(self.components, Sequence):
-            yield f": components={self.components!r} is not a list of components"
-        if not self.components:
-            yield " has no components; add rk.Component(name, function)"
-        for item in self.components:
-            if not isinstance(item, Component):
-                yield f": {item!r} is not a component; wrap it in rk.Component(name, function)"
-        for name in self.fields:
-            check_name(name, "field")
-            if name in self.names:
-                yield f": {name!r} is the name of a field and of a component; rename one"
-        for at, name in enumerate(self.names):
-            if name in self.names[:at]:
-                yield f": two components are called {name!r}; rename one"
-        if self.routing:
-            return
-        order = [*self.fields, *self.names]
-        for name, call in self.calls:
-            later = order[order.index(name) :] if name else []
-            for asked in call.asks_for:
-                if asked in later:
-                    yield (
-                        f": {call.owner} asks for {asked!r}, which is not declared before it; move it up or "
-                        "ask for another"
-                    )
+        """Yield what contradicts itself, as it reads behind the name of the reward."""
+        yield from self._type_problems()
+        yield from self._name_problems()
+        yield from self._order_problems()
         weights = np.array([item.weight for item in self.components], dtype=float)
         try:
             check_weights(
@@ -113,6 +92,37 @@ class Reward:
             yield f": {error}"
         if self.transform is not None and not callable(self.transform):
             yield f": transform={self.transform!r} is not a function of (rewards, groups)"
+
+    def _type_problems(self) -> Iterator[str]:
+        if not isinstance(self.fields, Mapping):
+            yield f": fields={self.fields!r} is not a dict of name: function"
+        if not isinstance(self.components, Sequence):
+            yield f": components={self.components!r} is not a list of components"
+        if not self.components:
+            yield " has no components; add rk.Component(name, function)"
+        for item in self.components:
+            if not isinstance(item, Component):
+                yield f": {item!r} is not a component; wrap it in rk.Component(name, function)"
+
+    def _name_problems(self) -> Iterator[str]:
+        for name in self.fields:
+            check_name(name, "field")
+            if name in self.names:
+                yield f": {name!r} is the name of a field and of a component; rename one"
+        for at, name in enumerate(self.names):
+            if name in self.names[:at]:
+                yield f": two components are called {name!r}; rename one"
+
+    def _order_problems(self) -> Iterator[str]:
+        order = [*self.fields, *self.names]
+        for name, call in self.calls:
+            later = order[order.index(name) :] if name else []
+            for column in call.asks_for:
+                if column in later:
+                    yield (
+                        f": {call.owner} asks for {column!r}, which is not declared before it; move it up or "
+                        "ask for another"
+                    )
 
     # --- what it is made of
 
@@ -142,23 +152,9 @@ class Reward:
         return tuple(item.name for item in self.components)
 
     @property
-    def inner(self) -> list[Reward]:
-        """The rewards it is made of: itself alone, or those of its route."""
-        return self.routing.inner if self.routing else [self]
-
-    @property
-    def split_by(self) -> tuple[str, ...]:
-        """Columns that decide which reward a row gets: none without a route."""
-        return (self.routing.column,) if self.routing else ()
-
-    @property
     def weights(self) -> dict[str, float]:
         """Weight of each component; NaN where the rewards of a route give it different ones."""
-        weights: dict[str, float] = {}
-        for item in (item for inner in self.inner for item in inner.components):
-            if weights.setdefault(item.name, float(item.weight)) != item.weight:
-                weights[item.name] = np.nan
-        return weights
+        return {item.name: float(item.weight) for item in self.components}
 
     @property
     def task(self) -> tuple[str, ...]:
@@ -201,23 +197,14 @@ class Reward:
 
     @cached_property
     def needs(self) -> tuple[str, ...]:
-        """Names of the rollout columns that routing, fields, components and gates ask for."""
-        names = list(self.split_by)
-        for inner in self.inner:
-            own = {*inner.fields, *inner.names}
-            names += [
-                name
-                for _, call in inner.calls
-                for name in call.asks_for
-                if name not in own
-            ]
-        return tuple(dict.fromkeys(names))
+        """Names of the rollout columns that fields, components, gates and a route ask for."""
+        defined = {*self.fields, *self.names}
+        names = [name for _, call in self.calls for name in call.asks_for]
+        return tuple(dict.fromkeys(name for name in names if name not in defined))
 
     @property
     def functions(self) -> list[Any]:
         """What decides its scores: the functions of fields and components, and the gates."""
-        if self.routing:
-            return [function for inner in self.inner for function in inner.functions]
         functions = [
             *self.fields.values(),
             *(item.function for item in self.components),
@@ -225,72 +212,75 @@ class Reward:
         gates = [*(item.gate for item in self.components), self.gate]
         return [*functions, *(gate for gate in gates if gate is not None)]
 
+    @property
+    def is_async(self) -> bool:
+        """Whether a field or component has to be awaited."""
+        return any(call.is_async for _, call in self.calls)
+
+    @property
+    def can_run(self) -> bool:
+        """Whether its functions are at hand: not where it was read from a run record."""
+        return self.recorded is None
+
+    # --- a route chooses among several (see `rewards.route`); any other reward is its own only branch
+
+    @property
+    def routed_by(self) -> str:
+        """The column whose value decides which reward a row gets; "" where all rows get the same."""
+        return ""
+
+    @property
+    def branches(self) -> list[Reward]:
+        """The rewards that rows may get: of a route its rewards, the default one last; else itself."""
+        return [self]
+
+    @property
+    def all_components(self) -> list[Component]:
+        """The components of all branches; a name may stand there several times."""
+        return [item for branch in self.branches for item in branch.components]
+
+    def parts(self, columns: Columns, rows: int) -> list[Part]:
+        """Split `rows` rows by the reward that each gets: without a route, one part has all of them.
+
+        Of `columns` only the one that a route asks for is read. A row that no reward is for is in no part.
+        """
+        return [Part("", self, np.arange(rows))]
+
+    def for_row(self, row: Mapping[str, Any]) -> Reward | None:
+        """Return the reward that this row gets, or None where a route has none for it."""
+        parts = self.parts({name: [value] for name, value in row.items()}, 1)
+        return parts[0].reward if parts else None
+
+    def map(self, change: Callable[[Reward], Reward]) -> Reward:
+        """Return the same reward with `change` made to each of its branches."""
+        return change(self)
+
     # --- what is done with it
 
-    def bind(self, columns: Columns, rows: int | None = None) -> Plan:
-        """The plan for these columns (lists of `rows` values): which reward judges which rows.
-
-        RewardError: a column is asked for that is not there, or has the name of a field or component; the
-        reward was read from a run record, so that its functions are not at hand.
-        """
-        if any(inner.recorded is not None for inner in self.inner):
-            raise RewardError(
-                f"reward {self.name!r} was read from a run record and cannot be run; load the reward itself"
-            )
-        self.check_columns(list(columns))
-        count = len(next(iter(columns.values()), ())) if rows is None else rows
-        return Plan(self, count, tuple(self.parts(columns, count)))
-
     def check_columns(self, available: Sequence[str]) -> None:
-        """RewardError where a column is asked for that is not there.
+        """Raise a RewardError where a column is asked for that is not there.
 
         Or where one that is asked for has the name of a field or component.
         """
-        for inner in self.inner:
-            own = {
-                **dict.fromkeys(inner.fields, "field"),
-                **dict.fromkeys(inner.names, "component"),
-            }
-            asked = [("the route", name) for name in self.split_by]
-            asked += [
-                (call.owner, name) for _, call in inner.calls for name in call.asks_for
-            ]
-            for owner, name in asked:
-                if name in own and name in available:
-                    raise RewardError(
-                        f"reward {inner.name!r}: {name!r} is a {own[name]} and also a column of the "
-                        f"rollouts; rename the {own[name]}"
-                    )
-                if name not in (*available, *own, ROLLOUT):
-                    known = sorted({*available, *own})
-                    beside = f", and the reward defines {sorted(own)}" if own else ""
-                    raise RewardError(
-                        f"{owner} asks for {name!r}; this table has {sorted(available)}{beside}"
-                        f"{did_you_mean(name, known) or '; add it, or map a column to it with columns=...'}"
-                    )
+        for _, call in self.calls:
+            for name in call.asks_for:
+                self._check_column(call.owner, name, available)
 
-    def parts(self, columns: Columns, rows: int) -> list[Part]:
-        """The rewards and the rows each is for: without a route one part with all rows."""
-        return (
-            self.routing.parts(columns)
-            if self.routing
-            else [Part("", self, np.arange(rows))]
-        )
-
-    def map(self, change: Callable[[Reward], Reward]) -> Reward:
-        """The same with `change` made to each reward of its route, or to itself where it has none."""
-        if not self.routing:
-            return change(self)
-        column, default = self.routing.column, self.routing.default
-        rewards = {
-            value: change(reward) for value, reward in self.routing.rewards.items()
-        }
-        return Route(
-            column,
-            rewards,
-            change(default) if default is not None else None,
-            name=self.name,
-        )
+    def _check_column(self, owner: str, name: str, available: Sequence[str]) -> None:
+        kinds = dict.fromkeys(self.fields, "field")
+        kinds |= dict.fromkeys(self.names, "component")
+        if name in kinds and name in available:
+            raise RewardError(
+                f"reward {self.name!r}: {name!r} is a {kinds[name]} and also a column of the "
+                f"rollouts; rename the {kinds[name]}"
+            )
+        if name not in (*available, *kinds, ROLLOUT):
+            beside = f", and the reward defines {sorted(kinds)}" if kinds else ""
+            hint = did_you_mean(name, sorted({*available, *kinds}))
+            raise RewardError(
+                f"{owner} asks for {name!r}; this table has {sorted(available)}{beside}"
+                f"{hint or '; add it, or map a column to it with columns=...'}"
+            )
 
     def reweigh(self, weights: Mapping[str, float]) -> Reward:
         """The same reward with other weights, in every reward of a route that has the component.
@@ -300,7 +290,7 @@ class Reward:
         for name in weights:
             if name not in self.names:
                 raise RewardError(
-                    f"there is no component {name!r} to weigh; {'route' if self.routing else 'reward'} "
+                    f"there is no component {name!r} to weigh; reward "
                     f"{self.name!r} has {list(self.names)}{did_you_mean(name, self.names)}"
                 )
 
@@ -334,8 +324,6 @@ class Reward:
 
         What a run record keeps, with the fingerprints *scoring* and *reward*.
         """
-        if self.routing:
-            return self._routing_record(self.routing)
         hashes = self.recorded or {
             "sources": sources(self.functions),
             "transform_sources": sources([self.transform] if self.transform else []),
@@ -371,27 +359,17 @@ class Reward:
             },
         }
 
-    def _routing_record(self, routing: Routing) -> dict[str, Any]:
-        rewards = [
-            {"value": value, "reward": reward.record()}
-            for value, reward in routing.rewards.items()
-        ]
-        default = routing.default.record() if routing.default is not None else None
 
-        def prints(kind: str) -> str:
-            parts = [
-                [item["value"], item["reward"]["fingerprints"][kind]]  # type: ignore[index]
-                for item in rewards
-            ]
-            return fingerprint(
-                [routing.column, parts, default and default["fingerprints"][kind]]
-            )
+@dataclass(frozen=True)
+class Part:
+    """A reward without a route and the rows that it is for.
 
-        return {
-            "name": self.name,
-            "route": {"column": routing.column, "rewards": rewards, "default": default},
-            "fingerprints": {kind: prints(kind) for kind in ("scoring", "reward")},
-        }
+    `label` is the value of the routing column, "default" for the rows of no other value, "" without a route.
+    """
+
+    label: str
+    reward: Reward
+    rows: Rows
 
 
 def check_reward(reward: Any, verb: str) -> None:
@@ -400,40 +378,3 @@ def check_reward(reward: Any, verb: str) -> None:
         raise RewardError(
             f"{verb} takes a Reward, not {preview(reward)}; load or make one first"
         )
-
-
-def Route(
-    column: str,
-    rewards: Mapping[str, Reward],
-    default: Reward | None = None,
-    *,
-    name: str | None = None,
-) -> Reward:
-    """A reward for each value of a column: `Route("data_source", {"gsm8k": a, "people-json": b})`.
-
-    Rows whose value has no reward go to `default`, or are not judged (``abstained``, reward NaN). Components
-    of the same name share a score column; for the rows of another reward they are ``gated``. RewardError: no
-    rewards, a route in a route.
-    """
-    routing = Routing(column, dict(rewards), default)
-    own = f"Route({column!r}, ...)"
-    if not routing.inner:
-        raise RewardError(f"{own} has no rewards; give {{value: reward}}")
-    for item in routing.inner:
-        if not isinstance(item, Reward) or item.routing:
-            raise RewardError(f"{own} takes rewards; got {item!r}")
-    for value in rewards:
-        if not isinstance(value, str | int | float | None):
-            raise RewardError(f"{own} has the value {value!r}; give texts or numbers")
-    return Reward(
-        name or "+".join(dict.fromkeys(item.name for item in routing.inner)),
-        {key: value for item in routing.inner for key, value in item.fields.items()},
-        tuple(
-            {
-                item.name: item
-                for reward in routing.inner
-                for item in reward.components
-            }.values()
-        ),
-        routing=routing,
-    )

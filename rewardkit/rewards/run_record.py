@@ -13,7 +13,8 @@ from rewardkit.primitives.gates import Gate, gate
 from rewardkit.primitives.weights import min_max, rank, standardise
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import Recorded
-from rewardkit.rewards.reward import Reward, Route
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import Route
 
 MAKERS: Mapping[str, Any] = {
     make.__name__: make for make in (gate, standardise, min_max, rank)

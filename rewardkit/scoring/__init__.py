@@ -3,7 +3,7 @@
     rollouts.table                    a column each, as lists             rollouts/values.py
       -> engines.run(reward, columns) shards of rows, groups together,    engines.py
                                       in this process or in workers
-      -> reward.bind(columns)         the Plan: who judges which rows     rewards/plan.py
+      -> bind(reward, columns)        the Plan: who judges which rows     rewards/plan.py
       -> evaluate(plan, columns)      fields, then components in turn,    evaluate.py
            gates                      only on rows whose gate is open
            Calls -> answered          users' functions, safely, here      calls.py

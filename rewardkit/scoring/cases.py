@@ -16,6 +16,7 @@ import pandas as pd
 from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
 from rewardkit.html import cards
 from rewardkit.primitives.messages import assistant_text, turns_before
+from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.files import json_lines
@@ -358,7 +359,7 @@ def check(
     columns = {name: [case.columns.get(name) for case in cases] for name in names}
     prepare(reward)
     with time_limit(timeout) as limit, caught_prints() as printed:
-        outcomes = evaluate(reward.bind(columns, len(cases)), columns, limit=limit)
+        outcomes = evaluate(bind(reward, columns, len(cases)), columns, limit=limit)
     printed.show()
     misses = [
         miss for row, case in enumerate(cases) for miss in _misses(case, row, outcomes)

@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 
 from rewardkit.errors import RewardError
-from rewardkit.rewards.plan import Columns, Rows
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.plan import bind
+from rewardkit.rewards.reward import Columns, Reward, Rows
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.evaluate import at_rows, evaluate
 from rewardkit.scoring.outcomes import Outcomes
@@ -53,11 +53,9 @@ def run(
         )
     prepare(reward)
     count = len(groups)
-    waiting = any(call.is_async for inner in reward.inner for _, call in inner.calls)
+    waiting = reward.is_async
     # where a component has all rows in one call, a part of them would be another call
-    whole = not count or any(
-        item.batch is True for inner in reward.inner for item in inner.components
-    )
+    whole = not count or any(item.batch is True for item in reward.all_components)
     order = np.arange(count) if whole else np.argsort(groups, kind="stable")
     codes = groups[order]
 
@@ -121,7 +119,7 @@ def _outcomes(
     limit: TimeLimit | None = None,
 ) -> Outcomes:
     """What comes of these rows, here and now, with what users' functions print; the working folder stays."""
-    plan = reward.bind(columns, len(groups))
+    plan = bind(reward, columns, len(groups))
     with caught_prints() as printed, chdir(os.getcwd()):
         found = evaluate(plan, columns, groups=groups, limit=limit, **options)
     return replace(found, plan=None, printed=printed)  # type: ignore[arg-type]  # a worker sends no functions

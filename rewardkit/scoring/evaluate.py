@@ -21,7 +21,8 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.notes import VERDICT
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import user_code
-from rewardkit.rewards.plan import ROLLOUT, Columns, Part, Plan, Rows
+from rewardkit.rewards.plan import Plan
+from rewardkit.rewards.reward import ROLLOUT, Columns, Part, Rows
 from rewardkit.rewards.signature import Call
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.scoring.calls import (
@@ -78,7 +79,7 @@ def evaluate(
         unmatched[part.rows] = False
         _Evaluation(part, columns, groups, limit, out).run(ignore_gates)
     for row in np.flatnonzero(unmatched).tolist():
-        (column,) = plan.reward.split_by
+        column = plan.reward.routed_by
         for outcome in out.components.values():
             outcome.mark(
                 [row], ABSTAINED, f"no reward for {column}={columns[column][row]!r}"

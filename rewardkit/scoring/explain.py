@@ -194,12 +194,11 @@ def _explanation(
     reward: Reward, rollout: Mapping[str, Any], result: RewardResult, what: str
 ) -> Explanation:
     """The explanation of a result: where the fields stand, and what each component adds."""
-    parts = reward.parts({name: [rollout[name]] for name in reward.split_by}, 1)
-    if not parts:
+    part = reward.for_row(rollout)
+    if part is None:
         raise RewardError(
             f"reward {reward.name!r} has no part for {what}, so there is nothing to explain"
         )
-    part = parts[0].reward
     completion = rollout.get("completion")
     spans = {
         name: spans_of(function, completion)
@@ -265,10 +264,10 @@ def field_spans(reward: Reward, columns: Mapping[str, Any]) -> dict[str, list[Sp
     completion = columns.get("completion")
     if not isinstance(completion, str) or len(completion) > EXTRACTED:
         return {}
+    part = reward.for_row(columns)
     found = {
         name: spans_of(function, completion)[:MARKED]
-        for part in reward.parts({name: [value] for name, value in columns.items()}, 1)
-        for name, function in part.reward.fields.items()
+        for name, function in (part.fields.items() if part else ())
         if isinstance(function, Extractor)
     }
     return {name: spans for name, spans in found.items() if spans}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.errors import CasesError, did_you_mean, preview
-from rewardkit.rewards.plan import Floats, Rows
+from rewardkit.rewards.reward import Floats, Rows
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.package_data import resolve
 from rewardkit.rollouts.source import Columns, Source

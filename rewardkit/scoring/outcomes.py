@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.findings import counted
-from rewardkit.rewards.plan import Floats, Plan, Rows
+from rewardkit.rewards.plan import Plan
+from rewardkit.rewards.reward import Floats, Rows
 from rewardkit.scoring.printed import Printed
 
 T = TypeVar("T")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.html.markup import number, render
+from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.printed import caught_prints
@@ -61,7 +62,7 @@ class RewardResult:
 def result_of(reward: Reward, columns: Mapping[str, Any]) -> RewardResult:
     """What a completion, given by its columns, gets of a reward. RewardError: a column is missing."""
     lists = {name: [value] for name, value in columns.items()}
-    plan = reward.bind(lists, 1)
+    plan = bind(reward, lists, 1)
     with caught_prints() as printed:
         found = evaluate(plan, lists, notes=True)
     printed.show()

@@ -14,8 +14,8 @@ import pandas as pd
 
 from rewardkit.errors import Interrupted, RolloutsError
 from rewardkit.primitives.notes import VERDICT
-from rewardkit.rewards.plan import ROLLOUT, Floats, Rows
-from rewardkit.rewards.reward import Reward, check_reward
+from rewardkit.rewards.plan import bind
+from rewardkit.rewards.reward import ROLLOUT, Floats, Reward, Rows, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring import engines
@@ -102,8 +102,10 @@ def score(
     finally:
         CALLED.reset(token)
     kept = np.sort(np.concatenate([rows for rows, _ in done]))
-    plan = reward.bind(
-        {name: at_rows(values, kept) for name, values in columns.items()}, len(kept)
+    plan = bind(
+        reward,
+        {name: at_rows(values, kept) for name, values in columns.items()},
+        len(kept),
     )
     whole = Outcomes.blank(plan, notes=notes)
     for rows, outcomes in done:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.html import cards
-from rewardkit.rewards.plan import Floats, Plan
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.plan import Plan
+from rewardkit.rewards.reward import Floats, Part, Reward
 from rewardkit.rewards.run_record import reward_from_record
 from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.table import Rollouts
@@ -156,12 +156,20 @@ class Scores:
         """
         return self.under(self.reward.reweigh(weights))
 
+    @property
+    def parts(self) -> list[Part]:
+        """The rows by the reward that each got: without a route, one part with all of them."""
+        return self.parts_of(self.reward)
+
+    def parts_of(self, reward: Reward) -> list[Part]:
+        """Split the rows by the reward that each gets of `reward`, see `Reward.parts`."""
+        column = reward.routed_by
+        values = {column: column_values(self.rollouts.table[column])} if column else {}
+        return reward.parts(values, len(self))
+
     def under(self, reward: Reward) -> Scores:
         """These scores combined as `reward` says; its components must be the ones that were scored."""
-        columns = {
-            name: column_values(self.rollouts.table[name]) for name in reward.split_by
-        }
-        plan = Plan(reward, len(self), tuple(reward.parts(columns, len(self))))
+        plan = Plan(reward, len(self), tuple(self.parts_of(reward)))
         known = "gate/reward" in self.table
         gate = (
             self.table["gate/reward"].to_numpy(dtype=float)

@@ -118,7 +118,7 @@ def start(
     made = Started(
         name, reward, cases, notebook, count, len(sample), len(rollouts), lines
     )
-    parts = list(zip(tasks, module.reward.inner, strict=True))
+    parts = list(zip(tasks, module.reward.branches, strict=True))
     return replace(
         made,
         text=rendered("started.txt", **vars(made), log=log, tasks=parts).rstrip("\n"),

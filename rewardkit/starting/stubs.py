@@ -229,7 +229,7 @@ def _case(stub: Stub, reward: Reward) -> dict[str, Any]:
         name: round(result.scores[name], 4)
         if result.status[name] == "scored"
         else result.status[name]
-        for name in reward.inner[stub.task].names
+        for name in reward.branches[stub.task].names
     }
     prompt = (
         {"prompt": prompt_text(row["prompt"])} if row.get("prompt") is not None else {}

@@ -15,7 +15,7 @@ from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.primitives.expressions import compiled
 from rewardkit.primitives.messages import as_list, assistant_text
-from rewardkit.rewards.plan import ROLLOUT
+from rewardkit.rewards.reward import ROLLOUT
 from rewardkit.rewards.signature import Call
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.calls import Calls, Failure

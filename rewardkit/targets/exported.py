@@ -16,6 +16,7 @@ import numpy as np
 
 from rewardkit.errors import RewardError
 from rewardkit.primitives.primitive import Made
+from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.scoring.evaluate import evaluate
@@ -94,7 +95,7 @@ class RewardHolder(Made):
                 "columns={canonical: its name}"
             ) from None
         groups = _groups(columns, count)
-        plan = reward.bind(columns, count)
+        plan = bind(reward, columns, count)
         found = evaluate(plan, columns, groups=groups, notes=True)
         _log_errors(reward, found)
         rewards = plan.transform(found.rewards, groups).tolist()

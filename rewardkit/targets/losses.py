@@ -16,7 +16,7 @@ def losses(export: Export, target: Target) -> list[str]:
     _check(export.reward, target)
     found = [
         sentence
-        for reward in export.reward.inner
+        for reward in export.reward.branches
         for sentence, is_so in _sentences(reward, export, target).items()
         if is_so
     ]
@@ -33,9 +33,7 @@ def _check(reward: Reward, target: Target) -> None:
             f"{', '.join(map(repr, lacking))}, and {title} hands over "
             f"{', '.join(given)} only; leave out what asks for it, or export to another trainer"
         )
-    groups = [
-        item.name for inner in reward.inner for item in inner.components if item.group
-    ]
+    groups = [item.name for item in reward.all_components if item.group]
     if groups and target.abilities.siblings == "none":
         names, needs = (
             ", ".join(map(repr, groups)),
@@ -139,7 +137,6 @@ def async_parts(reward: Reward) -> list[str]:
 
 def needs_siblings(reward: Reward) -> bool:
     """Whether a component or the transform is of a whole group."""
-    return any(
-        one.transform is not None or any(item.group for item in one.components)
-        for one in reward.inner
+    return any(item.group for item in reward.all_components) or any(
+        branch.transform is not None for branch in reward.branches
     )

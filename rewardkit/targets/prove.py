@@ -186,7 +186,7 @@ def _trainers_own(
     One whose answer is the reward; or several that the trainer itself adds up, by their
     components' names.
     """
-    if reward.routing or reward.gate is not None or reward.transform is not None:
+    if reward.routed_by or reward.gate is not None or reward.transform is not None:
         return {}
     called = [*reward.fields.values(), *(item.function for item in reward.components)]
     adapters = [one for one in called if isinstance(one, Adapter)]

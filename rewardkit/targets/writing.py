@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.targets.exported import identifier
-from rewardkit.targets.losses import async_parts, needs_siblings
+from rewardkit.targets.losses import needs_siblings
 from rewardkit.targets.target import Export, Target, Written
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def written(target: Target, export: Export, path: Path) -> Written:
     components.
     """
     reward = export.reward
-    name, awaited = identifier(reward.name), any(map(async_parts, reward.inner))
+    name, awaited = identifier(reward.name), reward.is_async
     told: dict[str, Any] = {
         "trainer": sys.modules[target.readings.__module__],
         "name": name,

@@ -327,7 +327,7 @@ def test_sources_get_a_reward_each_only_where_they_are_read_or_judged_differentl
     boxes = [{**row, "data_source": "math/a"} for row in stated("\\boxed{{{}}}")]
     tags = [{**row, "data_source": "reward"} for row in stated()]
     reward = rk.load_reward(str(written([*boxes, *tags], folder="two").reward))
-    parts = {name: part.names for name, part in reward.routing.rewards.items()}
+    parts = {name: part.names for name, part in reward.rewards.items()}
     assert parts == dict.fromkeys(
         ["math/a", "reward"], ("correct", "format", "concise")
     )
@@ -344,7 +344,7 @@ def test_sources_get_a_reward_each_only_where_they_are_read_or_judged_differentl
         > 1.0
     )
     alike = [{**row, "data_source": "ab"[at % 2]} for at, row in enumerate(stated())]
-    assert rk.load_reward(str(written(alike, folder="one").reward)).routing is None
+    assert rk.load_reward(str(written(alike, folder="one").reward)).routed_by == ""
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def without_reward(
     severity = "info"
     if value >= abstained:
         severity = "high" if value >= lost_rows_high else "warn"
-    (column,) = scores.reward.split_by
+    column = scores.reward.routed_by
     values = list(dict.fromkeys(map(repr, scores.table[column].iloc[rows])))
     evidence = {
         "value": value,

@@ -14,10 +14,9 @@ from rewardkit.primitives import extract, measure
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe
-from rewardkit.rewards.plan import Part
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.reward import Part, Reward
+from rewardkit.rewards.route import RoutedReward
 from rewardkit.rewards.signature import is_async
-from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
 
@@ -157,11 +156,10 @@ def applied(change: Change, to: Any, part: str = "") -> Any:
             f"a suggestion applies to a Reward or Scores, not to {preview(to)}"
         )
     reward = _in_part(to.reward, part, change.of_reward)
-    split = {
-        name: column_values(to.rollouts.table[name]) for name in to.reward.split_by
-    }
     parts = [
-        item for item in reward.parts(split, len(to)) if not split or item.label == part
+        item
+        for item in to.parts_of(reward)
+        if not reward.routed_by or item.label == part
     ]
     if not parts:
         raise InputError(
@@ -199,12 +197,11 @@ def why_not_run(reward: Reward, touched: set[str]) -> str:
 
 
 def _in_part(reward: Reward, part: str, change: Callable[[Reward], Reward]) -> Reward:
-    if not (routing := reward.routing):
+    if not isinstance(reward, RoutedReward):
         return change(reward)
-    labels = [*map(str, routing.rewards), *["default"] * (routing.default is not None)]
-    if part not in labels:
+    try:
+        return reward.map_part(part, change)
+    except KeyError:
         raise InputError(
             f"the route has no reward for {part!r}, which the suggestion is for"
-        )
-    left, chosen = iter(range(len(labels))), labels.index(part)
-    return reward.map(lambda inner: change(inner) if next(left) == chosen else inner)
+        ) from None

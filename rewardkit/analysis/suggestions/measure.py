@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rewardkit.analysis.statistics.groups import Floats, group_stats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import ROUNDING, View, make_view
-from rewardkit.rewards.plan import Part
+from rewardkit.rewards.reward import Part
 from rewardkit.scoring.scores import Scores
 
 Interval = tuple[float, float]

@@ -37,12 +37,7 @@ class CaseForm:
         self._shown: Opened | None = None
         self._proposed = ""
         reward = bench.scored.reward
-        looks = {
-            item.name
-            for inner in reward.inner
-            for item in inner.components
-            if item.group
-        }
+        looks = {item.name for item in reward.all_components if item.group}
         self._of_siblings = {*looks, REWARD} if looks else set()
         self.names = sorted(
             [REWARD, *reward.names], key=lambda name: name in self._of_siblings

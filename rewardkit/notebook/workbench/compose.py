@@ -168,8 +168,7 @@ class Compose(Panel):
             (name, weight, self._gate_row(name))
             for name, weight in variant.weights.items()
         ]
-        is_route = self.bench.scored.reward.routing is not None
-        redraw(self.settings, made("settings", choices, is_route))
+        redraw(self.settings, made("settings", choices, variant.is_routed))
         redraw(self.controls, made("controls", rows))
 
     def _gate_row(self, name: str) -> dict[str, Any] | None:

@@ -28,12 +28,11 @@ def live(bench: Bench) -> str:
     why = [f"The label is not used: {why}." for why in told if why]
     rows = [_effect(bench, told, moved) for told in now.effective]
     figures = markup.html_of(_table(now, before, moved))
-    is_route = bench.scored.reward.routing is not None
     return made(
         "live",
         rows,
         _settings(bench),
-        is_route,
+        bench.variant.is_routed,
         moved,
         markup.html_of(pictures),
         figures,

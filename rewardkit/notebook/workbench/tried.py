@@ -248,7 +248,7 @@ class Hole:
 
 def _gate_on_task(finding: Finding, reward: Reward) -> Change | None:
     """A gate on the task for what pays for something else; ``None`` where that closes nothing."""
-    if reward.routing is not None or kind_of_alarm(finding) != "hole":
+    if reward.routed_by or kind_of_alarm(finding) != "hole":
         return None
     at_fault = finding.evidence.get("components", [finding.component])
     paid = [item for item in reward.components if item.gate is None and item.weight > 0]

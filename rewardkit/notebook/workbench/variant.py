@@ -32,7 +32,7 @@ class Variant:
     @classmethod
     def of(cls, base: Scores, training: Training, code: str = "reward") -> Variant:
         """How the reward of scores stands."""
-        reward, route = base.reward, base.reward.routing is not None
+        reward, route = base.reward, bool(base.reward.routed_by)
         gates = (
             {}
             if route
@@ -50,6 +50,11 @@ class Variant:
             training,
             code,
         )
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether it is a route, whose parts keep their gates and aggregation."""
+        return bool(self.base.reward.routed_by)
 
     @property
     def reward(self) -> Reward:
@@ -114,7 +119,7 @@ class Variant:
             and len(gates) == len(change.components)
             and all(map(_movable, gates.values()))
         ):
-            if self.base.reward.routing is None:
+            if not self.is_routed:
                 return replace(self, gates={**self.gates, **gates})
         line = change.line(scores.reward).replace("scores.", "reward.", 1)
         if line.startswith("rk.Component("):

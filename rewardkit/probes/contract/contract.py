@@ -17,8 +17,7 @@ from rewardkit.probes.results.evidence import finding, row_example
 from rewardkit.probes.runner import Tries, by_group, evaluated
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.probes.subjects.scales import Calibration
-from rewardkit.rewards.plan import ROLLOUT
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.reward import ROLLOUT, Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.outcomes import Outcomes
@@ -364,12 +363,7 @@ def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Find
     wanted = [
         item for item in TARGETS if item.name in modules and item.abilities.bounds
     ]
-    free = [
-        item.name
-        for inner in batches.reward.inner
-        for item in inner.components
-        if item.range is None
-    ]
+    free = [item.name for item in batches.reward.all_components if item.range is None]
     for target in wanted:
         low, high = target.abilities.bounds or (-math.inf, math.inf)
         for name in free:

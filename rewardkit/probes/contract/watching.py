@@ -96,8 +96,6 @@ def _copied(value: Any) -> Any:
 
 def watching(reward: Reward, **options: bool) -> Reward:
     """The reward with each of the user's functions watched, see `Watched`, but for gates."""
-    if reward.routing:
-        return reward.map(lambda inner: watching(inner, **options))
 
     def watched(function: Any) -> Any:
         if not TimeLimit.needed(function):
@@ -111,13 +109,14 @@ def watching(reward: Reward, **options: bool) -> Reward:
             return function
         return replace(function, function=Watched(function.function, **options))
 
-    return replace(
-        reward,
-        fields={name: watched(function) for name, function in reward.fields.items()},
-        components=[
-            replace(item, function=watched(item.function)) for item in reward.components
-        ],
-    )
+    def with_watched(branch: Reward) -> Reward:
+        fields = {name: watched(function) for name, function in branch.fields.items()}
+        components = [
+            replace(item, function=watched(item.function)) for item in branch.components
+        ]
+        return replace(branch, fields=fields, components=components)
+
+    return reward.map(with_watched)
 
 
 FORMS: tuple[Callable[[str], str], ...] = (

@@ -98,7 +98,9 @@ def _beside_the_task(item: Tally | None, seen: Seen) -> set[str]:
     found = set(components_of(item.falls, seen)) if item is not None else set()
     return (
         found
-        if found.isdisjoint(name for inner in seen.reward.inner for name in inner.task)
+        if found.isdisjoint(
+            name for branch in seen.reward.branches for name in branch.task
+        )
         else set()
     )
 

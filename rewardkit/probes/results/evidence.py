@@ -208,15 +208,13 @@ class Seen:
 
     def components(self) -> dict[str, Component]:
         """The components by name."""
-        return {
-            item.name: item for inner in self.reward.inner for item in inner.components
-        }
+        return {item.name: item for item in self.reward.all_components}
 
     def finding(self, code: str, family: str, *counts: int, **rest: Any) -> Finding:
         """A finding of this part; its component, the first of its `components`, is named of several."""
         if components := rest.get("components"):
             rest["component"] = components[0]
-        if sum(len(inner.components) for inner in self.reward.inner) < 2:
+        if len(self.reward.all_components) < 2:
             rest = {
                 key: value
                 for key, value in rest.items()
@@ -257,9 +255,7 @@ class Seen:
                 "data_source",
                 "extra_info",
             }
-            for function in (
-                function for inner in self.reward.inner for function in inner.functions
-            ):
+            for function in self.reward.functions:
                 needs |= set(getattr(function, "needs", ()))
             needs -= {
                 source for name, source in self.variants.names.items() if source != name

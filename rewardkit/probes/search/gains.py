@@ -99,7 +99,7 @@ class Gains:
 
     def _alone(self) -> bool:
         """Whether the reward has one component, which findings then do not name."""
-        return sum(len(inner.components) for inner in self.tries.reward.inner) < 2
+        return len(self.tries.reward.all_components) < 2
 
     def outcomes(self, texts: Sequence[tuple[Subject, str]]) -> list[Outcome | None]:
         """What completions of subjects get; what was tried before is not tried again."""

@@ -57,7 +57,10 @@ def calibrate(
         else ()
     )
     log = Log(tries, rows, rollouts.groups, labels)
-    found, draw = parts(tries.reward.split_by, rows), np.random.default_rng(seed)
+    found, draw = (
+        parts(tries.reward.routed_by or "data_source", rows),
+        np.random.default_rng(seed),
+    )
     for part in found:
         log.score(part, draw, share=0.2 / len(found))
     chooser = _Chooser(log, max(4, SUBJECTS // len(found)) if found else 0)
@@ -325,10 +328,9 @@ class _Chooser:
 
 def asks_for_truth(reward: Reward) -> bool:
     """Whether the reward reads a truth, as far as its parameters and code say."""
-    functions = [function for inner in reward.inner for function in inner.functions]
     parts = [
         part
-        for one in functions
+        for one in reward.functions
         for part in ([one] if isinstance(one, Adapter) else user_code(one))
     ]
     adapters = [

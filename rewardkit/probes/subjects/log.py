@@ -52,9 +52,8 @@ class Part:
     """The lowest and highest reward of its rollouts, see `Log.score`."""
 
 
-def parts(split_by: Sequence[str], rows: Sequence[Row]) -> list[Part]:
+def parts(column: str, rows: Sequence[Row]) -> list[Part]:
     """The rows by what answers may differ in: the parts of a route, or the data sources."""
-    column = (*split_by, "data_source")[0]
     found: dict[str, list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         found[str(row[column]) if row.get(column) is not None else ""].append(place)
