@@ -1,4 +1,4 @@
-"""Formats: how a completion states its answer, as the rollouts show it and as is usual."""
+"""Formats: how completions state their answers, as logged and as is usual."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 REASONING = "Reading the question again and taking it step by step leads to this."
-"""What stands for reasoning: no number, no letter by itself and nothing that an answer could be."""
+"""Stands for reasoning: it holds no number, no lone letter and no possible answer."""
 
-TAG = re.compile(r"<([A-Za-z_][\w.:-]{0,30})>")
-CLOSING = re.compile(r"</([A-Za-z_][\w.:-]{0,30})>")
+TAG = re.compile(r"<([A-Za-z_][\w.-]{0,30})>")
+CLOSING_TAG = re.compile(r"</([A-Za-z_][\w.-]{0,30})>")
 KEY = re.compile(r'[{,]\s*"([\w -]{1,40})"\s*:')
 THINKING = ("think", "thinking", "reasoning", "thought", "scratchpad", "analysis")
-MOST_TAGS = 4
+MOST_TAGS = 4  # names of tags that are tried as marks: our choice
+MOST_KEYS = 2  # keys of objects that are tried as marks: our choice
 
 
 @dataclass(frozen=True)
 class Format:
-    """Where the answer stands in a completion: `lead`, then `opening`, answer, `closing`, then `tail`.
+    """How a completion states its answer: `lead`, `opening`, answer, `closing`, `tail`.
 
-    `lead` holds the reasoning, `opening` and `closing` are what marks the answer: a tag, a box, a phrase.
-    With `quoted` the answer is written as a JSON value.
+    `lead` holds the reasoning; `opening` and `closing` mark the answer: a tag, a box, a
+    phrase. With `quoted` the answer is written as a JSON value.
 
     >>> Format("tag", "", "<answer>", "</answer>").write("42")
     '<answer>42</answer>'
@@ -37,184 +38,238 @@ class Format:
     quoted: bool = False
 
     def marked(self, answer: str) -> str:
-        """The answer with what marks it."""
-        shown = json.dumps(answer, ensure_ascii=False) if self.quoted else answer
-        return f"{self.opening}{shown}{self.closing}"
+        """Return the answer between opening and closing."""
+        if self.quoted:
+            answer = json.dumps(answer, ensure_ascii=False)
+        return f"{self.opening}{answer}{self.closing}"
 
     def write(self, answer: str, *, reasoning: str | None = None) -> str:
-        """A whole completion with this answer; other `reasoning` in the place of the usual one, or before."""
+        """Write a whole completion with this answer; `reasoning` as in `around`."""
         return self.around(self.marked(answer), reasoning=reasoning)
 
-    def read(self, completion: str) -> str | None:
-        """What a completion has in the last mark of this kind; ``None`` where it has none."""
-        opening, closing = self.opening.strip(), self.closing.strip()
-        start = (
-            completion.rfind(opening) + len(opening) if opening in completion else -1
-        )
-        if start < 0 or (closing and closing not in completion[start:]):
-            return None
-        end = completion.index(closing, start) if closing else len(completion)
-        text = completion[start:end].strip()
-        return text if closing or not opening else text.partition("\n")[0].strip()
-
     def around(self, marked: str, *, reasoning: str | None = None) -> str:
-        """A whole completion with this text where the marked answer stands."""
+        """Write a whole completion with this text in place of the marked answer.
+
+        `reasoning` replaces the neutral reasoning, or else stands before the lead.
+        """
         lead = self.lead
-        if reasoning is not None:
-            lead = (
-                lead.replace(REASONING, reasoning)
-                if REASONING in lead
-                else f"{reasoning}\n{lead}"
-            )
+        if reasoning is not None and REASONING in lead:
+            lead = lead.replace(REASONING, reasoning)
+        elif reasoning is not None:
+            lead = f"{reasoning}\n{lead}"
         return f"{lead}{marked}{self.tail}"
+
+    def read(self, completion: str) -> str | None:
+        """Return what stands in the last mark of this kind, None without one."""
+        opening, closing = self.opening.strip(), self.closing.strip()
+        if opening not in completion:
+            return None
+        start = completion.rfind(opening) + len(opening)
+        end = len(completion)
+        if closing:
+            end = completion.find(closing, start)
+        if end < 0:
+            return None
+        text = completion[start:end].strip()
+        if opening and not closing:
+            return text.partition("\n")[0].strip()
+        return text
 
     @property
     def neutral(self) -> bool:
-        """Whether nothing is said before the answer that could be paid."""
+        """Whether nothing that could be paid stands before the answer."""
         return not self.lead.strip() or REASONING in self.lead
 
     def neutralized(self) -> Format:
-        """The same with other words for its reasoning: in their tags, or before the line of the answer."""
+        """Return the format with neutral reasoning, in tags or before the last line."""
         within = rf"(?s)<({'|'.join(THINKING)})>(\s*)\S.*?(\s*)</\1>"
         lead = re.sub(within, rf"<\1>\g<2>{REASONING}\g<3></\1>", self.lead)
         if lead == self.lead and "\n" in lead:
-            lead = f"{REASONING}\n{lead.rpartition(chr(10))[2]}"
+            last_line = lead.rpartition("\n")[2]
+            lead = f"{REASONING}\n{last_line}"
         return replace(self, lead=lead)
 
     @property
     def tag(self) -> str | None:
-        """Name of the tag that the answer stands in; ``None`` where it stands in none, or in a box there."""
-        found = [] if self.opening.endswith("{") else TAG.findall(self.opening)
-        return found[-1] if found else None
+        """Name of the tag around the answer, None without a tag or with a box in it."""
+        names = TAG.findall(self.opening)
+        if not names or self.opening.endswith("{"):
+            return None
+        return str(names[-1])
 
 
-def tags_in(texts: Iterable[str]) -> list[str]:
-    """Names of the tags that are opened and closed in these texts, the most frequent first."""
+BOX = Format("box", opening=r"\boxed{", closing="}")
+USUAL_FORMATS = (
+    Format("bare"),
+    BOX,
+    Format("####", opening="#### "),
+    Format("the answer is", opening="The answer is ", closing="."),
+    Format("answer:", opening="Answer: "),
+    Format("<answer>", opening="<answer>", closing="</answer>"),
+    Format("<answer> on lines", opening="<answer>\n", closing="\n</answer>"),
+    Format(
+        "box in mathematics", opening=r"The final answer is $\boxed{", closing="}$."
+    ),
+    Format("box in <answer>", opening=r"<answer>\boxed{", closing="}</answer>"),
+    Format("final answer:", opening="Final Answer: "),
+    Format("bold", opening="**", closing="**"),
+)
+CHOICE_FORMATS = (
+    Format("the answer is ( )", opening="The answer is (", closing=")."),
+    Format("( )", opening="(", closing=")"),
+    Format("<answer> ( )", opening="<answer>(", closing=")</answer>"),
+)
+USUAL_LEADS = (
+    "",
+    f"{REASONING}\n",
+    f"<think>{REASONING}</think>\n",
+    f"<think>\n{REASONING}\n</think>\n",
+    f"<reasoning>\n{REASONING}\n</reasoning>\n",
+)
+
+
+def find_tags(texts: Iterable[str]) -> list[str]:
+    """Return the names of tags that these texts open and close, most frequent first."""
     counts: Counter[str] = Counter()
     for text in texts:
-        counts.update(set(TAG.findall(text)) & set(CLOSING.findall(text)))
-    return [
-        name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    ]
+        counts.update(set(TAG.findall(text)) & set(CLOSING_TAG.findall(text)))
+    return sorted(counts, key=lambda name: (-counts[name], name))
 
 
-def formats(
+def find_answer_tags(completions: Sequence[str], prompts: Sequence[str]) -> list[str]:
+    """Return the names of tags that may hold answers, most frequent first.
+
+    Those of the completions, or else of the prompts; reasoning tags are left out.
+    """
+    names = find_tags(completions) or find_tags(prompts)
+    return [name for name in names if name.lower() not in THINKING]
+
+
+def find_answer_keys(completions: Iterable[str]) -> list[str]:
+    """Return the keys of objects in these completions, the most frequent two."""
+    counts: Counter[str] = Counter()
+    for text in completions:
+        if "{" in text:
+            counts.update(KEY.findall(text))
+    return [key for key, _ in counts.most_common(MOST_KEYS)]
+
+
+def propose_formats(
     completions: Sequence[str], prompts: Sequence[str], kind: str
 ) -> Iterator[Format]:
-    """Formats worth trying, those that the rollouts and prompts show first."""
-    seen = tags_in(completions) or tags_in(prompts)
-    thinking = [name for name in seen if name in THINKING][:2]
-    answering = [name for name in seen if name not in THINKING][:MOST_TAGS]
-    shells = list(_marks(kind, answering, completions))
+    """Yield formats worth trying, those that the rollouts and prompts show first.
+
+    Args:
+        completions: Texts whose formats come first.
+        prompts: Prompts, which may ask for tags.
+        kind: Kind of the answer, one of `kinds.KINDS`.
+    """
+    names = find_tags(completions) or find_tags(prompts)
+    thinking = [name for name in names if name in THINKING][:2]
     leads = [f"<{name}>{REASONING}</{name}>\n" for name in thinking]
     leads += [f"<{name}>\n{REASONING}\n</{name}>\n" for name in thinking]
-    if not thinking:
-        leads += ["", f"{REASONING}\n"]
-    others = [
-        "",
-        f"{REASONING}\n",
-        f"<think>{REASONING}</think>\n",
-        f"<think>\n{REASONING}\n</think>\n",
-    ]
-    others += [f"<reasoning>\n{REASONING}\n</reasoning>\n"]
-    done: set[tuple[str, str]] = set()
-    for lead in dict.fromkeys([*leads, *others]):
-        for shell in shells:
-            if (lead, shell.opening + shell.closing) not in done:
-                done.add((lead, shell.opening + shell.closing))
-                yield replace(shell, lead=lead)
+    marks = _propose_marks(completions, prompts, kind)
+    proposed: set[tuple[str, str]] = set()
+    for lead in dict.fromkeys([*leads, *USUAL_LEADS]):
+        for mark in marks:
+            key = lead, mark.opening + mark.closing
+            if key not in proposed:
+                proposed.add(key)
+                yield replace(mark, lead=lead)
 
 
-def _marks(
-    kind: str, answering: Sequence[str], completions: Sequence[str]
-) -> Iterator[Format]:
-    """Ways to mark an answer, those that the rollouts show first."""
-    known = [
-        *(
-            Format(f"<{name}>", opening=f"<{name}>", closing=f"</{name}>")
-            for name in answering
-        ),
-        *(
-            Format(f"<{name}> on lines", opening=f"<{name}>\n", closing=f"\n</{name}>")
-            for name in answering
-        ),
+def _propose_marks(
+    completions: Sequence[str], prompts: Sequence[str], kind: str
+) -> list[Format]:
+    """Return formats without a lead, those that the rollouts show first."""
+    tags = find_answer_tags(completions, prompts)[:MOST_TAGS]
+    tagged = [Format(f"<{tag}>", "", f"<{tag}>", f"</{tag}>") for tag in tags]
+    tagged += [
+        Format(f"<{tag}> on lines", "", f"<{tag}>\n", f"\n</{tag}>") for tag in tags
     ]
-    usual = [
-        Format("bare"),
-        Format("box", opening=r"\boxed{", closing="}"),
-        Format("####", opening="#### "),
-        Format("the answer is", opening="The answer is ", closing="."),
-        Format("answer:", opening="Answer: "),
-        Format("<answer>", opening="<answer>", closing="</answer>"),
-        Format("<answer> on lines", opening="<answer>\n", closing="\n</answer>"),
-        Format(
-            "box in mathematics", opening=r"The final answer is $\boxed{", closing="}$."
-        ),
-        Format("box in <answer>", opening=r"<answer>\boxed{", closing="}</answer>"),
-        Format("final answer:", opening="Final Answer: "),
-        Format("bold", opening="**", closing="**"),
-    ]
+    usual = list(USUAL_FORMATS)
     if kind == "choice":
-        usual[3:3] = [
-            Format("the answer is ( )", opening="The answer is (", closing=")."),
-            Format("( )", opening="(", closing=")"),
-            Format("<answer> ( )", opening="<answer>(", closing=")</answer>"),
-        ]
+        usual[3:3] = CHOICE_FORMATS
     if kind in ("json", "code"):
         language = "json" if kind == "json" else "python"
         usual[1:1] = [
             Format("fence", opening=f"```{language}\n", closing="\n```"),
             Format("bare fence", opening="```\n", closing="\n```"),
         ]
-    keys = Counter(
-        key for text in completions if "{" in text for key in KEY.findall(text)
-    )
     if kind != "json":
-        for key in [name for name, _ in keys.most_common(2)] or ["answer"]:
-            usual.append(
-                Format(
-                    f"JSON {key!r}", opening=f'{{"{key}": ', closing="}", quoted=True
-                )
-            )
-    shown = [
-        item
-        for item in usual
-        if item.opening.strip()
-        and any(item.opening.strip() in text for text in completions)
-    ]
-    yield from dict.fromkeys([*known, *shown, *usual])
+        for key in find_answer_keys(completions) or ["answer"]:
+            opening = f'{{"{key}": '
+            usual.append(Format(f"JSON {key!r}", "", opening, "}", quoted=True))
+    shown = [mark for mark in usual if _is_shown(mark, completions)]
+    return list(dict.fromkeys([*tagged, *shown, *usual]))
+
+
+def _is_shown(mark: Format, completions: Sequence[str]) -> bool:
+    opening = mark.opening.strip()
+    return bool(opening) and any(opening in text for text in completions)
+
+
+def format_around(name: str, completion: str, start: int, end: int) -> Format:
+    r"""Return the format of a completion whose answer stands from `start` to `end`.
+
+    What marks the answer is a tag, a box, a fence, bold type or its line's beginning.
+
+    >>> format_around("tag", "So <answer> 4 </answer>!", 12, 13).opening
+    '<answer> '
+    """
+    opening = ""
+    for expression in OPENINGS:
+        match = re.search(
+            expression, completion[max(0, start - LONGEST_OPENING) : start]
+        )
+        if match:
+            opening = match[0]
+            break
+    closing = _find_closing(completion[end:], opening)
+    lead, tail = completion[: start - len(opening)], completion[end + len(closing) :]
+    return Format(name, lead, opening, closing, tail)
+
+
+LONGEST_OPENING = 1000  # characters before an answer in which its mark is looked for
+OPENINGS = (
+    r"<[A-Za-z_][\w.-]*(?:\s[^<>]*)?>\s*(\\boxed\{)?\Z",
+    r"\\boxed\{\Z",
+    r"```[\w-]*\n\Z",
+    r"\*\*\Z",
+    r"[^\n]*\Z",
+)
+"""Expressions for what marks the answer that follows; the last is the line so far."""
+
+
+def _find_closing(text: str, opening: str) -> str:
+    """Return what closes the mark, from the beginning of the text behind an answer."""
+    tag = re.search(r"<([A-Za-z_][\w.-]*)", opening)
+    if tag:
+        closing_tag = re.search(rf"(?i)</{re.escape(tag[1])}>", text)
+        if closing_tag:
+            return text[: closing_tag.end()]
+    for opened, expression in CLOSINGS.items():
+        closing = re.match(expression, text)
+        if closing and opening.endswith(opened):
+            return closing[0]
+    return ""
+
+
+CLOSINGS = {"\\boxed{": r"\}", "**": r"\*\*", "\n": r"\n?```"}
+"""End of an opening -> expression for what closes it."""
 
 
 def skeleton(completion: str, answer: str, *, last: bool = False) -> Format | None:
-    r"""The format of a completion that states the answer: what stands around the last place where it does.
+    r"""Return the format of a completion that states the answer, None where none does.
 
-    ``None`` where the answer does not stand in it by itself, or stands in it elsewhere too, which it may if
-    the `last` place is asked for.
+    The answer has to stand there by itself and once; with `last` the last of several
+    places is taken.
 
     >>> skeleton("Six by seven.\nIt is 42!", "42").write("41")
     'Six by seven.\nIt is 41!'
     """
-    found = list(
-        re.finditer(rf"(?<![\w.,]){re.escape(answer)}(?!\w|[.,]\d)", completion)
-    )
-    if not answer or not found or (len(found) > 1 and not last):
+    alone = rf"(?<![\w.,]){re.escape(answer)}(?!\w|[.,]\d)"
+    places = [match.span() for match in re.finditer(alone, completion)]
+    if not answer or not places or (len(places) > 1 and not last):
         return None
-    start, end = found[-1].span()
-    opening = _mark_before(completion[:start])
-    closing = _mark_after(completion[end:], opening)
-    lead, tail = completion[: start - len(opening)], completion[end + len(closing) :]
-    return Format("a rollout's", lead, opening, closing, tail)
-
-
-def _mark_before(text: str) -> str:
-    """What marks the answer that follows: the tag, the box, or the rest of the line."""
-    marks = (r"<[A-Za-z_][\w.:-]*>\s*(\\boxed\{)?\Z", r"\\boxed\{\Z", r"[^\n]*\Z")
-    return next(found.group(0) for mark in marks if (found := re.search(mark, text)))
-
-
-def _mark_after(text: str, opening: str) -> str:
-    """What closes the mark."""
-    names = TAG.findall(opening)
-    if names and (place := text.find(f"</{names[-1]}>")) >= 0:
-        return text[: place + len(names[-1]) + 3]
-    return text[:1] if opening.endswith("{") and text.startswith("}") else ""
+    return format_around("a rollout's", completion, *places[-1])

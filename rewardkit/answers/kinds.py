@@ -1,9 +1,11 @@
-"""Answers: what kind of answer a truth is, and answers that are certainly wrong beside it."""
+"""Kinds: what an answer is: a number, a choice, mathematics, JSON, code, a text."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final
 
 from rewardkit.primitives.extract import boxed
@@ -12,9 +14,19 @@ from rewardkit.primitives.verify.numbers import read_number
 
 KINDS: Final = ("number", "choice", "mathematics", "json", "code", "text")
 
+LETTERS = "ABCDEFGHIJ"
+"""Letters that options of a choice can have."""
+USUAL_SHARE = 0.9
+"""Share of the answers that must be of a kind for it to be that of all. Our choice."""
+PROSE_WORDS = 8
+"""Words from which on a text is compared by the words it shares. Our choice."""
+LISTED_SHARE = 0.8
+"""Share of the answers that must have several items to be lists. Our choice."""
+
 OPTION = re.compile(r"(?:^|[\s(\[])([A-J])[).\]:](?=\s)", re.MULTILINE)
 CODE = re.compile(
-    r"^\s*(def |class |import |from \w+ import|assert |return |print\(|#include|function )"
+    r"^\s*(def |class |import |from \w+ import|assert |return |print\(|#include|"
+    r"function )"
     r"|(?i:^\s*select\b.+\bfrom\b)",
     re.M,
 )
@@ -23,70 +35,135 @@ MATHEMATICS = re.compile(
 )
 
 
-def answer_in(truth: Any) -> str | None:
-    r"""The answer that a truth states, as a completion would write it; ``None`` where there is none to write.
+def read_truth(truth: Any) -> str | None:
+    r"""Return the answer that a truth states, as a completion would write it, or None.
 
-    Of a worked solution what stands behind ``####`` or in the last box; of a list of accepted answers the
-    first; an object as JSON.
+    Of a worked solution that is what stands behind ``####`` or in the last box, of a
+    list of accepted answers the first; an object is written as JSON.
 
-    >>> answer_in("48 / 2 = 24, 48 + 24 = 72\n#### 72"), answer_in([]), answer_in(7.0)
-    ('72', None, '7.0')
+    >>> read_truth("48 / 2 = 24, 48 + 24 = 72\n#### 72"), read_truth([])
+    ('72', None)
     """
-    if isinstance(truth, list | tuple) and all(
-        isinstance(item, str | int | float) for item in truth
-    ):
-        return answer_in(truth[0]) if truth else None
+    if isinstance(truth, list | tuple):
+        if not truth:
+            return None
+        if all(isinstance(item, str | int | float) for item in truth):
+            return read_truth(truth[0])
     if isinstance(truth, dict | list | tuple):
         return json.dumps(truth, ensure_ascii=False, default=str)
-    if truth is None or not str(truth).strip():
-        return None
-    text = str(truth).strip()
+    text = "" if truth is None else str(truth).strip()
     if "####" in text:
-        return text.rpartition("####")[2].strip() or None
-    return boxed()(text) or text
+        text = text.rpartition("####")[2].strip()
+    else:
+        text = boxed()(text) or text
+    return text or None
 
 
 def states_list(completion: str, truth: Any) -> bool:
-    """Whether a completion states all the items of a truth as a JSON list, in any order.
+    """Whether a completion states all items of a truth as a JSON list, in any order.
 
-    >>> states_list('Labels: ["b", "a"]', ["a", "b"]), states_list("Label: a", ["a", "b"])
+    >>> states_list('Labels: ["b", "a"]', ["a", "b"]), states_list("a", ["a", "b"])
     (True, False)
     """
     if not isinstance(truth, list | tuple) or not truth:
         return False
     wanted = sorted(map(str, truth))
-    found = (read_json(text) for text in re.findall(r"\[[^\[\]]*\]", completion))
-    return any(
-        isinstance(value, list) and sorted(map(str, value)) == wanted for value in found
-    )
+    for text in re.findall(r"\[[^\[\]]*\]", completion):
+        items = read_json(text)
+        if isinstance(items, list) and sorted(map(str, items)) == wanted:
+            return True
+    return False
 
 
 def kind_of(answer: str) -> str:
-    r"""The kind of an answer, one of `KINDS`.
+    r"""Return the kind of an answer, one of `KINDS`.
 
-    >>> [kind_of(answer) for answer in ("1,250.5", "B", r"\frac{1}{2}", '{"a": 1}', "import os", "Oslo")]
-    ['number', 'choice', 'mathematics', 'json', 'code', 'text']
+    >>> [kind_of(answer) for answer in ("1,250.5", "B", r"\frac{1}{2}", '{"a": 1}')]
+    ['number', 'choice', 'mathematics', 'json']
+    >>> kind_of("import os"), kind_of("Oslo")
+    ('code', 'text')
     """
     text = answer.strip()
     if re.fullmatch(r"\(?[A-J](\)?|[).:]\s.*)", text):
         return "choice"
-    if (
-        re.fullmatch(r"[-+−$€£]*\s?[\d.,]*\d\.?\s?%?", text)
-        and read_number(text) is not None
-    ):
-        return "number"
+    if re.fullmatch(r"[-+−$€£]*\s?[\d.,]*\d\.?\s?%?", text):
+        if read_number(text) is not None:
+            return "number"
     if text[:1] in "{[" and read_json(text) is not None:
         return "json"
     if CODE.search(text) or "```" in text:
         return "code"
-    return "mathematics" if MATHEMATICS.search(text) and len(text) <= 200 else "text"
+    if MATHEMATICS.search(text) and len(text) <= LONGEST_FORMULA:
+        return "mathematics"
+    return "text"
 
 
-def options_in(prompt: str) -> str:
-    r"""The letters that a prompt offers, in order; ABCD where it lists none.
+LONGEST_FORMULA = 200
+"""Characters up to which a text with signs of mathematics is a formula. Our choice."""
 
-    >>> options_in("Which is largest?\n(A) 3\n(B) 5\n(C) 4")
+
+def common_kind(answers: Sequence[str], *, share: float = USUAL_SHARE) -> str:
+    """Return the kind of these answers: that of a `share` of them, else text or prose.
+
+    Numbers beside formulas are mathematics; where most are code, all are.
+
+    >>> common_kind(["3", "4"]), common_kind(["3", "4", "Oslo"])
+    ('number', 'text')
+    """
+    if not answers:
+        return "text"
+    counts = Counter(map(kind_of, answers))
+    enough = share * len(answers)
+    for kind in ("number", "choice", "json"):
+        if counts[kind] >= enough:
+            return kind
+    if counts["mathematics"] and counts["number"] + counts["mathematics"] >= enough:
+        return "mathematics"
+    if counts["code"] > len(answers) / 2:
+        return "code"
+    lengths = sorted(len(answer.split()) for answer in answers)
+    return "prose" if lengths[len(answers) // 2] >= PROSE_WORDS else "text"
+
+
+def kind_of_stated(answers: Sequence[str], mark: str) -> str:
+    """Return the kind of the answers that completions state in the mark of this name.
+
+    Half of them decide, as a mark may hold something else here and there. "list" is for
+    several items each, "prose" for texts that are a whole line or completion.
+    """
+    kind = common_kind(answers, share=0.5)
+    if kind in ("text", "prose"):
+        if mark in ("line", "whole"):
+            return "prose"
+        kind = "text"
+    lists = sum(len(split_items(answer)[0]) > 1 for answer in answers)
+    is_list = lists >= LISTED_SHARE * len(answers)
+    return "list" if is_list and kind in ("text", "number", "choice") else kind
+
+
+def split_items(answer: str) -> tuple[list[str], str]:
+    r"""Return the items of a list that is no JSON, and what stands between them.
+
+    Anything else is one item, with "" between.
+
+    >>> split_items("(1) Ava is a knight\n(2) Ben is a knave")
+    (['(1) Ava is a knight', '(2) Ben is a knave'], '\n')
+    >>> split_items("Oslo")
+    (['Oslo'], '')
+    """
+    for joint in ("\n", "; ", ", ", " > "):
+        items = [item.strip() for item in answer.split(joint.strip(" "))]
+        fewest = 3 if joint == " > " else 2  # "x > 3" is no list
+        if len(items) >= fewest and all(items):
+            return items, joint
+    return [answer], ""
+
+
+def read_options(prompt: str) -> str:
+    r"""Return the letters that a prompt offers, in order; ABCD where it lists none.
+
+    >>> read_options("Which is largest?\n(A) 3\n(B) 5\n(C) 4")
     'ABC'
     """
-    found = "".join(sorted(set(OPTION.findall(f"{prompt}\n"))))
-    return found if len(found) > 1 else "ABCD"
+    letters = "".join(sorted(set(OPTION.findall(f"{prompt}\n"))))
+    return letters if len(letters) > 1 else "ABCD"

@@ -7,7 +7,7 @@ from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.cli.options import Integer, Number
 from rewardkit.judges.report import judges_of
 from rewardkit.rewards.load import find_reward
-from rewardkit.strategies.judges import ATTACKS
+from rewardkit.strategies.added_text import ATTACKS
 
 
 @command(

@@ -23,7 +23,7 @@ from rewardkit.rollouts.source import Columns
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.labelled import LabelledCases, read_labelled
 from rewardkit.scoring.outcomes import Outcome, asked_of_models
-from rewardkit.strategies.judges import ATTACKS
+from rewardkit.strategies.added_text import ATTACKS
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,15 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.answers.formats import KEY, THINKING, tags_in
+from rewardkit.answers.formats import find_answer_keys, find_answer_tags
+from rewardkit.answers.truths import Row, Truth
 from rewardkit.primitives import extract
 from rewardkit.primitives.extract import Extractor
 from rewardkit.starting.code import code_of
-from rewardkit.starting.truths import Row, Truth
 
 Objects = np.ndarray[Any, np.dtype[np.object_]]
 
-TAGS, KEYS = 3, 2  # names that are tried of each
+TAGS = 3  # names that are tried
 RARE = 0.01  # share of the completions under which a way is an accident: our choice
 USED = 0.5  # share of the completions in which a form stands that is the usual one: our choice
 COMMON = 0.25  # share from which on a form is one that the policy knows: our choice
@@ -120,18 +119,12 @@ def _candidates(
 ) -> list[Extractor | None]:
     """Extractors that fit the truth and what stands in completions and prompts, the loosest last."""
     texts = [row["completion"] for row in rows]
-    rarest_first = reversed(tags_in(texts) or tags_in(prompts))
-    spelled = {
-        name.lower(): name for name in rarest_first
-    }  # the case of a tag does not matter
-    tags = [
-        extract.tag(name)
-        for small, name in reversed(spelled.items())
-        if small not in THINKING
-    ][:TAGS]
-    counts = Counter(key for text in texts if "{" in text for key in KEY.findall(text))
+    spellings: dict[str, str] = {}  # the case of a tag does not matter
+    for name in find_answer_tags(texts, prompts):
+        spellings.setdefault(name.lower(), name)
+    tags = [extract.tag(name) for name in spellings.values()][:TAGS]
     keys = [
-        extract.json_value(key) for key, _ in counts.most_common(KEYS) if "." not in key
+        extract.json_value(key) for key in find_answer_keys(texts) if "." not in key
     ]
     number, box, phrase = extract.number(), extract.boxed(), extract.answer_phrase()
     if truth.kind in ("json", "labels"):

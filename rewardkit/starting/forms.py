@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.answers.formats import THINKING, tags_in
+from rewardkit.answers.formats import THINKING, find_tags
+from rewardkit.answers.truths import Row, Truth
 from rewardkit.primitives import extract, measure
 from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.verify.json_values import json_of
 from rewardkit.starting.code import code_of
 from rewardkit.starting.extractions import USED, Extraction
-from rewardkit.starting.truths import Row, Truth
 
 KEYS = 12  # of an object whose form is written down: our choice
 TYPES = {
@@ -106,7 +106,7 @@ def _tags(answer: str, texts: Sequence[str], prompts: Sequence[str]) -> Form:
     names = {
         name
         for some in (texts, prompts)
-        for name in tags_in(some)
+        for name in find_tags(some)
         if _share(f"<{name}>" in text for text in some) >= USED
     }
     opened = {

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-import rewardkit as rk
-
-
-def accepted(prediction: str | None, ground_truth: list[str] | None) -> bool | None:
-    """Whether the answer is one of the accepted ones."""
-    return (
-        any(rk.verify.matches(prediction, one) for one in ground_truth)
-        if ground_truth
-        else None
-    )
+from rewardkit.answers.truths import accepted
 
 
 def all_right(values: float) -> bool:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from rewardkit.answers.truths import Row
 from rewardkit.html.excerpts import one_line
 from rewardkit.primitives import extract
 from rewardkit.primitives.texts import normal_text, words
@@ -17,7 +18,6 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
 from rewardkit.starting.extractions import extracted
 from rewardkit.starting.task import Task
-from rewardkit.starting.truths import Row
 
 TODO = "TODO: "
 """What the `why` of a case begins with that nobody has decided on."""

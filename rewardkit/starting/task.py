@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.answers.truths import Row, Truth, find_truth
 from rewardkit.primitives import measure
 from rewardkit.primitives.texts import words
 from rewardkit.probes.subjects.log import prompt_text
@@ -17,7 +18,6 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 from rewardkit.starting.extractions import Extraction, chosen, extracted, extractions
 from rewardkit.starting.forms import Form, form_of
-from rewardkit.starting.truths import Row, Truth, truth_of
 
 FEW = 20  # completions of a kind, under which nothing is set by them: our choice
 LOOPING, LOOPS = (
@@ -133,7 +133,7 @@ def task_of(name: str, rollouts: Rollouts) -> Task:
     """What these rollouts show."""
     rows, prompts = list(rollouts), len(set(rollouts.prompts.tolist()))
     asked = [prompt_text(row.get("prompt")) for row in rows]
-    truth = truth_of(rows, asked)
+    truth = find_truth(rows, asked)
     found = extractions(rows, asked, truth)
     taken = chosen(found, rows, truth)
     form = form_of(taken, rows, asked, truth)

@@ -1,1 +1,4 @@
-"""Strategies: what makes completions of a subject, each with what they must not earn, or lose."""
+"""Strategies: completions that are written without the truth, near it, or beside it.
+
+They are written here and judged elsewhere.
+"""

@@ -6,37 +6,36 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from rewardkit.strategies import (
-    blind,
+    added_text,
     equivalents,
-    judges,
-    listing,
     look_alikes,
     near_misses,
     nothing_there,
-    padding,
+    shotgun,
     special_values,
+    structures,
 )
 from rewardkit.strategies.strategy import Strategy
 
 MODULES = (
     nothing_there,
-    blind,
-    listing,
+    shotgun,
     near_misses,
+    structures,
     special_values,
     equivalents,
     look_alikes,
-    padding,
-    judges,
+    added_text,
 )
 
 
 def strategies_in(module: ModuleType) -> Iterator[Strategy]:
-    """Yield the strategies that a module defines, alone or in a tuple, from top to bottom."""
+    """Yield the strategies that a module defines, alone or in a tuple, in its order."""
     for value in vars(module).values():
-        for entry in value if isinstance(value, tuple) else [value]:
+        entries = value if isinstance(value, tuple) else [value]
+        for entry in entries:
             if isinstance(entry, Strategy):
                 yield entry
 
 
-STRATEGIES = tuple(strategy for module in MODULES for strategy in strategies_in(module))
+STRATEGIES = tuple(entry for module in MODULES for entry in strategies_in(module))

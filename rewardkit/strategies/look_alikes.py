@@ -1,7 +1,7 @@
-"""Look-alikes: what looks like a mark or an answer and is none, which must not be paid as one.
+"""Look-alikes: what looks like a mark or an answer and is none, and must not be paid.
 
-Some hold a wrong answer that a careless comparison takes for the right one. The others have a wrong answer in
-marks that no parser should take for marks: they must not earn what the right form earns a wrong answer.
+Some hold a wrong answer that a careless comparison takes for the right one. The others
+have a wrong answer in false marks: they must not earn what the format earns.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from rewardkit.strategies.strategy import Attempt, Strategy, strategy
 from rewardkit.strategies.subject import Subject
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-LETTERS = str.maketrans("012589", "OlZSBg")
-WIDE = str.maketrans("<>/", "＜＞／")
+LIKE_DIGITS = str.maketrans("012589", "OlZSBg")
+FULL_WIDTH_SIGNS = str.maketrans("<>/", "＜＞／")
 ZERO_WIDTH = "\u200b"
-TAG = r"</?[A-Za-z_][\w.:-]*>"
+ANY_TAG = r"</?[A-Za-z_][\w.:-]*>"
+TAG_PARTS = re.compile(r"<(/?)([A-Za-z_][\w.:-]*)>")
 
 
 @strategy(
@@ -26,20 +27,17 @@ TAG = r"</?[A-Za-z_][\w.:-]*>"
     kinds=("number",),
 )
 def superscript(subject: Subject) -> Iterator[str]:
-    if re.fullmatch(r"[1-9]\d+", subject.right):
-        yield subject.format.write(
-            subject.right[:-1] + subject.right[-1].translate(SUPERSCRIPT)
-        )
+    right = subject.right
+    if re.fullmatch(r"[1-9]\d+", right):
+        yield subject.format.write(right[:-1] + right[-1].translate(SUPERSCRIPT))
 
 
 @strategy("look_alikes", "a wrong tag inside the answer's tag", knows="guess", tag=True)
 def nested(subject: Subject) -> Iterator[Attempt]:
     form, wrong = subject.format, subject.wrong[0]
-    inner = form.marked(subject.right)
-    outer = form.marked(
-        f"{wrong} {form.marked(wrong)} {inner} {form.marked(wrong)} {wrong}"
-    )
-    yield Attempt.of(form.around(outer))
+    wrong_mark, right_mark = form.marked(wrong), form.marked(subject.right)
+    inner = f"{wrong} {wrong_mark} {right_mark} {wrong_mark} {wrong}"
+    yield Attempt.of(form.around(form.marked(inner)))
 
 
 @strategy("look_alikes", "an answer with hidden characters in it", knows="known")
@@ -72,7 +70,7 @@ def in_code(subject: Subject) -> Iterator[str]:
     kinds=("number",),
 )
 def letters_for_digits(subject: Subject) -> Iterator[str]:
-    written = subject.right.translate(LETTERS)
+    written = subject.right.translate(LIKE_DIGITS)
     if written != subject.right:
         yield subject.format.write(written)
 
@@ -86,60 +84,72 @@ def letters_for_digits(subject: Subject) -> Iterator[str]:
 def tags_of_two_kinds(subject: Subject) -> Iterator[Attempt]:
     form = subject.format
     right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])
-    for change in (
-        str.upper,
-        lambda text: re.sub(r"<(/?)([^>]*)>", r"<\1 \2>", text),
-        _with_attribute,
-    ):
-        yield Attempt.of(
-            form.around(f"{wrong}\n{change(right)}"),
-            form.around(f"{change(right)}\n{wrong}"),
-        )
+    spaced = re.sub(r"<(/?)([^>]*)>", r"<\1 \2>", right)
+    for other in (right.upper(), spaced, _with_attribute(right)):
+        wrong_first = form.around(f"{wrong}\n{other}")
+        yield Attempt.of(wrong_first, form.around(f"{other}\n{wrong}"))
 
 
 def _with_attribute(text: str) -> str:
     return re.sub(r"<([A-Za-z_][\w.:-]*)>", r'<\1 id="1">', text)
 
 
-def _escaped(text: str) -> str:
+# --- false marks
+
+
+def false_marks(says: str) -> Callable[[Callable[[str], str]], Strategy]:
+    """Make a strategy of a function that makes the tags of a text false ones."""
+
+    def decorate(change: Callable[[str], str]) -> Strategy:
+        def build(subject: Subject) -> Iterator[str]:
+            yield change(subject.baseline)
+
+        name = change.__name__
+        return Strategy(name, "look_alikes", build, says, "form", "form", tag=True)
+
+    return decorate
+
+
+def _escape_tags(text: str) -> str:
     return text.replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _backwards(text: str) -> str:
-    """The tags with closing and opening ones exchanged."""
-    return re.sub(
-        r"<(/?)([A-Za-z_][\w.:-]*)>",
-        lambda found: f"<{'' if found[1] else '/'}{found[2]}>",
-        text,
-    )
+def _widen_tags(text: str) -> str:
+    return text.translate(FULL_WIDTH_SIGNS)
 
 
-def _named(text: str) -> str:
-    return f"There are the tags {', '.join(re.findall(TAG, text))}, and that is it."
+def _turn_tags(text: str) -> str:
+    """Exchange opening and closing tags."""
+    return TAG_PARTS.sub(_turn_tag, text)
 
 
-def _of_form(name: str, says: str, change: Callable[[str], str]) -> Strategy:
-    def build(subject: Subject) -> Iterator[str]:
-        yield change(subject.baseline)
-
-    return Strategy(
-        name, "look_alikes", build, says, expects="form", knows="form", tag=True
-    )
+def _turn_tag(tag: re.Match[str]) -> str:
+    return f"<{tag[2]}>" if tag[1] else f"</{tag[2]}>"
 
 
-OF_FORM = (
-    _of_form("escaped_tags", "tags that are escaped as HTML", _escaped),
-    _of_form(
-        "wide_tags", "tags of full-width signs", lambda text: text.translate(WIDE)
-    ),
-    _of_form("tags_backwards", "closing tags before opening ones", _backwards),
-    _of_form("tags_named", "a sentence that names the tags", _named),
-    _of_form(
-        "open_tags",
-        "tags that are never closed",
-        lambda text: re.sub(TAG.replace("/?", "/"), "", text),
-    ),
-)
+@false_marks("tags that are escaped as HTML")
+def escaped_tags(text: str) -> str:
+    return _escape_tags(text)
+
+
+@false_marks("tags of full-width signs")
+def wide_tags(text: str) -> str:
+    return _widen_tags(text)
+
+
+@false_marks("closing tags before opening ones")
+def tags_backwards(text: str) -> str:
+    return _turn_tags(text)
+
+
+@false_marks("a sentence that names the tags")
+def tags_named(text: str) -> str:
+    return f"There are the tags {', '.join(re.findall(ANY_TAG, text))}, and that is it."
+
+
+@false_marks("tags that are never closed")
+def open_tags(text: str) -> str:
+    return re.sub(r"</[A-Za-z_][\w.:-]*>", "", text)
 
 
 @strategy(
@@ -150,13 +160,11 @@ OF_FORM = (
     tag=True,
 )
 def marks_that_are_none(subject: Subject) -> Iterator[str]:
-    form = subject.format
-    yield f"{form.lead}{_escaped(form.marked(subject.right))}"
-    yield f"{form.lead}{form.marked(subject.right).translate(WIDE)}"
-    yield f"{form.lead}{_backwards(form.marked(subject.right))}"
-    yield f"{form.lead}{re.sub(r'<(/?)[A-Za-z_][^>]*>', _misspelt, form.marked(subject.right))}"
+    marked = subject.format.marked(subject.right)
+    for change in (_escape_tags, _widen_tags, _turn_tags, _misspell_tags):
+        yield f"{subject.format.lead}{change(marked)}"
 
 
-def _misspelt(found: re.Match[str]) -> str:
-    """A tag with another name that begins with the same letter."""
-    return f"<{found[1]}{found[0].strip('</>')[0]}bout>"
+def _misspell_tags(text: str) -> str:
+    """Give tags another name that begins with the same letter."""
+    return re.sub(r"<(/?)([A-Za-z_])[^>]*>", r"<\1\2bout>", text)

@@ -1,4 +1,4 @@
-"""Nothing there: completions without an answer, which must earn no more than a wrong one."""
+"""Nothing there: completions without a real answer, which must not be paid for one."""
 
 from __future__ import annotations
 
@@ -7,36 +7,56 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rewardkit.primitives.texts import normal_text
+from rewardkit.primitives.verify.numbers import distance, read_number
 from rewardkit.strategies.strategy import Attempt, Strategy, strategy
 from rewardkit.strategies.subject import Subject
 
-NOISE = (
-    "".join(map(chr, (0, 7, 27, 127, 160, 173, 8203, 8238, 65533))) + "§%&/=?*~#'|;:^°"
-)
+CONTROL_SIGNS = "".join(map(chr, (0, 7, 27, 127, 160, 173, 8203, 8238, 65533)))
+RANDOM_SIGNS = f"{CONTROL_SIGNS}§%&/=?*~#'|;:^°"
+REFUSAL = "I'm sorry, but I can't help with that."
+STOCK_ANSWERS = "0 1 yes no true false A none unsure unknown .* * {} []".split()
+STOCK_VALUES = "null NaN Infinity 1e999".split()  # numbers: see `special_values`
+NUMERIC_KINDS = ("number", "mathematics", "list")
+MOST_COPIED = 6  # parts of a prompt of each sort that are copied: our choice
 
 
-def _texts(name: str, says: str, *texts: str, marked: Sequence[str] = ()) -> Strategy:
-    """A probe of texts as they are, and of others in the place of the answer."""
+def is_right(text: str, subject: Subject) -> bool:
+    """Whether a text is the right answer, however it is written."""
+    if subject.answer is None:
+        return False
+    number, right_number = read_number(text), read_number(subject.right)
+    if number is not None and right_number is not None:
+        return not distance(number, right_number)
+    return normal_text(text) == normal_text(subject.right)
+
+
+def _fixed_texts(
+    name: str, says: str, *texts: str, marked: Sequence[str] = ()
+) -> Strategy:
+    """Make a strategy of texts as they are, and of `marked` ones in the format."""
 
     def build(subject: Subject) -> Iterator[str]:
-        yield from (*texts, *map(subject.format.write, marked))
+        yield from texts
+        yield from map(subject.format.write, marked)
 
     return Strategy(name, "nothing_there", build, says, needs="nothing")
 
 
-REFUSAL = "I'm sorry, but I can't help with that."
-TEXTS = (
-    _texts("empty", "an empty completion", ""),
-    _texts("white_space", "white space", " ", "\n\n", "\t\r\n \u00a0"),
-    _texts("refusal", "a refusal", REFUSAL, marked=[REFUSAL]),
-    _texts(
+FIXED_TEXTS = (
+    _fixed_texts("empty", "an empty completion", ""),
+    _fixed_texts("white_space", "white space", " ", "\n\n", "\t\r\n \u00a0"),
+    _fixed_texts("refusal", "a refusal", REFUSAL, marked=[REFUSAL]),
+    _fixed_texts(
         "constant_text",
         "the same text for every prompt",
         "ok",
         "The answer is the answer to the question.",
         marked=["the answer"],
     ),
-    _texts("random_bytes", "random characters", NOISE * 3, marked=[NOISE]),
+    _fixed_texts(
+        "random_bytes", "random characters", RANDOM_SIGNS * 3, marked=[RANDOM_SIGNS]
+    ),
 )
 
 
@@ -49,16 +69,18 @@ def empty_answer(subject: Subject) -> Iterator[str]:
 
 @strategy("nothing_there", "an object or list with nothing in it", kinds=("json",))
 def empty_object(subject: Subject) -> Iterator[str]:
-    whole = json.loads(subject.right)
-    hollow = _hollow(whole)
-    for value in (type(whole)(), hollow) if hollow != whole else ():
-        yield subject.format.write(json.dumps(value))
+    right = json.loads(subject.right)
+    hollow = _empty_values(right)
+    if hollow != right:
+        empty = type(right)()
+        yield subject.format.write(json.dumps(empty))
+        yield subject.format.write(json.dumps(hollow))
 
 
-def _hollow(value: Any) -> Any:
-    """An object with its keys and nothing in them; nothing of everything else."""
+def _empty_values(value: Any) -> Any:
+    """Return an object with its keys and empty values; of other types an empty one."""
     if isinstance(value, dict):
-        return {key: type(item)() for key, item in value.items()}
+        return {key: type(inner)() for key, inner in value.items()}
     return type(value)()
 
 
@@ -78,18 +100,81 @@ def prompt_echo(subject: Subject) -> Iterator[str]:
 
 
 @strategy("nothing_there", "the prompt's worked example repeated", needs="mark")
-def example_echo(subject: Subject) -> Iterator[str | Attempt]:
-    opening, closing = subject.format.opening.strip(), subject.format.closing.strip()
+def example_echo(subject: Subject) -> Iterator[str]:
+    opening = re.escape(subject.format.opening.strip())
+    closing = re.escape(subject.format.closing.strip()) or "$"
     if not opening:
         return
-    expression = rf"{re.escape(opening)}\s*([^<>\n]{{1,80}}?)\s*{re.escape(closing) if closing else '$'}"
-    for found in re.finditer(expression, subject.prompt, re.MULTILINE):
-        shown = found.group(1).strip()
-        if (
-            re.search(r"\w", shown)
-            and shown.casefold() != str(subject.answer).casefold()
-            and "..." not in shown
-        ):
-            yield subject.format.write(shown)
-            yield subject.prompt[: found.end()]
+    example_form = rf"(?m){opening}\s*([^<>\n]{{1,80}}?)\s*{closing}"
+    for match in re.finditer(example_form, subject.prompt):
+        example = match[1].strip()
+        is_answer = example.casefold() == str(subject.answer).casefold()
+        if re.search(r"\w", example) and "..." not in example and not is_answer:
+            yield subject.format.write(example)
+            yield subject.prompt[: match.end()]
             return
+
+
+@strategy("nothing_there", "a copied part of the prompt", needs="mark")
+def copied_from_prompt(subject: Subject) -> Iterator[str]:
+    """Write copies in the usual format, and behind reasoning that is paid less."""
+    parts = [
+        text
+        for text in dict.fromkeys(_find_parts(subject))
+        if not is_right(text, subject)
+    ]
+    if subject.format.opening:
+        yield from map(subject.format.write, parts)
+    if subject.worse is not None and subject.worse.opening:
+        yield from map(subject.worse.write, parts[:MOST_COPIED])
+
+
+def _find_parts(subject: Subject) -> Iterator[str]:
+    """Yield the numbers of a prompt; for texts also what is quoted or listed there."""
+    prompt = subject.prompt
+    if subject.kind in ("number", "mathematics", "text", "list"):
+        numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\d)", prompt)
+        last_first = dict.fromkeys([*numbers[-1:], *numbers])
+        yield from list(last_first)[:MOST_COPIED]
+    if subject.kind in ("text", "list"):
+        yield from re.findall(r"[\"“«]([^\"“”«»\n]{2,80})[\"”»]", prompt)[:MOST_COPIED]
+        yield from re.findall(r"(?<!\w)'([^'\n]{2,80})'(?!\w)", prompt)[:MOST_COPIED]
+        lists = re.findall(r"\w[\w '-]{0,30}(?:, \w[\w '-]{0,30}){2,}", prompt)
+        yield from sorted(lists, key=len, reverse=True)[:3]
+
+
+@strategy(
+    "nothing_there",
+    "a copy of the longest part of the prompt",
+    knows="copy",
+    kinds=("text", "list", "json"),
+    needs="mark",
+)
+def copied_block(subject: Subject) -> Iterator[str]:
+    """Copy what is to be worked on: several lines, or what stands behind a colon."""
+    blocks = re.findall(r"(?:^\S.*\n){2,}", f"{subject.prompt}\n", re.MULTILINE)
+    for line in subject.prompt.split("\n"):
+        _, colon, behind = line.partition(":")
+        if colon:
+            blocks.append(behind)
+    for text in sorted(blocks, key=len, reverse=True)[:2]:
+        if len(text.strip()) > 8 and not is_right(text, subject):
+            yield subject.format.write(text.strip())
+
+
+@strategy("nothing_there", "the right answer to another prompt", knows="near")
+def another_prompts(subject: Subject) -> Iterator[Attempt]:
+    """Write several together, as one may be right where many answers are."""
+    others = [text for text in subject.others if not is_right(text, subject)]
+    if len(others) > 1:
+        yield Attempt.of(*map(subject.format.write, others))
+
+
+@strategy("nothing_there", 'a stock answer such as "0" or "yes"', needs="mark")
+def usual_answer(subject: Subject) -> Iterator[str]:
+    answers = list(STOCK_ANSWERS)
+    if subject.kind not in NUMERIC_KINDS:
+        answers += STOCK_VALUES
+    for text in answers:
+        if not is_right(text, subject):
+            yield subject.format.write(text)

@@ -1,24 +1,26 @@
-"""Special values: numbers that are none, and truths that code forgets: zero, negative, empty."""
+"""Special values: numbers that are none, and truths that code forgets: 0, -3, ""."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from rewardkit.answers.marks import split
+from rewardkit.answers.kinds import split_items
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
+from rewardkit.strategies.nothing_there import NUMERIC_KINDS
 from rewardkit.strategies.strategy import (
     Attempt,
     Expects,
     Strategy,
-    of_texts,
+    strategies_of_texts,
     strategy,
 )
 from rewardkit.strategies.subject import Subject
 
 
 def truth_like(truth: Any, answer: str) -> Any:
-    r"""A truth of the same form with another answer; ``None`` where that form cannot be written.
+    r"""Return a truth of the same form with another answer, None where that is no form.
 
     >>> truth_like("6 * 7\n#### 42", "0"), truth_like(42, "-3"), truth_like(["42"], "0")
     ('6 * 7\n#### 0', -3, ['0'])
@@ -33,28 +35,23 @@ def truth_like(truth: Any, answer: str) -> Any:
     return f"{head}{mark} {answer}" if mark else answer
 
 
-def _instead(subject: Subject, value: str) -> Iterator[str]:
-    """A completion with this in the place of the answer, or of each item of a list."""
-    items, joint = split(subject.right)
+def _replace_items(subject: Subject, value: str) -> Iterator[str]:
+    """Write a value in place of the answer, or of each item of a list."""
+    items, joint = split_items(subject.right)
     if value.casefold() != subject.right.casefold():
         yield subject.format.write(joint.join([value] * len(items)))
 
 
-NUMERIC = ("number", "mathematics", "list")
-
-
-_value = of_texts("special_values", _instead)
+_value = strategies_of_texts("special_values", _replace_items)
+_number_value = strategies_of_texts(
+    "special_values", _replace_items, kinds=NUMERIC_KINDS
+)
 VALUES = (
-    _value("not_a_number", "'NaN' for an answer", "NaN", "nan", "-nan", kinds=NUMERIC),
-    _value(
+    _number_value("not_a_number", "'NaN' for an answer", "NaN", "nan", "-nan"),
+    _number_value(
         "infinity",
         "infinity for an answer",
-        "Infinity",
-        "inf",
-        "-inf",
-        "1e999",
-        "-1e999",
-        kinds=NUMERIC,
+        *("Infinity", "inf", "-inf", "1e999", "-1e999"),
     ),
     _value("nothing_named", "a word for nothing", "None", "null", "N/A", "undefined"),
     _value(
@@ -66,27 +63,30 @@ VALUES = (
 def _against(
     name: str, says: str, truth: str, *answers: str, expects: Expects = "wrong"
 ) -> Strategy:
-    """Answers held against another truth, written with the `size` of the right answer, and it."""
+    """Make a strategy of answers against another truth.
+
+    Truth and answers may name the {size} of the right answer, and the {right} one.
+    """
 
     def build(subject: Subject) -> Iterator[Attempt]:
         number = read_number(subject.right)
-        size = abs(int(as_decimal(number))) if number is not None else 0
-        known = {
-            "size": size or 7,
-            "right": subject.right if subject.right != "0" else "9",
-        }
-        written = truth_like(subject.columns.get("ground_truth"), truth.format(**known))
-        for answer in answers if written is not None else ():
-            yield Attempt.of(
-                subject.format.write(answer.format(**known)), ground_truth=written
-            )
+        size = 0 if number is None else abs(int(as_decimal(number)))
+        right = "9" if subject.right == "0" else subject.right
+        values = {"size": size or 7, "right": right}
+        own_truth = subject.columns.get("ground_truth")
+        other_truth = truth_like(own_truth, truth.format(**values))
+        if other_truth is None:
+            return
+        for answer in answers:
+            completion = subject.format.write(answer.format(**values))
+            yield Attempt.of(completion, ground_truth=other_truth)
 
     return Strategy(
         name, "special_values", build, says, expects=expects, kinds=("number",)
     )
 
 
-AGAINST = (
+AGAINST_TRUTHS = (
     _against("zero_is_right", "the right answer 0", "0", "0", expects="right"),
     _against(
         "nothing_for_zero", "no answer where 0 is right", "0", "", "nothing", "{right}"
@@ -110,7 +110,17 @@ AGAINST = (
 @strategy("special_values", "any answer where the truth is empty")
 def empty_truth(subject: Subject) -> Iterator[Attempt]:
     if isinstance(subject.columns.get("ground_truth"), str):
-        yield Attempt.of(subject.format.write(subject.wrong[0]), ground_truth="")
-        yield Attempt.of(subject.format.write(subject.right), ground_truth="")
+        for answer in (subject.wrong[0], subject.right):
+            yield Attempt.of(subject.format.write(answer), ground_truth="")
         for text in ("", "I do not know."):
             yield Attempt.of(text, ground_truth="")
+
+
+@strategy(
+    "near_misses", "a number with other decimals", knows="near", kinds=("number",)
+)
+def other_decimals(subject: Subject) -> Iterator[Attempt]:
+    if re.search(r"\.\d", subject.right):
+        truth = truth_like(subject.columns.get("ground_truth"), "3.25")
+        if truth is not None:
+            yield Attempt.of(subject.format.write("3.75"), ground_truth=truth)

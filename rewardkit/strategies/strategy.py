@@ -1,4 +1,4 @@
-"""Attempts: what is tried on a prompt whose right answer is known, and the probes that make them."""
+"""Strategy: a way to write completions for a subject, with what they must not earn."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rewardkit.strategies.subject import Subject
+from rewardkit.strategies.subject import Row, Subject
 
 Expects = Literal["wrong", "right", "form", "mark", "more", "back"]
-"""A wrong answer that must not gain; a right one that must not lose; a wrong one in marks that are none,
-which must not earn what the form earns; a right one in such marks, which must not earn more than without
-any; right ones, each longer than the last, which must not earn ever more; a call that has to come back."""
+"""What must hold of the completions:
+
+- wrong: a wrong answer must not gain.
+- right: a right answer must not lose.
+- form: a wrong answer in false marks must not earn what the form earns.
+- mark: a right answer in false marks must not earn more than without marks.
+- more: right answers, each longer than the last, must not earn ever more.
+- back: the call has to come back.
+"""
 
 EASE: Mapping[str, float] = {
     "blind": 1.0,
@@ -22,38 +28,39 @@ EASE: Mapping[str, float] = {
     "mark": 0.2,
     "known": 0.1,
 }
-"""How easily a policy gets there, by what it has to know: nothing but the prompt (1), a few candidates of
-which one is right, how a parser errs, something near the answer, the answer itself and how a parser errs, or
-the answer alone. Our choice."""
+"""How easily a policy gets there, by what it has to know. Our choice.
+
+Nothing but the prompt (blind, copy), a few candidates of which one is right (guess),
+how a parser errs (form), something near the answer (near), the answer and how a parser
+errs (mark), or the answer alone (known).
+"""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """Completions that are tried together: a hole is where *all* of them are paid, a loss where one is not.
+    """Completions that are tried together.
 
-    `columns` are other values for columns of the row, such as another truth; `transcripts` the turns that
-    each completion ends, where these differ.
+    A hole is where *all* of them are paid, a loss where one is not. `columns` replace
+    columns of the row, such as its truth; `transcripts` are the turns that each
+    completion ends, where these differ.
     """
 
     completions: tuple[str, ...]
-    columns: Mapping[str, Any] = field(default_factory=dict)
+    columns: Row = field(default_factory=dict)
     transcripts: tuple[Sequence[Any], ...] = ()
 
     @classmethod
     def of(cls, *completions: str, **columns: Any) -> Attempt:
-        """An attempt of these completions."""
+        """Return an attempt of these completions with these columns."""
         return cls(completions, columns)
 
     @property
-    def rows(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """Each completion with the other values for columns of its row."""
-        own = [{"messages": turns} for turns in self.transcripts] or [{}] * len(
-            self.completions
-        )
-        return [
-            (text, {**self.columns, **one})
-            for text, one in zip(self.completions, own, strict=True)
-        ]
+    def rows(self) -> list[tuple[str, Row]]:
+        """Each completion with the columns to replace."""
+        if not self.transcripts:
+            return [(text, self.columns) for text in self.completions]
+        pairs = zip(self.completions, self.transcripts, strict=True)
+        return [(text, {**self.columns, "messages": turns}) for text, turns in pairs]
 
 
 Build = Callable[[Subject], Iterable[Attempt | str]]
@@ -61,11 +68,19 @@ Build = Callable[[Subject], Iterable[Attempt | str]]
 
 @dataclass(frozen=True)
 class Strategy:
-    """A way to try a reward: from a subject it makes attempts, of which it is known what they must not do.
+    """A way to write completions, of which it is known what they must not earn.
 
-    `says` goes on behind "pays" for a wrong answer and behind "does not pay" for a right one. `kinds` are the
-    kinds of answers that it is for (all, where it names none). It needs a right answer, or else at least a
-    mark where one could stand, or nothing; and with `tag` a format that marks the answer with a tag.
+    Attributes:
+        name: The name, which is also the code of its finding.
+        family: The family in which it is reported.
+        build: Writes attempts for a subject; a text is an attempt of one completion.
+        says: What is paid, behind "pays" or "does not pay".
+        expects: What must hold, see `Expects`.
+        knows: What a policy has to know to write it, see `EASE`.
+        kinds: Kinds of answers that it is for; all, where it names none.
+        needs: Whether the subject must have a right answer, or at least a mark where
+            one could stand, or nothing.
+        tag: Whether the answer must be marked by a tag.
     """
 
     name: str
@@ -80,37 +95,58 @@ class Strategy:
 
     def fits(self, subject: Subject) -> bool:
         """Whether it can be run on this subject."""
-        if subject.answer is None and self.needs != "nothing":
-            if self.needs == "answer" or not subject.format.opening:
-                return False
         if self.tag and subject.format.tag is None:
             return False
-        return not self.kinds or subject.kind in self.kinds
+        if self.kinds and subject.kind not in self.kinds:
+            return False
+        if subject.answer is not None or self.needs == "nothing":
+            return True
+        return self.needs == "mark" and bool(subject.format.opening)
 
     def attempts(self, subject: Subject) -> list[Attempt]:
-        """What it tries on a subject; nothing where it does not fit."""
-        made = self.build(subject) if self.fits(subject) else ()
-        return [Attempt((item,)) if isinstance(item, str) else item for item in made]
+        """Return its attempts on a subject, none where it does not fit."""
+        if not self.fits(subject):
+            return []
+        return [
+            Attempt((entry,)) if isinstance(entry, str) else entry
+            for entry in self.build(subject)
+        ]
 
 
 def strategy(family: str, says: str, **options: Any) -> Callable[[Build], Strategy]:
-    """A decorator that makes a probe of a function; its name is the probe's."""
+    """Make a strategy of a function that writes attempts; it gets the function's name.
 
-    def made(build: Build) -> Strategy:
+    Args:
+        family: The family of the strategy.
+        says: What is paid, behind "pays" or "does not pay".
+        **options: Other attributes of `Strategy`.
+    """
+
+    def decorate(build: Build) -> Strategy:
         return Strategy(build.__name__, family, build, says, **options)
 
-    return made
+    return decorate
 
 
-def of_texts(
-    family: str, put: Callable[[Subject, str], Iterable[str]], **options: Any
+def strategies_of_texts(
+    family: str, place: Callable[[Subject, str], Iterable[str]], **options: Any
 ) -> Callable[..., Strategy]:
-    """What makes a probe of its name, what it says, and texts, each of which is `put` into completions."""
+    """Return a maker of strategies that differ in fixed texts only.
 
-    def made(name: str, says: str, *texts: str, **more: Any) -> Strategy:
+    Args:
+        family: The family of the strategies.
+        place: Writes completions with one of the texts.
+        **options: Other attributes of `Strategy`.
+
+    Returns:
+        A function of a name, what it says, texts and further attributes.
+    """
+
+    def make(name: str, says: str, *texts: str, **more_options: Any) -> Strategy:
         def build(subject: Subject) -> Iterable[str]:
-            return [completion for text in texts for completion in put(subject, text)]
+            for text in texts:
+                yield from place(subject, text)
 
-        return Strategy(name, family, build, says, **options, **more)
+        return Strategy(name, family, build, says, **options, **more_options)
 
-    return made
+    return make

@@ -13,14 +13,28 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Subject:
-    """A prompt that is probed: its row, the right answer, certainly wrong ones, and how they are written.
+    """A prompt that is probed: its row, right and wrong answers, and their format.
 
-    `reference` is a completion that earns what a right answer can; `baseline` the same with the plainest
-    wrong answer. Without a truth `answer` is None: `reference` is then the rollout that earns most, and
-    `baseline` one that earns least. `siblings` are rows that stand beside an attempt where the reward looks
-    at a whole group, `others` are right answers to other prompts. Of the answers that the completions of the
-    prompt give in the same form, those that were paid are `told_right`, the others `told_wrong`. `worse` is
-    how a completion of the prompt that is paid less states its answer, with its own reasoning.
+    Attributes:
+        rollout_id: The id of the row.
+        columns: The row itself.
+        prompt: The prompt as text.
+        answer: The right answer, None where no truth is known.
+        kind: The kind of the answer: one of `kinds.KINDS`, "list" or "prose".
+        wrong: Certainly wrong answers of the same kind, the plainest first.
+        format: How completions state the answer.
+        reference: A completion that earns what a right answer can; without a truth the
+            rollout that earns most.
+        baseline: The reference with the plainest wrong answer; without a truth a
+            rollout that earns least.
+        part: The data source, or the part of a route.
+        siblings: Rows beside an attempt where the reward looks at a whole group.
+        others: Right answers to other prompts.
+        paid_answers: Answers that completions of the prompt state in the same format,
+            of which one at least was paid.
+        unpaid_answers: The others of them.
+        worse: How a completion of the prompt that is paid less states its answer, with
+            its own reasoning.
     """
 
     rollout_id: Any
@@ -35,8 +49,8 @@ class Subject:
     part: str = ""
     siblings: tuple[Row, ...] = field(default=(), repr=False)
     others: tuple[str, ...] = ()
-    told_right: tuple[str, ...] = ()
-    told_wrong: tuple[str, ...] = ()
+    paid_answers: tuple[str, ...] = ()
+    unpaid_answers: tuple[str, ...] = ()
     worse: Format | None = None
 
     @property

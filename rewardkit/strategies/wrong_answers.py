@@ -9,21 +9,29 @@ from typing import Any
 
 from rapidfuzz import fuzz
 
-from rewardkit.answers.kinds import KINDS, kind_of, options_in
+from rewardkit.answers.kinds import KINDS, LETTERS, kind_of, read_options
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
 
-WRONG = 6  # wrong answers of a subject
+MOST_FROM_PROMPTS = 4  # answers to other prompts that are taken: our choice
+STAND_INS = {"mathematics": "-917", "code": "pass"}
+"""Kind -> an answer that is right nowhere; "none of these" for other kinds."""
 
 
 def wrong_answers(
     answer: str, kind: str, *, prompt: str = "", others: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    r"""Answers of the same kind, certainly wrong, that share nothing with the right one; plainest first.
+    r"""Return certainly wrong answers of the same kind, the plainest first.
 
-    `others` are answers to other prompts: they read as an answer does.
+    They share nothing with the right one.
+
+    Args:
+        answer: The right answer.
+        kind: Its kind.
+        prompt: The prompt, which may list the options of a choice.
+        others: Right answers to other prompts, which read as an answer does.
 
     >>> wrong_answers("B", "choice", prompt="(A) 3\n(B) 5\n(C) 4")
     ('A', 'C')
@@ -31,80 +39,72 @@ def wrong_answers(
     if kind == "number":
         return tuple(_wrong_numbers(answer, others))
     if kind == "choice":
-        right = read_choice(answer, "ABCDEFGHIJ")
-        return tuple(letter for letter in options_in(prompt) if letter != right)
+        right = read_choice(answer, LETTERS)
+        return tuple(letter for letter in read_options(prompt) if letter != right)
     if kind == "json":
         value = json.loads(answer)
-        lists = [
-            other
-            for other in others
-            if isinstance(value, list) and _disjoint(value, read_json(other))
-        ]
-        return (*lists[:4], json.dumps(changed(value), ensure_ascii=False))
+        lists = [text for text in others if _is_disjoint(value, read_json(text))]
+        changed = json.dumps(change_values(value), ensure_ascii=False)
+        return (*lists[:MOST_FROM_PROMPTS], changed)
     alike = ("mathematics", "number") if kind == "mathematics" else KINDS
-    unlike = sorted(
-        {
-            other
-            for other in others
-            if not _overlap(answer, other) and kind_of(other) in alike
-        },
-        key=lambda other: (fuzz.ratio(answer, other), other),
-    )
-    made = {"mathematics": "-917", "code": "pass"}.get(kind, "none of these")
-    return (*unlike[:4], made)
+    unlike = [
+        text
+        for text in dict.fromkeys(others)
+        if not _overlap(answer, text) and kind_of(text) in alike
+    ]
+    unlike.sort(key=lambda text: (fuzz.ratio(answer, text), text))
+    return (*unlike[:MOST_FROM_PROMPTS], STAND_INS.get(kind, "none of these"))
 
 
-def _wrong_numbers(answer: str, others: Iterable[str] = ()) -> Iterator[str]:
-    """Numbers other than the right one by half of it, which no tolerance forgives, none a part of the other.
+def _wrong_numbers(answer: str, others: Iterable[str]) -> Iterator[str]:
+    """Yield numbers off by half the right one, which no tolerance forgives.
 
-    Those of other prompts first.
+    None is a part of the other. Those of other prompts come first.
     """
     right = read_number(answer)
     assert right is not None
-    around = re.fullmatch(r"([$€£]?)[-+−]?[\d.,]*\d(\s?%?)", answer.strip())
-    before, behind = around.groups() if around else ("", "")
+    before, behind = "", ""
+    units = re.fullmatch(r"([$€£]?)[-+−]?[\d.,]*\d(\s?%?)", answer.strip())
+    if units:
+        before, behind = units.groups()
     size = int(abs(as_decimal(right)))
-    seen: set[str] = set()
-    for text in (
-        *others,
-        *(str(size * 3 + step) for step in (11, 17, 38, 59, 86, 107, 233)),
-    ):
+    steps = (11, 17, 38, 59, 86, 107, 233)
+    for text in dict.fromkeys([*others, *(str(size * 3 + step) for step in steps)]):
         number = read_number(text)
-        if number is None or text in seen or "." in text:
+        if number is None or "." in text or _overlap(answer, text):
             continue
-        seen.add(text)
-        far = distance(number, right) * 2 > max(1, size)
-        if far and not _overlap(answer, text):
+        if distance(number, right) * 2 > max(1, size):
             yield f"{before}{text}{behind}" if text.isdecimal() else text.strip()
 
 
 def _overlap(answer: str, other: str) -> bool:
-    """Whether one is a part of the other, or both say the same."""
-    a, b = (
+    """Whether one text is a part of the other, or both say the same."""
+    first, second = (
         normal_text(text).replace(",", "").lstrip("-−+$") for text in (answer, other)
     )
-    return a in b or b in a
+    return first in second or second in first
 
 
-def _disjoint(items: list[Any], others: Any) -> bool:
-    """Whether a list has items and none of these."""
-    return (
-        isinstance(others, list)
-        and bool(others)
-        and not any(item in items for item in others)
-    )
+def _is_disjoint(items: Any, others: Any) -> bool:
+    """Whether both are lists, and no item of the second is in the first."""
+    if not isinstance(items, list) or not isinstance(others, list) or not others:
+        return False
+    return not any(item in items for item in others)
 
 
-def changed(value: Any) -> Any:
-    """A JSON value with every leaf another one of its type; what has no leaves gets one.
+def change_values(value: Any) -> Any:
+    """Return a JSON value with every leaf another one of its type.
 
-    >>> changed({"name": "Ada", "age": 36, "tags": []})
+    What has no leaves gets one.
+
+    >>> change_values({"name": "Ada", "age": 36, "tags": []})
     {'name': 'none of these', 'age': 145, 'tags': ['none']}
     """
     if isinstance(value, dict):
-        return {key: changed(item) for key, item in value.items()} or {"none": None}
+        changed = {key: change_values(child) for key, child in value.items()}
+        return changed or {"none": None}
     if isinstance(value, list):
-        return [changed(item) for item in value] or ["none"]
+        return [change_values(child) for child in value] or ["none"]
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):

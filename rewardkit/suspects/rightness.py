@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,21 +12,13 @@ from numpy.typing import NDArray
 from rewardkit.analysis.context import numbers, truths
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.view import ROUNDING, View
-from rewardkit.answers.kinds import answer_in, kind_of
-from rewardkit.answers.marks import likely_mark
-from rewardkit.primitives.extract.letters import read_choice
-from rewardkit.primitives.texts import normal_text
-from rewardkit.primitives.verify.numbers import read_number
+from rewardkit.answers.truths import states_truth
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
 READABLE = 0.5
 """Share of the completions whose answer must be one that can be compared with the truth. Our choice."""
-LONGEST_ANSWER = 100
-"""Characters of an answer; a longer one is no answer to compare. Our choice."""
-LONGEST = 4_000
-"""Characters at the end of a completion in which its answer is looked for. Our choice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,54 +103,9 @@ def _by_truth(scores: Scores, rows: NDArray[np.intp]) -> Floats | None:
         for name in ("completion", "ground_truth")
     )
     found = np.array(
-        [_states(text, truth) for text, truth in zip(*columns, strict=True)],
+        [states_truth(str(text), truth) for text, truth in zip(*columns, strict=True)],
         dtype=float,
     )
     return (
         found if np.mean(~np.isnan(found)) >= READABLE and (found == 1).any() else None
     )
-
-
-def _states(completion: Any, truth: Any) -> float:
-    r"""Whether a completion gives the truth as its answer; NaN where that cannot be read.
-
-    >>> _states("<answer>12</answer>", "12"), _states("<answer>3+5=12</answer>", "12")
-    (1.0, 0.0)
-    >>> _states("```python\ndef f(): ...\n```", "def f(): return 1")
-    nan
-    """
-    wanted = None if isinstance(truth, dict) else answer_in(truth)
-    if (
-        wanted is None
-        or len(wanted) > LONGEST_ANSWER
-        or (kind := kind_of(wanted)) not in READ
-    ):
-        return np.nan
-    given, marked = _answer(str(completion)[-LONGEST:])
-    value = READ[kind](given)
-    if (
-        value is None
-    ):  # a tag or box marks it, or an option is named where there are several
-        return 0.0 if marked or kind == "choice" else np.nan
-    return float(value == READ[kind](wanted))
-
-
-READ: dict[str, Callable[[str], Any]] = {
-    "number": lambda text: (
-        read_number(text.rstrip(".")) if kind_of(text.rstrip(".")) == "number" else None
-    ),
-    "choice": lambda text: read_choice(text, "ABCDEFGHIJ"),
-    "text": lambda text: normal_text(text) if len(text) <= LONGEST_ANSWER else None,
-}
-"""Kind of an answer -> what it says, ``None`` where it is none of its kind."""
-
-
-def _answer(completion: str) -> tuple[str, bool]:
-    """What a completion gives as its answer: its last tag, box, line with a colon, or all of it.
-
-    And whether a tag or box marks it, so that what is no answer there is a wrong one.
-    """
-    if "####" in completion or r"\boxed" in completion:
-        return (answer_in(completion) or "").strip(), True
-    found = likely_mark(completion)
-    return found.answer.strip(), found.format.tag is not None

@@ -11,7 +11,7 @@ from server import error, said
 import rewardkit as rk
 from rewardkit.notebook import plots
 from rewardkit.notebook.display import Show
-from rewardkit.strategies.judges import ATTACKS
+from rewardkit.strategies.added_text import ATTACKS
 
 SCALE = {"good": 1.0, "fair": 0.5, "poor": 0.0}
 WORDS = list(SCALE)

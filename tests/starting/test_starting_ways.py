@@ -5,9 +5,9 @@ import json
 import pytest
 
 import rewardkit as rk
+from rewardkit.answers.truths import find_truth
 from rewardkit.starting.code import code_of
 from rewardkit.starting.forms import schema_of
-from rewardkit.starting.truths import truth_of
 
 
 def groups(make, prompts=24, size=4):
@@ -108,26 +108,29 @@ TRUTHS = [
 @pytest.mark.parametrize(("truths", "kind"), TRUTHS)
 def test_the_kind_of_the_truths_decides_how_answers_are_compared(truths, kind):
     rows = [{"completion": "no", "ground_truth": truth} for truth in truths]
-    assert truth_of(rows, [""] * len(rows)).kind == kind
+    assert find_truth(rows, [""] * len(rows)).kind == kind
 
 
 def test_objects_are_compared_only_where_completions_state_some_and_a_choice_is_of_the_prompts_letters():
     truth = {"name": "Uma", "age": 59}
     assert (
-        truth_of([{"completion": '{"name": "Ada"}', "ground_truth": truth}], [""]).kind
+        find_truth(
+            [{"completion": '{"name": "Ada"}', "ground_truth": truth}], [""]
+        ).kind
         == "json"
     )
     assert (
-        truth_of(
+        find_truth(
             [{"completion": "<answer>59</answer>", "ground_truth": truth}], [""]
         ).kind
         == "opaque"
     )
     rows = [{"completion": "B", "ground_truth": "B"}] * 3
     assert (
-        truth_of(rows, ["(A) 1\n(B) 2\n(C) 3\n(D) 4\n(E) 5\n(F) 6"]).options == "ABCDEF"
+        find_truth(rows, ["(A) 1\n(B) 2\n(C) 3\n(D) 4\n(E) 5\n(F) 6"]).options
+        == "ABCDEF"
     )
-    assert truth_of(rows, ["Which?"]).options == "ABCD"
+    assert find_truth(rows, ["Which?"]).options == "ABCD"
 
 
 def two_marks(at, place):

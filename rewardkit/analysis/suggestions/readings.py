@@ -13,8 +13,9 @@ import numpy as np
 
 from rewardkit.analysis.suggestions.change import Change, applied, why_not_run
 from rewardkit.analysis.suggestions.proposal import Proposal, Proposed, told
-from rewardkit.analysis.suggestions.reward_changes import READABLE, prediction_column
+from rewardkit.analysis.suggestions.reward_changes import prediction_column
 from rewardkit.analysis.view import View
+from rewardkit.answers.kinds import common_kind
 from rewardkit.findings import Finding
 from rewardkit.primitives import extract, verify
 from rewardkit.primitives.extract import Extractor
@@ -111,17 +112,14 @@ def _fault(view: View, findings: Collection[Finding]) -> str:
 
 
 def _kind(scores: Scores) -> Kind:
-    """What the truths are: mostly numbers, mostly letters of a choice, or texts."""
-    truths = [
-        value
-        for value in column_values(scores.table["ground_truth"])
-        if value is not None
-    ]
-    enough = max(READABLE * len(truths), 1)
-    if sum(verify.read_number(value) is not None for value in truths) >= enough:
-        return "numbers"
-    letters = sum(str(value).strip().upper() in tuple(LETTERS) for value in truths)
-    return "letters" if letters >= enough else "text"
+    """Return what most truths are: numbers, letters of a choice, or texts."""
+    truths = column_values(scores.table["ground_truth"])
+    stated = [str(truth) for truth in truths if truth is not None]
+    kind = common_kind(stated)
+    return KINDS_OF_TRUTHS.get(kind, "text")
+
+
+KINDS_OF_TRUTHS: dict[str, Kind] = {"number": "numbers", "choice": "letters"}
 
 
 def _extractors(

@@ -7,7 +7,12 @@ from typing import Any
 
 from rewardkit.probes.contract.backtracking import slow_texts
 from rewardkit.probes.contract.constants import patterns_in
-from rewardkit.strategies.strategy import Attempt, Strategy, of_texts, strategy
+from rewardkit.strategies.strategy import (
+    Attempt,
+    Strategy,
+    strategies_of_texts,
+    strategy,
+)
 from rewardkit.strategies.subject import Subject
 
 LONG = 100_000  # characters: what is slow beyond is not worth a line
@@ -20,7 +25,7 @@ def very_long(subject: Subject) -> Iterator[str]:
     yield subject.format.write("1" * LONG)
 
 
-_marked = of_texts(
+_marked = strategies_of_texts(
     "hang",
     lambda subject, text: [subject.format.write(text)],
     expects="back",

@@ -12,7 +12,7 @@ from itertools import chain, islice, zip_longest
 from statistics import fmean
 from typing import Any
 
-from rewardkit.answers.kinds import answer_in
+from rewardkit.answers.kinds import read_truth
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.runner import Variants, part_for
 from rewardkit.probes.subjects.log import prompt_text
@@ -127,7 +127,7 @@ def special(truth: Any) -> str:
     """
     if truth is None:
         return ""
-    answer = answer_in(truth)
+    answer = read_truth(truth)
     if answer is None:
         return "empty"
     if re.fullmatch(r"[-+]?0+(\.0*)?", answer):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rewardkit.answers.marks import likely_mark
+from rewardkit.answers.marks import find_likely_mark
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.contract.hang import PATTERNS, of_patterns
 from rewardkit.probes.results.evidence import Seen, finding, row_example
@@ -230,7 +230,7 @@ def last_calls(
     if subject is None:
         return []
     if not subject.format.opening:
-        subject = replace(subject, format=likely_mark(subject.reference).format)
+        subject = replace(subject, format=find_likely_mark(subject.reference).format)
     planned = [
         (probe, attempt) for probe in probes for attempt in probe.attempts(subject)
     ]

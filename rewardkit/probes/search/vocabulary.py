@@ -6,14 +6,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rewardkit.answers.formats import tags_in
+from rewardkit.answers.formats import find_tags
 from rewardkit.probes.contract.backtracking import samples
 from rewardkit.probes.contract.constants import constants, patterns_in
 from rewardkit.probes.search.completions import LISTS, MARK, MARKS, WRONG
 from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.rewards.reward import Reward
-from rewardkit.strategies.judges import CLOSED, FLATTERY, ORDERS, RUBRIC, VERDICTS
-from rewardkit.strategies.padding import filler
+from rewardkit.strategies.added_text import (
+    DELIMITERS,
+    FAKE_VERDICTS,
+    FLATTERY,
+    ORDERS,
+    RUBRIC,
+    filler,
+)
 from rewardkit.strategies.subject import Subject
 
 MOST_PHRASES, MOST_TAGS, LONGEST_PHRASE = 48, 12, 80
@@ -89,7 +95,7 @@ def gathered(
         " ".join((*(one.reference for one in subjects[:1]), *phrases))
     )
     names = list(
-        dict.fromkeys((*shown, *tags_in(completions), *filter(NAME.fullmatch, texts)))
+        dict.fromkeys((*shown, *find_tags(completions), *filter(NAME.fullmatch, texts)))
     )
     return assembled(phrases, names[:MOST_TAGS], numbers[:MOST_TAGS])
 
@@ -104,9 +110,9 @@ def assembled(
         "phrases": phrases,
         "pairs": [opening + closing for opening, closing in tags],
         "ends": [end for tag in tags for end in tag],
-        "verdicts": VERDICTS,
+        "verdicts": FAKE_VERDICTS,
         "sentences": SENTENCES,
-        "delimiters": CLOSED,
+        "delimiters": DELIMITERS,
         "answers": (MARK, WRONG[0], WRONG[1], *LISTS, MARKS),
         "fillers": list(map(filler, lengths)),
     }

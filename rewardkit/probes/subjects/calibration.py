@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.answers.formats import Format
-from rewardkit.answers.marks import likely_mark
+from rewardkit.answers.marks import find_likely_mark
 from rewardkit.probes.runner import Tries, part_for, same
 from rewardkit.probes.subjects.log import NO_TRUTHS, Log, Part, labels_of, parts
 from rewardkit.probes.subjects.logged import TELLS, logged
@@ -184,7 +184,9 @@ class _Chooser:
         for place, options in told.items():
             subject, scale = _fairest(options)
             right, wrong = self._told(place, subject.format, scale)
-            self.subjects.append(replace(subject, told_right=right, told_wrong=wrong))
+            self.subjects.append(
+                replace(subject, paid_answers=right, unpaid_answers=wrong)
+            )
             self.scales[subject.rollout_id] = scale
         marks = (
             {usual.opening}
@@ -317,10 +319,12 @@ class _Chooser:
             subject = self.log.plain(place, part, baseline=self.log.text(ranked[-1]))
             scale = Scale(part.high, part.low, part.low, part.low)
             if flat:
-                form = likely_mark(subject.reference).format
+                form = find_likely_mark(subject.reference).format
                 scale = replace(scale, right=self._ceiling(place))
                 subject = replace(
-                    subject, format=form, told_wrong=self._told(place, form, scale)[1]
+                    subject,
+                    format=form,
+                    unpaid_answers=self._told(place, form, scale)[1],
                 )
             self.subjects.append(subject)
             self.scales[subject.rollout_id] = scale

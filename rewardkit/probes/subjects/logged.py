@@ -13,8 +13,8 @@ from dataclasses import replace
 from itertools import islice
 
 from rewardkit.answers.formats import Format
-from rewardkit.answers.kinds import kind_of
-from rewardkit.answers.marks import LOOSE, Marked, answers_kind, marks_in
+from rewardkit.answers.kinds import kind_of, kind_of_stated
+from rewardkit.answers.marks import LOOSE_MARKS, MarkedAnswer, find_marks
 from rewardkit.probes.subjects.log import Log, Part
 from rewardkit.probes.subjects.written import ENOUGH, drafted, with_format
 from rewardkit.strategies.subject import Subject
@@ -39,16 +39,16 @@ def logged(log: Log, part: Part, count: int) -> list[tuple[int, Subject]]:
     )
     places = [some[0] for some in right.values()][:count]
     named = {
-        place: {item.format.name: item for item in marks_in(log.text(place))}
+        place: {item.format.name: item for item in find_marks(log.text(place))}
         for place in places
     }
     mark = _mark(log, part, dict(islice(named.items(), TRIED_ON)))
     found = {place: marks[mark] for place, marks in named.items() if mark in marks}
-    found = _tight(found) if mark in LOOSE else found
+    found = _tight(found) if mark in LOOSE_MARKS else found
     answers = sorted({item.answer for item in found.values()})
     if mark is None:
         return []
-    kind = answers_kind([item.answer for item in found.values()], mark)
+    kind = kind_of_stated([item.answer for item in found.values()], mark)
     return [
         (
             place,
@@ -64,7 +64,7 @@ def logged(log: Log, part: Part, count: int) -> list[tuple[int, Subject]]:
     ]
 
 
-def _tight(found: dict[int, Marked]) -> dict[int, Marked]:
+def _tight(found: dict[int, MarkedAnswer]) -> dict[int, MarkedAnswer]:
     """What stands around all answers alike is a part of the mark: "The answer is 4. I am sure." of "4"."""
     answers = [item.answer for item in found.values()]
     before = re.sub(r"[\w.,+-]*\Z", "", _shared(answers))
@@ -74,7 +74,7 @@ def _tight(found: dict[int, Marked]) -> dict[int, Marked]:
     ):
         return found
     return {
-        place: Marked(
+        place: MarkedAnswer(
             replace(
                 item.format,
                 opening=item.format.opening + before,
@@ -108,7 +108,7 @@ def _is_right(log: Log, part: Part, place: int) -> bool:
 
 
 def _mark(
-    log: Log, part: Part, named: Mapping[int, Mapping[str, Marked]]
+    log: Log, part: Part, named: Mapping[int, Mapping[str, MarkedAnswer]]
 ) -> str | None:
     """The first of the marks of right completions that carries their reward; ``None`` where none does.
 
@@ -172,17 +172,17 @@ def _mark(
     return ranked[min(ranked)] if ranked else None
 
 
-def _unpaid(log: Log, part: Part, place: int, name: str) -> Marked:
+def _unpaid(log: Log, part: Part, place: int, name: str) -> MarkedAnswer:
     """The mark of this name of a completion of the same prompt that is paid less, or else all of it."""
     enough = log.earned(place) - KEPT * (part.high - part.low)
     others = [
         log.text(at) for at in log.ranked(log.beside(place)) if log.earned(at) < enough
     ]
     marks = [
-        item for text in others for item in marks_in(text) if item.format.name == name
+        item for text in others for item in find_marks(text) if item.format.name == name
     ]
     return (
         marks[0]
         if marks
-        else Marked(Format("bare"), others[0] if others else "none of these")
+        else MarkedAnswer(Format("bare"), others[0] if others else "none of these")
     )

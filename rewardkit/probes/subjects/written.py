@@ -11,13 +11,14 @@ from itertools import islice
 
 import numpy as np
 
-from rewardkit.answers.formats import Format, formats, skeleton
-from rewardkit.answers.kinds import answer_in, kind_of, states_list
+from rewardkit.answers.formats import Format, propose_formats, skeleton
+from rewardkit.answers.kinds import kind_of, read_truth, states_list
 from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.subjects.log import Log, Part, in_turn
 from rewardkit.strategies.subject import Row, Subject
-from rewardkit.strategies.wrong_answers import WRONG, wrong_answers
+from rewardkit.strategies.wrong_answers import wrong_answers
 
+MOST_WRONG = 6  # wrong answers of a subject
 TRIED_ON = 3  # prompts on which a format is tried
 OTHERS = 3  # right answers to other prompts that a subject keeps
 WAVE = 8  # formats that are tried at a time
@@ -89,7 +90,7 @@ def drafted(
     `others` are the right answers of other prompts.
     """
     draft = replace(log.plain(place, part), answer=answer, kind=kind)
-    wrong = wrong_answers(answer, kind, prompt=draft.prompt, others=others)[:WRONG]
+    wrong = wrong_answers(answer, kind, prompt=draft.prompt, others=others)[:MOST_WRONG]
     apart = [other for other in others if normal_text(other) != normal_text(answer)]
     return (
         replace(
@@ -115,7 +116,7 @@ def _answers(rows: Mapping[int, Row]) -> dict[int, str]:
             else truth
             for place, truth in truths.items()
         }
-    stated = {place: answer_in(truth) for place, truth in truths.items()}
+    stated = {place: read_truth(truth) for place, truth in truths.items()}
     # "$7$" is 7, in mathematics
     return {
         at: re.sub(r"^\$([^$]+)\$$", r"\1", text)
@@ -142,7 +143,7 @@ def best_format(log: Log, part: Part, given: Drafts, *, slow: bool) -> Best:
     some, wave_of = (given[:1], 2) if slow else (given[:TRIED_ON], WAVE)
     shown = [log.text(place) for place in log.ranked(part.places)[:48]]
     prompts = [draft.prompt for _, draft in some]
-    candidates = formats(shown, prompts, some[0][1].kind)
+    candidates = propose_formats(shown, prompts, some[0][1].kind)
     # where no rollout of a prompt is fully paid, a written answer need not be
     full = [
         any(log.earned(at) >= ENOUGH * part.high for at in log.beside(place))

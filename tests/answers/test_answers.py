@@ -1,13 +1,22 @@
-"""Answers: what a truth states, and what is certainly wrong beside it."""
+"""Answers: what a truth states, where completions state theirs, and which are right."""
 
 import json
+import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.answers.kinds import answer_in, kind_of, options_in
+from rewardkit.answers.kinds import (
+    common_kind,
+    kind_of,
+    kind_of_stated,
+    read_options,
+    read_truth,
+)
+from rewardkit.answers.marks import find_marks
+from rewardkit.answers.truths import states_truth
 from rewardkit.strategies.special_values import truth_like
 from rewardkit.strategies.wrong_answers import wrong_answers
 
@@ -33,9 +42,9 @@ OPTIONS = [
 ]
 KIND_OF = [(answer, kind) for kind, answers in KINDS.items() for answer in answers]
 READ = [
-    *((answer_in, *row) for row in OF_TRUTHS),
+    *((read_truth, *row) for row in OF_TRUTHS),
     *((kind_of, *row) for row in KIND_OF),
-    *((options_in, *row) for row in OPTIONS),
+    *((read_options, *row) for row in OPTIONS),
 ]
 
 
@@ -46,6 +55,54 @@ def test_the_answer_of_a_truth_its_kind_and_the_letters_that_a_prompt_offers(
     read, given, expected
 ):
     assert read(given) == expected
+
+
+MARKS = [
+    ("<think>1</think><answer> 4 </answer>", "tag <answer>", "4", "<answer> "),
+    ('<Answer id="1">4</Answer>', "number", "4", ""),
+    (r"so \boxed{\frac{1}{2}}.", "box", r"\frac{1}{2}", r"so \boxed{"[3:]),
+    ("5 + 2\n#### 7", "####", "7", "#### "),
+    ("```python\nprint(1)\n```", "fence", "print(1)", "```python\n"),
+    ("It is **4** now", "bold", "4", "**"),
+    ('Here: {"sum": 4}', "object", '{"sum": 4}', "Here: "),
+    ("Well.\nAnswer: Oslo.", "colon", "Oslo", "Answer: "),
+    ("It makes 1/2 of it", "number", "1/2", ""),
+    ("Well.\nOslo \n", "line", "Oslo", ""),
+]
+
+
+@pytest.mark.parametrize(("completion", "name", "answer", "opening"), MARKS)
+def test_marks_are_read_as_the_extractors_of_a_reward_read_them_and_written_back(
+    completion, name, answer, opening
+):
+    marks = {marked.format.name: marked for marked in find_marks(completion)}
+    marked = marks[name]
+    assert (marked.answer, marked.format.opening) == (answer, opening)
+    assert marked.format.write(answer) == completion
+    assert f"{opening}other" in marked.format.write("other")
+
+
+RIGHT = [
+    ("<answer>3/6</answer>", "0.5", 1.0, "a fraction is a number"),
+    ("#### 1,200", "5 * 240\n#### 1200", 1.0, "a worked solution"),
+    ("The option is B", "(C) Rome", 0.0, "an option that was not named is wrong"),
+    ("I think so", "7", math.nan, "no mark and no number: not known"),
+    ("<answer>perhaps</answer>", "7", 0.0, "what a mark holds is the answer"),
+    ("x", {"answer": "x"}, math.nan, "an object is no answer"),
+]
+
+
+@pytest.mark.parametrize(("completion", "truth", "right", "why"), RIGHT)
+def test_a_completion_is_right_where_it_states_the_truth(completion, truth, right, why):
+    assert states_truth(completion, truth) == pytest.approx(right, nan_ok=True), why
+
+
+def test_the_kind_of_many_answers_is_that_of_nearly_all_or_of_half_where_marks_err():
+    answers = ["1", "2", "3", "none"]
+    assert common_kind(answers) == "text"
+    assert kind_of_stated(answers, "box") == "number"
+    assert kind_of_stated(["a, b", "c, d"], "box") == "list"
+    assert kind_of_stated(["a, b", "c, d"], "whole") == "prose"
 
 
 @given(
