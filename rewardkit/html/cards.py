@@ -1,119 +1,152 @@
-"""What rollouts, rewards, results, scores and checks show of themselves: plain data in, escaped HTML out.
-
-Each is short, whatever it is made of: texts are cut, and rows beyond the first few counted.
-"""
+"""The pages of rollouts, rewards, scores, checks and explanations, composed from plain data."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.html.markup import html_of, number, render, table
+from rewardkit.html.excerpts import UserText, quote_reason
+from rewardkit.html.markup import Bar, number
+from rewardkit.html.pages import Block, Facts, More, Page, Picture, Quote, Table
 from rewardkit.html.pictures import histogram_svg
 
 Plain = Mapping[str, Any]
 
-TEXT = 200  # characters of a text of the rollouts, of a function, of a reason
-MISSES = 12  # missed expectations that are open
-FIGURES = ("weight", "mean", "std", "lowest", "highest")
+MOST_MISSES = 12  # missed expectations in sight
+MOST_ANSWERS = 12  # raw answers of models
+SCORE_FIGURES = ("weight", "mean", "std", "lowest", "highest")
+USER_COLUMNS = ("prompt", "completion", "ground_truth")
+"""Columns of a first row that hold texts of users."""
 
 
-def reward(about: Plain) -> str:
-    """A reward, as its record has it: fields, components, options; of a route what is paid for each value."""
-    rows: list[tuple[Any, ...]] = []
-    if route := about.get("route"):
-        inner = [(item["value"], item["reward"]) for item in route["rewards"]]
-        inner += [("(any other)", route["default"])] if route["default"] else []
-        for value, one in inner:
-            paid = ", ".join(
-                f"{name} {weight:g}" for name, weight in one["weights"].items()
-            )
-            rows.append((value, one["name"], paid, one["aggregation"]))
-    for item in about.get("components", ()):
-        weight, gate = f"{item['weight']:g}", item["gate"] or ""
-        span = (
-            " to ".join(f"{float(end):g}" for end in item["range"] or ()) or "unbounded"
-        )
-        rows.append((item["name"], item["function"], weight, gate, span, item["why"]))
-    return render("reward", about=about, rows=rows)
+# --- rollouts and rewards
 
 
-def rollouts(about: Plain, columns: Sequence[str], first: Sequence[Plain]) -> str:
-    """Rollouts: how they were read and grouped, and the `first` of them; `about` is their summary.
+def rollouts_page(about: Plain, columns: Sequence[str], rows: Sequence[Plain]) -> Page:
+    """Return how rollouts were read and grouped (`about` is their summary), and their first rows."""
+    many = about["rows"]
+    table = _first_rows(rows, about["group_key"])
+    left = many - len(rows)
+    below = [f"and {left:,} more"] if left > 0 and rows else []
+    title = f"{many:,} rollout{'' if many == 1 else 's'}"
+    return Page(
+        title, [Facts(describe_reading(about, columns)), More("", [table, *below])]
+    )
 
-    Without `first` no text of theirs is in it.
+
+def describe_reading(
+    about: Plain, columns: Sequence[str] = ()
+) -> list[tuple[str, str]]:
+    """Return what was read and how, as named lines: source, groups, columns, notes, warnings.
+
+    Without `columns` only the renamed ones are listed.
     """
-    rows = html_of(_first_rows(first, about["group_key"]) if first else "")
-    left = about["rows"] - len(first) if first else 0
-    return render(
-        "rollouts", about=about, facts=facts(about, columns), first=rows, left_out=left
-    )
-
-
-def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """What was read and how, a row each with its name: source, groups, columns, notes, warnings.
-
-    Without `columns` only those that were renamed.
-    """
-    sizes = ", ".join(
-        f"{count} of {size}" for size, count in about["group_sizes"].items()
-    )
-    renamed = [
-        f"{name} from {source}"
-        for name, source in about["mapping"].items()
-        if name != source
-    ]
-    all_columns = ", ".join(columns) + (
-        f" ({', '.join(renamed)})" if columns and renamed else ""
-    )
-    rejected = len(about["rejected"])
-    kept_out = f", {rejected} row{'s' * (rejected != 1)} kept out" if rejected else ""
-    kind = f" ({about['kind']})" if about["kind"] not in ("", "rollouts") else ""
-    key = ", ".join(about["group_key"]) or "row"
-    prompts = (
-        f", of {about['prompts']:,} prompts"
-        if about["prompts"] != about["groups"]
-        else ""
-    )
-    rows = [
-        ("Rollouts", f"{about['rows']:,} from {about['source']}{kind}{kept_out}"),
-        (
-            "Groups",
-            f"{about['groups']:,} by {key}"
-            + (f" (sizes: {sizes})" if sizes else "")
-            + prompts,
-        ),
-        ("Columns", all_columns or ", ".join(renamed)),
+    renamed = []
+    for name, source in about["mapping"].items():
+        if name != source:
+            renamed.append(f"{name} from {source}")
+    listed = ", ".join(columns or renamed)
+    if columns and renamed:
+        listed += f" ({', '.join(renamed)})"
+    rows = f"{about['rows']:,} from {about['source']}"
+    if about["kind"] not in ("", "rollouts"):
+        rows += f" ({about['kind']})"
+    if rejected := len(about["rejected"]):
+        rows += f", {rejected} row{'' if rejected == 1 else 's'} kept out"
+    facts = [
+        ("Rollouts", rows),
+        ("Groups", _describe_groups(about)),
+        ("Columns", listed),
         ("Log", "\n".join(about["notes"])),
-        *(("Note", sentence) for sentence in about["warnings"]),
     ]
-    return [(name, text) for name, text in rows if text]
+    facts += [("Note", sentence) for sentence in about["warnings"]]
+    return [(name, text) for name, text in facts if text]
 
 
-def _first_rows(rows: Sequence[Plain], group_key: Sequence[str]) -> str:
-    """Rollouts as a table: id, what makes their group, texts; a prompt that stands above is not repeated."""
-    wanted = dict.fromkeys(
-        ["rollout_id", *group_key, "prompt", "completion", "ground_truth"]
-    )
+def _describe_groups(about: Plain) -> str:
+    text = f"{about['groups']:,} by {', '.join(about['group_key']) or 'row'}"
+    sizes = [f"{count} of {size}" for size, count in about["group_sizes"].items()]
+    if sizes:
+        text += f" (sizes: {', '.join(sizes)})"
+    if about["prompts"] != about["groups"]:
+        text += f", of {about['prompts']:,} prompts"
+    return text
+
+
+def _first_rows(rows: Sequence[Plain], group_key: Sequence[str]) -> Table:
+    """Return rollouts as a table: id, group, texts; a prompt is not repeated below itself."""
+    wanted = dict.fromkeys(["rollout_id", *group_key, *USER_COLUMNS])
     names = [name for name in wanted if any(name in row for row in rows)]
-    cells = [
-        ["-" if row[name] is None else row[name] for name in names] for row in rows
+    cells: list[list[object]] = []
+    prompt: object = None
+    for row in rows:
+        line: list[object] = []
+        for name in names:
+            if name == "prompt" and cells and row[name] == prompt:
+                line.append("as above")
+            elif name in USER_COLUMNS:
+                line.append(UserText(row[name]))
+            else:
+                line.append("-" if row[name] is None else row[name])
+        prompt = row.get("prompt")
+        cells.append(line)
+    return Table("", names, cells, is_open=True)
+
+
+def reward_page(about: Plain, parts: Sequence[Page] = ()) -> Page:
+    """Return a reward as its record has it: fields, components, options.
+
+    Of a route, what is paid for each value, and the pages of its `parts` behind it.
+    """
+    title = f"reward {about['name']}"
+    if "route" in about:
+        return Page(title, [_route_table(about["route"]), *parts])
+    fields = Table("", ("field", "function"), [*about["fields"].items()], is_open=True)
+    rows = []
+    for item in about["components"]:
+        ends = [f"{float(end):g}" for end in item["range"] or ()]
+        span = " to ".join(ends) or "unbounded"
+        names = ("name", "function", "weight", "gate", "why")
+        name, function, weight, gate, why = (item[key] for key in names)
+        rows.append((name, function, f"{weight:g}", gate or "", span, why))
+    header = ("component", "function", "weight", "gate", "range", "why")
+    options = [
+        ("aggregation", about["aggregation"]),
+        ("on missing", about["on_missing"]),
+        ("origin", UserText(about["origin"] or "", instead="")),
+        ("gate of the whole reward", about["gate"]),
+        ("transform", about["transform"]),
     ]
-    for row, above, cell in zip(rows[1:], rows, cells[1:], strict=False):
-        if "prompt" in names and row["prompt"] == above["prompt"]:
-            cell[names.index("prompt")] = "as above"
-    return table(names, cells, limit=TEXT)
+    set_options = [(name, value) for name, value in options if str(value or "")]
+    components = Table("", header, rows, ("weight",), is_open=True)
+    return Page(title, [fields, components, Facts(set_options)])
+
+
+def _route_table(route: Plain) -> Table:
+    inner = [(item["value"], item["reward"]) for item in route["rewards"]]
+    if route["default"]:
+        inner.append(("(any other)", route["default"]))
+    rows = []
+    for value, reward in inner:
+        weights = reward["weights"].items()
+        paid = ", ".join(f"{name} {weight:g}" for name, weight in weights)
+        rows.append((value, reward["name"], paid, reward["aggregation"]))
+    header = (route["column"], "reward", "weights", "aggregation")
+    return Table("", header, rows, is_open=True)
+
+
+# --- scores
 
 
 @dataclass(frozen=True)
-class Scored:
-    """A component of scored rollouts: scores (NaN unless scored), counts by status, reasons of its errors."""
+class ComponentScores:
+    """A component of scored rollouts: scores (NaN unless scored), counts by status, reasons of errors."""
 
     name: str
     weight: float
@@ -122,140 +155,209 @@ class Scored:
     errors: Sequence[str]
 
 
-def scores(
+def scores_page(
     name: str,
     rewards: NDArray[Any],
-    components: Sequence[Scored],
-    asked: Sequence[str] = (),
-) -> str:
-    """Scored rollouts: how the reward is spread, a row a component, and what models were `asked`.
+    components: Sequence[ComponentScores],
+    asked: Sequence[UserText | str] = (),
+) -> Page:
+    """Return how the reward is spread, with a row a component, and what models were `asked`.
 
-    Of a component: weight, mean, spread and observed range, counts, the reason that most errors have.
+    A row has the weight, mean, spread and observed range, the counts by status, and the most frequent
+    reason of an error.
     """
     missing = int(np.isnan(rewards).sum())
-    said = [f"{len(rewards):,} rollouts"]
+    summary = f"{len(rewards):,} rollouts"
     if missing < len(rewards):
-        said.append("mean reward {:.3g}, std {:.3g}".format(*_figures(rewards)))
-    said += (
-        [f"{missing:,} ({missing / len(rewards):.1%}) not judged"] if missing else []
-    )
-    statuses = list(
-        dict.fromkeys(status for item in components for status in item.counts)
-    )
+        mean, std, *_ = _summarize(rewards)
+        summary += f", mean reward {mean:.3g}, std {std:.3g}"
+    if missing:
+        summary += f", {missing:,} ({missing / len(rewards):.1%}) not judged"
+    statuses: dict[str, None] = {}
+    for item in components:
+        statuses |= dict.fromkeys(item.counts)
     rows = []
     for item in components:
-        counts = [
-            f"{item.counts[status]:,}" if item.counts[status] else ""
-            for status in statuses
-        ]
-        most = [
-            f"{count:,} times {reason}"
-            for reason, count in Counter(item.errors).most_common(1)
-        ] or [""]
-        rows.append([item.name, item.weight, *_figures(item.scores), *counts, *most])
-    return render(
-        "scores",
-        name=name,
-        said=", ".join(said),
-        histogram=html_of(histogram_svg(rewards)),
-        header=["component", *FIGURES, *statuses, "most frequent error"],
-        rows=rows,
-        asked=asked,
+        row: list[object] = [item.name, item.weight, *_summarize(item.scores)]
+        for status in statuses:
+            count = item.counts[status]
+            row.append(f"{count:,}" if count else "")
+        row.append(_most_frequent(item.errors))
+        rows.append(row)
+    header = ["component", *SCORE_FIGURES, *statuses, "most frequent error"]
+    table = Table("", header, rows, header[1:-1], is_open=True)
+    return Page(
+        f"Scores of {name}", [Picture(histogram_svg(rewards)), table, *asked], summary
     )
 
 
-def _figures(values: NDArray[Any]) -> list[float]:
-    """Mean, spread and ends of what is known."""
+def _most_frequent(reasons: Sequence[str]) -> UserText | str:
+    for reason, count in Counter(reasons).most_common(1):
+        return quote_reason(reason, before=f"{count:,} times ")
+    return ""
+
+
+def _summarize(values: NDArray[Any]) -> list[float]:
+    """Return mean, spread, lowest and highest of what is not NaN."""
     known = values[~np.isnan(values)]
+    if not len(known):
+        return [math.nan] * 4
     with np.errstate(over="ignore", invalid="ignore"):  # unbounded ones may be enormous
-        return (
-            [known.mean(), known.std(), known.min(), known.max()]
-            if len(known)
-            else [math.nan] * 4
-        )
+        return [known.mean(), known.std(), known.min(), known.max()]
 
 
-def check(
-    name: str,
-    outcome: Plain,
-    *,
-    text: Callable[[Any], str] = str,
-    reason: Callable[[str], str] = str,
-) -> str:
-    """The `outcome` of a check, as its record has it: how many cases passed, and the misses, the first open.
+# --- checks and judges
 
-    `text` and `reason` stand for texts, and for reasons of errors, where these are not to be shown.
-    """
-    header = ("case", "what", "expected", "got", "fields", "completion", "why")
-    rows = [
-        (
+
+def check_page(name: str, outcome: Plain) -> Page:
+    """Return the `outcome` of a check, as its record has it: the counts, and the misses."""
+    passed, failed = outcome["passed"], outcome["failed"]
+    mark = "\u2717" if failed else "\u2713" if passed else "-"
+    rows = []
+    for miss in outcome["misses"]:
+        fields = [f"{key} = {value!r}" for key, value in miss["fields"].items()]
+        got = miss["got"]
+        rows.append((
             miss["case"],
             miss["what"],
             miss["expected"],
-            reason(miss["got"]) if isinstance(miss["got"], str) else miss["got"],
-            text(
-                "; ".join(
-                    f"{name} = {value!r}" for name, value in miss["fields"].items()
-                )
-            ),
-            text(f"{miss['turns']}{miss['completion']}"),
-            text(miss["why"]),
+            quote_reason(got) if isinstance(got, str) else got,
+            UserText("; ".join(fields)) if fields else "",
+            UserText(f"{miss['turns']}{miss['completion']}"),
+            UserText(miss["why"]) if miss["why"] else "",
+        ))  # fmt: skip
+    header = ("case", "what", "expected", "got", "fields", "completion", "why")
+    blocks: list[Block] = []
+    if outcome["left_out"]:
+        counts = [f"{count} of {part!r}" for part, count in outcome["left_out"].items()]
+        blocks.append(
+            f"left out, as the reward has no such component: {', '.join(counts)}"
         )
-        for miss in outcome["misses"]
+    first, rest = rows[:MOST_MISSES], rows[MOST_MISSES:]
+    options: dict[str, Any] = {"numeric": ("expected",), "most": 200, "stacked": True}
+    blocks.append(Table("", header, first, is_open=True, limit=400, **options))
+    blocks.append(Table(f"and {len(rest):,} more", header, rest, **options))
+    title = f"{mark} {passed:,} of {passed + failed:,} cases passed, {failed:,} failed"
+    return Page(title, blocks, f"reward {name}")
+
+
+def judge_page(about: Plain, figures: Sequence[tuple[str, str]]) -> Page:
+    """Return how a judge agrees with labels, as its record has it, and the attacks that worked."""
+    columns = ("level", "score", "n", "value")
+    levels = [tuple(row[name] for name in columns) for row in about["calibration"]]
+    attacks = []
+    for item in about["examples"]:
+        texts = (item["attack"], item["before"], item["after"], item["text"])
+        attacks.append((*texts, UserText(item["completion"])))
+    level_header = ("level", "score", "cases", "mean label")
+    attack_header = ("attack", "before", "after", "text", "wrong completion")
+    blocks: list[Block] = [
+        *map(quote_reason, about["remarks"]),
+        Table("", ("", "value (95 % interval)"), figures, is_open=True),
+        Table("", level_header, levels, level_header[1:], is_open=True),
+        Table("", attack_header, attacks, attack_header[1:3], is_open=True),
     ]
-    left_out = ", ".join(
-        f"{count} of {component!r}" for component, count in outcome["left_out"].items()
-    )
-    values = {
-        "name": name,
-        "left_out": left_out,
-        "header": header,
-        "first": rows[:MISSES],
-        "rest": rows[MISSES:],
-    }
-    return render("check", **{**outcome, **values})
+    return Page(f"Judge {about['judge']}", blocks, quote_reason(about["verdict"]))
 
 
-def judged(about: Plain, figures: Sequence[tuple[str, str]]) -> str:
-    """A judge against labels, as its record has it: the verdict, figures, levels, and attacks that worked."""
-    levels = [tuple(row[name] for name in LEVELS) for row in about["calibration"]]
-    attacks = [tuple(one[name] for name in ATTACKS) for one in about["examples"]]
-    return render(
-        "judge_report", about=about, figures=figures, levels=levels, attacks=attacks
-    )
+VERDICT_COLUMNS = ("level", "reason", "tokens", "cost", "cached", "raw")
+"""Parts of a verdict that have a place of their own; others stand behind the reason."""
 
 
-LEVELS = ("level", "score", "n", "value")
-ATTACKS = ("attack", "before", "after", "text", "completion")
-TOLD = ("level", "reason", "tokens", "cost", "cached", "raw")
-"""Of a verdict what has a place of its own; what else it holds is told behind the reason."""
-
-
-def verdicts(said: Mapping[str, Plain]) -> str:
-    """What models said by component: level, reason, tokens and cost, and the raw answers behind a fold.
-
-    "" where none was asked.
-    """
-    rows, raw = [], []
-    for name, verdict in said.items():
+def verdict_blocks(verdicts: Mapping[str, Plain]) -> list[Block]:
+    """Return what models said by component: level, reason, cost, and the raw answers folded."""
+    rows = []
+    answers: list[Block] = []
+    for name, verdict in verdicts.items():
         tokens = " + ".join(f"{count:,.0f}" for count in verdict.get("tokens") or ())
-        cost = number(verdict["cost"]) if verdict.get("cost") is not None else ""
-        cached = bool(verdict.get("cached"))
-        more = [
-            f"{key}: {value}"
-            for key, value in verdict.items()
-            if key not in TOLD and value is not None
+        cost = "" if verdict.get("cost") is None else number(verdict["cost"])
+        if verdict.get("cached"):
+            tokens, cost = "", "cached"
+        reasons = [str(verdict.get("reason", ""))]
+        for key, value in verdict.items():
+            if key not in VERDICT_COLUMNS and value is not None:
+                reasons.append(f"{key}: {value}")
+        level = UserText(verdict.get("level", "not judged"))
+        rows.append((name, level, UserText("\n".join(reasons)), tokens, cost))
+        answers += [
+            Quote(name, text, longest=1000) for text in verdict.get("raw") or ()
         ]
-        reason = "\n".join([str(verdict.get("reason", "")), *more])
-        level = verdict.get("level", "not judged")
-        rows.append(
-            (
-                name,
-                level,
-                reason,
-                "" if cached else tokens,
-                "cached" if cached else cost,
-            )
+    if not rows:
+        return []
+    header = ("judged", "level", "reason", "tokens", "cost")
+    table = Table("", header, rows, ("tokens", "cost"), is_open=True, limit=400)
+    left = len(answers) - MOST_ANSWERS
+    shown = answers[:MOST_ANSWERS]
+    if left > 0:
+        shown.append(f"and {left:,} more")
+    return [table, More("raw answers" if len(answers) > 1 else "raw answer", shown)]
+
+
+# --- one completion
+
+
+def result_page(
+    reward: float,
+    rows: Sequence[tuple[str, str, float, str, str]],
+    fields: Mapping[str, Any],
+    notes: Mapping[str, Any],
+) -> Page:
+    """Return what one completion got; `rows` are component, status, score, weight and reason."""
+    lines = []
+    for name, status, score, weight, reason in rows:
+        lines.append(
+            (name, status, number(score), weight, reason and quote_reason(reason))
         )
-        raw += [(name, text) for text in verdict.get("raw") or ()]
-    return render("verdicts", rows=rows, raw=raw) if rows else ""
+    header = ("component", "status", "score", "weight", "reason")
+    title = (
+        "No reward: not judged" if math.isnan(reward) else f"Reward {number(reward)}"
+    )
+    values = [(name, _describe_field(value)) for name, value in fields.items()]
+    noted = [(name, UserText(repr(value))) for name, value in notes.items()]
+    return Page(
+        title,
+        [
+            Table("", header, lines, ("score", "weight"), is_open=True),
+            Table("", ("field", "value"), values, is_open=True),
+            Table("", ("note", "value"), noted, is_open=True),
+        ],
+    )
+
+
+def _describe_field(value: Any) -> UserText | str:
+    return "not found" if value is None else UserText(repr(value))
+
+
+def contribution_table(lines: Sequence[Any], total: str, combined: str = "") -> Table:
+    """Return why a completion got its reward: a row a component with what it adds as a bar, and the total.
+
+    `lines` are those of an Explanation; `combined` says how the components are combined.
+    """
+    largest = 0.0
+    for line in lines:
+        if not math.isnan(line.contribution):
+            largest = max(largest, abs(line.contribution))
+    rows: list[tuple[object, ...]] = []
+    for line in lines:
+        adds = 0.0 if math.isnan(line.contribution) else line.contribution
+        bar = Bar(number(line.contribution), round(50 * adds / (largest or 1.0), 1))
+        status = {"scored": "", "abstained": "not judged"}.get(line.status, line.status)
+        reason = quote_reason(line.reason) if line.reason else line.why
+        weight = f"{line.weight:g}"
+        rows.append(
+            (line.component, number(line.score), weight, bar, status, line.gate, reason)
+        )
+    rows.append(("total", "", "", total, "", "", combined))
+    header = ("component", "score", "weight", "adds", "status", "gate", "why")
+    return Table("", header, rows, header[1:4], is_open=True, limit=600)
+
+
+def taken_table(fields: Sequence[tuple[str, object, str]]) -> Table:
+    """Return what each field extracted and at which characters."""
+    return Table("", ("field", "value", "characters"), fields, is_open=True, limit=600)
+
+
+def note_table(notes: Mapping[str, Any]) -> Table:
+    """Return what components noted."""
+    rows = [(name, UserText(value)) for name, value in notes.items()]
+    return Table("", ("note", "value"), rows, is_open=True, limit=600)

@@ -6,6 +6,7 @@ of users: see `hide_user_texts`.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -75,6 +76,44 @@ class UserText:
             return "-"
         words = len(str(self.text).split())
         return f"[redacted, {words} word{'' if words == 1 else 's'}]"
+
+
+def quote_reason(reason: str, *, before: str = "") -> UserText:
+    """Return the reason of a status behind our own words; hidden is what it may quote."""
+    return UserText(f"{before}{reason}", f"{before}{redact_reason(reason)}")
+
+
+def redact_reason(reason: str) -> str:
+    """Return a reason without what it may quote of a completion.
+
+    Our own words, the type of an error and its line stay.
+    """
+    status, bracket, inner = reason.partition(" (")
+    if bracket and _STATUS.fullmatch(status) and inner.endswith(")"):
+        return f"{status} ({redact_reason(inner[:-1])})"
+    if _OWN_REASONS.fullmatch(reason):
+        return reason
+    if reason.startswith("returned "):
+        return "returned [redacted]"
+    if reason.startswith("no reward for "):
+        return f"{reason.partition('=')[0]}=[redacted]"
+    error = _ERROR.fullmatch(reason)
+    if error is None:
+        return "[redacted]"
+    message = ": [redacted]" if error[3] else ""
+    return f"{error[1]}{error[2]}{message}{error[4] or ''}"
+
+
+_STATUS = re.compile("unscored|scored|gated|abstained|error")
+_OWN_REASONS = re.compile(
+    r"returned None|needs the siblings of its group|the gate on the whole reward has no value"
+    r"|its gate needs [\w', ]+, which is missing|asks for the score of '\w+', which is missing"
+    r"|[-+\d.einfa]+, before [-+\d.einfa]+|took longer than [\d.]+ s|changed its argument '\w+'"
+)
+_ERROR = re.compile(
+    r"((?:field '\w+' failed: |its gate failed: )*)([A-Za-z_]\w*)(: .*?)?( \([\w.-]+:\d+\))?",
+    re.DOTALL,
+)
 
 
 # --- excerpts

@@ -10,6 +10,7 @@ import html
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,30 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
+@dataclass(frozen=True)
+class Bar:
+    """A number in a cell of a table, with a bar in front of it in HTML.
+
+    `share` is from -50 to 50: percent of the bar's room, whose middle is 0.
+    """
+
+    value: str
+    share: float
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def html(self) -> str:
+        """Return it as HTML."""
+        kind, side = (' class="rk-less"', "right") if self.share < 0 else ("", "left")
+        style = f"width:{abs(self.share)}%;{side}:50%"
+        return (
+            f'<span class="rk-adds" aria-hidden="true"><i{kind} style="{style}"></i>'
+            f'</span><span class="rk-added">{escaped(self.value)}</span>'
+        )
+
+
 # --- templates
 
 
@@ -89,6 +114,8 @@ def _environment() -> Environment:
     def cut(text: object, limit: int | None = LONGEST_ESCAPED) -> Markup:
         if isinstance(text, Markup):
             return text
+        if isinstance(text, Bar):
+            return Markup(text.html)
         line = number(text) if isinstance(text, float) else text
         return Markup(escaped(line, limit=limit))
 
@@ -98,7 +125,7 @@ def _environment() -> Environment:
         finalize=cut,
         undefined=StrictUndefined,
     )
-    environment.filters |= {"cut": cut, "number": number}
+    environment.filters |= {"cut": cut, "number": number, "html_of": Markup}
     environment.globals |= {
         "style": style,
         "filled": drop_empty_columns,

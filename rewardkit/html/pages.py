@@ -26,6 +26,7 @@ from rewardkit.html.excerpts import (
     UserText,
     make_excerpt,
     one_line,
+    redact_reason,
     user_texts_are_hidden,
 )
 from rewardkit.html.markup import (
@@ -38,6 +39,7 @@ from rewardkit.html.markup import (
     html_of,
     listed,
     marked,
+    number,
     paragraphs,
     part,
     table,
@@ -145,6 +147,51 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Facts:
+    """Named values, a line each."""
+
+    rows: Sequence[tuple[str, object]]
+
+    def lines(self, verbose: bool) -> list[str]:
+        """Return them for a terminal."""
+        lines = []
+        for name, value in self.rows:
+            lines += _wrap(f"{name}: {value}")
+        return lines
+
+    @property
+    def html(self) -> str:
+        """Return them as escaped HTML; "" where there are none."""
+        return table(("", ""), self.rows, limit=600) if self.rows else ""
+
+    @property
+    def markdown(self) -> str:
+        """Return them as Markdown."""
+        return "\n".join(f"- {_md(name)}: {_md(value)}" for name, value in self.rows)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture as SVG; text and Markdown have none."""
+
+    svg: str
+
+    def lines(self, verbose: bool) -> list[str]:
+        """Return no line."""
+        return []
+
+    @property
+    def html(self) -> str:
+        """Return the SVG."""
+        return self.svg
+
+    @property
+    def markdown(self) -> str:
+        """Return nothing."""
+        return ""
+
+
+@dataclass(frozen=True)
 class Quote:
     """A completion, with what fields extracted of it marked, below a line that says where it is from.
 
@@ -227,6 +274,20 @@ class Action:
     about: str = ""
     """What it would do, beside the button."""
 
+    def lines(self, verbose: bool) -> list[str]:
+        """Return no line."""
+        return []
+
+    @property
+    def html(self) -> str:
+        """Return the button."""
+        return part("parts", "actions", [self])
+
+    @property
+    def markdown(self) -> str:
+        """Return nothing."""
+        return ""
+
 
 @dataclass(frozen=True)
 class Point:
@@ -248,6 +309,15 @@ class Point:
     def mark(self) -> str:
         """The severity as a shape and a word."""
         return SEVERITY_MARKS[self.severity]
+
+    def freeze(self) -> Point:
+        """Return it as plain texts: those of users as they are shown now, or not at all."""
+        examples = []
+        for quote in self.examples:
+            text = None if user_texts_are_hidden() else quote.text
+            examples.append(replace(quote, about=str(quote.about), text=text))
+        texts = (str(self.sentence), str(self.reason), str(self.advice))
+        return Point(self.severity, self.code, *texts, examples)
 
     def lines(self, verbose: bool) -> list[str]:
         """Return it for a terminal; a short one has the first example in a line."""
@@ -361,7 +431,7 @@ class Page:
         return f"**{_md(self.title)}**{summary}\n\n{_join_markdown(self.blocks)}"
 
 
-Block = Text | Code | Table | Quote | Point | More | Page
+Block = Text | Code | Table | Facts | Picture | Quote | Action | Point | More | Page
 
 
 class HasPage:
@@ -401,16 +471,37 @@ def point_of(
     actions: Sequence[Action] = (),
 ) -> Point:
     """Return a finding as it stands on every page; `advice` defaults to its own."""
+    without_quotes = redact_finding(finding).statement
     return Point(
         finding.severity,
         finding.code,
-        finding.statement,
+        UserText(finding.statement, instead=without_quotes),
         reason,
         finding.advice if advice is None else advice,
         examples,
         details,
         actions,
     )
+
+
+def redact_finding(finding: Finding) -> Finding:
+    """Return a finding that quotes no completion, truth or message of an error."""
+    if finding.code in ("label_unusable", "not_enough"):  # quote names and numbers only
+        return finding
+    examples = []
+    for example in finding.examples:
+        said = redact_reason(example.said) if example.said else ""
+        examples.append(replace(example, columns={}, said=said))
+    reason = str(finding.evidence.get("reason", ""))
+    evidence = {}
+    for name, value in finding.evidence.items():
+        is_quoted = name == "truths" or (name == "says" and finding.code == "exploit")
+        if is_quoted:
+            value = "[redacted]"
+        elif reason and isinstance(value, str):
+            value = value.replace(reason, redact_reason(reason))
+        evidence[name] = value
+    return replace(finding, evidence=evidence, examples=tuple(examples))
 
 
 def quote_of(
@@ -460,12 +551,16 @@ def _lines_of(blocks: Sequence[Block], verbose: bool) -> list[str]:
 
 
 def _row_of_text(row: Sequence[object]) -> list[str]:
-    return [one_line(cell, LONGEST_TEXT_CELL) for cell in row]
+    return [one_line(_format_cell(cell), LONGEST_TEXT_CELL) for cell in row]
+
+
+def _format_cell(cell: object) -> object:
+    return number(cell) if isinstance(cell, float) else cell
 
 
 def _row_as_sentence(header: Sequence[str], row: Sequence[str]) -> str:
     cells = zip(header[1:], row[1:], strict=True)
-    sentence = "; ".join(f"{name}: {cell}" for name, cell in cells)
+    sentence = "; ".join(f"{name}: {cell}" for name, cell in cells if cell)
     return ": ".join(filter(None, (row[0], sentence)))
 
 
@@ -504,13 +599,14 @@ def _markdown_of(block: Block) -> str:
 
 
 def _row_of_markdown(row: Sequence[object], longest: int) -> str:
-    return f"| {' | '.join(_md(cell, longest) for cell in row)} |"
+    cells = [_md(_format_cell(cell), longest) for cell in row]
+    return f"| {' | '.join(cells)} |"
 
 
 def _md(text: object, longest: int = LONGEST_LINE) -> str:
     """Return any text as Markdown that shows it as it is: no markup, HTML or formula in it."""
     line = escape(one_line(text, longest), quote=False)
-    return re.sub(r"([\\`*_{}\[\]()#+!|~$-])", r"\\\1", line)
+    return re.sub(r"([\\`*_\[\]#+!|~$]|^-)", r"\\\1", line)
 
 
 def _fence(text: str) -> str:

@@ -15,6 +15,7 @@ from rewardkit.analysis.statistics.ratings import Estimate, Ratings, estimate
 from rewardkit.errors import RewardError
 from rewardkit.findings import counted
 from rewardkit.html import cards
+from rewardkit.html.pages import HasPage, Page
 from rewardkit.primitives.primitive import whole_number
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import bind
@@ -44,7 +45,7 @@ EXAMPLES, EXCERPT = (
 
 
 @dataclass(frozen=True, eq=False)
-class JudgeReport:
+class JudgeReport(HasPage):
     """How a judge agrees with labels, and what moves it that should not.
 
     `ratings` are its scores beside the labels, with their figures; `names` what levels are called by score.
@@ -166,10 +167,10 @@ class JudgeReport:
         lines += [f"mean label of each level: {', '.join(levels)}"] if levels else []
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        return cards.judged(
-            self.record(), [(name, str(value)) for name, value in self.figures.items()]
-        )
+    def page(self) -> Page:
+        """Return how the judge agrees with the labels, and the attacks that worked."""
+        figures = [(name, str(value)) for name, value in self.figures.items()]
+        return cards.judge_page(self.record(), figures)
 
 
 def judges_of(reward: Reward) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from rewardkit.findings import counted
-from rewardkit.html.excerpts import UserText, one_line
+from rewardkit.html.excerpts import UserText, one_line, redact_reason
 from rewardkit.html.pages import Block, HasPage, Page, Point, Quote, Table
 from rewardkit.mutation.mutations import Mutant
 from rewardkit.scoring.case_writing import append_cases
@@ -282,8 +282,10 @@ class MutantResult(HasPage):
 
     def _why_stopped(self) -> UserText:
         why = _capital(self.stopped)
-        cause = f" ({self.cause})" if self.cause else ""
-        return UserText(why + cause, instead=why)
+        if not self.cause:
+            return UserText(why, instead=why)
+        without_quotes = f"{why} ({redact_reason(self.cause)})"
+        return UserText(f"{why} ({self.cause})", without_quotes)
 
     def _not_counted(self) -> list[Block]:
         """List the mutants that do not count, and what was left out."""

@@ -20,12 +20,11 @@ from rewardkit.analysis.suggestions.normalization import Normalization
 from rewardkit.analysis.suggestions.suggestion import Suggestions, normalization_blocks
 from rewardkit.findings import SEVERITY_MARKS, Finding, counted
 from rewardkit.html import cards, markup
-from rewardkit.html.excerpts import hidden_user_texts
+from rewardkit.html.excerpts import hidden_user_texts, redact_reason
 from rewardkit.html.markup import escaped
-from rewardkit.html.pages import Page
+from rewardkit.html.pages import HasPage, Page, redact_finding
 from rewardkit.judges.report import JudgeReport
 from rewardkit.mutation.results import MutantResult
-from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.notebook.tiles import BROKEN, Tile, probe_tiles
 from rewardkit.primitives.extract import Extractor
 from rewardkit.probes.probe import ProbeResult
@@ -72,24 +71,16 @@ class Show:
 
     def about(self, rollouts: Rollouts) -> HTML:
         """How rollouts were read and grouped, without any text of theirs."""
-        return HTML(
-            cards.rollouts(
-                rollouts.summary(), list(map(str, rollouts.table.columns)), []
-            )
-        )
+        columns = list(map(str, rollouts.table.columns))
+        return HTML(cards.rollouts_page(rollouts.summary(), columns, []).html)
 
     def reward(self, reward: Reward) -> HTML:
         """A reward as it is declared, with the parts of a route."""
-        parts = [reward, *reward.branches] if reward.routed_by else [reward]
-        records = [
-            {**part.record(), "origin": "" if self.redact else part.origin}
-            for part in parts
-        ]
-        return HTML("".join(map(cards.reward, records)))
+        return self._record(reward)
 
     def scores(self, scores: Scores) -> HTML:
         """How the reward and each component are spread."""
-        return HTML(scores.card(self._reason))
+        return self._record(scores)
 
     def extraction(
         self,
@@ -155,13 +146,7 @@ class Show:
                 why = "no case expects a score of it, so nothing says that it agrees with people."
                 bodies.append(markup.paragraphs(f"{name}: {why}"))
                 continue
-            if self.redact:
-                reasons = {
-                    redacted_reason(why): count
-                    for why, count in report.not_judged.items()
-                }
-                report = replace(report, examples=(), not_judged=reasons)
-            bodies.append(report._repr_html_())
+            bodies.append(self._record(report).data)
         return HTML("".join(bodies))
 
     def misses(self, result: CheckResult | None) -> HTML:
@@ -178,11 +163,7 @@ class Show:
                 body,
                 "no cases were given: write down what the reward must give, and why",
             )
-        return HTML(
-            cards.check(
-                result.reward, result.record(), text=self.text, reason=self._reason
-            )
-        )
+        return self._record(result)
 
     def contract(self, result: ProbeResult) -> HTML:
         """What of the contract is broken, with examples and what to do."""
@@ -204,11 +185,15 @@ class Show:
         page = rendering.findings_page(result, found, texts=not self.redact)
         return _html(page + rest, f"{tile.question}: {tile.figure}, {tile.said}")
 
+    def _record(self, record: HasPage) -> HTML:
+        with hidden_user_texts(self.redact):
+            return HTML(record.page().html)
+
     def _reason(self, reason: str) -> str:
-        return redacted_reason(reason) if self.redact else reason
+        return redact_reason(reason) if self.redact else reason
 
     def _finding(self, finding: Finding) -> Finding:
-        return redacted_finding(finding) if self.redact else finding
+        return redact_finding(finding) if self.redact else finding
 
     def mutants(self, found: MutantResult | None) -> HTML:
         """The changes of the reward that no case notices, and the cases that would; ``None``: no cases."""
@@ -256,8 +241,7 @@ class Show:
 
     def suggestions(self, suggestions: Suggestions) -> HTML:
         """The changes of the reward: code, effects with intervals, examples to read; then the notes."""
-        with hidden_user_texts(self.redact):
-            return HTML(replace(suggestions, normalization=()).page().html)
+        return self._record(replace(suggestions, normalization=()))
 
     def normalization(self, rows: Sequence[Normalization]) -> HTML:
         """The normalization table."""

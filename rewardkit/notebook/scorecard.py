@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,15 @@ from rewardkit.analysis.suggestions.suggestion import Suggestions
 from rewardkit.errors import RewardError
 from rewardkit.findings import Finding, counted
 from rewardkit.html import markup
-from rewardkit.html.excerpts import Span, make_excerpt, one_line
+from rewardkit.html.excerpts import (
+    UserText,
+    hidden_user_texts,
+    one_line,
+    quote_reason,
+)
+from rewardkit.html.pages import Point, Quote, point_of, quote_of
 from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import tiles
-from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.notebook.tiles import BROKEN, EXPLOITS, SIGNAL, Tile
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results.rendering import clearest, turns_of
@@ -37,36 +42,6 @@ COSTS = {
     BROKEN: "The trainer gets another number than you expect, or none.",
 }
 """Kind of an alarm of the probes -> why it matters."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """A thing that matters: what was found, why it matters, what to do; and a completion that shows it."""
-
-    severity: str
-    code: str
-    what: str
-    why: str
-    do: str
-    about: str = ""
-    completion: str = ""
-    spans: Mapping[str, Sequence[Span]] = field(default_factory=dict)
-
-    def showing(
-        self, about: str, text: str, spans: Mapping[str, Sequence[Span]]
-    ) -> Point:
-        """It with an excerpt of a completion, in which is marked what the reward read of it."""
-        seen = make_excerpt(text, spans, longest=LONGEST)
-        return replace(
-            self, about=one_line(about, 300), completion=seen.text, spans=seen.spans
-        )
-
-    @property
-    def html(self) -> Any:
-        """The completion, with what the reward read of it marked, as a piece of HTML; "" without one."""
-        if not self.completion:
-            return ""
-        return markup.html_of(markup.quoted(markup.marked(self.completion, self.spans)))
 
 
 @dataclass(frozen=True)
@@ -151,9 +126,9 @@ class Short:
         redact: bool = False,
     ) -> Short:
         """From what the check notebook found; without cases `checked` and `mutated` are None."""
-        holes = _of_probes(result, redact=redact)
+        holes = _of_probes(result)
         found = (tiles.cases_tile(checked, mutated), *tiles.probe_tiles(result))
-        points = (*holes, *_of_cases(checked, redact=redact))
+        points = _freeze([*holes, *_of_cases(checked)], redact=redact)
         return cls(
             in_short(result), found, _next(result, checked, mutated, holes), points
         )
@@ -186,9 +161,7 @@ class Short:
         to_try = f"Nothing has to be changed; to try: {change.figure}."
         todo.append(to_try if change.grade == "good" else "Nothing.")
         graded = [item for item in diagnosis.findings if item.severity != "info"]
-        points = tuple(
-            _of_diagnosis(item, diagnosis.scores, redact=redact) for item in graded
-        )
+        points = [_of_diagnosis(item, diagnosis.scores) for item in graded]
         facts = {}
         if label := diagnosis.views[0].context.label_name:
             facts["Label"] = f"{label}, trusted to say which completions are good"
@@ -200,7 +173,8 @@ class Short:
                 for item in diagnosis.findings
             ):
                 facts["Log"] = AGREES
-        return cls(expected.verdict, found, todo[0], points, facts)
+        frozen = _freeze(points, redact=redact)
+        return cls(expected.verdict, found, todo[0], frozen, facts)
 
     @classmethod
     def found(cls, notebook: Any) -> Short | None:
@@ -211,12 +185,9 @@ class Short:
             for output in cell.get("outputs", [])
         )
         for record in (data[MIME] for data in shown if MIME in data):
-            made = {"tiles": Tile, "points": Point}
-            listed = {
-                name: tuple(kind(**item) for item in record[name])
-                for name, kind in made.items()
-            }
-            return cls(**{**record, **listed})
+            found = tuple(Tile(**item) for item in record["tiles"])
+            points = tuple(_read_point(item) for item in record["points"])
+            return cls(**{**record, "tiles": found, "points": points})
         return None
 
     def record(self) -> dict[str, Any]:
@@ -239,7 +210,7 @@ def _next(
     if checked is not None and checked.misses and not fails:
         return f"Mend what case {checked.misses[0].case!r} misses, or what it expects."
     if points:
-        return points[0].do
+        return str(points[0].advice)
     if checked is None:
         return "Write cases for what the reward must give, and check them here."
     if mutated is not None and mutated.stopped:
@@ -258,59 +229,66 @@ def _next(
 # --- what matters
 
 
-def _of_diagnosis(item: Finding, scores: Scores, *, redact: bool) -> Point:
-    """A finding of a diagnosis, with the first completion that it names."""
-    told = redacted_finding(item) if redact else item
-    point = Point(
-        item.severity,
-        item.code,
-        one_line(told.statement, 600),
-        "",
-        one_line(told.advice, 400),
-    )
+def _freeze(points: Sequence[Point], *, redact: bool) -> tuple[Point, ...]:
+    with hidden_user_texts(redact):
+        return tuple(point.freeze() for point in points)
+
+
+def _read_point(record: Mapping[str, Any]) -> Point:
+    """Return the point of which this is the record."""
+    quotes = [Quote(**quote) for quote in record["examples"]]
+    return Point(**{**record, "examples": quotes})
+
+
+def _of_diagnosis(item: Finding, scores: Scores) -> Point:
+    """Return a finding of a diagnosis with the first completion that it names."""
     rows = np.flatnonzero(scores.table["rollout_id"].isin(item.rollout_ids[:1]))
-    if redact or not len(rows):
-        return point
+    if not len(rows):
+        return point_of(item)
     try:
         found = explained(scores, int(rows[0]))
     except RewardError:  # a route that has no reward for it
-        return point
+        return point_of(item)
     about = f"rollout {item.rollout_ids[0]} earned {markup.number(found.result.reward)}"
-    return point.showing(about, found.completion, found.spans)
+    quote = Quote(one_line(about), found.completion, found.spans, LONGEST)
+    return point_of(item, examples=[quote])
 
 
-def _of_probes(result: ProbeResult, *, redact: bool) -> list[Point]:
-    """Alarms of the probes as points, each with the completion that shows it most plainly."""
+def _of_probes(result: ProbeResult) -> list[Point]:
+    """Return the alarms of the probes, each with the completion that shows it most plainly."""
     points = []
     for item in result.alarms:
-        told = redacted_finding(item) if redact else item
-        what, do = one_line(told.sentence, 600), one_line(told.advice, 400)
-        point = Point(item.severity, item.code, what, COSTS[kind_of_alarm(item)], do)
-        for one in [] if redact else clearest(item)[:1]:
-            earned = one.said or f"earned {one.reward:.4g}"
-            about = "; ".join(
-                filter(None, (f"tried: {earned}", one.scale, turns_of(one)))
-            )
-            point = point.showing(
-                about, one.completion, field_spans(result.reward, one.columns)
-            )
-        points.append(point)
+        examples = []
+        for example in clearest(item)[:1]:
+            about = f"tried on rollout {example.rollout_id}"
+            turns = turns_of(example)
+            said = quote_reason(example.said, before=f"{about}: ")
+            quoted = UserText(f"{about}; {turns}", about) if turns else about
+            spans = field_spans(result.reward, example.columns)
+            text = said if example.said else quoted
+            examples.append(quote_of(example, text, spans, longest=LONGEST))
+        reason = COSTS[kind_of_alarm(item)]
+        points.append(point_of(item, reason=reason, examples=examples))
     return points
 
 
-def _of_cases(checked: CheckResult | None, *, redact: bool) -> list[Point]:
-    """The missed cases as one point, with the first of them."""
+def _of_cases(checked: CheckResult | None) -> list[Point]:
+    """Return the missed cases as one point, with the first of them."""
     if checked is None or not checked.misses:
         return []
     miss = checked.misses[0]
     many = f"{checked.failed} of {counted(len(checked.cases), 'case')}"
-    what = f"Missed: {many}. The first is {miss.case!r}"
-    got = markup.number(miss.got)
-    about = f"{miss.what}: expected {miss.expected}, got {redacted_reason(got) if redact else got}"
-    about += "" if redact or not miss.turns else f"; {miss.turns.removesuffix(': ')}"
+    what = f"Missed: {many}. The first is {miss.case!r}."
+    before = f"{miss.what}: expected {miss.expected}, got "
+    about = quote_reason(markup.number(miss.got), before=before)
+    if not isinstance(miss.got, str):
+        about = UserText(str(about.text), str(about.text))
+    if miss.turns:
+        about = UserText(
+            f"{about.text}; {miss.turns.removesuffix(': ')}", about.instead
+        )
     do = "Mend the reward, or what the case expects where that is wrong."
-    why = (
-        "" if redact or not miss.why else f'The case says: "{one_line(miss.why, 300)}".'
-    )
-    point = Point("high", "cases", one_line(what, 400) + ".", why, do)
-    return [point.showing(about, "" if redact else str(miss.completion), {})]
+    case_says = f'The case says: "{one_line(miss.why, 300)}".' if miss.why else ""
+    why = UserText(case_says, "")
+    quote = Quote(about, str(miss.completion), {}, LONGEST)
+    return [Point("high", "cases", one_line(what, 400), why, do, [quote])]

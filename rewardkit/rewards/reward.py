@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rewardkit.errors import RewardError, did_you_mean, preview
 from rewardkit.html import cards
+from rewardkit.html.pages import HasPage, Page
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import check_weights
 from rewardkit.rewards.component import Component
@@ -35,7 +36,7 @@ TRUTHS = (*ALIASES["ground_truth"], "label", "tests", "test_cases")
 
 
 @dataclass(frozen=True, eq=False)
-class Reward:
+class Reward(HasPage):
     """A definition: named fields, scored components, how they add up.
 
     `fields` maps a name to an extractor or a function of earlier columns. `components` are in the order in
@@ -314,8 +315,10 @@ class Reward:
 
         return result_of(self, columns)
 
-    def _repr_html_(self) -> str:
-        return cards.reward(self.record())
+    def page(self) -> Page:
+        """Return the definition: fields, components and options, of a route those of each part."""
+        branches = [branch.page() for branch in self.branches if branch is not self]
+        return cards.reward_page(self.record(), branches)
 
     # --- its record
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.html import cards
+from rewardkit.html.pages import HasPage, Page
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, mapped
 from rewardkit.rollouts.files import read_files
@@ -36,8 +37,8 @@ FIRST_SHOWN = 5
 NOT_LOGGED = Logged()
 
 
-@dataclass(frozen=True, eq=False)
-class Rollouts:
+@dataclass(frozen=True, eq=False, repr=False)
+class Rollouts(HasPage):
     """Validated rollouts.
 
     `table` has one row a completion, canonical columns first and `rollout_id` in front. `mapping` says which
@@ -240,13 +241,11 @@ class Rollouts:
             "warnings": list(self.warnings),
         }
 
-    def _repr_html_(self) -> str:
-        first = [self[row] for row in range(min(FIRST_SHOWN, len(self)))]
-        return cards.rollouts(self.summary(), list(map(str, self.table.columns)), first)
-
-    def __repr__(self) -> str:
-        facts = cards.facts(self.summary(), list(map(str, self.table.columns)))
-        return "\n".join(f"{name}: {text}" for name, text in facts)
+    def page(self) -> Page:
+        """Return what was read and how, with the first rows."""
+        rows = [self[row] for row in range(min(FIRST_SHOWN, len(self)))]
+        columns = list(map(str, self.table.columns))
+        return cards.rollouts_page(self.summary(), columns, rows)
 
 
 def load_rollouts(

@@ -15,6 +15,7 @@ import pandas as pd
 
 from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
 from rewardkit.html import cards
+from rewardkit.html.pages import HasPage, Page
 from rewardkit.primitives.messages import assistant_text, turns_before
 from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward, check_reward
@@ -125,7 +126,7 @@ class Miss:
 
 
 @dataclass(frozen=True, eq=False)
-class CheckResult:
+class CheckResult(HasPage):
     """The outcome of a check: how many cases passed, and every miss. A case may miss in several places."""
 
     reward: str
@@ -165,8 +166,9 @@ class CheckResult:
             "left_out": dict(self.left_out),
         }
 
-    def _repr_html_(self) -> str:
-        return cards.check(self.reward, self.record())
+    def page(self) -> Page:
+        """Return how many cases passed, and the misses."""
+        return cards.check_page(self.reward, self.record())
 
     def __repr__(self) -> str:
         lines = [f"{self.passed} of {len(self.cases)} cases passed for {self.reward!r}"]

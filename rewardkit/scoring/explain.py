@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.errors import RewardError, RolloutsError, preview
-from rewardkit.html import cards, markup
-from rewardkit.html.markup import aligned, html_of, marked, number
+from rewardkit.html import cards
+from rewardkit.html.excerpts import UserText
+from rewardkit.html.markup import LONGEST_ESCAPED, aligned, number
+from rewardkit.html.pages import Block, HasPage, Page, Quote
 from rewardkit.primitives.extract import Extractor, Span
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward, check_reward
@@ -51,7 +53,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(HasPage):
     """Why one completion got its reward.
 
     Fields with the spans they were taken from, a line a component, notes, total.
@@ -114,20 +116,30 @@ class Explanation:
             f"{start}-{end}" for start, end in self.spans.get(field, ())[:MARKED]
         )
 
-    @property
-    def bars(self) -> list[float]:
-        """What each component adds, as a share of the most that one does, from -50 to 50."""
-        adds = [
-            0.0 if math.isnan(line.contribution) else line.contribution
-            for line in self.lines
-        ]
-        most = max(map(abs, adds), default=0.0) or 1.0
-        return [round(50 * added / most, 1) for added in adds]
+    def page(self) -> Page:
+        """Return the completion with its fields marked, what each component adds, and notes."""
+        total = number(self.result.reward)
+        return Page(
+            self.reward,
+            [
+                Quote("", self.completion, self.spans, longest=LONGEST_ESCAPED),
+                *self.blocks(total),
+            ],
+            f"reward {total}",
+        )
 
-    def _repr_html_(self) -> str:
-        completion = html_of(marked(self.completion, self.spans))
-        verdicts = html_of(cards.verdicts(self.result.verdicts))
-        return markup.part("explanation", "whole", self, completion, verdicts)
+    def blocks(self, total: str, combined: str = "") -> list[Block]:
+        """Return what each component adds to the `total`, and how, below the completion."""
+        taken = []
+        for name, value, places in self.taken:
+            is_ours = value in ("not found", "missing")
+            taken.append((name, value if is_ours else UserText(value), places))
+        return [
+            cards.contribution_table(self.lines, total, combined),
+            cards.taken_table(taken),
+            *cards.verdict_blocks(self.result.verdicts),
+            cards.note_table(self.result.notes),
+        ]
 
 
 HEADER = ("component", "status", "score", "weight", "adds", "gate", "why")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.html.markup import number, render
+from rewardkit.html import cards
+from rewardkit.html.pages import HasPage, Page
 from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.evaluate import evaluate
@@ -15,7 +15,7 @@ from rewardkit.scoring.printed import caught_prints
 
 
 @dataclass(frozen=True)
-class RewardResult:
+class RewardResult(HasPage):
     """What one completion got. `reward` is NaN where it is not judged, and before any transform.
 
     `scores`, `status` and `errors` are by component (a score is NaN unless its status is ``scored``), and so
@@ -32,31 +32,15 @@ class RewardResult:
     weights: dict[str, float] = field(default_factory=dict)
     verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def _repr_html_(self) -> str:
-        weights = {name: f"{weight:g}" for name, weight in self.weights.items()}
-        return render(
-            "result",
-            reward=self.reward,
-            judged=not math.isnan(self.reward),
-            rows=[
-                (
-                    name,
-                    self.status[name],
-                    number(score),
-                    weights.get(name, "-"),
-                    self.errors.get(name, ""),
-                )
-                for name, score in self.scores.items()
-            ],
-            fields=[
-                (name, "not found" if value is None else repr(value))
-                for name, value in self.fields.items()
-            ],
-            notes=[
-                (name, repr(value))
-                for name, value in [*self.notes.items(), *self.verdicts.items()]
-            ],
-        )
+    def page(self) -> Page:
+        """Return the reward, a row a component, and what fields extracted."""
+        rows = []
+        for name, score in self.scores.items():
+            weight = f"{self.weights[name]:g}" if name in self.weights else "-"
+            reason = self.errors.get(name, "")
+            rows.append((name, self.status[name], score, weight, reason))
+        notes = {**self.notes, **self.verdicts}
+        return cards.result_page(self.reward, rows, self.fields, notes)
 
 
 def result_of(reward: Reward, columns: Mapping[str, Any]) -> RewardResult:

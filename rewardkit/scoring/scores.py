@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.html import cards
+from rewardkit.html.excerpts import UserText, redact_reason
+from rewardkit.html.pages import HasPage, Page
 from rewardkit.rewards.plan import Plan
 from rewardkit.rewards.reward import Floats, Part, Reward
 from rewardkit.rewards.run_record import reward_from_record
@@ -55,7 +57,7 @@ SHOWN = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(HasPage):
     """Scored rollouts.
 
     `table` has the rollout columns, then by name ``field/<name>`` (and ``failed/<name>``, why, where
@@ -216,25 +218,20 @@ class Scores:
             write_whole(made / "scores.parquet", write)
         return made
 
-    def card(self, reason: Callable[[str], str] = str) -> str:
-        """What a notebook shows, as HTML; `reason` stands for reasons of errors that are not to be shown."""
-        rows = [
-            cards.Scored(
-                name,
-                weight,
-                self.score(name),
-                self.counts[name],
-                [*map(reason, self.errors(name))],
+    def page(self) -> Page:
+        """Return how the reward and each component are spread, and what models were asked."""
+        components = []
+        for name, weight in self.reward.weights.items():
+            counts, errors = self.counts[name], self.errors(name)
+            scores = self.score(name)
+            components.append(
+                cards.ComponentScores(name, weight, scores, counts, errors)
             )
-            for name, weight in self.reward.weights.items()
-        ]
-        asked = [
-            f"{name} {asked_text(told, reason)}" for name, told in self.asked.items()
-        ]
-        return cards.scores(self.reward.name, self.rewards, rows, asked)
-
-    def _repr_html_(self) -> str:
-        return self.card()
+        asked = []
+        for name, record in self.asked.items():
+            without_quotes = f"{name} {asked_text(record, redact_reason)}"
+            asked.append(UserText(f"{name} {asked_text(record)}", without_quotes))
+        return cards.scores_page(self.reward.name, self.rewards, components, asked)
 
     def __repr__(self) -> str:
         judged = self.rewards[~np.isnan(self.rewards)]

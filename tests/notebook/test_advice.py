@@ -11,9 +11,9 @@ from plotted import table_of
 import rewardkit as rk
 from rewardkit.analysis.forecast import LIMITS, followed
 from rewardkit.findings import percent
+from rewardkit.html.pages import redact_finding
 from rewardkit.notebook import tables
 from rewardkit.notebook.display import Show
-from rewardkit.notebook.redaction import redacted_finding
 from rewardkit.notebook.scorecard import Short
 
 HOSTILE = "<script>alert(1)</script>\ud800SECRET"
@@ -144,7 +144,7 @@ def test_completions_to_read_are_escaped_cut_and_left_out_on_request():
 def test_the_reason_why_a_label_is_of_no_use_is_told_on_redacted_pages_too(scores):
     diagnosis = rk.diagnose(scores, label="completion_tokens")
     (item,) = diagnosis["label_unusable"]
-    assert redacted_finding(item).sentence == item.sentence
+    assert redact_finding(item).sentence == item.sentence
     assert "is not one of two values" in item.sentence
 
 

@@ -2,7 +2,8 @@ import pandas as pd
 import pytest
 
 import rewardkit as rk
-from rewardkit.notebook.display import Show, redacted_reason
+from rewardkit.html.excerpts import redact_reason
+from rewardkit.notebook.display import Show
 
 HOSTILE = "<script>window.pwned = 1</script><img src=x onerror=alert(1)>\x00\ud800\u202eSECRET"
 
@@ -94,7 +95,7 @@ def test_redacted_pages_hold_nothing_of_prompts_completions_and_truths(hostile, 
     ],
 )
 def test_a_reason_keeps_its_kind_and_loses_what_it_quotes(reason, left):
-    assert redacted_reason(reason) == left
+    assert redact_reason(reason) == left
 
 
 def test_the_extraction_table_counts_what_each_extractor_finds_and_shows_it_where_it_does():

@@ -12,16 +12,14 @@ import rewardkit as rk
 from rewardkit.errors import InputError
 from rewardkit.findings import Example, Finding
 from rewardkit.html import markup
+from rewardkit.html.pages import Point, Quote, redact_finding
 from rewardkit.mutation.results import MOST_SURVIVORS
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.parameters import rollouts_and_cases
-from rewardkit.notebook.redaction import redacted_finding
 from rewardkit.notebook.report.executed import Story
 from rewardkit.notebook.report.pages import Page, Summary, index_page, summary_markdown
-from rewardkit.notebook.scorecard import MIME, Point, Short
+from rewardkit.notebook.scorecard import MIME, Short
 from rewardkit.notebook.tiles import Tile, probe_tiles
-from rewardkit.notebook.workbench.parts import made
-from rewardkit.notebook.workbench.tried import Hole
 
 SECRET = "<script>SECRET</script>"
 TURNS = r"after user, assistant calls price x\d+, tool x\d+"
@@ -90,10 +88,10 @@ def test_the_turns_of_a_transcript_stand_above_its_completion_on_a_card_and_on_t
     result = rk.probe(reward, "gallery:tool_use", only="repeated_turns", timeout=None)
     (point,) = Short.checked(result, None, None).points
     assert re.fullmatch(
-        f"tried: earned .*; a right answer earns .*; {TURNS}", point.about
+        f"earns .*, a right answer .*; tried on rollout .*; {TURNS}",
+        point.examples[0].heading,
     )
-    card = str(made("probed", "", [(0, Hole(result.alarms[0], reward, None))], [], ""))
-    assert re.search(f'<p class="rk-small">{TURNS}:</p><div class="rk-quoted"', card)
+    assert re.search(f'{TURNS}</p><div class="rk-quoted"', point.html)
     assert not re.search(
         TURNS, str(Short.checked(result, None, None, redact=True).points)
     )
@@ -124,7 +122,7 @@ def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):
 def test_a_redacted_page_keeps_figures_and_has_nothing_of_a_completion(
     flawed, said, left
 ):
-    (example,) = redacted_finding(failing(said)).examples
+    (example,) = redact_finding(failing(said)).examples
     assert (example.said, example.columns) == (left, {})
     result = replace(flawed, findings=(*flawed.findings, failing(said)))
     show = Show(redact=True)
@@ -352,8 +350,7 @@ POINT = Point(
     f"pays *more* {SECRET}",
     "It is learned.",
     "Cap it.",
-    "tried",
-    SECRET,
+    [Quote("tried", SECRET)],
 )
 UNTOLD = " No cases say what it must give."
 

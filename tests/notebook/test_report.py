@@ -103,14 +103,16 @@ def test_the_three_things_that_matter_come_with_what_to_do_and_a_completion(made
     assert severities == sorted(severities)
     index, summary = html.unescape(made.index.read_text()), made.summary.read_text()
     for item in points[:3]:
-        assert item.what in index and item.do in index and item.why in index
+        for text in (item.sentence, item.advice, item.reason):
+            assert text in index
         assert f"- ● high: `{item.code}`" in summary
     assert (
-        points[0].completion[:60] in index
-        and "a right answer earns " in points[0].about
+        points[0].examples[0].text[:60] in index
+        and "a right answer " in points[0].examples[0].heading
     )
     assert (
-        f"and {len(points) - 3} more findings" in index and points[5].what not in index
+        f"and {len(points) - 3} more findings" in index
+        and points[5].sentence not in index
     )
 
 

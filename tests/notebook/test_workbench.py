@@ -983,15 +983,13 @@ def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(
     assert can(probes) == {"run"}
     told = plain_text(probes.page.value)
     assert "a right answer" in told and "Fix:" in told and "<mark " in probes.page.value
-    at = next(at for at, hole in enumerate(probes.holes) if hole.change)
-    hole = probes.holes[at]
-    assert (
-        hole.finding.component == "worded"
-        and "Components: worded, more." in hole.finding.sentence
-    )
+    at = int(re.search(r'data-rk=.\["hole-fix", (\d+)\]', probes.page.value)[1])
+    finding = probes.findings[at]
+    assert finding.component == "worded"
+    assert "Components: worded, more." in finding.sentence
     send(workbench, "hole", at)
     assert workbench._tabs.selected_index == 1
-    assert hole.finding.code in plain_text(browse.page.value)
+    assert finding.code in plain_text(browse.page.value)
     assert browse.form.given["expected"] and browse.form.given["why"]
     send(workbench, "hole-case", at)
     assert "in cases.jsonl" in probes.message.text
@@ -1006,7 +1004,7 @@ def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(
     assert (
         "Applied" in probes.message.text and "settings have moved" in probes.moved.text
     )
-    assert hole.finding.code in plain_text(browse.page.value)  # what is open stays so
+    assert finding.code in plain_text(browse.page.value)  # what is open stays so
     assert controls(panels(workbench)["Compose"].controls)["gate", "worded", "on"]
     send(workbench, "undo")
     assert workbench.line == "reward" and probes.moved.text == ""

@@ -168,7 +168,7 @@ def _facts(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
         [item.reward.origin for item in summaries if not item.redact],
     )
     return [
-        *cards.facts(first.rollouts.summary()),
+        *cards.describe_reading(first.rollouts.summary()),
         *(("Reward", origin.replace("; ", ";\n")) for origin in origins if origin),
         ("Advantages", f"{first.training}, which all figures are for"),
         *((name, text) for name, text in first.facts.items() if name != "Log"),
@@ -226,7 +226,7 @@ def summary_markdown(summaries: Sequence[Summary]) -> str:
         ]
         lines += [f"- Log: {summary.facts['Log']}"] if "Log" in summary.facts else []
         lines += [
-            f"- {markup.GRADE_MARKS[point.severity]} {point.severity}: `{point.code}` {_plain(f'{point.what} {point.do}')}"
+            f"- {markup.GRADE_MARKS[point.severity]} {point.severity}: `{point.code}` {_plain(f'{point.sentence} {point.advice}')}"
             for point in card.worst
         ]
         lines += [f"- and {card.more}"] if card.more else []

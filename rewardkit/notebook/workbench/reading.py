@@ -12,6 +12,7 @@ import numpy as np
 from rewardkit.errors import RewardError, preview
 from rewardkit.html import cards, markup
 from rewardkit.html.excerpts import make_excerpt, one_line
+from rewardkit.html.pages import Block, Page
 from rewardkit.html.pictures import KINDS, strip_svg
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import made
@@ -94,22 +95,10 @@ def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
         for name, value in columns.items()
         if name not in shown_above
     ]
-    told: dict[str, Any] = {
-        "found": found,
-        "why": why,
-        "fields": found.taken if found else (),
-        "notes": (),
-        "verdicts": "",
-    }
+    blocks: list[Block] = [why] if why else []
     if found:
-        told["total"] = (
-            _figure(bench.figures.rewards[row]),
-            bench.variant.aggregation or "reward",
-        )
-        told["notes"] = [
-            (name, _text(value)) for name, value in found.result.notes.items()
-        ]
-        told["verdicts"] = markup.html_of(cards.verdicts(found.result.verdicts))
+        total = _figure(bench.figures.rewards[row])
+        blocks = found.blocks(total, bench.variant.aggregation or "reward")
     head = {**_head(bench, row), "still": still}
     return made(
         "read",
@@ -117,7 +106,7 @@ def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
         head,
         _siblings(bench, row),
         _said(columns, text, spans),
-        told,
+        markup.html_of(Page("", blocks).body),
         others,
     )
 
@@ -127,9 +116,9 @@ def _tried(bench: Bench, opened: Opened) -> str:
     spans = field_spans(bench.reward, columns)
     fields = [(name, "marked above", "") for name in spans]
     fields.append(("ground_truth", _text(columns.get("ground_truth")), ""))
-    told = {"found": None, "why": "", "fields": fields, "notes": (), "verdicts": ""}
+    taken = markup.html_of(cards.taken_table(fields).html)
     said = _said(columns, str(columns.get("completion", "")), spans)
-    return made("read", "", {"about": opened.about}, [], said, told, [])
+    return made("read", "", {"about": opened.about}, [], said, taken, [])
 
 
 def _head(bench: Bench, row: int) -> dict[str, Any]:

@@ -1,13 +1,10 @@
-"""Probes and Findings: run in the background, shown as cards, each with what can be done about it."""
+"""Probes and Findings: run in the background; each finding has buttons for what can be done about it."""
 
 from __future__ import annotations
 
-import math
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
@@ -16,12 +13,19 @@ from rewardkit.analysis.suggest import suggest
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.errors import Cancelled, InputError
-from rewardkit.findings import NAMED, Example, Finding, most
+from rewardkit.findings import NAMED, Finding, most
 from rewardkit.html.excerpts import one_line
-from rewardkit.html.markup import html_of
+from rewardkit.html.pages import (
+    Action,
+    Block,
+    More,
+    Page,
+    Point,
+    point_of,
+    quote_of,
+)
 from rewardkit.notebook.workbench import parts
 from rewardkit.notebook.workbench.bench import CASES, Bench, Opened
-from rewardkit.notebook.workbench.reading import plain
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.primitives.gates import gate
 from rewardkit.probes.probe import BUDGET, TIMEOUT, ProbeResult, probe
@@ -31,30 +35,28 @@ from rewardkit.probes.subjects.cases import with_cases
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
 
-EXCERPT = 330  # characters of a completion on a card
-LONGEST = 3600.0  # seconds that a person may wait
-
+LONGEST_ON_CARD = 330  # characters of a completion on a card
+LONGEST_BUDGET = 3600.0  # seconds that a person may wait
 
 Progress = Callable[[float], bool]
-"""Is told the share that is done; says whether to go on."""
+"""Takes the share that is done; returns whether to go on."""
 Work = Callable[[Progress], Any]
 
 
 class _Tried(parts.Panel):
-    """A piece of work on the reward as it stands at the click, in the background, and what it found.
+    """Work in the background on the reward as it stood at the click, and its result.
 
-    It runs in a thread, so that the other tabs stay usable; only one runs at a time. What it raises is said
-    in the panel, and the last result stays. Work that is cancelled ends with what it has found, or with
-    `Cancelled`.
+    It runs in a thread, so that the other tabs stay usable; only one runs at a time. An error is shown in
+    the panel, and the last result stays. Cancelled work ends with what it has found, or with `Cancelled`.
     """
 
     budget: float | None = None
-    """Seconds that the work may take, where these can be chosen."""
+    """Seconds that the work may take, where a person can choose them."""
 
     def __init__(self, bench: Bench, label: str, mark: str) -> None:
         self.bench, self.label, self.mark = bench, label, mark
         self.result: Any = None
-        self._of: tuple[Variant, int] | None = None  # whose result it is
+        self._of: tuple[Variant, int] | None = None  # the settings of the result
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
         self.done: float | None = None  # the share that is done, while it runs
@@ -73,10 +75,8 @@ class _Tried(parts.Panel):
 
     def draw_controls(self) -> None:
         """Draw the buttons, and how much is done."""
-        can_run, can_stop = (
-            self.done is None,
-            self.done is not None and not self._cancelled.is_set(),
-        )
+        can_run = self.done is None
+        can_stop = not can_run and not self._cancelled.is_set()
         running = parts.made(
             "running", self.mark, self.label, can_run, can_stop, self.budget
         )
@@ -85,11 +85,11 @@ class _Tried(parts.Panel):
 
     @property
     def busy(self) -> bool:
-        """Whether the work is under way."""
+        """Return whether the work is under way."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin the work on the variant and the scores of now, if it is not under way."""
+        """Begin the work on the settings of now, unless it is under way."""
         if self.busy:
             return
         try:
@@ -105,13 +105,17 @@ class _Tried(parts.Panel):
         self._thread.start()
 
     def end(self) -> None:
-        """Ask the work to stop; what it has found till then is its result."""
+        """Ask the work to stop; what it has found until then is its result."""
         self._cancelled.set()
         self.draw_controls()
         self.message.tell("Stopping ...")
 
     def wait(self, seconds: float = 60.0) -> None:
-        """Wait until the work is over. TimeoutError: it is not after so many seconds."""
+        """Wait until the work is over.
+
+        Raises:
+            TimeoutError: it is not over after so many seconds.
+        """
         if self._thread is not None:
             self._thread.join(seconds)
         if self.busy:
@@ -138,9 +142,9 @@ class _Tried(parts.Panel):
         else:
             self.message.clear()
             if self._cancelled.is_set():
-                self.message.tell("Cancelled: this is what was found till then.")
+                self.message.tell("Cancelled: this is what was found until then.")
             self._of = of
-            self._finished(result)
+            self._finish(result)
             self._compare()
         finally:
             self.done = None
@@ -149,7 +153,7 @@ class _Tried(parts.Panel):
     def _work(self) -> Work:
         raise NotImplementedError
 
-    def _finished(self, result: Any) -> None:
+    def _finish(self, result: Any) -> None:
         self.result = result
         self._show(result)
 
@@ -157,111 +161,53 @@ class _Tried(parts.Panel):
         raise NotImplementedError
 
     def _compare(self, _: Any = None) -> None:
-        """Say whether what is shown is of other settings than those of now."""
+        """Say where the result is of other settings than those of now."""
         if not self.busy:
-            self.message.clear()  # of a change before
+            self.message.clear()
         if self._of is None or self._of == self.bench.now:
             self.moved.clear()
         else:
             self.moved.tell(
-                "The settings have moved since: this is of those before. Run it again for these."
+                "The settings have moved since. Run it again for those of now."
             )
 
 
-@dataclass(frozen=True, eq=False)
-class Hole:
-    """A finding of the probes with the completion that shows it most plainly, and a change that closes it."""
-
-    finding: Finding
-    reward: Reward
-    change: Change | None
-    """What closes it in the reward as it stands, where that is known."""
-
-    @cached_property
-    def example(self) -> Example | None:
-        """The clearest of its examples."""
-        return next(iter(rendering.clearest(self.finding)), None)
-
-    @property
-    def line(self) -> str:
-        """What the change does; "" without one."""
-        if self.change is None:
-            return ""
-        names = most([repr(name) for name in self.change.components], NAMED)
-        return f"pay {names} only where {self.reward.primary!r} is right"
-
-    @property
-    def fix(self) -> str:
-        """What to do about it, in words."""
-        return self.finding.advice
-
-    @property
-    def turns(self) -> str:
-        """What comes before the completion, of a transcript."""
-        return rendering.turns_of(self.example) if self.example else ""
-
-    @property
-    def text(self) -> Any:
-        """The completion, what the reward read of it marked; no field is taken from what hangs."""
-        one = self.example
-        if one is None or not one.completion:
-            return "(nothing)"
-        spans = (
-            {}
-            if self.finding.family == "hang"
-            else field_spans(self.reward, one.columns)
-        )
-        return plain(one.completion, spans, EXCERPT)
-
-    @property
-    def earned(self) -> list[tuple[str, float, float, str]]:
-        """What it earned, beside a right and a wrong answer: name, number, length of a bar, kind."""
-        one = self.example
-        if one is None:
-            return []
-        best, least = ("a right answer", "a wrong one")
-        if one.of_rollouts:
-            best, least = ("the best rollout", "the least")
-        found = [
-            ("this", one.reward, "high"),
-            (best, one.right, "good"),
-            (least, one.wrong, "info"),
-        ]
-        known = [
-            (name, value, kind) for name, value, kind in found if not math.isnan(value)
-        ]
-        values = [0.0, *(value for _, value, _ in known)]
-        low, wide = min(values), (max(values) - min(values)) or 1.0
-        return [
-            (name, value, 100 * (value - low) / wide, kind)
-            for name, value, kind in known
-        ]
-
-    def opened(self) -> Opened:
-        """It as Browse shows it."""
-        one = self.example
-        assert one is not None
-        got = one.said or f"it earned {one.reward:.4g}"
-        about = f"{self.finding.code}: tried on rollout {one.rollout_id}, {got}. {self.finding.sentence}"
-        return Opened(None, one.columns, about, one.case(self.finding.sentence))
+MOST_READ = 5
+"""Rollouts to read that a finding has a button for."""
+MOST_TRIED = 3
+"""Changes of the reward that a finding has in sight; the others are folded."""
 
 
-def _gate_on_task(finding: Finding, reward: Reward) -> Change | None:
-    """A gate on the task for what pays for something else; ``None`` where that closes nothing."""
+def open_example(finding: Finding) -> Opened:
+    """Return the clearest example of a probe's finding as Browse opens it."""
+    example = finding.examples[0]
+    earned = example.said or f"it earned {example.reward:.4g}"
+    about = f"{finding.code}: tried on rollout {example.rollout_id}, {earned}. {finding.sentence}"
+    return Opened(None, example.columns, about, example.case(finding.sentence))
+
+
+def gate_on_task(finding: Finding, reward: Reward) -> Change | None:
+    """Return a gate on the task for what pays for something else; None where none helps."""
     if reward.routed_by or kind_of_alarm(finding) != "hole":
         return None
     at_fault = finding.evidence.get("components", [finding.component])
-    paid = [item for item in reward.components if item.gate is None and item.weight > 0]
-    open_ = [
-        item.name
-        for item in paid
-        if item.name in at_fault and item.name not in reward.task
-    ]
-    span = next(item.range for item in reward.components if item.name == reward.primary)
-    if not open_ or span is None or moved_by(reward, gated=open_).why:
+    names = []
+    for item in reward.components:
+        is_paid = item.gate is None and item.weight > 0
+        if is_paid and item.name in at_fault and item.name not in reward.task:
+            names.append(item.name)
+    ranges = {item.name: item.range for item in reward.components}
+    span = ranges[reward.primary]
+    if not names or span is None or moved_by(reward, gated=names).why:
         return None
     closed = gate(reward.primary, at_least=float(span[1]))
-    return Change(components={name: {"gate": closed} for name in open_})
+    return Change(components={name: {"gate": closed} for name in names})
+
+
+def describe_gate(change: Change, reward: Reward) -> str:
+    """Say what a gate on the task does."""
+    names = most([repr(name) for name in change.components], NAMED)
+    return f"pay {names} only where {reward.primary!r} is right"
 
 
 class Probes(_Tried):
@@ -270,74 +216,96 @@ class Probes(_Tried):
     title = "Probes"
 
     def __init__(self, bench: Bench) -> None:
-        self.holes: list[Hole] = []
+        self.findings: list[Finding] = []
+        self.fixes: list[Change | None] = []
+        """The gate that closes each finding in the reward as it stands, where one does."""
         self.budget = BUDGET
         super().__init__(bench, "Run the probes", "probes")
-        bench.commands |= {
-            "hole": self._open,
-            "hole-case": self._case,
-            "hole-fix": self._fix,
-        }
-        bench.commands["budget"] = self._spend
+        bench.commands["hole"] = self._open
+        bench.commands["hole-case"] = self._save_case
+        bench.commands["hole-fix"] = self._apply_fix
+        bench.commands["budget"] = self._set_budget
 
-    def _spend(self, seconds: float | None) -> None:
-        self.budget = min(max(seconds or BUDGET, 1.0), LONGEST)
+    def _set_budget(self, seconds: float | None) -> None:
+        self.budget = min(max(seconds or BUDGET, 1.0), LONGEST_BUDGET)
         self.draw_controls()
 
     def _work(self) -> Work:
-        bench, timeout = self.bench, self.bench.timeout or TIMEOUT
+        bench = self.bench
+        reward = bench.reward
+        rollouts = with_cases(bench.scored.rollouts, bench.cases())
         options: dict[str, Any] = {
             "label": bench.label,
-            "timeout": timeout,
+            "timeout": bench.timeout or TIMEOUT,
             "budget": self.budget,
             "seed": bench.seed,
         }
-        reward, rollouts = (
-            bench.reward,
-            with_cases(bench.scored.rollouts, bench.cases()),
-        )
         return lambda progress: probe(reward, rollouts, **options, progress=progress)
 
-    def _finished(self, result: ProbeResult) -> None:
-        super()._finished(result)
+    def _finish(self, result: ProbeResult) -> None:
+        super()._finish(result)
         self.bench.probed = result, self._of
 
     def _show(self, result: ProbeResult) -> None:
-        alarms = len(result.alarms)
-        minor = [item for item in result.findings if item not in result.alarms]
-        found = (*result.alarms, *minor)
-        self.holes = [
-            Hole(item, result.reward, _gate_on_task(item, self.bench.reward))
-            for item in found
+        alarms = result.alarms
+        minor = [item for item in result.findings if item not in alarms]
+        self.findings = [*alarms, *minor]
+        self.fixes = self._find_fixes()
+        points = [
+            self._make_point(at, result.reward) for at in range(len(self.findings))
         ]
-        cards = list(enumerate(self.holes))
-        more = html_of(rendering.rest_page(result))
-        self.page.value = parts.made(
-            "probed", in_short(result), cards[:alarms], cards[alarms:], more
-        )
+        blocks: list[Block] = list(points[: len(alarms)])
+        if not alarms:
+            blocks.append("No exploit, loss or broken contract was found.")
+        blocks.append(More(f"For information ({len(minor)})", points[len(alarms) :]))
+        body = Page("", blocks).body + rendering.rest_page(result)
+        self.page.value = parts.made("cards", in_short(result), body)
+
+    def _find_fixes(self) -> list[Change | None]:
+        return [gate_on_task(item, self.bench.reward) for item in self.findings]
+
+    def _make_point(self, at: int, reward: Reward) -> Point:
+        """Return a finding with the completion that shows it, and what can be done about it."""
+        finding, fix = self.findings[at], self.fixes[at]
+        actions, quotes = [], []
+        for example in rendering.clearest(finding)[:1]:
+            about = f"rollout {example.rollout_id}"
+            if example.said:
+                about = f"{about}: {example.said}"
+            if turns := rendering.turns_of(example):
+                about = f"{about}; {turns}"
+            # no field is taken from what hangs
+            hangs = finding.family == "hang"
+            spans = {} if hangs else field_spans(reward, example.columns)
+            quotes.append(quote_of(example, about, spans, longest=LONGEST_ON_CARD))
+            actions.append(Action("Open in Browse", ["hole", at]))
+            if example.expected is not None:
+                actions.append(Action("Make it a case", ["hole-case", at]))
+        if fix is not None:
+            line = describe_gate(fix, self.bench.reward)
+            actions.append(Action("Apply the fix", ["hole-fix", at], line, line))
+        return point_of(finding, examples=quotes, actions=actions)
 
     def _compare(self, _: Any = None) -> None:
         super()._compare()
-        if any(
-            _gate_on_task(hole.finding, self.bench.reward) != hole.change
-            for hole in self.holes
-        ):
+        if self.fixes != self._find_fixes():
             self._show(self.result)
 
     def _open(self, at: int) -> None:
-        self.bench.open(self.holes[at].opened())
+        self.bench.open(open_example(self.findings[at]))
 
-    def _case(self, at: int) -> None:
-        case, path = self.holes[at].opened().case, self.bench.cases_path or CASES
+    def _save_case(self, at: int) -> None:
+        case = open_example(self.findings[at]).case
+        path = self.bench.cases_path or CASES
         assert case is not None
         self.message.attempt(lambda: self.bench.write_case(case, path), "Not saved: ")
 
-    def _fix(self, at: int) -> None:
-        hole = self.holes[at]
-        if (change := hole.change) is not None:
-            self.message.attempt(
-                lambda: self.bench.apply(change, "", hole.line), "Not applied: "
-            )
+    def _apply_fix(self, at: int) -> None:
+        fix = self.fixes[at]
+        if fix is None:  # of a page that shows an earlier reward
+            return
+        line = describe_gate(fix, self.bench.reward)
+        self.message.attempt(lambda: self.bench.apply(fix, "", line), "Not applied: ")
 
 
 class Findings(_Tried):
@@ -351,56 +319,65 @@ class Findings(_Tried):
         bench.commands["try"] = self._try
         bench.observe(lambda change: self._follow(*change["new"]), "diagnosed")
 
-    def _follow(self, found: Diagnosis, of: tuple[Variant, int]) -> None:
-        """Show what is found as it stands, until changes are measured: these stay while they are tried."""
+    def _follow(self, diagnosis: Diagnosis, of: tuple[Variant, int]) -> None:
+        """Show the diagnosis of now until changes are measured: these stay while they are tried."""
         if self.result is None and of == self.bench.now:
-            self._show(found)
+            self._show(diagnosis)
 
     def _work(self) -> Work:
-        bench, scores, options = (
-            self.bench,
-            self.bench.scores,
-            self.bench.options(self.bench.variant),
-        )
-        known, of = bench.diagnosed or (None, None)
-        known = known if of == bench.now else None  # which the tiles asked for
+        bench = self.bench
+        scores, options = bench.scores, bench.options(bench.variant)
+        made_by_tiles, of = bench.diagnosed or (None, None)
+        known = made_by_tiles if of == bench.now else None
 
         def work(progress: Progress) -> tuple[Diagnosis, Suggestions]:
-            found = known or diagnose(
-                scores, **options, progress=lambda share: progress(share / 2)
-            )
+            diagnosis = known
+            if diagnosis is None:
+                half = lambda share: progress(share / 2)  # noqa: E731
+                diagnosis = diagnose(scores, **options, progress=half)
             if not progress(0.5):
                 raise Cancelled("the diagnosis was cancelled")
-            return found, suggest(found)
+            return diagnosis, suggest(diagnosis)
 
         return work
 
-    def _finished(self, result: tuple[Diagnosis, Suggestions]) -> None:
-        self.changes = result[1].changes
-        super()._finished(result[0])
+    def _finish(self, result: tuple[Diagnosis, Suggestions]) -> None:
+        diagnosis, suggestions = result
+        self.changes = suggestions.changes
+        super()._finish(diagnosis)
 
-    def _show(self, result: Diagnosis) -> None:
-        owners = [_owner(one, result.findings) for one in self.changes]
-        cards = [
-            {
-                "finding": item,
-                "rows": [
-                    (one_line(identity, 24), row)
-                    for identity in item.rollout_ids[:5]
-                    if (row := self.bench.row_of.get(identity)) is not None
-                ],
-                "changes": [
-                    (at, self.changes[at])
-                    for at, owner in enumerate(owners)
-                    if owner is item
-                ],
-            }
-            for item in result.findings
-        ]
-        others = [
-            (at, self.changes[at]) for at, owner in enumerate(owners) if owner is None
-        ]
-        self.page.value = parts.made("diagnosed", cards, others, str(result.training))
+    def _show(self, diagnosis: Diagnosis) -> None:
+        answers: dict[int, list[Action]] = {}  # place of a finding -> changes
+        others: list[Action] = []
+        for at, change in enumerate(self.changes):
+            about = " ".join(filter(None, (change.why, change.outcome)))
+            action = Action("Try it", ["try", at], change.line, about)
+            owner = find_answered(change, diagnosis.findings)
+            if owner is None:
+                others.append(action)
+            else:
+                answers.setdefault(owner, []).append(action)
+        blocks: list[Block] = []
+        for at, finding in enumerate(diagnosis.findings):
+            tries = answers.get(at, [])
+            actions = [*self._find_rows_to_read(finding), *tries[:MOST_TRIED]]
+            details = tries[MOST_TRIED:]
+            blocks.append(point_of(finding, details=details, actions=actions))
+        if not diagnosis.findings:
+            blocks.append("Nothing was found.")
+        blocks.append(More("Other changes that were measured", others, is_open=True))
+        summary = f"Advantages as of {diagnosis.training}."
+        self.page.value = parts.made("cards", summary, Page("", blocks).body)
+
+    def _find_rows_to_read(self, finding: Finding) -> list[Action]:
+        actions = []
+        for identity in finding.rollout_ids[:MOST_READ]:
+            row = self.bench.row_of.get(identity)
+            if row is not None:
+                name = one_line(identity, 24)
+                title = "open this rollout in Browse"
+                actions.append(Action(name, ["open", row], title))
+        return actions
 
     def _try(self, at: int) -> None:
         one = self.changes[at]
@@ -409,12 +386,14 @@ class Findings(_Tried):
         )
 
 
-def _owner(one: Suggestion, findings: Sequence[Finding]) -> Finding | None:
-    """The finding that a change is shown with: that it answers, of its component where there is one."""
-    found = [
-        item for item in findings if item.code == one.answers and item.part == one.part
-    ]
-    return next(
-        (item for item in found if item.component == one.component),
-        next(iter(found), None),
-    )
+def find_answered(change: Suggestion, findings: Sequence[Finding]) -> int | None:
+    """Return the place of the finding that a change answers, of its component where there is one."""
+    answered = None
+    for at, item in enumerate(findings):
+        if item.code != change.answers or item.part != change.part:
+            continue
+        if item.component == change.component:
+            return at
+        if answered is None:
+            answered = at
+    return answered
