@@ -8,9 +8,9 @@ from commands import record, refused, run
 
 import rewardkit as rk
 from rewardkit.cli import main
-from rewardkit.cli.output import plain
 from rewardkit.cli.spelling import as_typed
 from rewardkit.cli.whatif import _gates
+from rewardkit.plain import to_json
 
 GALLERY = "gallery:arithmetic"
 OWN = """
@@ -94,7 +94,7 @@ SAME = {
 @pytest.mark.parametrize("line", SAME)
 def test_a_command_prints_what_python_gives_as_text_and_as_json(line):
     command, found = line.split()[0], SAME[line](rk.load_scores("flawed"))
-    assert plain(found.record()).items() <= record(line).items()
+    assert to_json(found.record()).items() <= record(line).items()
     if command != "diagnose":
         assert run(line).stdout == f"{as_typed(str(found), main.commands[command])}\n"
 
@@ -139,7 +139,7 @@ def test_diagnose_in_words_says_what_a_person_at_a_terminal_can_do(option):
         assert run(line.strip().removeprefix("rewardkit ")).exit_code == 0
     got = record("diagnose flawed")
     assert (got["suggestions"], got["notes"]) == (
-        plain(advice.record()),
+        to_json(advice.record()),
         list(advice.notes),
     )
 
@@ -248,7 +248,7 @@ def test_a_number_is_a_text_where_the_column_holds_texts():
     got = record("whatif good --gate 'concise=ground_truth==9'")["diagnosis"]
     gate = rk.gate("ground_truth", equals="9")
     found = rk.whatif(rk.load_scores("good"), gates={"concise": gate})
-    assert got == plain(found.diagnosis.record())
+    assert got == to_json(found.diagnosis.record())
 
 
 CASED = (

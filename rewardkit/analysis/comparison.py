@@ -9,11 +9,11 @@ from typing import Any
 from rewardkit.analysis.before_after import MOST_CHANGES, BeforeAfter, in_brackets
 from rewardkit.analysis.definition_changes import DefinitionChange
 from rewardkit.analysis.forecast import LIMITS
-from rewardkit.analysis.plain import to_plain
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.statistics.selection import Pair
 from rewardkit.findings import SEVERITIES, counted
 from rewardkit.html.pages import Block, More, Page, Table
+from rewardkit.plain import to_plain
 
 GRAVE_SEVERITIES = ("high", "warn")
 LONGEST_NAME = 60

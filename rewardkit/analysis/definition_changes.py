@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.errors import preview
+from rewardkit.plain import PlainRecord
 
 COMPONENT_KEYS = (
     "function",
@@ -32,12 +33,21 @@ DEFAULT: Any = (
 
 
 @dataclass(frozen=True)
-class DefinitionChange:
+class DefinitionChange(PlainRecord):
     """One difference between two definitions; `before` is ``None`` where it was added, `after` where removed.
 
     `what` it is (component, field, weight, gate, source ...), of which component or field (`name`, "" for the
     whole), in which `part` of a route.
     """
+
+    IN_RECORD = (
+        "what",
+        "name",
+        "before",
+        "after",
+        "part",
+        "change",
+    )
 
     what: str
     name: str
@@ -55,10 +65,6 @@ class DefinitionChange:
             if self.after is None
             else "changed"
         )
-
-    def record(self) -> dict[str, Any]:
-        """The change as plain data."""
-        return {**asdict(self), "change": self.change}
 
     def __str__(self) -> str:
         of = " of" if self.what in COMPONENT_KEYS else ""

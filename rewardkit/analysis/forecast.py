@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.context import truths
-from rewardkit.analysis.plain import to_plain
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.groups import (
     Floats,
@@ -31,6 +30,7 @@ from rewardkit.errors import (
 )
 from rewardkit.findings import counted, percent
 from rewardkit.html.pages import HasPage, More, Page, Table
+from rewardkit.plain import to_plain
 from rewardkit.primitives.texts import words
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.logs.log import numeric

@@ -22,6 +22,7 @@ from rewardkit.errors import (
 )
 from rewardkit.findings import counted, most
 from rewardkit.html.pages import Block, HasPage, Page
+from rewardkit.plain import PlainRecord
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
 from rewardkit.rollouts.values import column_values
@@ -29,12 +30,18 @@ from rewardkit.scoring.scores import Scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WhatIf(HasPage):
+class WhatIf(HasPage, PlainRecord):
     """A variant of a reward: its `scores`, its `diagnosis` and the one `before`.
 
     `to_score` counts by component the rows whose gate is open now and was closed when
     they were scored. They have no score, and no reward where the reward needs it.
     """
+
+    IN_RECORD = (
+        "diagnosis",
+        "before",
+        "to_score",
+    )
 
     scores: Scores
     diagnosis: Diagnosis
@@ -46,14 +53,6 @@ class WhatIf(HasPage):
         """Return what changes: rewards, advantages, order of siblings and findings."""
         matched = match_rows(self.before.scores, self.scores)
         return before_after(self.before, self.diagnosis, matched, seed=self.before.seed)
-
-    def record(self) -> dict[str, Any]:
-        """Return as plain data the diagnosis of the variant and that before."""
-        return {
-            "diagnosis": self.diagnosis.record(),
-            "before": self.before.record(),
-            "to_score": dict(self.to_score),
-        }
 
     def page(self) -> Page:
         """Return what changes, or must be scored first, then the diagnosis."""

@@ -19,8 +19,9 @@ from tqdm import tqdm
 import rewardkit as rk
 from rewardkit.cli.group import CONTEXT, main
 from rewardkit.cli.options import NEEDS, READING, TIMEOUT, Written, parameters
-from rewardkit.cli.output import Legible, plain, say
+from rewardkit.cli.output import Legible, say
 from rewardkit.cli.spelling import as_typed
+from rewardkit.plain import to_json
 from rewardkit.scoring.deadlines import cannot_limit
 
 NOTES = {
@@ -135,7 +136,9 @@ def command(
                 answer = work(asked)
             if answer.text and asked.json:
                 say(
-                    json.dumps(plain(answer.record), ensure_ascii=True, allow_nan=False)
+                    json.dumps(
+                        to_json(answer.record), ensure_ascii=True, allow_nan=False
+                    )
                 )
             elif answer.text:
                 say(as_typed(answer.text, ctx.command))

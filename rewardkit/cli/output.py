@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import textwrap
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -87,16 +85,3 @@ def recognised(origin: str, *, verbose: bool = False) -> list[str]:
         textwrap.fill(line, LINE.get(), subsequent_indent="  ", break_on_hyphens=False)
         for line in lines
     ]
-
-
-def plain(value: Any) -> Any:
-    """Values as JSON has them; a number that is not finite is null."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from rewardkit.html.pages import Point, Quote, point_of, quote_of
 from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import tiles
 from rewardkit.notebook.tiles import BROKEN, EXPLOITS, SIGNAL, Tile
+from rewardkit.plain import PlainRecord
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results.rendering import clearest, turns_of
 from rewardkit.probes.results.summary import FAULTS, in_short, kind_of_alarm
@@ -103,7 +104,7 @@ def _listed(things: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Short:
+class Short(PlainRecord):
     """What a notebook came to, in short: shown at its end, and read back by the report.
 
     `line` is its verdict, `next` the first thing to do, `points` are what was found, as it may be shown, and
@@ -189,10 +190,6 @@ class Short:
             points = tuple(_read_point(item) for item in record["points"])
             return cls(**{**record, "tiles": found, "points": points})
         return None
-
-    def record(self) -> dict[str, Any]:
-        """It as plain data."""
-        return asdict(self)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         shown = markup.part("report", "short", self)

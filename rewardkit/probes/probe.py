@@ -16,6 +16,7 @@ import pandas as pd
 from rewardkit.errors import RolloutsError, check_label, check_seed
 from rewardkit.findings import Finding, percent
 from rewardkit.judges.report import warn_of_calls
+from rewardkit.plain import PlainRecord
 from rewardkit.probes.arguments import check_arguments
 from rewardkit.probes.contract.contract import contract
 from rewardkit.probes.families import chosen
@@ -67,15 +68,11 @@ FAILING = (
 
 
 @dataclass(frozen=True)
-class Inconclusive:
+class Inconclusive(PlainRecord):
     """What could not be decided: the probe, family or part, and why, with what is needed."""
 
     probe: str
     why: str
-
-    def record(self) -> dict[str, str]:
-        """It as plain data."""
-        return {"probe": self.probe, "why": self.why}
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.plain import PlainRecord
 
 MISSPELT = 0.9
 """difflib's ratio from which a name in a file is taken for a misspelt setting, not for another one."""
@@ -41,7 +42,7 @@ VERL_REWARD = ("score", "reward", "seq_reward", "seq_final_reward")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
+class Training(PlainRecord):
     """What a trainer makes of rewards; the names are those of TRL's GRPOConfig.
 
     `scale_rewards`: what a difference to the group's mean is divided by, the standard deviation of the
@@ -120,10 +121,6 @@ class Training:
     def scales_groups(self) -> bool:
         """Whether each group is divided by its own standard deviation: every live one counts alike."""
         return self.name in ("grpo", "gdpo")
-
-    def record(self) -> dict[str, Any]:
-        """As plain data."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def __str__(self) -> str:
         told = [f"{self.trainer}: {self.name}"]

@@ -16,6 +16,7 @@ import pandas as pd
 from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
 from rewardkit.html import cards
 from rewardkit.html.pages import HasPage, Page
+from rewardkit.plain import PlainRecord
 from rewardkit.primitives.messages import assistant_text, turns_before
 from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward, check_reward
@@ -126,8 +127,15 @@ class Miss:
 
 
 @dataclass(frozen=True, eq=False)
-class CheckResult(HasPage):
+class CheckResult(HasPage, PlainRecord):
     """The outcome of a check: how many cases passed, and every miss. A case may miss in several places."""
+
+    IN_RECORD = (
+        "passed",
+        "failed",
+        "misses",
+        "left_out",
+    )
 
     reward: str
     cases: tuple[Case, ...]
@@ -156,15 +164,6 @@ class CheckResult(HasPage):
             columns=list(Miss.__dataclass_fields__),
             dtype=object,
         )
-
-    def record(self) -> dict[str, Any]:
-        """The check as plain data: passed, failed, misses."""
-        return {
-            "passed": self.passed,
-            "failed": self.failed,
-            "misses": [{**vars(miss)} for miss in self.misses],
-            "left_out": dict(self.left_out),
-        }
 
     def page(self) -> Page:
         """Return how many cases passed, and the misses."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.errors import InputError
+from rewardkit.plain import PlainRecord
 from rewardkit.rewards.load import hides_module
 from rewardkit.rewards.save import run_beside
 from rewardkit.rollouts.table import Rollouts, load_rollouts
@@ -33,7 +34,7 @@ CHARACTERS = 20_000_000
 
 
 @dataclass(frozen=True)
-class Started:
+class Started(PlainRecord):
     """What was written for a new task: three files, from how many completions, and what to do next.
 
     `text` says it in words, with what was understood of the log.
@@ -48,13 +49,6 @@ class Started:
     rows: int
     next: tuple[str, ...]
     text: str = ""
-
-    def record(self) -> dict[str, Any]:
-        """What was written as plain data."""
-        paths = {
-            name: str(getattr(self, name)) for name in ("reward", "cases", "notebook")
-        }
-        return {**vars(self), **paths, "next": list(self.next)}
 
     def __str__(self) -> str:
         return self.text

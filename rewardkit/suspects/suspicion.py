@@ -23,6 +23,7 @@ from rewardkit.html.markup import (
     number,
     table,
 )
+from rewardkit.plain import PlainRecord
 from rewardkit.suspects.patched import Patched, rows_of
 
 SHOWN = 3
@@ -43,8 +44,15 @@ VERDICTS = {
 
 
 @dataclass(frozen=True)
-class Contrast:
+class Contrast(PlainRecord):
     """A mean over the suspects and over the rest, NaN where none; the interval is of the difference."""
+
+    IN_RECORD = (
+        "found",
+        "rest",
+        "interval",
+        "difference",
+    )
 
     found: float = NAN
     rest: float = NAN
@@ -60,10 +68,6 @@ class Contrast:
         """Whether the difference may be none."""
         low, high = self.interval
         return not (low > SMALL or high < -SMALL)
-
-    def record(self) -> dict[str, Any]:
-        """As plain data."""
-        return {**vars(self), "difference": self.difference}
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Payment:
+class Payment(PlainRecord):
     """What a component does for the suspects.
 
     `pays` is what it adds to their rewards above the mean of their group, with its interval (of GDPO: to what
@@ -113,10 +117,6 @@ class Payment:
     pays: float
     interval: tuple[float, float]
     scores: Contrast
-
-    def record(self) -> dict[str, Any]:
-        """As plain data."""
-        return {**vars(self), "scores": self.scores.record()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.errors import CAUGHT, RewardError, describe_error, preview
+from rewardkit.plain import PlainRecord
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import is_async
 from rewardkit.rewards.source import name_at_the_top
@@ -30,7 +31,7 @@ EXAMPLES = 3
 
 
 @dataclass(frozen=True)
-class Proof:
+class Proof(PlainRecord):
     """The trainer's own code against rewardkit's on the same rollouts.
 
     `caller` is the code that ran; `judged` counts the rollouts that got a reward from
@@ -40,6 +41,18 @@ class Proof:
     that function as it was found, `not_original` why it could not be called, and
     `original_failed` what the trainer said that failed on it.
     """
+
+    IN_RECORD = (
+        "caller",
+        "rows",
+        "judged",
+        "compared",
+        "differ",
+        "max_abs_difference",
+        "original",
+        "not_original",
+        "original_failed",
+    )
 
     caller: str
     rows: int
@@ -58,13 +71,6 @@ class Proof:
         if self.differ or not self.judged or self.original_failed:
             return False
         return self.original is None or self.original.equal
-
-    def record(self) -> dict[str, Any]:
-        """As plain data."""
-        original = self.original.record() if self.original is not None else None
-        return {name: one for name, one in vars(self).items() if name != "examples"} | {
-            "original": original
-        }
 
     def lines(self, what: str = "") -> list[str]:
         """What was found, for a person."""

@@ -12,7 +12,7 @@ import rewardkit as rk
 from rewardkit.analysis.compare import compare
 from rewardkit.analysis.definition_changes import definition_changes
 from rewardkit.analysis.forecast import LIMITS
-from rewardkit.cli.output import plain
+from rewardkit.plain import to_json
 
 NAN = float("nan")
 
@@ -434,7 +434,7 @@ def test_what_cannot_be_computed_has_a_reason_and_the_record_is_plain(
         scores.table.equals(table) for scores, table in zip((a, b), before, strict=True)
     )
     record = found.record()
-    assert said in json.dumps(plain(record), allow_nan=False) and "nan" not in repr(
+    assert said in json.dumps(to_json(record), allow_nan=False) and "nan" not in repr(
         found
     )
     for key in ("rewards", "advantage_sign_changes", "rank_agreement", "group_signal"):

@@ -12,7 +12,7 @@ import pytest
 import regex
 
 import rewardkit as rk
-from rewardkit.cli.output import plain
+from rewardkit.plain import to_json
 from rewardkit.suspects.rightness import rightness
 from rewardkit.suspects.suspect import suspect
 
@@ -199,7 +199,7 @@ def test_the_verdict_and_what_is_said_and_to_do(reward, options, verdict, said):
     text = repr(found)
     assert found.verdict == found.record()["verdict"] == verdict and said in text, text
     assert "nan" not in text and len(text.splitlines()) <= 25
-    assert json.dumps(plain(found.record())) and found._repr_html_()
+    assert json.dumps(to_json(found.record())) and found._repr_html_()
 
 
 def test_a_slice_in_which_they_are_is_told_and_one_that_has_its_share_is_not(scores):
@@ -393,7 +393,7 @@ def test_what_a_patch_does_not_judge_is_told_with_the_reason(
         judged,
         3 if judged else 1,
     )
-    assert json.dumps(plain(found.record())) and "nan" not in repr(found)
+    assert json.dumps(to_json(found.record())) and "nan" not in repr(found)
 
 
 def slowly(completion):
@@ -455,7 +455,7 @@ def test_the_same_seed_gives_the_same_and_nothing_of_the_callers_is_changed(scor
         suspect(scores, like="39-3", seed=seed).record() for seed in (0, 0, 1)
     )
     assert (
-        json.dumps(plain(first)) == json.dumps(plain(again))
+        json.dumps(to_json(first)) == json.dumps(to_json(again))
         and first["interval"] != other["interval"]
     )
     assert scores.table.equals(before)

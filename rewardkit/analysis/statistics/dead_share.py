@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from rewardkit.analysis.statistics.groups import Codes, Floats
 from rewardkit.analysis.statistics.shape import chi_squared
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import counted
+from rewardkit.plain import PlainRecord
 
 FEWEST_PROMPTS = 30
 """From fewer no distribution of pass rates is fitted. Our choice."""
@@ -28,7 +29,7 @@ CELL = 5.0
 
 
 @dataclass(frozen=True)
-class DeadShare:
+class DeadShare(PlainRecord):
     """The share of groups of `size` whose siblings all earn the same, with its interval over prompts.
 
     `sampled` is the largest group there is. `method`: "exact", the mean over all subsets of the siblings that
@@ -36,6 +37,18 @@ class DeadShare:
     is of: those with so many rewards; for a fit those with two or more. NaN where it cannot be said, as where
     the rates are spread otherwise: `why` says why.
     """
+
+    IN_RECORD = (
+        "size",
+        "value",
+        "interval",
+        "method",
+        "sampled",
+        "prompts",
+        "groups",
+        "why",
+        "batches",
+    )
 
     size: int
     value: float
@@ -50,10 +63,6 @@ class DeadShare:
     def batches(self) -> float:
         """Batches to be sampled for a full one, where such groups are dropped and sampled anew (DAPO)."""
         return float("inf") if self.value >= 1 else 1 / (1 - self.value)
-
-    def record(self) -> dict[str, Any]:
-        """As plain data."""
-        return {**asdict(self), "batches": self.batches}
 
 
 def dead_share(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics.groups import Codes, Floats
 from rewardkit.findings import counted
+from rewardkit.plain import PlainRecord
 
 DRAWS = 1000
 """Of the bootstrap. Our choice: the ends of an interval then move by about a tenth of its width."""
@@ -40,12 +41,20 @@ class Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Ratings:
+class Ratings(PlainRecord):
     """Scores and labels of the same rows, both in [0, 1]; rows without either are left out of all figures.
 
     `prompts` has the code of each row's prompt, `lengths` the length of its completion, (rows,) each. `grid`
     are the scores of the levels, ascending; score and label agree where they are nearest to the same one.
     """
+
+    IN_RECORD = (
+        "agreement",
+        "kappa",
+        "plain_kappa",
+        "auc",
+        "length_bias",
+    )
 
     scores: Floats
     labels: Floats
@@ -160,11 +169,6 @@ class Ratings:
         return (
             f"{agrees} (kappa {kappa.value:.2f}, {kappa.low:.2f} to {kappa.high:.2f})"
         )
-
-    def record(self) -> dict[str, Any]:
-        """The figures as plain data."""
-        names = ("agreement", "kappa", "plain_kappa", "auc", "length_bias")
-        return {name: getattr(self, name).record() for name in names}
 
 
 def estimate(

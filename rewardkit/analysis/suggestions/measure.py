@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import NormalDist
 from typing import Any
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rewardkit.analysis.statistics.groups import Floats, group_stats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import ROUNDING, View, make_view
+from rewardkit.plain import PlainRecord
 from rewardkit.rewards.reward import Part
 from rewardkit.scoring.scores import Scores
 
@@ -38,7 +39,7 @@ FIGURES = {
 
 
 @dataclass(frozen=True)
-class Effect:
+class Effect(PlainRecord):
     """One figure `before` and `after` a change and the `difference`, each with its 95 % interval.
 
     The `figure` is "zero_std" (share of the groups of two or more in which no advantage differs from 0),
@@ -80,10 +81,6 @@ class Effect:
     def told(self) -> bool:
         """Whether it is worth a line: every figure is, but an effective weight that hardly moves."""
         return self.figure != "effective_weight" or abs(self.difference) >= SHOWN
-
-    def record(self) -> dict[str, Any]:
-        """The effect as plain data."""
-        return asdict(self)
 
 
 def points(share: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from rewardkit.analysis.statistics.signal import (
 )
 from rewardkit.analysis.view import View
 from rewardkit.findings import percent
+from rewardkit.plain import PlainRecord
 from rewardkit.primitives.weights import Transform, min_max, rank, standardise
 from rewardkit.rewards.training import Training
 
@@ -61,7 +62,7 @@ FIGURES = {
 
 
 @dataclass(frozen=True)
-class Normalization:
+class Normalization(PlainRecord):
     """One way to normalise and what it does to the advantages.
 
     `line` makes it: code, or settings of the trainer that the diagnosis is for; "" where there are none.
@@ -91,10 +92,6 @@ class Normalization:
         return self.code != "as_is" and (
             self.changed >= NO_EFFECT or self.sign_changes > 0
         )
-
-    def record(self) -> dict[str, Any]:
-        """The entry as plain data."""
-        return asdict(self)
 
 
 def normalizations(view: View) -> list[Normalization]:

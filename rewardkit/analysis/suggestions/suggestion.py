@@ -17,19 +17,19 @@ from rewardkit.analysis.suggestions.proposal import in_words
 from rewardkit.findings import counted, percent
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import Block, Code, HasPage, More, Page, Table
+from rewardkit.plain import PlainRecord
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
 
 Changed = TypeVar("Changed", Reward, Scores)
 
 UNRANKED = "without a trusted label nobody knows which completions are better"
-TOLD = "code component part line why before after rank verdict answers outcome".split()
 SHOWN = 5
 """Changes, and examples, of a page; the others are counted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Suggestion(HasPage):
+class Suggestion(HasPage, PlainRecord):
     """A change of the reward: code that makes it, and what it measures `before` and `after` here.
 
     `line` stands for itself where it begins with ``replace(`` (`dataclasses.replace`), ``scores.`` or
@@ -42,6 +42,22 @@ class Suggestion(HasPage):
     the answer moves their score. `scores` are those with the change made (of its part only, for a
     route), to diagnose or compare.
     """
+
+    IN_RECORD = (
+        "code",
+        "component",
+        "part",
+        "line",
+        "why",
+        "before",
+        "after",
+        "rank",
+        "verdict",
+        "answers",
+        "outcome",
+        "effects",
+        "examples",
+    )
 
     code: str
     component: str | None
@@ -72,14 +88,6 @@ class Suggestion(HasPage):
         """
         made: Changed = applied(self.change, to, self.part)
         return made
-
-    def record(self) -> dict[str, Any]:
-        """The suggestion as plain data."""
-        return {
-            **{name: getattr(self, name) for name in TOLD},
-            "effects": [effect.record() for effect in self.effects],
-            "examples": [dict(example) for example in self.examples],
-        }
 
     def page(self, *, path: str = "") -> Page:
         """Return what is changed and why, the line that makes it, and its effects with examples.

@@ -1,0 +1,70 @@
+"""Records as plain data: what JSON, run records and tables are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+
+class PlainRecord:
+    """A dataclass that gives itself as plain data.
+
+    `IN_RECORD` names the fields and properties that stand there, in their order. By
+    default they are the fields that its repr shows.
+    """
+
+    IN_RECORD: ClassVar[tuple[str, ...]] = ()
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        names = self.IN_RECORD or _field_names(self)
+        return {name: to_plain(getattr(self, name)) for name in names}
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value as dicts, lists, texts and numbers, all the way down.
+
+    A dataclass becomes a dict of the fields that its repr shows; whatever has a method
+    `record` becomes what that returns. NaN stays NaN, see `to_json`.
+
+    >>> to_plain({"values": (np.arange(2), np.float64(0.5)), "path": Path("a.py")})
+    {'values': [[0, 1], 0.5], 'path': 'a.py'}
+    """
+    if callable(record := getattr(value, "record", None)):
+        return record()
+    if is_dataclass(value):
+        return {name: to_plain(getattr(value, name)) for name in _field_names(value)}
+    if isinstance(value, Mapping):
+        return {key: to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return str(value) if isinstance(value, Path) else value
+
+
+def to_json(value: Any) -> Any:
+    """Return a value as strict JSON has it: a number that is not finite is None.
+
+    What JSON has no form for, such as a date, becomes its text.
+
+    >>> to_json({1: math.nan, "a": (1, {2})})
+    {'1': None, 'a': [1, '{2}']}
+    """
+    value = to_plain(value)
+    if isinstance(value, dict):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [to_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _field_names(record: Any) -> list[str]:
+    return [field.name for field in fields(record) if field.repr]
