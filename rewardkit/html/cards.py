@@ -1,4 +1,4 @@
-"""The pages of rollouts, rewards, scores, checks and explanations, composed from plain data."""
+"""The pages of rollouts, rewards, scores, checks and explanations, from plain data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ USER_COLUMNS = ("prompt", "completion", "ground_truth")
 
 
 def rollouts_page(about: Plain, columns: Sequence[str], rows: Sequence[Plain]) -> Page:
-    """Return how rollouts were read and grouped (`about` is their summary), and their first rows."""
+    """Return how rollouts were read and grouped, and their first rows.
+
+    `about` is their summary.
+    """
     many = about["rows"]
     table = _first_rows(rows, about["group_key"])
     left = many - len(rows)
@@ -43,7 +46,7 @@ def rollouts_page(about: Plain, columns: Sequence[str], rows: Sequence[Plain]) -
 def describe_reading(
     about: Plain, columns: Sequence[str] = ()
 ) -> list[tuple[str, str]]:
-    """Return what was read and how, as named lines: source, groups, columns, notes, warnings.
+    """Return what was read and how: source, groups, columns, notes, warnings.
 
     Without `columns` only the renamed ones are listed.
     """
@@ -80,7 +83,7 @@ def _describe_groups(about: Plain) -> str:
 
 
 def _first_rows(rows: Sequence[Plain], group_key: Sequence[str]) -> Table:
-    """Return rollouts as a table: id, group, texts; a prompt is not repeated below itself."""
+    """Return rollouts as a table: id, group, texts; a prompt stands once."""
     wanted = dict.fromkeys(["rollout_id", *group_key, *USER_COLUMNS])
     names = [name for name in wanted if any(name in row for row in rows)]
     cells: list[list[object]] = []
@@ -146,7 +149,10 @@ def _route_table(route: Plain) -> Table:
 
 @dataclass(frozen=True)
 class ComponentScores:
-    """A component of scored rollouts: scores (NaN unless scored), counts by status, reasons of errors."""
+    """A component of scored rollouts.
+
+    `scores` are NaN unless scored, `counts` are by status, `errors` are reasons.
+    """
 
     name: str
     weight: float
@@ -161,10 +167,10 @@ def scores_page(
     components: Sequence[ComponentScores],
     asked: Sequence[UserText | str] = (),
 ) -> Page:
-    """Return how the reward is spread, with a row a component, and what models were `asked`.
+    """Return how the reward and each component are spread, and who was `asked`.
 
-    A row has the weight, mean, spread and observed range, the counts by status, and the most frequent
-    reason of an error.
+    A row has the weight, mean, spread and observed range, the counts by status, and the
+    most frequent reason of an error.
     """
     missing = int(np.isnan(rewards).sum())
     summary = f"{len(rewards):,} rollouts"
@@ -210,7 +216,7 @@ def _summarize(values: NDArray[Any]) -> list[float]:
 
 
 def check_page(name: str, outcome: Plain) -> Page:
-    """Return the `outcome` of a check, as its record has it: the counts, and the misses."""
+    """Return the `outcome` of a check (its record): the counts, and the misses."""
     passed, failed = outcome["passed"], outcome["failed"]
     mark = "\u2717" if failed else "\u2713" if passed else "-"
     rows = []
@@ -242,7 +248,7 @@ def check_page(name: str, outcome: Plain) -> Page:
 
 
 def judge_page(about: Plain, figures: Sequence[tuple[str, str]]) -> Page:
-    """Return how a judge agrees with labels, as its record has it, and the attacks that worked."""
+    """Return how a judge agrees with labels, and the attacks that worked."""
     columns = ("level", "score", "n", "value")
     levels = [tuple(row[name] for name in columns) for row in about["calibration"]]
     attacks = []
@@ -265,7 +271,7 @@ VERDICT_COLUMNS = ("level", "reason", "tokens", "cost", "cached", "raw")
 
 
 def verdict_blocks(verdicts: Mapping[str, Plain]) -> list[Block]:
-    """Return what models said by component: level, reason, cost, and the raw answers folded."""
+    """Return what models said of each component, with the raw answers folded."""
     rows = []
     answers: list[Block] = []
     for name, verdict in verdicts.items():
@@ -302,7 +308,10 @@ def result_page(
     fields: Mapping[str, Any],
     notes: Mapping[str, Any],
 ) -> Page:
-    """Return what one completion got; `rows` are component, status, score, weight and reason."""
+    """Return what one completion got.
+
+    `rows` are component, status, score, weight and reason.
+    """
     lines = []
     for name, status, score, weight, reason in rows:
         lines.append(
@@ -329,9 +338,10 @@ def _describe_field(value: Any) -> UserText | str:
 
 
 def contribution_table(lines: Sequence[Any], total: str, combined: str = "") -> Table:
-    """Return why a completion got its reward: a row a component with what it adds as a bar, and the total.
+    """Return what each component adds to a reward, with bars, and the total.
 
-    `lines` are those of an Explanation; `combined` says how the components are combined.
+    `lines` are those of an Explanation; `combined` says how the components are
+    combined.
     """
     largest = 0.0
     for line in lines:

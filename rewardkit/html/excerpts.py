@@ -1,7 +1,7 @@
 """Excerpts: texts of users and models as a person can read them.
 
-An excerpt is short, nothing is hidden in it, and what fields extracted is marked. One switch hides all texts
-of users: see `hide_user_texts`.
+An excerpt is short, nothing is hidden in it, and what fields extracted is marked. One
+switch hides all texts of users: see `hide_user_texts`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 Span = tuple[int, int]
 
 LINE = ContextVar("LINE", default=110)
-"""Characters in a line of plain text; the command line sets it to the terminal's width."""
+"""Characters in a line of text; the command line sets it to the terminal's width."""
 
 LONGEST_EXCERPT = 420  # characters of an excerpt
 AROUND = 60  # characters shown on both sides of a span
@@ -34,8 +34,9 @@ class _Switch:
 def hide_user_texts(hidden: bool = True) -> None:
     """Hide every `UserText` in what is rendered from now on, or show them again.
 
-    A report with ``redact=True`` calls this once, in its first cell. It is a switch of the process and not a
-    context variable, because a kernel runs each cell in a context of its own.
+    A report with ``redact=True`` calls this once, in its first cell. It is a switch of
+    the process and not a context variable, because a kernel runs each cell in a context
+    of its own.
     """
     _Switch.hides_texts = hidden
 
@@ -58,10 +59,11 @@ def user_texts_are_hidden() -> bool:
 
 @dataclass(frozen=True)
 class UserText:
-    """A text that quotes a user or a model: a prompt, completion, truth, or an error message.
+    """A text that quotes a user or a model: a prompt, completion, truth or error.
 
-    It stands wherever a page takes text: as a line, in a cell of a table, in a sentence. ``str()`` gives the
-    text, or while user texts are hidden `instead` (by default how many words are hidden).
+    It stands wherever a page takes text: as a line, in a cell of a table, in a
+    sentence. ``str()`` gives the text, or while user texts are hidden `instead` (by
+    default how many words are hidden).
     """
 
     text: object
@@ -79,7 +81,7 @@ class UserText:
 
 
 def quote_reason(reason: str, *, before: str = "") -> UserText:
-    """Return the reason of a status behind our own words; hidden is what it may quote."""
+    """Return the reason of a status behind our own words; its quotes can be hidden."""
     return UserText(f"{before}{reason}", f"{before}{redact_reason(reason)}")
 
 
@@ -106,12 +108,16 @@ def redact_reason(reason: str) -> str:
 
 _STATUS = re.compile("unscored|scored|gated|abstained|error")
 _OWN_REASONS = re.compile(
-    r"returned None|needs the siblings of its group|the gate on the whole reward has no value"
-    r"|its gate needs [\w', ]+, which is missing|asks for the score of '\w+', which is missing"
-    r"|[-+\d.einfa]+, before [-+\d.einfa]+|took longer than [\d.]+ s|changed its argument '\w+'"
+    r"returned None|needs the siblings of its group"
+    r"|the gate on the whole reward has no value"
+    r"|its gate needs [\w', ]+, which is missing"
+    r"|asks for the score of '\w+', which is missing"
+    r"|[-+\d.einfa]+, before [-+\d.einfa]+"
+    r"|took longer than [\d.]+ s|changed its argument '\w+'"
 )
 _ERROR = re.compile(
-    r"((?:field '\w+' failed: |its gate failed: )*)([A-Za-z_]\w*)(: .*?)?( \([\w.-]+:\d+\))?",
+    r"((?:field '\w+' failed: |its gate failed: )*)([A-Za-z_]\w*)"
+    r"(: .*?)?( \([\w.-]+:\d+\))?",
     re.DOTALL,
 )
 
@@ -127,7 +133,7 @@ class Excerpt:
     spans: Mapping[str, Sequence[Span]]
 
     def bracketed(self) -> str:
-        """Return the text for a terminal: what each field extracted in brackets with its name."""
+        """Return the text for a terminal, with what fields extracted in brackets."""
         spans = []
         for name, own in self.spans.items():
             spans += [(start, end, name) for start, end in own]
@@ -145,7 +151,7 @@ def make_excerpt(
     *,
     longest: int = LONGEST_EXCERPT,
 ) -> Excerpt:
-    """Return a text with its hidden characters made visible and the middle of a long one left out.
+    """Return a text with nothing hidden in it, of a long one without the middle.
 
     What surrounds the spans stays; the spans returned are those of the excerpt.
 
@@ -172,7 +178,7 @@ def make_excerpt(
 def _choose_pieces(
     text: str, spans: Mapping[str, Sequence[Span]], longest: int
 ) -> list[Span]:
-    """Choose what to show of a text: its beginning, its end, and the surroundings of each span."""
+    """Choose what to show: beginning, end, and the surroundings of each span."""
     if len(text) <= longest:
         return [(0, len(text))]
     wanted = [(0, 2 * longest // 3), (len(text) - longest // 3, len(text))]
@@ -192,7 +198,7 @@ def _choose_pieces(
 
 
 def visible(text: str) -> str:
-    r"""Return a text with names for controls, characters without width, and lone surrogates.
+    r"""Return a text with names for controls, zero widths and lone surrogates.
 
     Line breaks and tabs stay.
 

@@ -1,6 +1,7 @@
 """Escaped HTML from the templates beside this module, and tables of plain text.
 
-Completions are hostile text: whatever of one is in HTML went through `escaped`, in templates too.
+Completions are hostile text: whatever of one is in HTML went through `escaped`, in
+templates too.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ GRADE_MARKS = {
 
 
 def escaped(text: object, *, limit: int | None = LONGEST_ESCAPED) -> str:
-    """Return text as harmless HTML, with control characters and lone surrogates made visible.
+    """Return text as harmless HTML, with controls and lone surrogates made visible.
 
     It is cut at `limit` characters, with a note on how many are left out.
     """
@@ -63,7 +64,7 @@ _INVISIBLE = re.compile(
 
 
 def number(value: float | str) -> str:
-    """Return a score or reward with four digits, "-" where it is missing, and words as they are."""
+    """Return a number with four digits, "-" where it is missing; words stay."""
     if isinstance(value, str):
         return value
     return "-" if math.isnan(value) else f"{value + 0.0:.4g}"
@@ -140,7 +141,7 @@ def _template(name: str) -> Template:
 
 
 def render(template: str, **values: Any) -> str:
-    """Return the HTML that a template makes of plain values and of pieces marked by `html_of`."""
+    """Return the HTML that a template makes of plain values and `html_of` pieces."""
     return _template(template).render(values)
 
 
@@ -163,19 +164,19 @@ def read_asset(name: str) -> str:
 
 @functools.cache
 def style(*sheets: str) -> Any:
-    """Return the style sheet of all cards as a piece of HTML, and "page" or "workbench" with it."""
+    """Return the style sheet of all cards as HTML, with "page" or "workbench"."""
     packed = [_pack(read_asset(f"{name}.css")) for name in ("style", *sheets)]
     return html_of("".join(f"<style>{css}</style>" for css in packed))
 
 
 def _pack(css: str) -> str:
-    """Return a style sheet without comments and white space, because each card brings it."""
+    """Return a style sheet without comments and white space: each card brings it."""
     css = re.sub(r"/\*.*?\*/", "", " ".join(css.split()))
     return re.sub(r"\s*([{};])\s*", r"\1", css)
 
 
 def page(title: str, body: str, pages: Sequence[tuple[str, str, bool]] = ()) -> str:
-    """Return a whole HTML page around a body of escaped HTML, with its style sheet and script.
+    """Return a whole HTML page around a body of escaped HTML, with style and script.
 
     `pages` are the pages of a report: name, address, and whether it is this one.
     """
@@ -191,7 +192,7 @@ def page(title: str, body: str, pages: Sequence[tuple[str, str, bool]] = ()) -> 
 def drop_empty_columns(
     header: Sequence[str], rows: Sequence[Sequence[object]]
 ) -> tuple[list[str], list[list[object]]]:
-    """Return the header and rows of a table without the columns that are "" in every row."""
+    """Return a table's header and rows without the columns that are "" throughout."""
     places = []
     for place in range(len(header)):
         if any(row[place] != "" for row in rows):
@@ -201,12 +202,12 @@ def drop_empty_columns(
 
 
 def card(title: str, body: str = "", *, said: str = "") -> str:
-    """Return a record's HTML: its title with `said` behind it (plain text), then its body (HTML)."""
+    """Return a record's HTML: title, `said` behind it (plain text), and body (HTML)."""
     return part("parts", "card", title[:1].upper() + title[1:], said, html_of(body))
 
 
 def folded(summary: str, body: str, *, is_open: bool = False) -> str:
-    """Return HTML that opens on a click, without a script; the summary is plain text."""
+    """Return HTML that opens on a click; the summary is plain text."""
     return part("parts", "folded", summary, html_of(body), is_open)
 
 
@@ -240,11 +241,11 @@ def table(
     most: int | None = None,
     limit: int = LONGEST_ESCAPED,
 ) -> str:
-    """Return an HTML table of escaped cells; the columns named in `numeric` are set flush right.
+    """Return an HTML table of escaped cells; `numeric` columns are set flush right.
 
-    It scrolls by itself where it is wider than the page; a header of empty names is left out. A `stacked`
-    table has a line a cell on a narrow page. Rows beyond `most` are counted, cells are cut at `limit`
-    characters.
+    It scrolls by itself where it is wider than the page; a header of empty names is
+    left out. A `stacked` table has a line a cell on a narrow page. Rows beyond `most`
+    are counted, cells are cut at `limit` characters.
     """
     return part("parts", "table", header, rows, numeric, stacked, most, limit)
 
@@ -255,7 +256,7 @@ def marked(
     *,
     limit: int = LONGEST_ESCAPED,
 ) -> str:
-    """Return the text with the spans of each name marked in a colour and labelled with the name.
+    """Return the text with the spans of each name in a colour, labelled with the name.
 
     A span that begins inside another is labelled behind it.
     """

@@ -1,7 +1,8 @@
-"""A page: what a record says of itself, composed once and rendered as HTML, as Markdown and as plain text.
+"""A page: what a record says of itself, rendered as HTML, Markdown and plain text.
 
-A page is a title and blocks. It knows which of its texts users wrote: they are `UserText`, and every `Quote`
-is one. `excerpts.hide_user_texts()` hides them all, in each rendering, when it is rendered.
+A page is a title and blocks. It knows which of its texts users wrote: they are
+`UserText`, and every `Quote` is one. `excerpts.hide_user_texts()` hides them all, in
+each rendering, when it is rendered.
 
 How a record gets its page stands in README.md.
 """
@@ -82,9 +83,9 @@ class Code:
 class Table:
     """Rows under a caption; the columns named in `numeric` are set flush right.
 
-    A table that is not open is folded in HTML and left out of a short text. Columns that are "" in every row
-    are left out, rows beyond `most` are counted, cells are cut at `limit` characters. A `stacked` one has a
-    line a cell on a narrow page.
+    A table that is not open is folded in HTML and left out of a short text. Columns
+    that are "" in every row are left out, rows beyond `most` are counted, cells are cut
+    at `limit` characters. A `stacked` one has a line a cell on a narrow page.
     """
 
     caption: str
@@ -193,10 +194,11 @@ class Picture:
 
 @dataclass(frozen=True)
 class Quote:
-    """A completion, with what fields extracted of it marked, below a line that says where it is from.
+    """A completion with the fields marked in it, below a line on where it is from.
 
-    It is a text of a user, so that a page with hidden texts has only the line. `values` are what it earned
-    and what other answers earn there, drawn as bars where there is room.
+    It is a text of a user, so that a page with hidden texts has only the line. `values`
+    are what it earned and what other answers earn there, drawn as bars where there is
+    room.
     """
 
     about: Text
@@ -207,7 +209,7 @@ class Quote:
     values: Sequence[tuple[str, float]] = ()
 
     def lines(self, verbose: bool) -> list[str]:
-        """Return it for a terminal; in a short text the completion is cut to one line."""
+        """Return it for a terminal; a short text has one line of the completion."""
         lines = _wrap(self.heading) if self.heading else []
         excerpt = self._make_excerpt(self.longest if verbose else LONGEST_IN_LINE)
         if excerpt is None:
@@ -266,7 +268,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class Action:
-    """A button on the workbench: its label, and the command that it sends. Other renderings have none."""
+    """A button on the workbench: a label, and the command that it sends."""
 
     label: str
     command: Sequence[Any]
@@ -291,9 +293,10 @@ class Action:
 
 @dataclass(frozen=True)
 class Point:
-    """A finding on a page: its mark and code, what is wrong, why it matters, what shows it, what to do.
+    """A finding on a page: code, what is wrong, why it matters, examples, what to do.
 
-    The first of the `examples` is in sight, the others are folded with the `details`. `actions` are buttons.
+    The first of the `examples` is in sight, the others are folded with the `details`.
+    `actions` are buttons.
     """
 
     severity: str
@@ -311,7 +314,7 @@ class Point:
         return SEVERITY_MARKS[self.severity]
 
     def freeze(self) -> Point:
-        """Return it as plain texts: those of users as they are shown now, or not at all."""
+        """Return it in plain texts, with those of users only if they are not hidden."""
         examples = []
         for quote in self.examples:
             text = None if user_texts_are_hidden() else quote.text
@@ -356,7 +359,8 @@ class Point:
 class More:
     """Blocks behind a caption: folded in HTML, left out of a short text.
 
-    Without a caption they are in sight on HTML pages, and left out of a short text alone.
+    Without a caption they are in sight on HTML pages, and left out of a short text
+    alone.
     """
 
     caption: str
@@ -391,10 +395,10 @@ class More:
 
 @dataclass(frozen=True)
 class Page:
-    """What a record says of itself: a verdict as its `title`, `summary` behind it, and blocks below it.
+    """What a record says: a verdict as `title`, `summary` behind it, blocks below it.
 
-    Text is a line, and lines that follow each other are a list. `foot` stands at the end of a short text
-    alone: it says how to get the rest.
+    Text is a line, and lines that follow each other are a list. `foot` stands at the
+    end of a short text alone: it says how to get the rest.
     """
 
     title: Text
@@ -604,7 +608,7 @@ def _row_of_markdown(row: Sequence[object], longest: int) -> str:
 
 
 def _md(text: object, longest: int = LONGEST_LINE) -> str:
-    """Return any text as Markdown that shows it as it is: no markup, HTML or formula in it."""
+    """Return text as Markdown that shows it as it is, without markup of its own."""
     line = escape(one_line(text, longest), quote=False)
     return re.sub(r"([\\`*_\[\]#+!|~$]|^-)", r"\\\1", line)
 

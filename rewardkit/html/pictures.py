@@ -1,7 +1,7 @@
 """Pictures as SVG text: what redraws fastest while a slider moves.
 
-They have the colours of the style sheet. Shapes are told apart by form (filled, outlined), so that they read
-without colour.
+They have the colours of the style sheet. Shapes differ by form (filled, outlined), so
+that they can be read without colour.
 """
 
 from __future__ import annotations
@@ -12,142 +12,161 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-BINS = 40
-FLAT = 1e-9
-"""Rewards that differ by less, relative to their size, are one: a difference of rounding."""
-SPARKS = 20  # bins of a small picture
-COLUMNS = 160
-"""Groups up to which each has a column of its own; of more, those that follow each other share one."""
-WIDTH, HEIGHT, LEFT, BELOW, ABOVE, STRIP = 360, 108, 52, 18, 6, 14
+HISTOGRAM_BINS = 40
+SAME_REWARD = 1e-9
+"""Rewards that differ by less, relative to their size, differ by rounding alone."""
+SPARK_BINS = 20
+MOST_GROUP_COLUMNS = 160
+"""Groups up to which each has a column; of more, neighbours share one."""
+WIDTH, HEIGHT = 360, 108
+LEFT, BELOW, ABOVE, STRIP = 52, 18, 6, 14  # room around the picture, and for the strip
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
-GREY = 'stroke="var(--rk-grey)"'
-KINDS = {1.0: "right", 0.0: "wrong"}
-"""Of completions by whether they are right; others are "open"."""
+GREY_STROKE = 'stroke="var(--rk-grey)"'
+RIGHTNESS = {1.0: "right", 0.0: "wrong"}
+"""Kind of a completion by its label; any other is "open"."""
 
 
 def histogram_svg(values: Floats, before: Floats | None = None) -> str:
-    """A histogram of rewards (rows,), NaN left out; `before` is drawn as an outline on the same scale."""
-    known, earlier = (_finite(item) for item in (values, before))
-    if not len(known):
+    """Draw a histogram of rewards (rows,), NaN left out; `before` is an outline."""
+    rewards, earlier = _finite(values), _finite(before)
+    if not len(rewards):
         return "<p>No reward was judged.</p>"
-    low, high = _ends(np.concatenate([known, earlier]))
+    low, high = _axis_ends(np.concatenate([rewards, earlier]))
     if not np.isfinite(high - low):
         return (
             f"<p>Rewards from {low:.3g} to {high:.3g}, too far apart for a picture.</p>"
         )
-    counts, others = (
-        np.histogram(item, bins=BINS, range=(low, high))[0] for item in (known, earlier)
-    )
-    top, step = max(counts.max(), others.max(), 1), (WIDTH - LEFT) / BINS
-    tall = counts * (HEIGHT - ABOVE) / top
-    left = LEFT + step * np.arange(BINS)
-    inner = _bars("blue", left + 0.5, HEIGHT - tall, step - 1, tall)
-    said = f"Reward of {len(known):,} completions"
+    span = (low, high)
+    counts, _ = np.histogram(rewards, bins=HISTOGRAM_BINS, range=span)
+    counts_before, _ = np.histogram(earlier, bins=HISTOGRAM_BINS, range=span)
+    highest = max(counts.max(), counts_before.max(), 1)
+    step = (WIDTH - LEFT) / HISTOGRAM_BINS
+    left = LEFT + step * np.arange(HISTOGRAM_BINS)
+    heights = counts * (HEIGHT - ABOVE) / highest
+    inner = _bars("blue", left + 0.5, HEIGHT - heights, step - 1, heights)
+    title = f"Reward of {len(rewards):,} completions"
     if len(earlier):
-        ends = zip(HEIGHT - others * (HEIGHT - ABOVE) / top, left + step, strict=True)
-        path = "".join(f"V{y:.1f}H{x:.1f}" for y, x in ends)
-        inner += f'<path d="M{LEFT} {HEIGHT}{path}V{HEIGHT}" fill="none" {GREY} stroke-dasharray="3 2"/>'
-        said += ", dashed: at the start"
-    missing = len(values) - len(known)
-    said += f", {missing:,} not judged" if missing else ""
-    along = (f"{low:.4g}", f"{high:.4g}")
-    if not len(earlier) and known.min() == known.max():
-        said, along = f"{said}, all {known[0]:.3g}", ("", "")
-    inner += f'<path d="M{LEFT} {HEIGHT}H{WIDTH}" {GREY} stroke-opacity="0.5"/>'
+        tops = HEIGHT - counts_before * (HEIGHT - ABOVE) / highest
+        corners = zip(tops, left + step, strict=True)
+        path = "".join(f"V{y:.1f}H{x:.1f}" for y, x in corners)
+        inner += (
+            f'<path d="M{LEFT} {HEIGHT}{path}V{HEIGHT}" fill="none" {GREY_STROKE} '
+            'stroke-dasharray="3 2"/>'
+        )
+        title += ", dashed: at the start"
+    if missing := len(values) - len(rewards):
+        title += f", {missing:,} not judged"
+    ends = (f"{low:.4g}", f"{high:.4g}")
+    if not len(earlier) and rewards.min() == rewards.max():
+        title, ends = f"{title}, all {rewards[0]:.3g}", ("", "")
+    inner += f'<path d="M{LEFT} {HEIGHT}H{WIDTH}" {GREY_STROKE} stroke-opacity="0.5"/>'
     inner += _text((LEFT + WIDTH) / 2, HEIGHT + 14, "reward", "middle")
-    return _svg(inner, said, "completions", along, ("0", f"{top:,}"), HEIGHT)
+    return _svg(inner, title, "completions", ends, ("0", f"{highest:,}"), HEIGHT)
 
 
 def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) -> str:
-    """Groups by mean reward, all (groups,): range and mean of each, below them the share without a signal.
+    """Draw groups by mean reward: their range and mean, below them who has no signal.
 
-    `tied` says whose siblings all earn the same; groups with a NaN are left out.
+    Args:
+        low: Lowest reward of each group, (groups,); a group with a NaN is left out.
+        mean: Mean reward of each group, (groups,).
+        high: Highest reward of each group, (groups,).
+        tied: Whether all siblings of a group earn the same, (groups,).
+
+    Returns:
+        A figure as HTML.
     """
-    judged, count = np.flatnonzero(~np.isnan(mean + low + high)), int(tied.sum())
+    judged, silent_groups = (
+        np.flatnonzero(~np.isnan(mean + low + high)),
+        int(tied.sum()),
+    )
     if not len(judged):
         return "<p>No group has a judged completion.</p>"
     order = judged[np.lexsort((high[judged], mean[judged]))]
-    columns = min(COLUMNS, len(order))
+    columns = min(MOST_GROUP_COLUMNS, len(order))
     edges = np.linspace(0, len(order), columns + 1).astype(int)
-    low, mean, high, silent = (
-        np.add.reduceat(np.asarray(item, dtype=float)[order], edges[:-1])
-        / np.diff(edges)
-        for item in (low, mean, high, tied)
-    )
+    sizes = np.diff(edges)
+
+    def average(values: Array) -> Floats:
+        sums = np.add.reduceat(np.asarray(values, dtype=float)[order], edges[:-1])
+        return np.asarray(sums / sizes)
+
+    low, mean, high, silent = (average(item) for item in (low, mean, high, tied))
     bottom, top = float(low.min()), float(high.max())
     step, floor = (WIDTH - LEFT) / columns, HEIGHT - STRIP
     left = LEFT + step * np.arange(columns)
-    # from values to heights on the page
-    low, mean, high = (
-        floor - (item - bottom) / ((top - bottom) or 1.0) * (floor - ABOVE)
-        for item in (low, mean, high)
+
+    def height(values: Floats) -> Floats:
+        return floor - (values - bottom) / ((top - bottom) or 1.0) * (floor - ABOVE)
+
+    low, mean, high = height(low), height(mean), height(high)
+    places = zip(left + step / 2, mean, strict=True)
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    width = max(step - 0.5, 0.6)
+    inner = _bars("blue", left, high, width, np.maximum(low - high, 1), 0.5)
+    inner += (
+        f'<polyline points="{points}" fill="none" {GREY_STROKE} stroke-width="1.4"/>'
     )
-    points = " ".join(
-        f"{x:.1f},{y:.1f}" for x, y in zip(left + step / 2, mean, strict=True)
-    )
-    inner = (
-        _bars("blue", left, high, max(step - 0.5, 0.6), np.maximum(low - high, 1), 0.5)
-        + f'<polyline points="{points}" fill="none" {GREY} stroke-width="1.4"/>'
-        + _bars("red", left, HEIGHT - silent * (STRIP - 2), step, silent * (STRIP - 2))
-    )
-    each = (
-        ""
-        if columns == len(order)
-        else f", some {np.diff(edges).max()} groups a column"
-    )
-    said = f"{len(order):,} groups by mean reward{each}; strip below: {count:,} whose "
-    said += "siblings all earn the same"
-    return _svg(
-        inner,
-        said,
-        "reward",
-        ("lowest mean", "highest mean"),
-        (f"{bottom:.4g}", f"{top:.4g}"),
-        floor,
-    )
+    silent_heights = silent * (STRIP - 2)
+    inner += _bars("red", left, HEIGHT - silent_heights, step, silent_heights)
+    title = f"{len(order):,} groups by mean reward"
+    if columns < len(order):
+        title += f", some {sizes.max()} groups a column"
+    title += f"; strip below: {silent_groups:,} whose siblings all earn the same"
+    ends = ("lowest mean", "highest mean")
+    return _svg(inner, title, "reward", ends, (f"{bottom:.4g}", f"{top:.4g}"), floor)
 
 
 def spark_svg(values: Floats, span: tuple[float, float] | None = None) -> str:
-    """How scores (rows,) lie in their declared range, small; without one, between the least and the most.
+    """Draw small how scores (rows,) lie in their declared range, NaN left out.
 
-    Where a component was not scored it is left out.
+    Without a range it is between the least and the most.
     """
-    known = _finite(values)
-    if not len(known):
+    scores = _finite(values)
+    if not len(scores):
         return '<span class="rk-muted">no scores</span>'
-    counts, _ = np.histogram(known, bins=SPARKS, range=span or _ends(known))
-    tall = np.maximum(counts / counts.max() * 22, counts > 0)
-    bars = "".join(
-        f"M{at * 5} 24v-{bar:.1f}h4v{bar:.1f}z" for at, bar in enumerate(tall) if bar
+    counts, _ = np.histogram(scores, bins=SPARK_BINS, range=span or _axis_ends(scores))
+    heights = np.maximum(counts / counts.max() * 22, counts > 0)
+    bars = ""
+    for at, height in enumerate(heights):
+        if height:
+            bars += f"M{at * 5} 24v-{height:.1f}h4v{height:.1f}z"
+    title = (
+        f"{len(scores):,} scores from {scores.min():.3g} to {scores.max():.3g}, "
+        f"mean {scores.mean():.3g}"
     )
-    said = f"{len(known):,} scores from {known.min():.3g} to {known.max():.3g}, mean {known.mean():.3g}"
     return (
-        f'<svg role="img" class="rk-bench-spark" viewBox="0 0 {SPARKS * 5} 25" preserveAspectRatio="none">'
-        f'<title>{said}</title><path d="M0 24.5H{SPARKS * 5}" {GREY}/>'
+        '<svg role="img" class="rk-bench-spark" '
+        f'viewBox="0 0 {SPARK_BINS * 5} 25" preserveAspectRatio="none">'
+        f'<title>{title}</title><path d="M0 24.5H{SPARK_BINS * 5}" {GREY_STROKE}/>'
         f'<path d="{bars}" fill="var(--rk-blue)"/></svg>'
     )
 
 
 def strip_svg(blocks: Iterable[tuple[float, float]]) -> str:
-    """Siblings as small blocks: as tall as the reward, from 0 to 1; right ones filled, wrong ones not."""
+    """Draw siblings as small blocks: right ones filled, wrong ones not.
+
+    A block is a height from 0 to 1 (NaN: none) and a label.
+    """
     shapes, count = {"right": "", "wrong": "", "open": ""}, 0
-    for count, (height, right) in enumerate(blocks, 1):
+    for count, (height, label) in enumerate(blocks, 1):
         if height == height:
             top = 2 + 14 * height
-            shapes[KINDS.get(right, "open")] += (
-                f"M{count * 8 - 7} {18 - top:.1f}h5v{top - 1:.1f}h-5z"
-            )
-    drawn = "".join(
-        f'<path d="{path}" class="rk-bench-{kind}"/>' for kind, path in shapes.items()
-    )
-    return f'<svg aria-hidden="true" class="rk-bench-strip" width="{count * 8}" height="18">{drawn}</svg>'
+            kind = RIGHTNESS.get(label, "open")
+            shapes[kind] += f"M{count * 8 - 7} {18 - top:.1f}h5v{top - 1:.1f}h-5z"
+    paths = ""
+    for kind, path in shapes.items():
+        if path:
+            paths += f'<path d="{path}" class="rk-bench-{kind}"/>'
+    size = f'width="{count * 8}" height="18"'
+    return f'<svg aria-hidden="true" class="rk-bench-strip" {size}>{paths}</svg>'
 
 
-def _ends(known: Floats) -> tuple[float, float]:
-    """The ends of an axis for values, which has room where they are too close for bins between them."""
-    low, high = float(known.min()), float(known.max())
-    if high - low <= FLAT * max(1.0, abs(low), abs(high)):
+def _axis_ends(values: Floats) -> tuple[float, float]:
+    """Return the ends of an axis, with room where the values are too close for bins."""
+    low, high = float(values.min()), float(values.max())
+    if high - low <= SAME_REWARD * max(1.0, abs(low), abs(high)):
         return low - 0.5 * max(1.0, abs(low)), high + 0.5 * max(1.0, abs(high))
     return low, high
 
@@ -161,40 +180,42 @@ def _bars(
     left: Array,
     top: Array,
     width: float,
-    tall: Array,
+    heights: Array,
     opacity: float = 1.0,
 ) -> str:
-    """Rectangles of one width; those of no height are left out."""
-    bars = zip(left.tolist(), top.tolist(), tall.tolist(), strict=True)
-    inner = "".join(
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{high:.1f}"/>'
-        for x, y, high in bars
-        if high
-    )
+    """Draw rectangles of one width; those of no height are left out."""
+    inner = ""
+    for x, y, height in zip(left.tolist(), top.tolist(), heights.tolist(), strict=True):
+        if height:
+            inner += (
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" '
+                f'height="{height:.1f}"/>'
+            )
     return f'<g fill="var(--rk-{colour})" fill-opacity="{opacity:g}">{inner}</g>'
 
 
-def _text(x: float, y: float, words: str, anchor: str = "end", more: str = "") -> str:
-    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{more}>{words}</text>'
+def _text(x: float, y: float, words: str, anchor: str, options: str = "") -> str:
+    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{options}>{words}</text>'
 
 
 def _svg(
     inner: str,
-    said: str,
+    title: str,
     upright: str,
-    along: tuple[str, str],
-    up: tuple[str, str],
+    x_ends: tuple[str, str],
+    y_ends: tuple[str, str],
     floor: float,
 ) -> str:
-    """The picture with the ends of its axes, below its title, which is what a screen reader says of it."""
-    inner += _text(LEFT, HEIGHT + 14, along[0], "start") + _text(
-        WIDTH, HEIGHT + 14, along[1]
-    )
-    inner += _text(LEFT - 4, floor, up[0]) + _text(LEFT - 4, ABOVE + 8, up[1])
-    inner += _text(
-        10, HEIGHT / 2, upright, "middle", f' transform="rotate(-90 10 {HEIGHT / 2:g})"'
-    )
+    """Return the picture with the ends of its axes; its title is read to the blind."""
+    middle = HEIGHT / 2
+    inner += _text(LEFT, HEIGHT + 14, x_ends[0], "start")
+    inner += _text(WIDTH, HEIGHT + 14, x_ends[1], "end")
+    inner += _text(LEFT - 4, floor, y_ends[0], "end")
+    inner += _text(LEFT - 4, ABOVE + 8, y_ends[1], "end")
+    turned = f' transform="rotate(-90 10 {middle:g})"'
+    inner += _text(10, middle, upright, "middle", turned)
+    size = f'viewBox="0 0 {WIDTH} {HEIGHT + BELOW}"'
     return (
-        f'<figure><figcaption>{said}</figcaption><svg role="img" aria-label="{said}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT + BELOW}" font-size="12" fill="currentColor">{inner}</svg></figure>'
+        f'<figure><figcaption>{title}</figcaption><svg role="img" aria-label="{title}" '
+        f'{size} font-size="12" fill="currentColor">{inner}</svg></figure>'
     )

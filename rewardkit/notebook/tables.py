@@ -16,9 +16,9 @@ SIZES = (2, 4, 8, 16, 32)  # of groups, as trainers have them
 def group_sizes(diagnosis: Diagnosis, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
     """One row a size of the groups (and part): the share that would be without a signal, with its interval.
 
-    ``groups`` is how many it is of: those with so many rewards, for a fit those with two or more; ``batches``
-    how many are sampled for a full one where such groups are dropped; ``how`` says whether the
-    share is exact, fitted, or why there is none.
+    ``groups`` is how many it is of: those with so many rewards, for a fit those with
+    two or more; ``batches`` how many are sampled for a full one where such groups are
+    dropped; ``how`` says whether the share is exact, fitted, or why there is none.
     """
     rows = [
         {

@@ -47,8 +47,8 @@ CONTRACT, SELECTS = "Contract", "Selects for"
 class Tile:
     """The answer to one question: its grade, the figure, what it is of, and between which `ends` it lies.
 
-    `grade` is "good", "warn", "high", or "info" where it is not known. `reason` is what the verdict says of
-    it, "" where it says nothing.
+    `grade` is "good", "warn", "high", or "info" where it is not known. `reason` is what
+    the verdict says of it, "" where it says nothing.
     """
 
     question: str

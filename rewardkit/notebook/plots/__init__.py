@@ -1,7 +1,7 @@
 """Plots: each is a function of a record, takes `ax` (or `axes`) and gives it back.
 
-Colours are Okabe and Ito's, shapes and hatches say the same without colour. Names are shown as they are,
-never read as mathematics. What cannot be drawn is said in words.
+Colours are Okabe and Ito's, shapes and hatches say the same without colour. Names are
+shown as they are, never read as mathematics. What cannot be drawn is said in words.
 """
 
 from rewardkit.notebook.plots.canvas import without_a_screen

@@ -32,8 +32,9 @@ def forecast_curves(
 ) -> list[Axes]:
     """A small plot a figure: both views with their 95 % bands, from a sibling picked at random on.
 
-    The reward, the label, each component, the length in words and the columns that were asked for, but not
-    what stays the same, which is told below; or the `figures` that are named. InputError: no such figure.
+    The reward, the label, each component, the length in words and the columns that were
+    asked for, but not what stays the same, which is told below; or the `figures` that
+    are named. InputError: no such figure.
     """
     known = list(forecast.best_of.curves)
     for name in [name for name in figures or () if name not in known]:

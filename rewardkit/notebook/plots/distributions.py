@@ -33,9 +33,10 @@ def distribution(
 ) -> Axes:
     """Histogram of values over `span`; NaN and infinite ones are left out and counted in the title.
 
-    Where they take a small part of the span, only that is shown, and the span is told below.
-    Distinct ones that can be told apart are shown as the atoms they are, and among more those that recur have
-    bars of their own: no bin smears them. The title is `name` and what they `verb`.
+    Where they take a small part of the span, only that is shown, and the span is told
+    below. Distinct ones that can be told apart are shown as the atoms they are, and
+    among more those that recur have bars of their own: no bin smears them. The title is
+    `name` and what they `verb`.
     """
     ax, known = canvas.axes_for(ax), values[np.isfinite(values)]
     left = {"not scored": np.isnan(values).sum(), "infinite": np.isinf(values).sum()}

@@ -90,10 +90,11 @@ class RewardMagics(Magics):
     def reward(self, line: str, cell: str) -> Written:
         """Save the cell as a reward file, import it fresh, try its contract, score the notebook's rollouts.
 
-        The body of the cell is the file, byte for byte, for papermill and the command line to use. Where it
-        cannot be imported the file stays as it was. Modules beside the file are imported anew, too. The
-        notebook gets `reward` and, of the variable `rollouts` or `logged`, `scores`. Saved again, it says
-        what changed: lines, definition, rewards. What the cell's code prints is not shown.
+        The body of the cell is the file, byte for byte, for papermill and the command
+        line to use. Where it cannot be imported the file stays as it was. Modules
+        beside the file are imported anew, too. The notebook gets `reward` and, of the
+        variable `rollouts` or `logged`, `scores`. Saved again, it says what changed:
+        lines, definition, rewards. What the cell's code prints is not shown.
         """
         with _sentences(None):
             given = options(self.reward.parser, line)

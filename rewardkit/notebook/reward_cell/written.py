@@ -96,8 +96,9 @@ def _of_rewards(before: Saved, after: Saved) -> list[str]:
 class Written:
     """What became of a reward cell.
 
-    `saved` says where it was saved, `changes` what is other than when it was saved before, `made` what the
-    names in the notebook are. ``None``: no rollouts for the contract and the scores, or no cases.
+    `saved` says where it was saved, `changes` what is other than when it was saved
+    before, `made` what the names in the notebook are. ``None``: no rollouts for the
+    contract and the scores, or no cases.
     """
 
     cell: Cell

@@ -75,10 +75,11 @@ class Opened:
 class Bench(traitlets.HasTraits):
     """The scores that everything starts from, the variant that stands, what is open, and the cases.
 
-    Observe `variant`, `revised` (rows were scored), `opened`, `asked_for` (by another tab than Browse),
-    `cases_written`, `probed` and `diagnosed` (a result, and what was `now`); what hangs on the variant is
-    computed when it is asked for. `undone` are the variants before. What a person does in the page comes as
-    a command, such as ["open", 12], to one of `commands`.
+    Observe `variant`, `revised` (rows were scored), `opened`, `asked_for` (by another
+    tab than Browse), `cases_written`, `probed` and `diagnosed` (a result, and what was
+    `now`); what hangs on the variant is computed when it is asked for. `undone` are the
+    variants before. What a person does in the page comes as a command, such as ["open",
+    12], to one of `commands`.
     """
 
     variant = traitlets.Any()
@@ -192,8 +193,8 @@ class Bench(traitlets.HasTraits):
     def checked(self) -> CheckResult | None:
         """The reward under the variant held to the cases as they are now; ``None`` without cases.
 
-        What they expect of components that it does not have is left out, and counted. InputError or OSError:
-        they cannot be read, or not be held to this reward.
+        What they expect of components that it does not have is left out, and counted.
+        InputError or OSError: they cannot be read, or not be held to this reward.
         """
         cases = self.cases()
         ignored = components_of(cases)  # by a reward that has no such one
@@ -250,8 +251,8 @@ class Bench(traitlets.HasTraits):
     def right(self) -> tuple[Floats, str]:
         """Which rows are right: 1, 0 or NaN where that is not known, (rows,), and by what.
 
-        The label where there is one, else the answer, else full marks, as `suspect` has it. It does not move
-        with the weights.
+        The label where there is one, else the answer, else full marks, as `suspect` has
+        it. It does not move with the weights.
         """
         views = self.views_of(self.start)
         if self.label is not None:

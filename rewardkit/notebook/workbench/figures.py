@@ -18,9 +18,10 @@ from rewardkit.analysis.view import ROUNDING, View
 class Figures:
     """Of rewards (rows,) and their groups: what a person looks at while a weight moves.
 
-    `low`, `mean`, `high`, `tied` and `alone` are (groups,), the last two say which have siblings who all earn
-    the same, or one completion only. `effective` is the share of the squared advantage by component, and
-    `auc` the share of sibling pairs that the reward orders as the label does: NaN without a label.
+    `low`, `mean`, `high`, `tied` and `alone` are (groups,), the last two say which have
+    siblings who all earn the same, or one completion only. `effective` is the share of
+    the squared advantage by component, and `auc` the share of sibling pairs that the
+    reward orders as the label does: NaN without a label.
     """
 
     rewards: Floats

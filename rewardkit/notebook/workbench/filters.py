@@ -48,9 +48,10 @@ ORDERS = (
 class Filter:
     """What a person asks to see.
 
-    `component` is that of `low` and `high`, "" for the reward, and of the kinds that say why there is no
-    score, "" for any. Infinite limits leave out nothing, others what is missing. `text` is looked for in the
-    completion, in any case; `column` must say `value`.
+    `component` is that of `low` and `high`, "" for the reward, and of the kinds that
+    say why there is no score, "" for any. Infinite limits leave out nothing, others
+    what is missing. `text` is looked for in the completion, in any case; `column` must
+    say `value`.
     """
 
     kind: str = "all"
@@ -126,7 +127,8 @@ class Sieve:
     def middle(self) -> float:
         """What parts paid from unpaid: halfway from the median reward of the wrong to that of the right ones.
 
-        NaN where there are no right or no wrong ones, so that nothing is paid or unpaid.
+        NaN where there are no right or no wrong ones, so that nothing is paid or
+        unpaid.
         """
         right, rewards = self.bench.right[0], self.bench.figures.rewards
         of_both = [rewards[(right == value) & np.isfinite(rewards)] for value in (0, 1)]

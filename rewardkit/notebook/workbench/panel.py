@@ -39,13 +39,13 @@ LOST = (
 class Workbench:
     """A panel with tabs: Compose, Browse, Cases, Probes, Findings. The last line of a cell shows it.
 
-    `rollouts` are scored once (or are the Scores of this reward, which are taken as they are); from then on
-    weights, gates and filters move without scoring. `cases` is a case file, to which Browse adds, or a list
-    of cases. `label` names a column that says which completions are right, `training` is as `Training.of`
-    takes it, `timeout` as in `score`.
-    `scores` and `reward` are those that stand in the panel, for the cells below. A page without a kernel (a
-    report) has a still picture.
-    InputError: input that cannot be used, before anything is shown.
+    `rollouts` are scored once (or are the Scores of this reward, which are taken as
+    they are); from then on weights, gates and filters move without scoring. `cases` is
+    a case file, to which Browse adds, or a list of cases. `label` names a column that
+    says which completions are right, `training` is as `Training.of` takes it, `timeout`
+    as in `score`. `scores` and `reward` are those that stand in the panel, for the
+    cells below. A page without a kernel (a report) has a still picture. InputError:
+    input that cannot be used, before anything is shown.
     """
 
     def __init__(

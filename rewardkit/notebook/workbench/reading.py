@@ -13,7 +13,7 @@ from rewardkit.errors import RewardError, preview
 from rewardkit.html import cards, markup
 from rewardkit.html.excerpts import make_excerpt, one_line
 from rewardkit.html.pages import Block, Page
-from rewardkit.html.pictures import KINDS, strip_svg
+from rewardkit.html.pictures import RIGHTNESS, strip_svg
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import made
 from rewardkit.primitives.extract import Span
@@ -152,7 +152,7 @@ def _siblings(bench: Bench, row: int) -> list[dict[str, Any]]:
             f"advantage {_signed(figures.advantages[one])}",
         ]
         kind, height = (
-            KINDS.get(right, "open"),
+            RIGHTNESS.get(right, "open"),
             0 if math.isnan(height) else round(100 * height),
         )
         said += [kind] if kind != "open" else []

@@ -46,8 +46,9 @@ Work = Callable[[Progress], Any]
 class _Tried(parts.Panel):
     """Work in the background on the reward as it stood at the click, and its result.
 
-    It runs in a thread, so that the other tabs stay usable; only one runs at a time. An error is shown in
-    the panel, and the last result stays. Cancelled work ends with what it has found, or with `Cancelled`.
+    It runs in a thread, so that the other tabs stay usable; only one runs at a time. An
+    error is shown in the panel, and the last result stays. Cancelled work ends with
+    what it has found, or with `Cancelled`.
     """
 
     budget: float | None = None
@@ -374,9 +375,8 @@ class Findings(_Tried):
         for identity in finding.rollout_ids[:MOST_READ]:
             row = self.bench.row_of.get(identity)
             if row is not None:
-                name = one_line(identity, 24)
-                title = "open this rollout in Browse"
-                actions.append(Action(name, ["open", row], title))
+                name = f"rollout {one_line(identity, 24)}"
+                actions.append(Action(name, ["open", row], "open it in Browse"))
         return actions
 
     def _try(self, at: int) -> None:

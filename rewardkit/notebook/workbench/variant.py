@@ -18,8 +18,9 @@ from rewardkit.scoring.scores import Scores
 class Variant:
     """Weights and gates by component, aggregation and what the trainer scales by, on top of scores.
 
-    `aggregation` is "" for a route, whose parts keep their own. `base` are the scores that these are settings
-    of: those that all starts from, or those that a change of a function gave, which `code` makes of "reward".
+    `aggregation` is "" for a route, whose parts keep their own. `base` are the scores
+    that these are settings of: those that all starts from, or those that a change of a
+    function gave, which `code` makes of "reward".
     """
 
     base: Scores
@@ -104,8 +105,8 @@ class Variant:
     def after(self, change: Change, scores: Scores, part: str = "") -> Variant:
         """The settings after a change of the reward, of which `scores` are those of now.
 
-        Another weight, or another gate that is decided without scoring, is a setting; anything else is tried
-        on the rollouts. Errors as in `Suggestion.apply`.
+        Another weight, or another gate that is decided without scoring, is a setting;
+        anything else is tried on the rollouts. Errors as in `Suggestion.apply`.
         """
         if change.weights and not part:
             return replace(self, weights={**self.weights, **change.weights})
