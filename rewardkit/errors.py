@@ -65,13 +65,17 @@ def without_addresses(text: str) -> str:
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
 
 
-def describe_error(error: BaseException) -> str:
-    """Describe an error in one phrase; a user's exception class may fail even here."""
+def error_text(error: BaseException) -> str:
+    """Return what an error says; "" where the user's exception class fails at it."""
     try:
-        text = without_addresses(str(error))
+        return without_addresses(str(error))
     except CAUGHT:
-        text = ""
-    kind = type(error).__name__
+        return ""
+
+
+def describe_error(error: BaseException) -> str:
+    """Describe an error in one phrase: its type, and what it says."""
+    kind, text = type(error).__name__, error_text(error)
     return f"{kind}: {text}" if text else kind
 
 

@@ -18,6 +18,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rewardkit.reasons import Reason
+
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
@@ -55,7 +57,7 @@ class Example:
     `expected` is a range of rewards, or None where the call only has to return. `right`
     and `wrong` are what a right and a wrong answer earn there; with `of_rollouts`, where
     no truth is known, what the best and the worst paid rollout earn. `said` is what came
-    instead of a reward: an error, or that the call took too long.
+    instead of a reward: an error, or that the call took too long; `reason` is its record.
     """
 
     rollout_id: Any
@@ -66,6 +68,7 @@ class Example:
     wrong: float = math.nan
     probe: str = ""
     said: str = ""
+    reason: Reason | None = None
     of_rollouts: bool = False
 
     @property
@@ -113,6 +116,7 @@ class Example:
         del plain["of_rollouts"]
         plain["columns"] = {name: _cut(value) for name, value in self.columns.items()}
         plain["expected"] = list(self.expected) if self.expected else None
+        plain["reason"] = self.reason.record() if self.reason else None
         plain["snippet"] = self.snippet
         return plain
 
@@ -207,6 +211,7 @@ class Finding:
             **self.evidence,
             "n": self.n,
             "tried": tried,
+            "reason": _describe_reason(self.evidence),
             "who": "The component" if self.component else "The reward",
             "claim": self._text("claim"),
             "gains": _describe_gain(self.evidence),
@@ -282,11 +287,8 @@ class Finding:
             return str(self.evidence.get("says", ""))
         if self.code not in ("raises", "always_errors"):
             return ""
-        error = re.match(
-            r"(?:field '\w{1,200}' failed: |its gate failed: )*(\w{1,200})(?=:|$)",
-            str(self.evidence.get("reason", "")),
-        )
-        return error[1] if error else ""
+        reason = self.evidence.get("reason")
+        return reason.error if isinstance(reason, Reason) else ""
 
     @property
     def cases(self) -> list[dict[str, Any]]:
@@ -296,13 +298,17 @@ class Finding:
 
     def record(self) -> dict[str, Any]:
         """Return the finding as plain data."""
+        evidence = {
+            name: str(value) if isinstance(value, Reason) else value
+            for name, value in self.evidence.items()
+        }
         plain = {
             "code": self.code,
             "severity": self.severity,
             "component": self.component,
             "part": self.part,
             "sentence": self.sentence,
-            "evidence": dict(self.evidence),
+            "evidence": evidence,
             "n": self.n,
             "threshold": self.threshold,
             "rollout_ids": list(self.rollout_ids),
@@ -391,6 +397,16 @@ def _environment() -> Environment:
 @cache
 def _template(text: str) -> Template:
     return _environment().from_string(text)
+
+
+def _describe_reason(evidence: Mapping[str, Any]) -> str:
+    """Say why most calls failed, and how often each of several types of error came."""
+    reason, errors = str(evidence.get("reason", "")), evidence.get("errors", ())
+    if not errors:
+        return reason
+    (_, count), *others = errors
+    more = ", ".join(f"{error} ({number})" for error, number in others)
+    return f"{reason} ({count}); {more}"
 
 
 def _describe_gain(evidence: Mapping[str, Any]) -> str:

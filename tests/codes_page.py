@@ -41,7 +41,9 @@ def plain(template):
     text = re.sub(r"\{% ?(?:else|elif .*?) ?%\}", " / ", text)
     text = re.sub(r"\{% ?endif ?%\}", "]", text)
     text = re.sub(
-        r"\{\{ (?:'[^']*'[^\w]*format\W)?.*?([a-z_]{2,}|n\b).*?\}\}", r"*\1*", text
+        r"\{\{ (?:'[^']*'[^\w]*format\W)?.*?(?:reason\.)?([a-z_]{2,}|n\b).*?\}\}",
+        r"*\1*",
+        text,
     )
     return text.replace("|", "\\|")
 

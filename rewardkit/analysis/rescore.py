@@ -6,25 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from rewardkit.errors import RewardError
 from rewardkit.primitives.gates import Gate, gate
+from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import ROLLOUT, Reward
 from rewardkit.rewards.signature import Call
 from rewardkit.rollouts.values import column_values
-from rewardkit.scoring.calls import Failure
-from rewardkit.scoring.outcomes import ABSTAINED, GATED
+from rewardkit.scoring.outcomes import GATED
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 
-UNSCORED = "behind a gate that was closed when it was scored"
-UNDECIDED = ("its gate ", "the gate on the whole reward ")
-"""So the reason begins of a row for which a component was not called, as a gate could not be decided."""
-WRITTEN = ("field", "failed", "score", "status", "error", "verdict", "cost")
+UNSCORED = Reason(ReasonCode.GATE_WAS_CLOSED)
+WRITTEN = ("field", "failed", "score", "status", "error", "reason", "verdict", "cost")
 RUN_BY = ("function", "columns", "range", "batch", "group")
 """The attributes of a component that decide its scores, beside its gate."""
 
@@ -125,7 +122,7 @@ def rescore(
             name: count
             for name in reward.names
             if name in names
-            and (count := int((again[f"error/{name}"] == UNSCORED).sum()))
+            and (count := int((again[f"reason/{name}"] == UNSCORED.to_json()).sum()))
         }
         if not (run and to_score):
             break
@@ -219,10 +216,8 @@ def _replay(
         name: function for name, function in reward.fields.items() if name in needed
     }
     for name in fields.keys() - run:
-        failed = table.get(f"failed/{name}", [None] * len(table))
-        known[f"field {name}"] = _answers(
-            column_values(table[f"field/{name}"]), failed, np.zeros(len(table))
-        )
+        values = column_values(table[f"field/{name}"])
+        known[f"field {name}"] = _answers(values, scores.reasons(name))
         fields[name] = Known("known", (f"field {name}",))
     items = []
     for item in (item for item in reward.components if item.name in needed):
@@ -230,15 +225,18 @@ def _replay(
         if name in run:
             items.append(replace(item, gate=None) if ignored else item)
             continue
-        status, errors = scores.status(name), table[f"error/{name}"]
-        known[f"ran {name}"] = ran = status != GATED
+        reasons = scores.reasons(name)
+        known[f"ran {name}"] = ran = scores.status(name) != GATED
         if gated:
-            ran = ran & [not str(why).startswith(UNDECIDED) for why in errors]
+            ran = ran & [
+                reason is None or not reason.is_undecided_gate for reason in reasons
+            ]
         column = f"score {name} {gated}"
-        abstains = (status == ABSTAINED) | ~ran
-        known[column] = _answers(
-            scores.score(name), errors.where(ran, UNSCORED), abstains
-        )
+        whys = [
+            reason if called else UNSCORED
+            for reason, called in zip(reasons, ran, strict=True)
+        ]
+        known[column] = _answers(scores.score(name), whys)
         asked = [other for other in item.asks_for if gated and other in reward.names]
         on = item.gate if gated else gate(f"ran {name}", equals=True)
         items.append(
@@ -263,11 +261,9 @@ def _replay(
     )
 
 
-def _answers(
-    values: Iterable[Any], reasons: Iterable[Any], abstains: Iterable[Any]
-) -> list[Any]:
-    """What a function gave for each row: a value, or a Failure where there is a reason why not."""
+def _answers(values: Iterable[Any], reasons: Iterable[Reason | None]) -> list[Any]:
+    """What a function gave for each row: a value, or the reason why there is none."""
     return [
-        Failure(why, abstains=bool(itself)) if isinstance(why, str) else value
-        for value, why, itself in zip(values, reasons, abstains, strict=True)
+        value if reason is None else reason
+        for value, reason in zip(values, reasons, strict=True)
     ]

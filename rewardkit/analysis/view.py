@@ -61,7 +61,8 @@ class View:
     rows: NDArray[np.intp]
     scores: Mapping[str, Floats]
     status: Mapping[str, NDArray[np.int8]]
-    errors: Mapping[str, NDArray[np.object_]]
+    reasons: Mapping[str, NDArray[np.object_]]
+    """Component -> why it has no score on a row, as `Reason.to_json`, or None."""
     rewards: Floats
     gate: Floats
     groups: Codes
@@ -565,7 +566,9 @@ def make_view(
         rows=part.rows,
         scores={name: scores.score(name)[rows] for name in names},
         status={name: scores.status(name)[rows] for name in names},
-        errors={name: table[f"error/{name}"].to_numpy(dtype=object) for name in names},
+        reasons={
+            name: table[f"reason/{name}"].to_numpy(dtype=object) for name in names
+        },
         rewards=scores.rewards[rows],
         gate=gate,
         groups=numbered(scores.groups[rows]),

@@ -15,6 +15,7 @@ from rewardkit.html.excerpts import UserText, quote_reason
 from rewardkit.html.markup import Bar, number
 from rewardkit.html.pages import Block, Facts, More, Page, Picture, Quote, Table
 from rewardkit.html.pictures import histogram_svg
+from rewardkit.reasons import Reason
 
 Plain = Mapping[str, Any]
 
@@ -158,7 +159,7 @@ class ComponentScores:
     weight: float
     scores: NDArray[Any]
     counts: Mapping[str, int]
-    errors: Sequence[str]
+    errors: Sequence[Reason]
 
 
 def scores_page(
@@ -197,7 +198,7 @@ def scores_page(
     )
 
 
-def _most_frequent(reasons: Sequence[str]) -> UserText | str:
+def _most_frequent(reasons: Sequence[Reason]) -> UserText | str:
     for reason, count in Counter(reasons).most_common(1):
         return quote_reason(reason, before=f"{count:,} times ")
     return ""
@@ -216,18 +217,20 @@ def _summarize(values: NDArray[Any]) -> list[float]:
 
 
 def check_page(name: str, outcome: Plain) -> Page:
-    """Return the `outcome` of a check (its record): the counts, and the misses."""
+    """Return the `outcome` of a check (its record): the counts, and the misses.
+
+    What a miss `got` may be a `UserText`.
+    """
     passed, failed = outcome["passed"], outcome["failed"]
     mark = "\u2717" if failed else "\u2713" if passed else "-"
     rows = []
     for miss in outcome["misses"]:
         fields = [f"{key} = {value!r}" for key, value in miss["fields"].items()]
-        got = miss["got"]
         rows.append((
             miss["case"],
             miss["what"],
             miss["expected"],
-            quote_reason(got) if isinstance(got, str) else got,
+            miss["got"],
             UserText("; ".join(fields)) if fields else "",
             UserText(f"{miss['turns']}{miss['completion']}"),
             UserText(miss["why"]) if miss["why"] else "",
@@ -247,7 +250,9 @@ def check_page(name: str, outcome: Plain) -> Page:
     return Page(title, blocks, f"reward {name}")
 
 
-def judge_page(about: Plain, figures: Sequence[tuple[str, str]]) -> Page:
+def judge_page(
+    about: Plain, figures: Sequence[tuple[str, str]], remarks: Sequence[UserText | str]
+) -> Page:
     """Return how a judge agrees with labels, and the attacks that worked."""
     columns = ("level", "score", "n", "value")
     levels = [tuple(row[name] for name in columns) for row in about["calibration"]]
@@ -258,12 +263,12 @@ def judge_page(about: Plain, figures: Sequence[tuple[str, str]]) -> Page:
     level_header = ("level", "score", "cases", "mean label")
     attack_header = ("attack", "before", "after", "text", "wrong completion")
     blocks: list[Block] = [
-        *map(quote_reason, about["remarks"]),
+        *remarks,
         Table("", ("", "value (95 % interval)"), figures, is_open=True),
         Table("", level_header, levels, level_header[1:], is_open=True),
         Table("", attack_header, attacks, attack_header[1:3], is_open=True),
     ]
-    return Page(f"Judge {about['judge']}", blocks, quote_reason(about["verdict"]))
+    return Page(f"Judge {about['judge']}", blocks, about["verdict"])
 
 
 VERDICT_COLUMNS = ("level", "reason", "tokens", "cost", "cached", "raw")
@@ -304,7 +309,7 @@ def verdict_blocks(verdicts: Mapping[str, Plain]) -> list[Block]:
 
 def result_page(
     reward: float,
-    rows: Sequence[tuple[str, str, float, str, str]],
+    rows: Sequence[tuple[str, str, float, str, Reason | None]],
     fields: Mapping[str, Any],
     notes: Mapping[str, Any],
 ) -> Page:
@@ -314,9 +319,8 @@ def result_page(
     """
     lines = []
     for name, status, score, weight, reason in rows:
-        lines.append(
-            (name, status, number(score), weight, reason and quote_reason(reason))
-        )
+        why = quote_reason(reason) if reason else ""
+        lines.append((name, status, number(score), weight, why))
     header = ("component", "status", "score", "weight", "reason")
     title = (
         "No reward: not judged" if math.isnan(reward) else f"Reward {number(reward)}"

@@ -6,12 +6,13 @@ switch hides all texts of users: see `hide_user_texts`.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+
+from rewardkit.reasons import Reason
 
 Span = tuple[int, int]
 
@@ -80,46 +81,9 @@ class UserText:
         return f"[redacted, {words} word{'' if words == 1 else 's'}]"
 
 
-def quote_reason(reason: str, *, before: str = "") -> UserText:
-    """Return the reason of a status behind our own words; its quotes can be hidden."""
-    return UserText(f"{before}{reason}", f"{before}{redact_reason(reason)}")
-
-
-def redact_reason(reason: str) -> str:
-    """Return a reason without what it may quote of a completion.
-
-    Our own words, the type of an error and its line stay.
-    """
-    status, bracket, inner = reason.partition(" (")
-    if bracket and _STATUS.fullmatch(status) and inner.endswith(")"):
-        return f"{status} ({redact_reason(inner[:-1])})"
-    if _OWN_REASONS.fullmatch(reason):
-        return reason
-    if reason.startswith("returned "):
-        return "returned [redacted]"
-    if reason.startswith("no reward for "):
-        return f"{reason.partition('=')[0]}=[redacted]"
-    error = _ERROR.fullmatch(reason)
-    if error is None:
-        return "[redacted]"
-    message = ": [redacted]" if error[3] else ""
-    return f"{error[1]}{error[2]}{message}{error[4] or ''}"
-
-
-_STATUS = re.compile("unscored|scored|gated|abstained|error")
-_OWN_REASONS = re.compile(
-    r"returned None|needs the siblings of its group"
-    r"|the gate on the whole reward has no value"
-    r"|its gate needs [\w', ]+, which is missing"
-    r"|asks for the score of '\w+', which is missing"
-    r"|[-+\d.einfa]+, before [-+\d.einfa]+"
-    r"|took longer than [\d.]+ s|changed its argument '\w+'"
-)
-_ERROR = re.compile(
-    r"((?:field '\w+' failed: |its gate failed: )*)([A-Za-z_]\w*)"
-    r"(: .*?)?( \([\w.-]+:\d+\))?",
-    re.DOTALL,
-)
+def quote_reason(reason: Reason, *, before: str = "") -> UserText:
+    """Return why there is no score, behind our own words; its quotes can be hidden."""
+    return UserText(f"{before}{reason}", f"{before}{reason.redacted()}")
 
 
 # --- excerpts

@@ -27,7 +27,6 @@ from rewardkit.html.excerpts import (
     UserText,
     make_excerpt,
     one_line,
-    redact_reason,
     user_texts_are_hidden,
 )
 from rewardkit.html.markup import (
@@ -45,6 +44,7 @@ from rewardkit.html.markup import (
     part,
     table,
 )
+from rewardkit.reasons import HIDDEN, Reason
 
 MOST_ROWS = 24  # rows of a table; the others are counted
 LONGEST_CELL = 200  # characters of a cell in HTML and Markdown
@@ -490,22 +490,23 @@ def point_of(
 
 def redact_finding(finding: Finding) -> Finding:
     """Return a finding that quotes no completion, truth or message of an error."""
-    if finding.code in ("label_unusable", "not_enough"):  # quote names and numbers only
-        return finding
-    examples = []
-    for example in finding.examples:
-        said = redact_reason(example.said) if example.said else ""
-        examples.append(replace(example, columns={}, said=said))
-    reason = str(finding.evidence.get("reason", ""))
-    evidence = {}
+    evidence: dict[str, Any] = {}
     for name, value in finding.evidence.items():
-        is_quoted = name == "truths" or (name == "says" and finding.code == "exploit")
-        if is_quoted:
-            value = "[redacted]"
-        elif reason and isinstance(value, str):
-            value = value.replace(reason, redact_reason(reason))
+        if name == "truths" or (name == "says" and finding.code == "exploit"):
+            value = HIDDEN
+        elif isinstance(value, Reason):
+            value = value.redacted()
         evidence[name] = value
-    return replace(finding, evidence=evidence, examples=tuple(examples))
+    examples = tuple(map(redact_example, finding.examples))
+    return replace(finding, evidence=evidence, examples=examples)
+
+
+def redact_example(example: Example) -> Example:
+    """Return an example without its columns; beside a reason it says figures only."""
+    if example.reason is None:
+        return replace(example, columns={})
+    reason = example.reason.redacted()
+    return replace(example, columns={}, reason=reason, said=str(reason))
 
 
 def quote_of(

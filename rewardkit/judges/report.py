@@ -15,8 +15,10 @@ from rewardkit.analysis.statistics.ratings import Estimate, Ratings, estimate
 from rewardkit.errors import RewardError
 from rewardkit.findings import counted
 from rewardkit.html import cards
+from rewardkit.html.excerpts import UserText, quote_reason
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.primitives.primitive import whole_number
+from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Floats, Reward, Rows
@@ -58,7 +60,7 @@ class JudgeReport(HasPage):
     judge: str
     ratings: Ratings
     names: Mapping[float, str]
-    not_judged: Mapping[str, int]
+    reasons: Mapping[Reason, int]
     stability: Estimate | None = None
     position_bias: Estimate | None = None
     attacked: Estimate | None = None
@@ -84,24 +86,30 @@ class JudgeReport(HasPage):
         return f"Inconclusive: {told}; more cases would tell whether kappa is {KAPPA_MIN:g} or more."
 
     @property
+    def not_judged(self) -> dict[str, int]:
+        """Why cases have no score to compare, as sentences, with how many."""
+        return {str(reason): count for reason, count in self.reasons.items()}
+
+    @property
     def remarks(self) -> list[str]:
         """What else to know, a sentence each."""
-        out, bias = [], self.ratings.length_bias
-        if self.not_judged:
-            left, every = sum(self.not_judged.values()), len(self.ratings.labels)
-            why = max(self.not_judged, key=lambda reason: self.not_judged[reason])
-            out.append(
-                f"{left} of {counted(every, 'case')} not judged, most often: {why[:EXCERPT]}."
-            )
+        return [str(remark.text) for remark in self._remarks()]
+
+    def _remarks(self) -> list[UserText]:
+        out: list[UserText] = []
+        bias = self.ratings.length_bias
+        if self.reasons:
+            left, every = sum(self.reasons.values()), len(self.ratings.labels)
+            commonest = max(self.reasons, key=lambda reason: self.reasons[reason])
+            before = f"{left} of {counted(every, 'case')} not judged, most often: "
+            out.append(quote_reason(commonest.shortened(EXCERPT), before=before))
+        own = []
         if bias.low > 0 or bias.high < 0:
-            out.append(
-                f"{'Longer' if bias.value > 0 else 'Shorter'} completions get more than their label."
-            )
-        out += [
-            f"The text {one['attack']!r} raised case {one['case']}."
-            for one in self.examples
-        ]
-        return out
+            length = "Longer" if bias.value > 0 else "Shorter"
+            own.append(f"{length} completions get more than their label.")
+        for example in self.examples:
+            own.append(f"The text {example['attack']!r} raised case {example['case']}.")
+        return [*out, *(UserText(text, text) for text in own)]
 
     @property
     def figures(self) -> dict[str, Estimate]:
@@ -170,7 +178,7 @@ class JudgeReport(HasPage):
     def page(self) -> Page:
         """Return how the judge agrees with the labels, and the attacks that worked."""
         figures = [(name, str(value)) for name, value in self.figures.items()]
-        return cards.judge_page(self.record(), figures)
+        return cards.judge_page(self.record(), figures, self._remarks())
 
 
 def judges_of(reward: Reward) -> list[str]:
@@ -322,15 +330,12 @@ def _asked(judge: Reward, columns: Columns, prompts: Rows) -> Outcome:
     ).components[item.name]
 
 
-def _reasons(ratings: Ratings, outcome: Outcome) -> dict[str, int]:
+def _reasons(ratings: Ratings, outcome: Outcome) -> Counter[Reason]:
     """Why cases have no score to compare, with how many."""
     left = np.setdiff1d(np.arange(len(ratings.labels)), ratings.rows).tolist()
     missing = np.isnan(ratings.labels)
-    return dict(
-        Counter(
-            "it has no label" if missing[row] else outcome.reasons[row] for row in left
-        )
-    )
+    unlabelled = Reason(ReasonCode.NO_LABEL)
+    return Counter(unlabelled if missing[row] else outcome.reasons[row] for row in left)
 
 
 def _attacked(

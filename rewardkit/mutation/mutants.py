@@ -33,6 +33,7 @@ from rewardkit.mutation.scoring import (
 from rewardkit.primitives.gates import Gate
 from rewardkit.probes.arguments import check_arguments
 from rewardkit.probes.probe import BUDGET
+from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Floats, Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import Case, CaseSource, Expected, cases_for
@@ -269,14 +270,14 @@ def _judge(mutant: Mutant, trial: _Trial) -> tuple[Judged, Floats | None]:
     return judged, away
 
 
-def _commonest_reason(outcomes: Outcomes) -> tuple[str, str]:
+def _commonest_reason(outcomes: Outcomes) -> tuple[str, Reason | None]:
     """Name the component that most often gives no score, and its commonest reason.
 
     Returns:
         The end of a clause that names the component, or "", and the reason.
     """
-    reasons: Counter[tuple[str, str]] = Counter()
+    reasons: Counter[tuple[str, Reason]] = Counter()
     for name, outcome in outcomes.components.items():
         for reason in outcome.reasons.values():
             reasons[f", as component {name!r} gives no score", reason] += 1
-    return reasons.most_common(1)[0][0] if reasons else ("", "")
+    return reasons.most_common(1)[0][0] if reasons else ("", None)

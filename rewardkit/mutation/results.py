@@ -14,9 +14,10 @@ from typing import Any, Literal
 import pandas as pd
 
 from rewardkit.findings import counted
-from rewardkit.html.excerpts import UserText, one_line, redact_reason
+from rewardkit.html.excerpts import UserText, one_line, quote_reason
 from rewardkit.html.pages import Block, HasPage, Page, Point, Quote, Table
 from rewardkit.mutation.mutations import Mutant
+from rewardkit.reasons import Reason
 from rewardkit.scoring.case_writing import append_cases
 
 MOST_SURVIVORS = 5
@@ -138,7 +139,7 @@ class MutantResult(HasPage):
     left_out: tuple[str, ...] = ()
     missed: int = 0
     stopped: str = ""
-    cause: str = ""
+    cause: Reason | None = None
 
     @property
     def score(self) -> float:
@@ -224,7 +225,7 @@ class MutantResult(HasPage):
             "missed": self.missed,
             "score": _finite(self.score),
             "stopped": self.stopped or None,
-            "cause": self.cause or None,
+            "cause": str(self.cause) if self.cause else None,
             "noticed": [item.record() for item in self.noticed],
             "survived": [item.record() for item in self.survived],
             "not_told_apart": [item.record() for item in self.not_told_apart],
@@ -282,10 +283,9 @@ class MutantResult(HasPage):
 
     def _why_stopped(self) -> UserText:
         why = _capital(self.stopped)
-        if not self.cause:
+        if self.cause is None:
             return UserText(why, instead=why)
-        without_quotes = f"{why} ({redact_reason(self.cause)})"
-        return UserText(f"{why} ({self.cause})", without_quotes)
+        return quote_reason(self.cause, before=f"{why}: ")
 
     def _not_counted(self) -> list[Block]:
         """List the mutants that do not count, and what was left out."""

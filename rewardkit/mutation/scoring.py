@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.mutation.code import Changed
+from rewardkit.reasons import Reason
 from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Columns, Floats, Reward
-from rewardkit.scoring.calls import LATE, Calls, Failure, answered, concurrency
+from rewardkit.scoring.calls import Calls, answered, concurrency
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
@@ -137,7 +138,7 @@ def _select(calls: Calls, rows: list[int]) -> Calls:
 
 
 def _is_late(value: Any) -> bool:
-    return isinstance(value, Failure) and value.late
+    return isinstance(value, Reason) and value.is_out_of_time
 
 
 def _key(value: Any) -> Any:
@@ -166,7 +167,7 @@ def find_late(outcomes: Outcomes) -> NDArray[np.bool_]:
     is_late = np.zeros(len(outcomes.rewards), dtype=bool)
     for outcome in outcomes.components.values():
         for row, reason in outcome.reasons.items():
-            is_late[row] |= LATE in reason
+            is_late[row] |= reason.is_out_of_time
     return is_late
 
 

@@ -20,7 +20,7 @@ from rewardkit.analysis.suggestions.normalization import Normalization
 from rewardkit.analysis.suggestions.suggestion import Suggestions, normalization_blocks
 from rewardkit.findings import SEVERITY_MARKS, Finding, counted
 from rewardkit.html import cards, markup
-from rewardkit.html.excerpts import hidden_user_texts, redact_reason
+from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.html.markup import escaped
 from rewardkit.html.pages import HasPage, Page, redact_finding
 from rewardkit.judges.report import JudgeReport
@@ -188,9 +188,6 @@ class Show:
     def _record(self, record: HasPage) -> HTML:
         with hidden_user_texts(self.redact):
             return HTML(record.page().html)
-
-    def _reason(self, reason: str) -> str:
-        return redact_reason(reason) if self.redact else reason
 
     def _finding(self, finding: Finding) -> Finding:
         return redact_finding(finding) if self.redact else finding

@@ -18,9 +18,8 @@ from rewardkit.html.excerpts import (
     UserText,
     hidden_user_texts,
     one_line,
-    quote_reason,
 )
-from rewardkit.html.pages import Point, Quote, point_of, quote_of
+from rewardkit.html.pages import Point, Quote, point_of, quote_of, redact_example
 from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import tiles
 from rewardkit.notebook.tiles import BROKEN, EXPLOITS, SIGNAL, Tile
@@ -259,7 +258,9 @@ def _of_probes(result: ProbeResult) -> list[Point]:
         for example in clearest(item)[:1]:
             about = f"tried on rollout {example.rollout_id}"
             turns = turns_of(example)
-            said = quote_reason(example.said, before=f"{about}: ")
+            said = UserText(
+                f"{about}: {example.said}", f"{about}: {redact_example(example).said}"
+            )
             quoted = UserText(f"{about}; {turns}", about) if turns else about
             spans = field_spans(result.reward, example.columns)
             text = said if example.said else quoted
@@ -277,13 +278,9 @@ def _of_cases(checked: CheckResult | None) -> list[Point]:
     many = f"{checked.failed} of {counted(len(checked.cases), 'case')}"
     what = f"Missed: {many}. The first is {miss.case!r}."
     before = f"{miss.what}: expected {miss.expected}, got "
-    about = quote_reason(markup.number(miss.got), before=before)
-    if not isinstance(miss.got, str):
-        about = UserText(str(about.text), str(about.text))
-    if miss.turns:
-        about = UserText(
-            f"{about.text}; {miss.turns.removesuffix(': ')}", about.instead
-        )
+    got, redacted = markup.number(miss.got), markup.number(miss.redacted().got)
+    turns = f"; {miss.turns.removesuffix(': ')}" if miss.turns else ""
+    about = UserText(f"{before}{got}{turns}", f"{before}{redacted}")
     do = "Mend the reward, or what the case expects where that is wrong."
     case_says = f'The case says: "{one_line(miss.why, 300)}".' if miss.why else ""
     why = UserText(case_says, "")

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.calls import LATE
-from rewardkit.scoring.deadlines import UNTRIED, TimeLimit
+from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.strategies.subject import Row, Subject
@@ -23,7 +23,6 @@ FIRST = 2  # rows of the first piece, after which the time of a call is known
 PIECE = 1.0  # seconds that a piece of work should take, so that the budget is kept: our choice
 LARGEST = 1024  # rows of a piece
 FOREVER = 1e9  # seconds, for a budget without an end
-ENDED = "ended its process"
 HOPELESS = 4  # late calls, none of which came back, after which nothing more is tried: our choice
 
 
@@ -37,26 +36,29 @@ class Outcome:
     reward: float
     scores: Mapping[str, float]
     statuses: Mapping[str, str]
-    errors: Mapping[str, str]
+    errors: Mapping[str, Reason]
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def late(self) -> bool:
         """Whether a call was ended because it took too long."""
-        return any(LATE in reason for reason in self.errors.values()) and self.tried
+        return self.tried and self._any(ReasonCode.LATE)
 
     @property
     def gone(self) -> bool:
         """Whether a call was ended, or ended its process."""
-        return self.late or any(ENDED in reason for reason in self.errors.values())
+        return self.late or self._any(ReasonCode.PROCESS_ENDED)
 
     @property
     def tried(self) -> bool:
         """Whether all calls were made."""
-        return not any(UNTRIED in reason for reason in self.errors.values())
+        return not self._any(ReasonCode.NOT_TRIED)
+
+    def _any(self, code: ReasonCode) -> bool:
+        return any(reason.code is code for reason in self.errors.values())
 
     @property
-    def failures(self) -> dict[str, str]:
+    def failures(self) -> dict[str, Reason]:
         """Component -> what went wrong, of those with status ``error``."""
         return {
             name: self.errors[name]

@@ -23,7 +23,16 @@ OF_A_RUN = (
 )
 """Columns that a data set cannot know: its own of that name are another thing, and left out."""
 
-OF_SCORES = ("field/", "score/", "status/", "error/", "note/", "gate/", "logged/")
+OF_SCORES = (
+    "field/",
+    "score/",
+    "status/",
+    "error/",
+    "reason/",
+    "note/",
+    "gate/",
+    "logged/",
+)
 
 
 def join_columns(

@@ -1,4 +1,4 @@
-"""Calls of users' functions: what they raise becomes a Failure, and which answers are values.
+"""Calls of users' functions: what they raise becomes a Reason, and which answers are values.
 
 The one place that catches what users' functions raise. No error ends a pass over the rows.
 """
@@ -21,7 +21,7 @@ from collections.abc import (
 )
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -29,53 +29,37 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.errors import CAUGHT, NotJudged, describe_error, preview
+from rewardkit.errors import CAUGHT, NotJudged, error_text, preview
 from rewardkit.primitives.notes import listen
+from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.signature import Call
 
 CONCURRENT_CALLS = 16
 """Of one async component. Our choice, about what a judge's endpoint takes from one client."""
-
-LATE = "took longer than"
-"""So the reason of a call begins that was ended."""
 
 CALLED: ContextVar[Callable[[Mapping[str, Any]], None] | None] = ContextVar(
     "rewardkit_called", default=None
 )
 """Who is told of each call of an async function that has ended, with what it noted; a progress bar."""
 
-OUT_OF_RANGE = "out of range: "
-"""So the reason of a score begins that is a number outside the declared range."""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """What stands in place of a value that a user's function failed to give.
-
-    `late`: within its time; `abstains`: it says itself that it cannot judge.
-    """
-
-    message: str
-    late: bool = False
-    abstains: bool = False
-
-    @classmethod
-    def of(cls, error: BaseException) -> Failure:
-        """What an exception stands for; an error with the line of the user's file that it came from."""
-        if isinstance(error, NotJudged):
-            return cls(str(error) or type(error).__name__, abstains=True)
-        return cls(describe_error(error) + place_of(error))
-
-
-UNFINISHED = Failure("interrupted")
+UNFINISHED = Reason(ReasonCode.INTERRUPTED)
 """Stands for the answer of a call of an async function that an interrupt ended."""
+
+
+def reason_of(error: BaseException) -> Reason:
+    """Return why a call that raised this has no value, with the user's line."""
+    name = type(error).__name__
+    if isinstance(error, NotJudged):
+        return Reason(ReasonCode.NOT_JUDGED, words=str(error) or name)
+    words, place = error_text(error), place_of(error)
+    return Reason(ReasonCode.RAISED, words=words, error=name, place=place)
 
 
 @dataclass(frozen=True, eq=False)
 class Calls:
     """Calls of one function: for each of its parameters a column with the argument of every call.
 
-    `settle` makes a plain value of an answer, or a Failure. What a call notes goes into its dict of `notes`.
+    `settle` makes a plain value of an answer, or a Reason why it is none. What a call notes goes into its dict of `notes`.
     """
 
     function: Callable[..., Any]
@@ -117,7 +101,7 @@ class Calls:
 
 
 def guarded(function: Callable[..., Any], *positional: Any, **keywords: Any) -> Any:
-    """What a call returns, or a Failure.
+    """What a call returns, or a Reason.
 
     That is for any exception there is, as a panic of a Rust tokenizer is no `Exception`; only an interrupt
     from the keyboard goes on.
@@ -127,7 +111,7 @@ def guarded(function: Callable[..., Any], *positional: Any, **keywords: Any) -> 
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return Failure.of(error)
+        return reason_of(error)
 
 
 def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
@@ -164,7 +148,7 @@ def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
 
 
 def _in_turn(calls: Iterator[Any], count: int) -> list[Any]:
-    """At the speed of a bare loop; a call that raises leaves a Failure and the pass goes on behind it."""
+    """At the speed of a bare loop; a call that raises leaves a Reason and the pass goes on behind it."""
     results: list[Any] = []
     while len(results) < count:
         try:
@@ -172,12 +156,12 @@ def _in_turn(calls: Iterator[Any], count: int) -> list[Any]:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            results.append(Failure.of(error))
+            results.append(reason_of(error))
         else:
             if (
                 len(results) < count
             ):  # the function raised StopIteration, which ends a map
-                results.append(Failure("StopIteration"))
+                results.append(reason_of(StopIteration()))
     return results
 
 
@@ -194,7 +178,7 @@ async def _together(
         except (
             BaseException
         ) as error:  # no interrupt of the keyboard, which the main thread gets
-            return Failure.of(error)
+            return reason_of(error)
 
     async def when_free(row: int) -> None:
         async with free:
@@ -205,9 +189,10 @@ async def _together(
                 task.cancel()
             elif calls.notes is not None:
                 calls.notes[row].update(heard)
-            answers[row] = (
-                task.result() if done else Failure(f"{LATE} {seconds:g} s", late=True)
-            )
+            if done:
+                answers[row] = task.result()
+            else:
+                answers[row] = Reason(ReasonCode.LATE, seconds=seconds or 0.0)
             if called:
                 called(heard)
 
@@ -253,65 +238,56 @@ def as_field(answer: Any) -> Any:
     return guarded(list, answer) if once else answer
 
 
-def as_list(
-    answer: Any, settle: Callable[[Any], Any], what: str
-) -> list[Any] | Failure:
-    """The answer for several rows as a list of settled values, or a Failure that says what it is instead."""
-    if isinstance(answer, Failure):
+def as_list(answer: Any, settle: Callable[[Any], Any], what: str) -> list[Any] | Reason:
+    """The answer for several rows as a list of settled values, or a Reason that says what it is instead."""
+    if isinstance(answer, Reason):
         return answer
+    no_list = Reason(ReasonCode.NOT_A_LIST, value=preview(answer), expected=what)
     if isinstance(answer, str | bytes | Mapping):
-        return Failure(f"returned {preview(answer)}, not a list of {what}")
-    settled: list[Any] | Failure = guarded(lambda: [settle(value) for value in answer])
-    if isinstance(settled, Failure):
-        return Failure(
-            f"returned {preview(answer)}, not a list of {what} ({settled.message})"
-        )
+        return no_list
+    settled: list[Any] | Reason = guarded(lambda: [settle(value) for value in answer])
+    if isinstance(settled, Reason):
+        return replace(no_list, words=str(settled))
     return settled
 
 
-def as_decision(answer: Any) -> bool | Failure | None:
+def as_decision(answer: Any) -> bool | Reason | None:
     """What a gate's predicate answered, which must be a bool, or None for "cannot tell"."""
-    if answer is None or isinstance(answer, Failure):
+    if answer is None or isinstance(answer, Reason):
         return answer
     if isinstance(answer, bool | np.bool_):
         return bool(answer)
-    return Failure(
-        f"its predicate returned {preview(answer)}; a predicate returns True, False or None"
-    )
+    return Reason(ReasonCode.NOT_A_DECISION, value=preview(answer))
 
 
-def as_score(answer: Any) -> float | Failure | None:
-    """A finite number, ``None``, or a Failure that says why the answer is no score.
+def as_score(answer: Any) -> float | Reason | None:
+    """A finite number, ``None``, or a Reason that says why the answer is no score.
 
     Where one call answers for several rows, a `NotJudged` stands for one that has no score.
     """
-    if answer is None or isinstance(answer, Failure):
+    if answer is None or isinstance(answer, Reason):
         return answer
     if isinstance(answer, NotJudged):
-        return Failure.of(answer)
+        return reason_of(answer)
     if type(answer) is not float and not isinstance(answer, NUMBERS):
-        return Failure(
-            f"returned {preview(answer)} of type {type(answer).__name__}; a component returns a number, a "
-            "bool or None"
-        )
+        name = type(answer).__name__
+        return Reason(ReasonCode.WRONG_TYPE, value=preview(answer), type_name=name)
     try:
         number = float(answer)
     except OverflowError:
         number = math.inf
     except CAUGHT as error:  # a subclass of float may do anything
-        return Failure(describe_error(error))
+        return replace(reason_of(error), place="")
     if math.isfinite(number):
         return number
-    return Failure(
-        f"returned {number!r}; a score must be finite (return None for 'not judged')"
-    )
+    return Reason(ReasonCode.NOT_FINITE, value=repr(number))
 
 
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
 def place_of(error: BaseException) -> str:
-    """The innermost line of a user's file that an error came from, in brackets; "" where it is from none."""
+    """The innermost line of a user's file that an error came from; "" where it is from none."""
     frames = [
         (frame.f_code.co_filename, line)
         for frame, line in traceback.walk_tb(error.__traceback__)
@@ -320,7 +296,7 @@ def place_of(error: BaseException) -> str:
     if not own:
         return ""
     name, line = own[-1]
-    return f" ({'cell' if NOTEBOOK in name else Path(name).name}:{line})"
+    return f"{'cell' if NOTEBOOK in name else Path(name).name}:{line}"
 
 
 NOTEBOOK = (

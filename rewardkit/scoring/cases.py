@@ -15,9 +15,11 @@ import pandas as pd
 
 from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
 from rewardkit.html import cards
+from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, Page
-from rewardkit.plain import PlainRecord
+from rewardkit.plain import PlainRecord, to_plain
 from rewardkit.primitives.messages import assistant_text, turns_before
+from rewardkit.reasons import Reason
 from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.columns import ALIASES
@@ -103,7 +105,7 @@ class Miss:
     """An expectation that was not met.
 
     `what` is "reward" or the component; `got` its score, or its status with the reason. `turns` says what a
-    transcript has before its completion.
+    transcript has before its completion. `reason` is the record of why there is no score.
     """
 
     case: str
@@ -116,6 +118,21 @@ class Miss:
     status: Mapping[str, str]
     why: str
     turns: str = ""
+    reason: Reason | None = None
+
+    def redacted(self) -> Miss:
+        """The miss without what a function or the completion said in its reason."""
+        if self.reason is None:
+            return self
+        reason = self.reason.redacted()
+        status = self.status.get(self.what, "unscored")
+        return replace(self, got=f"{status} ({reason})", reason=reason)
+
+    def quote(self) -> Any:
+        """Return what came instead, as it stands on a page."""
+        if self.reason is None:
+            return self.got
+        return UserText(self.got, str(self.redacted().got))
 
     def __str__(self) -> str:
         fields = ", ".join(f"{name}={value!r}" for name, value in self.fields.items())
@@ -167,7 +184,8 @@ class CheckResult(HasPage, PlainRecord):
 
     def page(self) -> Page:
         """Return how many cases passed, and the misses."""
-        return cards.check_page(self.reward, self.record())
+        misses = [{**to_plain(miss), "got": miss.quote()} for miss in self.misses]
+        return cards.check_page(self.reward, {**self.record(), "misses": misses})
 
     def __repr__(self) -> str:
         lines = [f"{self.passed} of {len(self.cases)} cases passed for {self.reward!r}"]
@@ -396,6 +414,7 @@ def _misses(case: Case, row: int, outcomes: Outcomes) -> Iterator[Miss]:
             status,
             case.why,
             turns_before(case.columns.get("messages")),
+            None if how == "scored" else reason,
         )
 
 

@@ -11,15 +11,15 @@ from typing import Any
 
 from rewardkit.errors import RewardError, preview, without_addresses
 from rewardkit.primitives.gates import Gate
+from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.fingerprint import describe, of_rewardkit, user_code
 from rewardkit.scoring.calls import (
-    LATE,
     UNFINISHED,
     Calls,
-    Failure,
     answered,
     as_score,
     concurrency,
+    reason_of,
 )
 from rewardkit.scoring.printed import Printed, caught_prints, print_here
 from rewardkit.workers.pool import (
@@ -30,9 +30,6 @@ from rewardkit.workers.pool import (
     Workers,
     pickled,
 )
-
-UNTRIED = "was not tried"
-"""So the reason of a call begins that was not made, as others before it were late."""
 
 TOGETHER = 0.002
 """Seconds of quick calls that are sent and answered together. Our choice: twenty times what sending costs."""
@@ -88,7 +85,7 @@ def answers_of(calls: Calls, limit: TimeLimit | None) -> list[Any]:
 
 
 class TimeLimit:
-    """Worker processes in which each call of a user's function may take `seconds`, then ends as a Failure.
+    """Worker processes in which each call of a user's function may take `seconds`, then ends as a Reason.
 
     rewardkit's own primitives need none: their time is bounded by the length of the text. After `patience`
     late calls of a pass the others are not made. So many `processes` share the calls, by default as many as
@@ -129,7 +126,7 @@ class TimeLimit:
 
         CannotLimit: the function cannot be sent to another process, or none starts.
         """
-        untried = Failure(f"{UNTRIED}, as calls before it {LATE} {self.seconds:g} s")
+        untried = Reason(ReasonCode.NOT_TRIED, seconds=self.seconds)
         answers: list[Any] = [untried] * calls.count
         printed: dict[int, Printed] = {}
         late = 0
@@ -138,7 +135,7 @@ class TimeLimit:
                 printed[rows[0]] = text
                 for row, value, heard in zip(rows, values, notes, strict=True):
                     answers[row] = value
-                    late += isinstance(value, Failure) and value.late
+                    late += type(value) is Reason and value.code is ReasonCode.LATE
                     if calls.notes is not None:
                         calls.notes[row].update(heard)
                 if late and late == self.patience:
@@ -203,20 +200,17 @@ class TimeLimit:
                 elif len(rows) > 1:
                     waiting += [rows[at : at + 1] for at in range(len(rows))]
                 else:
-                    yield rows, [self._failure(answer.error)], [{}], Printed()
+                    yield rows, [self._reason(answer.error)], [{}], Printed()
             extra = 0.0
 
-    def _failure(self, error: BaseException) -> Failure:
+    def _reason(self, error: BaseException) -> Reason:
         if isinstance(error, DeadlinePassed):
-            return Failure(f"{LATE} {self.seconds:g} s", late=True)
+            return Reason(ReasonCode.LATE, seconds=self.seconds)
         if isinstance(error, CannotSend):
-            return Failure(
-                "returned what cannot be sent from the process that a time limit needs "
-                f"({without_addresses(str(error))}); return plain values, or score without timeout"
-            )
-        return (
-            Failure(str(error)) if isinstance(error, WorkerEnded) else Failure.of(error)
-        )
+            return Reason(ReasonCode.CANNOT_SEND, words=without_addresses(str(error)))
+        if isinstance(error, WorkerEnded):
+            return Reason(ReasonCode.PROCESS_ENDED, ending=error.ending)
+        return reason_of(error)
 
 
 def _made(

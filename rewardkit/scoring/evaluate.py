@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import NoneType
 from typing import Any
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from rewardkit.errors import CAUGHT, preview
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.notes import VERDICT
+from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import user_code
 from rewardkit.rewards.plan import Plan
@@ -26,10 +28,8 @@ from rewardkit.rewards.reward import ROLLOUT, Columns, Part, Rows
 from rewardkit.rewards.signature import Call
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.scoring.calls import (
-    OUT_OF_RANGE,
     UNFINISHED,
     Calls,
-    Failure,
     as_decision,
     as_field,
     as_list,
@@ -55,7 +55,8 @@ LISTS: dict[Any, Any] = {
 FIXED = frozenset({str, int, float, bool, NoneType, bytes})
 """Types of values that cannot be changed in place."""
 
-ALONE = "needs the siblings of its group"
+ALONE = Reason(ReasonCode.NEEDS_SIBLINGS)
+NONE = Reason(ReasonCode.RETURNED_NONE)
 
 
 def evaluate(
@@ -80,10 +81,10 @@ def evaluate(
         _Evaluation(part, columns, groups, limit, out).run(ignore_gates)
     for row in np.flatnonzero(unmatched).tolist():
         column = plan.reward.routed_by
+        value = repr(columns[column][row])
+        reason = Reason(ReasonCode.NO_ROUTE, names=(column,), value=value)
         for outcome in out.components.values():
-            outcome.mark(
-                [row], ABSTAINED, f"no reward for {column}={columns[column][row]!r}"
-            )
+            outcome.mark([row], ABSTAINED, reason)
     return out
 
 
@@ -139,19 +140,13 @@ class _Evaluation:
             rows, outcome = self.every, self.out.components[item.name]
             outcome.mark(rows, SCORED)
             if not ignore_gates:
-                rows = _passed(
-                    rows, whole, outcome, "the gate on the whole reward has no value"
-                )
+                undecided = Reason(ReasonCode.REWARD_GATE_UNDECIDED)
+                rows = _passed(rows, whole, outcome, undecided)
                 if item.gate_call:
                     gate = self.gate(item.gate, item.gate_call, rows)
-                    asked = ", ".join(map(repr, item.gate_call.asks_for))
-                    rows = _passed(
-                        rows,
-                        gate,
-                        outcome,
-                        f"its gate needs {asked}, which is missing",
-                        "its gate",
-                    )
+                    needs = tuple(item.gate_call.asks_for)
+                    undecided = Reason(ReasonCode.GATE_UNDECIDED, names=needs)
+                    rows = _passed(rows, gate, outcome, undecided, "")
             self.component(item, rows, outcome)
         if waiting:
             whole = self.gate(self.reward.gate, waiting, self.every)
@@ -170,10 +165,8 @@ class _Evaluation:
         for row, value in zip(
             rows.tolist(), self.values(call, rows, as_field, together), strict=True
         ):
-            if type(value) is Failure:
-                outcome.mark(
-                    [row], ABSTAINED if value.abstains else ERROR, value.message
-                )
+            if type(value) is Reason:
+                outcome.mark([row], ABSTAINED if value.is_abstention else ERROR, value)
             else:
                 values[row] = value
         if outcome.reasons:
@@ -226,8 +219,8 @@ class _Evaluation:
                 for value in at_rows(self.column(gate.on), rows)
             ]
         for row, answer in zip(rows.tolist(), answers, strict=True):
-            if isinstance(answer, Failure):
-                out.mark([row], ABSTAINED if answer.abstains else ERROR, answer.message)
+            if isinstance(answer, Reason):
+                out.mark([row], ABSTAINED if answer.is_abstention else ERROR, answer)
             elif not answer:
                 out.status[row] = ABSTAINED if answer is None else GATED
         return out
@@ -239,14 +232,11 @@ class _Evaluation:
         """
         for name in call.asks_for:
             if name in self.reward.fields:
-                rows = _passed(rows, self.done[name], outcome, "", f"field {name!r}")
+                missing = Reason(ReasonCode.FIELD_ABSTAINED, names=(name,))
+                rows = _passed(rows, self.done[name], outcome, missing, name)
             elif name in self.done:
-                rows = _passed(
-                    rows,
-                    self.done[name],
-                    outcome,
-                    f"asks for the score of {name!r}, which is missing",
-                )
+                missing = Reason(ReasonCode.SCORE_MISSING, names=(name,))
+                rows = _passed(rows, self.done[name], outcome, missing)
         return rows
 
     def column(self, name: str) -> Sequence[Any]:
@@ -269,7 +259,7 @@ class _Evaluation:
         together: str = "",
         told: dict[int, Any] | None = None,
     ) -> Sequence[Any]:
-        """What a function gives for each of these rows, or Failures; `told` gets what it notes as `VERDICT`.
+        """What a function gives for each of these rows, or Reasons; `told` gets what it notes as `VERDICT`.
 
         It is called for each row, or with lists for several `together`: "all", those of a "group", or of a
         "batch": a group where there are groups, and where that fails each of its rows alone.
@@ -284,7 +274,7 @@ class _Evaluation:
                 self.hear(said, [row], told)
             return answers
         if together == "group" and self.groups is None:
-            return [Failure(ALONE)] * len(rows)
+            return [ALONE] * len(rows)
         bundles: list[Rows] = [rows] if len(rows) else []
         if together != "all" and len(rows):
             codes = rows if self.groups is None else self.groups[rows]
@@ -299,22 +289,16 @@ class _Evaluation:
             )
             again: list[Rows] = []
             for place, (some, answer) in enumerate(zip(bundles, answers, strict=True)):
-                if (
-                    isinstance(answer, Failure)
-                    and together == "batch"
-                    and len(some) > 1
-                ):
+                if isinstance(answer, Reason) and together == "batch" and len(some) > 1:
                     again += list(some[:, None])
                     continue
                 if notes is not None:
                     self.hear(notes[place], some.tolist(), told)
-                if not isinstance(answer, Failure) and len(answer) != len(some):
-                    answer = Failure(
-                        f"returned {len(answer)} values for {len(some)} completions"
+                if not isinstance(answer, Reason) and len(answer) != len(some):
+                    answer = Reason(
+                        ReasonCode.WRONG_LENGTH, returned=len(answer), rows=len(some)
                     )
-                several = (
-                    [answer] * len(some) if isinstance(answer, Failure) else answer
-                )
+                several = [answer] * len(some) if isinstance(answer, Reason) else answer
                 values.update(zip(some.tolist(), several, strict=True))
             bundles = again
         return [values[row] for row in rows.tolist()]
@@ -359,19 +343,23 @@ class _Evaluation:
 
 
 def _passed(
-    rows: Rows, earlier: Outcome, outcome: Outcome, missing: str, failed: str = ""
+    rows: Rows,
+    earlier: Outcome,
+    outcome: Outcome,
+    missing: Reason,
+    failed: str | None = None,
 ) -> Rows:
     """The rows that an earlier outcome lets through; the others are gated with it, or have no score.
 
-    The reason says what is `missing`, or for errors what `failed`, where that is given.
+    The reason says what is `missing`; errors of a field or gate are passed on by what `failed`.
     """
     status = earlier.status[rows]
     if not status.any():
         return rows
     outcome.mark(rows[status == GATED], GATED)
-    if failed:
+    if failed is not None:
         for row in rows[status == ERROR].tolist():
-            outcome.mark([row], ERROR, f"{failed} failed: {earlier.reasons[row]}")
+            outcome.mark([row], ERROR, earlier.reasons[row].passed_on(failed))
         outcome.mark(rows[status == ABSTAINED], ABSTAINED, missing)
     else:
         outcome.mark(rows[status >= ABSTAINED], ABSTAINED, missing)
@@ -385,7 +373,7 @@ def _of_objects(objects: Mapping[str, Mapping[Any, Any]]) -> str:
             (key for key in (*ALIASES["ground_truth"], *value) if key in value), "..."
         )
         return (
-            f": {name} is a dict of {preview(list(value))}, no value to compare; take {name}[{key!r}] in a "
+            f"{name} is a dict of {preview(list(value))}, no value to compare; take {name}[{key!r}] in a "
             f"field, and name that in rk.Component(..., columns={{{name!r}: FIELD}})"
         )
     return ""
@@ -428,15 +416,15 @@ def _take(
                 for name, column in asked.items()
                 if isinstance(column[row], dict)
             }
-            outcome.status[row], outcome.reasons[row] = (
-                ABSTAINED,
-                f"returned None{_of_objects(objects)}",
-            )
-        elif isinstance(score, Failure):
-            status = ABSTAINED if score.abstains else ERROR
-            outcome.status[row], outcome.reasons[row] = status, score.message
+            reason = replace(NONE, words=_of_objects(objects)) if objects else NONE
+            outcome.status[row], outcome.reasons[row] = ABSTAINED, reason
+        elif isinstance(score, Reason):
+            status = ABSTAINED if score.is_abstention else ERROR
+            outcome.status[row], outcome.reasons[row] = status, score
         elif low <= score <= high:
             outcome.scores[row] = score
         else:
-            why = f"{OUT_OF_RANGE}returned {score!r}; its range is {allowed}"
-            outcome.status[row], outcome.reasons[row] = ERROR, why
+            reason = Reason(
+                ReasonCode.OUT_OF_RANGE, value=repr(score), expected=str(allowed)
+            )
+            outcome.status[row], outcome.reasons[row] = ERROR, reason

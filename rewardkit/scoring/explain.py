@@ -13,6 +13,7 @@ from rewardkit.html.excerpts import UserText
 from rewardkit.html.markup import LONGEST_ESCAPED, aligned, number
 from rewardkit.html.pages import Block, HasPage, Page, Quote
 from rewardkit.primitives.extract import Extractor, Span
+from rewardkit.reasons import Reason, read_reasons
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.values import present
@@ -30,7 +31,7 @@ class Line:
     weight: float
     contribution: float
     gate: str
-    reason: str
+    reason: Reason | None
     why: str
 
     @property
@@ -48,7 +49,7 @@ class Line:
             weight,
             adds,
             self.gate,
-            self.reason or self.why,
+            self.why if self.reason is None else str(self.reason),
         )
 
 
@@ -172,7 +173,8 @@ def explained(scores: Scores, row: int) -> Explanation:
     or depends on siblings. RewardError: the reward has no part for this row.
     """
     reward, values = scores.reward, scores.table.iloc[row]
-    errors = {name: present(values[f"error/{name}"]) for name in reward.names}
+    columns = [f"reason/{name}" for name in reward.names]
+    reasons = dict(zip(reward.names, read_reasons(values[columns]), strict=True))
     notes = {
         str(name): present(values[name])
         for name in values.index
@@ -182,7 +184,7 @@ def explained(scores: Scores, row: int) -> Explanation:
         reward=float(values["reward_raw"]),
         scores={name: float(values[f"score/{name}"]) for name in reward.names},
         status={name: str(values[f"status/{name}"]) for name in reward.names},
-        errors={name: why for name, why in errors.items() if why is not None},
+        reasons={name: why for name, why in reasons.items() if why is not None},
         fields={
             name: present(values[f"field/{name}"])
             for name in reward.fields
@@ -226,7 +228,7 @@ def _explanation(
         if part.aggregation == "weighted_sum" and status in ("scored", "gated"):
             adds = item.weight * value if status == "scored" else 0.0
         gate = describe(item.gate) if item.gate else ""
-        why_not = result.errors.get(item.name, "")
+        why_not = result.reasons.get(item.name)
         lines.append(
             Line(item.name, status, value, item.weight, adds, gate, why_not, item.why)
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.findings import counted
+from rewardkit.reasons import Reason
 from rewardkit.rewards.plan import Plan
 from rewardkit.rewards.reward import Floats, Rows
 from rewardkit.scoring.printed import Printed
@@ -31,7 +32,7 @@ class Outcome:
 
     scores: Floats
     status: NDArray[np.int8]
-    reasons: dict[int, str] = field(default_factory=dict)
+    reasons: dict[int, Reason] = field(default_factory=dict)
     verdicts: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
@@ -40,7 +41,7 @@ class Outcome:
         return cls(np.full(rows, np.nan), np.full(rows, status, dtype=np.int8))
 
     def mark(
-        self, rows: Rows | list[int], status: int, reason: str | None = None
+        self, rows: Rows | list[int], status: int, reason: Reason | None = None
     ) -> None:
         """Give these rows a status, and the reason."""
         self.status[rows] = status
@@ -85,7 +86,7 @@ class Outcomes:
     components: dict[str, Outcome]
     gate: Floats
     notes: list[dict[str, Any]] | None = None
-    failed: dict[str, dict[int, str]] = field(default_factory=dict)
+    failed: dict[str, dict[int, Reason]] = field(default_factory=dict)
     printed: Printed = field(default_factory=Printed)
     unfinished: set[int] = field(default_factory=set)
 
@@ -158,7 +159,7 @@ class Outcomes:
         """The status of a component on a row, as a word."""
         return STATUSES[self.components[component].status[row]]
 
-    def reason(self, component: str, row: int) -> str | None:
+    def reason(self, component: str, row: int) -> Reason | None:
         """Why a component has no score on a row; ``None`` where it has one or is gated."""
         return self.components[component].reasons.get(row)
 
@@ -182,8 +183,8 @@ def asked_of_models(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def asked_text(asked: Mapping[str, Any], reason: Callable[[str], str] = str) -> str:
-    """What was put to a model, in words; `reason` stands for reasons that are not to be shown.
+def asked_text(asked: Mapping[str, Any]) -> str:
+    """What was put to a model, in words.
 
     >>> asked = {"verdicts": 12, "cached": 2, "tokens": [900, 120], "cost": 0.25, "not_judged": {"late": 1}}
     >>> asked_text(asked)
@@ -194,7 +195,7 @@ def asked_text(asked: Mapping[str, Any], reason: Callable[[str], str] = str) -> 
     said += [f"{question:,} + {answer:,} tokens"] if question or answer else []
     said += [f"cost {asked['cost']:.4g}"] if asked["cost"] else []
     if left := asked.get("not_judged"):
-        most = reason(max(left, key=lambda why: left[why]))
+        most = max(left, key=lambda why: left[why])
         often = "most often " if len(left) > 1 else ""
         said += [
             f"{sum(left.values()):,} not judged ({often}{' '.join(most.split())[:REASON]})"

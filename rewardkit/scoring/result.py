@@ -8,6 +8,7 @@ from typing import Any
 
 from rewardkit.html import cards
 from rewardkit.html.pages import HasPage, Page
+from rewardkit.reasons import Reason
 from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.evaluate import evaluate
@@ -18,26 +19,31 @@ from rewardkit.scoring.printed import caught_prints
 class RewardResult(HasPage):
     """What one completion got. `reward` is NaN where it is not judged, and before any transform.
 
-    `scores`, `status` and `errors` are by component (a score is NaN unless its status is ``scored``), and so
-    are the `weights` of those that are for it; `fields` are the extractions and `notes` what components left
+    `scores`, `status`, `errors` and `reasons` are by component (a score is NaN unless its status is
+    ``scored``; errors are reasons as sentences), and so are the `weights` of those that are for it; `fields` are the extractions and `notes` what components left
     with `rk.note`; `verdicts` are what the models said that components asked.
     """
 
     reward: float
     scores: dict[str, float]
     status: dict[str, str]
-    errors: dict[str, str]
+    reasons: dict[str, Reason]
     fields: dict[str, Any]
     notes: dict[str, Any]
     weights: dict[str, float] = field(default_factory=dict)
     verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def errors(self) -> dict[str, str]:
+        """Component -> why it has no score, as a sentence."""
+        return {name: str(reason) for name, reason in self.reasons.items()}
 
     def page(self) -> Page:
         """Return the reward, a row a component, and what fields extracted."""
         rows = []
         for name, score in self.scores.items():
             weight = f"{self.weights[name]:g}" if name in self.weights else "-"
-            reason = self.errors.get(name, "")
+            reason = self.reasons.get(name)
             rows.append((name, self.status[name], score, weight, reason))
         notes = {**self.notes, **self.verdicts}
         return cards.result_page(self.reward, rows, self.fields, notes)
@@ -56,10 +62,10 @@ def result_of(reward: Reward, columns: Mapping[str, Any]) -> RewardResult:
             name: float(outcome.scores[0]) for name, outcome in found.components.items()
         },
         status={name: found.status(name, 0) for name in found.components},
-        errors={
-            name: why
+        reasons={
+            name: reason
             for name in found.components
-            if (why := found.reason(name, 0)) is not None
+            if (reason := found.reason(name, 0)) is not None
         },
         fields={name: values[0] for name, values in found.fields.items()},
         notes=found.notes[0] if found.notes else {},

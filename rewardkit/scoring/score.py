@@ -26,6 +26,7 @@ from rewardkit.scoring.scores import (
     OWN_COLUMNS,
     OWN_PREFIXES,
     Scores,
+    reason_columns,
     status_column,
     versions,
 )
@@ -147,20 +148,17 @@ def _scores(outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]) -> S
 
 
 def _result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFrame:
-    def texts(reasons: Mapping[int, str]) -> pd.Series[Any]:
-        column = np.full(len(raw), None, dtype=object)
-        column[list(reasons)] = list(reasons.values())
-        return pd.Series(column, dtype=object)
-
     columns: dict[str, Any] = {}
     for name, values in outcomes.fields.items():
         columns[f"field/{name}"] = as_column(values)
         if outcomes.failed.get(name):
-            columns[f"failed/{name}"] = texts(outcomes.failed[name])
+            texts, records = reason_columns(outcomes.failed[name], len(raw))
+            columns[f"failed/{name}"], columns[f"reason/{name}"] = texts, records
     for name, outcome in outcomes.components.items():
         columns[f"score/{name}"] = outcome.scores
         columns[f"status/{name}"] = status_column(outcome.status)
-        columns[f"error/{name}"] = texts(outcome.reasons)
+        texts, records = reason_columns(outcome.reasons, len(raw))
+        columns[f"error/{name}"], columns[f"reason/{name}"] = texts, records
         if verdicts := outcome.verdicts:
             columns[f"verdict/{name}"] = as_column(
                 [verdicts.get(row) for row in range(len(raw))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.html import cards
-from rewardkit.html.excerpts import UserText, redact_reason
+from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, Page
+from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rewards.plan import Plan
 from rewardkit.rewards.reward import Floats, Part, Reward
 from rewardkit.rewards.run_record import reward_from_record
@@ -45,6 +46,7 @@ OWN_PREFIXES = (
     "score/",
     "status/",
     "error/",
+    "reason/",
     "verdict/",
     "cost/",
     "note/",
@@ -62,7 +64,8 @@ class Scores(HasPage):
 
     `table` has the rollout columns, then by name ``field/<name>`` (and ``failed/<name>``, why, where
     extractions failed), ``score/<component>`` (NaN unless scored),
-    ``status/<component>``, ``error/<component>`` (why not scored), of components that ask a model
+    ``status/<component>``, ``error/<component>`` (why not scored, as a sentence), ``reason/<component>``
+    (the same as a record: `Reason.to_json`; of a field where it failed), of components that ask a model
     ``verdict/<component>`` and ``cost/<component>``, where they exist ``note/<name>`` and
     ``gate/reward`` (1 open, 0 closed, NaN unknown), then ``reward_raw`` (before the transform) and
     ``reward``. Raw scores stand apart from weights: `reweigh` never scores again.
@@ -98,6 +101,16 @@ class Scores(HasPage):
         """Why the rows of a component are errors, of each row in turn."""
         return list(self.table[f"error/{component}"][self.status(component) == ERROR])
 
+    def reasons(self, name: str) -> list[Reason | None]:
+        """Why a component, or field, has no value, of each row in turn."""
+        column = self.table.get(f"reason/{name}")
+        return [None] * len(self) if column is None else read_reasons(column)
+
+    def _reasons_of(self, name: str, status: int) -> list[Reason]:
+        """The reasons of the rows in which a component has this status."""
+        texts = self.table[f"reason/{name}"][self.status(name) == status]
+        return [reason for reason in read_reasons(texts) if reason is not None]
+
     @property
     def unbounded(self) -> tuple[str, ...]:
         """Components without a declared range, whose observed one is shown."""
@@ -117,6 +130,9 @@ class Scores(HasPage):
     @cached_property
     def asked(self) -> dict[str, dict[str, Any]]:
         """Of each component that asks a model: verdicts, of them cached, tokens, cost, not judged."""
+        return self._asked(str)
+
+    def _asked(self, sentence: Callable[[Reason], str]) -> dict[str, dict[str, Any]]:
         found = {}
         for name in self.reward.names:
             if f"verdict/{name}" in self.table:
@@ -125,10 +141,10 @@ class Scores(HasPage):
                     for item in self.table[f"verdict/{name}"]
                     if isinstance(item, Mapping)
                 ]
-                reasons = self.table[f"error/{name}"][self.status(name) == ABSTAINED]
+                reasons = self._reasons_of(name, ABSTAINED)
                 found[name] = {
                     **asked_of_models(verdicts),
-                    "not_judged": dict(Counter(reasons)),
+                    "not_judged": dict(Counter(map(sentence, reasons))),
                 }
         return found
 
@@ -222,14 +238,15 @@ class Scores(HasPage):
         """Return how the reward and each component are spread, and what models were asked."""
         components = []
         for name, weight in self.reward.weights.items():
-            counts, errors = self.counts[name], self.errors(name)
+            counts, errors = self.counts[name], self._reasons_of(name, ERROR)
             scores = self.score(name)
             components.append(
                 cards.ComponentScores(name, weight, scores, counts, errors)
             )
         asked = []
+        redacted = self._asked(lambda reason: str(reason.redacted()))
         for name, record in self.asked.items():
-            without_quotes = f"{name} {asked_text(record, redact_reason)}"
+            without_quotes = f"{name} {asked_text(redacted[name])}"
             asked.append(UserText(f"{name} {asked_text(record)}", without_quotes))
         return cards.scores_page(self.reward.name, self.rewards, components, asked)
 
@@ -285,6 +302,19 @@ def folder_for(path: str | Path) -> Iterator[Path]:
         ):  # the first that holds something, and those it lies in, stay
             for place in made:
                 place.rmdir()
+
+
+def reason_columns(
+    reasons: Mapping[int, Reason], rows: int
+) -> tuple[pd.Series[Any], pd.Series[Any]]:
+    """The columns of reasons by row: as sentences, and as records in JSON."""
+    known = {reason: (str(reason), reason.to_json()) for reason in {*reasons.values()}}
+    columns = []
+    for at in range(2):
+        column = np.full(rows, None, dtype=object)
+        column[list(reasons)] = [known[reason][at] for reason in reasons.values()]
+        columns.append(pd.Series(column, dtype=object))
+    return columns[0], columns[1]
 
 
 def status_column(codes: NDArray[Any]) -> pd.Categorical[Any]:
@@ -353,6 +383,17 @@ def _from_arrow(name: str, column: pa.ChunkedArray, as_json: bool) -> Any:
     return as_column(values)
 
 
+def _reasons_from_texts(table: pd.DataFrame, kind: str, name: str) -> pd.Series[Any]:
+    """The reasons of a table without them: the sentences, with the code that is left."""
+    judged = table.get(f"status/{name}", pd.Series("error", table.index)) == "error"
+    reasons: list[str | None] = []
+    for text, is_error in zip(table[f"{kind}/{name}"], judged, strict=True):
+        code = ReasonCode.UNKNOWN if is_error else ReasonCode.NOT_JUDGED
+        is_text = isinstance(text, str)
+        reasons.append(Reason(code, words=text).to_json() if is_text else None)
+    return pd.Series(reasons, table.index, dtype=object)
+
+
 def is_scored(path: str | Path) -> bool:
     """Whether `load_scores` is to read this: what `Scores.save` wrote, or a path where nothing is."""
     file = Path(path)
@@ -367,7 +408,7 @@ def is_scored(path: str | Path) -> bool:
 def load_scores(path: str | Path) -> Scores:
     """Scores from the folder or Parquet file that `Scores.save` wrote.
 
-    The reward is the one of the run record: it can be weighed and diagnosed anew, not run. RolloutsError: no
+    A table without ``reason/`` columns gets them from its sentences, which say less. The reward is the one of the run record: it can be weighed and diagnosed anew, not run. RolloutsError: no
     such file, or one that was not written by rewardkit.
     """
     file = Path(path) / "scores.parquet" if Path(path).is_dir() else Path(path)
@@ -395,6 +436,10 @@ def load_scores(path: str | Path) -> Scores:
     table = pd.DataFrame(
         {name: _from_arrow(name, read.column(name), name in as_json) for name in names}
     )
+    for name in names:
+        kind, _, owner = name.partition("/")
+        if kind in ("error", "failed") and f"reason/{owner}" not in table:
+            table[f"reason/{owner}"] = _reasons_from_texts(table, kind, owner)
     own = [
         name
         for name in table.columns

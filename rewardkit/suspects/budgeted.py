@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 
@@ -48,7 +47,7 @@ def scored_within(
             score(reward, some, timeout=timeout, patience=patience, progress=progress)
         )
         if len(passes) == 1 and _all_late(passes[0]):
-            return passes[0], f"each of the first calls {LATE} {timeout:g} s"
+            return passes[0], f"each of the first calls took longer than {timeout:g} s"
         done += rows
         spent = time.monotonic() - began
         most = int(min(GROWTH * len(rows), len(done) * (budget - spent) / spent))
@@ -67,10 +66,12 @@ def _groups(
 
 
 def _all_late(scores: Scores) -> bool:
-    errors = [scores.table[f"error/{name}"].astype(str) for name in scores.reward.names]
-    return bool(
-        np.logical_or.reduce([column.str.contains(LATE) for column in errors]).all()
-    )
+    """Whether no row was scored without a call that is late."""
+    late = np.zeros(len(scores), dtype=bool)
+    for name in scores.reward.names:
+        reasons = scores.reasons(name)
+        late |= [reason is not None and reason.is_out_of_time for reason in reasons]
+    return bool(late.all())
 
 
 def _joined(passes: list[Scores], rollouts: Rollouts, rows: list[int]) -> Scores:

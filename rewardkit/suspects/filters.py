@@ -15,11 +15,12 @@ from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.primitives.expressions import compiled
 from rewardkit.primitives.messages import as_list, assistant_text
+from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.reward import ROLLOUT
 from rewardkit.rewards.signature import Call
 from rewardkit.rollouts.values import column_values
-from rewardkit.scoring.calls import Calls, Failure
-from rewardkit.scoring.deadlines import UNTRIED, answers_of, time_limit
+from rewardkit.scoring.calls import Calls
+from rewardkit.scoring.deadlines import answers_of, time_limit
 from rewardkit.scoring.scores import Scores
 from rewardkit.suspects.likeness import ALIKE, RARE_TRAIT, likeness
 
@@ -160,26 +161,23 @@ def with_predicate(
     failed = [
         (row, answer)
         for row, answer in enumerate(answers)
-        if isinstance(answer, Failure)
+        if isinstance(answer, Reason)
     ]
     if failed:
-        row, answer = min(
-            failed, key=lambda item: UNTRIED in item[1].message
-        )  # the first that was tried
+        tried = [item for item in failed if item[1].code is not ReasonCode.NOT_TRIED]
+        row, reason = [*tried, *failed][0]
         rollout = column_values(scores.table["rollout_id"])[row]
         raise InputError(
-            f"{told} failed on rollout {rollout!r}: {answer.message}; it must answer True or False for "
+            f"{told} failed on rollout {rollout!r}: {reason}; it must answer True or False for "
             "every row"
         )
     return Filtered(np.array(answers, dtype=bool), f"are those that {told} is true of")
 
 
-def _verdict(answer: Any) -> bool | Failure:
+def _verdict(answer: Any) -> bool | Reason:
     """What a predicate answered, which must be a bool."""
     if isinstance(answer, bool | np.bool_):
         return bool(answer)
-    return (
-        answer
-        if isinstance(answer, Failure)
-        else Failure(f"returned {preview(answer)}")
-    )
+    if isinstance(answer, Reason):
+        return answer
+    return Reason(ReasonCode.NOT_A_DECISION, value=preview(answer))

@@ -149,9 +149,7 @@ def _chosen(
 def _candidate(trial: Trial) -> str:
     """A trial among several, and why it did not work if so."""
     failed = (
-        f"; on a sample: {trial.failed[0].message}"
-        if trial.failed and not trial.works
-        else ""
+        f"; on a sample: {trial.failed[0]}" if trial.failed and not trial.works else ""
     )
     return f"{trial.name}, {trial.target.form} ({trial.reading.reason}{failed})"
 
@@ -194,9 +192,9 @@ def _check(trial: Trial, name: str, rows: Sequence[Row]) -> None:
     known = {column for row in rows for column in row}
     main, target, failed = trial.reading.main, trial.target, trial.failed
     lacks = [
-        one.message.partition(": ")[2]
-        for one in failed
-        if LacksColumn.__name__ in one.message
+        f"{reason.words} ({reason.place})"
+        for reason in failed
+        if reason.error == LacksColumn.__name__
     ]
     if rows and lacks and len(lacks) == len(trial.made):
         raise RewardError(
@@ -309,7 +307,7 @@ def _origin(trial: Trial, name: str, *, real: bool) -> str:
     if trial.failed:
         sample = "of the rollouts" if real else "of a made-up sample"
         rows = f"{len(trial.failed)} of {len(trial.made)} rows {sample}"
-        said.append(f"on {rows} it failed: {trial.failed[0].message}")
+        said.append(f"on {rows} it failed: {trial.failed[0]}")
     if len(trial.made) < len(trial.answers):
         like_these = "that the others give the same kind of value"
         assumed = (

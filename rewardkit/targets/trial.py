@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rewardkit.errors import preview
+from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.signature import is_async
-from rewardkit.scoring.calls import Calls, Failure, answered
-from rewardkit.scoring.deadlines import UNTRIED, CannotLimit, TimeLimit
+from rewardkit.scoring.calls import Calls, answered
+from rewardkit.scoring.deadlines import CannotLimit, TimeLimit
 from rewardkit.targets.adapter import Row, plain
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import JUDGED, Reading, Target
@@ -20,12 +22,10 @@ SECONDS = 10.0
 LATE = 2
 """As many calls that take too long may all calls take together. Our choice: one may be chance."""
 
-NOT_TRIED = Failure(f"{UNTRIED}, as calls take too long")
-
 
 @dataclass(frozen=True)
 class Trial:
-    """What a target's reading gave on the rows of a sample: numbers, dicts, ``None``, or a Failure a row."""
+    """What a target's reading gave on the rows of a sample: numbers, dicts, ``None``, or a Reason a row."""
 
     target: Target
     reading: Reading
@@ -53,12 +53,12 @@ class Trial:
     @property
     def made(self) -> list[Any]:
         """The answers of the calls that were made."""
-        return [answer for answer in self.answers if answer != NOT_TRIED]
+        return [answer for answer in self.answers if not _is_untried(answer)]
 
     @property
-    def failed(self) -> list[Failure]:
-        """What came of those that failed."""
-        return [answer for answer in self.made if isinstance(answer, Failure)]
+    def failed(self) -> list[Reason]:
+        """Why those failed that did."""
+        return [answer for answer in self.made if isinstance(answer, Reason)]
 
     @property
     def dicts(self) -> list[Mapping[str, Any]]:
@@ -90,7 +90,15 @@ class Trial:
     def differs(self, other: Trial) -> bool:
         """Whether another answer came on one of the rows on which both were tried."""
         pairs = zip(self.answers, other.answers, strict=True)
-        return any(one != two for one, two in pairs if NOT_TRIED not in (one, two))
+        return any(
+            answer != another
+            for answer, another in pairs
+            if not (_is_untried(answer) or _is_untried(another))
+        )
+
+
+def _is_untried(answer: Any) -> bool:
+    return isinstance(answer, Reason) and answer.code is ReasonCode.NOT_TRIED
 
 
 def _is_number(value: Any) -> bool:
@@ -127,7 +135,7 @@ def tried(
     """The reading on each of these rows by itself, where it needs siblings on them as a group.
 
     Each call under the limit where the function can be sent, and all of them within the
-    allowance: the answer of a call that was not made is a Failure that says so.
+    allowance: the answer of a call that was not made is a Reason that says so.
     """
     together = reading.adapter.together
     copies = [dict(row) for row in rows]
@@ -143,11 +151,15 @@ def tried(
         began = time.monotonic()
         got = _answers(reading, some, limit)
         took = min(time.monotonic() - began, limit.seconds * len(some))
-        late = any(isinstance(one, Failure) and one.late for one in got)
+        late = any(
+            isinstance(answer, Reason) and answer.code is ReasonCode.LATE
+            for answer in got
+        )
         allowance.seconds -= took if late or not allowance.starting else 0.0
         allowance.starting = late
         answers += got
-    answers += [NOT_TRIED] * (len(handed) - len(answers))
+    untried = Reason(ReasonCode.NOT_TRIED, seconds=limit.seconds)
+    answers += [untried] * (len(handed) - len(answers))
     size = len(rows) if together == "group" else 1
     return Trial(
         target,
@@ -167,16 +179,14 @@ def _answers(reading: Reading, handed: Sequence[Any], limit: TimeLimit) -> list[
 
 
 def _spread(answer: Any, count: int, together: str) -> list[Any]:
-    """The values of a list for so many rows; for each a Failure that says what it is instead."""
-    if isinstance(answer, Failure) or not together:
+    """The values of a list for so many rows; for each a Reason that says what it is instead."""
+    if isinstance(answer, Reason) or not together:
         return [answer] * count
     if isinstance(answer, list) and len(answer) == count:
         return answer
-    size = (
-        f"{len(answer)} values"
-        if isinstance(answer, list)
-        else f"{answer!r}, not a list,"
-    )
-    return [
-        Failure(f"returned {size} for {count} completion{'s' if count > 1 else ''}")
-    ] * count
+    if isinstance(answer, list):
+        reason = Reason(ReasonCode.WRONG_LENGTH, returned=len(answer), rows=count)
+    else:
+        value = preview(answer)
+        reason = Reason(ReasonCode.NOT_A_LIST, value=value, expected="scores")
+    return [reason] * count

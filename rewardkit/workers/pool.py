@@ -54,7 +54,11 @@ class DeadlinePassed(TimeoutError):
 
 
 class WorkerEnded(RuntimeError):
-    """A call ended the process it ran in."""
+    """A call ended the process it ran in; `ending` is its exit status or signal."""
+
+    def __init__(self, message: str, ending: str = "") -> None:
+        super().__init__(message)
+        self.ending = ending
 
 
 class CannotSend(TypeError):
@@ -330,7 +334,7 @@ class Workers:
                     raise WorkerEnded(_no_start(how))
                 waiting.extendleft(reversed(process.pending))
                 return
-            error = WorkerEnded(f"ended its process ({how})")
+            error = WorkerEnded(f"ended its process ({how})", how)
             if how == "signal SIGPROF":
                 error = DeadlinePassed(
                     f"took longer than {self._cpu:g} s of processor time"

@@ -462,7 +462,9 @@ def test_a_reward_that_judges_nothing_is_one_sentence_with_the_cause(
     assert (result.judged, result.proposed_cases, result.missed) == ((), (), 0)
     assert "as component 'score' gives no score; fix that first" in result.stopped
     assert (
-        cause in result.cause and cause in repr(result) and cause not in result.verdict
+        cause in str(result.cause)
+        and cause in repr(result)
+        and cause not in result.verdict
     )
     assert (
         result.record()["score"] is None

@@ -2,7 +2,6 @@ import pandas as pd
 import pytest
 
 import rewardkit as rk
-from rewardkit.html.excerpts import redact_reason
 from rewardkit.notebook.display import Show
 
 HOSTILE = "<script>window.pwned = 1</script><img src=x onerror=alert(1)>\x00\ud800\u202eSECRET"
@@ -66,36 +65,6 @@ def test_redacted_pages_hold_nothing_of_prompts_completions_and_truths(hostile, 
     ] == []
     assert "redacted" in page
     assert "ValueError" in page  # what kind of error it was can be told
-
-
-@pytest.mark.parametrize(
-    ("reason", "left"),
-    [
-        ("ValueError: could not read 'SECRET'", "ValueError: [redacted]"),
-        (
-            "returned 'SECRET' of type str; a component returns a number",
-            "returned [redacted]",
-        ),
-        (
-            "field 'f' failed: ValueError: SECRET",
-            "field 'f' failed: ValueError: [redacted]",
-        ),
-        ("error (ValueError: line one\nSECRET)", "error (ValueError: [redacted])"),
-        (
-            "its gate needs 'correct', which is missing",
-            "its gate needs 'correct', which is missing",
-        ),
-        (
-            "Unreadable: saw SECRET (of.py:3)\nSECRET (my.py:12)",
-            "Unreadable: [redacted] (my.py:12)",
-        ),
-        ("its gate failed: Odd: SECRET", "its gate failed: Odd: [redacted]"),
-        ("no reward for data_source='SECRET'", "no reward for data_source=[redacted]"),
-        ("SECRET words of no known form", "[redacted]"),
-    ],
-)
-def test_a_reason_keeps_its_kind_and_loses_what_it_quotes(reason, left):
-    assert redact_reason(reason) == left
 
 
 def test_the_extraction_table_counts_what_each_extractor_finds_and_shows_it_where_it_does():

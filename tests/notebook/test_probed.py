@@ -20,6 +20,7 @@ from rewardkit.notebook.report.executed import Story
 from rewardkit.notebook.report.pages import Page, Summary, index_page, summary_markdown
 from rewardkit.notebook.scorecard import MIME, Short
 from rewardkit.notebook.tiles import Tile, probe_tiles
+from rewardkit.reasons import Reason, ReasonCode
 
 SECRET = "<script>SECRET</script>"
 TURNS = r"after user, assistant calls price x\d+, tool x\d+"
@@ -46,7 +47,7 @@ def weak():
     return rk.mutants(rk.load_reward("gallery:arithmetic"), cases, "gallery:arithmetic")
 
 
-def failing(said):
+def failing(said, reason=None):
     """A finding whose reason, sentence and example quote a completion."""
     shown = Example(
         "r1",
@@ -54,8 +55,9 @@ def failing(said):
         float("nan"),
         None,
         said=said,
+        reason=reason,
     )
-    evidence = {"value": 0.75, "found": 3, "tried": 4, "reason": said}
+    evidence = {"value": 0.75, "found": 3, "tried": 4, "reason": reason or said}
     return Finding(
         "wrong_type",
         "high",
@@ -107,24 +109,23 @@ def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):
     ("said", "left"),
     [
         ("0.5, before 0.7", "0.5, before 0.7"),
-        ("took longer than 5 s", "took longer than 5 s"),
+        (Reason(ReasonCode.LATE, seconds=5.0), "took longer than 5 s"),
         ("changed its argument 'completions'", "changed its argument 'completions'"),
-        (f"ValueError: {SECRET}", "ValueError: [redacted]"),
-        (f"returned '{SECRET}' of type str", "returned [redacted]"),
         (
-            f"field 'x' failed: KeyError: {SECRET}",
+            Reason(ReasonCode.RAISED, words=SECRET, error="KeyError", passed_by=("x",)),
             "field 'x' failed: KeyError: [redacted]",
         ),
-        (SECRET, "[redacted]"),
+        (Reason(ReasonCode.NOT_JUDGED, words=SECRET), "[redacted]"),
         ("", ""),
     ],
 )
 def test_a_redacted_page_keeps_figures_and_has_nothing_of_a_completion(
     flawed, said, left
 ):
-    (example,) = redact_finding(failing(said)).examples
+    finding = failing(str(said), said if isinstance(said, Reason) else None)
+    (example,) = redact_finding(finding).examples
     assert (example.said, example.columns) == (left, {})
-    result = replace(flawed, findings=(*flawed.findings, failing(said)))
+    result = replace(flawed, findings=(*flawed.findings, finding))
     show = Show(redact=True)
     short = Short.checked(result, None, None, redact=True)
     shown = [
@@ -250,7 +251,7 @@ def test_a_reward_that_judges_nothing_and_no_cases_are_one_sentence_without_a_li
         judged=(),
         proposed_cases=(),
         stopped=stopped,
-        cause=f"ValueError: {SECRET}",
+        cause=Reason(ReasonCode.RAISED, error="ValueError", words=SECRET),
     )
     page, redacted = (
         Show(redact=redact).mutants(found).data for redact in (False, True)

@@ -8,6 +8,7 @@ from planted_probes import somewhere
 
 import rewardkit as rk
 from rewardkit.findings import Example, Finding
+from rewardkit.reasons import Reason, ReasonCode
 
 HOSTILE = "<script>pwned()</script>\x1b[2J\u202etxt\u200b\ud800\r\n&amp;"
 ROWS = [
@@ -90,17 +91,27 @@ def finding(
     )
 
 
-def failed(said: str, completion: str = "", code: str = "raises") -> Finding:
+def failed(
+    error: str, words: str, *, completion: str = "", code: str = "raises", passed_by=()
+) -> Finding:
     """A finding of a failure whose reason quotes a completion."""
+    reason = Reason(
+        ReasonCode.RAISED, error=error, words=words, passed_by=tuple(passed_by)
+    )
     shown = example(
         completion,
         reward=math.nan,
         expected=None,
-        said=said,
+        said=str(reason),
         right=math.nan,
         wrong=math.nan,
     )
-    evidence = {"kind": "", "reason": said, "says": f"fails: {said}", "what": "1 of 4"}
+    evidence = {
+        "kind": "",
+        "reason": reason,
+        "says": f"fails: {reason}",
+        "what": "1 of 4",
+    }
     return finding(code, family="contract", evidence=evidence, examples=(shown,))
 
 

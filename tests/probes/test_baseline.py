@@ -100,8 +100,7 @@ def exploit(says, **evidence):
     )
 
 
-FIELD = "field 'x' failed: "
-BROKEN = failed("ValueError: empty")
+BROKEN = failed("ValueError", "empty")
 KEYS = [
     (HOLE, finding("longer"), False, "of another component"),
     (HOLE, finding("empty", component="detail"), False, "another cause"),
@@ -118,16 +117,16 @@ KEYS = [
         "seed, rate",
     ),
     (exploit("two keywords"), exploit("three tags"), False, "another exploit"),
-    (BROKEN, failed("ValueError: ' ' is none"), True, "the same type of error"),
+    (BROKEN, failed("ValueError", "' ' is none"), True, "the same type of error"),
     (
-        failed(f"{FIELD}ValueError: a"),
-        failed(f"{FIELD}KeyError: 'a'"),
+        failed("ValueError", "a", passed_by="x"),
+        failed("KeyError", "'a'", passed_by="x"),
         False,
         "another type in a field",
     ),
     (
-        failed("hang: 1", code="hang"),
-        failed("took longer", code="hang"),
+        failed("Hang", "1", code="hang"),
+        failed("Late", "", code="hang"),
         True,
         "what says no more",
     ),
@@ -244,7 +243,7 @@ HOLDING = {
     "a warning where only high fails": (WARNING, {"severity": "high"}, ""),
     "for information": (with_findings(finding(severity="info")), {}, ""),
     "accepted": (with_findings(finding(accepted="known")), {}, ""),
-    "broken": (with_findings(failed("ValueError: no")), {}, "ValueError: no"),
+    "broken": (with_findings(failed("ValueError", "no")), {}, "ValueError: no"),
     "nothing was tried": (
         replace(NOTHING, made=frozenset()),
         {},

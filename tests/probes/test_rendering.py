@@ -18,7 +18,7 @@ from rewardkit.probes.results.summary import alarms_in_words, ran, tried
 
 LOSS = finding("bold", "warn", "equivalents", evidence={"kind": "loses"})
 ZERO = finding("zero_is_right", "high", "special_values", evidence={"kind": "loses"})
-BROKEN = failed("ValueError: no")
+BROKEN = failed("ValueError", "no")
 MINOR = finding("in_code", "info", "look_alikes", examples=(example("MINOR"),))
 ALARMS = [
     ([finding(), finding("empty", "warn")], "2 holes (1 high, 1 warn)"),
@@ -220,7 +220,7 @@ def words(page):
 HARMFUL = {
     "completion": finding(examples=(example(HOSTILE),)),
     "rollout_id": finding(examples=(example(rollout_id=HOSTILE),)),
-    "error": failed(f"ValueError: {HOSTILE}"),
+    "error": failed("ValueError", HOSTILE),
     "part": finding(part=HOSTILE),
     "component": finding(component=HOSTILE),
     "reason": finding(accepted=HOSTILE),

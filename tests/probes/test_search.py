@@ -23,7 +23,7 @@ from rewardkit.probes.search.search import CALLS, SHRINK, cannot_search, search
 from rewardkit.probes.search.shrinking import shrunk
 from rewardkit.probes.search.vocabulary import assembled
 from rewardkit.probes.subjects.calibration import calibrate
-from rewardkit.scoring.calls import LATE
+from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.strategies.subject import Subject
 
 SUMS, CAPITALS = (rk.load_rollouts(DATA[name]) for name in ("numbers", "texts"))
@@ -282,7 +282,7 @@ def test_when_the_time_is_over_nothing_more_is_tried_and_where_calls_do_not_come
                 math.nan,
                 {"right": math.nan},
                 {"right": "error"},
-                {"right": f"{LATE} 1 s"},
+                {"right": Reason(ReasonCode.LATE, seconds=1.0)},
             )
             return [
                 late if "```" in row["completion"] else out

@@ -219,7 +219,7 @@ def test_quick_calls_are_made_together_and_each_that_does_not_come_back_is_lost_
     assert (
         len(sent[0]) < 50
     )  # and those of the batches with the two were made again, each by itself
-    lost = {row: answer.message for row, answer in enumerate(found) if answer != 0.5}
+    lost = {row: str(reason) for row, reason in enumerate(found) if reason != 0.5}
     assert lost == {90: "took longer than 1 s", 92: "ended its process (exit status 7)"}
 
 

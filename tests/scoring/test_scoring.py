@@ -42,7 +42,7 @@ def test_the_table_has_the_rollouts_fields_scores_statuses_errors_and_rewards():
     table = rk.score(make(), ROWS).table
     assert list(table) == [
         "rollout_id", "prompt", "completion", "kept", "field/size",
-        "score/vowels", "status/vowels", "error/vowels", "score/short", "status/short", "error/short",
+        "score/vowels", "status/vowels", "error/vowels", "reason/vowels", "score/short", "status/short", "error/short", "reason/short",
         "reward_raw", "reward",
     ]  # fmt: skip
     assert table["kept"].tolist() == [0, 1, 2, 3, 4]

@@ -491,7 +491,7 @@ BAD = [
     ),
     (
         {"pattern": None, "predicate": lambda completion: "yes"},
-        "returned 'yes'; it must answer",
+        "returned 'yes'; a predicate returns True, False or None; it must answer",
     ),
     (
         {"pattern": None, "predicate": lambda texts: True},

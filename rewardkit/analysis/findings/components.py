@@ -12,11 +12,9 @@ from rewardkit.analysis.findings.rule import Said, finding, share, sure
 from rewardkit.analysis.statistics.groups import Floats, within
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, percent, rule
-from rewardkit.scoring.calls import OUT_OF_RANGE
+from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
 
-RETURNED_INFINITE = ("returned inf;", "returned -inf;")
-"""How the reason begins for which an infinite score is an error."""
 OFTEN = 0.2
 """Share of the live groups in which a component must vary to be weighed by its influence.
 
@@ -44,18 +42,12 @@ def lost_rows(
 ) -> Iterator[Finding]:
     """Rows that have no score although they should; infinite scores are told of as such."""
     for name, item in view.components.items():
-        status, reasons = view.status[name], view.errors[name]
+        status, reasons = view.status[name], view.reasons[name]
         failed = np.flatnonzero(status == ERROR)
-        texts = map(str, reasons[failed])
-        kinds = np.array(
-            [
-                text.startswith(OUT_OF_RANGE) - text.startswith(RETURNED_INFINITE)
-                for text in texts
-            ]
-        )
+        kinds = np.array([_kind(reason) for reason in read_reasons(reasons[failed])])
         for code, at, limit in (
-            ("errors", failed[kinds == 0], error),
-            ("out_of_range", failed[kinds == 1], error),
+            ("errors", failed[kinds == "errors"], error),
+            ("out_of_range", failed[kinds == "out_of_range"], error),
             ("abstentions", np.flatnonzero(status == ABSTAINED), abstained),
         ):
             if not len(at):
@@ -67,12 +59,10 @@ def lost_rows(
                 if paid and lost >= limit
                 else "info"
             )
-            reason = Counter(reason or "" for reason in reasons[at]).most_common(1)[0][
-                0
-            ]
+            ((commonest, _),) = Counter(reasons[at]).most_common(1)
             more = {
                 "rows": len(at),
-                "reason": reason.removeprefix(OUT_OF_RANGE),
+                "reason": Reason.from_json(commonest) if commonest else "",
                 "reward_missing": missing,
             }
             more |= {"paid": paid, "lost": _lost(missing, paid)}
@@ -92,6 +82,16 @@ def lost_rows(
                 read=at,
                 **more,
             )
+
+
+def _kind(reason: Reason | None) -> str:
+    """The code of the finding that an error belongs to."""
+    if reason is None:
+        return "errors"
+    if reason.is_infinite and not reason.passed_by:
+        return "infinite"
+    is_outside = reason.code is ReasonCode.OUT_OF_RANGE
+    return "out_of_range" if is_outside else "errors"
 
 
 def _lost(missing: float, paid: bool) -> str:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings.components import RETURNED_INFINITE
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.groups import LARGEST, Codes, Floats, finite
 from rewardkit.analysis.view import SHOWN_IDS, Mask, View
 from rewardkit.findings import Finding, most, rule
+from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rollouts.values import column_values
@@ -82,9 +82,9 @@ def _refused_infinite(scores: Scores, component: str) -> Mask:
     """Return the rows in which an infinite score was refused as an error."""
     refused = np.zeros(len(scores), dtype=bool)
     failed = np.flatnonzero(scores.status(component) == ERROR)
-    reasons = scores.table[f"error/{component}"].to_numpy(dtype=object)[failed]
+    reasons = read_reasons(scores.table[f"reason/{component}"].iloc[failed])
     for row, reason in zip(failed, reasons, strict=True):
-        refused[row] = str(reason).startswith(RETURNED_INFINITE)
+        refused[row] = reason is not None and reason.is_infinite
     return refused
 
 
@@ -128,11 +128,12 @@ def without_reward(
         severity = "high" if value >= lost_rows_high else "warn"
     column = scores.reward.routed_by
     values = list(dict.fromkeys(map(repr, scores.table[column].iloc[rows])))
+    named = most(values, 5)
     evidence = {
         "value": value,
         "interval": interval,
         "rows": len(rows),
-        "reason": f"no reward for {column}={most(values, 5)}",
+        "reason": Reason(ReasonCode.NO_ROUTE, names=(column,), value=named),
         "paid": False,
     }
     n, ids = len(scores), scored.ids(rows)

@@ -240,7 +240,9 @@ def view_of(scores: Scores, like: View) -> View:
         reward=scores.reward,
         scores={name: scores.score(name) for name in names},
         status={name: scores.status(name) for name in names},
-        errors={name: table[f"error/{name}"].to_numpy(dtype=object) for name in names},
+        reasons={
+            name: table[f"reason/{name}"].to_numpy(dtype=object) for name in names
+        },
         rewards=scores.rewards,
         gate=gate,
     )

@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.reward_cell.inputs import chosen_rollouts, options, reward_path
 from rewardkit.notebook.reward_cell.written import Cell, Saved, Written, changes
 from rewardkit.probes.probe import TIMEOUT, probe
+from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.load import forget_beside
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.write import write_whole
-from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.cases import Case, check, components_of, load_cases
 from rewardkit.scoring.deadlines import cannot_limit
 from rewardkit.scoring.printed import caught_prints
@@ -184,6 +185,10 @@ def _saved_and_loaded(
         raise
 
 
+def _is_late(reason: Reason | None) -> bool:
+    return reason is not None and reason.code is ReasonCode.LATE
+
+
 def _tried(
     written: Written,
     reward: Reward,
@@ -201,10 +206,7 @@ def _tried(
     ignored = components_of(cases or ())  # where this reward has no such one
     with caught_prints():
         scores = score(reward, rollouts, timeout=limit, patience=PATIENCE)
-        if any(
-            scores.table[f"error/{name}"].str.startswith(LATE).any()
-            for name in reward.names
-        ):
+        if any(map(_is_late, chain.from_iterable(map(scores.reasons, reward.names)))):
             notes.append("contract and cases are not tried, as calls take too long")
         else:
             options: dict[str, Any] = {"timeout": limit, "budget": CONTRACT_SECONDS}

@@ -12,7 +12,12 @@ from typing import Any
 import numpy as np
 
 from rewardkit.findings import Example, Finding, most, read_codes, rule, run_rules
-from rewardkit.probes.contract.watching import CHANGED, NAN, varied, watching
+from rewardkit.probes.contract.watching import (
+    ArgumentChanged,
+    GivesNaN,
+    varied,
+    watching,
+)
 from rewardkit.probes.results.evidence import finding, row_example
 from rewardkit.probes.runner import Tries, by_group, evaluated
 from rewardkit.probes.subjects.log import in_turn
@@ -197,25 +202,22 @@ class Batches:
             )
 
     def watched(
-        self, rows: Sequence[Row], mark: str, **options: bool
+        self, rows: Sequence[Row], error: type[Exception], **options: bool
     ) -> tuple[Broken, list[int]] | None:
-        """Where a watched function raises what has this mark, and at which rows."""
+        """Where a watched function raises this error, and at which rows."""
         found = self.evaluated(rows, self.limit, watching(self.reward, **options))
         for name, outcome in found.components.items():
             places = sorted(
-                place for place, reason in outcome.reasons.items() if mark in reason
+                place
+                for place, reason in outcome.reasons.items()
+                if reason.error == error.__name__
             )
             if places:
-                reason, row = str(outcome.reasons[places[0]]), rows[places[0]]
-                reason = reason[reason.index(mark) :]
-                shown = (
-                    _example(
-                        row, math.nan if mark == NAN else self.rewards([row])[0], reason
-                    ),
-                )
-                return Broken(
-                    reason, shown, name if len(self.reward.names) > 1 else None
-                ), places
+                row, words = rows[places[0]], outcome.reasons[places[0]].words
+                earned = math.nan if error is GivesNaN else self.rewards([row])[0]
+                component = name if len(self.reward.names) > 1 else None
+                example = _example(row, earned, words)
+                return Broken(words, (example,), component), places
         return None
 
 
@@ -320,7 +322,7 @@ def changes_arguments(batches: Batches, findings: Findings) -> Iterator[Finding]
     """Rows by themselves, then those that only stand in a list with others."""
     rows = [*batches.rows, *batches.varied]
     for lasting in (False, True):
-        found = batches.watched(rows, CHANGED, lasting=lasting)
+        found = batches.watched(rows, ArgumentChanged, lasting=lasting)
         if found is not None:
             broken, places = found
             on = (
@@ -345,7 +347,7 @@ def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
         if not got.judged and not got.failures
     ]
     rows = [*unjudged[:ROWS], *batches.varied]
-    found = batches.watched(rows, NAN, nan=True)
+    found = batches.watched(rows, GivesNaN, nan=True)
     if found is None:
         return
     broken, places = found

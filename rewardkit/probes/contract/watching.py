@@ -17,8 +17,13 @@ from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.strategies.subject import Row
 from rewardkit.targets.adapter import Adapter
 
-CHANGED = "changed its argument"
-NAN = "gives NaN"
+
+class ArgumentChanged(TypeError):
+    """A function changed what it was given."""
+
+
+class GivesNaN(TypeError):
+    """A function gave a list that holds a NaN."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +53,7 @@ class Watched:
         return str(getattr(self.function, "together", ""))
 
     def __call__(self, *positional: Any, **keywords: Any) -> Any:
-        """What the function gives; TypeError: it changed an argument, or gave a NaN."""
+        """What the function gives; ArgumentChanged, GivesNaN: what it did."""
         names = [*(f"{place + 1}" for place in range(len(positional))), *keywords]
         given = [*positional, *keywords.values()]
         before = [_copied(value) for value in given]
@@ -69,13 +74,13 @@ class Watched:
         self, answer: Any, names: list[str], before: list[Any], given: list[Any]
     ) -> None:
         if self.nan and isinstance(answer, list) and any(map(_is_nan, answer)):
-            raise TypeError(NAN)
+            raise GivesNaN("gives NaN")
         for name, old, new in zip(names, before, given, strict=True):
             if old is not UNKNOWN and repr(old) != repr(new):
-                self.said.append(f"{CHANGED} {name!r}")
-                raise TypeError(self.said[-1])
+                self.said.append(f"changed its argument {name!r}")
+                raise ArgumentChanged(self.said[-1])
         if self.lasting and self.said:
-            raise TypeError(self.said[-1])
+            raise ArgumentChanged(self.said[-1])
 
 
 UNKNOWN = object()

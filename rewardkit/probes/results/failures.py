@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +13,12 @@ from rewardkit.answers.marks import find_likely_mark
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.contract.hang import PATTERNS, of_patterns
 from rewardkit.probes.results.evidence import Seen, finding, row_example
-from rewardkit.probes.runner import ENDED, FOREVER, Outcome, Tries, same
+from rewardkit.probes.runner import FOREVER, Outcome, Tries, same
 from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import HIGH
+from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.calls import LATE, OUT_OF_RANGE
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.strategies.strategy import Strategy
 from rewardkit.strategies.subject import Row, Subject
@@ -35,14 +34,15 @@ WRITTEN = 10_000
 """Characters that a slow completion may have for a policy to write it often. Our choice: 3,000 tokens."""
 
 KINDS = {
-    LATE: "hang",
-    ENDED: "dies",
-    OUT_OF_RANGE: "out_of_range",
-    "a score must be finite": "not_finite",
-    r"returned \d+ values for \d+ completions": "wrong_length",
-    "; a component returns a number|not a list of scores": "wrong_type",
+    ReasonCode.LATE: "hang",
+    ReasonCode.PROCESS_ENDED: "dies",
+    ReasonCode.OUT_OF_RANGE: "out_of_range",
+    ReasonCode.NOT_FINITE: "not_finite",
+    ReasonCode.WRONG_LENGTH: "wrong_length",
+    ReasonCode.WRONG_TYPE: "wrong_type",
+    ReasonCode.NOT_A_LIST: "wrong_type",
 }
-"""Pattern of the reason of a failure -> its code."""
+"""Code of the reason of a failure -> code of the finding; of others "raises"."""
 
 ALWAYS = {"hang": "always_late", "raises": "always_errors"}
 WRONG_MODES = {"deaf": "ignores_truth", "inverted": "inverted"}
@@ -55,28 +55,19 @@ class Failure:
     probe: str
     row: Row
     outcome: Outcome
-    reason: str
-
-    @property
-    def error(self) -> str:
-        """The type of the error, or what else its reason begins with."""
-        return _short(self.reason.partition(":")[0])
+    reason: Reason
 
     def example(self, shown: Row | None = None) -> Example:
         """It as an example with these columns, or the usual ones."""
-        return row_example(
-            self.row, self.outcome.reward, self.probe, _short(self.reason), shown
+        reason = self.reason.shortened()
+        example = row_example(
+            self.row, self.outcome.reward, self.probe, str(reason), shown
         )
+        return replace(example, reason=reason)
 
 
-def _kind(reason: str) -> str:
-    return next(
-        (kind for mark, kind in KINDS.items() if re.search(mark, reason)), "raises"
-    )
-
-
-def _short(reason: str) -> str:
-    return reason if len(reason) <= 200 else f"{reason[:197]}..."
+def _kind(reason: Reason) -> str:
+    return KINDS.get(reason.code, "raises")
 
 
 # --- on everything
@@ -92,13 +83,15 @@ def whole(calibration: Calibration, tries: Tries) -> Iterator[Finding]:
         reasons = Counter(
             reason for outcome in outcomes for reason in outcome.errors.values()
         )
-        (reason, _), *_ = reasons.most_common(1) or [
-            ("no component is for these rows", 0)
-        ]
-        kind = _kind(reason)
-        code = ALWAYS.get(kind, kind) if failed else "always_abstains"
-        family = "calibration" if code.startswith("always") else "contract"
-        yield _of_all(code, family, len(outcomes), calibration, reason=_short(reason))
+        said: Reason | str = "no component is for these rows"
+        code, family = "always_abstains", "calibration"
+        if reasons:
+            ((reason, _),) = reasons.most_common(1)
+            kind, said = _kind(reason), reason.shortened()
+            if failed:
+                code = ALWAYS.get(kind, kind)
+                family = "calibration" if kind in ALWAYS else "contract"
+        yield _of_all(code, family, len(outcomes), calibration, reason=said)
     elif (
         same(tries.rewards)
         and not failed
@@ -118,10 +111,11 @@ def _of_all(
 ) -> Finding:
     """A finding that the first rollout shows as any other would."""
     row, outcome = calibration.pool[0]
-    first = Failure(code, row, outcome, next(iter(outcome.errors.values()), ""))
-    return finding(
-        code, family, tried, grave="high", examples=[first.example()], **evidence
-    )
+    reasons = list(outcome.errors.values())
+    example = row_example(row, outcome.reward, code, "")
+    if reasons:
+        example = Failure(code, row, outcome, reasons[0]).example()
+    return finding(code, family, tried, grave="high", examples=[example], **evidence)
 
 
 def of_parts(calibration: Calibration, calls: int) -> Iterator[Finding]:
@@ -190,11 +184,9 @@ def _failing(
     ordered = sorted(
         items, key=lambda item: len(str(item.row.get("completion"))), reverse=True
     )
-    shortest = {item.error: item for item in ordered}.values()
+    shortest = {item.reason.title: item for item in ordered}.values()
     told |= {"examples": [item.example(seen.shown(item.row)) for item in shortest]}
-    late = re.search(rf"{LATE} ([\d.]+) s", items[0].reason)
-    seconds = float(late[1]) if late else math.nan
-    told |= {"reason": _reasons(items), "seconds": seconds}
+    told |= {**_reasons(items), "seconds": items[0].reason.seconds or math.nan}
     return seen.finding(
         kind, "hang" if kind in ("hang", "slow") else "contract", tried, found, **told
     )
@@ -206,17 +198,16 @@ def _one_cause(
     """The failures without those of components that only pass on what the same field did."""
     kept: dict[tuple[str, str], tuple[str, str]] = {}
     for name, kind in found:
-        field = re.match(r"field '(\w+)' failed", found[name, kind][0].reason)
-        kept.setdefault((field[1] if field else name, kind), (name, kind))
+        passed_by = [*found[name, kind][0].reason.passed_by, name]
+        kept.setdefault((passed_by[0] or name, kind), (name, kind))
     return {key: found[key] for key in kept.values()}
 
 
-def _reasons(items: Sequence[Failure]) -> str:
-    """The commonest reason, and what other types of error there are."""
-    (first, count), *others = Counter(item.error for item in items).most_common(4)
-    reason = next(_short(item.reason) for item in items if item.error == first)
-    more = ", ".join(f"{error} ({many})" for error, many in others)
-    return f"{reason} ({count}); {more}" if others else reason
+def _reasons(items: Sequence[Failure]) -> dict[str, Any]:
+    """The commonest reason, and where there are several types of error how often each came."""
+    titles = Counter(item.reason.title for item in items).most_common(4)
+    first = next(item.reason for item in items if item.reason.title == titles[0][0])
+    return {"reason": first.shortened(), "errors": titles if len(titles) > 1 else []}
 
 
 # --- on what never ends
@@ -275,13 +266,10 @@ def hangs(trials: Sequence[Trial], seen: Seen, left: float) -> Iterator[Finding]
             "beyond_policy": length > LONGEST_COMPLETION,
             "grave": "high",
         }
-        late = re.search(rf"{LATE} ([\d.]+) s", reason)
-        limit = float(late[1]) if late else math.nan
-        took = (
-            _seconds(seen.reward, row, trial.subject, min(PATIENCE * limit, left))
-            if late
-            else math.inf
-        )
+        took = math.inf
+        if reason.code is ReasonCode.LATE:
+            most = min(PATIENCE * reason.seconds, left)
+            took = _seconds(seen.reward, row, trial.subject, most)
         if took < math.inf:
             kind = "slow"
             told |= {"took": took, "grave": "warn"}

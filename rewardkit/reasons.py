@@ -1,0 +1,224 @@
+"""Reasons: why a row has no score, as a code with details; the sentence is made last.
+
+A function that gave no value is represented by its Reason, from the call to the table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from typing import Any
+
+HIDDEN = "[redacted]"
+"""Stands for what a user's function or a completion said."""
+
+
+class ReasonCode(Enum):
+    """What kept a row from being scored."""
+
+    RAISED = "raised"
+    LATE = "late"
+    PROCESS_ENDED = "process_ended"
+    NOT_TRIED = "not_tried"
+    INTERRUPTED = "interrupted"
+    OUT_OF_RANGE = "out_of_range"
+    NOT_FINITE = "not_finite"
+    WRONG_TYPE = "wrong_type"
+    WRONG_LENGTH = "wrong_length"
+    NOT_A_LIST = "not_a_list"
+    NOT_A_DECISION = "not_a_decision"
+    CANNOT_SEND = "cannot_send"
+    NOT_JUDGED = "not_judged"
+    RETURNED_NONE = "returned_none"
+    FIELD_ABSTAINED = "field_abstained"
+    SCORE_MISSING = "score_missing"
+    GATE_UNDECIDED = "gate_undecided"
+    REWARD_GATE_UNDECIDED = "reward_gate_undecided"
+    GATE_WAS_CLOSED = "gate_was_closed"
+    NEEDS_SIBLINGS = "needs_siblings"
+    NO_ROUTE = "no_route"
+    NO_LABEL = "no_label"
+    UNKNOWN = "unknown"
+
+
+REASON_SENTENCES = {
+    ReasonCode.RAISED: "{error}{said}{where}",
+    ReasonCode.LATE: "took longer than {seconds:g} s",
+    ReasonCode.PROCESS_ENDED: "ended its process ({ending})",
+    ReasonCode.NOT_TRIED: (
+        "was not tried, as calls before it took longer than {seconds:g} s"
+    ),
+    ReasonCode.INTERRUPTED: "interrupted",
+    ReasonCode.OUT_OF_RANGE: "out of range: returned {value}; its range is {expected}",
+    ReasonCode.NOT_FINITE: (
+        "returned {value}; a score must be finite (return None for 'not judged')"
+    ),
+    ReasonCode.WRONG_TYPE: (
+        "returned {value} of type {type_name}; "
+        "a component returns a number, a bool or None"
+    ),
+    ReasonCode.WRONG_LENGTH: "returned {returned} values for {rows} completions",
+    ReasonCode.NOT_A_LIST: "returned {value}, not a list of {expected}{aside}",
+    ReasonCode.NOT_A_DECISION: (
+        "its predicate returned {value}; a predicate returns True, False or None"
+    ),
+    ReasonCode.CANNOT_SEND: (
+        "returned what cannot be sent from the process that a time limit needs "
+        "({words}); return plain values, or score without timeout"
+    ),
+    ReasonCode.NOT_JUDGED: "{words}",
+    ReasonCode.RETURNED_NONE: "returned None{said}",
+    ReasonCode.FIELD_ABSTAINED: "",
+    ReasonCode.SCORE_MISSING: "asks for the score of {names}, which is missing",
+    ReasonCode.GATE_UNDECIDED: "its gate needs {names}, which is missing",
+    ReasonCode.REWARD_GATE_UNDECIDED: "the gate on the whole reward has no value",
+    ReasonCode.GATE_WAS_CLOSED: "behind a gate that was closed when it was scored",
+    ReasonCode.NEEDS_SIBLINGS: "needs the siblings of its group",
+    ReasonCode.NO_ROUTE: "no reward for {column}={value}",
+    ReasonCode.NO_LABEL: "it has no label",
+    ReasonCode.UNKNOWN: "{words}",
+}
+
+ABSTENTIONS = frozenset(
+    {
+        ReasonCode.NOT_JUDGED,
+        ReasonCode.RETURNED_NONE,
+        ReasonCode.FIELD_ABSTAINED,
+        ReasonCode.SCORE_MISSING,
+        ReasonCode.GATE_UNDECIDED,
+        ReasonCode.REWARD_GATE_UNDECIDED,
+        ReasonCode.GATE_WAS_CLOSED,
+        ReasonCode.NO_ROUTE,
+    }
+)
+"""Reasons for not judging a row, where nothing went wrong."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a row has no score; `str(reason)` is the sentence.
+
+    Only `words` and `value` may quote a completion: what a function said, and how its
+    answer prints. `error` is the type of an exception and `place` the user's line that
+    it came from; `type_name` is the type of a wrong answer and `expected` what would
+    have been right. `names` are the columns, fields or components that are missing.
+    `passed_by` has the fields that failed with this reason before it reached the
+    component, the outermost first, and "" for the component's own gate.
+    """
+
+    code: ReasonCode
+    words: str = ""
+    value: str = ""
+    error: str = ""
+    place: str = ""
+    type_name: str = ""
+    expected: str = ""
+    ending: str = ""
+    """Exit status or signal of a process that a call ended."""
+    seconds: float = 0.0
+    returned: int = 0
+    """Number of values in a list of the wrong length, for so many `rows`."""
+    rows: int = 0
+    names: tuple[str, ...] = ()
+    passed_by: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        sentence = REASON_SENTENCES[self.code].format(
+            words=self.words,
+            value=self.value,
+            error=self.error,
+            type_name=self.type_name,
+            expected=self.expected,
+            ending=self.ending,
+            seconds=self.seconds,
+            returned=self.returned,
+            rows=self.rows,
+            names=", ".join(map(repr, self.names)),
+            column=self.names[0] if self.names else "",
+            said=f": {self.words}" if self.words else "",
+            aside=f" ({self.words})" if self.words else "",
+            where=f" ({self.place})" if self.place else "",
+        )
+        for name in reversed(self.passed_by):
+            step = f"field {name!r}" if name else "its gate"
+            sentence = f"{step} failed: {sentence}"
+        return sentence
+
+    @property
+    def title(self) -> str:
+        """Type of the exception, or the code in words."""
+        return self.error or self.code.value.replace("_", " ")
+
+    @property
+    def is_abstention(self) -> bool:
+        """Whether the row is not judged, rather than failed."""
+        return self.code in ABSTENTIONS and not self.passed_by
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether the call was ended as late, or not made because others were."""
+        return self.code in (ReasonCode.LATE, ReasonCode.NOT_TRIED)
+
+    @property
+    def is_infinite(self) -> bool:
+        """Whether the score was infinite."""
+        return self.code is ReasonCode.NOT_FINITE and self.value in ("inf", "-inf")
+
+    @property
+    def is_undecided_gate(self) -> bool:
+        """Whether the component was not called because a gate had no value."""
+        undecided = (ReasonCode.GATE_UNDECIDED, ReasonCode.REWARD_GATE_UNDECIDED)
+        return self.code in undecided or self.passed_by[:1] == ("",)
+
+    def passed_on(self, name: str) -> Reason:
+        """Return the reason of what needs this field, or stands behind this gate."""
+        return replace(self, passed_by=(name, *self.passed_by))
+
+    def redacted(self) -> Reason:
+        """Return the reason without what a function or a completion said."""
+        if self.code is ReasonCode.NOT_FINITE:  # inf, -inf or nan
+            return self
+        words = HIDDEN if self.words else ""
+        return replace(self, words=words, value=HIDDEN if self.value else "")
+
+    def shortened(self, longest: int = 200) -> Reason:
+        """Return the reason with its words cut, so that they fit into a sentence."""
+        if len(self.words) <= longest:
+            return self
+        return replace(self, words=f"{self.words[: longest - 3]}...")
+
+    def record(self) -> dict[str, Any]:
+        """Return the reason as plain data: its code, and the details that it has."""
+        details = {item.name: getattr(self, item.name) for item in fields(self)}
+        present = {name: detail for name, detail in details.items() if detail}
+        return {**present, "code": self.code.value}
+
+    def to_json(self) -> str:
+        """Return the reason as compact JSON, from which `from_json` makes it again.
+
+        >>> Reason(ReasonCode.LATE, seconds=5.0).to_json()
+        '{"seconds":5.0,"code":"late"}'
+        """
+        return json.dumps(self.record(), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Reason:
+        """Read the text that `to_json` wrote.
+
+        >>> str(Reason.from_json('{"code":"late","seconds":5.0}'))
+        'took longer than 5 s'
+        """
+        details = json.loads(text)
+        for name in ("names", "passed_by"):
+            details[name] = tuple(details.get(name, ()))
+        return cls(**{**details, "code": ReasonCode(details["code"])})
+
+
+def read_reasons(texts: Iterable[Any]) -> list[Reason | None]:
+    """Read a column of `Reason.to_json`, where None or NaN stands for no reason."""
+    texts = list(texts)
+    distinct = {text for text in texts if isinstance(text, str)}
+    reasons = {text: Reason.from_json(text) for text in distinct}
+    return [reasons[text] if isinstance(text, str) else None for text in texts]
