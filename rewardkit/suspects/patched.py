@@ -1,50 +1,68 @@
-"""Patched: what another reward gives the same completions: to the suspects, and to those that are right."""
+"""Patched: what another reward gives suspects and right completions."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.matching import match_rows
+from rewardkit.analysis.before_after import BeforeAfter
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.view import ROUNDING
 from rewardkit.findings import counted, percent
 from rewardkit.html.markup import number
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.suspects.rightness import Rightness
 
-FALL = 0.1
-"""A completion loses where it beats a share of the wrong ones that is smaller by more than this. Our choice.
+Mask = NDArray[np.bool_]
 
-Ranks do not change with the scale of a reward, nor with a bonus for others that are right.
+LARGEST_FALL = 0.1
+"""A completion loses that beats a share of the wrong ones smaller by more than this.
+
+Our choice. Ranks do not change with the scale of a reward, nor with a bonus for others
+that are right.
 """
-REASON = 120
-"""Characters of a reason in a sentence."""
-KEPT = 2_000
-"""Characters of a completion in the record."""
+LONGEST_REASON = 120
+"""Characters of a reason in a sentence. Our choice."""
+LONGEST_KEPT_COMPLETION = 2_000
+"""Characters of a completion in the record. Our choice."""
+LARGEST_GROWTH = 4
+"""Times the rows of one pass that the next may have while their time is learned.
+
+Our choice.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Patched:
     """What another reward gives the same completions.
 
-    `rows` are those that both have, `judged` those that it has a reward for, with `why_not` the commonest
-    reason against one; `not_tried` those that it was not given, `why_not_tried`. Of the rows so many are
-    `suspects`; `lower` of them lose, `earned` had a positive advantage and `earn` have one still, of which
-    `earn_right` are right; `rewards` are their mean rewards before and after. So many of the others are
-    `right`, as `right_by` says; in `lost` are those of these that lose, with both rewards and advantages,
-    first the `pushed_down`, whose advantage is positive no more. The same of the suspects are
-    `right_suspects` and `lost_suspects`: none where what is right is known by the reward alone. One loses
-    that is not judged any more, is pushed down, or beats fewer of the wrong completions (by `FALL` of
-    them).
+    Of the `rows` that both have, `judged` got a reward from it; `why_not` is the
+    commonest reason against one. `not_tried` were not given to it, `why_not_tried`.
+
+    Of the `suspects` among them `lower` lose, `earned` had a positive advantage, `earn`
+    still have one, and `earn_right` of these are right; `rewards` are their mean
+    rewards before and after. Of the others `right` are right, as `right_by` says; in
+    `lost` are those of them that lose, with both rewards and advantages, first the
+    `pushed_down`, whose advantage is positive no more. `right_suspects` and
+    `lost_suspects` are the same of suspects: none where only the reward itself says
+    what is right.
+
+    A completion loses that is not judged any more, is pushed down, or beats fewer of
+    the wrong completions (by `LARGEST_FALL` of them). `changes` is all that changed,
+    `suspect_changes` that among the suspects.
     """
 
     reward: str
@@ -65,164 +83,286 @@ class Patched:
     lost: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     right_suspects: int = 0
     lost_suspects: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+    changes: BeforeAfter | None = field(default=None, repr=False)
+    suspect_changes: BeforeAfter | None = field(default=None, repr=False)
 
     @property
     def sentences(self) -> list[str]:
-        """What it was not tried on and does not judge; what it does to suspects and right completions."""
-        told, left = [], self.rows - self.judged
+        """Return what it was not tried on and does not judge, and whom it changes."""
+        sentences = []
+        name = repr(self.reward)
         if self.not_tried:
-            told.append(
-                f"{self.reward!r} was not tried on {self.not_tried:,} of {self.rows + self.not_tried:,} "
-                f"completions: {self.why_not_tried}. Raise the limit, or make it quicker."
+            sentences.append(
+                f"{name} was not tried on {self.not_tried:,} of "
+                f"{self.rows + self.not_tried:,} completions: {self.why_not_tried}. "
+                "Raise the limit, or make it quicker."
             )
-        if left:
+        if unjudged := self.rows - self.judged:
             why = f" (most often: {self.why_not})" if self.why_not else ""
-            told.append(
-                f"{self.reward!r} does not judge {left:,} of {counted(self.rows, 'completion')}{why}. Fix "
-                "that first: no reward is not a low one."
+            sentences.append(
+                f"{name} does not judge {unjudged:,} of "
+                f"{counted(self.rows, 'completion')}{why}. Fix that first: no reward "
+                "is not a low one."
             )
         if not self.judged:
-            return told
+            return sentences
         if self.suspects:
             before, after = map(number, self.rewards)
             right = f", {self.earn_right:,} of them right" if self.earn_right else ""
-            told.append(
-                f"Under {self.reward!r} {self.earn:,} of {counted(self.suspects, 'suspect')} earn more than "
-                f"their siblings{right} ({self.earned:,} before); mean reward {after} ({before} before)."
+            sentences.append(
+                f"Under {name} {self.earn:,} of {counted(self.suspects, 'suspect')} "
+                f"earn more than their siblings{right} ({self.earned:,} before); mean "
+                f"reward {after} ({before} before)."
             )
-        told.append(self._losing("other completions", self.right, self.lost))
+        sentences.append(
+            self._loss_sentence("other completions", self.right, self.lost)
+        )
         if self.right_suspects:
-            told.append(
-                self._losing("suspects", self.right_suspects, self.lost_suspects)
+            sentences.append(
+                self._loss_sentence("suspects", self.right_suspects, self.lost_suspects)
             )
-        return told
+        return sentences
 
-    def _losing(self, who: str, right: int, lost: pd.DataFrame) -> str:
+    @property
+    def faults(self) -> list[str]:
+        """Return what is still wrong with the patched reward, a phrase each."""
+        faults = []
+        if unjudged := self.rows - self.judged:
+            faults.append(f"{counted(unjudged, 'completion')} without a reward")
+        if wrong := self.earn - self.earn_right:
+            faults.append(f"{counted(wrong, 'suspect')} still paid")
+        if lost := len(self.lost) + len(self.lost_suspects):
+            verb = "loses" if lost == 1 else "lose"
+            faults.append(f"{counted(lost, 'right completion')} that {verb}")
+        return faults
+
+    def _loss_sentence(self, who: str, right: int, lost: pd.DataFrame) -> str:
         if not right:
             return f"There are no {who} {self.right_by}."
+        name = repr(self.reward)
         if lost.empty:
-            return (
-                f"None of {right:,} {who} {self.right_by} loses under {self.reward!r}."
-            )
+            return f"None of {right:,} {who} {self.right_by} loses under {name}."
         return (
-            f"{len(lost):,} of {right:,} {who} {self.right_by} ({percent(len(lost) / right)}) lose under "
-            f"{self.reward!r}; {int(lost['pushed down'].sum()):,} no longer earn more than their siblings."
+            f"{len(lost):,} of {right:,} {who} {self.right_by} "
+            f"({percent(len(lost) / right)}) lose under {name}; "
+            f"{int(lost['pushed down'].sum()):,} no longer earn more than their "
+            "siblings."
         )
 
     def record(self) -> dict[str, Any]:
-        """As plain data."""
-        return {
-            **vars(self),
-            "lost": rows_of(self.lost),
-            "lost_suspects": rows_of(self.lost_suspects),
-        }
+        """Return the figures as plain data, without the record of all changes."""
+        plain = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if not isinstance(value, BeforeAfter | None):
+                is_table = isinstance(value, pd.DataFrame)
+                plain[item.name] = to_records(value) if is_table else value
+        return plain
 
 
-def held_against(
-    scores: Scores,
-    other: Scores,
-    advantages: tuple[Floats, Floats],
-    found: NDArray[np.bool_],
+def measure_patch(
+    changes: BeforeAfter,
+    rows: tuple[NDArray[np.intp], NDArray[np.intp]],
+    suspects: Mask,
     right: Rightness,
     why_not_tried: str = "",
 ) -> Patched:
-    """What `other` gives the rows of `scores` that both have; `advantages` are those of either."""
-    rows, there, _ = match_rows(scores, other)
-    rewards = scores.rewards[rows], other.rewards[there]
-    gains = advantages[0][rows], advantages[1][there]
-    earned, earns = (np.nan_to_num(values) > ROUNDING for values in gains)
-    pushed_down, judged = earned & ~earns, ~np.isnan(rewards[1])
-    wrong = (right.values[rows] == 0) & judged
-    places = [_beaten(values, wrong) for values in rewards]
-    less = ~np.isnan(rewards[0]) & (
-        ~judged | pushed_down | (places[0] - places[1] > FALL)
+    """Measure what a patched reward does to suspects and to right completions.
+
+    Args:
+        changes: What it changed.
+        rows: Positions of its rows in the scores before and after.
+        suspects: Which rows of the scores before are suspected.
+        right: Which of these are right.
+        why_not_tried: Why rows are missing after; "" where none are.
+    """
+    scores, patched = changes.a.scores, changes.b.scores
+    before, after = changes.both("reward")
+    gain_before, gain_after = (
+        np.nan_to_num(values) for values in changes.both("advantage")
     )
-    mine, is_right = found[rows], right.values[rows] == 1
-    mine_right = mine & is_right & right.independent[rows]
+    earned, earns = gain_before > ROUNDING, gain_after > ROUNDING
+    is_pushed_down, is_judged = earned & ~earns, ~np.isnan(after)
+    is_wrong = (right.values[rows[0]] == 0) & is_judged
+    fall = _share_beaten(before, is_wrong) - _share_beaten(after, is_wrong)
+    loses = ~np.isnan(before) & (~is_judged | is_pushed_down | (fall > LARGEST_FALL))
+    is_suspect, is_right = suspects[rows[0]], right.values[rows[0]] == 1
+    is_right_suspect = is_suspect & is_right & right.independent[rows[0]]
 
-    def losing(among: NDArray[np.bool_]) -> pd.DataFrame:
-        lost = np.flatnonzero(among & less)
-        fall = np.nan_to_num(rewards[0] - rewards[1], nan=np.inf)[lost]
-        lost = lost[np.lexsort((-fall, ~pushed_down[lost]))]
-        values: dict[str, NDArray[Any]] = {
-            "reward": rewards[0],
-            "patched": rewards[1],
-            "advantage": gains[0],
+    def list_losing(among: Mask) -> pd.DataFrame:
+        losing = np.flatnonzero(among & loses)
+        drop = np.nan_to_num(before - after, nan=np.inf)[losing]
+        losing = losing[np.lexsort((-drop, ~is_pushed_down[losing]))]
+        table = changes.table.iloc[losing]
+        columns = {
+            "reward": table["reward_a"].to_numpy(),
+            "patched": table["reward_b"].to_numpy(),
+            "advantage": table["advantage_a"].to_numpy(),
+            "patched advantage": table["advantage_b"].to_numpy(),
+            "pushed down": is_pushed_down[losing],
         }
-        values |= {"patched advantage": gains[1], "pushed down": pushed_down}
-        return rows_to_read(
-            scores, rows[lost], {name: column[lost] for name, column in values.items()}
-        )
+        return rows_to_read(scores, rows[0][losing], columns)
 
-    lost = losing(~mine & is_right)
-    before, after = (float(pd.Series(values[mine]).mean()) for values in rewards)
+    lost = list_losing(~is_suspect & is_right)
+    suspect_changes = changes.among(is_suspect)
+    means = suspect_changes.table[["reward_a", "reward_b"]].mean()
     return Patched(
-        reward=other.reward.name,
-        rows=len(rows),
-        judged=int(judged.sum()),
-        why_not=_why_not(other, there[~judged]),
-        not_tried=len(scores) - len(rows) if why_not_tried else 0,
+        reward=patched.reward.name,
+        rows=len(changes.table),
+        judged=int(is_judged.sum()),
+        why_not=_commonest_reason(patched, rows[1][~is_judged]),
+        not_tried=len(scores) - len(changes.table) if why_not_tried else 0,
         why_not_tried=why_not_tried,
-        suspects=int(mine.sum()),
-        lower=int((mine & less).sum()),
-        earned=int((mine & earned).sum()),
-        earn=int((mine & earns).sum()),
-        earn_right=int((mine_right & earns).sum()),
-        rewards=(before, after),
-        right=int((~mine & is_right).sum()),
+        suspects=int(is_suspect.sum()),
+        lower=int((is_suspect & loses).sum()),
+        earned=int((is_suspect & earned).sum()),
+        earn=int((is_suspect & earns).sum()),
+        earn_right=int((is_right_suspect & earns).sum()),
+        rewards=(float(means["reward_a"]), float(means["reward_b"])),
+        right=int((~is_suspect & is_right).sum()),
         right_by=right.by,
         pushed_down=int(lost["pushed down"].sum()),
         lost=lost,
-        right_suspects=int(mine_right.sum()),
-        lost_suspects=losing(mine_right),
+        right_suspects=int(is_right_suspect.sum()),
+        lost_suspects=list_losing(is_right_suspect),
+        changes=changes,
+        suspect_changes=suspect_changes,
     )
 
 
-def _beaten(rewards: Floats, wrong: NDArray[np.bool_]) -> Floats:
-    """The share of the wrong completions that each beats, ties half; 0 where none is known.
+def _share_beaten(rewards: Floats, is_wrong: Mask) -> Floats:
+    """Return the share of wrong completions that each beats; ties count half.
 
-    >>> _beaten(np.array([0.0, 0.0, 1.0]), np.array([True, True, False])).tolist()
+    >>> wrong = np.array([True, True, False])
+    >>> _share_beaten(np.array([0.0, 0.0, 1.0]), wrong).tolist()
     [0.5, 0.5, 1.0]
     """
-    known = np.sort(rewards[wrong & ~np.isnan(rewards)])
-    below, up_to = (
-        known.searchsorted(rewards + step) for step in (-ROUNDING, ROUNDING)
-    )
-    return (below + up_to) / 2 / max(len(known), 1)
+    wrong = np.sort(rewards[is_wrong & ~np.isnan(rewards)])
+    below = wrong.searchsorted(rewards - ROUNDING)
+    up_to = wrong.searchsorted(rewards + ROUNDING)
+    return (below + up_to) / 2 / max(len(wrong), 1)
 
 
-def _why_not(scores: Scores, rows: NDArray[np.intp]) -> str:
-    """The commonest reason of these rows for having no reward."""
+def _commonest_reason(scores: Scores, rows: NDArray[np.intp]) -> str:
+    """Return the commonest reason of these rows for having no reward."""
     reasons: Counter[str] = Counter()
     for name in scores.reward.names:
-        some = scores.table[[f"status/{name}", f"error/{name}"]].iloc[rows].dropna()
-        for status, reason in some.itertuples(index=False):
-            reasons[
-                f"component {name!r}, {status}: {' '.join(str(reason).split())[:REASON]}"
-            ] += 1
+        table = scores.table[[f"status/{name}", f"error/{name}"]].iloc[rows].dropna()
+        for status, error in table.itertuples(index=False):
+            line = " ".join(str(error).split())[:LONGEST_REASON]
+            reasons[f"component {name!r}, {status}: {line}"] += 1
     return reasons.most_common(1)[0][0] if reasons else ""
 
 
 def rows_to_read(
-    scores: Scores, rows: NDArray[np.intp], values: Mapping[str, NDArray[Any]]
+    scores: Scores, rows: NDArray[np.intp], columns: Mapping[str, NDArray[Any]]
 ) -> pd.DataFrame:
-    """Rows of the scores: rollout_id, step where there is one, values, completion."""
-    names = [
-        name for name in ("rollout_id", "step", "completion") if name in scores.table
-    ]
-    own = {
-        name: as_column(column_values(scores.table[name].iloc[rows])) for name in names
+    """Return rollout_id, step if there is one, these columns and the completion."""
+    table = scores.table.iloc[rows]
+    texts = {
+        name: as_column(column_values(table[name]))
+        for name in ("rollout_id", "step", "completion")
+        if name in table
     }
-    completion = own.pop("completion")
-    return pd.DataFrame({**own, **values, "completion": completion})
+    completion = texts.pop("completion")
+    return pd.DataFrame({**texts, **columns, "completion": completion})
 
 
-def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """A table as plain data, long texts cut."""
-    return [
-        {
-            str(name): value[:KEPT] if isinstance(value, str) else value
-            for name, value in row.items()
-        }
-        for row in frame.to_dict("records")
-    ]
+def to_records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table as plain data, with long texts cut."""
+    rows = []
+    for row in table.to_dict("records"):
+        for name, value in row.items():
+            if isinstance(value, str):
+                row[name] = value[:LONGEST_KEPT_COMPLETION]
+        rows.append({str(name): value for name, value in row.items()})
+    return rows
+
+
+# --- scoring within a budget
+
+
+def score_within(
+    reward: Reward,
+    rollouts: Rollouts,
+    suspects: Mask,
+    *,
+    timeout: float | None,
+    budget: float,
+    seed: int = 0,
+    progress: bool = False,
+) -> tuple[Scores, str]:
+    """Score whole groups while `budget` seconds last, at least one group.
+
+    Groups with suspects take turns with the others, drawn with the seed. Passes grow as
+    the time of a row is learned. Where each call of the first pass is late, no other
+    group is tried.
+
+    Returns:
+        The scores, and why rows are missing from them ("" where none are).
+    """
+    groups = _take_turns(rollouts.groups, suspects, seed)
+    started, most_rows = time.monotonic(), 1
+    rows_done: list[int] = []
+    passes: list[Scores] = []
+    while groups and (not passes or len(groups[0]) <= most_rows):
+        rows = groups.pop(0)
+        while groups and len(rows) + len(groups[0]) <= most_rows:
+            rows += groups.pop(0)
+        scores = score(
+            reward,
+            rollouts.select(rows),
+            timeout=timeout,
+            patience=None if passes else 2,
+            progress=progress,
+        )
+        passes.append(scores)
+        if len(passes) == 1 and _is_all_late(scores):
+            return scores, f"each of the first calls took longer than {timeout:g} s"
+        rows_done += rows
+        seconds = time.monotonic() - started
+        rows_left = int(len(rows_done) * (budget - seconds) / seconds)
+        most_rows = min(LARGEST_GROWTH * len(rows), rows_left)
+    reason = ""
+    if groups:
+        seconds_each = (time.monotonic() - started) / len(rows_done)
+        reason = (
+            f"the budget of {budget:g} s was over (a completion takes "
+            f"{seconds_each:.2g} s)"
+        )
+    return _join_passes(passes, rollouts, rows_done), reason
+
+
+def _take_turns(codes: NDArray[np.intp], suspects: Mask, seed: int) -> list[list[int]]:
+    """Return the rows of groups, drawn with the seed, with and without suspects."""
+    groups = pd.Series(range(len(codes))).groupby(codes).agg(list).tolist()
+    np.random.default_rng(seed).shuffle(groups)
+    with_suspects = [rows for rows in groups if suspects[rows].any()]
+    others = [rows for rows in groups if not suspects[rows].any()]
+    turns = []
+    for pair in zip_longest(with_suspects, others):
+        turns += [rows for rows in pair if rows is not None]
+    return turns
+
+
+def _is_all_late(scores: Scores) -> bool:
+    """Return whether every row has a call that was late."""
+    is_late = np.zeros(len(scores), dtype=bool)
+    for name in scores.reward.names:
+        reasons = scores.reasons(name)
+        is_late |= [reason is not None and reason.is_out_of_time for reason in reasons]
+    return bool(is_late.all())
+
+
+def _join_passes(passes: list[Scores], rollouts: Rollouts, rows: list[int]) -> Scores:
+    """Join the scores of several passes; a gate that a pass lacks was open in it."""
+    table = pd.concat([scores.table for scores in passes], ignore_index=True)
+    if "gate/reward" in table:
+        gates = []
+        for scores in passes:
+            gates.append(scores.table.get("gate/reward", np.ones(len(scores))))
+        table["gate/reward"] = np.concatenate(gates)
+    scored = rollouts.select(rows)
+    scored = replace(scored, table=scored.table.reset_index(drop=True))
+    reward = passes[0].reward
+    return Scores(table, reward, scored, passes[0].run).under(reward)

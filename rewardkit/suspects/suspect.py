@@ -1,17 +1,18 @@
-"""suspect(): completions that look like an exploit: how many, since when, where, and what pays them."""
+"""suspect(): suspected exploits: how many, since when, where, and what pays them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rewardkit.analysis.before_after import Undiagnosed, before_after
 from rewardkit.analysis.context import numbers
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS
+from rewardkit.analysis.matching import match_rows
 from rewardkit.analysis.slices import MOST_NAMED_VALUES, MOST_VALUES
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.groups import Floats, within
@@ -24,15 +25,19 @@ from rewardkit.rewards.training import Training
 from rewardkit.rollouts.logs.log import LOGGED, numeric
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.scores import Scores
-from rewardkit.suspects import filters
-from rewardkit.suspects.budgeted import scored_within
-from rewardkit.suspects.patched import held_against, rows_to_read
+from rewardkit.suspects.filters import Suspects, filter_suspects
+from rewardkit.suspects.patched import (
+    Patched,
+    measure_patch,
+    rows_to_read,
+    score_within,
+)
 from rewardkit.suspects.rightness import Rightness, label_of, rightness
 from rewardkit.suspects.suspicion import Contrast, Payment, Slice, Suspicion
 
 Mask = NDArray[np.bool_]
 
-NO_SLICE = (
+COLUMNS_WITHOUT_SLICES = (
     "rollout_id",
     "prompt_id",
     "prompt",
@@ -42,8 +47,15 @@ NO_SLICE = (
     "step",
 )
 """Columns that name rows, or are looked at by themselves."""
-CLEAREST = 5
-"""Rows to read first, one a prompt. Our choice."""
+MOST_CLEAREST = 5
+"""Rows to read first, one for each prompt. Our choice."""
+RIGHT_BY_REWARD = (
+    "What is right is known by the reward itself, which suspects may have deceived; "
+    "give a label, or rollouts with a ground_truth."
+)
+NO_STEPS = (
+    "The rollouts have no column 'step' of numbers, so it cannot be said since when."
+)
 
 
 def suspect(
@@ -62,289 +74,311 @@ def suspect(
     budget: float = BUDGET,
     progress: bool = False,
 ) -> Suspicion:
-    """The completions that look like an exploit: how many, since when, where, and what pays them.
+    """Find completions that look like an exploit, and what pays them.
 
-    Give one filter: `like`, a rollout_id, for completions whose form is like its own (a likeness of `alike`
-    or more, from 0 to 1); `pattern`, a regular expression; or `predicate`, a function that asks for columns,
-    fields and scores by parameter name and answers True or False. The `Suspicion` has their share, the first
-    step, the values of columns (`by`; else every column of few values) where they are more or less often,
-    their mean advantage under `training` against the rest, what each component pays them, and with a `label`
-    how many are right. A `patched` reward, or its scores, is held against the same rows: how many suspects
-    still earn, and which right completions lose (right by the label, else by `rightness`).
+    Give one filter: `like`, `pattern` or `predicate`. The `Suspicion` says how many
+    there are, since which step, where they are more or less frequent, what they earn
+    compared with the rest, and which component pays them.
 
-    `timeout` bounds each call of the predicate and of the patched reward; `budget` are seconds for the whole
-    patched reward, of which one group at least is scored; what was not tried is told. ``progress=True`` shows
-    a bar. Intervals are a bootstrap over prompts, seeded. InputError: no filter or several, an id, column or
-    label that is not there, a pattern that is empty, does not compile or takes longer than a second, a
-    predicate that fails or answers no bool. RewardError: the patched reward lacks a column.
+    Args:
+        scores: The scored completions.
+        like: The rollout_id of a completion; suspects have a form like its own.
+        pattern: A regular expression; suspects have a match.
+        predicate: A function that asks for columns, fields and scores by parameter name
+            and answers True or False.
+        patched: A mended reward, or its scores, to compare on the same rows: how many
+            suspects still earn, and which right completions lose (right by the label,
+            else by `rightness`).
+        training: Settings of the trainer, as `Training.of` takes them.
+        label: A trusted column, to say how many suspects are right.
+        by: Columns whose values are compared; by default every column of few values.
+        seed: Of the bootstrap over prompts.
+        alike: The least likeness for `like`, above 0 and up to 1.
+        timeout: Seconds for each call of the predicate and of the patched reward.
+        budget: Seconds for the whole patched reward. One group at least is scored, and
+            what was not tried is reported.
+        progress: Whether to show a bar.
+
+    Raises:
+        InputError: No filter or several; an id, column or label that is not there; a
+            pattern that is empty, does not compile or takes longer than a second; a
+            predicate that fails or answers no bool.
+        RewardError: The patched reward asks for a column that is not there.
 
     >>> import rewardkit as rk
-    >>> scores = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
+    >>> reward = rk.load_reward("gallery:arithmetic")
+    >>> scores = rk.score(reward, "gallery:arithmetic")
     >>> len(suspect(scores, pattern=r"(?s)<answer>.*<answer>"))
     45
     """
     if not isinstance(scores, Scores):
         raise InputError(
-            f"suspect takes Scores, as rk.score or rk.load_scores give them, not {preview(scores)}"
+            "suspect takes Scores, as rk.score or rk.load_scores give them, not "
+            f"{preview(scores)}"
         )
     if not (patched is None or isinstance(patched, Reward | Scores)):
         raise InputError(
-            f"patched={preview(patched)} is no Reward and no Scores; load or score one first"
+            f"patched={preview(patched)} is no Reward and no Scores; load or score one "
+            "first"
         )
     check_label(label)
     check_seed(seed)
     check_arguments(budget=budget)
-    training, scores = Training.of(training), only_finite(scores)
-    columns = _columns(scores, by, label)
-    views = make_views(scores, training=training, label=label, seed=seed)
+    settings, scores = Training.of(training), only_finite(scores)
+    columns = _choose_columns(scores, by, label)
+    views = make_views(scores, training=settings, label=label, seed=seed)
     bootstrap = Bootstrap(scores.rollouts.prompts, seed=seed)
-    advantages = _by_row(views, lambda view: view.advantages)
-    labelled, notes = _labelled(views, label)
-    filtered = _filtered(scores, like, pattern, predicate, alike, timeout)
-    found = filtered.found
-    steps, slices = _steps(scores, found), _slices(scores, found, bootstrap, columns)
-    first = steps["step"][steps["found"] > 0].tolist()
-    after = None
+    advantages = _by_row(views, [view.advantages for view in views])
+    labels, notes = _read_label(views, label)
+    suspects = filter_suspects(
+        scores,
+        like=like,
+        pattern=pattern,
+        predicate=predicate,
+        alike=alike,
+        timeout=timeout,
+    )
+    mask = suspects.mask
+    steps = _count_by_step(scores, mask)
+    first_steps = steps["step"][steps["found"] > 0].tolist()
+    slices = _contrast_slices(scores, mask, bootstrap, columns)
+    patch = None
     if patched is not None and len(scores):
-        if labelled is None:
-            right = rightness(scores, views, advantages)
-        else:
-            right = Rightness(
-                labelled,
-                f"that are right by {label!r}",
-                np.ones(len(labelled), dtype=bool),
-            )
-        notes += [BY_ITSELF] if right.by_itself else []
-        other, why = patched, ""
+        right = _find_right(scores, views, advantages, labels, label)
+        if right.by_itself:
+            notes.append(RIGHT_BY_REWARD)
+        other, reason = patched, ""
         if isinstance(other, Reward):
-            limits: dict[str, Any] = {"timeout": timeout, "budget": budget}
-            other, why = scored_within(
-                other, scores.rollouts, found, **limits, seed=seed, progress=progress
+            other, reason = score_within(
+                other,
+                scores.rollouts,
+                mask,
+                timeout=timeout,
+                budget=budget,
+                seed=seed,
+                progress=progress,
             )
-        other = only_finite(other)
-        gains = _by_row(
-            make_views(other, training=training, seed=seed),
-            lambda view: view.advantages,
+        patch = _compare_patch(
+            Undiagnosed(scores, views), other, suspects, right, reason, settings, seed
         )
-        after = held_against(scores, other, (advantages, gains), found, right, why)
+    if not len(steps):
+        notes.append(NO_STEPS)
+    one = np.ones(len(mask))
+    right_share = None if labels is None else _contrast(labels, mask, bootstrap)
     return Suspicion(
         reward=scores.reward.name,
-        what=filtered.what,
-        found=found,
-        prompts=len(np.unique(scores.rollouts.prompts[found])),
-        interval=bootstrap.interval(
-            [found.astype(float), np.ones(len(found))], bootstrap.prompts
-        ),
-        first_step=first[0] if first else None,
+        what=suspects.description,
+        found=mask,
+        prompts=len(np.unique(scores.rollouts.prompts[mask])),
+        interval=bootstrap.interval([mask.astype(float), one], bootstrap.prompts),
+        first_step=first_steps[0] if first_steps else None,
         steps=steps,
         slices=tuple(item for item in slices if not item.contrast.unclear),
         looked_at=len(slices),
-        advantage=_contrast(advantages, found, bootstrap),
-        rewards=_contrast(scores.rewards, found, bootstrap),
-        training=str(training),
-        paid=_payments(scores, views, found, bootstrap),
-        right=None if labelled is None else _contrast(labelled, found, bootstrap),
+        advantage=_contrast(advantages, mask, bootstrap),
+        rewards=_contrast(scores.rewards, mask, bootstrap),
+        training=str(settings),
+        paid=_measure_payments(scores, views, mask, bootstrap),
+        right=right_share,
         label=label,
-        clearest=_clearest(scores, filtered, advantages),
-        traits=filtered.traits,
-        spans=filtered.spans,
-        patched=after,
-        notes=(*filtered.notes, *notes, *([] if len(steps) else [NO_STEPS])),
+        clearest=_pick_clearest(scores, suspects, advantages),
+        traits=suspects.traits,
+        spans=suspects.spans,
+        patched=patch,
+        notes=(*suspects.notes, *notes),
     )
 
 
-BY_ITSELF = (
-    "What is right is known by the reward itself, which suspects may have deceived; give a label, or "
-    "rollouts with a ground_truth."
-)
-NO_STEPS = (
-    "The rollouts have no column 'step' of numbers, so it cannot be said since when."
-)
+def _compare_patch(
+    before: Undiagnosed,
+    other: Scores,
+    suspects: Suspects,
+    right: Rightness,
+    why_not_tried: str,
+    training: Training,
+    seed: int,
+) -> Patched:
+    """Compare the scores of a patched reward with those of the same rows before."""
+    other = only_finite(other)
+    after = Undiagnosed(other, make_views(other, training=training, seed=seed))
+    matched = match_rows(before.scores, other)
+    changes = before_after(before, after, matched, seed=seed)
+    rows = matched.a, matched.b
+    return measure_patch(changes, rows, suspects.mask, right, why_not_tried)
 
 
-def _filtered(
+def _find_right(
     scores: Scores,
-    like: Hashable | None,
-    pattern: Any,
-    predicate: Callable[..., Any] | None,
-    alike: float | None,
-    timeout: float | None,
-) -> filters.Filtered:
-    """The suspects, by the one filter that was asked for."""
-    given = {"like=": like, "pattern=": pattern, "predicate=": predicate}
-    asked = [name for name, value in given.items() if value is not None]
-    if len(asked) != 1:
-        told = " and ".join(asked) or "none"
-        raise InputError(
-            f"suspect takes one of like=, pattern= and predicate=, not {told}; give one of them"
-        )
-    if alike is not None and like is None:
-        raise InputError(
-            f"alike={preview(alike)} goes with like=, and {asked[0]} is given; leave it out"
-        )
-    if like is not None:
-        return filters.like(scores, like, alike)
-    if predicate is not None:
-        return filters.with_predicate(scores, predicate, timeout)
-    return filters.with_pattern(scores, pattern)
+    views: Sequence[View],
+    advantages: Floats,
+    labels: Floats | None,
+    label: str | None,
+) -> Rightness:
+    """Return which completions are right, by the label where there is one."""
+    if labels is None:
+        return rightness(scores, views, advantages)
+    everywhere = np.ones(len(labels), dtype=bool)
+    return Rightness(labels, f"that are right by {label!r}", everywhere)
 
 
-def _by_row(views: Sequence[View], values: Callable[[View], Floats | None]) -> Floats:
-    """Arrays of the views as one of all rows, NaN where a view has none."""
-    found = np.full(sum(map(len, views)), np.nan)
-    for view in views:
-        if (own := values(view)) is not None:
-            found[view.rows] = own
-    return found
+def _by_row(views: Sequence[View], columns: Sequence[Floats | None]) -> Floats:
+    """Join a column of each view to one of all rows, NaN where a view has none."""
+    values = np.full(sum(map(len, views)), np.nan)
+    for view, column in zip(views, columns, strict=True):
+        if column is not None:
+            values[view.rows] = column
+    return values
 
 
-def _labelled(
+def _read_label(
     views: Sequence[View], name: str | None
 ) -> tuple[Floats | None, list[str]]:
-    """The label of all rows, ``None`` where there is none; and what to know of it."""
+    """Return the label of all rows, None where it says nothing, and notes on it."""
     if name is None:
         return None, []
-    labels = {id(view): label_of(view, name) for view in views}
-    notes = dict.fromkeys(f"The label {why}." for _, why in labels.values() if why)
-    found = _by_row(views, lambda view: labels[id(view)][0])
-    return None if np.isnan(found).all() else found, list(notes)
+    labels = [label_of(view, name) for view in views]
+    reasons = dict.fromkeys(reason for _, reason in labels if reason)
+    values = _by_row(views, [column for column, _ in labels])
+    notes = [f"The label {reason}." for reason in reasons]
+    return None if np.isnan(values).all() else values, notes
 
 
 def _contrast(
-    values: Floats, inside: Mask, bootstrap: Bootstrap, tests: int = 1
+    values: Floats, mask: Mask, bootstrap: Bootstrap, tests: int = 1
 ) -> Contrast:
-    """The mean of values, NaN where missing, inside and outside; one of so many tests."""
-    known = ~np.isnan(values)
-    here, there = ((known & mask).astype(float) for mask in (inside, ~inside))
-    found, rest = (
-        float(values[side > 0].mean()) if side.any() else np.nan
-        for side in (here, there)
-    )
+    """Return the mean of values inside and outside a mask; NaN is missing.
+
+    The interval of the difference is one of so many `tests`.
+    """
+    is_known = ~np.isnan(values)
+    here, there = is_known & mask, is_known & ~mask
+    mean_here = float(values[here].mean()) if here.any() else np.nan
+    mean_there = float(values[there].mean()) if there.any() else np.nan
     if not (here.any() and there.any()):
-        return Contrast(found, rest)
-    filled = np.where(known, values, 0.0)
-    sums = [filled * here, here, filled * there, there]
+        return Contrast(mean_here, mean_there)
+    filled = np.where(is_known, values, 0.0)
+    weights = here.astype(float), there.astype(float)
+    sums = [filled * weights[0], weights[0], filled * weights[1], weights[1]]
     interval = bootstrap.interval(
         sums, bootstrap.prompts, lambda a, b, c, d: a / b - c / d, tests=tests
     )
-    return Contrast(found, rest, interval)
+    return Contrast(mean_here, mean_there, interval)
 
 
-def _steps(scores: Scores, found: Mask) -> pd.DataFrame:
-    """One row a step: step, rows, found, share; none without steps."""
+def _count_by_step(scores: Scores, mask: Mask) -> pd.DataFrame:
+    """Return step, rows, found and share for each step; empty without steps."""
     if "step" not in scores.table or not numeric(column_values(scores.table["step"])):
         return pd.DataFrame({"step": [], "rows": [], "found": [], "share": []})
-    by_step = pd.Series(found.astype(int)).groupby(numbers(scores.table["step"]))
-    return (
-        by_step.agg(rows="size", found="sum", share="mean")
-        .rename_axis("step")
-        .reset_index()
-    )
+    by_step = pd.Series(mask.astype(int)).groupby(numbers(scores.table["step"]))
+    counts = by_step.agg(rows="size", found="sum", share="mean")
+    return counts.rename_axis("step").reset_index()
 
 
-def _kinds(scores: Scores, name: str) -> pd.Series[Any]:
-    """The values of a column, lists and objects as text."""
-    values = column_values(scores.table[name])
-    return as_column(
-        [repr(value) if isinstance(value, list | dict) else value for value in values]
-    )
+def _levels(scores: Scores, name: str) -> pd.Series[Any]:
+    """Return the values of a column, lists and objects as text."""
+    levels = []
+    for value in column_values(scores.table[name]):
+        levels.append(repr(value) if isinstance(value, list | dict) else value)
+    return as_column(levels)
 
 
-def _columns(
+def _choose_columns(
     scores: Scores, by: str | Sequence[str] | None, label: str | None
 ) -> list[str]:
-    """The columns whose values are looked at; InputError: one that is not there, or has too many values."""
-    known = list(map(str, scores.rollouts.table.columns))
-    if by is None:
-        unfit = {*NO_SLICE, label, *scores.rollouts.logged.components.values()}
-        there = [
-            name for name in known if name not in unfit and not name.startswith(LOGGED)
-        ]
-        return [
-            name for name in there if 2 <= _kinds(scores, name).nunique() <= MOST_VALUES
-        ]
-    asked = names_of(by, "by")
-    scores.rollouts.check_columns(asked)
-    for name in asked:
-        if (kinds := _kinds(scores, name).nunique()) > MOST_NAMED_VALUES:
-            raise InputError(
-                f"by={name!r} has {kinds:,} values, too many to look at each by itself (at most "
-                f"{MOST_NAMED_VALUES}); name a column of fewer"
-            )
-    return asked
+    """Return the columns whose values are compared.
 
-
-def _slices(
-    scores: Scores, found: Mask, bootstrap: Bootstrap, columns: Sequence[str]
-) -> list[Slice]:
-    """Every value of these columns with prompts enough there and elsewhere, the largest difference first."""
-    prompts, looked = scores.rollouts.prompts, list[tuple[str, Any, Mask]]()
-    for name in columns if found.any() else ():
-        values = _kinds(scores, name)
-        for kind in values.dropna().unique():
-            inside = (values == kind).to_numpy(dtype=bool)
-            if (
-                min(len(np.unique(prompts[side])) for side in (inside, ~inside))
-                >= FEWEST_GROUPS
-            ):
-                looked.append((name, kind, inside))
-    made = []
-    for name, kind, inside in looked:
-        contrast = _contrast(found.astype(float), inside, bootstrap, len(looked))
-        made.append(Slice(name, kind, int(inside.sum()), contrast))
-    return sorted(made, key=lambda item: -abs(item.contrast.difference))
-
-
-def _payments(
-    scores: Scores, views: Sequence[View], found: Mask, bootstrap: Bootstrap
-) -> tuple[Payment, ...]:
-    """What each component adds to the suspects' rewards above the mean of their group, most first.
-
-    0 in the rows of a reward without it; NaN where a product or minimum has too many components.
+    Raises:
+        InputError: A column that is not there, or has too many values.
     """
-    weights = {
-        item.name: float(item.weight)
-        for view in views
-        for item in view.reward.components
-    }
+    if by is not None:
+        names = names_of(by, "by")
+        scores.rollouts.check_columns(names)
+        for name in names:
+            if (count := _levels(scores, name).nunique()) > MOST_NAMED_VALUES:
+                raise InputError(
+                    f"by={name!r} has {count:,} values, too many to look at each by "
+                    f"itself (at most {MOST_NAMED_VALUES}); name a column of fewer"
+                )
+        return names
+    logged_scores = scores.rollouts.logged.components.values()
+    unfit = {*COLUMNS_WITHOUT_SLICES, label, *logged_scores}
+    columns = []
+    for name in map(str, scores.rollouts.table.columns):
+        if name in unfit or name.startswith(LOGGED):
+            continue
+        if 2 <= _levels(scores, name).nunique() <= MOST_VALUES:
+            columns.append(name)
+    return columns
 
-    def piece(name: str, view: View) -> Floats | None:
-        return view.pieces.get(name, 0 * view.rewards) if view.pieces else None
 
-    made = []
-    for name, weight in weights.items():
-        pieces = _by_row(views, partial(piece, name))
-        adds = within(pieces, scores.groups)
-        known = (found & ~np.isnan(adds)).astype(float)
-        sums = [np.nan_to_num(adds) * known, known]
-        pays = float(sums[0].sum() / known.sum()) if known.any() else np.nan
-        interval = bootstrap.interval(sums, bootstrap.prompts)
-        made.append(
-            Payment(
-                name,
-                weight,
-                pays,
-                interval,
-                _contrast(scores.score(name), found, bootstrap),
-            )
+def _contrast_slices(
+    scores: Scores, mask: Mask, bootstrap: Bootstrap, columns: Sequence[str]
+) -> list[Slice]:
+    """Compare the share of suspects in each value of these columns with elsewhere.
+
+    Of values with prompts enough here and elsewhere; the largest difference first.
+    """
+    if not mask.any():
+        return []
+    prompts = scores.rollouts.prompts
+    candidates: list[tuple[str, Any, Mask]] = []
+    for name in columns:
+        levels = _levels(scores, name)
+        for level in levels.dropna().unique():
+            inside = (levels == level).to_numpy(dtype=bool)
+            sizes = [len(np.unique(prompts[side])) for side in (inside, ~inside)]
+            if min(sizes) >= FEWEST_GROUPS:
+                candidates.append((name, level, inside))
+    slices = []
+    for name, level, inside in candidates:
+        contrast = _contrast(mask.astype(float), inside, bootstrap, len(candidates))
+        slices.append(Slice(name, level, int(inside.sum()), contrast))
+    return sorted(slices, key=lambda item: -abs(item.contrast.difference))
+
+
+def _measure_payments(
+    scores: Scores, views: Sequence[View], mask: Mask, bootstrap: Bootstrap
+) -> tuple[Payment, ...]:
+    """Return what each component adds to the suspects' rewards, most first.
+
+    Above the mean of their group: 0 in the rows of a reward without the component, NaN
+    where a product or minimum has too many components.
+    """
+    weights: dict[str, float] = {}
+    for view in views:
+        weights.update(
+            (item.name, float(item.weight)) for item in view.reward.components
         )
-    return tuple(sorted(made, key=lambda item: -abs(np.nan_to_num(item.pays))))
+    payments = []
+    for name, weight in weights.items():
+        columns: list[Floats | None] = []
+        for view in views:
+            nothing = 0 * view.rewards
+            columns.append(view.pieces.get(name, nothing) if view.pieces else None)
+        added = within(_by_row(views, columns), scores.groups)
+        is_known = (mask & ~np.isnan(added)).astype(float)
+        sums = [np.nan_to_num(added) * is_known, is_known]
+        pays, interval = bootstrap.ratio(sums[0], sums[1], bootstrap.prompts)
+        contrast = _contrast(scores.score(name), mask, bootstrap)
+        payments.append(Payment(name, weight, pays, interval, contrast))
+    return tuple(sorted(payments, key=lambda item: -abs(np.nan_to_num(item.pays))))
 
 
-def _clearest(
-    scores: Scores, filtered: filters.Filtered, advantages: Floats
+def _pick_clearest(
+    scores: Scores, suspects: Suspects, advantages: Floats
 ) -> pd.DataFrame:
-    """The suspects to read first: most alike, then of the highest advantage, one a prompt."""
-    rows = np.flatnonzero(filtered.found)
-    like = np.zeros(len(scores)) if filtered.likeness is None else filtered.likeness
-    rows = rows[
-        np.lexsort((-np.nan_to_num(advantages[rows], nan=-np.inf), -like[rows]))
-    ]
+    """Return the suspects to read first, one for each prompt.
+
+    The most alike first, then those of the highest advantage.
+    """
+    rows = np.flatnonzero(suspects.mask)
+    likeness = suspects.likeness
+    like = np.zeros(len(scores)) if likeness is None else likeness
+    gain = np.nan_to_num(advantages[rows], nan=-np.inf)
+    rows = rows[np.lexsort((-gain, -like[rows]))]
     _, first = np.unique(scores.rollouts.prompts[rows], return_index=True)
-    rows = rows[np.sort(first)[:CLEAREST]]
-    more = {} if filtered.likeness is None else {"likeness": like[rows]}
-    return rows_to_read(
-        scores,
-        rows,
-        {**more, "reward": scores.rewards[rows], "advantage": advantages[rows]},
-    )
+    rows = rows[np.sort(first)[:MOST_CLEAREST]]
+    columns = {"reward": scores.rewards[rows], "advantage": advantages[rows]}
+    if likeness is not None:
+        columns = {"likeness": like[rows], **columns}
+    return rows_to_read(scores, rows, columns)

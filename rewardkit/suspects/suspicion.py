@@ -1,4 +1,4 @@
-"""Suspicion: what is known of the completions that are suspected, as numbers, in words and as a page."""
+"""Suspicion: what is known of suspected completions: numbers, words and a page."""
 
 from __future__ import annotations
 
@@ -12,31 +12,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.findings import counted, percent
-from rewardkit.html.excerpts import one_line
-from rewardkit.html.markup import (
-    aligned,
-    card,
-    escaped,
-    folded,
-    listed,
-    marked,
-    number,
-    table,
-)
+from rewardkit.html.excerpts import UserText
+from rewardkit.html.markup import number
+from rewardkit.html.pages import Block, HasPage, More, Page, Quote, Table
 from rewardkit.plain import PlainRecord
-from rewardkit.suspects.patched import Patched, rows_of
+from rewardkit.suspects.patched import Patched, to_records
 
-SHOWN = 3
+MOST_LISTED = 3
 """Of a list in the text for a person; the record has all. Our choice."""
-SMALL = 1e-9
+ROUNDING_OF_MEANS = 1e-9
 """A mean under this is a rounding error."""
-WIDEST = 140
-"""Characters of a completion in a line of text."""
-MOST_ROWS = 20
-"""Of a table on the page; the others are counted. Our choice."""
-NAN = float("nan")
+LONGEST_CELL_TEXT = 140
+"""Characters of a completion in a table. Our choice."""
+UNKNOWN = float("nan")
 
-VERDICTS = {
+EARNING_SENTENCES = {
     "paid": "They earn more than the rest",
     "not paid": "They earn less than the rest",
     "unclear": "It is not clear whether they earn more than the rest",
@@ -45,36 +35,35 @@ VERDICTS = {
 
 @dataclass(frozen=True)
 class Contrast(PlainRecord):
-    """A mean over the suspects and over the rest, NaN where none; the interval is of the difference."""
+    """A mean over the suspects (`found`) and over the rest; NaN where there are none.
 
-    IN_RECORD = (
-        "found",
-        "rest",
-        "interval",
-        "difference",
-    )
+    The interval is of the difference.
+    """
 
-    found: float = NAN
-    rest: float = NAN
-    interval: tuple[float, float] = (NAN, NAN)
+    IN_RECORD = ("found", "rest", "interval", "difference")
+
+    found: float = UNKNOWN
+    rest: float = UNKNOWN
+    interval: tuple[float, float] = (UNKNOWN, UNKNOWN)
 
     @property
     def difference(self) -> float:
-        """What the suspects have more than the rest."""
+        """Return how much more the suspects have than the rest."""
         return self.found - self.rest
 
     @property
     def unclear(self) -> bool:
-        """Whether the difference may be none."""
+        """Return whether there may be no difference."""
         low, high = self.interval
-        return not (low > SMALL or high < -SMALL)
+        return not (low > ROUNDING_OF_MEANS or high < -ROUNDING_OF_MEANS)
 
 
 @dataclass(frozen=True)
 class Slice:
-    """The share of suspects where a column has a value, and elsewhere; the interval is of the difference.
+    """The share of suspects where a column has a value, and elsewhere.
 
-    It holds at 95 % for all slices together that were looked at.
+    The interval of the difference holds at 95 % for all slices that were looked at
+    together.
     """
 
     column: str
@@ -84,32 +73,34 @@ class Slice:
 
     @property
     def lift(self) -> float:
-        """How many times the share of elsewhere; inf where there is none elsewhere."""
-        return (
-            self.contrast.found / self.contrast.rest if self.contrast.rest else math.inf
-        )
+        """Return the share here over the share elsewhere; inf where that is 0."""
+        if not self.contrast.rest:
+            return math.inf
+        return self.contrast.found / self.contrast.rest
 
     def record(self) -> dict[str, Any]:
-        """As plain data; `found` is the share here, `rest` that elsewhere."""
-        own = {
+        """Return it as plain data; `found` is the share here, `rest` that elsewhere."""
+        return {
             "column": self.column,
             "value": self.value,
             "rows": self.rows,
             "lift": self.lift,
+            **self.contrast.record(),
         }
-        return {**own, **self.contrast.record()}
 
     def __str__(self) -> str:
-        elsewhere = percent(self.contrast.rest) if self.contrast.rest else "none"
-        return f"{self.column}={self.value} {percent(self.contrast.found)} ({elsewhere} elsewhere)"
+        here, rest = percent(self.contrast.found), self.contrast.rest
+        elsewhere = percent(rest) if rest else "none"
+        return f"{self.column}={self.value} {here} ({elsewhere} elsewhere)"
 
 
 @dataclass(frozen=True)
 class Payment(PlainRecord):
     """What a component does for the suspects.
 
-    `pays` is what it adds to their rewards above the mean of their group, with its interval (of GDPO: to what
-    is added up there); `scores` what they and the rest were scored.
+    `pays` is what it adds to their rewards above the mean of their group, with its
+    interval (for GDPO: to what is added up there). `scores` are its mean scores of them
+    and of the rest.
     """
 
     component: str
@@ -119,18 +110,20 @@ class Payment(PlainRecord):
     scores: Contrast
 
 
-@dataclass(frozen=True, eq=False)
-class Suspicion:
-    """The completions that are suspected, and what is known of them.
+@dataclass(frozen=True, eq=False, repr=False)
+class Suspicion(HasPage):
+    """Suspected completions, and what is known of them.
 
-    `what` says how they were looked for; `found` are they, (rows,); the `interval` of their share of all is a
-    bootstrap over prompts. `first_step` is the first with any, `steps` has the share by step; ``None`` and
-    empty without steps. `slices` are where they are more or less often than elsewhere for certain, of so many
-    `looked_at`. `advantage` and `rewards` are means over them and the rest, `paid` says which components move
-    their rewards, most first. `right` are the shares of right ones, where a label is given. `clearest` are
-    the rows to read first; `traits` what is rare of the completion that they are like, and the share of all
-    that has it, empty where nothing of it is; `spans` where a pattern was found, by rollout_id. `notes` say
-    what cannot be said.
+    `what` says how they were looked for; `found` are they, (rows,); the `interval` of
+    their share of all is a bootstrap over prompts. `first_step` is the first step with
+    any, `steps` has the share by step (None and empty without steps). `slices` are the
+    values of columns, of `looked_at`, where they are certainly more or less frequent
+    than elsewhere. `advantage` and `rewards` are means over them and the rest; `paid`
+    says which components move their rewards, most first; `right` are the shares of
+    right ones, where there is a label. `clearest` are the rows to read first. `traits`
+    are the rare features of the completion that they are like, with the share of all
+    that has each; `spans` where a pattern matches, by rollout_id. `notes` say what
+    cannot be said.
     """
 
     reward: str
@@ -159,12 +152,15 @@ class Suspicion:
 
     @property
     def share(self) -> float:
-        """Of all completions; NaN of none."""
-        return len(self) / len(self.found) if len(self.found) else NAN
+        """Return their share of all completions; NaN of none."""
+        return len(self) / len(self.found) if len(self.found) else UNKNOWN
 
     @property
     def verdict(self) -> str:
-        """Whether they are "paid", by their advantage against the rest; "not paid", "unclear", or "none"."""
+        """Return "paid", "not paid", "unclear" or, without suspects, "none".
+
+        By their advantage compared with the rest.
+        """
         if not len(self):
             return "none"
         if self.advantage.unclear:
@@ -173,213 +169,202 @@ class Suspicion:
 
     @property
     def sentences(self) -> list[str]:
-        """The verdict, what is known, and what to do."""
-        patched = self.patched.sentences if self.patched else []
-        rows = counted(len(self.found), "completion")
-        if not len(self):
-            head = [f"No suspects: none of {rows} {self.what}."]
-        else:
-            low, high = self.interval
-            of = "" if math.isnan(low) else f", {percent(low)} to {percent(high)}"
-            head = [
-                f"{self.verdict.capitalize()}. {len(self):,} of {rows} ({percent(self.share)}{of}) on "
-                f"{counted(self.prompts, 'prompt')} {self.what}.",
-                *self._earning(),
-                *self._right(),
-                *self._where(),
-            ]
-        return [*head, *patched, *self.notes, *self._to_do()]
-
-    def _earning(self) -> list[str]:
-        """Their advantage, and what moves it."""
-        gain, paid = self.advantage, self.rewards
-        if math.isnan(gain.found):
-            return ["None of them has an advantage: they are not judged."]
-        own = f"mean advantage {_signed(gain.found)}, mean reward {paid.found:.3g}"
-        if math.isnan(gain.rest):
-            return [f"There is no rest to compare them with: {own} ({self.training})."]
-        told = [
-            f"{VERDICTS[self.verdict]}: {own}; the rest {_signed(gain.rest)} and {paid.rest:.3g} "
-            f"({self.training}); difference of the advantages {gain.difference:+.3g}{_around(gain.interval)}."
-        ]
-        moving = [item for item in self.paid if abs(item.pays) > SMALL][:SHOWN]
-        each = ", ".join(
-            f"{item.component} {item.pays:+.3g}{_around(item.interval)}"
-            for item in moving
-        )
-        return (
-            [*told, f"Components move them from the mean of their group: {each}."]
-            if each
-            else told
-        )
-
-    def _right(self) -> list[str]:
-        if self.right is None or math.isnan(self.right.found):
-            return []
-        rest = (
-            ""
-            if math.isnan(self.right.rest)
-            else f", {percent(self.right.rest)} of the rest"
-        )
-        return [
-            f"{percent(self.right.found)} of them are right by {self.label!r}{rest}."
-        ]
-
-    def _where(self) -> list[str]:
-        """Since which step, in which slices (where they are more often, if any), and what is rare of them."""
-        told = []
-        if self.first_step is not None:
-            first, last = self.steps["step"].iloc[[0, -1]]
-            told.append(
-                f"First in step {self.first_step:g}, of steps {first:g} to {last:g}; they are "
-                f"{percent(self.steps['share'].iloc[-1])} of the last."
-            )
-        more = [item for item in self.slices if item.contrast.difference > 0]
-        if self.slices:
-            word = "More" if more else "Less"
-            told.append(
-                f"{word} often where {'; '.join(map(str, (more or self.slices)[:SHOWN]))}."
-            )
-        if self.traits:
-            shares = (
-                f"{name!r} ({percent(share)} of all)" for name, share in self.traits
-            )
-            told.append(f"Rare in that form: {', '.join(shares)}.")
-        return told
-
-    def _to_do(self) -> list[str]:
-        """What to do next, in one sentence; none where nothing follows."""
-        if (patched := self.patched) and patched.judged:
-            lost = len(patched.lost) + len(patched.lost_suspects)
-            unjudged = patched.rows - patched.judged
-            faults = [f"{counted(unjudged, 'completion')} without a reward"] * bool(
-                unjudged
-            )
-            wrong = patched.earn - patched.earn_right
-            faults += [f"{counted(wrong, 'suspect')} still paid"] * bool(wrong)
-            lose = "loses" if lost == 1 else "lose"
-            faults += [f"{counted(lost, 'right completion')} that {lose}"] * bool(lost)
-            if faults:
-                return [f"To do: mend {patched.reward!r}: {', '.join(faults)}."]
-            known = patched.suspects and (patched.right or patched.right_suspects)
-            return [f"To do: use {patched.reward!r}."] if known else []
-        if (
-            self.verdict == "paid"
-            and self.right
-            and self.right.found >= self.right.rest
-        ):
-            return ["To do: read them first; they are right as often as the rest."]
-        if self.verdict == "paid":
-            most = next(
-                (repr(item.component) for item in self.paid if item.pays > SMALL),
-                "the reward",
-            )
-            return [
-                f"To do: fix {most}, then try the fixed reward on this log (patched=...)."
-            ]
-        if self.verdict == "not paid":
-            return [
-                "To do: nothing pays them here; add one to the cases, so that it stays so."
-            ]
-        return []
+        """Return the verdict, what is known, and what to do."""
+        sentences = [self._headline()]
+        if len(self):
+            sentences += self._earning_sentences()
+            sentences += self._right_sentences()
+            sentences += self._place_sentences()
+        if self.patched:
+            sentences += self.patched.sentences
+        sentences += self.notes
+        if advice := self._advice():
+            sentences.append(f"To do: {advice}.")
+        return sentences
 
     @property
     def losing(self) -> dict[str, pd.DataFrame]:
-        """The right completions that lose under a patched reward, by title, suspects apart."""
+        """Return the right completions that lose under a patched reward, by title."""
         if self.patched is None or not self.patched.judged:
             return {}
-        found = {
+        tables = {
             "Others that lose": self.patched.lost,
             "Right suspects that lose": self.patched.lost_suspects,
         }
-        return {title: lost for title, lost in found.items() if len(lost)}
+        return {title: table for title, table in tables.items() if len(table)}
 
     def record(self) -> dict[str, Any]:
-        """As plain data."""
-        names = "reward what prompts share interval verdict first_step training label notes".split()
-        return {name: getattr(self, name) for name in names} | {
+        """Return it as plain data."""
+        names = (
+            "reward what prompts share interval verdict first_step training label notes"
+        )
+        plain = {name: getattr(self, name) for name in names.split()}
+        return plain | {
             "rows": len(self.found),
             "found": len(self),
             "traits": [{"trait": name, "share": share} for name, share in self.traits],
-            "steps": rows_of(self.steps),
+            "steps": to_records(self.steps),
             "slices": [item.record() for item in self.slices],
             "slices_looked_at": self.looked_at,
             "advantage": self.advantage.record(),
             "rewards": self.rewards.record(),
             "paid": [item.record() for item in self.paid],
             "right": self.right.record() if self.right else None,
-            "clearest": rows_of(self.clearest),
+            "clearest": to_records(self.clearest),
             "patched": self.patched.record() if self.patched else None,
         }
 
-    def __repr__(self) -> str:
-        head, *others = self.sentences
-        lines = [
-            f"Suspects by {self.reward!r}: {head}",
-            *(f"  {item}" for item in others),
-        ]
-        tables = {"Read first": self.clearest, **self.losing}
-        for title, frame in [item for item in tables.items() if len(item[1])][:2]:
-            lines.append(f"  {title} ({min(SHOWN, len(frame))} of {len(frame)}):")
-            rows = [
-                [one_line(_cell(value)) for value in row.values()]
-                for row in rows_of(frame.head(SHOWN))
-            ]
-            lines += [
-                f"    {line}"
-                for line in aligned([list(map(str, frame.columns)), *rows])
-            ]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        """What is known of them, then, folded, the tables and the clearest completions to read."""
-        head, *others = self.sentences
+    def page(self) -> Page:
+        """Return what is known of them, the clearest to read, and folded tables."""
+        headline, *sentences = self.sentences
+        quotes = self._quotes()
+        blocks: list[Block] = [*sentences, *quotes[:MOST_LISTED]]
+        for title, table in self.losing.items():
+            count = f"{min(MOST_LISTED, len(table))} of {len(table)}"
+            first = table.head(MOST_LISTED)
+            blocks.append(_to_table(f"{title} ({count})", first, is_open=True))
+        blocks.append(More("Further suspects", quotes[MOST_LISTED:]))
+        slices = pd.DataFrame([item.record() for item in self.slices])
+        payments = pd.DataFrame([vars(item) for item in self.paid])
         tables = {
-            "Where they are more or less often": pd.DataFrame(
-                [item.record() for item in self.slices]
-            ),
-            "What moves their rewards": pd.DataFrame(
-                [{**vars(item), "scores": ""} for item in self.paid]
+            "Where they are more or less often": slices,
+            "What moves their rewards": payments.drop(
+                columns="scores", errors="ignore"
             ),
             "Share by step": self.steps,
-            **self.losing,
         }
-        parts = [listed(map(escaped, others))]
-        for title, frame in tables.items():
-            rows = [[_cell(value) for value in row.values()] for row in rows_of(frame)]
-            if rows:
-                parts.append(
-                    folded(
-                        title,
-                        table(list(map(str, frame.columns)), rows, most=MOST_ROWS),
-                    )
-                )
+        for title, table in self.losing.items():
+            if len(table) > MOST_LISTED:
+                tables[f"{title}, all"] = table
+        blocks += [_to_table(title, table) for title, table in tables.items()]
+        if self.patched and self.patched.changes and self.patched.suspect_changes:
+            name = repr(self.patched.reward)
+            changes = self.patched.suspect_changes.moves
+            blocks.append(More(f"What {name} changes for suspects", changes))
+            changes = self.patched.changes.moves
+            blocks.append(More(f"What {name} changes for all", changes))
+        return Page(f"Suspects by {self.reward!r}", blocks, headline)
+
+    def _headline(self) -> str:
+        rows = counted(len(self.found), "completion")
+        if not len(self):
+            return f"No suspects: none of {rows} {self.what}."
+        low, high = self.interval
+        around = "" if math.isnan(low) else f", {percent(low)} to {percent(high)}"
+        return (
+            f"{self.verdict.capitalize()}. {len(self):,} of {rows} "
+            f"({percent(self.share)}{around}) on {counted(self.prompts, 'prompt')} "
+            f"{self.what}."
+        )
+
+    def _earning_sentences(self) -> list[str]:
+        """Return their advantage, and what moves it."""
+        gain, rewards = self.advantage, self.rewards
+        if math.isnan(gain.found):
+            return ["None of them has an advantage: they are not judged."]
+        mean = f"mean advantage {_signed(gain.found)}, mean reward {rewards.found:.3g}"
+        if math.isnan(gain.rest):
+            return [f"There is no rest to compare them with: {mean} ({self.training})."]
+        sentences = [
+            f"{EARNING_SENTENCES[self.verdict]}: {mean}; the rest {_signed(gain.rest)} "
+            f"and {rewards.rest:.3g} ({self.training}); difference of the advantages "
+            f"{gain.difference:+.3g}{_around(gain.interval)}."
+        ]
+        moving = [item for item in self.paid if abs(item.pays) > ROUNDING_OF_MEANS]
+        if moving:
+            parts = ", ".join(
+                f"{item.component} {item.pays:+.3g}{_around(item.interval)}"
+                for item in moving[:MOST_LISTED]
+            )
+            sentences.append(
+                f"Components move them from the mean of their group: {parts}."
+            )
+        return sentences
+
+    def _right_sentences(self) -> list[str]:
+        if self.right is None or math.isnan(self.right.found):
+            return []
+        sentence = f"{percent(self.right.found)} of them are right by {self.label!r}"
+        if not math.isnan(self.right.rest):
+            sentence += f", {percent(self.right.rest)} of the rest"
+        return [f"{sentence}."]
+
+    def _place_sentences(self) -> list[str]:
+        """Return since when, in which slices, and what is rare of their form."""
+        sentences = []
+        if self.first_step is not None:
+            first, last = self.steps["step"].iloc[[0, -1]]
+            share = percent(self.steps["share"].iloc[-1])
+            sentences.append(
+                f"First in step {self.first_step:g}, of steps {first:g} to {last:g}; "
+                f"they are {share} of the last."
+            )
+        more = [item for item in self.slices if item.contrast.difference > 0]
+        if self.slices:
+            often = "More" if more else "Less"
+            slices = [str(item) for item in (more or self.slices)[:MOST_LISTED]]
+            sentences.append(f"{often} often where {'; '.join(slices)}.")
+        if self.traits:
+            shares = [
+                f"{name!r} ({percent(share)} of all)" for name, share in self.traits
+            ]
+            sentences.append(f"Rare in that form: {', '.join(shares)}.")
+        return sentences
+
+    def _advice(self) -> str:
+        """Return what to do next; "" where nothing follows."""
+        patched = self.patched
+        if patched and patched.judged:
+            if patched.faults:
+                return f"mend {patched.reward!r}: {', '.join(patched.faults)}"
+            has_right = patched.right or patched.right_suspects
+            return f"use {patched.reward!r}" if patched.suspects and has_right else ""
+        if self.verdict == "not paid":
+            return "nothing pays them here; add one to the cases, so that it stays so"
+        if self.verdict != "paid":
+            return ""
+        if self.right and self.right.found >= self.right.rest:
+            return "read them first; they are right as often as the rest"
+        paying = [item for item in self.paid if item.pays > ROUNDING_OF_MEANS]
+        cause = repr(paying[0].component) if paying else "the reward"
+        return f"fix {cause}, then try the fixed reward on this log (patched=...)"
+
+    def _quotes(self) -> list[Quote]:
+        """Return the clearest completions, with what a pattern matches marked."""
+        quotes = []
         for row in self.clearest.to_dict("records"):
-            completion, span = (
-                str(row.pop("completion")),
-                self.spans.get(row["rollout_id"]),
-            )
-            told = ", ".join(f"{name} {_cell(value)}" for name, value in row.items())
-            parts.append(
-                folded(told, marked(completion, {"match": [span]} if span else {}))
-            )
-        return card(f"Suspects by {self.reward!r}", "".join(parts), said=head)
+            text, span = str(row.pop("completion")), self.spans.get(row["rollout_id"])
+            about = ", ".join(f"{name} {_cell(value)}" for name, value in row.items())
+            marks = {"match": [span]} if span else {}
+            quotes.append(Quote(f"Read first: {about}", text, marks))
+        return quotes
+
+
+def _to_table(title: str, table: pd.DataFrame, *, is_open: bool = False) -> Table:
+    rows = []
+    for row in to_records(table):
+        text = row.pop("completion", None)
+        cells: list[object] = [_cell(value) for value in row.values()]
+        if text is not None:
+            cells.append(UserText(text[:LONGEST_CELL_TEXT]))
+        rows.append(cells)
+    return Table(title, [str(name) for name in table.columns], rows, is_open=is_open)
 
 
 def _cell(value: Any) -> str:
-    """A value in a line of text."""
     if isinstance(value, tuple):
         return " to ".join(map(number, value))
-    shown = number(value) if isinstance(value, float) else str(value)
-    return shown if len(shown) <= WIDEST else f"{shown[: WIDEST - 3]}..."
+    if isinstance(value, float):
+        return number(value)
+    return str(value)[:LONGEST_CELL_TEXT]
 
 
 def _signed(value: float) -> str:
-    """A number with its sign, a rounding error as none."""
-    return "0" if abs(value) < SMALL else f"{value:+.3g}"
+    """Write a number with its sign; a rounding error is 0."""
+    return "0" if abs(value) < ROUNDING_OF_MEANS else f"{value:+.3g}"
 
 
 def _around(interval: tuple[float, float]) -> str:
-    """An interval behind its value; nothing where there is none."""
+    """Write an interval behind its value; "" where there is none."""
     low, high = interval
     return "" if math.isnan(low) else f" ({low:+.3g} to {high:+.3g})"
