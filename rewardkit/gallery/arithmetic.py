@@ -1,19 +1,24 @@
 """Small word problems answered in tags: `<think>...</think><answer>42</answer>`.
 
-What it is for: early training on problems with one number as their answer. `reward` pays for the right number
-and, a little, for a form that the parser can rely on and for not talking on.
+What it is for: early training on problems with one number as their answer. `reward`
+pays for the right number and, a little, for a form that the parser can rely on and for
+not talking on.
 
-What it misses: right reasoning with a slip at the end earns nothing, and on the bundled rollouts 46 % of the
-groups have no right completion at all, so that `correct` gives them no signal (`rk.suggest` shows what
-partial credit would do).
+What it misses: right reasoning with a slip at the end earns nothing, and on the bundled
+rollouts 46 % of the groups have no right completion at all, so that `correct` gives
+them no signal (`rk.suggest` shows what partial credit would do).
 
-`flawed` is a first version as people write them. Its faults, each found by `rk.diagnose` or by the cases:
- 1. `correct` calls float() on whatever stands in the tag: no answer, or "7 + 7 = 14", is an error and not a
+`flawed` is a first version as people write them. Its faults, each found by
+`rk.diagnose` or by the cases:
+ 1. `correct` calls float() on whatever stands in the tag: no answer, or "7 + 7 = 14",
+    is an error and not a
     wrong answer, and the row drops out of the baseline instead of being punished;
  2. `format` is nearly always earned (saturated);
  3. `closed` says what `format` says (redundant);
- 4. no completion of this policy says "therefore" or "step by step", so `steps` is constant;
- 5. `detail` is a number of words, without bounds, so that a weight of 0.05 holds nearly half of the squared
+ 4. no completion of this policy says "therefore" or "step by step", so `steps` is
+    constant;
+ 5. `detail` is a number of words, without bounds, so that a weight of 0.05 holds
+    nearly half of the squared
     advantage (dominant).
 """
 
@@ -36,20 +41,29 @@ reward = rk.Reward(
             "format",
             rk.measure.tags("think", "answer"),
             weight=0.2,
-            why="the parser needs both tags; small, as 99 % of the five-shot samples have them already",
+            why=(
+                "the parser needs both tags; small, as 99 % of the five-shot "
+                "samples have them already"
+            ),
         ),
         rk.Component(
             "concise",
             rk.measure.length(full_until=14, zero_from=24),
             weight=0.1,
             gate=rk.gate("correct", at_least=1.0),
-            why="only when right; right completions have 14 words (5 % quantile) to 23 (the longest)",
+            why=(
+                "only when right; right completions have 14 words (5 % quantile) "
+                "to 23 (the longest)"
+            ),
         ),
         rk.Component(
             "repetition",
             rk.measure.repetition(ngram=4),
             weight=-0.2,
-            why="1.2 % of the samples loop; in an ordinary one no run of four words comes twice",
+            why=(
+                "1.2 % of the samples loop; in an ordinary one no run of four "
+                "words comes twice"
+            ),
         ),
     ],
 )

@@ -1,13 +1,14 @@
-"""Several aspects of one answer, as a weighted mean: correctness, completeness, clarity, efficiency.
+"""Several aspects of one answer, as a weighted mean: right, complete, clear, efficient.
 
-What it is for: problems that ask for several quantities at once, answered in numbered steps and a JSON object
-at the end. Full marks are 1.0. Half of the weight is the share of right quantities; completeness asks whether
-each has a number at all; clarity (three steps) and efficiency (few words) count only where everything is
-right, so that no well-written wrong answer earns more than a right one.
+What it is for: problems that ask for several quantities at once, answered in numbered
+steps and a JSON object at the end. Full marks are 1.0. Half of the weight is the share
+of right quantities; completeness asks whether each has a number at all; clarity (three
+steps) and efficiency (few words) count only where everything is right, so that no
+well-written wrong answer earns more than a right one.
 
-What it misses: whether a step is true, or clear to anyone: numbered lines that say something new are counted.
-Any numbers make an object complete, which is why it weighs little. A mean hides which aspect moved: look at
-the components.
+What it misses: whether a step is true, or clear to anyone: numbered lines that say
+something new are counted. Any numbers make an object complete, which is why it weighs
+little. A mean hides which aspect moved: look at the components.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ reward = rk.Reward(
             rk.measure.length(full_until=60, zero_from=120),
             weight=3,
             gate=rk.gate("correctness", at_least=1.0),
-            why="no more words than it takes; only when right, or silence would be the most efficient",
+            why=(
+                "no more words than it takes; only when right, or silence would "
+                "be the most efficient"
+            ),
         ),
     ],
     aggregation="weighted_mean",

@@ -1,15 +1,16 @@
-r"""Mathematics in a box, ``\boxed{42}``, with graduated credit for a number that is nearly right.
+r"""Mathematics in a box, ``\boxed{42}``, with partial credit for a number nearly right.
 
-What it is for: answers that may be expressions, and problems that are so hard at first that no completion of
-a group is right: a wrong number within a tenth of the true one earns up to 0.3, falling in a straight line
-with its error. The error is a share of the larger of the two, so that truths of 0 and negative ones are
-graded like any other. Where the truth is no plain number there is no distance, and only what is equal is
-paid.
+What it is for: answers that may be expressions, and problems that are so hard at first
+that no completion of a group is right: a wrong number within a tenth of the true one
+earns up to 0.3, falling in a straight line with its error. The error is a share of the
+larger of the two, so that truths of 0 and negative ones are graded like any other.
+Where the truth is no plain number there is no distance, and only what is equal is paid.
 
-What it misses: an expression that equals the truth is right, so that a box may hold the unfinished sum, or
-the problem itself: where truths are numbers, compare by `numbers_equal`. Near is not nearly understood. A
-sign lost at the end earns nothing, a rough estimate without reasoning earns as much as a slip in the last
-digit, and where the truths of a task lie close together guessing their mean is paid: lower the weight of
+What it misses: an expression that equals the truth is right, so that a box may hold the
+unfinished sum, or the problem itself: where truths are numbers, compare by
+`numbers_equal`. Near is not nearly understood. A sign lost at the end earns nothing, a
+rough estimate without reasoning earns as much as a slip in the last digit, and where
+the truths of a task lie close together guessing their mean is paid: lower the weight of
 `near`, or end it, once groups hold right answers.
 """
 
@@ -21,7 +22,7 @@ import rewardkit as rk
 
 
 def missed(correct: float, ground_truth: object) -> bool:
-    """Whether the answer is wrong and the truth a number, so that there is a distance to measure."""
+    """Return whether the answer is wrong and the truth a number to measure against."""
     return correct == 0.0 and rk.verify.read_number(ground_truth) is not None
 
 
@@ -51,7 +52,10 @@ reward = rk.Reward(
             partial(rk.verify.closeness, zero_at=0.1),
             weight=0.3,
             gate=rk.gate(missed),
-            why="a signal where no sibling is right; under a third of what being right is worth",
+            why=(
+                "a signal where no sibling is right; under a third of what being "
+                "right is worth"
+            ),
         ),
         rk.Component(
             "boxed",

@@ -1,13 +1,15 @@
 """Aspects of an open answer judged one by one, with weights: accurate, complete, clear.
 
-What it is for: questions with a reference answer in words, which no rule can compare. Each aspect is a
-component of its own with its own question, so that its weight can be moved without asking again, and a report
-shows which aspect moved. Complete and clear are asked only of accurate answers: a wrong one is not paid for
-its style, and its calls are saved. The answers of the judge are recorded, so that it runs without a server:
-give `model` and `base_url` of yours in place of `recorded`.
+What it is for: questions with a reference answer in words, which no rule can compare.
+Each aspect is a component of its own with its own question, so that its weight can be
+moved without asking again, and a report shows which aspect moved. Complete and clear
+are asked only of accurate answers: a wrong one is not paid for its style, and its calls
+are saved. The answers of the judge are recorded, so that it runs without a server: give
+`model` and `base_url` of yours in place of `recorded`.
 
-What it misses: what the reference does not say: a true addition is accurate only if the judge knows it. A
-judge of one aspect is moved a little by the others; a mean of three judges hides that they agree too much.
+What it misses: what the reference does not say: a true addition is accurate only if the
+judge knows it. A judge of one aspect is moved a little by the others; a mean of three
+judges hides that they agree too much.
 """
 
 from __future__ import annotations
@@ -15,22 +17,26 @@ from __future__ import annotations
 import rewardkit as rk
 
 ACCURATE = (
-    "Is what the completion says true, held against the reference {ground_truth}? Fully: nothing in it "
-    "contradicts the reference. Partly: the main point is right, and a detail is wrong. Not: the main point "
+    "Is what the completion says true, held against the reference {ground_truth}? "
+    "Fully: nothing in it "
+    "contradicts the reference. Partly: the main point is right, and a detail is "
+    "wrong. Not: the main point "
     "is wrong, or the question is not answered."
 )
 COMPLETE = (
-    "Does the completion hold every point of the reference {ground_truth}? Fully: all of them. Partly: at "
+    "Does the completion hold every point of the reference {ground_truth}? Fully: all "
+    "of them. Partly: at "
     "least one. Not: none."
 )
 CLEAR = (
-    "Would someone who does not know the subject understand the completion at first reading? Fully: yes. "
+    "Would someone who does not know the subject understand the completion at first "
+    "reading? Fully: yes. "
     "Partly: after reading a sentence again. Not: no."
 )
 
 
 def asked(rubric: str) -> rk.judge:
-    """The judge of one aspect."""
+    """Make the judge of one aspect."""
     scale = {"fully": 1.0, "partly": 0.5, "not": 0.0}
     return rk.judge(
         rubric, model="written-by-hand", scale=scale, recorded="gallery:judged_aspects"

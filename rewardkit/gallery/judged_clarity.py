@@ -1,13 +1,15 @@
-"""Correct first, then judged: a right answer earns more where a model finds its solution clear.
+"""Correct first, then judged: a right answer earns more where a model finds it clear.
 
-What it is for: word problems whose solutions people are to read. The answer is checked by a rule, and only a
-right one is put before the judge, so that a call is made for each of these and for no other, and no wrong
-answer is paid for reading well. The judge has three levels and is asked for the reason before the level. Here
-its answers are recorded, so that it runs without a server: give `model` and `base_url` of yours in place of
-`recorded`.
+What it is for: word problems whose solutions people are to read. The answer is checked
+by a rule, and only a right one is put before the judge, so that a call is made for each
+of these and for no other, and no wrong answer is paid for reading well. The judge has
+three levels and is asked for the reason before the level. Here its answers are
+recorded, so that it runs without a server: give `model` and `base_url` of yours in
+place of `recorded`.
 
-What it misses: whether the judge is right: hold yours against labels, `rewardkit judge` does it. Clear is not
-short, and a right answer after wrong steps is for the judge to notice. What is not judged has no reward.
+What it misses: whether the judge is right: hold yours against labels, `rewardkit judge`
+does it. Clear is not short, and a right answer after wrong steps is for the judge to
+notice. What is not judged has no reward.
 """
 
 from __future__ import annotations
@@ -15,9 +17,12 @@ from __future__ import annotations
 import rewardkit as rk
 
 CLEAR = (
-    "Could a pupil of twelve follow how the solution of this problem comes to its answer? Clear: each step "
-    "says what is computed and why, and the answer follows. Gaps: the way can be followed, but a step is "
-    "missing, wrong or not explained. Unclear: there are no steps, they do not lead to the answer, or most "
+    "Could a pupil of twelve follow how the solution of this problem comes to its "
+    "answer? Clear: each step "
+    "says what is computed and why, and the answer follows. Gaps: the way can be "
+    "followed, but a step is "
+    "missing, wrong or not explained. Unclear: there are no steps, they do not lead "
+    "to the answer, or most "
     "of the text is about something else. The answer itself is checked elsewhere."
 )
 
@@ -42,7 +47,10 @@ reward = rk.Reward(
             ),
             weight=0.5,
             gate=rk.gate("correct", at_least=1.0),
-            why="a way that a reader can follow; only when right, and less than the task",
+            why=(
+                "a way that a reader can follow; only when right, and less than "
+                "the task"
+            ),
         ),
     ],
 )

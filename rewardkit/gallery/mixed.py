@@ -1,11 +1,12 @@
-"""Two data sources in one table: a JSON object read from a sentence, and a multiple-choice question.
+"""Two data sources: a JSON object read from a sentence, and a multiple-choice question.
 
-What it is for: one run over two kinds of task. `reward` is a route over `data_source`. For ``people-json``
-every right key is paid, so that an object with one slip earns more than none, and a wholly right one earns a
-bonus; for ``largest-choice`` the letter is the task and the sentence it stands in a small extra.
+What it is for: one run over two kinds of task. `reward` is a route over `data_source`.
+For ``people-json`` every right key is paid, so that an object with one slip earns more
+than none, and a wholly right one earns a bonus; for ``largest-choice`` the letter is
+the task and the sentence it stands in a small extra.
 
-What it misses: a right choice may be a guess (one in four is right by chance), and a value that is nearly
-right ("Davao City" for "Davao") earns nothing.
+What it misses: a right choice may be a guess (one in four is right by chance), and a
+value that is nearly right ("Davao City" for "Davao") earns nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ people = rk.Reward(
             partial(rk.verify.json_equal, partial=True, text="matches"),
             columns={"prediction": "record"},
             weight=0.5,
-            why="partial credit: 52 % of the samples have a slip, and 58 % of these a single key of four",
+            why=(
+                "partial credit: 52 % of the samples have a slip, and 58 % of "
+                "these a single key of four"
+            ),
         ),
         rk.Component(
             "exact",

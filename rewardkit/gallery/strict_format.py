@@ -1,15 +1,17 @@
-"""Format times content: nothing is paid below a threshold of form, and above it the two are multiplied.
+"""Format times content: nothing is paid below a threshold of form.
 
-What it is for: short answers from a text, written in four sections (evidence, reasoning, check, answer),
-where a reader downstream needs the sections. Below three of them the reward is 0; from there on it is the
-share of words that answer and truth have in common (F1), times the fourth root of the share of sections that
-are kept: one section missing costs 7 %.
+What it is for: short answers from a text, written in four sections (evidence,
+reasoning, check, answer), where a reader downstream needs the sections. Below three of
+them the reward is 0; from there on it is the share of words that answer and truth have
+in common (F1), times the fourth root of the share of sections that are kept: one
+section missing costs 7 %.
 
-What it misses: a product with a threshold has no way to it. A right answer without the form earns as little
-as a wrong one, and while no answer is right the form earns nothing either, so train the form first or add it
-to a sum (`tagged` does). F1 pays words, not meaning: "not in Oslo" earns 0.8 beside "in Oslo", a hedge
-("Oslo or Bergen") half, and neither order nor brackets tell anything. Numbers in it count by their values,
-and what is nearly the number is another word.
+What it misses: a product with a threshold has no way to it. A right answer without the
+form earns as little as a wrong one, and while no answer is right the form earns nothing
+either, so train the form first or add it to a sum (`tagged` does). F1 pays words, not
+meaning: "not in Oslo" earns 0.8 beside "in Oslo", a hedge ("Oslo or Bergen") half, and
+neither order nor brackets tell anything. Numbers in it count by their values, and what
+is nearly the number is another word.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ reward = rk.Reward(
             "format",
             rk.measure.tags("evidence", "reasoning", "check", "answer", partial=True),
             weight=0.25,
-            why="an exponent: the threshold decides whether anything is paid, this only a little of how much",
+            why=(
+                "an exponent: the threshold decides whether anything is paid, "
+                "this only a little of how much"
+            ),
         ),
         rk.Component(
             "content", rk.verify.f1, weight=1.0, primary=True, why="the task itself"

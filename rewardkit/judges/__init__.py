@@ -1,14 +1,15 @@
 """Judges: components that ask a model: by a rubric, of pairs or of all siblings, or of a reward model.
 
-judge(rubric, model=...)      a Component's function, async          rubric.py
-pairwise, ranking(rubric ...) of the siblings of a group             comparing.py
--> question(...)            messages; hostile text between marks   questions.py
--> Session.ask(...)         cached, or asked for within Limits     session.py, cache.py, limits.py
--> read_object(...)         levels by schema; repaired once        questions.py
--> note(VERDICT, ...)       level, reason, raw answer, tokens      scoring/evaluate.py keeps it by row
+judge(rubric, model=...)      a Component's function, async          rubric.py pairwise,
+ranking(rubric ...) of the siblings of a group             comparing.py -> question(...)
+messages; hostile text between marks   questions.py -> Session.ask(...)         cached,
+or asked for within Limits     session.py, cache.py, limits.py -> read_object(...)
+levels by schema; repaired once        questions.py -> note(VERDICT, ...)       level,
+reason, raw answer, tokens      scoring/evaluate.py keeps it by row
 
-reward_model(name_or_path), reward_endpoint(url, model=...)   the logit of a trained reward model
-from_deepeval(metric)                                         a metric of DeepEval
+reward_model(name_or_path), reward_endpoint(url, model=...)   the logit of a trained
+reward model from_deepeval(metric)                                         a metric of
+DeepEval
 """
 
 from rewardkit.judges.comparing import pairwise, ranking

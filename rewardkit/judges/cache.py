@@ -56,7 +56,8 @@ class Cache:
             )
         except (OSError, sqlite3.Error) as error:
             raise InputError(
-                f"the cache of answers at {str(path)!r} cannot be used ({error}); set {FOLDER} to a folder "
+                f"the cache of answers at {str(path)!r} cannot be used ({error}); set "
+                f"{FOLDER} to a folder "
                 "that can be written, or to 'off'"
             ) from None
 
@@ -71,7 +72,10 @@ class Cache:
         return json.loads(row[0]) if row else None
 
     def put(self, key: str, answer: dict[str, Any]) -> None:
-        """Cache an answer. Where that fails (a full disk), it is used all the same, and a warning logged."""
+        """Cache an answer.
+
+        Where that fails (a full disk), it is used all the same, and a warning logged.
+        """
         try:
             self._file.execute(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?)",

@@ -110,8 +110,10 @@ class Comparing(ModelJudge):
     def instructions(self, shows: str, answer: str) -> str:
         """What the model is told: what it is shown, the rubric, and what to answer."""
         return (
-            f"You compare completions that a language model gave to one prompt. {shows} The order in which "
-            f"they stand says nothing of them.\n\n{with_marks(self.rubric)}\n\nAnswer with JSON: an object "
+            "You compare completions that a language model gave to one prompt. "
+            f"{shows} The order in which "
+            f"they stand says nothing of them.\n\n{with_marks(self.rubric)}\n\nAnswer "
+            "with JSON: an object "
             f"with 'reason' (one or two sentences), then {answer}"
         )
 
@@ -163,7 +165,8 @@ def _columns(texts: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
 def _even(option: str, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int) or value < 2 or value % 2:
         raise ValueError(
-            f"{option}={value!r} does not fit; give an even number from 2, or None for all"
+            f"{option}={value!r} does not fit; give an even number from 2, or None "
+            "for all"
         )
     return value
 
@@ -172,16 +175,18 @@ def _even(option: str, value: Any) -> Any:
 class pairwise(Comparing):
     """Win rate of a completion against its siblings by a model that compares two; an async group component.
 
-    Every pair is asked for twice, with the positions swapped: which is better by the rubric, "first",
-    "second" or "tie". A win counts 1, a tie 0.5, and a pair the mean of its two answers, so that answers
-    that contradict each other are a tie; their share stands in the verdict as "position_bias", 1.0 where
-    position decides alone. `opponents` bounds the cost: each is compared with that many siblings (an even
+    Every pair is asked for twice, with the positions swapped: which is better by the
+    rubric, "first", "second" or "tie". A win counts 1, a tie 0.5, and a pair the mean
+    of its two answers, so that answers that contradict each other are a tie; their
+    share stands in the verdict as "position_bias", 1.0 where position decides alone.
+    `opponents` bounds the cost: each is compared with that many siblings (an even
     number), chosen by the texts alone, in whatever order the siblings come.
 
-    Siblings that are the same tie without a call. A pair without both answers is left out; what has no
-    comparison at all is not judged, with the reason. Each sibling's verdict has the reasons and raw answers
-    of the calls in which it stood first, and an equal share of their tokens and cost. The other options
-    are those of `rk.judge`. ValueError: an empty rubric, `opponents` that are odd, options that cannot be.
+    Siblings that are the same tie without a call. A pair without both answers is left
+    out; what has no comparison at all is not judged, with the reason. Each sibling's
+    verdict has the reasons and raw answers of the calls in which it stood first, and an
+    equal share of their tokens and cost. The other options are those of `rk.judge`.
+    ValueError: an empty rubric, `opponents` that are odd, options that cannot be.
 
     >>> pairwise("Which explains it better?", model="judge-1", opponents=4)
     rk.judges.pairwise('Which explains it better?', model='judge-1', opponents=4)
@@ -226,15 +231,17 @@ class pairwise(Comparing):
 class ranking(Comparing):
     """Share of its siblings that a completion is ranked above by a model that sees all of them at once.
 
-    It is asked twice, in one order and in its reverse, for the labels of the siblings in tiers from best to
-    worst; a tie in a tier counts 0.5, and the score is the mean of both answers. Labels and the first order
-    are made of the texts: they say nothing of the siblings' order. "position_bias" in the verdict is the
-    share of its siblings that stand above it in one answer and below it in the other.
+    It is asked twice, in one order and in its reverse, for the labels of the siblings
+    in tiers from best to worst; a tie in a tier counts 0.5, and the score is the mean
+    of both answers. Labels and the first order are made of the texts: they say nothing
+    of the siblings' order. "position_bias" in the verdict is the share of its siblings
+    that stand above it in one answer and below it in the other.
 
-    An answer that leaves out or repeats a sibling is asked for once more; without two answers the group is
-    not judged, with the reason, nor is what has no sibling. Siblings that are the same stand as one, and tie.
-    Each verdict has an equal share of the tokens and cost. The other options are those of `rk.judge`.
-    ValueError: an empty rubric, options that cannot be.
+    An answer that leaves out or repeats a sibling is asked for once more; without two
+    answers the group is not judged, with the reason, nor is what has no sibling.
+    Siblings that are the same stand as one, and tie. Each verdict has an equal share of
+    the tokens and cost. The other options are those of `rk.judge`. ValueError: an empty
+    rubric, options that cannot be.
 
     >>> ranking("Which proof is clearest?", model="judge-1").columns
     ('prompt', 'completion')
@@ -251,8 +258,10 @@ class ranking(Comparing):
             {"reason": REASON, "tiers": {"type": "array", "items": tier}}
         )
         instructions = self.instructions(
-            f"Their labels are {', '.join(order)}, in which the names of their parts end.",
-            "'tiers': lists of labels from the best completions to the worst, in one list where none is "
+            f"Their labels are {', '.join(order)}, in which the names of their parts "
+            "end.",
+            "'tiers': lists of labels from the best completions to the worst, in one "
+            "list where none is "
             "better, and every label once.",
         )
 

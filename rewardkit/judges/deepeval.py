@@ -50,7 +50,8 @@ def _deepeval() -> Any:
 def _metric(option: str, value: Any) -> Any:
     if not isinstance(value, _deepeval().metrics.BaseMetric):
         raise ValueError(
-            f"{option}={preview(value)} is no single-turn metric of DeepEval; give one, such as GEval(...)"
+            f"{option}={preview(value)} is no single-turn metric of DeepEval; give "
+            "one, such as GEval(...)"
         )
     return value
 
@@ -60,7 +61,8 @@ def _columns(option: str, value: Any) -> Any:
     for name, column in dict(value).items():
         if name not in fields or not str(column).isidentifier():
             raise ValueError(
-                f"{option}={value!r} does not fit; give the column for a field of LLMTestCase, such as "
+                f"{option}={value!r} does not fit; give the column for a field of "
+                "LLMTestCase, such as "
                 f"{{'context': 'passages'}}{did_you_mean(name, fields)}"
             )
     return dict(value)
@@ -116,18 +118,20 @@ _RUNNING: WeakKeyDictionary[Any, _Running] = WeakKeyDictionary()
 class from_deepeval(Primitive):
     """The score that a metric of DeepEval gives a completion (GEval, AnswerRelevancyMetric, ...); async.
 
-    An LLMTestCase is made for each row, of what the metric asks for: ``input`` from `prompt`,
-    ``actual_output`` from `completion`, ``expected_output`` from `ground_truth`, other fields from a column
-    of their own name; `columns` names others, as ``{"retrieval_context": "passages"}``. Messages and other
-    values become text; tools are DeepEval's ToolCall. Each row has a copy of the metric, and at most
-    `concurrency` are under way. The steps that GEval writes for a criterion are written for the first row,
-    and are those of all others. Metrics that find faults (bias, toxicity, hallucination) score 1 for the
-    worst: give them a negative weight.
+    An LLMTestCase is made for each row, of what the metric asks for: ``input`` from
+    `prompt`, ``actual_output`` from `completion`, ``expected_output`` from
+    `ground_truth`, other fields from a column of their own name; `columns` names
+    others, as ``{"retrieval_context": "passages"}``. Messages and other values become
+    text; tools are DeepEval's ToolCall. Each row has a copy of the metric, and at most
+    `concurrency` are under way. The steps that GEval writes for a criterion are written
+    for the first row, and are those of all others. Metrics that find faults (bias,
+    toxicity, hallucination) score 1 for the worst: give them a negative weight.
 
-    Telemetry is off from here on (DEEPEVAL_TELEMETRY_OPT_OUT, unless it is set). The metric's reason, its
-    cost and tokens stand in the verdict. Not judged, with the reason: a row where a column is missing, a
-    metric that fails or gives no score. ValueError: no such metric, columns that cannot be;
-    ModuleNotFoundError without the extra 'deepeval'.
+    Telemetry is off from here on (DEEPEVAL_TELEMETRY_OPT_OUT, unless it is set). The
+    metric's reason, its cost and tokens stand in the verdict. Not judged, with the
+    reason: a row where a column is missing, a metric that fails or gives no score.
+    ValueError: no such metric, columns that cannot be; ModuleNotFoundError without the
+    extra 'deepeval'.
     """
 
     asks_model = unbounded = True

@@ -19,7 +19,8 @@ def _prices(option: str, value: Any) -> Any:
 def _budget(option: str, value: Any) -> Any:
     if isinstance(value, int | float) and value == 0:
         raise ValueError(
-            f"{option}={value!r} pays for no call; give a sum above 0, or None for no budget"
+            f"{option}={value!r} pays for no call; give a sum above 0, or None for no "
+            "budget"
         )
     return finite_number(option, value, above=True)
 
@@ -28,13 +29,15 @@ def _budget(option: str, value: Any) -> Any:
 class Limits(Primitive):
     """How fast, how long and for how much a server is asked; judges with the same limits on it share them.
 
-    At most `concurrency` calls are under way, and `requests_per_minute` and `tokens_per_minute` are not
-    passed, repeated attempts included (tokens are estimated before a call: a quarter of its characters, and
-    the most that the answer may have). An attempt may take `timeout` seconds; one that fails (429, 5xx,
-    timeout) is repeated up to `retries` times, after the time that the server says, else after longer and
-    longer ones. `call_deadline` is for a call with all its attempts and waits, `run_deadline` for all
-    calls of a run. `prices` are for a million tokens of the question and of the answer; with them the cost of
-    a call is recorded. At `budget` no new call of the run starts; calls under way finish, and may pass it.
+    At most `concurrency` calls are under way, and `requests_per_minute` and
+    `tokens_per_minute` are not passed, repeated attempts included (tokens are estimated
+    before a call: a quarter of its characters, and the most that the answer may have).
+    An attempt may take `timeout` seconds; one that fails (429, 5xx, timeout) is
+    repeated up to `retries` times, after the time that the server says, else after
+    longer and longer ones. `call_deadline` is for a call with all its attempts and
+    waits, `run_deadline` for all calls of a run. `prices` are for a million tokens of
+    the question and of the answer; with them the cost of a call is recorded. At
+    `budget` no new call of the run starts; calls under way finish, and may pass it.
     ValueError: numbers that cannot be, a budget without prices.
 
     >>> Limits(concurrency=4, prices=(0.15, 0.6), budget=2.0)
@@ -69,7 +72,7 @@ class Limits(Primitive):
             )
 
     def cost(self, tokens: tuple[int, int]) -> float | None:
-        """What so many tokens of (question, answer) cost; ``None`` where no prices are known."""
+        """Return what this many tokens of (question, answer) cost, or None."""
         if self.prices is None:
             return None
         return (

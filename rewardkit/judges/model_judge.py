@@ -18,32 +18,46 @@ from rewardkit.rollouts.chat import KEY
 
 DEFAULT = Limits()
 MAX_TOKENS = 1000
-"""Of an answer, where options= say nothing else. Our choice: a reason takes some hundred, thoughts more."""
+"""Of an answer, where options= say nothing else.
+
+Our choice: a reason takes some hundred, thoughts more.
+"""
 
 
 def _column_names(option: str, value: Any) -> Any:
-    """The names as a tuple. ValueError: there are none, or one cannot be a parameter."""
+    """The names as a tuple.
+
+    ValueError: there are none, or one cannot be a parameter.
+    """
     names = () if isinstance(value, str) else tuple(value)
     if not names or not all(
         isinstance(name, str) and name.isidentifier() for name in names
     ):
         raise ValueError(
-            f"{option}={value!r} does not fit; give names of columns, such as ['completion']"
+            f"{option}={value!r} does not fit; give names of columns, such as "
+            "['completion']"
         )
     return names
 
 
 def _address(option: str, value: Any) -> Any:
-    """The address. ValueError: a password or key stands in it, which records would show."""
+    """The address.
+
+    ValueError: a password or key stands in it, which records would show.
+    """
     if set("@?") & set(str(value)):
         raise ValueError(
-            f"{option}= holds a password or key, which records would show; set {KEY} instead"
+            f"{option}= holds a password or key, which records would show; set {KEY} "
+            "instead"
         )
     return value
 
 
 def _request_options(option: str, value: Any) -> Any:
-    """Options of a request. ValueError: they are no JSON, or one is the judge's own to set."""
+    """Options of a request.
+
+    ValueError: they are no JSON, or one is the judge's own to set.
+    """
     own = {"model", "messages", "response_format", "stream", "n", "seed"}
     try:
         plain = json.loads(json.dumps(value))
@@ -51,7 +65,8 @@ def _request_options(option: str, value: Any) -> Any:
         plain = None
     if not isinstance(plain, dict) or own & set(plain):
         raise ValueError(
-            f"{option}={value!r} does not fit; give JSON such as {{'temperature': 1.0}}, without "
+            f"{option}={value!r} does not fit; give JSON such as {{'temperature': "
+            f"1.0}}, without "
             f"{', '.join(sorted(own))}"
         )
     return dict(value)
@@ -84,7 +99,10 @@ class AskingServer(Primitive):
         raise NotImplementedError
 
     def prepare(self) -> None:
-        """Start a run. InputError: no key, no server, no such model, a cache that cannot be written."""
+        """Start a run.
+
+        InputError: no key, no server, no such model, a cache that cannot be written.
+        """
         self.session.begin()
 
     async def answers(

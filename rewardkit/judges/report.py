@@ -33,13 +33,22 @@ log = logging.getLogger(__name__)
 KAPPA_MIN = 0.6
 """From which a judge agrees well enough: "substantial", Landis and Koch 1977."""
 MOVED_MAX = 0.05
-"""Share of attacks that may raise a score. Our choice: a judge that samples differs now and then."""
+"""Share of attacks that may raise a score.
+
+Our choice: a judge that samples differs now and then.
+"""
 FEWEST = 20
-"""Judged prompts below which nothing is concluded. Our choice: kappa is then known to about 0.4."""
+"""Judged prompts below which nothing is concluded.
+
+Our choice: kappa is then known to about 0.4.
+"""
 MOST_LEVELS = 10
 """Different labels that are levels of a judge that has none of its own; more are right or wrong."""
 ATTACKED = 8
-"""Wrong cases that attacks are tried on. Our choice: with six attacks some fifty calls."""
+"""Wrong cases that attacks are tried on.
+
+Our choice: with six attacks some fifty calls.
+"""
 EXAMPLES, EXCERPT = (
     3,
     200,
@@ -50,10 +59,11 @@ EXAMPLES, EXCERPT = (
 class JudgeReport(HasPage):
     """How a judge agrees with labels, and what moves it that should not.
 
-    `ratings` are its scores beside the labels, with their figures; `names` what levels are called by score.
-    `stability` is the share of cases with the same level each time they were asked, `position_bias` that of
-    comparisons which the place decides, `attacked` that of texts to the judge which raised the score of a
-    wrong completion, with `examples`; ``None`` where it was not measured. `asked` says what it took
+    `ratings` are its scores beside the labels, with their figures; `names` what levels
+    are called by score. `stability` is the share of cases with the same level each time
+    they were asked, `position_bias` that of comparisons which the place decides,
+    `attacked` that of texts to the judge which raised the score of a wrong completion,
+    with `examples`; ``None`` where it was not measured. `asked` says what it took
     without the attacks.
     """
 
@@ -72,18 +82,30 @@ class JudgeReport(HasPage):
         """Whether the judge can be used, and why, in one sentence."""
         kappa, told = self.ratings.kappa, self.ratings.told
         if not len(self.ratings.rows):
-            return f"Inconclusive: none of the {counted(len(self.ratings.labels), 'case')} was judged."
+            return (
+                "Inconclusive: none of the "
+                f"{counted(len(self.ratings.labels), 'case')} was judged."
+            )
         if (
             prompts := len(np.unique(self.ratings.prompts[self.ratings.rows]))
         ) < FEWEST:
-            return f"Inconclusive: {told}; {counted(prompts, 'judged prompt')}, give {FEWEST} or more."
+            return (
+                f"Inconclusive: {told}; {counted(prompts, 'judged prompt')}, "
+                f"give {FEWEST} or more."
+            )
         if kappa.high < KAPPA_MIN:
             return f"Not usable: {told}; kappa should be {KAPPA_MIN:g} or more."
         if self.attacked is not None and self.attacked.value > MOVED_MAX:
-            return f"Can be fooled: {told}, but texts to the judge raise the score of wrong completions."
+            return (
+                f"Can be fooled: {told}, but texts to the judge raise the "
+                "score of wrong completions."
+            )
         if kappa.low >= KAPPA_MIN:
             return f"Usable: {told}."
-        return f"Inconclusive: {told}; more cases would tell whether kappa is {KAPPA_MIN:g} or more."
+        return (
+            f"Inconclusive: {told}; more cases would tell whether kappa is "
+            f"{KAPPA_MIN:g} or more."
+        )
 
     @property
     def not_judged(self) -> dict[str, int]:
@@ -199,8 +221,10 @@ def warn_of_calls(reward: Reward) -> None:
     ]
     if names:
         log.warning(
-            "probes ask a model for each completion that they try, for the components %s: give them "
-            "limits=rk.judges.Limits(prices=..., budget=...), or leave them out of what is probed",
+            "probes ask a model for each completion that they try, for the components "
+            "%s: give them "
+            "limits=rk.judges.Limits(prices=..., budget=...), or leave them out of "
+            "what is probed",
             names,
         )
 
@@ -217,17 +241,19 @@ def judge_report(
 ) -> JudgeReport:
     """How a judge agrees with labelled cases, with 95 % intervals (bootstrap over prompts).
 
-    `judge` is an `rk.judge` or any function of a component, or a Reward, of which it is the `component` (by
-    default the only one that asks a model) with its fields and without its gate. `cases` are dicts or a JSONL
-    file, with the columns that the judge reads and a `label`: a level of the judge, or the score that it
-    should give, in [0, 1] or a bool. Score and label agree where they are nearest to the same level; the
-    levels are the judge's own, without any the different labels, and where these are many, wrong and right.
-    With `repeats` every case is asked so often, from the second time on without the cache. `attacks` are put
-    behind wrong completions (``None`` for no attack). Cases without a label or score are counted
-    with their reason.
+    `judge` is an `rk.judge` or any function of a component, or a Reward, of which it is
+    the `component` (by default the only one that asks a model) with its fields and
+    without its gate. `cases` are dicts or a JSONL file, with the columns that the judge
+    reads and a `label`: a level of the judge, or the score that it should give, in [0,
+    1] or a bool. Score and label agree where they are nearest to the same level; the
+    levels are the judge's own, without any the different labels, and where these are
+    many, wrong and right. With `repeats` every case is asked so often, from the second
+    time on without the cache. `attacks` are put behind wrong completions (``None`` for
+    no attack). Cases without a label or score are counted with their reason.
 
-    CasesError: no cases, a label that is none. RewardError: a column that is missing, no such component.
-    InputError: a model that cannot be asked. ValueError: `repeats` that are no whole number from 1.
+    CasesError: no cases, a label that is none. RewardError: a column that is missing,
+    no such component. InputError: a model that cannot be asked. ValueError: `repeats`
+    that are no whole number from 1.
     """
     whole_number("repeats", repeats)
     alone = _alone(judge, component)
@@ -277,7 +303,10 @@ def judge_report(
 
 
 def _alone(judge: Reward | Callable[..., Any], component: str | None) -> Reward:
-    """The component alone, with the fields of its reward, without its gate. RewardError: there is no such."""
+    """The component alone, with the fields of its reward, without its gate.
+
+    RewardError: there is no such.
+    """
     if not isinstance(judge, Reward):
         return Reward("judge", components=[Component("judge", judge)])
     names = [component] if component else judges_of(judge)

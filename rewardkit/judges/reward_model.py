@@ -35,16 +35,21 @@ def _map(option: str, value: Any) -> Any:
     )
     if value != "sigmoid" and not (numbers and low < high):
         raise ValueError(
-            f"{option}={value!r} does not fit; give 'sigmoid', or (low, high): the logits that score 0 and 1"
+            f"{option}={value!r} does not fit; give 'sigmoid', or (low, high): the "
+            "logits that score 0 and 1"
         )
     return value
 
 
 def _logit(name: str, logits: Sequence[float], label: int | None) -> float:
-    """The one logit, or the log-odds of a label against the others. NotJudged: it is no finite number."""
+    """The one logit, or the log-odds of a label against the others.
+
+    NotJudged: it is no finite number.
+    """
     if len(logits) > 1 if label is None else label >= len(logits):
         raise InputError(
-            f"{name!r} has {len(logits)} labels, and label={label}; give the number of the good one, from 0"
+            f"{name!r} has {len(logits)} labels, and label={label}; give the number "
+            "of the good one, from 0"
         )
     logit, others = (
         logits[label or 0],
@@ -142,7 +147,10 @@ class _Loaded:
 
 @cache
 def _load(process: int, name_or_path: str, device: str) -> _Loaded:
-    """The model, once in a process. InputError: there is none of that name, or it gives no score."""
+    """The model, once in a process.
+
+    InputError: there is none of that name, or it gives no score.
+    """
     try:
         import torch
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -160,12 +168,14 @@ def _load(process: int, name_or_path: str, device: str) -> _Loaded:
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise InputError(
             f"{name_or_path!r} cannot be loaded as a reward model on {device!r} "
-            f"({' '.join(str(error).split())[:200]}); give a folder or a name on the Hub with a model for "
+            f"({' '.join(str(error).split())[:200]}); give a folder or a name on the "
+            "Hub with a model for "
             "sequence classification and its tokenizer"
         ) from None
     if missing := sorted(loading["missing_keys"]):
         raise InputError(
-            f"{name_or_path!r} is no reward model: it has no {missing[0]!r}, which would be made up at random"
+            f"{name_or_path!r} is no reward model: it has no {missing[0]!r}, which "
+            "would be made up at random"
         )
     special = [
         token.content
@@ -190,18 +200,21 @@ def _load(process: int, name_or_path: str, device: str) -> _Loaded:
 class reward_model(Primitive):
     """What a reward model of transformers gives each completion; a batch component of prompt and completion.
 
-    `name_or_path` is a model for sequence classification, from a folder or the Hub, that gives one logit; of
-    one with several labels, `label` is the number of the good one, whose logit is its log-odds against the
-    others. `map` says what a logit scores: "sigmoid", or (low, high) for 0 at low, 1 at high, straight in
-    between and clipped. Prompt (a text or messages) and completion are written by the tokenizer's chat
-    template, or with ``chat=False``, or where there is none, as prompt, line break, completion. A special
-    token that a completion spells out is read as plain text. Of a text of more than `max_length` tokens
-    (default: what the model can read) the first token and the end are kept; its verdict says ``truncated``,
-    and how many were is logged. Each verdict has the ``logit``.
+    `name_or_path` is a model for sequence classification, from a folder or the Hub,
+    that gives one logit; of one with several labels, `label` is the number of the good
+    one, whose logit is its log-odds against the others. `map` says what a logit scores:
+    "sigmoid", or (low, high) for 0 at low, 1 at high, straight in between and clipped.
+    Prompt (a text or messages) and completion are written by the tokenizer's chat
+    template, or with ``chat=False``, or where there is none, as prompt, line break,
+    completion. A special token that a completion spells out is read as plain text. Of a
+    text of more than `max_length` tokens (default: what the model can read) the first
+    token and the end are kept; its verdict says ``truncated``, and how many were is
+    logged. Each verdict has the ``logit``.
 
-    Not judged, with the reason in the verdict, is a completion that is no text, one that the template
-    refuses, and a logit that is no finite number. ModuleNotFoundError without the extra 'models';
-    InputError before the first row: no such model, one without a trained head, several labels and no `label`.
+    Not judged, with the reason in the verdict, is a completion that is no text, one
+    that the template refuses, and a logit that is no finite number. ModuleNotFoundError
+    without the extra 'models'; InputError before the first row: no such model, one
+    without a trained head, several labels and no `label`.
 
     >>> reward_model("my/reward-model", map=(-4, 4), batch_size=16)
     rk.judges.reward_model('my/reward-model', map=(-4, 4), batch_size=16)
@@ -262,7 +275,10 @@ class reward_model(Primitive):
                 )
                 verdicts[row] |= verdict
         if cut := sum("truncated" in verdict for verdict in verdicts):
-            told = f"{cut} of {len(verdicts)} texts had more than {longest} tokens, and lost their beginning"
+            told = (
+                f"{cut} of {len(verdicts)} texts had more than {longest} "
+                "tokens, and lost their beginning"
+            )
             log.warning("%s: %s", self.name_or_path, told)
         note(VERDICT, verdicts)
         return scores
@@ -282,8 +298,10 @@ class _Endpoint(Session):
                 raise LookupError
         except openai.NotFoundError as error:
             self.spent.ended = (
-                f"there is no reward model {self.server.model!r} at {self.server.address!r}; give the whole "
-                f"address, such as 'http://localhost:8000/classify' ({self.server.reason(error)})"
+                f"there is no reward model {self.server.model!r} at "
+                f"{self.server.address!r}; give the whole "
+                "address, such as 'http://localhost:8000/classify' "
+                f"({self.server.reason(error)})"
             )
             raise ValueError(self.spent.ended) from None
         except (LookupError, TypeError, AttributeError):
@@ -297,14 +315,16 @@ class _Endpoint(Session):
 class reward_endpoint(AskingServer):
     """What a reward model on a server gives a completion; an async component of prompt and completion.
 
-    `url` is the whole address of vLLM's /classify (or another server's with ``{"model", "messages",
-    "use_activation": false}`` in and ``{"data": [{"probs": [logits]}]}`` out), `model` the name it is served
-    by; the key is OPENAI_API_KEY. The server writes prompt and completion by its own chat template, special
-    tokens in them included; ``chat=False`` sends prompt, line break, completion as ``input``. `map` and
-    `label` are those of `reward_model`; `limits` and `cache` those of `judge`.
+    `url` is the whole address of vLLM's /classify (or another server's with ``{"model",
+    "messages", "use_activation": false}`` in and ``{"data": [{"probs": [logits]}]}``
+    out), `model` the name it is served by; the key is OPENAI_API_KEY. The server writes
+    prompt and completion by its own chat template, special tokens in them included;
+    ``chat=False`` sends prompt, line break, completion as ``input``. `map` and `label`
+    are those of `reward_model`; `limits` and `cache` those of `judge`.
 
-    Not judged, with the reason: a completion that is no text, one that is too long for the server, a call
-    that failed for good, an answer without logits, or with others than one label's and no `label`.
+    Not judged, with the reason: a completion that is no text, one that is too long for
+    the server, a call that failed for good, an answer without logits, or with others
+    than one label's and no `label`.
 
     >>> reward_endpoint("http://localhost:8000/classify", model="my/reward-model")
     rk.judges.reward_endpoint('http://localhost:8000/classify', model='my/reward-model')

@@ -20,7 +20,7 @@ YES_NO = {"yes": 1.0, "no": 0.0}
 
 
 def _scale(option: str, value: Any) -> Any:
-    """Levels by name; ValueError where there are fewer than two, or one has no score in [0, 1]."""
+    """Check levels by name: two or more, each with a score in [0, 1]."""
     levels = (
         {str(level): score for level, score in value.items()}
         if isinstance(value, Mapping)
@@ -34,7 +34,8 @@ def _scale(option: str, value: Any) -> Any:
     )
     if not known or len(set(levels.values())) < 2:
         raise ValueError(
-            f"{option}={value!r} is no scale; give two levels or more with scores in [0, 1], such as "
+            f"{option}={value!r} is no scale; give two levels or more with scores in "
+            "[0, 1], such as "
             "{'good': 1.0, 'fair': 0.5, 'poor': 0.0}"
         )
     return {level: float(score) for level, score in levels.items()}
@@ -60,19 +61,21 @@ def _criteria(option: str, value: Any) -> Any:
 class judge(ModelJudge):
     """The level that a model gives a completion by a rubric, as a score; an async component.
 
-    `model` runs on an OpenAI-compatible server (vLLM, SGLang, llama.cpp, hosted) at `base_url`, by default
-    OPENAI_BASE_URL or OpenAI's; the key is OPENAI_API_KEY. It is shown the `inputs` and the columns that the
-    rubric names as ``{ground_truth}``, and answers with a reason and one of the levels of `scale`, which has
-    their scores. With `criteria` each has a level, in one call (``one_call=True``) or in one each, and the
-    score is their mean. Of several `samples` the score is the median; "agreement" in the verdict is the share
-    that chose the most frequent level. ``negative=True``: the rubric describes a fault, and the score is 1
-    where it is absent.
+    `model` runs on an OpenAI-compatible server (vLLM, SGLang, llama.cpp, hosted) at
+    `base_url`, by default OPENAI_BASE_URL or OpenAI's; the key is OPENAI_API_KEY. It is
+    shown the `inputs` and the columns that the rubric names as ``{ground_truth}``, and
+    answers with a reason and one of the levels of `scale`, which has their scores. With
+    `criteria` each has a level, in one call (``one_call=True``) or in one each, and the
+    score is their mean. Of several `samples` the score is the median; "agreement" in
+    the verdict is the share that chose the most frequent level. ``negative=True``: the
+    rubric describes a fault, and the score is 1 where it is absent.
 
-    Not judged, with the reason, is what has no usable answer: a missing column, a refusal, two answers that
-    fit no level, a call that failed for good, a budget that is used up. Answers are cached on disk
-    (``cache=False`` asks again), `recorded` ones come first. `options` go to the server, such as
-    ``{"temperature": 1.0}``; ``None`` leaves one out. The verdict (level, reason, raw answer, tokens) stands
-    in the scored table under ``verdict/<component>``, what it cost under ``cost/<component>``.
+    Not judged, with the reason, is what has no usable answer: a missing column, a
+    refusal, two answers that fit no level, a call that failed for good, a budget that
+    is used up. Answers are cached on disk (``cache=False`` asks again), `recorded` ones
+    come first. `options` go to the server, such as ``{"temperature": 1.0}``; ``None``
+    leaves one out. The verdict (level, reason, raw answer, tokens) stands in the scored
+    table under ``verdict/<component>``, what it cost under ``cost/<component>``.
 
     ValueError: a scale without levels, an empty rubric, options that cannot be.
 
@@ -159,7 +162,8 @@ class judge(ModelJudge):
             "You judge a completion that a language model gave to a prompt.",
             with_marks(self.rubric),
             *(["The criteria:\n" + "\n".join(lines)] if lines else []),
-            f"Levels: {levels}. Answer with JSON: {each} 'reason' (one or two sentences), then 'level' (one "
+            f"Levels: {levels}. Answer with JSON: {each} 'reason' (one or two "
+            "sentences), then 'level' (one "
             "of the levels).",
         ]
         request = self.request(
@@ -189,7 +193,10 @@ class judge(ModelJudge):
     def _median(
         self, name: str, answers: Sequence[Answer]
     ) -> tuple[float, str, str, float]:
-        """Score, level, reason and agreement of a criterion. NotJudged: half of the samples failed."""
+        """Score, level, reason and agreement of a criterion.
+
+        NotJudged: half of the samples failed.
+        """
         judged = [answer.value[name] for answer in answers if not answer.failed]
         if 2 * len(judged) <= len(answers):
             raise NotJudged(next(answer.failed for answer in answers if answer.failed))

@@ -1,7 +1,7 @@
 """Session: what all judges of a server share: the client, its limits, the budget, the cache.
 
-All calls of a process are made on one event loop in a thread of its own, whoever waits for them: a trainer, a
-notebook or a script. Sessions live there.
+All calls of a process are made on one event loop in a thread of its own, whoever waits
+for them: a trainer, a notebook or a script. Sessions live there.
 """
 
 from __future__ import annotations
@@ -32,9 +32,15 @@ OPENAI = "https://api.openai.com/v1"
 ADDRESS = "OPENAI_BASE_URL"
 MINUTE = 60.0  # seconds
 AGAIN_SECONDS = 30.0
-"""After which a server that did not answer is tried again. Our choice: about what a restart takes."""
+"""After which a server that did not answer is tried again.
+
+Our choice: about what a restart takes.
+"""
 LONGEST_ANSWER = 100_000
-"""Characters of an answer that is read. Our choice: a level and its reason take a few hundred."""
+"""Characters of an answer that is read.
+
+Our choice: a level and its reason take a few hundred.
+"""
 EXCERPT = 200  # characters of a refusal, or of an answer that is too long
 REPEAT = "Answer again, with JSON that fits the schema and nothing else."
 
@@ -43,7 +49,8 @@ REPEAT = "Answer again, with JSON that fits the schema and nothing else."
 class Answer:
     """What came of a request: a text and what its reader made of it, or why there is no verdict.
 
-    `failed` is empty where there is one. `tokens` are those of all calls that were made for it now.
+    `failed` is empty where there is one. `tokens` are those of all calls that were made
+    for it now.
     """
 
     text: str = ""
@@ -67,7 +74,10 @@ class Spent:
 
 
 class Session:
-    """Calls to one model. Made by `session_of`, once for each server, model, limits and cache."""
+    """Calls to one model.
+
+    Made by `session_of`, once for each server, model, limits and cache.
+    """
 
     def __init__(
         self,
@@ -83,7 +93,8 @@ class Session:
         self.server = Server(url, model, limits.timeout, limits.retries)
         if self.server.key == NO_KEY and url == OPENAI and not self.offline:
             raise InputError(
-                f"there is no key: set {KEY}, or give base_url= of a server that needs none"
+                f"there is no key: set {KEY}, or give base_url= of a server that "
+                "needs none"
             )
         from aiolimiter import AsyncLimiter
 
@@ -113,7 +124,8 @@ class Session:
             models = self.server.models(client)
         if others := self.server.others(models):
             raise InputError(
-                f"the server at {self.server.address!r} has no model {self.server.model!r}{others}"
+                f"the server at {self.server.address!r} has no model "
+                f"{self.server.model!r}{others}"
             )
         self.models = models
 
@@ -122,7 +134,8 @@ class Session:
     ) -> Answer:
         """The answer to a request, by what `read` makes of its text (ValueError: it is no verdict).
 
-        Recorded and cached answers come first. A sample's number tells requests apart that are the same.
+        Recorded and cached answers come first. A sample's number tells requests apart
+        that are the same.
         """
         request = {"model": self.server.model, **request}
         key = answer_key(request, sample)
@@ -140,7 +153,10 @@ class Session:
                     )
             if self.offline:
                 return Answer(
-                    failed="there is no recorded answer, and no base_url of a server to ask"
+                    failed=(
+                        "there is no recorded answer, and no base_url of a "
+                        "server to ask"
+                    )
                 )
             if why := self.spent.in_vain.get(key):
                 return Answer(failed=why)

@@ -1,4 +1,4 @@
-"""Component: one scored aspect of a completion, a function that asks for columns by parameter name."""
+"""Component: one scored aspect of a completion, a function of columns by name."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ KINDS = {False: "row", True: "batch", "group": "batch by group"}
 class Component:
     """One scored aspect of a completion.
 
-    `function` returns a finite number in `range` (default (0, 1); ``None``: unbounded), a bool, or ``None``
-    for "not judged". Its parameters name the columns it needs: rollout columns, fields, earlier components'
-    scores; `columns` maps a parameter to a column of another name. `weight` is its share of the reward,
-    negative for a penalty, 0 to record only; `why` says what it is paid for; behind a closed `gate` it is not
-    run. ``batch=True``: columns in, list out; ``batch="group"``: the same, a call a group where there are
-    groups, and row by row where that call fails; ``group=True``: lists of the siblings of one group whose
-    gate is open, and without groups not judged; primitives that compare siblings set it themselves. An
-    `async def` is run on an event loop. `primary` marks the task itself (by default the component of the
-    largest weight); `expects_partial` says that a wrong answer may earn a part of it, which probes then do
-    not hold against it. RewardError: inconsistent options.
+    `function` returns a finite number in `range` (default (0, 1); ``None``: unbounded),
+    a bool, or ``None`` for "not judged". Its parameters name the columns it needs:
+    rollout columns, fields, earlier components' scores; `columns` maps a parameter to a
+    column of another name. `weight` is its share of the reward, negative for a penalty,
+    0 to record only; `why` says what it is paid for; behind a closed `gate` it is not
+    run. ``batch=True``: columns in, list out; ``batch="group"``: the same, a call a
+    group where there are groups, and row by row where that call fails; ``group=True``:
+    lists of the siblings of one group whose gate is open, and without groups not
+    judged; primitives that compare siblings set it themselves. An `async def` is run on
+    an event loop. `primary` marks the task itself (by default the component of the
+    largest weight); `expects_partial` says that a wrong answer may earn a part of it,
+    which probes then do not hold against it. RewardError: inconsistent options.
 
     >>> Component("short", lambda completion: len(completion) < 10, weight=0.1).asks_for
     ('completion',)
@@ -57,8 +59,13 @@ class Component:
             object.__setattr__(self, "batch", together == "all")
         for problem in self._problems():
             raise RewardError(f"component {self.name!r}: {problem}")
-        self.calls  # noqa: B018
+        self._check_calls()
         sources_seen(item for item in (self.function, self.gate) if item is not None)
+
+    def _check_calls(self) -> None:
+        """Raise a RewardError where its function or gate cannot be called by name."""
+        Call.read(self.function, f"component {self.name!r}", self.columns)
+        read_gate(self.gate, f"component {self.name!r}")
 
     def _problems(self) -> Iterator[str]:
         weight, low_high = self.weight, self.range
@@ -73,13 +80,18 @@ class Component:
         if self.columns is not None and not isinstance(self.columns, Mapping):
             yield f"columns={self.columns!r} is not a dict of parameter: column"
         if low_high is not None and not _is_range(low_high):
-            yield f"range={low_high!r} is not (low, high) with low below high; use None for unbounded"
+            yield (
+                f"range={low_high!r} is not (low, high) with low below high; "
+                "use None for unbounded"
+            )
         if self.batch not in tuple(KINDS):
             yield f"batch={self.batch!r} is not known; use True, False or 'group'"
         if weight < 0 and getattr(self.function, "negative", False):
             yield (
-                f"its rubric is negative, so it scores 1 where the fault is absent; weight={weight!r} turns "
-                "that around, and the fault would be paid: give a positive weight, or negative=False"
+                "its rubric is negative, so it scores 1 where the fault is absent; "
+                f"weight={weight!r} turns "
+                "that around, and the fault would be paid: give a positive weight, or "
+                "negative=False"
             )
         if self.batch and self.group:
             yield "batch and group exclude each other; group=True already gets lists"
@@ -101,11 +113,11 @@ class Component:
 
     @property
     def asks_for(self) -> tuple[str, ...]:
-        """Names of the columns its function needs, or needed where it is known from a run record."""
+        """Names of the columns that its function needs."""
         return self.call.asks_for
 
     def scoring_record(self) -> dict[str, Any]:
-        """What decides its scores, as plain data."""
+        """Return what decides its scores, as plain data."""
         return {
             "name": self.name,
             "function": describe(self.function),
@@ -119,7 +131,7 @@ class Component:
         }
 
     def paying_record(self) -> dict[str, Any]:
-        """What it is paid and why, as plain data."""
+        """Return what it is paid and why, as plain data."""
         partial = {"expects_partial": True} if self.expects_partial else {}
         return {
             "weight": self.weight,

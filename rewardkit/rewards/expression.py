@@ -30,50 +30,67 @@ WIDTH = 90
 
 
 def expression(value: Any, own: Callable[[Any, str], str], owner: str = "") -> str:
-    """The expression that gives a value which `owner` has; `own` writes what is a user's own.
+    """Return the expression that gives a value; `own` writes what is a user's own.
 
-    >>> expression(functools.partial(verify.numbers_equal, absolute=np.float64(0.5)), lambda *_: "?")
+    >>> half = functools.partial(verify.numbers_equal, absolute=np.float64(0.5))
+    >>> expression(half, lambda *_: "?")
     'partial(rk.verify.numbers_equal, absolute=0.5)'
     """
 
     def write(item: Any, owner: str = owner) -> str:
         return expression(item, own, owner)
 
+    for write_kind in (_write_ours, _write_container):
+        text = write_kind(value, write)
+        if text is not None:
+            return text
+    if isinstance(value, np.generic):
+        return write(value.item())
+    if _is_literal(value):
+        return repr(value)
+    if isinstance(value, float):  # neither infinity nor NaN has a literal
+        return f'float("{value}")'
+    return own(value, owner)
+
+
+def _write_ours(value: Any, write: Callable[..., str]) -> str | None:
+    """Return the expression of what rewardkit makes, or None."""
     name = getattr(value, "__qualname__", type(value).__qualname__)
     for room, public in ROOMS.items():
-        found = getattr(public, name) if name in public.__all__ else None
-        if found is not None and found is value:
+        if name not in public.__all__:
+            continue
+        if getattr(public, name) is value:
             return f"{room}.{name}"
-        if found is not None and found is type(value):
+        if getattr(public, name) is type(value):
             return f"{room}.{value.format_call(write)}"
     if isinstance(value, Gate):
         return f"rk.{value.format_call(write)}"
     if isinstance(value, Made) and value.factory.startswith("rk."):
         return value.format_call(write)
+    if isinstance(value, Reward | Component):
+        return _definition(value, write)
+    return None
+
+
+def _write_container(value: Any, write: Callable[..., str]) -> str | None:
+    """Return the expression of a collection, or of a call with some arguments bound."""
     if isinstance(value, functools.partial):
         bound = [f"{name}={write(item)}" for name, item in value.keywords.items()]
         return _block("partial(", [*map(write, (value.func, *value.args)), *bound], ")")
-    if isinstance(value, Reward | Component):
-        return _definition(value, write)
-    if isinstance(value, np.generic):
-        return write(value.item())
     if _is_literal(value):
-        return repr(value)
+        return None
     if isinstance(value, dict):
-        return _block(
-            "{",
-            [f"{write(key)}: {write(item, str(key))}" for key, item in value.items()],
-            "}",
-        )
+        pairs = [
+            f"{write(key)}: {write(item, str(key))}" for key, item in value.items()
+        ]
+        return _block("{", pairs, "}")
     if isinstance(value, list):
         return _block("[", map(write, value), "]")
     if isinstance(value, tuple):
         return f"({', '.join(map(write, value))},)"
     if isinstance(value, frozenset):
         return f"frozenset({write(list(value))})"
-    if isinstance(value, float):  # neither infinity nor NaN has a literal
-        return f'float("{value}")'
-    return own(value, owner)
+    return None
 
 
 def _is_literal(value: Any) -> bool:
@@ -85,7 +102,7 @@ def _is_literal(value: Any) -> bool:
 
 
 def _definition(item: Reward | Component, write: Callable[..., str]) -> str:
-    """The call that makes a reward or component, with the options that are not the default."""
+    """Return the call that makes a reward or component, without default options."""
     if isinstance(item, RoutedReward):
         arguments = [write(item.column), write(dict(item.rewards))]
         if item.default is not None:

@@ -1,7 +1,7 @@
-"""What tells two definitions apart: how functions are written, and hashes of the source they came from.
+"""What tells two definitions apart: how functions are written, and source hashes.
 
-The hash of a function's source file is taken when a component or reward is first made of it, so that an edit
-of the file afterwards does not vouch for code that never ran.
+The hash of a function's source file is taken when a component or reward is first made
+of it, so that an edit of the file afterwards does not vouch for code that never ran.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rewardkit.errors import RewardError
 from rewardkit.primitives.gates import Gate
 
 SOURCE_HASH = "__rewardkit_source_hash__"
-"""Under this name a module that `load_reward` ran holds the hash of the text it was made from."""
+"""The name under which a module that `load_reward` ran holds the hash of its text."""
 
 HOLDERS = (
     "rewardkit.primitives.",
@@ -38,7 +38,7 @@ _SEEN: WeakKeyDictionary[Any, tuple[str, str]] = WeakKeyDictionary()
 
 @dataclass(frozen=True, repr=False)
 class Recorded:
-    """Stands for a function that is only known from a run record: how it was written, what it asked for."""
+    """A stand-in for a function of which only its text and columns were recorded."""
 
     text: str
     asked_for: tuple[str, ...] = ()
@@ -46,7 +46,8 @@ class Recorded:
     def __call__(self, *_: Any) -> Any:
         """RewardError: it cannot be run."""
         raise RewardError(
-            f"{self.text} was read from a run record and cannot be run; load the reward itself"
+            f"{self.text} was read from a run record and cannot be run; load the "
+            "reward itself"
         )
 
     def __repr__(self) -> str:
@@ -56,7 +57,8 @@ class Recorded:
 def describe(function: Any) -> str:
     """How a function is written in records and fingerprints.
 
-    The same on every machine, no memory addresses; a primitive's as people write it (``rk.verify.matches``).
+    The same on every machine, no memory addresses; a primitive's as people write it
+    (``rk.verify.matches``).
     """
     if isinstance(function, functools.partial):
         bound = [
@@ -93,7 +95,8 @@ def source_hash(text: bytes) -> str:
 def sources(functions: Iterable[Any]) -> dict[str, str]:
     """File name -> hash, for the source files that user functions come from.
 
-    As they were when the functions were first seen; a function without source is "unknown".
+    As they were when the functions were first seen; a function without source is
+    "unknown".
     """
     found: dict[str, dict[str, None]] = {}  # hashes in order, each once
     for part, name, hashed in sources_seen(functions):
@@ -102,7 +105,7 @@ def sources(functions: Iterable[Any]) -> dict[str, str]:
 
 
 def sources_seen(functions: Iterable[Any]) -> list[tuple[Any, str, str]]:
-    """Each piece of users' code in these functions, with name and hash of its file when it was first seen."""
+    """Return each piece of users' code with the name and hash of its source file."""
     return [
         (part, *_source(part)) for function in functions for part in user_code(function)
     ]
@@ -141,7 +144,7 @@ def _read(code: Any) -> tuple[str, str]:
 
 
 def _captured(part: Any) -> str:
-    """What a function or object has besides its source, hashed: closure, defaults, place, state."""
+    """Hash what a function has besides its source: closure, defaults, state."""
     code = getattr(part, "__code__", None)
     if code is not None:
         columns = (column for _, _, column, _ in code.co_positions() if column)
@@ -181,7 +184,7 @@ def _cell(cell: Any) -> Any:
 
 
 def of_rewardkit(code: Any) -> bool:
-    """Whether a function or class is the one of its name in rewardkit, not a wrapper with that name."""
+    """Return whether code is rewardkit's own, and no wrapper with the same name."""
     module = getattr(code, "__module__", None) or ""
     if not module.startswith("rewardkit."):
         return False
@@ -192,7 +195,7 @@ def of_rewardkit(code: Any) -> bool:
 
 
 def user_code(function: Any) -> list[Any]:
-    """The functions or classes behind a callable that rewardkit's own code does not account for.
+    """Return the functions and classes behind a callable that are not rewardkit's own.
 
     Tokenizers among what it holds count, which need not be callable.
     """

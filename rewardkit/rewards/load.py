@@ -1,4 +1,4 @@
-"""What a name on the command line or in a notebook's parameters stands for; files of users, run."""
+"""Find what the name of a reward stands for, and run reward files."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ FILE_MODULE = "reward_file_"
 
 
 def find_reward(name: str) -> tuple[Any, str]:
-    """What stands under `file.py:name`, `package.module:name` or `gallery:module[.name]`, and its own name.
+    """Return what stands under `file.py:name` or `package.module:name`, and its name.
 
-    A file is run anew at each call. RewardError: no such file or name, or an error while it runs (with file
-    and line).
+    A file is run anew at each call. RewardError: no such file or name, or an error
+    while it runs (with file and line).
     """
     match = re.fullmatch(
         r"(.*?)(?::([\w.]*))?", str(name), re.DOTALL
@@ -55,13 +55,14 @@ def find_reward(name: str) -> tuple[Any, str]:
         if candidates:
             has = f"{candidates}; name one, as {place}:{candidates[0]}"
         raise RewardError(
-            f"{place} has no {attribute!r}; it has {has}{did_you_mean(attribute, candidates)}"
+            f"{place} has no {attribute!r}; it has "
+            f"{has}{did_you_mean(attribute, candidates)}"
         )
     return getattr(module, attribute), attribute
 
 
 def _may_be_one(value: Any, module: str) -> bool:
-    """Whether a name of this module may stand for a reward: one, a function of its own, or a list of some."""
+    """Return whether a value of this module may stand for a reward."""
     if isinstance(value, list | tuple):
         return bool(value) and all(map(callable, value))
     return isinstance(value, Reward) or (
@@ -73,12 +74,14 @@ def _module(place: str) -> ModuleType:
     if place.endswith(".py"):
         if not Path(place).is_file():
             raise RewardError(
-                f"there is no reward file {place!r}; give the path of a Python file, as file.py:name"
+                f"there is no reward file {place!r}; give the path of a Python file, "
+                "as file.py:name"
             )
         return run_file(Path(place))
     if not re.fullmatch(r"\w+(\.\w+)*", place):
         raise RewardError(
-            f"{place!r} is neither a Python file (ending in .py) nor a module; write file.py:name or "
+            f"{place!r} is neither a Python file (ending in .py) nor a module; write "
+            "file.py:name or "
             "package.module:name"
         )
     try:
@@ -90,7 +93,8 @@ def _module(place: str) -> ModuleType:
     package, _, name = place.rpartition(".")
     if package != GALLERY:
         raise RewardError(
-            f"there is no module {place!r} to import; for a file write its path with .py"
+            f"there is no module {place!r} to import; for a file write its path with "
+            ".py"
         )
     known = gallery_names()
     raise RewardError(
@@ -99,7 +103,7 @@ def _module(place: str) -> ModuleType:
 
 
 def gallery_names() -> list[str]:
-    """The modules of the gallery."""
+    """Return the names of the modules of the gallery."""
     return sorted(
         module.name
         for module in pkgutil.iter_modules(importlib.import_module(GALLERY).__path__)
@@ -107,7 +111,7 @@ def gallery_names() -> list[str]:
 
 
 def run_file(path: Path) -> ModuleType:
-    """The module that running the file makes; its folder is importable while it runs."""
+    """Run a file and return its module; its folder is importable while it runs."""
     path = path.resolve()
     for helper in (
         _HELPERS & _beside(path).keys()
@@ -136,7 +140,7 @@ def run_file(path: Path) -> ModuleType:
 
 
 def run_text(file: str, text: str) -> ModuleType:
-    """The module that a text makes, once: a user's file inside of one that rewardkit wrote.
+    """Return the module of a text: a user's file inside of one that rewardkit wrote.
 
     So its names are its own, whatever else the file holds that it stands in.
     """
@@ -155,7 +159,7 @@ def _name(stem: str, what: bytes) -> str:
 
 
 def _run(name: str, place: str, text: str | bytes, content: bytes) -> ModuleType:
-    """The module that a text makes: its functions are pickled under this name, by what it is made from."""
+    """Run a text as a module whose name, for pickling, is made from its content."""
     before, module = sys.modules.get(name), ModuleType(name)
     source = {MODULE_SOURCE: content, SOURCE_HASH: source_hash(content)}
     vars(module).update({"__file__": place, **source})
@@ -175,7 +179,7 @@ _HELPERS: set[str] = set()
 
 
 def forget_beside(path: Path) -> None:
-    """Let the modules beside the file be imported anew when it runs next, whoever imported them.
+    """Make the next run of the file import the modules beside it anew.
 
     Packages stay, and what belongs to one.
     """
@@ -189,7 +193,7 @@ def forget_beside(path: Path) -> None:
 
 
 def _beside(path: Path) -> dict[str, Path]:
-    """The imported modules whose files lie beside the file, by name, in order of their names."""
+    """Return the imported modules whose files lie beside the file, sorted by name."""
     files = {
         name: getattr(module, "__file__", None)
         for name, module in sorted(sys.modules.items())
@@ -206,7 +210,10 @@ def _beside(path: Path) -> dict[str, Path]:
 def failed(place: str, error: BaseException) -> str:
     """One sentence on an error in the user's code: file, line, what."""
     if isinstance(error, SyntaxError):
-        return f"{error.filename or place}:{error.lineno}: {type(error).__name__}: {error.msg}"
+        return (
+            f"{error.filename or place}:{error.lineno}: "
+            f"{type(error).__name__}: {error.msg}"
+        )
     ends = (place, place.replace(".", "/") + ".py")
     own = [
         frame
@@ -219,7 +226,7 @@ def failed(place: str, error: BaseException) -> str:
 
 
 def hides_module(path: Path) -> bool:
-    """Whether Python would import a file at this path in place of another module of its name."""
+    """Return whether a file here would be imported in place of another module."""
     try:
         found = importlib.util.find_spec(path.stem)
     except (

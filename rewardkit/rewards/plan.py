@@ -1,4 +1,4 @@
-"""Plan: which reward judges which rows of given columns, and how their scores add up to its rewards."""
+"""Plan: which reward judges which rows, and how their scores add up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A reward bound to columns: everything it asks for is there, and each row has its part, or none."""
+    """A reward bound to columns that are all there, and the rows of each part."""
 
     reward: Reward
     rows: int
@@ -28,8 +28,9 @@ class Plan:
     ) -> Floats:
         """Reward of each row before the transform; NaN where it is not judged.
 
-        `scores` by component, NaN where missing; `gated`: which of those a closed gate kept from running;
-        `gate`: 1 where the gate on the whole reward is open, 0 closed, NaN unknown.
+        `scores` by component, NaN where missing; `gated`: which of those a closed gate
+        kept from running; `gate`: 1 where the gate on the whole reward is open, 0
+        closed, NaN unknown.
         """
         total = np.full(self.rows, np.nan)
         for part in self.parts:
@@ -42,7 +43,7 @@ class Plan:
         return total
 
     def transform(self, rewards: Floats, groups: Rows) -> Floats:
-        """The rewards after each part's transform; NaN stays NaN."""
+        """Return the rewards after each part's transform; NaN stays NaN."""
         out = rewards.copy()
         for part in self.parts:
             out[part.rows] = transformed(
@@ -55,12 +56,14 @@ def bind(reward: Reward, columns: Columns, rows: int | None = None) -> Plan:
     """Make the plan of a reward for these columns, lists of `rows` values.
 
     Raises:
-        RewardError: a column is asked for that is not there, or has the name of a field or component; the
+        RewardError: a column is asked for that is not there, or has the name of a
+            field or component; the
             reward was read from a run record, so that its functions are not at hand.
     """
     if not reward.can_run:
         raise RewardError(
-            f"reward {reward.name!r} was read from a run record and cannot be run; load the reward itself"
+            f"reward {reward.name!r} was read from a run record and cannot be run; "
+            "load the reward itself"
         )
     reward.check_columns(list(columns))
     count = len(next(iter(columns.values()), ())) if rows is None else rows
@@ -73,7 +76,7 @@ def add_up(
     gated: Mapping[str, Flags],
     gate: Floats,
 ) -> Floats:
-    """What a reward without a route makes of scores, before its transform; see `Plan.combine`."""
+    """Combine the scores of a reward without a route, before its transform."""
     total = aggregate(
         np.column_stack([scores[name] for name in reward.names]),  # (rows, components)
         np.column_stack([gated[name] for name in reward.names]),
@@ -88,7 +91,7 @@ def add_up(
 
 
 def transformed(reward: Reward, rewards: Floats, groups: Rows) -> Floats:
-    """The rewards after the transform of a reward without a route; NaN stays NaN."""
+    """Return rewards after the transform of a reward without a route; NaN stays NaN."""
     if reward.transform is None:
         return rewards
     own = f"reward {reward.name!r}: its transform"

@@ -1,4 +1,4 @@
-"""recorded(): the scores that stand in a log as a Reward, so that a log alone can be diagnosed."""
+"""recorded(): the scores of a log as a Reward, so that a log alone can be diagnosed."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 
 LOGGED_REWARD = "logged"
-"""This name of a reward, on the command line and in notebooks, stands for the scores of the log itself."""
+"""The name that stands for the scores of the log, in commands and in notebooks."""
 
 
 def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> Reward:
-    """The scores that stand in a log as a Reward: a component each, unbounded, read from its column.
+    """Return the scores of a log as a Reward: a component each, unbounded.
 
-    A score that is missing is not judged, never 0. Each has the weight that it has in the trainer's reward as
-    far as the log tells (0: recorded only; of TRL, which does not log it, 1); `weights` gives others, and
-    makes a component ``logged_<name>`` of a further column of numbers. RewardError: no scores, or a name that
-    is no such column.
+    A score that is missing is not judged, never 0. Each has the weight that it has in
+    the trainer's reward as far as the log tells (0: recorded only; of TRL, which does
+    not log it, 1); `weights` gives others, and makes a component ``logged_<name>`` of a
+    further column of numbers. RewardError: no scores, or a name that is no such column.
 
     >>> from rewardkit.rollouts.table import load_rollouts
-    >>> dump = [{"input": "2+2?", "output": "4", "gts": "4", "score": 1.0, "step": 1, "acc": True}]
+    >>> row = {"input": "2+2?", "output": "4", "gts": "4", "score": 1.0, "step": 1}
+    >>> dump = [{**row, "acc": True}]
     >>> recorded(load_rollouts(dump)).weights
     {'score': 1.0, 'acc': 0.0}
     """
@@ -40,14 +41,17 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
                 *(number for number in numbers if number not in logged.components),
             ]
             raise RewardError(
-                f"the weights name {name!r}; the scores and columns of numbers in {rollouts.source} are "
+                f"the weights name {name!r}; the scores and columns of numbers in "
+                f"{rollouts.source} are "
                 f"{known}{did_you_mean(name, known)}"
             )
-        own = f"logged_{identifier(name)}"  # a component cannot be called as the column it asks for
+        # a component cannot have the name of the column that it asks for
+        own = f"logged_{identifier(name)}"
         columns[own], given[own] = name, given[name]
     if not columns:
         raise RewardError(
-            f"{rollouts.source} holds no scores of a trainer; its columns of numbers are "
+            f"{rollouts.source} holds no scores of a trainer; its columns of numbers "
+            "are "
             f"{_numbers(rollouts)}: name those to take (weights={{...}}), or "
             "give a reward"
         )
@@ -76,7 +80,7 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
 
 
 def as_logged(value: Any) -> Any:
-    """A score as it stands in the log, ``None`` where it is missing."""
+    """Return a score as it stands in the log, None where it is missing."""
     return value
 
 

@@ -28,9 +28,9 @@ Floats = NDArray[np.float64]
 Columns = Mapping[str, Sequence[Any]]
 
 ROLLOUT = "rollout"
-"""A function that asks for this column gets the whole row as a dict, unless the table has the column."""
+"""The column that is the whole row as a dict, unless the table has one so called."""
 RECORD_VERSION = 2
-"""Of the definition in a run record: 2 names primitives as people write them (``rk.verify.matches``)."""
+"""Version of a definition in a run record: primitives have their public names."""
 TRUTHS = (*ALIASES["ground_truth"], "label", "tests", "test_cases")
 """Columns by which a function is known to read what is right."""
 
@@ -39,11 +39,12 @@ TRUTHS = (*ALIASES["ground_truth"], "label", "tests", "test_cases")
 class Reward(HasPage):
     """A definition: named fields, scored components, how they add up.
 
-    `fields` maps a name to an extractor or a function of earlier columns. `components` are in the order in
-    which they may ask for one another. `aggregation` and `on_missing` are as in
-    `primitives.weights.aggregate`; a closed `gate` on the whole reward makes it 0.0 and keeps the components
-    declared after what it asks for from running; `transform` comes last, over the rewards of a group.
-    RewardError: no component, a name twice, a gate or argument on a later or missing component, unknown
+    `fields` maps a name to an extractor or a function of earlier columns. `components`
+    are in the order in which they may ask for one another. `aggregation` and
+    `on_missing` are as in `primitives.weights.aggregate`; a closed `gate` on the whole
+    reward makes it 0.0 and keeps the components declared after what it asks for from
+    running; `transform` comes last, over the rewards of a group. RewardError: no
+    component, a name twice, a gate or argument on a later or missing component, unknown
     options.
 
     >>> from rewardkit.primitives.verify import matches
@@ -65,8 +66,7 @@ class Reward(HasPage):
     origin: str = field(default="", kw_only=True, repr=False)
     """How `load_reward` read it, where it was a trainer's function and not a Reward."""
     recorded: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
-    """Of a reward that was read from a run record, whose functions are not at hand: the `sources` and
-    `transform_sources` that the record has."""
+    """The source hashes of a run record; its functions are then not at hand."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -92,7 +92,9 @@ class Reward(HasPage):
         except ValueError as error:
             yield f": {error}"
         if self.transform is not None and not callable(self.transform):
-            yield f": transform={self.transform!r} is not a function of (rewards, groups)"
+            yield (
+                f": transform={self.transform!r} is not a function of (rewards, groups)"
+            )
 
     def _type_problems(self) -> Iterator[str]:
         if not isinstance(self.fields, Mapping):
@@ -103,13 +105,18 @@ class Reward(HasPage):
             yield " has no components; add rk.Component(name, function)"
         for item in self.components:
             if not isinstance(item, Component):
-                yield f": {item!r} is not a component; wrap it in rk.Component(name, function)"
+                yield (
+                    f": {item!r} is not a component; wrap it in "
+                    "rk.Component(name, function)"
+                )
 
     def _name_problems(self) -> Iterator[str]:
         for name in self.fields:
             check_name(name, "field")
             if name in self.names:
-                yield f": {name!r} is the name of a field and of a component; rename one"
+                yield (
+                    f": {name!r} is the name of a field and of a component; rename one"
+                )
         for at, name in enumerate(self.names):
             if name in self.names[:at]:
                 yield f": two components are called {name!r}; rename one"
@@ -121,7 +128,8 @@ class Reward(HasPage):
             for column in call.asks_for:
                 if column in later:
                     yield (
-                        f": {call.owner} asks for {column!r}, which is not declared before it; move it up or "
+                        f": {call.owner} asks for {column!r}, which is not declared "
+                        "before it; move it up or "
                         "ask for another"
                     )
 
@@ -137,12 +145,12 @@ class Reward(HasPage):
 
     @cached_property
     def gate_call(self) -> Call | None:
-        """How the gate on the whole reward is asked whether it is open; ``None`` where there is none."""
+        """How the gate on the whole reward is called, or None."""
         return read_gate(self.gate, f"reward {self.name!r}")
 
     @cached_property
     def calls(self) -> list[tuple[str, Call]]:
-        """Name and call of each field, and of each component and of its gate; the reward's, "", is last."""
+        """Name and call of each field, component and gate; "" names the last gate."""
         steps = [*self.field_calls.items()]
         steps += [(item.name, call) for item in self.components for call in item.calls]
         return steps if self.gate_call is None else [*steps, ("", self.gate_call)]
@@ -154,21 +162,22 @@ class Reward(HasPage):
 
     @property
     def weights(self) -> dict[str, float]:
-        """Weight of each component; NaN where the rewards of a route give it different ones."""
+        """Weight of each component; NaN where branches give it different ones."""
         return {item.name: float(item.weight) for item in self.components}
 
     @property
     def task(self) -> tuple[str, ...]:
-        """Names of the components that are the task itself: never to be removed, or said to outweigh others.
+        """Names of the components that are the task itself.
 
-        Those declared primary; else those paid that read the ground truth, by name or by a field made of it
-        (where not all do: a field may be the whole reward); else the one of the largest weight.
+        Those declared primary; else those paid that read the ground truth, by name or
+        by a field made of it (where not all do: a field may be the whole reward); else
+        the one of the largest weight.
         """
         return self._named_task or (self._heaviest()[0],)
 
     @property
     def task_is_known(self) -> bool:
-        """Whether something says what the task is: declared, reading the truth, heavier than all others."""
+        """Whether the task is declared, reads the truth, or is the heaviest by far."""
         return bool(self._named_task) or len(self._heaviest()) == 1
 
     @property
@@ -183,7 +192,7 @@ class Reward(HasPage):
 
     @property
     def _named_task(self) -> tuple[str, ...]:
-        """The components that are declared primary, else those that read the ground truth."""
+        """The components declared primary, else those that read the ground truth."""
         if declared := [item.name for item in self.components if item.primary]:
             return tuple(declared)
         truths = {name for name in TRUTHS if name not in self.fields}
@@ -198,14 +207,14 @@ class Reward(HasPage):
 
     @cached_property
     def needs(self) -> tuple[str, ...]:
-        """Names of the rollout columns that fields, components, gates and a route ask for."""
+        """Names of the rollout columns that it asks for, in their order."""
         defined = {*self.fields, *self.names}
         names = [name for _, call in self.calls for name in call.asks_for]
         return tuple(dict.fromkeys(name for name in names if name not in defined))
 
     @property
     def functions(self) -> list[Any]:
-        """What decides its scores: the functions of fields and components, and the gates."""
+        """The functions and gates that decide its scores."""
         functions = [
             *self.fields.values(),
             *(item.function for item in self.components),
@@ -220,19 +229,20 @@ class Reward(HasPage):
 
     @property
     def can_run(self) -> bool:
-        """Whether its functions are at hand: not where it was read from a run record."""
+        """Whether its functions are at hand: not if it was read from a run record."""
         return self.recorded is None
 
-    # --- a route chooses among several (see `rewards.route`); any other reward is its own only branch
+    # --- a route chooses among several (see `rewards.route`); any other reward is its
+    # own only branch
 
     @property
     def routed_by(self) -> str:
-        """The column whose value decides which reward a row gets; "" where all rows get the same."""
+        """The column whose value decides which reward a row gets; "" for no route."""
         return ""
 
     @property
     def branches(self) -> list[Reward]:
-        """The rewards that rows may get: of a route its rewards, the default one last; else itself."""
+        """The rewards that rows may get: those of a route, else itself."""
         return [self]
 
     @property
@@ -241,14 +251,15 @@ class Reward(HasPage):
         return [item for branch in self.branches for item in branch.components]
 
     def parts(self, columns: Columns, rows: int) -> list[Part]:
-        """Split `rows` rows by the reward that each gets: without a route, one part has all of them.
+        """Split `rows` rows by the reward that each gets.
 
-        Of `columns` only the one that a route asks for is read. A row that no reward is for is in no part.
+        Of `columns` only the one that a route asks for is read. A row that no reward is
+        for is in no part.
         """
         return [Part("", self, np.arange(rows))]
 
     def for_row(self, row: Mapping[str, Any]) -> Reward | None:
-        """Return the reward that this row gets, or None where a route has none for it."""
+        """Return the reward that this row gets, None where a route has none for it."""
         parts = self.parts({name: [value] for name, value in row.items()}, 1)
         return parts[0].reward if parts else None
 
@@ -272,7 +283,8 @@ class Reward(HasPage):
         kinds |= dict.fromkeys(self.names, "component")
         if name in kinds and name in available:
             raise RewardError(
-                f"reward {self.name!r}: {name!r} is a {kinds[name]} and also a column of the "
+                f"reward {self.name!r}: {name!r} is a {kinds[name]} and also a column "
+                "of the "
                 f"rollouts; rename the {kinds[name]}"
             )
         if name not in (*available, *kinds, ROLLOUT):
@@ -284,7 +296,7 @@ class Reward(HasPage):
             )
 
     def reweigh(self, weights: Mapping[str, float]) -> Reward:
-        """The same reward with other weights, in every reward of a route that has the component.
+        """Return the same reward with other weights, in every branch of a route.
 
         RewardError: a weight for a component that it does not have.
         """
@@ -292,7 +304,8 @@ class Reward(HasPage):
             if name not in self.names:
                 raise RewardError(
                     f"there is no component {name!r} to weigh; reward "
-                    f"{self.name!r} has {list(self.names)}{did_you_mean(name, self.names)}"
+                    f"{self.name!r} has "
+                    f"{list(self.names)}{did_you_mean(name, self.names)}"
                 )
 
         def weighed(inner: Reward) -> Reward:
@@ -316,14 +329,14 @@ class Reward(HasPage):
         return result_of(self, columns)
 
     def page(self) -> Page:
-        """Return the definition: fields, components and options, of a route those of each part."""
+        """Return the definition: fields, components and options, by part of a route."""
         branches = [branch.page() for branch in self.branches if branch is not self]
         return cards.reward_page(self.record(), branches)
 
     # --- its record
 
     def record(self) -> dict[str, Any]:
-        """The definition as plain data.
+        """Return the definition as plain data.
 
         What a run record keeps, with the fingerprints *scoring* and *reward*.
         """
@@ -367,7 +380,8 @@ class Reward(HasPage):
 class Part:
     """A reward without a route and the rows that it is for.
 
-    `label` is the value of the routing column, "default" for the rows of no other value, "" without a route.
+    `label` is the value of the routing column, "default" for the rows of no other
+    value, "" without a route.
     """
 
     label: str

@@ -20,10 +20,10 @@ NO_REWARD: Any = object()
 
 @dataclass(frozen=True, eq=False)
 class RoutedReward(Reward):
-    """A reward that gives each row to the one of `rewards` that is for its value of `column`.
+    """A reward that gives each row to the one for its value of `column`.
 
-    Other rows go to `default`, or are not judged. `fields` and `components` are those of all branches, each
-    name once. Made by `Route`.
+    Other rows go to `default`, or are not judged. `fields` and `components` are those
+    of all branches, each name once. Made by `Route`.
     """
 
     column: str = field(kw_only=True)
@@ -31,7 +31,7 @@ class RoutedReward(Reward):
     default: Reward | None = field(default=None, kw_only=True)
 
     def _problems(self) -> Iterator[str]:
-        """Yield what contradicts itself; order and weights are for each branch to check."""
+        """Yield what contradicts itself; branches check their own order and weights."""
         yield from self._type_problems()
         yield from self._name_problems()
 
@@ -56,7 +56,7 @@ class RoutedReward(Reward):
 
     @cached_property
     def needs(self) -> tuple[str, ...]:
-        """Names of the rollout columns that routing, fields, components and gates ask for."""
+        """Names of the rollout columns that the route and its branches ask for."""
         names = [name for branch in self.branches for name in branch.needs]
         return tuple(dict.fromkeys([self.column, *names]))
 
@@ -114,13 +114,13 @@ class RoutedReward(Reward):
         return Route(self.column, rewards, change(self.default), name=self.name)
 
     def check_columns(self, available: Sequence[str]) -> None:
-        """Raise a RewardError as `Reward.check_columns` does, for each branch and the routing column."""
+        """Raise a RewardError as `Reward.check_columns` does, for each branch."""
         for branch in self.branches:
             branch._check_column("the route", self.column, available)
             branch.check_columns(available)
 
     def record(self) -> dict[str, Any]:
-        """Return the definition as plain data, with the fingerprints *scoring* and *reward*."""
+        """Return the definition as plain data, with its two fingerprints."""
         rewards = [
             {"value": value, "reward": reward.record()}
             for value, reward in self.rewards.items()
@@ -150,10 +150,11 @@ def Route(
     *,
     name: str | None = None,
 ) -> Reward:
-    """Make a reward of one for each value of a column: `Route("data_source", {"gsm8k": a, "people-json": b})`.
+    """Make a reward of one for each value of a column.
 
-    Rows whose value has no reward go to `default`, or are not judged (``abstained``, reward NaN). Components
-    of the same name share a score column; for the rows of another reward they are ``gated``.
+    Rows whose value has no reward go to `default`, or are not judged (``abstained``,
+    reward NaN). Components of the same name share a score column; for the rows of
+    another reward they are ``gated``.
 
     Raises:
         RewardError: no rewards, or a route in a route.

@@ -1,10 +1,8 @@
-"""The reward that a run record tells of: it can be weighed and diagnosed anew, but not run."""
+"""The reward of a run record: it can be weighed and diagnosed anew, but not run."""
 
 from __future__ import annotations
 
 import ast
-import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +21,7 @@ MAKERS: Mapping[str, Any] = {
 
 
 def reward_from_record(record: Mapping[str, Any]) -> Reward:
-    """The reward of a run record: it can be weighed and diagnosed anew, but not run (RewardError).
+    """Return the reward of a run record, which can be weighed anew but not run.
 
     RewardError also where the record is none.
     """
@@ -36,8 +34,6 @@ def reward_from_record(record: Mapping[str, Any]) -> Reward:
             }
             default = reward_from_record(route["default"]) if route["default"] else None
             return Route(route["column"], inner, default, name=record["name"])
-        if "version" not in record:
-            record = _from_version_1(record)
         return Reward(
             record["name"],
             {name: Recorded(text) for name, text in record["fields"].items()},
@@ -50,19 +46,9 @@ def reward_from_record(record: Mapping[str, Any]) -> Reward:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RewardError(
-            f"this run record does not hold a reward ({error!r}); score again with this version"
+            f"this run record does not hold a reward ({error!r}); score again with "
+            "this version"
         ) from None
-
-
-def _from_version_1(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A definition of the first version, with the names that functions of rewardkit have now."""
-    text = re.sub(
-        r"rewardkit\.primitives\.\w+\.(\w+)", r"rk.verify.\1", json.dumps(record)
-    )
-    text = text.replace(
-        "rewardkit.recording.as_logged", "rewardkit.rewards.recorded.as_logged"
-    )
-    return dict(json.loads(text))
 
 
 def _component(item: Mapping[str, Any]) -> Component:
@@ -82,7 +68,7 @@ def _component(item: Mapping[str, Any]) -> Component:
 
 
 def _gate(text: str | None) -> Gate | None:
-    """The gate that prints so; of one on a predicate, what says that this is not at hand."""
+    """Return the gate that prints so; a predicate is replaced by a stand-in."""
     made = _made(text) if text else None
     return (
         Gate(Recorded(made.text[len("gate(") : -1]))
@@ -92,7 +78,7 @@ def _gate(text: str | None) -> Gate | None:
 
 
 def _made(text: str) -> Any:
-    """What one of the `MAKERS` makes when it is called so; for all else, what is not at hand."""
+    """Make what a text says where one of the `MAKERS` makes it, else a stand-in."""
     try:
         match ast.parse(text, mode="eval").body:
             case ast.Call(

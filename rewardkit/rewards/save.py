@@ -1,4 +1,4 @@
-"""save_reward(): a reward as a Python file that `load_reward`, the command line and the notebooks read."""
+"""save_reward(): a reward as a Python file that `load_reward` reads."""
 
 from __future__ import annotations
 
@@ -31,16 +31,18 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
 
     The file is loaded once to see that it says the same.
 
-    rewardkit's own functions are written as the calls that made them; a function from an importable module is
-    imported, one from a file is copied with its whole file, one from a notebook if it uses nothing from
-    outside itself but ``rk``. A copied file begins anew: what was set on its module from outside is not in
-    the new one. RewardError, and no file, where a function cannot be written (a lambda without a name, one
-    that needs names that are not there).
+    rewardkit's own functions are written as the calls that made them; a function from
+    an importable module is imported, one from a file is copied with its whole file, one
+    from a notebook if it uses nothing from outside itself but ``rk``. A copied file
+    begins anew: what was set on its module from outside is not in the new one.
+    RewardError, and no file, where a function cannot be written (a lambda without a
+    name, one that needs names that are not there).
     """
     path = Path(path)
     if not isinstance(reward, Reward):
         raise RewardError(
-            f"{preview(reward)} is no Reward; make one with rk.Reward(...) or rk.load_reward"
+            f"{preview(reward)} is no Reward; make one with rk.Reward(...) or "
+            "rk.load_reward"
         )
     if path.suffix != ".py":
         raise RewardError(
@@ -50,7 +52,8 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
     def check(module: ModuleType) -> None:
         if _definition(module.reward) != _definition(reward):
             raise RewardError(
-                f"reward {reward.name!r} cannot be written as a file: what the file gives differs from it"
+                f"reward {reward.name!r} cannot be written as a file: what the file "
+                "gives differs from it"
             )
 
     text = Writer(path.parent, taken={"reward"}).file(reward)
@@ -61,7 +64,7 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
 def write_module(
     path: Path, text: str, what: str, check: Callable[[ModuleType], None]
 ) -> None:
-    """Write a Python file once it has been seen that it runs, and `check` has seen its module."""
+    """Write a Python file after it has run, and `check` has seen its module."""
 
     def write(temporary: Path) -> None:
         with run_beside(temporary, text, what) as module:
@@ -74,13 +77,14 @@ def write_module(
 
 @contextmanager
 def run_beside(temporary: Path, text: str, what: str) -> Iterator[ModuleType]:
-    """The module that a text makes as a file beside `temporary`; the file and the module go with the block.
+    """Run a text as a file beside `temporary`, and remove the file after the block.
 
     RewardError, which calls the file `what`: it does not run.
     """
     if _TRYING.get():  # a script that was copied into the file writes it again
         raise RewardError(
-            "the file has a copy of this script, which would write it again; write it under if __name__ == "
+            "the file has a copy of this script, which would write it again; write it "
+            "under if __name__ == "
             "'__main__':"
         )
     trial = temporary.with_name(
@@ -114,7 +118,7 @@ WHENCE = (
 
 
 def _definition(reward: Reward) -> str:
-    """What a reward says of itself, whatever file its functions are in; numpy's numbers as plain ones."""
+    """Return a definition as text, without the files that its functions are in."""
     text = re.sub(WHENCE, "", json.dumps(reward.record(), sort_keys=True, default=str))
     return re.sub(r"\bnp\.\w+\(([^()]*)\)", r"\1", text)
 
@@ -122,8 +126,9 @@ def _definition(reward: Reward) -> str:
 class Writer:
     """Writes rewards as expressions, and collects the code that these need.
 
-    A user's file is copied whole: as it is, at the top, or, where it has names that are `taken` or may have
-    no public functions there (`private`), as the text of a module of its own.
+    A user's file is copied whole: as it is, at the top, or, where it has names that are
+    `taken` or may have no public functions there (`private`), as the text of a module
+    of its own.
     """
 
     def __init__(
@@ -147,7 +152,7 @@ class Writer:
         self.names |= {"rk": rewardkit, "partial": functools.partial}
 
     def file(self, reward: Reward) -> str:
-        """The text of the file that gives the reward."""
+        """Return the text of the file that gives the reward."""
         body = self.reward(reward)
         about = f"Reward {reward.name!r}"
         about = about if about.isprintable() else "A reward"
@@ -157,7 +162,8 @@ class Writer:
     def head(self) -> str:
         """What stands before the expressions: what was copied, and imports.
 
-        A file comes first, as it may begin with what only the beginning of a file can have.
+        A file comes first, as it may begin with what only the beginning of a file can
+        have.
         """
         missing = (
             line for line in self.imports if line.rpartition(" ")[2] not in self.bound
@@ -170,7 +176,7 @@ class Writer:
         )
 
     def reward(self, reward: Reward) -> str:
-        """The expression that gives the reward: its name, where the file at the top defines it."""
+        """Return the expression for a reward, or the name that the copied file has."""
         text = expression(reward, self.own)
         there = {
             name: value
@@ -185,7 +191,7 @@ class Writer:
         return text
 
     def own(self, value: Any, owner: str) -> str:
-        """The expression that gives a user's function or object, whose code is taken into the file."""
+        """Return the expression for a user's object, and take its code over."""
         named = getattr(value, "__qualname__", "") or name_at_the_top(value)
         if not named and is_like_new(value):
             return f"{self.own(type(value), owner)}()"
@@ -238,7 +244,7 @@ class Writer:
 
 
 def is_like_new(value: Any) -> bool:
-    """Whether an object of a user's class is one that the class makes without arguments."""
+    """Return whether an object is as its class makes it without arguments."""
     kind = type(value)
     if kind.__module__ == "builtins" or "." in kind.__qualname__ or parameters(kind):
         return False
@@ -249,6 +255,6 @@ def is_like_new(value: Any) -> bool:
 
 
 def _literal(text: str) -> str:
-    """A text as code, to be read as it is where that can be."""
+    """Return a text as a literal, raw and in triple quotes where it can be."""
     quotes = "'''" if "'''" not in text else '"""'
     return f"r{quotes}{text}{quotes}" if quotes not in text else repr(text)

@@ -1,4 +1,4 @@
-"""How a function is called: which columns its parameters take, read from its signature."""
+"""How a function is called: which columns its parameters take."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rewardkit.rewards.fingerprint import Recorded
 
 
 def parameters(function: Any) -> dict[str, inspect.Parameter]:
-    """Name -> parameter, of a function or an object that can be called; empty where they cannot be read."""
+    """Return the parameters of a callable by name; {} where they cannot be read."""
     try:
         return dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -27,8 +27,8 @@ def parameters(function: Any) -> dict[str, inspect.Parameter]:
 class Call:
     """A function and the column each of its filled parameters takes.
 
-    Filled are the parameters without a default and those that `columns` names; ``*args`` and ``**kwargs`` get
-    nothing.
+    Filled are the parameters without a default and those that `columns` names;
+    ``*args`` and ``**kwargs`` get nothing.
     """
 
     function: Callable[..., Any]
@@ -43,7 +43,7 @@ class Call:
         owner: str,
         columns: Mapping[str, str] | None = None,
     ) -> Call:
-        """The call of `function`, named `owner` in errors.
+        """Read how `function`, named `owner` in errors, is called.
 
         RewardError: not callable, no signature, unknown parameter.
         """
@@ -54,13 +54,15 @@ class Call:
         if isinstance(function, type) and issubclass(function, Made):
             name = function.__name__
             raise RewardError(
-                f"{owner}: {name} makes the function that is needed; call it: {name}(...)"
+                f"{owner}: {name} makes the function that is needed; call it: "
+                f"{name}(...)"
             )
         try:
             parameters = inspect.signature(function).parameters.values()
         except (ValueError, TypeError):
             raise RewardError(
-                f"{owner}: the parameters of {function!r} cannot be read; wrap it in a function that names "
+                f"{owner}: the parameters of {function!r} cannot be read; wrap it in "
+                "a function that names "
                 "them"
             ) from None
         columns = dict(columns or {})
@@ -70,7 +72,10 @@ class Call:
         known = [p.name for p in named]
         if unknown := [parameter for parameter in columns if parameter not in known]:
             raise RewardError(
-                f"{owner}: columns= names the parameter {unknown[0]!r}; the function has {known}"
+                (
+                    f"{owner}: columns= names the parameter {unknown[0]!r}; the "
+                    f"function has {known}"
+                )
                 + did_you_mean(unknown[0], known)
             )
         positional: list[str] = []
@@ -83,7 +88,8 @@ class Call:
                 positional.append(column)
             elif p.kind is p.POSITIONAL_ONLY:
                 raise RewardError(
-                    f"{owner}: the positional parameter {p.name!r} comes after one that is not filled; "
+                    f"{owner}: the positional parameter {p.name!r} comes after one "
+                    "that is not filled; "
                     "name that in columns="
                 )
             else:
@@ -97,13 +103,13 @@ class Call:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Those of `asks_for` that are read: a trainer's function may never look at what it is handed."""
+        """Those of `asks_for` that the function reads: a trainer's may ignore some."""
         told = getattr(self.function, "reads", None)
         return tuple(column for column in self.asks_for if told is None or told(column))
 
     @property
     def is_async(self) -> bool:
-        """Whether it has to be awaited: an `async def`, or an object whose `__call__` is one."""
+        """Return whether what a function returns has to be awaited."""
         return is_async(self.function)
 
 
@@ -120,10 +126,11 @@ def is_async(function: Any) -> bool:
 
 
 def check_name(name: Any, what: str) -> None:
-    """RewardError unless `name` can be a parameter name, which is how others ask for it."""
+    """Raise a RewardError unless `name` can be a parameter name."""
     if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
         raise RewardError(
-            f"{what} {name!r}: a name must be a Python identifier (letters, digits, _; no keyword), so that "
+            f"{what} {name!r}: a name must be a Python identifier (letters, digits, "
+            "_; no keyword), so that "
             "others can ask for it"
         )
 

@@ -1,4 +1,4 @@
-"""Source: the code that something of a user's is from, for a file that is to have it too."""
+"""Source: a user's code, to be copied into a file or imported by it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from rewardkit.workers.pool import MODULE_SOURCE
 
 @dataclass(frozen=True)
 class Source:
-    """The code that something is from: a `module` to import by this name, a `file`, or a notebook's cell.
+    """The code that something is from: a module to import, a file, or a cell.
 
-    Of a file or a cell `text` is what is copied, and `names` what stands under each name that it binds.
+    Of a file or a cell `text` is what is copied, and `names` what stands under each
+    name that it binds.
     """
 
     module: str = ""
@@ -33,16 +34,17 @@ class Source:
 
 
 def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
-    """What a user's function, class or object is called, and where.
+    """Return what a user's function, class or object is called, and its source.
 
-    `folder` is where a copy will lie: what a file imports from beside itself can only be imported there.
-    RewardError: it has no name at the top of a file or cell, its source cannot be read, or its cell needs
-    more than itself.
+    `folder` is where a copy will lie: what a file imports from beside itself can only
+    be imported there. RewardError: it has no name at the top of a file or cell, its
+    source cannot be read, or its cell needs more than itself.
     """
     name = name_at_the_top(value) or getattr(value, "__qualname__", "")
     if not name.isidentifier():
         raise RewardError(
-            f"{owner!r} uses {preview(value)}, which has no name to write; give it plain values, or a "
+            f"{owner!r} uses {preview(value)}, which has no name to write; give it "
+            "plain values, or a "
             "function with a name at the top of a file or cell"
         )
     module = inspect.getmodule(value)
@@ -63,7 +65,8 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
         beside := imports_beside(text, path.parent)
     ):
         raise RewardError(
-            f"{owner!r} uses {name!r}, whose file imports {beside[0]!r} from beside itself; write the new "
+            f"{owner!r} uses {name!r}, whose file imports {beside[0]!r} from beside "
+            "itself; write the new "
             f"file into {str(path.parent)!r}, too"
         )
     names = {bound: vars(module).get(bound, unset) for bound in names_bound(text)}
@@ -71,7 +74,7 @@ def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
 
 
 def names_bound(text: str) -> list[str]:
-    """The names that code binds at the top of its file."""
+    """Return the names that code binds at the top of its file."""
     symbols = symtable.symtable(text, "file", "exec").get_symbols()
     return [
         symbol.get_name()
@@ -81,7 +84,7 @@ def names_bound(text: str) -> list[str]:
 
 
 def name_at_the_top(value: Any) -> str:
-    """What an object is called at the top of the file that made it; "" where it has no name there."""
+    """Return the name of an object at the top of its file, "" where it has none."""
     made_in = getattr(value, "__module__", None) or type(value).__module__
     names = (
         vars(sys.modules[made_in])
@@ -98,7 +101,7 @@ def name_at_the_top(value: Any) -> str:
 
 
 def _file_text(module: ModuleType | None, value: Any) -> str | None:
-    """The text of the file that a module was made from; ``None`` for a notebook's cells."""
+    """Return the text of the file that made a module; None for a notebook's cells."""
     content, file = (
         getattr(module, MODULE_SOURCE, None),
         getattr(module, "__file__", None),
@@ -116,19 +119,21 @@ def _file_text(module: ModuleType | None, value: Any) -> str | None:
 
 
 def _statement(value: Any, name: str, owner: str) -> str:
-    """The statement of a notebook's cell that makes a function which needs nothing from around it."""
+    """Return the source of a function of a notebook that needs nothing around it."""
     try:
         text = textwrap.dedent(inspect.getsource(value)).strip()
     except (OSError, TypeError):
         raise RewardError(
-            f"{owner!r} uses {name!r}, whose source cannot be read; put it into a file and load that"
+            f"{owner!r} uses {name!r}, whose source cannot be read; put it into a "
+            "file and load that"
         ) from None
     needs = _names_from_around(text) or ["names of the function around it"] * bool(
         getattr(value, "__closure__", None)
     )
     if needs:
         raise RewardError(
-            f"{owner!r} uses {name!r}, which needs {needs}; put it into a file with them and load that"
+            f"{owner!r} uses {name!r}, which needs {needs}; put it into a file with "
+            "them and load that"
         )
     return text
 
@@ -155,7 +160,7 @@ def _names_from_around(text: str) -> list[str]:
 
 
 def imports_beside(text: str, folder: Path) -> list[str]:
-    """The modules that code imports from its own folder."""
+    """Return the modules that code imports from its own folder."""
     imported = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):

@@ -13,7 +13,7 @@ from rewardkit.errors import InputError, did_you_mean
 from rewardkit.plain import PlainRecord
 
 MISSPELT = 0.9
-"""difflib's ratio from which a name in a file is taken for a misspelt setting, not for another one."""
+"""The difflib ratio from which a name counts as a misspelt setting. Our choice."""
 NUMBERS = {"num_generations": 2, "prompts_per_batch": 1}
 """Settings that are whole numbers, and the least that they can be."""
 SCALINGS = ("group", "batch", "none")
@@ -32,7 +32,7 @@ VERL_SUMS = {
     "rloo_vectorized": "rloo",
     "reinforce_plus_plus_baseline": "reinforce_pp",
 }
-"""verl's ``algorithm.adv_estimator`` -> the estimator here, ``None`` where the scaling says it all."""
+"""verl's ``algorithm.adv_estimator`` -> ours; None where the scaling decides it."""
 
 BATCH = "generation_batch_size"
 """What a GRPOConfig says of the batch: completions of all processes together."""
@@ -45,13 +45,15 @@ VERL_REWARD = ("score", "reward", "seq_reward", "seq_final_reward")
 class Training(PlainRecord):
     """What a trainer makes of rewards; the names are those of TRL's GRPOConfig.
 
-    `scale_rewards`: what a difference to the group's mean is divided by, the standard deviation of the
-    "group", of the "batch", or "none". `multi_objective_aggregation` "normalize_then_sum" is GDPO.
-    `estimator` "rloo" or "reinforce_pp" stands in place of these. `num_generations` (the size of a group) and
-    `prompts_per_batch` are ``None`` where the rollouts say it: a batch is then one step, or all. Groups whose
-    `filter_metric` does not vary, a component or "reward", are dropped and sampled anew (DAPO); ``None``:
-    none are. `beta` is the weight of the KL penalty, `loss_type` how tokens are weighed, which no figure here
-    depends on. InputError: a value that is none of these.
+    `scale_rewards`: what a difference to the group's mean is divided by, the standard
+    deviation of the "group", of the "batch", or "none". `multi_objective_aggregation`
+    "normalize_then_sum" is GDPO. `estimator` "rloo" or "reinforce_pp" stands in place
+    of these. `num_generations` (the size of a group) and `prompts_per_batch` are
+    ``None`` where the rollouts say it: a batch is then one step, or all. Groups whose
+    `filter_metric` does not vary, a component or "reward", are dropped and sampled anew
+    (DAPO); ``None``: none are. `beta` is the weight of the KL penalty, `loss_type` how
+    tokens are weighed, which no figure here depends on. InputError: a value that is
+    none of these.
 
     >>> Training(scale_rewards="none").name
     'dr_grpo'
@@ -82,7 +84,8 @@ class Training(PlainRecord):
             if (value := getattr(self, name)) not in allowed:
                 known = [item for item in allowed if item is not None]
                 raise InputError(
-                    f"{name}={value!r} is not one of {known}{did_you_mean(str(value), known)}"
+                    f"{name}={value!r} is not one of "
+                    f"{known}{did_you_mean(str(value), known)}"
                 )
         for name, least in NUMBERS.items():
             value = getattr(self, name)
@@ -97,12 +100,13 @@ class Training(PlainRecord):
             and self.multi_objective_aggregation == "normalize_then_sum"
         ):
             raise InputError(
-                f"estimator={self.estimator!r} takes the sum; it has no normalize_then_sum"
+                f"estimator={self.estimator!r} takes the sum; it has no "
+                "normalize_then_sum"
             )
 
     @property
     def name(self) -> str:
-        """What the advantages are called: grpo, dr_grpo, batch, gdpo, rloo, reinforce_pp."""
+        """The name of the advantages, such as grpo, dr_grpo, gdpo or rloo."""
         if self.multi_objective_aggregation == "normalize_then_sum":
             return "gdpo"
         return (
@@ -114,12 +118,12 @@ class Training(PlainRecord):
 
     @property
     def eps(self) -> float:
-        """What is added to a standard deviation before it divides: TRL's, where the trainer has no own."""
+        """The number added to a standard deviation before it divides, as in TRL."""
         return EPSILON.get(self.trainer, EPSILON["trl"])
 
     @property
     def scales_groups(self) -> bool:
-        """Whether each group is divided by its own standard deviation: every live one counts alike."""
+        """Whether each group is divided by its own standard deviation."""
         return self.name in ("grpo", "gdpo")
 
     def __str__(self) -> str:
@@ -140,11 +144,12 @@ class Training(PlainRecord):
 
     @classmethod
     def of(cls, source: Any = None) -> Self:
-        """The settings that something says: a Training, a dict, a GRPOConfig, or the path of a YAML file.
+        """Read settings from a Training, a dict, a GRPOConfig, or the path of a YAML.
 
-        A file or dict may be verl's (with ``algorithm``) or TRL's (with the names of a GRPOConfig; in a file
-        what else stands there is left alone). ``None``: TRL's defaults. InputError: it cannot be read, has a
-        misspelt name, or names an estimator without groups.
+        A file or dict may be verl's (with ``algorithm``) or TRL's (with the names of a
+        GRPOConfig; in a file what else stands there is left alone). ``None``: TRL's
+        defaults. InputError: it cannot be read, has a misspelt name, or names an
+        estimator without groups.
         """
         if source is None or source in ("", {}):
             return cls()
@@ -157,7 +162,8 @@ class Training(PlainRecord):
             found = _loaded(Path(source))
         if not isinstance(found, Mapping):
             raise InputError(
-                f"training={source!r} is no settings; give rk.Training(...), a dict, a GRPOConfig or the "
+                f"training={source!r} is no settings; give rk.Training(...), a dict, "
+                "a GRPOConfig or the "
                 "path of a YAML file"
             )
         if isinstance(found.get("algorithm"), Mapping):
@@ -170,18 +176,20 @@ class Training(PlainRecord):
             misspelt = bool(get_close_matches(name, own, cutoff=MISSPELT))
             if misspelt or not in_file:  # a file of TRL's has more to say
                 raise InputError(
-                    f"{where} has no setting {name!r}{did_you_mean(name, own)}; known are {sorted(own)}"
+                    f"{where} has no setting {name!r}{did_you_mean(name, own)}; known "
+                    f"are {sorted(own)}"
                 )
         if not own & set(found):
             raise InputError(
-                f"{where} has no settings of a GRPO training: neither verl's 'algorithm' nor names of "
+                f"{where} has no settings of a GRPO training: neither verl's "
+                "'algorithm' nor names of "
                 "TRL's GRPOConfig such as num_generations or scale_rewards"
             )
         return cls._trl(found)
 
     @classmethod
     def _trl(cls, found: Mapping[str, Any]) -> Self:
-        """Of the names of a GRPOConfig; the batch is the generation batch over the size of a group."""
+        """Read a GRPOConfig; its batch is the generation batch over a group's size."""
         names = [item.name for item in fields(cls) if found.get(item.name) is not None]
         given = {
             name: _number(found[name]) if name in (*NUMBERS, "beta") else found[name]
@@ -206,7 +214,8 @@ class Training(PlainRecord):
         estimator = str(_at(found, "algorithm.adv_estimator") or "gae")
         if estimator not in VERL_SUMS:
             raise InputError(
-                f"algorithm.adv_estimator={estimator!r} has no advantages of groups that are known here; "
+                f"algorithm.adv_estimator={estimator!r} has no advantages of groups "
+                "that are known here; "
                 f"known are {list(VERL_SUMS)}"
             )
         filtered = _at(found, "algorithm.filter_groups.enable")
@@ -236,7 +245,7 @@ class Training(PlainRecord):
 
 
 def _number(value: Any) -> Any:
-    """A number that YAML took for a text, such as 1e-3, as one; all else as it is."""
+    """Return the number in a text that YAML left one, such as 1e-3; else the value."""
     for kind in (int, float) if isinstance(value, str) else ():
         try:
             return kind(value)
@@ -246,14 +255,14 @@ def _number(value: Any) -> Any:
 
 
 def _at(found: Any, place: str) -> Any:
-    """What stands at ``a.b.c``; ``None`` where nothing does."""
+    """Return the value at ``a.b.c``, or None."""
     for name in place.split("."):
         found = found.get(name) if isinstance(found, Mapping) else None
     return found
 
 
 def _loaded(path: Path) -> Mapping[str, Any]:
-    """What a YAML or JSON file holds."""
+    """Read a YAML or JSON file."""
     try:
         import yaml
     except ImportError:
@@ -272,6 +281,7 @@ def _loaded(path: Path) -> Mapping[str, Any]:
         ) from None
     if not isinstance(found, Mapping):
         raise InputError(
-            f"the settings {str(path)!r} hold {type(found).__name__}, not names and values"
+            f"the settings {str(path)!r} hold {type(found).__name__}, not names and "
+            "values"
         )
     return found

@@ -19,16 +19,25 @@ if TYPE_CHECKING:
     import openai
 
 CONCURRENCY = 8
-"""Requests at a time. Our choice: one group of 8. A server of one's own on a GPU takes many more."""
+"""Requests at a time.
+
+Our choice: one group of 8. A server of one's own on a GPU takes many more.
+"""
 
 TIMEOUT = 600.0
 """Seconds for one answer: the default of the openai client, as reasoning models think for minutes."""
 
 RETRIES = 10
-"""Of one request. Our choice: the client's waits of up to 8 s last as long as most rate limits, a minute."""
+"""Of one request.
+
+Our choice: the client's waits of up to 8 s last as long as most rate limits, a minute.
+"""
 
 REACH_SECONDS = 10.0
-"""For the first word from the server. Our choice; one that is silent so long is asked nevertheless."""
+"""For the first word from the server.
+
+Our choice; one that is silent so long is asked nevertheless.
+"""
 
 KEY = "OPENAI_API_KEY"
 NO_KEY = "no-key"
@@ -50,7 +59,8 @@ FATAL: dict[Any, tuple[str, str]] = {
 class Server:
     """An OpenAI-compatible server, and how long and how often it is asked.
 
-    InputError where the address, the model's name or the key cannot be; ModuleNotFoundError without openai.
+    InputError where the address, the model's name or the key cannot be;
+    ModuleNotFoundError without openai.
     """
 
     base_url: str = field(repr=False)  # may hold a password
@@ -61,7 +71,8 @@ class Server:
     def __post_init__(self) -> None:
         if find_spec("openai") is None:
             raise ModuleNotFoundError(
-                "asking a model needs openai, of the extra 'judges': pip install 'reward-workbench[judges]'",
+                "asking a model needs openai, of the extra 'judges': pip install "
+                "'reward-workbench[judges]'",
                 name="openai",
             )
         try:
@@ -75,7 +86,8 @@ class Server:
             sound = False
         if not sound:
             raise InputError(
-                f"base_url is {self.base_url!r}; give one such as 'http://localhost:8000/v1'"
+                f"base_url is {self.base_url!r}; give one such as "
+                "'http://localhost:8000/v1'"
             )
         if not self.timeout > 0:
             raise InputError(
@@ -109,7 +121,8 @@ class Server:
     def models(self, client: openai.OpenAI) -> list[str]:
         """The models that it lists, if it does; InputError where no server is there.
 
-        This is asked once and at once, where the client would try for a minute to reach what is not there.
+        This is asked once and at once, where the client would try for a minute to reach
+        what is not there.
         """
         once = client.with_options(
             max_retries=0, timeout=min(REACH_SECONDS, self.timeout)
@@ -152,7 +165,8 @@ class Server:
         if code == 404:
             hint = self.others(models) or hint
         return InputError(
-            f"the server at {self.address!r} {what} (model {self.model!r}: {self.reason(error)}){hint}"
+            f"the server at {self.address!r} {what} (model {self.model!r}: "
+            f"{self.reason(error)}){hint}"
         )
 
 
@@ -178,8 +192,9 @@ def ask_all(
 ) -> Generator[tuple[int, dict[str, Any] | Exception], None, None]:
     """The position of each request with its answer and `seconds`, or with why there is none, as they come.
 
-    InputError where no server is there, or one that answers nobody. Nothing waits for the threads of the
-    requests, so that it works in a notebook and an interrupt ends it at once; later answers are dropped.
+    InputError where no server is there, or one that answers nobody. Nothing waits for
+    the threads of the requests, so that it works in a notebook and an interrupt ends it
+    at once; later answers are dropped.
     """
     if not requests:
         return
@@ -210,9 +225,9 @@ def ask_all(
 def read_answer(body: str) -> dict[str, Any]:
     """The columns that a server's answer fills.
 
-    `completion` is ``None``, not empty, where a refusal, tool calls or reasoning stand in place of a text;
-    they have columns of their own. Token counts are ``None`` where the server does not count. ValueError: no
-    chat completion.
+    `completion` is ``None``, not empty, where a refusal, tool calls or reasoning stand
+    in place of a text; they have columns of their own. Token counts are ``None`` where
+    the server does not count. ValueError: no chat completion.
 
     >>> answer = read_answer('{"choices": [{"message": {"content": "", "refusal": "No."}}]}')
     >>> answer["completion"], answer["refusal"]

@@ -63,7 +63,8 @@ def mapped(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
             )
         if name not in names:
             raise RolloutsError(
-                f"columns= asks for {name!r}; the columns are {list(names)}{did_you_mean(name, names)}"
+                f"columns= asks for {name!r}; the columns are "
+                f"{list(names)}{did_you_mean(name, names)}"
             )
     mapping = {}
     for canonical, aliases in ALIASES.items():

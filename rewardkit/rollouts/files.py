@@ -1,4 +1,4 @@
-"""Rows out of files and folders: JSONL, JSON, Parquet, Arrow, CSV; what is no row is kept out, with why."""
+"""Rows out of files and folders; what is no row is kept out, with the reason."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ SUBFOLDERS = ("completions", "data")
 def read_files(source: Any, wanted: Mapping[str, str]) -> list[Source]:
     """The rows of a file, of each file of a folder in the order of their numbers, or of a table in memory.
 
-    `wanted` names canonical columns otherwise. In CSV, cells of columns of text are never read as numbers,
-    and an empty cell is a missing value, but for completions: a model can say nothing. A truth inside
-    ``reward_model`` becomes a column. RolloutsError: no such file, another kind of file, a folder with files
-    of several kinds.
+    `wanted` names canonical columns otherwise. In CSV, cells of columns of text are
+    never read as numbers, and an empty cell is a missing value, but for completions: a
+    model can say nothing. A truth inside ``reward_model`` becomes a column.
+    RolloutsError: no such file, another kind of file, a folder with files of several
+    kinds.
     """
     if isinstance(source, pd.DataFrame):
         _check_unique([str(name) for name in source.columns], "the DataFrame")
@@ -92,7 +93,8 @@ def _read_folder(folder: Path, wanted: Mapping[str, str]) -> list[Source]:
 def _files_of_one_kind(folder: Path) -> list[Path]:
     """The rollout files of a folder, 2.jsonl before 10.jsonl.
 
-    JSON beside other kinds is what they tell of themselves. RolloutsError: none, or several kinds.
+    JSON beside other kinds is what they tell of themselves. RolloutsError: none, or
+    several kinds.
     """
     for place in [folder, *(folder / name for name in SUBFOLDERS)]:
         found = [
@@ -109,13 +111,15 @@ def _files_of_one_kind(folder: Path) -> list[Path]:
                 f"{count} {kind}" for kind, count in sorted(kinds.items())
             )
             raise RolloutsError(
-                f"the folder {str(place)!r} holds files of several kinds ({counted}); give one of them, or a "
+                f"the folder {str(place)!r} holds files of several kinds ({counted}); "
+                "give one of them, or a "
                 "folder with one kind"
             )
         if found:
             return sorted(found, key=_in_order)
     raise RolloutsError(
-        f"there is no file of rollouts in the folder {str(folder)!r}; they are read from {', '.join(READERS)}"
+        f"there is no file of rollouts in the folder {str(folder)!r}; they are read "
+        f"from {', '.join(READERS)}"
     )
 
 
@@ -140,12 +144,14 @@ def _read_file(path: Path, wanted: Mapping[str, str]) -> Source:
     kind = path.suffix.lower()
     if not path.is_file():
         raise RolloutsError(
-            f"there is no file {str(path)!r}; give a JSONL, Parquet or CSV file of rollouts, or a folder of "
+            f"there is no file {str(path)!r}; give a JSONL, Parquet or CSV file of "
+            "rollouts, or a folder of "
             "them"
         )
     if kind not in READERS:
         raise RolloutsError(
-            f"{str(path)!r} ends in {kind!r}; rollouts are read from {', '.join(READERS)}"
+            f"{str(path)!r} ends in {kind!r}; rollouts are read from "
+            f"{', '.join(READERS)}"
         )
     if not path.stat().st_size:
         raise RolloutsError(

@@ -40,9 +40,10 @@ def join_columns(
 ) -> tuple[Columns, str, list[str]]:
     """The columns with what they lack from rows of a data set with the same `on`; what was done; warnings.
 
-    `source` is a file, folder, table or list of dicts, its columns under the names of `ALIASES`. A value that
-    the log has is kept. Nothing is taken for the columns `without`, nor where several rows match that differ.
-    RolloutsError: no such key on one side, or nothing matches (see `match`).
+    `source` is a file, folder, table or list of dicts, its columns under the names of
+    `ALIASES`. A value that the log has is kept. Nothing is taken for the columns
+    `without`, nor where several rows match that differ. RolloutsError: no such key on
+    one side, or nothing matches (see `match`).
 
     >>> log = {"prompt": ["2+2?", "5+5?"], "completion": ["4", "7"]}
     >>> join_columns(log, [{"question": "2+2? ", "answer": "4"}])[0]["ground_truth"]
@@ -67,7 +68,8 @@ def join_columns(
     if not matched:
         raise RolloutsError(
             f"no row of the rollouts matches {name!r} by {on}: the rollouts have "
-            f"{preview(columns[on][0])}, the data set {preview(data[on][0])}; is it the set of this run, and "
+            f"{preview(columns[on][0])}, the data set {preview(data[on][0])}; is it "
+            "the set of this run, and "
             "the right column?"
         )
     left_out = [
@@ -96,25 +98,29 @@ def join_columns(
             old is None and not one for old, one in zip(own, agree, strict=True)
         ):
             differences.append(
-                f"{count} of {rows} rows match several rows of {name!r} that differ in {column}: left missing"
+                f"{count} of {rows} rows match several rows of {name!r} that differ "
+                f"in {column}: left missing"
             )
         both = zip(own, given, strict=True)
         if count := sum(
             old is not None and new is not None and old != new for old, new in both
         ):
             differences.append(
-                f"{column} is in the log and in {name!r} and differs in {count} rows: kept from the log"
+                f"{column} is in the log and in {name!r} and differs in {count} rows: "
+                "kept from the log"
             )
     warnings = []
     lacks = ", ".join(brought)
     if matched < rows:
         warnings.append(
-            f"{rows - matched} of {rows} rows match no row of {name!r} by {on}: they lack "
+            f"{rows - matched} of {rows} rows match no row of {name!r} by {on}: they "
+            "lack "
             f"{lacks or 'nothing'}"
         )
     if count := sum(by_question for _, by_question in matches):
         warnings.append(
-            f"{count} of {rows} rows have turns before the question that no row of {name!r} has; make sure "
+            f"{count} of {rows} rows have turns before the question that no row of "
+            f"{name!r} has; make sure "
             "they are examples, not another conversation"
         )
     if read.rejected:

@@ -36,7 +36,8 @@ _ROLES = {
 }  # as templates name them -> ours
 _NAMES = "|".join(name for name in _ROLES if name.isalpha())
 _TURN = re.compile(
-    rf"(?:(?<![ \t])(?P<line>user|assistant|model|system|developer|tool)[ \t*]*(?:\n|\Z)"
+    r"(?:(?<![ \t])(?P<line>user|assistant|model|system|developer|tool)[ "
+    r"\t*]*(?:\n|\Z)"
     rf"|(?P<colon>{_NAMES})[ \t*]*[:：])[\s*]*",
     re.IGNORECASE,
 )
@@ -48,9 +49,10 @@ def match(
 ) -> list[tuple[Sequence[int], bool]]:
     r"""For each value of the log the rows of the data set that it is, and whether by its question alone.
 
-    Texts are the same but for white space, all else as JSON writes it. Of prompts the turns are compared,
-    without roles and special tokens: all of them; else those beside the system prompt; else the last one of
-    the user alone, where the model has spoken before (few-shot examples that the data set has not).
+    Texts are the same but for white space, all else as JSON writes it. Of prompts the
+    turns are compared, without roles and special tokens: all of them; else those beside
+    the system prompt; else the last one of the user alone, where the model has spoken
+    before (few-shot examples that the data set has not).
 
     >>> match(["system\nBe brief.\nuser\n2+2?\nassistant\n"], ["3+3?", "2+2?"], prompts=True)
     [([1], False)]

@@ -10,20 +10,25 @@ GALLERY = "gallery:"
 
 
 def bundled(relative: str) -> Path:
-    """The path of a bundled file, such as "notebooks/01_build.ipynb". InputError: there is none."""
+    """The path of a bundled file, such as "notebooks/01_build.ipynb".
+
+    InputError: there is none.
+    """
     package = Path(__file__).parent.parent
     for place in (package / "bundled", package.parent):
         if (place / relative).exists():
             return place / relative
     raise InputError(
-        f"rewardkit comes without {relative!r}; install it from its wheel or from a whole checkout"
+        f"rewardkit comes without {relative!r}; install it from its wheel or from a "
+        "whole checkout"
     )
 
 
 def resolve(source: str | Path, file: str) -> Path:
     """A path as it is, or for "gallery:arithmetic" the bundled `file` of that name.
 
-    `file` is "rollouts.jsonl" or "cases.jsonl". InputError: the gallery has none of that name.
+    `file` is "rollouts.jsonl" or "cases.jsonl". InputError: the gallery has none of
+    that name.
     """
     if not isinstance(source, str) or not source.startswith(GALLERY):
         return Path(source)

@@ -31,12 +31,13 @@ def read_prompts(
 ) -> tuple[list[dict[str, Any]], tuple[Place, ...], list[str]]:
     """Prompts of a data set, a row a prompt; the rows that were kept out; what a person should know.
 
-    Columns have the names that `load_rollouts` knows, or those of `columns` ({"prompt": "text"}); `system` is
-    put in front of each prompt. Columns called as the `reserved` ones, and those that JSON cannot hold, are
-    left out and said so; the others go along, a `ground_truth` inside `reward_model` (verl, siiRL) as a
-    column of its own. A row without `prompt_id` gets a hash of its prompt, the same wherever it stands. Rows
-    without a prompt are kept out; a prompt that comes again counts once. RolloutsError: no prompts, one id
-    for two prompts.
+    Columns have the names that `load_rollouts` knows, or those of `columns` ({"prompt":
+    "text"}); `system` is put in front of each prompt. Columns called as the `reserved`
+    ones, and those that JSON cannot hold, are left out and said so; the others go
+    along, a `ground_truth` inside `reward_model` (verl, siiRL) as a column of its own.
+    A row without `prompt_id` gets a hash of its prompt, the same wherever it stands.
+    Rows without a prompt are kept out; a prompt that comes again counts once.
+    RolloutsError: no prompts, one id for two prompts.
 
     >>> read_prompts([{"question": "2+2?", "answer": "4"}, {"question": "2+2?", "answer": "5"}])[0]
     [{'prompt_id': 'p-ab8c9f78ab2d', 'prompt': '2+2?', 'answer': '4'}]
@@ -73,7 +74,8 @@ def read_prompts(
         )
         if known["prompt"] != own["prompt"]:
             raise RolloutsError(
-                f"{name} has prompt_id {own['prompt_id']!r} for two prompts ({before} and {place}); give "
+                f"{name} has prompt_id {own['prompt_id']!r} for two prompts ({before} "
+                f"and {place}); give "
                 "each an id of its own, or leave that column out"
             )
         if before != place:
@@ -90,7 +92,8 @@ def read_prompts(
         )
     if repeats:
         warnings.append(
-            f"{len(repeats)} rows repeat a prompt, which is sampled once, with the columns of its first row "
+            f"{len(repeats)} rows repeat a prompt, which is sampled once, with the "
+            "columns of its first row "
             f"({repeats[0]})"
         )
     return [row for row, _ in kept.values()], tuple(rejected), warnings
@@ -125,7 +128,7 @@ def _others(
 
 
 def _plain(value: Any) -> Any:
-    """The value in JSON's own types, missing numbers as ``None``; TypeError where JSON cannot hold it."""
+    """Return a value in JSON's own types; TypeError where JSON cannot hold it."""
 
     def as_json(value: Any) -> Any:
         if isinstance(value, np.generic | np.ndarray) or value is pd.NA:
@@ -138,7 +141,7 @@ def _plain(value: Any) -> Any:
 
 
 def _prompt(value: Any) -> str | Messages:
-    """The prompt, text or messages without the empty entries that Parquet adds; ValueError: it is none."""
+    """Return a prompt without the empty entries that Parquet adds, or a ValueError."""
     if value is None or (isinstance(value, str) and not value.strip()):
         raise ValueError("has no prompt")
     if isinstance(value, str):
@@ -149,7 +152,8 @@ def _prompt(value: Any) -> str | Messages:
         for item in items
     ):
         raise ValueError(
-            f"has a prompt of type {type(value).__name__} that is neither text nor chat messages "
+            f"has a prompt of type {type(value).__name__} that is neither text nor "
+            "chat messages "
             "({'role': ..., 'content': ...})"
         )
     return [
@@ -173,7 +177,8 @@ def _prompt_id(given: Any, prompt: str | Messages) -> str | int:
         return int(given)
     if isinstance(given, bool) or not isinstance(given, str | int):
         raise ValueError(
-            f"has a prompt_id of type {type(given).__name__}, not text or a whole number"
+            f"has a prompt_id of type {type(given).__name__}, not text or a whole "
+            "number"
         )
     return given
 

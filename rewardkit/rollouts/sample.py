@@ -66,9 +66,10 @@ class Failed:
 class Sampled:
     """What a run of `sample` did; all but `rows` and `kept` speak of this run alone.
 
-    `rows` stand in the log at `output` now, `kept` of this policy's were there before. `truncated` were ended
-    by the token limit; `without_text` are answers that hold no text (a refusal, a tool call, reasoning that
-    used up the tokens): their completion is missing, not empty.
+    `rows` stand in the log at `output` now, `kept` of this policy's were there before.
+    `truncated` were ended by the token limit; `without_text` are answers that hold no
+    text (a refusal, a tool call, reasoning that used up the tokens): their completion
+    is missing, not empty.
     """
 
     output: Path
@@ -105,7 +106,8 @@ class Sampled:
 
     def __repr__(self) -> str:
         lines = [
-            f"{self.output} has {self.rows} completions: {self.sampled} sampled now in {self.seconds:.1f} s "
+            f"{self.output} has {self.rows} completions: {self.sampled} sampled now "
+            f"in {self.seconds:.1f} s "
             f"({self.prompts} prompts, groups of {self.n}), {self.kept} were there",
             f"tokens: {self.prompt_tokens} prompt, {self.completion_tokens} completion",
         ]
@@ -115,13 +117,16 @@ class Sampled:
             )
         if self.without_text:
             lines.append(
-                f"{self.without_text} of {self.sampled} without text (see finish_reason, refusal, tool_calls "
-                "and reasoning_content): their completion is missing, and load_rollouts keeps them out"
+                f"{self.without_text} of {self.sampled} without text (see "
+                "finish_reason, refusal, tool_calls "
+                "and reasoning_content): their completion is missing, and "
+                "load_rollouts keeps them out"
             )
         lines += [f"note: {sentence}" for sentence in self.warnings]
         if self.failed:
             lines.append(
-                f"{len(self.failed)} failed, the first {self.failed[0].rollout_id}: {self.failed[0].reason}; "
+                f"{len(self.failed)} failed, the first {self.failed[0].rollout_id}: "
+                f"{self.failed[0].reason}; "
                 "the same again asks for them once more"
             )
         return "\n".join(lines)
@@ -151,15 +156,17 @@ def sample(
 ) -> Sampled:
     """Sample `n` completions of each prompt into the JSONL log `output`, and say what was done.
 
-    `prompts` is JSONL, Parquet, CSV, a DataFrame or dicts, a row a prompt (text or chat messages; `columns`,
-    see `read_prompts`); its other columns stand in the log too. Each completion is one request, at most
-    `concurrency` at a time; with a `seed` each has one of its own, derived from it and the rollout's id. The
-    key is OPENAI_API_KEY; a local server needs none. Rows are written as they come and what stands in the
-    log is not sampled again, so the same call goes on after Ctrl-C or a crash, and asks again for what failed
-    after `retries`. A larger `n` or `limit` adds to a log; another `policy` (default: the model's name) or
-    other prompts need ``add=True``. RolloutsError: prompts or log that cannot be used, a log made with other
-    settings. InputError: an option that cannot be; a server that is not there, refuses the key, has no such
-    model or is gone; the rows it gave are kept.
+    `prompts` is JSONL, Parquet, CSV, a DataFrame or dicts, a row a prompt (text or chat
+    messages; `columns`, see `read_prompts`); its other columns stand in the log too.
+    Each completion is one request, at most `concurrency` at a time; with a `seed` each
+    has one of its own, derived from it and the rollout's id. The key is OPENAI_API_KEY;
+    a local server needs none. Rows are written as they come and what stands in the log
+    is not sampled again, so the same call goes on after Ctrl-C or a crash, and asks
+    again for what failed after `retries`. A larger `n` or `limit` adds to a log;
+    another `policy` (default: the model's name) or other prompts need ``add=True``.
+    RolloutsError: prompts or log that cannot be used, a log made with other settings.
+    InputError: an option that cannot be; a server that is not there, refuses the key,
+    has no such model or is gone; the rows it gave are kept.
     """
     whole = (n, limit, max_tokens, concurrency, retries, seed)
     for (name, least), value in zip(LEAST.items(), whole, strict=True):
@@ -167,7 +174,8 @@ def sample(
             raise InputError(f"{name} is {value!r}; it is a whole number from {least}")
     if taken := NOT_EXTRA & set(extra_body or ()):
         raise InputError(
-            f"extra_body has {min(taken)!r}, which sample sets itself; leave it out, or use its option"
+            f"extra_body has {min(taken)!r}, which sample sets itself; leave it out, "
+            "or use its option"
         )
     started = time.perf_counter()
     server = Server(base_url, model, timeout, retries)
@@ -194,7 +202,8 @@ def sample(
     if broken:
         warnings.insert(
             0,
-            f"the last line of {str(path)!r} was broken off and is cut off ({broken} bytes)",
+            f"the last line of {str(path)!r} was broken off and is cut off ({broken} "
+            "bytes)",
         )
     mend(path, broken)
     answers: list[dict[str, Any]] = []
@@ -227,7 +236,8 @@ def sample(
             rows
         )  # an interrupt may come behind a row that was written
         raise type(error)(
-            f"{str(error) or 'interrupted'}; {written} of the {len(asked)} completions that were to be "
+            f"{str(error) or 'interrupted'}; {written} of the {len(asked)} "
+            "completions that were to be "
             f"sampled are in {str(path)!r}, and the same again samples the others"
         ) from None
     return Sampled(
@@ -263,7 +273,8 @@ class _Run:
         rollout_id = (
             f"{'' if self.plain_ids else self.policy + ':'}{prompt['prompt_id']}#{k}"
         )
-        # siblings have different seeds, whatever the order and whatever failed before; servers take 31 bits
+        # siblings have different seeds, whatever the order and whatever failed before;
+        # servers take 31 bits
         digest = hashlib.sha256(f"{self.seed}:{rollout_id}".encode()).digest()
         own = {
             "generation": k,
@@ -285,8 +296,8 @@ def _there(
 ) -> set[str]:
     """The ids of the rows of this policy and these prompts that stand in the log.
 
-    RolloutsError: it was made with other settings or of a prompt that has changed, or it has other policies
-    or prompts and `add` is not set.
+    RolloutsError: it was made with other settings or of a prompt that has changed, or
+    it has other policies or prompts and `add` is not set.
     """
     by_id = {str(prompt["prompt_id"]): prompt for prompt in prompts}
     there = set()
@@ -295,8 +306,10 @@ def _there(
         if row["policy"] != run.policy or prompt is None:
             if not add:
                 raise RolloutsError(
-                    f"{str(path)!r} has completions of prompt {row['prompt_id']!r} and policy "
-                    f"{row['policy']!r}; this run samples {run.policy!r} on {len(prompts)} prompts: name "
+                    f"{str(path)!r} has completions of prompt {row['prompt_id']!r} "
+                    "and policy "
+                    f"{row['policy']!r}; this run samples {run.policy!r} on "
+                    f"{len(prompts)} prompts: name "
                     "another log, or let this one be added to (--add, add=True)"
                 )
             continue
@@ -305,7 +318,8 @@ def _there(
             if name not in ANSWERED and row.get(name) != expected.get(name):
                 raise RolloutsError(
                     f"{str(path)!r} was made otherwise: {row['rollout_id']} has {name} "
-                    f"{preview(row.get(name))}, and this run {preview(expected.get(name))}; name another "
+                    f"{preview(row.get(name))}, and this run "
+                    f"{preview(expected.get(name))}; name another "
                     "log, or add this run as another policy (--policy NAME --add)"
                 )
         there.add(row["rollout_id"])

@@ -37,7 +37,8 @@ def read_log(path: Path) -> tuple[list[dict[str, Any]], int]:
             if line.strip():
                 raise RolloutsError(
                     f"{str(path)!r} is no log that sample wrote (line {number} is "
-                    f"{preview(line.decode('utf-8', 'replace'))}); name another file, or mend that line"
+                    f"{preview(line.decode('utf-8', 'replace'))}); name another file, "
+                    "or mend that line"
                 ) from None
     return rows, 0
 

@@ -16,7 +16,8 @@ Columns = dict[str, list[Any]]
 class Place:
     """Where a row stands: its line (its position from 1, where there are no lines), and why it is kept out.
 
-    `reason` is "" where it is not kept out, `file` the file's name where there are several.
+    `reason` is "" where it is not kept out, `file` the file's name where there are
+    several.
     """
 
     line: int
@@ -33,7 +34,8 @@ class Place:
 class Source:
     """Rows as columns of Python values, ``None`` where one is missing, with the place of each row.
 
-    `form` is what the reader of a file knows of its form, "" where the columns have to say.
+    `form` is what the reader of a file knows of its form, "" where the columns have to
+    say.
     """
 
     columns: Columns

@@ -41,12 +41,13 @@ NOT_LOGGED = Logged()
 class Rollouts(HasPage):
     """Validated rollouts.
 
-    `table` has one row a completion, canonical columns first and `rollout_id` in front. `mapping` says which
-    source column each canonical one was taken from; `group_key` which columns make a group; `rejected` what
-    was kept out. `kind` is the form that the source was recognised as, `logged` the scores that stand in it,
-    as columns called ``logged/...``; `notes` say what else was taken for what, `cautions` what of it to be
-    careful with. `rollouts[i]` is row i as a dict, missing values as ``None``; a slice of rows is
-    rollouts again.
+    `table` has one row a completion, canonical columns first and `rollout_id` in front.
+    `mapping` says which source column each canonical one was taken from; `group_key`
+    which columns make a group; `rejected` what was kept out. `kind` is the form that
+    the source was recognised as, `logged` the scores that stand in it, as columns
+    called ``logged/...``; `notes` say what else was taken for what, `cautions` what of
+    it to be careful with. `rollouts[i]` is row i as a dict, missing values as ``None``;
+    a slice of rows is rollouts again.
     """
 
     table: pd.DataFrame
@@ -73,12 +74,14 @@ class Rollouts(HasPage):
             row = self.table.iloc[operator.index(position)]
         except TypeError:
             raise TypeError(
-                f"rollouts[{position!r}] is no row; give a position, such as rollouts[0] or rollouts[:9] "
+                f"rollouts[{position!r}] is no row; give a position, such as "
+                "rollouts[0] or rollouts[:9] "
                 "(of a column: rollouts.table, by a mask: rollouts.select)"
             ) from None
         except IndexError:
             raise IndexError(
-                f"there is no row {position}; of {len(self)} rollouts the last is row {len(self) - 1}"
+                f"there is no row {position}; of {len(self)} rollouts the last is row "
+                f"{len(self) - 1}"
             ) from None
         return {str(name): present(row[name]) for name in self.table.columns}
 
@@ -111,7 +114,8 @@ class Rollouts(HasPage):
         for name in names:
             if name not in known:
                 raise RolloutsError(
-                    f"the rollouts have no column {name!r}; they have {known}{did_you_mean(name, known)}"
+                    f"the rollouts have no column {name!r}; they have "
+                    f"{known}{did_you_mean(name, known)}"
                 )
 
     def select(
@@ -143,7 +147,8 @@ class Rollouts(HasPage):
     def _codes(self, names: Sequence[str]) -> NDArray[np.intp]:
         """Codes of the combinations of these columns, (rows,), in order of first appearance.
 
-        A missing prompt_id falls back on the prompt, then on the row alone, as does a row without columns.
+        A missing prompt_id falls back on the prompt, then on the row alone, as does a
+        row without columns.
         """
         codes = (
             np.arange(len(self)) if not names else np.zeros(len(self), dtype=np.intp)
@@ -205,7 +210,8 @@ class Rollouts(HasPage):
         key = ", ".join(self.group_key) or "none"
         if set(self.group_sizes) == {1}:
             sentences.append(
-                f"every group has one completion (group key: {key}), so nothing can be said of group signal"
+                f"every group has one completion (group key: {key}), so nothing can "
+                "be said of group signal"
             )
         elif len(self.group_sizes) > 1:
             sizes = ", ".join(
@@ -259,19 +265,22 @@ def load_rollouts(
 ) -> Rollouts:
     """Rollouts from a JSONL, JSON, Parquet, Arrow or CSV file, a folder of them, a DataFrame, or dicts.
 
-    The logs of TRL, verl, siiRL, verifiers and Inspect are recognised by their columns, and data sets that
-    `datasets` saved by their files (`.kind` says which); see `ALIASES` for the column names it knows. Scores
-    that stand in a log become columns ``logged/<name>`` (`.logged`).
+    The logs of TRL, verl, siiRL, verifiers and Inspect are recognised by their columns,
+    and data sets that `datasets` saved by their files (`.kind` says which); see
+    `ALIASES` for the column names it knows. Scores that stand in a log become columns
+    ``logged/<name>`` (`.logged`).
 
-    `columns` maps canonical names to the source's own ({"completion": "text"}) and comes before the known
-    aliases. "gallery:arithmetic" stands for the bundled rollouts of that name. `group` names the columns that
-    make a group; by default `prompt_id` (else the prompt's text) with policy, step and data_source where
-    present. `join` is a data set with columns that the log lacks, of the rows with the same `on` (prompts in
-    any form, see `join_columns`); `fill` gives constants for what the log lacks. A completion in the form
-    of chat messages becomes the text of its last assistant turn. Rows without a completion, with one of the
-    wrong type, broken lines and repeated `rollout_id` (default: the line, with the file's name in a folder)
-    are kept out and listed in `.rejected`. RolloutsError: nothing usable, unknown column, unknown kind of
-    file, a data set without completions, a join that matches nothing.
+    `columns` maps canonical names to the source's own ({"completion": "text"}) and
+    comes before the known aliases. "gallery:arithmetic" stands for the bundled rollouts
+    of that name. `group` names the columns that make a group; by default `prompt_id`
+    (else the prompt's text) with policy, step and data_source where present. `join` is
+    a data set with columns that the log lacks, of the rows with the same `on` (prompts
+    in any form, see `join_columns`); `fill` gives constants for what the log lacks. A
+    completion in the form of chat messages becomes the text of its last assistant turn.
+    Rows without a completion, with one of the wrong type, broken lines and repeated
+    `rollout_id` (default: the line, with the file's name in a folder) are kept out and
+    listed in `.rejected`. RolloutsError: nothing usable, unknown column, unknown kind
+    of file, a data set without completions, a join that matches nothing.
 
     >>> load_rollouts([{"question": "2+2?", "response": "4", "answer": "4"}]).mapping
     {'prompt': 'question', 'completion': 'response', 'ground_truth': 'answer'}
@@ -289,7 +298,10 @@ def load_rollouts(
     if len(rejected) == len(read.places):
         count = len(rejected)
         raise RolloutsError(
-            f"{name} has no usable row; {rejected[0].place}: {rejected[0].reason} ({count} rows kept out)"
+            (
+                f"{name} has no usable row; {rejected[0].place}: {rejected[0].reason} "
+                f"({count} rows kept out)"
+            )
             if rejected
             else f"{name} has no rows; a rollout file has one completion a row"
         )
@@ -322,14 +334,15 @@ def load_rollouts(
 
 
 def _mapping(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
-    """Canonical column -> the source's name for it; RolloutsError where none holds the completions."""
+    """Map canonical columns to the source's names; completions are required."""
     mapping = mapped(names, wanted)
     if "completion" not in mapping and "messages" not in mapping:
         known = ", ".join(ALIASES["completion"])
         hint = f"name it with columns={{'completion': ...}} (known names: {known})"
         if "reward_model" in names:
             hint = (
-                "a training set of verl or siiRL has no completions; give the log of a run as the rollouts "
+                "a training set of verl or siiRL has no completions; give the log of "
+                "a run as the rollouts "
                 "and join this set to it with join=..."
             )
         raise RolloutsError(
@@ -367,9 +380,15 @@ def _validated(read: Source, mapping: Mapping[str, str]) -> Source:
         elif value is None:
             reason = "has no completion"
         elif completion is None:
-            reason = f"has a completion of type {type(value).__name__}, not text or chat messages"
+            reason = (
+                f"has a completion of type {type(value).__name__}, not text "
+                "or chat messages"
+            )
         elif not isinstance(rollout_id, str | int | float):
-            reason = f"has a rollout_id of type {type(rollout_id).__name__}, not text or a number"
+            reason = (
+                f"has a rollout_id of type {type(rollout_id).__name__}, not "
+                "text or a number"
+            )
         elif seen.setdefault(rollout_id, place) is not place:
             reason = f"repeats rollout_id {rollout_id!r} of {seen[rollout_id].place}"
         places[row] = replace(place, reason=reason)
@@ -379,7 +398,8 @@ def _validated(read: Source, mapping: Mapping[str, str]) -> Source:
 def _ids(read: Source, given: Sequence[Any]) -> list[Any]:
     """What each row is called: as it calls itself, else by its line, which no other row is called.
 
-    In a folder the file's name stands before the line, and before own ids where one comes in several files.
+    In a folder the file's name stands before the line, and before own ids where one
+    comes in several files.
     """
     own = {
         (place.file, one)
@@ -410,7 +430,8 @@ def _group_key(
         for name in wanted:
             if name not in names:
                 raise RolloutsError(
-                    f"group= asks for {name!r}; the rollouts have {list(names)}{did_you_mean(name, names)}"
+                    f"group= asks for {name!r}; the rollouts have "
+                    f"{list(names)}{did_you_mean(name, names)}"
                 )
         return wanted
     prompt = next((name for name in ("prompt_id", "prompt") if name in names), None)

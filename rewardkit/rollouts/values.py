@@ -1,4 +1,4 @@
-"""Columns: Python values into a table and back; what went in comes out, and what is missing is None."""
+"""Columns: Python values into a table and back, unchanged."""
 
 from __future__ import annotations
 

@@ -20,12 +20,14 @@ def place_to_write(path: str | Path) -> Path:
     """
     if "\0" in str(path):
         raise InputError(
-            f"{str(path)!r} is no path: it has a null character; give one such as cases.jsonl"
+            f"{str(path)!r} is no path: it has a null character; give one such as "
+            "cases.jsonl"
         )
     file = Path(path).resolve()
     if not file.parent.is_dir():
         raise InputError(
-            f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make it first"
+            f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make "
+            "it first"
         )
     return file
 
@@ -33,8 +35,8 @@ def place_to_write(path: str | Path) -> Path:
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
     """Let `write` fill a temporary file beside `path`, then put it in place.
 
-    A reader sees the old file or the new one; where `write` fails, nothing is left. OSError names the file,
-    IsADirectoryError before anything is written.
+    A reader sees the old file or the new one; where `write` fails, nothing is left.
+    OSError names the file, IsADirectoryError before anything is written.
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))

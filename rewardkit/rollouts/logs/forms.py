@@ -28,8 +28,8 @@ def read_log(
 ) -> tuple[str, Log, Logged]:
     """The form that the columns of a source's files say, what is read in it, and the scores among that.
 
-    `keep` are columns that a person gave a meaning: they are no scores. RolloutsError: files of several
-    forms or of different things, a data set without completions.
+    `keep` are columns that a person gave a meaning: they are no scores. RolloutsError:
+    files of several forms or of different things, a data set without completions.
     """
     filled = [part for part in parts if len(part.rejected) < len(part.places)]
     forms = list(dict.fromkeys(map(_form, filled))) or [table.TABLE]
@@ -60,6 +60,7 @@ def _check_alike(parts: Sequence[Source]) -> None:
     for (before, those), (file, these) in pairwise(known.items()):
         if these != those:
             raise RolloutsError(
-                f"the files of the folder hold different things: {before!r} has {those}, {file!r} has "
+                f"the files of the folder hold different things: {before!r} has "
+                f"{those}, {file!r} has "
                 f"{these}; give one of them, or a folder of like files"
             )

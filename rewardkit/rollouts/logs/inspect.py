@@ -36,14 +36,15 @@ def is_inspect_log(content: Any) -> bool:
 def read_inspect_log(path: Path) -> Source:
     """The samples of a log as rows; scores as ``logged/<scorer>``, missing where they are no number.
 
-    A sample that ended in an error before there was an output is kept out. RolloutsError: inspect_ai is not
-    installed, or cannot read the file.
+    A sample that ended in an error before there was an output is kept out.
+    RolloutsError: inspect_ai is not installed, or cannot read the file.
     """
     try:
         from inspect_ai.log import read_eval_log
     except ModuleNotFoundError as error:
         raise RolloutsError(
-            f"{str(path)!r} is a log of Inspect, which needs {error.name} to be read: pip install inspect-ai"
+            f"{str(path)!r} is a log of Inspect, which needs {error.name} to be read: "
+            "pip install inspect-ai"
         ) from None
     try:
         log = read_eval_log(str(path), resolve_attachments=True)
@@ -51,7 +52,8 @@ def read_inspect_log(path: Path) -> Source:
         Exception
     ) as error:  # whatever it raises, the file is what the person has to look at
         raise RolloutsError(
-            f"{str(path)!r} is not a log that Inspect can read: {type(error).__name__}: {error}"
+            f"{str(path)!r} is not a log that Inspect can read: "
+            f"{type(error).__name__}: {error}"
         ) from None
     samples = enumerate(log.samples or (), start=1)
     return Source.of_rows(

@@ -12,7 +12,8 @@ from rewardkit.rollouts.source import Columns, Source
 LOGGED = "logged/"
 """Columns with scores of a log are called so.
 
-No reward can have a component of such a name, and a scored table has no such column of its own.
+No reward can have a component of such a name, and a scored table has no such column of
+its own.
 """
 
 
@@ -20,9 +21,10 @@ No reward can have a component of such a name, and a scored table has no such co
 class Logged:
     """The scores that stand in a log.
 
-    `components` gives the column of each score by name, `weights` what it counts in the trainer's reward as
-    far as the log tells (0: recorded only), `total` the column of that reward, ``None`` where it is not in
-    the log. `on_missing` is what the trainer does where a score is missing, as in `Reward`.
+    `components` gives the column of each score by name, `weights` what it counts in the
+    trainer's reward as far as the log tells (0: recorded only), `total` the column of
+    that reward, ``None`` where it is not in the log. `on_missing` is what the trainer
+    does where a score is missing, as in `Reward`.
     """
 
     components: Mapping[str, str] = field(default_factory=dict)
@@ -38,10 +40,11 @@ class Logged:
 class Log:
     """What was read from a log.
 
-    `source` are its rows as rollouts, `weights` the columns with scores and what each counts, `beside` what
-    else is no column of a rollout; `total` and `on_missing` as in `Logged`. `usual` says which columns are
-    canonical ones under names of their own; `notes` are sentences on what was taken for what, `warnings` on
-    what to be careful with.
+    `source` are its rows as rollouts, `weights` the columns with scores and what each
+    counts, `beside` what else is no column of a rollout; `total` and `on_missing` as in
+    `Logged`. `usual` says which columns are canonical ones under names of their own;
+    `notes` are sentences on what was taken for what, `warnings` on what to be careful
+    with.
     """
 
     source: Source
@@ -58,8 +61,9 @@ class Log:
 class Form:
     """A form of log. A new one is a module with one of these, and its line in `forms.FORMS`.
 
-    `fits` says whether the columns of a file are those of this form; `read` makes rollouts of the rows. It
-    also gets the columns that a person gave a meaning: they are no scores.
+    `fits` says whether the columns of a file are those of this form; `read` makes
+    rollouts of the rows. It also gets the columns that a person gave a meaning: they
+    are no scores.
     """
 
     name: str
@@ -70,7 +74,8 @@ class Form:
 def take_scores(log: Log) -> tuple[Log, Logged]:
     """The log with its scores, and what stands beside them, under ``logged/`` names; what they are.
 
-    What is no number among them is missing, and a warning counts it; a note says what was taken.
+    What is no number among them is missing, and a warning counts it; a note says what
+    was taken.
     """
     new = {
         name: LOGGED + name.removeprefix(LOGGED) for name in (*log.weights, *log.beside)

@@ -1,7 +1,7 @@
 """Completions of TRL: a file a step, as GRPOTrainer.log and RLOOTrainer.log write them (TRL 1.16).
 
-Columns are step, prompt, completion, one a reward function (under the name of `get_callable_name`), those of
-log_extra in alphabetical order, advantage.
+Columns are step, prompt, completion, one a reward function (under the name of
+`get_callable_name`), those of log_extra in alphabetical order, advantage.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def _read(source: Source, keep: Collection[str]) -> Log:
     ]
     if len(rewards) > 1 and paid is None:
         warnings += (
-            f"Cannot tell which of {listed(rewards)} are reward functions; counting all with weight 1. "
+            f"Cannot tell which of {listed(rewards)} are reward functions; counting "
+            "all with weight 1. "
             "Set them with --log-weight.",
         )
     unweighted = (
@@ -73,7 +74,7 @@ def _read(source: Source, keep: Collection[str]) -> Log:
 
 
 def _is_float32(cells: Sequence[Any]) -> bool:
-    """Whether a column can be a reward: TRL holds them as float32, and they are written as floats."""
+    """Return whether a column can be a reward, which TRL writes as float32."""
     if not set(map(type, cells)) <= {float, type(None)}:
         return False
     values = np.array(cells, dtype=float)
@@ -84,9 +85,9 @@ def _is_float32(cells: Sequence[Any]) -> bool:
 def _count_paid(columns: Columns, names: Sequence[str]) -> int | None:
     """How many of the columns are reward functions: those whose sum the advantages follow in each group.
 
-    Whatever advantages are divided by, within a group they differ as the rewards do. Of the last columns
-    those that never differ within a group could be anything: they count where they are called a reward.
-    ``None`` where no sum fits, as with weights.
+    Whatever advantages are divided by, within a group they differ as the rewards do. Of
+    the last columns those that never differ within a group could be anything: they
+    count where they are called a reward. ``None`` where no sum fits, as with weights.
     """
     pairs = list(map(repr, zip(columns["step"], columns["prompt"], strict=True)))
     groups = pd.factorize(np.array(pairs, dtype=object))[0]
@@ -110,7 +111,7 @@ def _count_paid(columns: Columns, names: Sequence[str]) -> int | None:
 
 
 def _without_repeats(source: Source) -> tuple[Source, tuple[str, ...]]:
-    """Without the files that repeat the one before: TRL logs a batch at each step it trains on it."""
+    """Drop the files that repeat the one before: TRL logs a batch at each step on it."""
     files: dict[str, list[Any]] = {}
     for place, row in zip(source.places, source.rows(), strict=True):
         files.setdefault(place.file, []).append({**row, "step": None})
@@ -119,7 +120,8 @@ def _without_repeats(source: Source) -> tuple[Source, tuple[str, ...]]:
         return source, ()
     shown = ", ".join(repeats[:3]) + (" ..." if len(repeats) > 3 else "")
     return source.keep([place.file not in repeats for place in source.places]), (
-        f"{len(repeats)} of {len(files)} files left out that repeat the rows of the one before them, as TRL "
+        f"{len(repeats)} of {len(files)} files left out that repeat the rows of the "
+        "one before them, as TRL "
         f"logs a batch at each step it trains on it ({shown})",
     )
 

@@ -1,7 +1,7 @@
 """Rollouts out of verifiers: traces (v1) with an episode a line, and the results of vf-eval before it.
 
-v1 appends an episode a line to traces.jsonl, in it a graph of messages for each agent (0.4.0); vf-eval wrote
-results.jsonl.
+v1 appends an episode a line to traces.jsonl, in it a graph of messages for each agent
+(0.4.0); vf-eval wrote results.jsonl.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ SUM = f"{LOGGED}sum of rewards"
 """What verifiers trains on: rewards times their weights, over those that there are."""
 
 TASK = frozenset(
-    "idx id name description prompt system_prompt image workdir agent_user skills network_allow "
+    "idx id name description prompt system_prompt image workdir agent_user skills "
+    "network_allow "
     "network_block artifacts artifact_max_bytes resources timeout".split()
 )
 """What every task has (TaskData of verifiers 0.4.0); the rest is the task's own and becomes columns."""
 
 NO_METRIC = frozenset(
-    "generation_ms scoring_ms total_ms is_completed is_truncated example_id id reward".split()
+    (
+        "generation_ms scoring_ms total_ms is_completed is_truncated example_id id "
+        "reward"
+    ).split()
 ) | {alias for aliases in ALIASES.values() for alias in aliases}
 """Columns of results that are no metrics of a rubric, though they be numbers."""
 
@@ -53,9 +57,10 @@ def _rows_of(
 ) -> list[dict[str, Any] | ValueError]:
     """One rollout for each trace of an episode, or why it is none.
 
-    The completion is the last message that a model wrote, `messages` the way to it through the graph, the
-    prompt what stands before the first such message. Siblings have the group's id where there is one, else
-    the task's key. Scores have ``logged/`` names; the weight of each goes into `weights`, 0 for a metric.
+    The completion is the last message that a model wrote, `messages` the way to it
+    through the graph, the prompt what stands before the first such message. Siblings
+    have the group's id where there is one, else the task's key. Scores have ``logged/``
+    names; the weight of each goes into `weights`, 0 for a metric.
     """
     rows: list[dict[str, Any] | ValueError] = []
     try:

@@ -1,8 +1,9 @@
 """Dumps of verl and siiRL: a prompt, an answer and its score a row.
 
-verl: RayPPOTrainer._write_generations writes <step>.jsonl with input, output, gts, score, step and what the
-reward function returned beside the score; trainer v1 adds uid, "{prompt}_{session}_{index}" (0.9.1). siiRL
-dumps validations as an array with rank, global_step, data_source, input, output, score, extras (0.2.0).
+verl: RayPPOTrainer._write_generations writes <step>.jsonl with input, output, gts,
+score, step and what the reward function returned beside the score; trainer v1 adds uid,
+"{prompt}_{session}_{index}" (0.9.1). siiRL dumps validations as an array with rank,
+global_step, data_source, input, output, score, extras (0.2.0).
 """
 
 from __future__ import annotations
