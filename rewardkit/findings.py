@@ -128,9 +128,9 @@ class Finding:
     `component` is None for the reward as a whole; `part` is the data source, "" for all
     rows. `evidence` holds what the sentence needs: the measured `value`, its 95 %
     `interval` where it has one, and what else the templates of its code name. With
-    `inconclusive` the interval includes the threshold, and about `n_needed` prompts would
-    decide. `n` is how much the value was measured on. `rollout_ids` are rows worth
-    reading, `suggestions` the codes of suggestions that may help.
+    `inconclusive` the interval includes the threshold, and about `n_needed` prompts
+    would decide. `n` is how much the value was measured on. `rollout_ids` are rows
+    worth reading, `suggestions` the codes of suggestions that may help.
 
     Only a finding of a probe has a `family`, `examples`, the clearest first, and the
     reason why a baseline has `accepted` it; its evidence lists other probes that report
@@ -274,8 +274,8 @@ class Finding:
     def key(self) -> str:
         """Return the name that a baseline knows it by, without a number that a seed changes.
 
-        It is made of the code, component and part, of what an exploit is made of, and of
-        the type of an error.
+        It is made of the code, component and part, of what an exploit is made of, and
+        of the type of an error.
         """
         names = (self.code, self.component, self.part, self._detail)
         return "/".join(name for name in names if name)

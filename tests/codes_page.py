@@ -64,7 +64,7 @@ def own_rows(section):
 
 def probe_rows():
     codes = read_codes()
-    for probe in PROBES:
+    for probe in sorted(PROBES, key=lambda probe: (probe.family, probe.name)):
         rows = codes["probe"].get(probe.name, {}), codes["family"][probe.family]
         first = {
             name: row[name]

@@ -41,9 +41,9 @@ class Context:
     """Columns of the rows of one part of the scores, each (rows,).
 
     `label` is 0 or 1, NaN where it is missing; None where no label was named or where
-    `why_no_label` says why it cannot be used. `named` are the columns of numbers that the
-    caller names; without them, those of `own` columns of the rollouts are used that the
-    reward does not ask for: what it asks for it may well pay.
+    `why_no_label` says why it cannot be used. `named` are the columns of numbers that
+    the caller names; without them, those of `own` columns of the rollouts are used that
+    the reward does not ask for: what it asks for it may well pay.
     """
 
     table: pd.DataFrame

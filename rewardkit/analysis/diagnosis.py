@@ -38,8 +38,8 @@ from rewardkit.scoring.scores import Scores
 class Diagnosis(HasPage):
     """What was found in scores: `findings`, most severe first behind what the log itself contradicts.
 
-    `views` hold the arrays they were computed from, one a data source; `by` names the columns whose values
-    were looked at by themselves.
+    `views` hold the arrays they were computed from, one a data source; `by` names the
+    columns whose values were looked at by themselves.
     """
 
     scores: Scores
@@ -66,13 +66,14 @@ class Diagnosis(HasPage):
     def components(self) -> pd.DataFrame:
         """One row a component (and part), with what its scores look like.
 
-        The columns: weight, effective weight, counts by status, mean, std, lowest and highest score, share at
-        the ends of the range.
+        The columns: weight, effective weight, counts by status, mean, std, lowest and
+        highest score, share at the ends of the range.
 
-        ``effective_weight`` is the share of the squared advantage (NaN where it cannot be told),
-        ``sign_influence`` the share of the advantages whose sign turns without the component, ``between`` the
-        share of the variance that lies between groups, which group advantages never see, ``dead_groups`` the
-        share of groups whose siblings all got the same score.
+        ``effective_weight`` is the share of the squared advantage (NaN where it cannot
+        be told), ``sign_influence`` the share of the advantages whose sign turns
+        without the component, ``between`` the share of the variance that lies between
+        groups, which group advantages never see, ``dead_groups`` the share of groups
+        whose siblings all got the same score.
         """
         return pd.DataFrame(
             [component_row(view, name) for view in self.views for name in view.names]
@@ -82,14 +83,16 @@ class Diagnosis(HasPage):
     def group_signal(self) -> pd.DataFrame:
         """One row a slice (all rows, then each value of the columns that make a group, and of those in `by`).
 
-        The columns: groups, mean reward, mean of the primary component, share of groups without a signal,
-        share without a right completion.
+        The columns: groups, mean reward, mean of the primary component, share of groups
+        without a signal, share without a right completion.
 
-        ``top_decile`` is the share of the absolute advantage in the tenth of the groups that holds most,
-        ``sample_size`` the effective sample size of the absolute advantage as a share of the rows,
-        ``merged_vectors`` how many of the distinct vectors of paid scores that siblings have get the
-        advantage of another one: 1 - distinct advantages / distinct vectors, within groups that have an
-        advantage. What a vector says is lost there; to normalise each component before adding loses less.
+        ``top_decile`` is the share of the absolute advantage in the tenth of the groups
+        that holds most, ``sample_size`` the effective sample size of the absolute
+        advantage as a share of the rows, ``merged_vectors`` how many of the distinct
+        vectors of paid scores that siblings have get the advantage of another one: 1 -
+        distinct advantages / distinct vectors, within groups that have an advantage.
+        What a vector says is lost there; to normalise each component before adding
+        loses less.
         """
         rows = []
         names = [
@@ -121,9 +124,10 @@ class Diagnosis(HasPage):
     def over_steps(self, window: int = 1) -> pd.DataFrame:
         """How the reward and each component are distributed at each step of a run; empty without steps.
 
-        One row a step and figure ("reward", then the components): rows, mean, std, the 5, 25, 50, 75 and 95 %
-        quantiles, the share of the scores at the minimum of the range, the share of the groups that are tied.
-        Each is of the last `window` steps together. InputError: a window that is no whole number from 1 on.
+        One row a step and figure ("reward", then the components): rows, mean, std, the
+        5, 25, 50, 75 and 95 % quantiles, the share of the scores at the minimum of the
+        range, the share of the groups that are tied. Each is of the last `window` steps
+        together. InputError: a window that is no whole number from 1 on.
         """
         if not isinstance(window, int) or isinstance(window, bool) or window < 1:
             raise InputError(
@@ -136,10 +140,11 @@ class Diagnosis(HasPage):
     def highest(self, n: int = 8) -> pd.DataFrame:
         """The `n` completions of highest reward (of each part), diverse, to read what is really paid for.
 
-        One row a completion, best first: rollout_id, the columns of its group, reward, advantage,
-        ``score/<component>`` of each paid component, completion. At most one a prompt while there are
-        prompts, and none nearly the same text as another, so that there may be fewer; of equal rewards the
-        one of higher advantage. They are looked for among the 500 highest rewards. InputError: no `n` > 0.
+        One row a completion, best first: rollout_id, the columns of its group, reward,
+        advantage, ``score/<component>`` of each paid component, completion. At most one
+        a prompt while there are prompts, and none nearly the same text as another, so
+        that there may be fewer; of equal rewards the one of higher advantage. They are
+        looked for among the 500 highest rewards. InputError: no `n` > 0.
 
         >>> import rewardkit as rk
         >>> reward = rk.load_reward("gallery:arithmetic.flawed")
@@ -157,7 +162,8 @@ class Diagnosis(HasPage):
     def dead_share(self, size: int) -> dict[str, DeadShare]:
         """The share of groups without a signal that groups of `size` would have, by part of the reward.
 
-        Where groups without spread in a `filter_metric` are dropped, it is that metric's.
+        Where groups without spread in a `filter_metric` are dropped, it is that
+        metric's.
         """
         return {
             view.part: dead_share(view.filtered_by, view.groups, view.bootstrap, size)
@@ -197,9 +203,9 @@ def diagnose(
 ) -> Diagnosis:
     """Find what these scores would do to training under group advantages.
 
-    A route is diagnosed one reward at a time. Scores and rewards that float32 does not hold
-    count as not judged, in the `scores` of the diagnosis as well. Intervals are a bootstrap
-    over prompts.
+    A route is diagnosed one reward at a time. Scores and rewards that float32 does not
+    hold count as not judged, in the `scores` of the diagnosis as well. Intervals are a
+    bootstrap over prompts.
 
     Args:
         scores: what `rk.score` or `rk.load_scores` returned.

@@ -132,8 +132,8 @@ class View:
     def by_design(self, name: str) -> bool:
         """Return whether a component is as heavy as the task on purpose.
 
-        Its `why` has to say so and its range has to be declared: the docstring of a loaded
-        function is nobody's decision.
+        Its `why` has to say so and its range has to be declared: the docstring of a
+        loaded function is nobody's decision.
         """
         component, task = self.components[name], self.components[self.primary]
         is_heavy = abs(component.weight) >= abs(task.weight)
@@ -216,9 +216,9 @@ class View:
     def usual_std(self) -> float:
         """Return the usual standard deviation of a group with a signal; NaN without any.
 
-        The upper quartile, so that noise in three of four groups does not lower it; at least
-        a hundredth of the range of the rewards, or of what the paid components can add up
-        to where all of them declare a range.
+        The upper quartile, so that noise in three of four groups does not lower it; at
+        least a hundredth of the range of the rewards, or of what the paid components
+        can add up to where all of them declare a range.
         """
         spread = self.stats.std[self.stats.live]
         if not spread.size:
@@ -258,8 +258,8 @@ class View:
     ) -> Floats:
         """Return the advantages of other rewards, or under other settings.
 
-        GDPO computes them from the scores of the components: `columns`, (rows, components),
-        or those of the view, whatever `rewards` are.
+        GDPO computes them from the scores of the components: `columns`, (rows,
+        components), or those of the view, whatever `rewards` are.
         """
         training = training or self.training
         if columns is None and training.name == "gdpo":
@@ -289,8 +289,8 @@ class View:
     def dead(self) -> Mask:
         """Return the groups of two rewards or more without an advantage, (groups,).
 
-        Their siblings earn the same, or their `filter_metric` drops them. Under GDPO the
-        components may differ where the reward does not.
+        Their siblings earn the same, or their `filter_metric` drops them. Under GDPO
+        the components may differ where the reward does not.
         """
         if self.training.name != "gdpo" and self.training.filter_metric is None:
             return self.stats.dead
@@ -334,8 +334,8 @@ class View:
     def paid(self) -> dict[str, Floats]:
         """Return what each component adds to the reward, before a transform, NaN where that is.
 
-        Weight times score, in a mean over the weights that count; 0 where the component is
-        gated or missing, or the gate of the reward is closed.
+        Weight times score, in a mean over the weights that count; 0 where the component
+        is gated or missing, or the gate of the reward is closed.
         """
         divisor: Floats | None = None
         if self.reward.aggregation == "weighted_mean":
@@ -477,8 +477,8 @@ def _signs(values: Floats) -> Floats:
 def only_finite(scores: Scores) -> Scores:
     """Return the scores in which scores and rewards that are infinite in float32 are missing.
 
-    The same object where there are none. Statuses stay; the finding `not_finite` names the
-    rows.
+    The same object where there are none. Statuses stay; the finding `not_finite` names
+    the rows.
     """
     columns = ["reward_raw", "reward"]
     columns += [f"score/{name}" for name in scores.reward.names]

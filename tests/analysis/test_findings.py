@@ -395,7 +395,7 @@ def test_a_column_that_was_asked_for_is_looked_at_though_it_has_many_values_up_t
     diagnosis = rk.diagnose(scores, by=["kind"])
     assert len(diagnosis.group_signal) == 1 + 31
     assert [item.part for item in diagnosis["constant"]] == ["kind=d7"]
-    monkeypatch.setattr(slices, "MOST_ASKED", 20)
+    monkeypatch.setattr(slices, "MOST_NAMED_VALUES", 20)
     with pytest.raises(
         rk.InputError, match=r"by='kind' has 31 values, too many .* \(at most 20\)"
     ):

@@ -7,95 +7,122 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics.bootstrap import deciding_end
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, read_codes
 
-Said = Sequence[Finding]
-SAID = ("severity", "limit", "past", "compared", "tests", "read", "answers")
-"""What a finding is told beside its evidence."""
+Findings = Sequence[Finding]
+Interval = tuple[float, float]
+
 FEWEST_GROUPS = 10
 """Fewer give no verdict on a share of groups. Our choice."""
-
-
-def sure(said: Said, *codes: str, component: str | None = None) -> list[Finding]:
-    """The findings that were made for certain, of these codes and this component."""
-    return [
-        item
-        for item in said
-        if item.code in codes
-        and item.component == component
-        and not item.evidence.get("inconclusive")
-    ]
+UNKNOWN = (math.nan, math.nan)
 
 
 def finding(
-    view: View, code: str, component: str | None = None, /, **given: Any
+    view: View,
+    code: str,
+    component: str | None = None,
+    /,
+    *,
+    n: int,
+    limit: float | None = None,
+    severity: str = "",
+    past: str = "",
+    compared: dict[str, Any] | None = None,
+    tests: int = 1,
+    reading: NDArray[Any] | None = None,
+    answers: Sequence[str] | None = None,
+    cost: float | None = None,
+    **evidence: Any,
 ) -> Finding:
-    """The finding, as its row of `findings.toml` has it where nothing else is `given`; the rest is evidence.
+    """Return a finding as its row of `findings.toml` has it, where nothing else is given.
 
-    Given may be: `value`, `interval` and `n`, as `share` measures them; `limit`; `severity`; the side that
-    the value must be `past`; `compared`, what is held against the limit in its place; how many `tests` are
-    made; rows worth to be `read`; `answers`; `cost`, where it is not the value.
+    Where it has a side, the value has to be past its limit for certain: a one-sided
+    question, decided at an error of 5 % by the near end of a 90 % interval; the
+    interval that is shown is a two-sided one of 95 %. Otherwise, and where the groups
+    are too few, the finding is inconclusive and for information.
 
-    Where it has a side, it must be past its limit for certain: a question of one side, decided at an error of
-    5 % there, by the near end of a 90 % interval; the interval that is shown is one of 95 % for both sides.
-    Where that is not so, or the groups are too few, it is for information, and inconclusive.
+    Args:
+        view: the rows it is of.
+        code: its code.
+        component: the component it is of; None: the reward.
+        n: how much the value was measured on.
+        limit: the threshold.
+        severity: where it is not that of the table.
+        past: the side of the limit, "above" or "below", where it is not that of the table.
+        compared: value and interval that are held against the limit in place of its own.
+        tests: how many such questions are asked together.
+        reading: rows worth reading, a mask or places.
+        answers: codes of suggestions, where they are not those of the table.
+        cost: what it costs, 0 to 1; by default its value.
+        **evidence: its `value` and `interval`, as `share` measures them, and what its
+            sentence needs.
     """
-    known = read_codes()["diagnosis"][code]
-    row = {
-        **known,
-        "limit": None,
-        "severity": "",
-        "read": None,
-        "tests": 1,
-        "compared": None,
-    }
-    row |= {
-        "severity": known["severity"],
-        **{key: given.pop(key) for key in SAID if key in given},
-    }
-    value, groups = given.get("value", math.nan), len(view.stats.count)
-    given["cost"] = min(
-        abs(float(given.get("cost", 0.0 if math.isnan(value) else value))), 1.0
-    )
-    at, ends = value, given.get("interval", (math.nan, math.nan))
-    if other := row["compared"]:
-        at, ends = other["value"], other["interval"]
-        given |= {"compared": at, "compared_interval": ends}
-    if groups < FEWEST_GROUPS and ("past" in row or "groups" in row):
-        given |= {"inconclusive": True, "too_few": groups}
-    elif "past" in row:
-        limit, above = row["limit"], row["past"] == "above"
-        near = deciding_end(
-            at, ends[0 if above else 1], view.bootstrap.tests * row["tests"]
-        )
-        if not (near >= limit if above else near <= limit):
-            gap, half, prompts = abs(at - limit), abs(at - near), view.bootstrap.total
-            needed = (
-                math.ceil(prompts * (half / gap) ** 2)
-                if gap and not math.isnan(half)
-                else 0
-            )
-            given |= {
-                "inconclusive": True,
-                "n_needed": needed if needed > prompts else None,
-            }
-    level = "info" if given.get("inconclusive") else row["severity"]
-    ids = () if row["read"] is None else view.ids(row["read"])
-    n, answers = given.pop("n"), tuple(row.get("answers", ()))
-    return Finding(
-        code, level, component, given, n, row["limit"], ids, answers, view.part
-    )
+    row = read_codes()["diagnosis"][code]
+    value, interval = evidence.get("value", math.nan), evidence.get("interval", UNKNOWN)
+    if cost is None:
+        cost = 0.0 if math.isnan(value) else value
+    evidence["cost"] = min(abs(float(cost)), 1.0)
+    if compared:
+        value, interval = compared["value"], compared["interval"]
+        evidence |= {"compared": value, "compared_interval": interval}
+    past, groups = past or row.get("past", ""), len(view.stats.count)
+    if groups < FEWEST_GROUPS and (past or "groups" in row):
+        evidence |= {"inconclusive": True, "too_few": groups}
+    elif past and limit is not None:
+        evidence |= _undecided(view, value, interval, past, limit, tests)
+    severity = severity or row["severity"]
+    if evidence.get("inconclusive"):
+        severity = "info"
+    ids = () if reading is None else view.ids(reading)
+    codes = tuple(row.get("answers", ()) if answers is None else answers)
+    return Finding(code, severity, component, evidence, n, limit, ids, codes, view.part)
+
+
+def _undecided(
+    view: View, value: float, interval: Interval, past: str, limit: float, tests: int
+) -> dict[str, Any]:
+    """Return the evidence that a value may not be past its limit; {} where it is for certain."""
+    above = past == "above"
+    end = interval[0] if above else interval[1]
+    near = deciding_end(value, end, view.bootstrap.tests * tests)
+    if near >= limit if above else near <= limit:
+        return {}
+    gap, half, prompts = abs(value - limit), abs(value - near), view.bootstrap.total
+    needed = 0
+    if gap and not math.isnan(half):
+        needed = math.ceil(prompts * (half / gap) ** 2)
+    return {"inconclusive": True, "n_needed": needed if needed > prompts else None}
+
+
+def conclusive(
+    findings: Findings, *codes: str, component: str | None = None
+) -> list[Finding]:
+    """Return the findings of these codes and this component that are certain."""
+    return [
+        finding
+        for finding in findings
+        if finding.code in codes
+        and finding.component == component
+        and not finding.evidence.get("inconclusive")
+    ]
 
 
 def share(
-    view: View, part: Any, whole: Any, *, by_rows: bool = False
+    view: View, part: Any, total: Any, *, by_rows: bool = False
 ) -> dict[str, Any]:
-    """`value`, `interval` and `n` of the sum of one array over that of another, (groups,) or (rows,) each."""
-    above, below = (np.asarray(values, dtype=float) for values in (part, whole))
-    value, interval = view.bootstrap.ratio(
-        above, below, view.bootstrap.prompts if by_rows else view.owner
-    )
+    """Return `value`, `interval` and `n` of the ratio of two sums.
+
+    Args:
+        view: the rows.
+        part: what is added up above, (groups,), or (rows,) with `by_rows`.
+        total: what is added up below, likewise.
+        by_rows: whether the arrays are of rows.
+    """
+    owner = view.bootstrap.prompts if by_rows else view.owner
+    above, below = np.asarray(part, dtype=float), np.asarray(total, dtype=float)
+    value, interval = view.bootstrap.ratio(above, below, owner)
     return {"value": value, "interval": interval, "n": int(below.sum())}

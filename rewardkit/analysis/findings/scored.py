@@ -58,8 +58,8 @@ class Scored:
 def not_finite(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
     """Find scores that are infinite in float32, and rewards that no paid score makes so.
 
-    A trainer takes an infinite reward into the mean of its group and so into the gradient
-    of the whole batch: one row is enough for a high severity.
+    A trainer takes an infinite reward into the mean of its group and so into the
+    gradient of the whole batch: one row is enough for a high severity.
     """
     raw, scores = scored.raw, scored.scores
     explained = np.zeros(len(raw), dtype=bool)
@@ -144,8 +144,8 @@ def without_reward(
 def log_mismatch(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
     """Find where the log's reward and scores are not what was computed here.
 
-    Nothing where they agree, where the log has none, and for a reward that is read from the
-    log itself.
+    Nothing where they agree, where the log has none, and for a reward that is read from
+    the log itself.
     """
     scores = scored.scores
     logged = scores.rollouts.logged

@@ -1,4 +1,4 @@
-"""Rules on what the reward pays for beside the task: length, other columns, cut answers; and the label."""
+"""Rules on what is paid beside the task: length, other columns, cut answers; and on the label."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings.rule import Said, finding, share, sure
+from rewardkit.analysis.findings.rule import Findings, conclusive, finding, share
 from rewardkit.analysis.statistics.groups import Floats, each
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
@@ -19,195 +19,152 @@ FEWEST_PAIRS = 100
 """Sibling pairs under which no order is measured. Our choice."""
 FEWEST_CUT = 10
 """Cut completions under which nothing is said of them. Our choice."""
-FIRST = 1 << 16  # rows in which levels are counted
+LEVEL_ROWS = 1 << 16
+"""Rows in which the levels of a score are counted."""
 SAME_THING = 0.9
 """Concordance with the length from which on something else is taken for it. Our choice."""
 OF_LENGTH = ("rk.measure.length", "rk.measure.overlong", "length(", "overlong(")
 
 
-def measures_length(item: Component) -> bool:
-    """Whether a component measures the length."""
-    return describe(item.function).startswith(OF_LENGTH)
+def measures_length(component: Component) -> bool:
+    """Return whether a component measures the length."""
+    return describe(component.function).startswith(OF_LENGTH)
 
 
 @rule("label_disagrees", "label_unusable")
 def label(
     view: View,
-    said: Said,
+    findings: Findings,
     *,
-    # Share of sibling pairs that the reward orders as the label does, ties half. A reward that is the label
-    # has 1, one that is noise .5, one that is right for nine labels in ten .9: our choice.
+    # Share of sibling pairs that the reward orders as the label does, ties half. A
+    # reward that is the label has 1, one that is noise .5, one that is right for nine
+    # labels in ten .9: our choice.
     label_auc: float = 0.9,
     label_auc_high: float = 0.7,
 ) -> Iterator[Finding]:
-    """How often the reward orders two siblings as the label does, which is what a group advantage sees."""
+    """Find that the reward does not order siblings as the label does."""
     context = view.context
     if np.isnan(view.rewards).all():
         return
     if context.why_no_label:
-        yield finding(view, "label_unusable", n=len(view), reason=context.why_no_label)
+        reason = context.why_no_label
+        yield finding(view, "label_unusable", n=len(view), reason=reason)
     if context.label is None:
         return
     agree, pairs = concordance(view.rewards, context.label, view.groups)
     count = int(pairs.sum())
     if count < FEWEST_PAIRS:
         reason = f"only {count} pairs of siblings have different labels; {FEWEST_PAIRS} would do"
-        yield finding(
-            view, "label_unusable", n=len(view), severity="info", reason=reason
-        )
+        options: dict[str, Any] = {"severity": "info", "reason": reason}
+        yield finding(view, "label_unusable", n=len(view), **options)
     elif agree.sum() < label_auc * count:
-        told = share(view, agree, pairs)
-        grave = "high" if told["interval"][1] < label_auc_high else "warn"
-        more = {
-            "label": context.label_name,
-            "cost": 1 - told["value"],
-            "limit": label_auc,
-        }
-        read = (view.advantages > 0) & (context.label == 0)
+        measured = share(view, agree, pairs)
         yield finding(
-            view, "label_disagrees", **told, severity=grave, read=read, **more
+            view,
+            "label_disagrees",
+            **measured,
+            limit=label_auc,
+            severity="high" if measured["interval"][1] < label_auc_high else "warn",
+            reading=(view.advantages > 0) & (context.label == 0),
+            cost=1 - measured["value"],
+            label=context.label_name,
         )
 
 
 @rule("length_bias", "column_bias")
 def order(
     view: View,
-    said: Said,
+    findings: Findings,
     *,
     order_bias: float = 0.65,  # two of three pairs go to the longer one: our choice
 ) -> Iterator[Finding]:
-    """Length, or another column of numbers, that orders siblings which are alike as the advantage does."""
+    """Find that length, or another column, orders like siblings as the advantage does."""
     if np.isnan(view.rewards).all():
         return
-    declared = [
-        name
-        for name, item in view.components.items()
-        if item.weight and measures_length(item)
-    ]
-    about = {
-        "unit": view.context.length_unit,
-        **({"declared": declared[0]} if declared else {}),
-    }
     lengths = view.context.lengths_of(view.few)
-    about |= {"severity": "info"} if declared else {}
-    found = list(_bias(view, "length_bias", lengths, about, order_bias))
-    yield from found or _follows_length(view, lengths, about)
+    options: dict[str, Any] = {"unit": view.context.length_unit}
+    for name in view.paid_names:
+        if measures_length(view.components[name]):
+            options |= {"declared": name, "severity": "info"}
+            break
+    bias = _bias(view, "length_bias", lengths, order_bias, options)
+    if bias is None:
+        yield from _follows_length(view, lengths, options)
+    else:
+        yield bias
     columns = view.context.columns
-    for name, values in columns.items():
-        some = values[view.few]
-        if (
-            found
-            and abs(_auc(*concordance(some, lengths, view.groups[view.few])) - 0.5)
-            + 0.5
-            >= SAME_THING
-        ):
-            continue  # that has been said
-        yield from _bias(
-            view, "column_bias", some, {"column": name}, order_bias, tests=len(columns)
-        )
-
-
-@rule("wrong_above_right")
-def wrong_above_right(
-    view: View,
-    said: Said,
-    *,
-    wrong_above_right: float = 0.02,  # one pair in fifty: our choice
-    wrong_above_right_high: float = 0.25,  # likewise
-) -> Iterator[Finding]:
-    """How often a wrong completion earns more than a right sibling, by the task's own component.
-
-    Wrong and right are the ends of its range. An equal reward counts half. A label would say more, and is
-    asked instead where there is one. Named is the component without which the fewest pairs are left.
-    """
-    if (
-        view.context.label is not None
-        or not view.reward.task_is_known
-        or np.isnan(view.rewards).all()
-    ):
-        return
-    task, ends, few = view.scores[view.primary], view.span(view.primary), view.few
-    told = np.where(np.isin(task[few], ends), task[few], np.nan)
-    owner, total = view.groups[few], len(view.owner)
-    paid = view.paid_by[few]
-    agree, pairs = concordance(paid, told, owner, total=total)
-    wrong = pairs - agree
-    if pairs.sum() < FEWEST_PAIRS or wrong.sum() <= wrong_above_right * pairs.sum():
-        return
-
-    def right_without(name: str) -> float:
-        rest = paid - view.pieces[name][few]
-        return float(concordance(rest, told, owner, total=total)[0].sum())
-
-    others = [
-        name
-        for name in view.pieces
-        if view.components[name].weight and name not in view.task
-    ]
-    right = each(right_without, others)
-    by = max(others, key=lambda name: right[name], default=None)
-    measured = share(view, wrong, pairs)
-    severity = "high" if measured["interval"][0] > wrong_above_right_high else "warn"
-    if by and (view.by_design(by) or sure(said, "dominant", component=by)):
-        severity = "info"
-    more = {
-        "severity": severity,
-        "limit": wrong_above_right,
-        "task": view.primary,
-        "by": by,
-    }
-    high = (view.advantages > 0) & (task == ends[0])
-    yield finding(view, "wrong_above_right", by, **measured, **more, read=high)
-
-
-def _auc(agree: Floats, pairs: Floats) -> float:
-    return float(agree.sum() / pairs.sum()) if pairs.sum() else 0.5
+    for name, column in columns.items():
+        values = column[view.few]
+        if bias is not None and _is_length(view, values, lengths):
+            continue  # that has been reported
+        options, tests = {"column": name}, len(columns)
+        of_column = _bias(view, "column_bias", values, order_bias, options, tests=tests)
+        if of_column is not None:
+            yield of_column
 
 
 def _bias(
     view: View,
     code: str,
     values: Floats,
-    about: dict[str, Any],
     limit: float,
+    options: dict[str, Any],
     *,
     tests: int = 1,
-) -> Iterator[Finding]:
-    """The finding on `values` of the rows `view.few`; none for a lone component.
+) -> Finding | None:
+    """Return the finding on `values` of the rows `view.few`, between siblings that are alike.
 
-    There more of something may be the better answer.
+    Alike in the label, or in the task; None for a lone component, as more of something
+    may then be the better answer.
     """
     control, alike = view.scores[view.primary], f"with equal {view.primary!r}"
     if view.context.label is not None:
         control, alike = view.context.label, f"with equal {view.context.label_name!r}"
     elif len(view.names) == 1:
-        return
-    if told := _ordered(view, values, view.advantages, limit, control, tests=tests):
-        size = np.abs(np.nan_to_num(view.advantages))
-        read = np.sort(np.argsort(-size, kind="stable")[: max(1, len(size) // 20)])
-        yield finding(view, code, **told, tests=tests, read=read, alike=alike, **about)
+        return None
+    measured = _ordered(view, values, view.advantages, limit, control, tests=tests)
+    if not measured:
+        return None
+    sizes = np.abs(np.nan_to_num(view.advantages))
+    largest = np.argsort(-sizes, kind="stable")[: max(1, len(sizes) // 20)]
+    reading = np.sort(largest)
+    return finding(
+        view, code, **measured, tests=tests, reading=reading, alike=alike, **options
+    )
+
+
+def _is_length(view: View, values: Floats, lengths: Floats) -> bool:
+    """Return whether a column orders siblings as the length does, or the other way round."""
+    agree, pairs = concordance(values, lengths, view.groups[view.few])
+    return abs(_auc(agree, pairs) - 0.5) + 0.5 >= SAME_THING
 
 
 def _follows_length(
-    view: View, lengths: Floats, about: dict[str, Any]
+    view: View, lengths: Floats, options: dict[str, Any]
 ) -> Iterator[Finding]:
-    """The finding that the task itself is scored as the length orders siblings, nearly without exception.
+    """Find that the length orders siblings as the task's scores do, nearly always.
 
-    Of graded scores: where right answers and wrong ones differ in length, that is no fault of who tells them
-    apart. A label would say more, and is asked instead where there is one.
+    Of graded scores only: where right and wrong answers differ in length, that is no
+    fault of what tells them apart. A label would say more, and is asked instead.
     """
     scores = view.scores[view.primary]
-    some = scores[:FIRST]
-    if view.context.label is not None or len(np.unique(some[~np.isnan(some)])) <= 2:
+    first = scores[:LEVEL_ROWS]
+    is_graded = len(np.unique(first[~np.isnan(first)])) > 2
+    if view.context.label is not None or not is_graded:
         return
-    if told := _ordered(view, lengths, scores, SAME_THING):
-        told |= {
-            "read": ~np.isnan(scores),
-            "alike": "",
-            "task": view.primary,
-            "answers": (),
-        }
-        yield finding(view, "length_bias", view.primary, **told, **about)
+    measured = _ordered(view, lengths, scores, SAME_THING)
+    if measured:
+        yield finding(
+            view,
+            "length_bias",
+            view.primary,
+            **measured,
+            reading=~np.isnan(scores),
+            answers=(),
+            alike="",
+            task=view.primary,
+            **options,
+        )
 
 
 def _ordered(
@@ -215,65 +172,122 @@ def _ordered(
     values: Floats,
     by: Floats,
     limit: float,
-    alike: Floats | None = None,
+    control: Floats | None = None,
     *,
     tests: int = 1,
 ) -> dict[str, Any]:
-    """How often `values` of the rows `view.few` order siblings as `by` does, and which way.
+    """Measure how often `values` of the rows `view.few` order siblings as `by` does.
 
-    With the limit on that side; nothing where it is within the limit on both, or there are few pairs.
+    With `control`, between siblings equal in it. Returns {} where it is within the
+    limit on both sides, or there are few pairs.
     """
-    few = view.few
-    same = None if alike is None else alike[few]
-    agree, pairs = concordance(
-        values, by[few], view.groups[few], same, total=len(view.owner)
-    )
+    same = None if control is None else control[view.few]
+    groups, total = view.groups[view.few], len(view.owner)
+    agree, pairs = concordance(values, by[view.few], groups, same, total=total)
     value, count = _auc(agree, pairs), int(pairs.sum())
     if count < FEWEST_PAIRS or max(value, 1 - value) < limit:
         return {}
     low, high = view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
-    longer = value > 0.5
-    past = (
-        {"past": "above", "limit": limit}
-        if longer
-        else {"past": "below", "limit": 1 - limit}
-    )
-    told = {
+    is_longer = value > 0.5
+    return {
         "value": value,
         "interval": (max(low, 0.0), min(high, 1.0)),
         "n": count,
-        **past,
+        "past": "above" if is_longer else "below",
+        "limit": limit if is_longer else 1 - limit,
+        "longer": is_longer,
+        "cost": 2 * abs(value - 0.5),
     }
-    return {**told, "longer": longer, "cost": 2 * abs(value - 0.5)}
+
+
+def _auc(agree: Floats, pairs: Floats) -> float:
+    return float(agree.sum() / pairs.sum()) if pairs.sum() else 0.5
+
+
+@rule("wrong_above_right")
+def wrong_above_right(
+    view: View,
+    findings: Findings,
+    *,
+    wrong_above_right: float = 0.02,  # one pair in fifty: our choice
+    wrong_above_right_high: float = 0.25,  # likewise
+) -> Iterator[Finding]:
+    """Find that a wrong completion earns more than a right sibling, by the task itself.
+
+    Wrong and right are the ends of the range of the task's component; an equal reward
+    counts half. A label would say more, and is asked instead. The finding names the
+    component without which the fewest such pairs are left.
+    """
+    is_known = view.context.label is None and view.reward.task_is_known
+    if not is_known or np.isnan(view.rewards).all():
+        return
+    task, ends, few = view.scores[view.primary], view.span(view.primary), view.few
+    verdicts = np.where(np.isin(task[few], ends), task[few], np.nan)
+    owner, total = view.groups[few], len(view.owner)
+    rewards = view.paid_by[few]
+    agree, pairs = concordance(rewards, verdicts, owner, total=total)
+    wrong = pairs - agree
+    if pairs.sum() < FEWEST_PAIRS or wrong.sum() <= wrong_above_right * pairs.sum():
+        return
+
+    def right_without(name: str) -> float:
+        others = rewards - view.pieces[name][few]
+        return float(concordance(others, verdicts, owner, total=total)[0].sum())
+
+    beside = [
+        name
+        for name in view.paid_names
+        if name in view.pieces and name not in view.task
+    ]
+    right = each(right_without, beside)
+    cause = max(beside, key=lambda name: right[name], default=None)
+    measured = share(view, wrong, pairs)
+    severity = "high" if measured["interval"][0] > wrong_above_right_high else "warn"
+    if cause and view.by_design(cause):
+        severity = "info"
+    if cause and conclusive(findings, "dominant", component=cause):
+        severity = "info"
+    yield finding(
+        view,
+        "wrong_above_right",
+        cause,
+        **measured,
+        limit=wrong_above_right,
+        severity=severity,
+        reading=(view.advantages > 0) & (task == ends[0]),
+        task=view.primary,
+        by=cause,
+    )
 
 
 @rule("truncated_paid")
 def truncated(
     view: View,
-    said: Said,
+    findings: Findings,
     *,
     truncated_paid: float = 0.25,  # our choice
 ) -> Iterator[Finding]:
-    """Completions that were cut at their greatest length and earn more than their siblings on average."""
+    """Find completions cut at the maximum length that earn more than their siblings' mean."""
     cut = view.context.truncated
     if cut is None:
         return
     judged = cut & ~np.isnan(view.advantages)
-    right = (
-        view.scores[view.primary] == view.span(view.primary)[1]
-    )  # it had said what it was asked for
-    alone = len(view.names) == 1
-    paid = judged & (np.nan_to_num(view.advantages) > 0) & (~right | alone)
-    if judged.sum() >= FEWEST_CUT and paid.sum() >= truncated_paid * judged.sum():
-        more = {
-            "cut": float(cut.mean()),
-            "cost": float(paid.mean()),
-            "severity": "info" if alone else "warn",
-        }
-        told = share(view, paid, judged, by_rows=True)
-        yield finding(
-            view, "truncated_paid", **told, limit=truncated_paid, read=paid, **more
-        )
+    is_alone = len(view.names) == 1
+    # what is right had said what it was asked for before it was cut
+    is_right = view.scores[view.primary] == view.span(view.primary)[1]
+    is_paid = judged & (np.nan_to_num(view.advantages) > 0) & (~is_right | is_alone)
+    if judged.sum() < FEWEST_CUT or is_paid.sum() < truncated_paid * judged.sum():
+        return
+    yield finding(
+        view,
+        "truncated_paid",
+        **share(view, is_paid, judged, by_rows=True),
+        limit=truncated_paid,
+        severity="info" if is_alone else "warn",
+        reading=is_paid,
+        cost=float(is_paid.mean()),
+        cut=float(cut.mean()),
+    )
 
 
 RULES = (label, wrong_above_right, order, truncated)

@@ -7,169 +7,211 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, share
+from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Findings, finding, share
 from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, each, group_stats
-from rewardkit.analysis.view import View
+from rewardkit.analysis.view import Mask, View
 from rewardkit.findings import Finding, rule
 
-FIRST = 1 << 16  # rows that are looked at before all are
+FIRST_ROWS = 1 << 16
+"""Rows that are looked at before all are."""
 
 
 @rule("constant", "dead", "sparse", "starved", "saturated", "binary")
 def shape(
     view: View,
-    said: Said,
+    findings: Findings,
     *,
-    # Share of rows at the minimum: with a quarter right and 8 siblings one group in ten is all wrong even if
-    # all prompts are alike ((3/4)^8).
+    # Share of rows at the minimum: with a quarter right and 8 siblings one group in ten
+    # is all wrong even if all prompts are alike ((3/4)^8).
     sparse: float = 0.75,
-    sparse_groups_high: float = 0.5,  # half of the batch gives the task no gradient: our choice
+    sparse_groups_high: float = 0.5,  # half of the batch gives no gradient: our choice
     starved: float = 0.05,  # mean as a share of the range: our choice
     saturated: float = 0.95,  # likewise
 ) -> Iterator[Finding]:
-    """How each component's scores lie in its range; what is constant is not also dead or sparse."""
+    """Find how each component's scores lie in its range; what is constant is not also dead."""
+    limits = {
+        "sparse": sparse,
+        "sparse_groups_high": sparse_groups_high,
+        "starved": starved,
+        "saturated": saturated,
+    }
 
-    def of(name: str) -> list[Finding]:
-        return list(_shape(view, name, sparse, sparse_groups_high, starved, saturated))
+    def look_at(name: str) -> list[Finding]:
+        return list(_shape(view, name, limits))
 
-    for found in each(of, view.names).values():
-        yield from found
+    for of_component in each(look_at, view.names).values():
+        yield from of_component
 
 
-def _shape(
-    view: View,
-    name: str,
-    sparse: float,
-    sparse_groups_high: float,
-    starved: float,
-    saturated: float,
-) -> Iterator[Finding]:
-    scores, item = view.scores[name], view.components[name]
-    known = ~np.isnan(scores)
-    if (n := int(known.sum())) < 2:
+def _shape(view: View, name: str, limits: dict[str, float]) -> Iterator[Finding]:
+    scores, component = view.scores[name], view.components[name]
+    scored = ~np.isnan(scores)
+    if scored.sum() < 2:
         return
-    least, most = np.fmin.reduce(scores), np.fmax.reduce(scores)
-    weight, task = view.declared_weights[name], name == view.primary
-    usual = "warn" if item.weight else "info"
-    is_flat = least == most or not _varies_among_siblings(view, scores)
+    lowest, highest = np.fmin.reduce(scores), np.fmax.reduce(scores)
+    is_flat = lowest == highest or not _varies_among_siblings(view, scores)
     if is_flat and _varies_by_its_gate(view, name):
         return
-    if least == most:
-        yield _constant(view, name, float(least), n)
+    if lowest == highest:
+        yield _constant_component(view, name, float(lowest))
     elif is_flat:
-        if view.group_stats(scores).dead.sum() >= FEWEST_GROUPS:
-            told: dict[str, Any] = {"value": 0.0, "interval": (0.0, 0.0), "n": n}
-            told |= {"limit": ZERO_STD, "severity": usual, "read": known}
-            yield finding(
-                view, "dead", name, **told, task=name in view.task, cost=weight
-            )
-    elif item.weight >= 0:  # a penalty that rarely fires is what one hopes for
-        low, high = view.span(name)
-        lowest, highest = scores == low, scores == high
-        mean = (float(np.nansum(scores)) / n - low) / (high - low)
-        if lowest.sum() >= sparse * n:
-            stats = view.group_stats(scores)
-            several = stats.count > 1
-            in_groups = float(
-                ((stats.high == low) & several).sum() / max(several.sum(), 1)
-            )
-            severity = "high" if task and in_groups >= sparse_groups_high else usual
-            more: dict[str, Any] = {
-                "groups_at_minimum": in_groups,
-                "cost": in_groups * weight,
-            }
-            more |= {} if task else {"answers": ["graduate"]}
-            told = share(view, lowest, known, by_rows=True)
-            yield finding(
-                view,
-                "sparse",
-                name,
-                **told,
-                limit=sparse,
-                severity=severity,
-                read=lowest,
-                **more,
-            )
-        elif item.range is not None and not starved < mean < saturated:
-            code, limit, rare = ("starved", starved, scores > low)
-            if mean > starved:
-                code, limit, rare = ("saturated", saturated, scores < high)
-            told = share(
-                view,
-                np.where(known, (scores - low) / (high - low), 0.0),
-                known,
-                by_rows=True,
-            )
-            more = {"cost": weight, "task": name in view.task} | (
-                {} if task else {"answers": []}
-            )
-            yield finding(
-                view, code, name, **told, limit=limit, severity=usual, read=rare, **more
-            )
-        if (
-            task
-            and lowest.any()
-            and highest.any()
-            and (lowest | highest | ~known).all()
-        ):
-            told = share(view, highest, known, by_rows=True)
-            yield finding(view, "binary", name, **told, limit=2, read=highest, cost=0.0)
+        yield from _dead(view, name)
+    elif component.weight >= 0:  # a penalty that rarely fires is what one hopes for
+        yield from _ends_of_range(view, name, limits)
+
+
+def _dead(view: View, name: str) -> Iterator[Finding]:
+    """Find a component that never varies within a group."""
+    scores = view.scores[name]
+    if view.group_stats(scores).dead.sum() < FEWEST_GROUPS:
+        return
+    yield finding(
+        view,
+        "dead",
+        name,
+        value=0.0,
+        interval=(0.0, 0.0),
+        n=int((~np.isnan(scores)).sum()),
+        limit=ZERO_STD,
+        severity="warn" if view.components[name].weight else "info",
+        reading=~np.isnan(scores),
+        task=name in view.task,
+        cost=view.declared_weights[name],
+    )
+
+
+def _ends_of_range(
+    view: View, name: str, limits: dict[str, float]
+) -> Iterator[Finding]:
+    """Find a component whose scores are mostly at one end of its range, or at both only."""
+    scores, component = view.scores[name], view.components[name]
+    scored = ~np.isnan(scores)
+    low, high = view.span(name)
+    at_low, at_high = scores == low, scores == high
+    mean = (float(np.nansum(scores)) / scored.sum() - low) / (high - low)
+    if at_low.sum() >= limits["sparse"] * scored.sum():
+        yield _sparse(view, name, at_low, limits)
+    elif component.range is not None:
+        if mean <= limits["starved"]:
+            yield _near_end(view, name, "starved", limits["starved"], scores > low)
+        elif mean >= limits["saturated"]:
+            yield _near_end(view, name, "saturated", limits["saturated"], scores < high)
+    has_both = at_low.any() and at_high.any()
+    if name == view.primary and has_both and (at_low | at_high | ~scored).all():
+        measured = share(view, at_high, scored, by_rows=True)
+        yield finding(
+            view, "binary", name, **measured, limit=2, reading=at_high, cost=0
+        )
+
+
+def _sparse(view: View, name: str, at_low: Mask, limits: dict[str, float]) -> Finding:
+    scores, stats = view.scores[name], view.group_stats(view.scores[name])
+    several = stats.count > 1
+    all_low = (stats.high == view.span(name)[0]) & several
+    in_groups = float(all_low.sum() / max(several.sum(), 1))
+    severity = "warn" if view.components[name].weight else "info"
+    if name == view.primary and in_groups >= limits["sparse_groups_high"]:
+        severity = "high"
+    return finding(
+        view,
+        "sparse",
+        name,
+        **share(view, at_low, ~np.isnan(scores), by_rows=True),
+        limit=limits["sparse"],
+        severity=severity,
+        reading=at_low,
+        answers=None if name == view.primary else ["graduate"],
+        groups_at_minimum=in_groups,
+        cost=in_groups * view.declared_weights[name],
+    )
+
+
+def _near_end(view: View, name: str, code: str, limit: float, rare: Mask) -> Finding:
+    """Return the finding that the mean is near an end; `rare` rows are away from it."""
+    scores, (low, high) = view.scores[name], view.span(name)
+    scored = ~np.isnan(scores)
+    heights = np.where(scored, (scores - low) / (high - low), 0.0)
+    return finding(
+        view,
+        code,
+        name,
+        **share(view, heights, scored, by_rows=True),
+        limit=limit,
+        severity="warn" if view.components[name].weight else "info",
+        reading=rare,
+        answers=None if name == view.primary else (),
+        cost=view.declared_weights[name],
+        task=name in view.task,
+    )
 
 
 def constant(
-    view: View, name: str | None, value: float, n: int, **more: Any
+    view: View,
+    name: str | None,
+    value: float,
+    scores: Floats,
+    *,
+    cost: float = 1.0,
+    penalty: bool = False,
+    **options: Any,
 ) -> Finding:
-    """The finding that a component or the reward never varies."""
-    told = {
-        "value": value,
-        "interval": (value, value),
-        "limit": ZERO_STD,
-        "penalty": False,
-        "n": n,
-    }
-    return finding(view, "constant", name, **{"cost": 1.0, **told, **more})
+    """Return the finding that a component or the reward has one value on all rows."""
+    return finding(
+        view,
+        "constant",
+        name,
+        value=value,
+        interval=(value, value),
+        n=int((~np.isnan(scores)).sum()),
+        limit=ZERO_STD,
+        reading=~np.isnan(scores),
+        cost=cost,
+        penalty=penalty,
+        **options,
+    )
 
 
-def _constant(view: View, name: str, value: float, n: int) -> Finding:
-    item, ends = view.components[name], view.components[name].range
-    penalty = item.weight < 0 and ends is not None and value == ends[0]
-    paid = item.weight != 0 and not penalty
-    answers: tuple[str, ...] = ("remove_component",)
-    if name in view.task:
-        highest = ends is not None and value == ends[1]
-        answers = (
-            ("stricter_reading",)
-            if highest
-            else ("graduate", "looser_reading", "pay_component")
-        )
-    more: dict[str, Any] = {"penalty": penalty, "task": view.task == (name,)}
-    more |= {"answers": answers if paid else (), "cost": view.declared_weights[name]}
-    severity = "high" if name == view.primary else "warn" if paid else "info"
+def _constant_component(view: View, name: str, value: float) -> Finding:
+    component = view.components[name]
+    low, high = component.range or (None, None)
+    is_penalty = component.weight < 0 and value == low
+    is_paid = component.weight != 0 and not is_penalty
+    severity = "warn" if is_paid else "info"
+    if name == view.primary:
+        severity = "high"
+    answers: tuple[str, ...] = ()
+    if is_paid and name not in view.task:
+        answers = ("remove_component",)
+    elif is_paid and value == high:
+        answers = ("stricter_reading",)
+    elif is_paid:
+        answers = ("graduate", "looser_reading", "pay_component")
     return constant(
         view,
         name,
         value,
-        n,
+        view.scores[name],
         severity=severity,
-        read=~np.isnan(view.scores[name]),
-        **more,
+        penalty=is_penalty,
+        task=view.task == (name,),
+        answers=answers,
+        cost=view.declared_weights[name],
     )
 
 
 def _varies_by_its_gate(view: View, name: str) -> bool:
-    """Whether siblings differ by whether its gate is open: a closed one counts 0 in a sum or mean."""
-    if not (view.additive and view.gated[name].any()):
+    """Return whether siblings differ by an open gate: a closed one counts 0 in a sum or mean."""
+    gated = view.gated[name]
+    if not view.additive or not gated.any():
         return False
-    return _varies_among_siblings(
-        view, np.where(view.gated[name], 0.0, view.scores[name])
-    )
+    return _varies_among_siblings(view, np.where(gated, 0.0, view.scores[name]))
 
 
 def _varies_among_siblings(view: View, scores: Floats) -> bool:
-    """Whether a group has two scores that differ; the first rows mostly show it."""
+    """Return whether two siblings have different scores; the first rows mostly show it."""
     return any(
         group_stats(scores[:end], view.groups[:end]).live.any()
-        for end in (FIRST, len(scores))
+        for end in (FIRST_ROWS, len(scores))
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from rewardkit.analysis.findings.components import OFTEN
+from rewardkit.analysis.findings.components import OFTEN_VARIES
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.suggestions.measure import halves
@@ -37,7 +37,9 @@ def declared_weights(
     get no more than they have: that the task holds more than it declares is no fault.
     """
     live = _varying(
-        view, [name for name in view.names if view.components[name].weight], OFTEN
+        view,
+        [name for name in view.names if view.components[name].weight],
+        OFTEN_VARIES,
     )
     if len(live) < 2 or not view.effective_weights:
         return
