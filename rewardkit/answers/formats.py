@@ -13,7 +13,7 @@ REASONING = "Reading the question again and taking it step by step leads to this
 
 TAG = re.compile(r"<([A-Za-z_][\w.-]{0,30})>")
 CLOSING_TAG = re.compile(r"</([A-Za-z_][\w.-]{0,30})>")
-KEY = re.compile(r'[{,]\s*"([\w -]{1,40})"\s*:')
+ANSWER_KEY = re.compile(r'[{,]\s*"([\w -]{1,40})"\s*:')
 THINKING = ("think", "thinking", "reasoning", "thought", "scratchpad", "analysis")
 MOST_TAGS = 4  # names of tags that are tried as marks: our choice
 MOST_KEYS = 2  # keys of objects that are tried as marks: our choice
@@ -150,7 +150,7 @@ def find_answer_keys(completions: Iterable[str]) -> list[str]:
     counts: Counter[str] = Counter()
     for text in completions:
         if "{" in text:
-            counts.update(KEY.findall(text))
+            counts.update(ANSWER_KEY.findall(text))
     return [key for key, _ in counts.most_common(MOST_KEYS)]
 
 

@@ -14,9 +14,9 @@ from rewardkit.primitives.verify.numbers import read_number
 
 KINDS: Final = ("number", "choice", "mathematics", "json", "code", "text")
 
-LETTERS = "ABCDEFGHIJ"
+OPTION_LETTERS = "ABCDEFGHIJ"
 """Letters that options of a choice can have."""
-USUAL_SHARE = 0.9
+KIND_SHARE = 0.9
 """Share of the answers that must be of a kind for it to be that of all. Our choice."""
 PROSE_WORDS = 8
 """Words from which on a text is compared by the words it shares. Our choice."""
@@ -102,7 +102,7 @@ LONGEST_FORMULA = 200
 """Characters up to which a text with signs of mathematics is a formula. Our choice."""
 
 
-def common_kind(answers: Sequence[str], *, share: float = USUAL_SHARE) -> str:
+def common_kind(answers: Sequence[str], *, share: float = KIND_SHARE) -> str:
     """Return the kind of these answers: that of a `share` of them, else text or prose.
 
     Numbers beside formulas are mathematics; where most are code, all are.

@@ -10,8 +10,8 @@ from typing import Any
 
 import rewardkit as rk
 from rewardkit.answers.kinds import (
-    LETTERS,
-    USUAL_SHARE,
+    KIND_SHARE,
+    OPTION_LETTERS,
     common_kind,
     kind_of,
     read_options,
@@ -146,7 +146,7 @@ def find_truth(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
     if not answers:
         return Truth("none")
     lists = sum(isinstance(truth, list) for truth in truths)
-    if lists >= USUAL_SHARE * len(truths):
+    if lists >= KIND_SHARE * len(truths):
         stated = sum(
             states_list(row["completion"], row["ground_truth"]) for row in judged
         )
@@ -169,9 +169,9 @@ def find_truth(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
 
 def _find_options(answers: Sequence[str], prompts: Sequence[str]) -> str:
     """Return the letters from A to the last one that truths or prompts name."""
-    letters = [read_choice(answer, LETTERS) or "" for answer in answers]
+    letters = [read_choice(answer, OPTION_LETTERS) or "" for answer in answers]
     last = max("B", *letters, *"".join(map(read_options, set(prompts))))
-    return LETTERS[: LETTERS.index(last) + 1]
+    return OPTION_LETTERS[: OPTION_LETTERS.index(last) + 1]
 
 
 def _find_truth_in_objects(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
@@ -197,7 +197,7 @@ def _find_reader(truths: Sequence[Any], kind: str) -> Extractor | None:
     behind: Extractor = extract.gsm8k() if kind == "number" else extract.after("####")
     for mark, extractor in {"####": behind, "\\boxed": extract.boxed()}.items():
         marked = sum(isinstance(truth, str) and mark in truth for truth in truths)
-        if marked >= USUAL_SHARE * len(truths):
+        if marked >= KIND_SHARE * len(truths):
             return extractor
     return None
 
@@ -230,7 +230,7 @@ def states_truth(completion: str, truth: Any) -> float:
 def _read_as(kind: str, text: str) -> Any:
     """Return the value of an answer of this kind, None where it is none."""
     if kind == "choice":
-        return read_choice(text, LETTERS)
+        return read_choice(text, OPTION_LETTERS)
     if kind == "number":
         return verify.read_number(text.rstrip("."))
     return normal_text(text) if len(text) <= LONGEST_READ else None

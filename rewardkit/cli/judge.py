@@ -7,7 +7,7 @@ from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.cli.options import Integer, Number
 from rewardkit.judges.report import judges_of
 from rewardkit.rewards.load import find_reward
-from rewardkit.strategies.added_text import ATTACKS
+from rewardkit.strategies.added_text import JUDGE_ATTACKS
 
 
 @command(
@@ -45,7 +45,7 @@ def judge(asked: Asked) -> Answer:
         names = names if asked.component else judges_of(judge) or alone
     options = {
         **asked.some("repeats label seed"),
-        "attacks": {} if asked.no_attacks else ATTACKS,
+        "attacks": {} if asked.no_attacks else JUDGE_ATTACKS,
     }
     reports = {
         name or attribute: rk.judge_report(

@@ -17,7 +17,7 @@ from rewardkit.cli.command import Answer, Asked, command
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rollouts.package_data import bundled
 from rewardkit.rollouts.write import write_whole
-from rewardkit.starting.notebooks import notebook_text, same_parameters, seen_from
+from rewardkit.starting.notebooks import has_same_parameters, notebook_text, seen_from
 
 ALL = BUILD, _, ANALYZE = "01_build", "02_check", "03_analyze"
 PATHS = ("rollouts", "cases", "join", "baseline")
@@ -126,7 +126,7 @@ def _copied(
             for stem, text in zip(stems, texts, strict=True)
         }
         there = [path for path in wanted if path.exists()]
-        if not values or all(same_parameters(path, wanted[path]) for path in there):
+        if not values or all(has_same_parameters(path, wanted[path]) for path in there):
             break
     folder.mkdir(parents=True, exist_ok=True)
     for path in wanted.keys() - there:

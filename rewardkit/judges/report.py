@@ -26,7 +26,7 @@ from rewardkit.rollouts.source import Columns
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.labelled import LabelledCases, read_labelled
 from rewardkit.scoring.outcomes import Outcome, asked_of_models
-from rewardkit.strategies.added_text import ATTACKS
+from rewardkit.strategies.added_text import JUDGE_ATTACKS
 
 log = logging.getLogger(__name__)
 
@@ -236,7 +236,7 @@ def judge_report(
     component: str | None = None,
     repeats: int = 1,
     label: str = "label",
-    attacks: Mapping[str, str] | None = ATTACKS,
+    attacks: Mapping[str, str] | None = JUDGE_ATTACKS,
     seed: int = 0,
 ) -> JudgeReport:
     """How a judge agrees with labelled cases, with 95 % intervals (bootstrap over prompts).

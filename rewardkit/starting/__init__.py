@@ -1,1 +1,1 @@
-"""The first hour of a new task: a reward, its cases and a notebook, written from a log."""
+"""Starting: a first reward for a new task, written from a log."""

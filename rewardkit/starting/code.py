@@ -1,4 +1,4 @@
-"""Code: values as they are written in Python files and in the parameters of notebooks."""
+"""Code: values as they are written in Python files and in parameters of notebooks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,18 @@ QUOTED = re.compile(r"""'((?:[^'"\\]|\\.)*)'|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'
 
 
 def code_of(value: Any) -> str:
-    """A made primitive or a plain value as it is written in a file, texts in double quotes where they can be.
+    """Write a primitive or a plain value as code, with double quotes where possible.
 
     >>> from rewardkit.primitives import extract
     >>> code_of(extract.first_of(extract.tag("answer"), extract.boxed()))
     'rk.extract.first_of(rk.extract.tag("answer"), rk.extract.boxed())'
     """
-    text = expression(value, lambda item, _: getattr(item, "__name__", repr(item)))
-    return QUOTED.sub(
-        lambda found: found[0] if found[1] is None else f'"{found[1]}"', text
-    )
+    return QUOTED.sub(_use_double_quotes, expression(value, _name_of))
+
+
+def _name_of(value: Any, _: Any) -> str:
+    return str(getattr(value, "__name__", repr(value)))
+
+
+def _use_double_quotes(match: re.Match[str]) -> str:
+    return match[0] if match[1] is None else f'"{match[1]}"'

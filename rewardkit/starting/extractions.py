@@ -1,4 +1,4 @@
-"""Extractions: how the answers of a log can be read, what each way takes, and how often it is right."""
+"""Extractions: ways to read the answers of a log, and how often each one is right."""
 
 from __future__ import annotations
 
@@ -17,178 +17,188 @@ from rewardkit.starting.code import code_of
 
 Objects = np.ndarray[Any, np.dtype[np.object_]]
 
-TAGS = 3  # names that are tried
-RARE = 0.01  # share of the completions under which a way is an accident: our choice
-USED = 0.5  # share of the completions in which a form stands that is the usual one: our choice
-COMMON = 0.25  # share from which on a form is one that the policy knows: our choice
-SLIGHT = 0.01  # by which shares of right answers differ by chance: our choice
-BESIDE = 0.05  # share of the completions in which a second form is worth reading, too: our choice
-NEAR = 0.9  # of how often the best way is right, from which on a stricter one is taken: our choice
-SHORT = 200  # characters up to which completions may be the answer and nothing else: our choice
+# Shares are of the completions; all of these are our choice.
+MOST_NAMES = 3  # names of tags that are tried
+RARE_SHARE = 0.01  # under which a way is an accident
+COMMON_SHARE = 0.25  # from which on the policy knows a form
+USUAL_SHARE = 0.5  # from which on a form is the usual one
+SECOND_SHARE = 0.05  # with answers of a second form, for it to be worth reading
+CHANCE = 0.01  # by which shares of right answers differ by chance
+STRICT_PRECISION = 0.9  # of the best precision, from which on a stricter way is chosen
+SHORT_COMPLETION = 200  # characters up to which a completion may be the answer alone
 
 
 @dataclass(frozen=True, eq=False)
 class Extraction:
-    """A way to read the answer, measured: what it takes from each row, and how that compares with the truth.
+    """A way to read the answer, with what it reads from each row and how right that is.
 
-    `extractor` is None where the completion itself is the answer. `values` and `scores` have a text or None,
-    and a number or None where the truth is not judged, of each row.
+    Attributes:
+        extractor: What reads it, None where the completion itself is the answer.
+        values: (rows,) the text that is read, or None.
+        scores: (rows,) its score, or None where the truth is not judged.
     """
 
     extractor: Extractor | None
-    values: Objects  # (rows,)
-    scores: Objects  # (rows,)
+    values: Objects
+    scores: Objects
 
     @property
-    def marked(self) -> bool:
-        """Whether it reads what the writer marked as the answer; others take what stands there."""
+    def is_marked(self) -> bool:
+        """Whether it reads what the writer marked as the answer."""
         return not isinstance(self.extractor, extract.number | None)
 
     @property
     def code(self) -> str:
-        """The code that makes it."""
+        """The Python expression that makes its extractor."""
         return "the completion" if self.extractor is None else code_of(self.extractor)
 
     @property
-    def short(self) -> str:
-        """Its code, as short as a person needs it."""
+    def short_code(self) -> str:
+        """Its code without the module."""
         return self.code.replace("rk.extract.", "")
 
     @property
-    def found(self) -> float:
+    def share_found(self) -> float:
         """Share of the completions in which it finds something."""
         return float(np.mean(pd.notna(self.values)))
 
     @property
-    def right(self) -> float:
-        """Mean score of what it takes, over the rows with a truth; 0.0 where there is none."""
-        return _mean(self.scores)
+    def share_right(self) -> float:
+        """Mean score over the rows with a truth, 0.0 without any."""
+        return _mean_score(self.scores)
 
     @property
-    def sure(self) -> float:
+    def precision(self) -> float:
         """Mean score of the answers that it finds."""
-        return self.right / self.found if self.found else 0.0
+        return self.share_right / self.share_found if self.share_found else 0.0
 
 
-def extractions(
-    rows: Sequence[Row], prompts: Sequence[str], truth: Truth
-) -> list[Extraction]:
-    """Those that find something in these rows, the strictest first; where none does, the last for a truth."""
-    found: list[Extraction] = []
-    for extractor in dict.fromkeys(_candidates(rows, prompts, truth)):
-        one = extracted(extractor, rows, truth)
-        if one.found >= RARE and not any(_says_as_much(other, one) for other in found):
-            found.append(one)
-    return found or ([one] if truth.verified else [])
+def _mean_score(scores: Objects) -> float:
+    """Return the mean of the scores that are no None, 0.0 without any."""
+    judged = scores[pd.notna(scores)]
+    return float(np.mean(judged)) if len(judged) else 0.0
 
 
-def _says_as_much(outer: Extraction, one: Extraction) -> bool:
-    """Whether what stands inside of what the outer one takes is no better an answer."""
-    inside = (
-        isinstance(one.extractor, extract.within)
-        and one.extractor.outer == outer.extractor
-    )
-    return inside and outer.right + SLIGHT >= one.right
-
-
-def extracted(
+def measure_extractor(
     extractor: Extractor | None, rows: Sequence[Row], truth: Truth
 ) -> Extraction:
-    """What an extractor takes from these rows, held against the truth."""
+    """Read the answer of each row with an extractor, and judge it by the truth."""
     read: Callable[[str], str | None] = str if extractor is None else extractor
-    values = [read(row["completion"]) for row in rows]
-    truths = [row.get("ground_truth") for row in rows]
-    keys = [*zip(values, map(repr, truths), strict=True)]
-    asked = dict(
-        zip(keys, truths, strict=True)
-    )  # siblings often say the same, and some comparisons are slow
-    known = {key: truth.judge(key[0], asked[key]) for key in asked}
-    scores = [known[key] for key in keys]
+    values, scores = [], []
+    score_of: dict[tuple[str | None, str], float | None] = {}
+    for row in rows:
+        value, ground_truth = read(row["completion"]), row.get("ground_truth")
+        key = value, repr(ground_truth)
+        if key not in score_of:  # siblings say the same, and some comparisons are slow
+            score_of[key] = truth.judge(value, ground_truth)
+        values.append(value)
+        scores.append(score_of[key])
     return Extraction(
         extractor, np.array(values, dtype=object), np.array(scores, dtype=object)
     )
 
 
-def _mean(scores: Objects) -> float:
-    """Mean of those that are judged; 0.0 where none is."""
-    return float(np.mean(scores[pd.notna(scores)])) if pd.notna(scores).any() else 0.0
+def measure_extractors(
+    rows: Sequence[Row], prompts: Sequence[str], truth: Truth
+) -> list[Extraction]:
+    """Return the extractions that find something in these rows, the strictest first.
+
+    Where none does, the last one for a truth that can be compared.
+    """
+    extractions: list[Extraction] = []
+    last: list[Extraction] = []
+    for extractor in dict.fromkeys(_propose_extractors(rows, prompts, truth)):
+        extraction = measure_extractor(extractor, rows, truth)
+        last = [extraction]
+        is_covered = any(_is_as_right(outer, extraction) for outer in extractions)
+        if extraction.share_found >= RARE_SHARE and not is_covered:
+            extractions.append(extraction)
+    if extractions or not truth.verified:
+        return extractions
+    return last
 
 
-def _candidates(
+def _is_as_right(outer: Extraction, inner: Extraction) -> bool:
+    """Whether all that `outer` reads is as right as the part that `inner` reads."""
+    extractor = inner.extractor
+    if not isinstance(extractor, extract.within) or extractor.outer != outer.extractor:
+        return False
+    return outer.share_right + CHANCE >= inner.share_right
+
+
+def _propose_extractors(
     rows: Sequence[Row], prompts: Sequence[str], truth: Truth
 ) -> list[Extractor | None]:
-    """Extractors that fit the truth and what stands in completions and prompts, the loosest last."""
+    """Return extractors for the truth and what completions show, the loosest last."""
     texts = [row["completion"] for row in rows]
     spellings: dict[str, str] = {}  # the case of a tag does not matter
     for name in find_answer_tags(texts, prompts):
         spellings.setdefault(name.lower(), name)
-    tags = [extract.tag(name) for name in spellings.values()][:TAGS]
-    keys = [
-        extract.json_value(key) for key in find_answer_keys(texts) if "." not in key
-    ]
-    number, box, phrase = extract.number(), extract.boxed(), extract.answer_phrase()
+    tags = [extract.tag(name) for name in spellings.values()][:MOST_NAMES]
     if truth.kind in ("json", "labels"):
         return [extract.json_value(), extract.json_value(repair=True), *tags]
+    names = [key for key in find_answer_keys(texts) if "." not in key]
+    keys = [extract.json_value(key) for key in names]
+    number, box, phrase = extract.number(), extract.boxed(), extract.answer_phrase()
+    marks: list[Extractor | None] = []
     if truth.kind == "number":
-        marks = [
-            item
-            for outer in (*tags, box)
-            for item in (outer, extract.within(outer, number))
-        ]
+        for outer in (*tags, box):
+            marks += [outer, extract.within(outer, number)]
         return [*marks, extract.gsm8k(), extract.within(phrase, number), *keys, number]
-    marks = [
-        *(item for outer in tags for item in (outer, extract.within(outer, box))),
-        box,
-    ]
+    for tag in tags:
+        marks += [tag, extract.within(tag, box)]
+    marks.append(box)
     if truth.kind == "choice":
         return [*marks, extract.choice(truth.options), *keys]
     marks += [extract.after("####"), phrase]
     if not truth.verified:
         return [*marks, extract.code_block(), extract.json_value()]
-    is_short = sorted(map(len, texts))[len(texts) // 2] <= SHORT
-    return [*marks, *keys, *([None] if is_short else [])]
+    marks += keys
+    lengths = sorted(len(text) for text in texts)
+    if lengths[len(texts) // 2] <= SHORT_COMPLETION:
+        marks.append(None)
+    return marks
 
 
-def chosen(
-    found: Sequence[Extraction], rows: Sequence[Row], truth: Truth
+def choose_extraction(
+    extractions: Sequence[Extraction], rows: Sequence[Row], truth: Truth
 ) -> Extraction | None:
-    """The one that a first reward should read answers by; ``None`` where there is nothing to go by.
+    """Choose how a first reward reads answers, None where nothing says how.
 
-    The strictest of the common ones whose answers are nearly as often right as the best's; where many
-    completions have none there, the next one that finds right ones in these stands behind it. Where there is
-    a truth, answers are always read: of rare ways by that which is most often right.
+    The strictest common way whose answers are nearly as often right as the best's.
+    Where many completions have none there, the next way that finds right ones in these
+    stands behind it. With a truth answers are always read: where all ways are rare, by
+    the one that is most often right.
     """
-    common = [one for one in found if one.found >= (COMMON if truth.verified else USED)]
-    best = max((one.sure for one in common), default=0.0)
-    sure = [
-        one
-        for one in common
-        if one.sure >= NEAR * best - SLIGHT and (one.marked or truth.verified)
-    ]
-    first = next(iter(sure), None)
+    least = COMMON_SHARE if truth.verified else USUAL_SHARE
+    common = [one for one in extractions if one.share_found >= least]
+    best = max((one.precision for one in common), default=0.0)
+    first = None
+    for one in common:
+        is_precise = one.precision >= STRICT_PRECISION * best - CHANCE
+        if is_precise and (one.is_marked or truth.verified):
+            first = one
+            break
     if first is None and truth.verified:
-        return max(found, key=lambda one: one.right)
-    if (
-        first is None
-        or first.extractor is None
-        or not (first.marked and truth.verified)
-    ):
+        return max(extractions, key=lambda one: one.share_right)
+    if first is None or first.extractor is None:
         return first
-    others = [
-        one.extractor
-        for one in found
-        if one.extractor is not None and _is_second(one, first)
-    ]
-    return (
-        extracted(extract.first_of(first.extractor, others[0]), rows, truth)
-        if others
-        else first
-    )
+    if first.is_marked and truth.verified:
+        for second in extractions:
+            if second.extractor is not None and _adds_answers(second, first):
+                both = extract.first_of(first.extractor, second.extractor)
+                return measure_extractor(both, rows, truth)
+    return first
 
 
-def _is_second(one: Extraction, first: Extraction) -> bool:
-    """Whether it finds answers, right half as often, in many completions where the first one finds none."""
-    if not one.marked and first.found >= USED:
+def _adds_answers(second: Extraction, first: Extraction) -> bool:
+    """Whether the second way finds answers in many completions without a first one.
+
+    They have to be right half as often as those of the first.
+    """
+    if not second.is_marked and first.share_found >= USUAL_SHARE:
         return False
-    new = pd.isna(first.values) & pd.notna(one.values)
-    return bool(np.mean(new) >= BESIDE) and _mean(one.scores[new]) >= first.sure / 2
+    added = pd.isna(first.values) & pd.notna(second.values)
+    if np.mean(added) < SECOND_SHARE:
+        return False
+    return _mean_score(second.scores[added]) >= first.precision / 2

@@ -1,4 +1,4 @@
-"""Notebooks with values for their parameters, in which paths are seen from the folder that they run in."""
+"""Notebooks with values for their parameters, as seen from the folder they run in."""
 
 from __future__ import annotations
 
@@ -15,38 +15,30 @@ from rewardkit.starting.code import code_of
 
 
 def notebook_text(source: str, values: Mapping[str, Any]) -> str:
-    """The text of a notebook with these values in its cell of parameters."""
+    """Return the text of a notebook with these values in its cell of parameters."""
     notebook = json.loads(source)
     cell = parameters_cell(notebook)
-    cell["source"] = with_values("".join(cell["source"]), values).splitlines(
-        keepends=True
-    )
+    source = with_values("".join(cell["source"]), values)
+    cell["source"] = source.splitlines(keepends=True)
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
 
 
-def same_parameters(path: Path, text: str) -> bool:
-    """Whether a file is a notebook with the parameters that the notebook of this text has."""
+def has_same_parameters(path: Path, text: str) -> bool:
+    """Whether a file is a notebook with the parameters of the notebook of this text."""
     try:
-        there = parameters_cell(json.loads(path.read_text(encoding="utf-8")))["source"]
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        StopIteration,
-    ):  # another file
-        return False
-    return "".join(there) == "".join(parameters_cell(json.loads(text))["source"])
+        cell = parameters_cell(json.loads(path.read_text(encoding="utf-8")))
+        source = "".join(cell["source"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):
+        return False  # another file
+    return source == "".join(parameters_cell(json.loads(text))["source"])
 
 
 def parameters_cell(notebook: Any) -> Any:
-    """The cell of a notebook that is tagged as that of its parameters."""
-    return next(
-        cell
-        for cell in notebook["cells"]
-        if "parameters" in cell["metadata"].get("tags", [])
-    )
+    """Return the cell of a notebook that is tagged as that of its parameters."""
+    for cell in notebook["cells"]:
+        if "parameters" in cell["metadata"].get("tags", []):
+            return cell
+    raise StopIteration
 
 
 def with_values(source: str, values: Mapping[str, Any]) -> str:
@@ -71,9 +63,10 @@ def with_values(source: str, values: Mapping[str, Any]) -> str:
 
 
 def seen_from(folder: Path, source: str | Path) -> str:
-    """A path as what runs in the folder names it; a name of the gallery and a whole path stay.
+    """Return a path as what runs in the folder names it.
 
-    It is whole where no other one leads there.
+    A name of the gallery and an absolute path stay; it is absolute where no other path
+    leads there.
     """
     path = Path(source)
     if str(source).startswith(GALLERY) or path.is_absolute():

@@ -1,70 +1,94 @@
-"""The reward file: a first reward for a task, with what was measured and what is to be decided."""
+"""The reward file: a first reward for a task, with what is left to decide."""
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from rewardkit.answers.truths import accepted
 from rewardkit.findings import counted, percent
 from rewardkit.starting.code import code_of
-from rewardkit.starting.reward_functions import FUNCTIONS
 from rewardkit.starting.task import Task
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.writing import templates
 
-WIDTH = 110
-TAKEN = (
-    "reward",
-    "rk",
-    "partial",
-    "annotations",
-    "SCHEMA",
-    *FUNCTIONS,
-)  # names that a file has already
+LINE_WIDTH = 110
+
+
+def all_right(values: float) -> bool:
+    """Whether every value is right and none is added."""
+    return values == 1.0
+
+
+def stated(marked: str | None) -> bool:
+    """Whether an answer stands where it is asked for, with something in it."""
+    return bool(marked)
+
+
+COPIED_FUNCTIONS = {
+    function.__name__: inspect.getsource(function).rstrip()
+    for function in (accepted, all_right, stated)
+}
+"""Name -> source of a function that is copied into a file that needs it."""
+
+USED_NAMES = ("reward", "rk", "partial", "annotations", "SCHEMA", *COPIED_FUNCTIONS)
+"""Names that a file has already."""
 
 
 def reward_text(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
-    """The text of the reward file for these tasks of the `log`, of whose `total` rows they are a sample."""
-    named = list(zip(tasks, _variables(tasks), strict=True))
-    log = code_of(log)[1:-1].replace("\\", "/").replace('"', "'")
-    return rendered(
-        "reward.py", name=name, tasks=named, total=total, log=log, functions=FUNCTIONS
+    """Write the reward file for these tasks.
+
+    Args:
+        name: Name of the reward.
+        tasks: The tasks, each of which gets a reward.
+        log: Path of the log, as the file names it.
+        total: Rows of the log, of which the tasks are a sample.
+    """
+    return render(
+        "reward.py",
+        name=name,
+        tasks=list(zip(tasks, _choose_variables(tasks), strict=True)),
+        total=total,
+        log=code_of(log)[1:-1].replace("\\", "/").replace('"', "'"),
+        functions=COPIED_FUNCTIONS,
     )
 
 
-def rendered(template: str, **told: Any) -> str:
-    """The text of a template, in which nothing is escaped: `code_of` writes what comes from the log."""
-    made = templates("rewardkit.starting")
-    made.filters |= {
+def render(template: str, **values: Any) -> str:
+    """Fill in a template; nothing is escaped, `code_of` writes what the log says."""
+    environment = templates("rewardkit.starting")
+    environment.filters |= {
         "code": code_of,
         "comment": comment,
-        "filled": _filled,
+        "filled": _wrap,
         "percent": percent,
     }
-    made.globals["counted"] = counted
-    return made.get_template(f"{template}.jinja").render(told)
+    environment.globals["counted"] = counted
+    return environment.get_template(f"{template}.jinja").render(values)
 
 
-def _variables(tasks: Sequence[Task]) -> list[str]:
-    """The name of each task's reward in the file."""
+def _choose_variables(tasks: Sequence[Task]) -> list[str]:
+    """Return the name of each task's reward in the file."""
+    if len(tasks) == 1:
+        return ["reward"]
     names: list[str] = []
     for task in tasks:
         name = identifier(task.name)
-        while name in (*TAKEN, *names):
+        while name in (*USED_NAMES, *names):
             name = f"{name}_"
         names.append(name)
-    return names if len(tasks) > 1 else ["reward"]
+    return names
 
 
 def comment(text: str, indent: int = 0) -> str:
-    """Lines of a comment; each "Decide" begins one."""
+    """Return a text as lines of a comment; each "Decide" begins one."""
     mark = " " * indent + "# "
-    lines = text.strip().replace(" Decide:", "\nDecide:").split("\n")
-    return "".join(
-        f"{textwrap.indent(_filled(line, WIDTH - len(mark)), mark)}\n" for line in lines
-    )
+    paragraphs = text.strip().replace(" Decide:", "\nDecide:").split("\n")
+    wrapped = [_wrap(paragraph, LINE_WIDTH - len(mark)) for paragraph in paragraphs]
+    return "".join(f"{textwrap.indent(lines, mark)}\n" for lines in wrapped)
 
 
-def _filled(text: str, width: int = WIDTH) -> str:
+def _wrap(text: str, width: int = LINE_WIDTH) -> str:
     return textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False)

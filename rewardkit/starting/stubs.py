@@ -1,4 +1,4 @@
-"""Case stubs: completions of a log that are worth deciding on, with what the starting reward gives now."""
+"""Case stubs: completions of a log to decide on, with what the first reward gives."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rewardkit.primitives.verify import read_number
 from rewardkit.probes.subjects.log import in_turn, prompt_text
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
-from rewardkit.starting.extractions import extracted
+from rewardkit.starting.extractions import measure_extractor
 from rewardkit.starting.task import Task
 
 TODO = "TODO: "
-"""What the `why` of a case begins with that nobody has decided on."""
+"""Beginning of the `why` of a case that nobody has decided on."""
 
 QUOTA = {
     "readings differ": 7,
@@ -29,218 +29,217 @@ QUOTA = {
     "right": 2,
     "wrong": 3,
 }
-"""Kind of case -> how many there are of it, where the log has as many. Our choice."""
-LONG = 20_000  # characters of a completion that nobody reads: shorter ones come first
-QUOTED = 60  # characters of a value in a `why`
-CLOSE = 0.25
-"""Distance of a length from a limit, as a share of it, up to which it is at it. Our choice."""
+"""Kind of case -> how many of it, where the log has as many. Our choice."""
+
+ANOTHER = "another"  # kind of the cases that fill up where a kind has too few
+LONGEST_READ_FIRST = 20_000
+"""Characters of a completion; longer ones come last, as nobody reads them."""
+LONGEST_IN_WHY = 60  # characters of a value in a `why`
+NEAR_LIMIT = 0.25
+"""Distance of a length from a limit, as a share of it, that is near. Our choice."""
 
 
 class Stub(NamedTuple):
-    """A row that is worth a case, of which kind, why, and of which task."""
+    """A row that is worth a case, of which kind, why, and the number of its task."""
 
     kind: str
     row: Row
     why: str
     task: int
 
+    @property
+    def identity(self) -> Hashable:
+        """What no two cases have in common."""
+        columns = ("ground_truth", "data_source")
+        others = [repr(self.row.get(name)) for name in columns]
+        return (self.row["completion"], *others)
 
-def stubs(tasks: Sequence[Task], scores: Scores) -> list[dict[str, Any]]:
-    """The cases, as a case file has them: at most twenty, of different completions and many prompts."""
-    places = {
-        row: place
-        for place, row in enumerate(scores.rollouts.table["rollout_id"].tolist())
-    }
-    found = [
-        Stub(*worth, number)
-        for number, task in enumerate(tasks)
-        for worth in _of_task(
-            task, scores, [places[row["rollout_id"]] for row in task.rows]
-        )
-    ]
-    found.sort(key=lambda stub: len(stub.row["completion"]) > LONG)
-    chosen = _chosen(in_turn(found, lambda stub: (stub.kind, stub.task)))
-    return [_case(stub, scores.reward) for stub in chosen]
+    @property
+    def prompt(self) -> str:
+        """What tells its prompt from others."""
+        return repr(self.row.get("prompt_id", self.row.get("prompt")))
 
 
-def _chosen(found: Sequence[Stub]) -> list[Stub]:
-    """Stubs of each kind by its quota, then of those that have more; no completion twice."""
-    by_quota, kinds = list(Counter(QUOTA).elements()), [*QUOTA, "another"]
-    taken: list[Stub] = []
+def write_stubs(tasks: Sequence[Task], scores: Scores) -> list[dict[str, Any]]:
+    """Return up to twenty cases, as a case file has them.
+
+    They are of different completions and many prompts.
+    """
+    ids = scores.rollouts.table["rollout_id"].tolist()
+    place_of = {rollout_id: place for place, rollout_id in enumerate(ids)}
+    stubs = []
+    for number, task in enumerate(tasks):
+        places = [place_of[row["rollout_id"]] for row in task.rows]
+        for kind, row, why in _find_rows(task, scores, places):
+            stubs.append(Stub(kind, row, why, number))
+    stubs.sort(key=lambda stub: len(stub.row["completion"]) > LONGEST_READ_FIRST)
+    chosen = _choose(in_turn(stubs, lambda stub: (stub.kind, stub.task)))
+    return [_write_case(stub, scores.reward) for stub in chosen]
+
+
+def _choose(stubs: Sequence[Stub]) -> list[Stub]:
+    """Choose stubs of each kind by its quota, then of kinds that have more.
+
+    No completion is chosen twice.
+    """
+    by_quota = list(Counter(QUOTA).elements())
+    kinds = [*QUOTA, ANOTHER]
+    chosen: list[Stub] = []
     for kind in [*by_quota, *kinds * len(by_quota)]:
-        done, prompts = {_asked(stub) for stub in taken}, Counter(map(_prompt, taken))
-        left = [
-            stub for stub in found if stub.kind == kind and _asked(stub) not in done
+        used = {stub.identity for stub in chosen}
+        prompts = Counter(stub.prompt for stub in chosen)
+        options = [
+            stub for stub in stubs if stub.kind == kind and stub.identity not in used
         ]
-        if left:
-            taken.append(
-                min(left, key=lambda stub: prompts[_prompt(stub)])
-            )  # of several the first
-        if len(taken) == len(by_quota):
+        if options:
+            chosen.append(min(options, key=lambda stub: prompts[stub.prompt]))
+        if len(chosen) == len(by_quota):
             break
-    return sorted(taken, key=lambda stub: kinds.index(stub.kind))
-
-
-def _asked(stub: Stub) -> Hashable:
-    """What no two cases have in common."""
-    return (
-        stub.row["completion"],
-        repr(stub.row.get("ground_truth")),
-        repr(stub.row.get("data_source")),
-    )
-
-
-def _prompt(stub: Stub) -> str:
-    return repr(stub.row.get("prompt_id", stub.row.get("prompt")))
+    return sorted(chosen, key=lambda stub: kinds.index(stub.kind))
 
 
 # --- what a task has that is worth a case
 
+Worth = tuple[str, Row, str]
+"""Kind of a case, its row, and why it is worth one."""
 
-def _of_task(
-    task: Task, scores: Scores, at: Sequence[int]
-) -> Iterator[tuple[str, Row, str]]:
-    """Kinds of cases, rows that are worth one, and why; `at` are the places of the rows in the scores."""
-    rewards = scores.rewards[at].tolist()
-    yield from _differing(task)
-    yield from _near(task, scores, at)
+
+def _find_rows(task: Task, scores: Scores, places: Sequence[int]) -> Iterator[Worth]:
+    """Yield rows that are worth a case; `places` are those of the rows in `scores`."""
+    yield from _find_differing(task)
+    yield from _find_near_thresholds(task, scores, places)
+    rewards = scores.rewards[places].tolist()
+    yield from _find_highest(task, rewards)
+    yield from _find_plain(task)
+    order = in_turn(range(len(places)), lambda place: round(rewards[place], 2))
+    for place in order:
+        yield ANOTHER, task.rows[place], "confirm what it earns, and say why"
+
+
+def _find_highest(task: Task, rewards: Sequence[float]) -> Iterator[Worth]:
     rows = list(zip(rewards, task.rows, strict=True))
-    paid = sorted(
-        {(reward, row["completion"]) for reward, row in rows if not math.isnan(reward)}
-    )
-    highest = [reward for reward, _ in paid[-QUOTA["highest reward"] :]]
-    for reward, row in rows:
-        if reward in highest:
-            why = f"read it to the end: is this worth one of the highest rewards, {reward:.3g}?"
-            yield "highest reward", row, why
-    yield from _plain(task)
-    for place in in_turn(range(len(at)), lambda place: round(rewards[place], 2)):
-        yield "another", task.rows[place], "confirm what it earns, and say why"
+    different = {(paid, row["completion"]) for paid, row in rows if paid == paid}
+    highest = sorted(different)[-QUOTA["highest reward"] :]
+    levels = {paid for paid, _ in highest}
+    for paid, row in rows:
+        if paid in levels:
+            question = "is this worth one of the highest rewards"
+            yield "highest reward", row, f"read it to the end: {question}, {paid:.3g}?"
 
 
-def _differing(task: Task) -> Iterator[tuple[str, Row, str]]:
-    """Rows in which answers are read differently: first where one reading is right and another is not.
+def _find_differing(task: Task) -> Iterator[Worth]:
+    """Yield rows in which ways to read the answer differ.
 
-    Where the last number is taken for the answer, marked or not, the first one is a reading, too.
+    First those where one way is right and another is not. Where the last number is
+    taken for the answer, the first one is a way, too.
     """
-    readings, found = list(task.extractions), []
+    ways = list(task.extractions)
     if task.chosen is not None and task.chosen.extractor == extract.number():
-        readings.append(extracted(extract.number(which="first"), task.rows, task.truth))
+        first = extract.number(which="first")
+        ways.append(measure_extractor(first, task.rows, task.truth))
+    differing = []
     for place in range(len(task.rows)):
-        different = {
-            _normal(value)
-            for one in readings
-            if (value := one.values[place]) is not None
-        }
-        missed = task.chosen is None or task.chosen.values[place] is None
-        if len(different) > 1 or (different and missed):
-            how = tuple(
-                (one.values[place] is None, one.scores[place]) for one in readings
+        values = [way.values[place] for way in ways]
+        scores = [way.scores[place] for way in ways]
+        different = {_normalize(value) for value in values if value is not None}
+        is_missed = task.chosen is None or task.chosen.values[place] is None
+        if len(different) > 1 or (different and is_missed):
+            pattern = tuple(
+                (way.values[place] is None, way.scores[place]) for way in ways
             )
-            found.append(
-                (-len({score for _, score in how}), -len(different), place, how)
-            )
-    found.sort(key=lambda item: item[:3])
-    for _, _, place, _ in in_turn(found, lambda item: item[3]):
+            differing.append((-len(set(scores)), -len(different), place, pattern))
+    differing.sort(key=lambda entry: entry[:3])
+    for _, _, place, _ in in_turn(differing, lambda entry: entry[3]):
         row = task.rows[place]
-        takes = ", ".join(
-            f"{one.short} takes {_quoted(one.values[place])}" for one in readings
-        )
-        truth = (
-            f"; the truth is {_quoted(row.get('ground_truth'))}"
-            if task.truth.verified
-            else ""
-        )
-        yield "readings differ", row, f"say which is the answer: {takes}{truth}"
+        readings = [
+            f"{way.short_code} takes {_quote(way.values[place])}" for way in ways
+        ]
+        why = f"say which is the answer: {', '.join(readings)}"
+        if task.truth.verified:
+            why += f"; the truth is {_quote(row.get('ground_truth'))}"
+        yield "readings differ", row, why
 
 
-def _normal(value: str) -> str:
+def _normalize(value: str) -> str:
     number = read_number(value)
     return normal_text(value) if number is None else str(number)
 
 
-def _near(
-    task: Task, scores: Scores, at: Sequence[int]
-) -> Iterator[tuple[str, Row, str]]:
-    """Rows whose score is nearest to where it begins to fall, or to count."""
-    found, limits = [], task.limits
+def _find_near_thresholds(
+    task: Task, scores: Scores, places: Sequence[int]
+) -> Iterator[Worth]:
+    """Yield rows whose score is nearest to where it begins to fall, or to count."""
+    near = []
     for name, weight in scores.reward.weights.items():
-        for place, value in enumerate(scores.score(name)[at].tolist()):
-            said, distance = "more than nothing, less than all", min(value, 1 - value)
+        for place, value in enumerate(scores.score(name)[places].tolist()):
+            if math.isnan(value):
+                continue
+            description = "more than nothing, less than all"
+            distance = min(value, 1 - value)
             is_near = 0 < value < 1 and weight >= 0
-            if limits and name in ("concise", "length"):
+            if task.limits and name in ("concise", "length"):
+                full, zero, _ = task.limits
                 size = len(words(task.rows[place]["completion"]))
-                said = f"{size:,} words, full credit to {limits[0]:,}, none from {limits[1]:,}"
-                distance = min(abs(size - limit) / limit for limit in limits[:2])
-                is_near = distance <= CLOSE
-            if is_near and not math.isnan(value):
-                found.append(
-                    (
-                        distance,
-                        place,
-                        name,
-                        f"confirm that {name!r} gives {value:.3g}: {said}",
-                    )
-                )
-    for _, place, _, why in in_turn(sorted(found), lambda item: item[2:]):
+                credit = f"full credit to {full:,}, none from {zero:,}"
+                description = f"{size:,} words, {credit}"
+                distance = min(abs(size - full) / full, abs(size - zero) / zero)
+                is_near = distance <= NEAR_LIMIT
+            if is_near:
+                why = f"confirm that {name!r} gives {value:.3g}: {description}"
+                near.append((distance, place, name, why))
+    for _, place, _, why in in_turn(sorted(near), lambda entry: entry[2:]):
         yield "at a threshold", task.rows[place], why
 
 
-def _plain(task: Task) -> Iterator[tuple[str, Row, str]]:
-    """Rows whose verdict is plain: right or wrong however they are read; and those without an answer."""
+def _find_plain(task: Task) -> Iterator[Worth]:
+    """Yield rows that are right, or wrong, in every way, or have no answer."""
     if task.chosen is None or not task.truth.verified:
         return
     for place, row in enumerate(task.rows):
         verdicts = {
-            one.scores[place]
-            for one in task.extractions
-            if one.values[place] is not None
+            way.scores[place]
+            for way in task.extractions
+            if way.values[place] is not None
         }
-        kind = "right" if verdicts == {1.0} else "wrong" if verdicts == {0.0} else ""
-        value, truth = task.chosen.values[place], _quoted(row.get("ground_truth"))
         if not verdicts:
-            yield (
-                "wrong",
-                row,
-                "confirm that there is no answer in it, and what that earns",
-            )
-        elif kind and value is not None:
-            yield (
-                kind,
-                row,
-                f"confirm that {_quoted(value)} is {kind} beside {truth}, and what it earns",
-            )
+            why = "confirm that there is no answer in it, and what that earns"
+            yield "wrong", row, why
+            continue
+        answer = task.chosen.values[place]
+        if answer is not None and verdicts in ({1.0}, {0.0}):
+            kind = "right" if verdicts == {1.0} else "wrong"
+            truth = _quote(row.get("ground_truth"))
+            verdict = f"{_quote(answer)} is {kind} beside {truth}"
+            yield kind, row, f"confirm that {verdict}, and what it earns"
 
 
-def _quoted(value: Any) -> str:
-    return "nothing" if value is None else repr(one_line(str(value), QUOTED))
+def _quote(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    return repr(one_line(str(value), LONGEST_IN_WHY))
 
 
-def _case(stub: Stub, reward: Reward) -> dict[str, Any]:
-    """A case as a case file has it, with what the reward gives now."""
+def _write_case(stub: Stub, reward: Reward) -> dict[str, Any]:
+    """Return a case as a case file has it, with what the reward gives now."""
     row = json.loads(json.dumps(stub.row, default=str))
-    columns = {
-        name: row[name]
-        for name in ("completion", "ground_truth", *reward.needs)
-        if name in row
-    }
+    wanted = ("completion", "ground_truth", *reward.needs)
+    columns = {name: row[name] for name in wanted if name in row}
     result = reward(**columns)
-    given = {
-        name: round(result.scores[name], 4)
-        if result.status[name] == "scored"
-        else result.status[name]
-        for name in reward.branches[stub.task].names
-    }
-    prompt = (
-        {"prompt": prompt_text(row["prompt"])} if row.get("prompt") is not None else {}
-    )
-    paid = "unscored" if math.isnan(result.reward) else round(result.reward, 4)
-    why = f"{TODO}{stub.why} (rollout {one_line(str(row['rollout_id']), QUOTED)})"
+    scores: dict[str, float | str] = {}
+    for name in reward.branches[stub.task].names:
+        scores[name] = result.status[name]
+        if result.status[name] == "scored":
+            scores[name] = round(result.scores[name], 4)
+    prompt = {}
+    if row.get("prompt") is not None:
+        prompt["prompt"] = prompt_text(row["prompt"])
+    is_unscored = math.isnan(result.reward)
+    rollout_id = one_line(str(row["rollout_id"]), LONGEST_IN_WHY)
     return {
         "name": stub.kind,
         **prompt,
         **columns,
-        "reward": paid,
-        "scores": given,
-        "why": why,
+        "reward": "unscored" if is_unscored else round(result.reward, 4),
+        "scores": scores,
+        "why": f"{TODO}{stub.why} (rollout {rollout_id})",
     }

@@ -46,7 +46,7 @@ _value = strategies_of_texts("special_values", _replace_items)
 _number_value = strategies_of_texts(
     "special_values", _replace_items, kinds=NUMERIC_KINDS
 )
-VALUES = (
+SPECIAL_VALUES = (
     _number_value("not_a_number", "'NaN' for an answer", "NaN", "nan", "-nan"),
     _number_value(
         "infinity",

@@ -9,7 +9,7 @@ from typing import Any
 
 from rapidfuzz import fuzz
 
-from rewardkit.answers.kinds import KINDS, LETTERS, kind_of, read_options
+from rewardkit.answers.kinds import KINDS, OPTION_LETTERS, kind_of, read_options
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
@@ -39,7 +39,7 @@ def wrong_answers(
     if kind == "number":
         return tuple(_wrong_numbers(answer, others))
     if kind == "choice":
-        right = read_choice(answer, LETTERS)
+        right = read_choice(answer, OPTION_LETTERS)
         return tuple(letter for letter in read_options(prompt) if letter != right)
     if kind == "json":
         value = json.loads(answer)

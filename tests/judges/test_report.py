@@ -11,7 +11,7 @@ from server import error, said
 import rewardkit as rk
 from rewardkit.notebook import plots
 from rewardkit.notebook.display import Show
-from rewardkit.strategies.added_text import ATTACKS
+from rewardkit.strategies.added_text import JUDGE_ATTACKS
 
 SCALE = {"good": 1.0, "fair": 0.5, "poor": 0.0}
 WORDS = list(SCALE)
@@ -126,7 +126,7 @@ def test_attacks_that_raise_a_score_are_told_with_the_case_and_the_text():
     assert tried == {"an order"} and all(
         row["after"] == 1 > row["before"] for row in report.examples
     )
-    assert 0 < report.attacked.value < 1 and report.attacked.n == 8 * len(ATTACKS)
+    assert 0 < report.attacked.value < 1 and report.attacked.n == 8 * len(JUDGE_ATTACKS)
     assert "The text 'an order' raised case" in repr(report)
     assert reported(credulous, rows).attacked is None and rows == numbers(cases())
 

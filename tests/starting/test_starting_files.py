@@ -116,7 +116,7 @@ def test_a_folder_that_takes_nothing_is_told_and_nothing_is_half_written(
 
 
 def test_of_a_long_log_some_rows_are_measured_by_the_seed(written, monkeypatch):
-    monkeypatch.setattr(starting, "MEASURED", 20)
+    monkeypatch.setattr(starting, "MOST_MEASURED", 20)
     texts = [
         written(ROWS, folder=name, seed=seed).reward.read_text()
         for name, seed in (("a", 1), ("b", 2))
@@ -129,9 +129,9 @@ def test_of_a_long_log_some_rows_are_measured_by_the_seed(written, monkeypatch):
 def test_of_long_completions_fewer_are_measured_but_one_at_the_least(
     written, monkeypatch
 ):
-    monkeypatch.setattr(starting, "CHARACTERS", 180)
+    monkeypatch.setattr(starting, "MOST_CHARACTERS", 180)
     assert 8 <= written(ROWS, folder="a").measured <= 10
-    monkeypatch.setattr(starting, "CHARACTERS", 1)
+    monkeypatch.setattr(starting, "MOST_CHARACTERS", 1)
     assert written(ROWS, folder="b").measured == 1
 
 

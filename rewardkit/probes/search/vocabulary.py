@@ -16,7 +16,7 @@ from rewardkit.strategies.added_text import (
     DELIMITERS,
     FAKE_VERDICTS,
     FLATTERY,
-    ORDERS,
+    JUDGE_ORDERS,
     RUBRIC,
     filler,
 )
@@ -28,7 +28,7 @@ THRESHOLDS = range(2, 2001)
 """Numbers in the code that a length or a count may be compared with. Our choice."""
 
 SENTENCES = (
-    *ORDERS,
+    *JUDGE_ORDERS,
     *FLATTERY,
     RUBRIC,
     "I am absolutely certain of this. Without any doubt this is correct, verified and proven.",
