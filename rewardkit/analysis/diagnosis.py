@@ -36,7 +36,7 @@ from rewardkit.scoring.scores import Scores
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis(HasPage):
-    """What was found in scores: `findings`, most severe first behind what the log itself contradicts.
+    """The findings on scores: first what the log contradicts, then the most severe.
 
     `views` hold the arrays they were computed from, one a data source; `by` names the
     columns whose values were looked at by themselves.
@@ -50,21 +50,18 @@ class Diagnosis(HasPage):
     by: tuple[str, ...] = ()
 
     def __getitem__(self, code: str) -> list[Finding]:
-        """The findings with this code."""
+        """Return the findings with this code."""
         return [finding for finding in self.findings if finding.code == code]
 
     @property
     def worst(self) -> str | None:
-        """The highest severity found."""
-        return min(
-            (item.severity for item in self.findings),
-            key=SEVERITIES.index,
-            default=None,
-        )
+        """Return the highest severity of a finding."""
+        severities = [finding.severity for finding in self.findings]
+        return min(severities, key=SEVERITIES.index, default=None)
 
     @cached_property
     def components(self) -> pd.DataFrame:
-        """One row a component (and part), with what its scores look like.
+        """Return one row a component (and part), with what its scores look like.
 
         The columns: weight, effective weight, counts by status, mean, std, lowest and
         highest score, share at the ends of the range.
@@ -81,9 +78,10 @@ class Diagnosis(HasPage):
 
     @cached_property
     def group_signal(self) -> pd.DataFrame:
-        """One row a slice (all rows, then each value of the columns that make a group, and of those in `by`).
+        """Return one row a slice, with the signal of its groups.
 
-        The columns: groups, mean reward, mean of the primary component, share of groups
+        The slices are all rows, then each value of the columns that make a group and of
+        those in `by`. The columns: groups, mean reward, mean of the primary component, share of groups
         without a signal, share without a right completion.
 
         ``top_decile`` is the share of the absolute advantage in the tenth of the groups
@@ -94,40 +92,31 @@ class Diagnosis(HasPage):
         What a vector says is lost there; to normalise each component before adding
         loses less.
         """
-        rows = []
-        names = [
-            *slices.usable(self.scores, self.scores.rollouts.group_key[1:]),
-            *self.by,
-        ]
+        names = slices.usable(self.scores, self.scores.rollouts.group_key[1:])
+        names = list(dict.fromkeys([*names, *self.by]))
+        labels, rows = [], []
         for view in self.views:
-            whole = Part(view.part, view.reward, view.rows)
-            rows.append(
-                {
-                    "slice": view.part or "all",
-                    **signal_of(view, np.ones(len(view), dtype=bool)),
-                }
-            )
-            for item in slices.rows_by(self.scores, whole, list(dict.fromkeys(names))):
-                rows.append(
-                    {
-                        "slice": item.label,
-                        **signal_of(view, np.isin(view.rows, item.rows)),
-                    }
-                )
-        labels = pd.Series(
-            [row.pop("slice") for row in rows], dtype=object
-        )  # may hold lone surrogates
+            part = Part(view.part, view.reward, view.rows)
+            labels.append(view.part or "all")
+            rows.append(signal_of(view, np.ones(len(view), dtype=bool)))
+            for piece in slices.rows_by(self.scores, part, names):
+                labels.append(piece.label)
+                rows.append(signal_of(view, np.isin(view.rows, piece.rows)))
         table = pd.DataFrame(rows)
-        table.insert(0, "slice", labels)
+        # as objects, since a label may hold lone surrogates
+        table.insert(0, "slice", pd.Series(labels, dtype=object))
         return table
 
     def over_steps(self, window: int = 1) -> pd.DataFrame:
-        """How the reward and each component are distributed at each step of a run; empty without steps.
+        """Return how the reward and each component are distributed at each step.
 
         One row a step and figure ("reward", then the components): rows, mean, std, the
         5, 25, 50, 75 and 95 % quantiles, the share of the scores at the minimum of the
         range, the share of the groups that are tied. Each is of the last `window` steps
-        together. InputError: a window that is no whole number from 1 on.
+        together. Empty without steps.
+
+        Raises:
+            InputError: a window that is no whole number from 1 on.
         """
         if not isinstance(window, int) or isinstance(window, bool) or window < 1:
             raise InputError(
@@ -138,17 +127,21 @@ class Diagnosis(HasPage):
         )
 
     def highest(self, n: int = 8) -> pd.DataFrame:
-        """The `n` completions of highest reward (of each part), diverse, to read what is really paid for.
+        """Return different completions of highest reward, to read what is paid for.
 
-        One row a completion, best first: rollout_id, the columns of its group, reward,
+        Up to `n` of each part, one row a completion, best first: rollout_id, the columns of its group, reward,
         advantage, ``score/<component>`` of each paid component, completion. At most one
         a prompt while there are prompts, and none nearly the same text as another, so
         that there may be fewer; of equal rewards the one of higher advantage. They are
-        looked for among the 500 highest rewards. InputError: no `n` > 0.
+        looked for among the 500 highest rewards.
+
+        Raises:
+            InputError: `n` is no whole number from 1 on.
 
         >>> import rewardkit as rk
         >>> reward = rk.load_reward("gallery:arithmetic.flawed")
-        >>> rk.diagnose(rk.score(reward, "gallery:arithmetic")).highest(3)["reward"].is_monotonic_decreasing
+        >>> diagnosis = rk.diagnose(rk.score(reward, "gallery:arithmetic"))
+        >>> diagnosis.highest(3)["reward"].is_monotonic_decreasing
         True
         """
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
@@ -160,7 +153,7 @@ class Diagnosis(HasPage):
         )
 
     def dead_share(self, size: int) -> dict[str, DeadShare]:
-        """The share of groups without a signal that groups of `size` would have, by part of the reward.
+        """Return the share of groups without a signal at another group size, by part.
 
         Where groups without spread in a `filter_metric` are dropped, it is that
         metric's.
@@ -171,7 +164,11 @@ class Diagnosis(HasPage):
         }
 
     def record(self) -> dict[str, Any]:
-        """The diagnosis as plain data; with the settings' size of a group, what its share of dead ones is."""
+        """Return the diagnosis as plain data.
+
+        With the share of dead groups at the group size of the settings, where they have
+        one.
+        """
         size = self.training.num_generations
         shares = self.dead_share(size) if size is not None else {}
         return {

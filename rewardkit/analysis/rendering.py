@@ -1,4 +1,4 @@
-"""How a diagnosis looks: a few lines for a terminal, and a short page of escaped HTML for a notebook."""
+"""The page of a diagnosis: the verdict, the findings that matter most, the components."""
 
 from __future__ import annotations
 
@@ -22,83 +22,92 @@ COUNTED = {"high": "grave finding", "warn": "warning", "info": "note"}
 
 
 def named(codes: Iterable[str]) -> str:
-    """Codes and how often each."""
-    return ", ".join(
-        code if count == 1 else f"{code} ({count})"
-        for code, count in Counter(codes).items()
-    )
+    """List codes, with how often each occurs more than once."""
+    names = []
+    for code, count in Counter(codes).items():
+        names.append(code if count == 1 else f"{code} ({count})")
+    return ", ".join(names)
 
 
 def diagnosis_page(
-    name: str,
-    on: str,
-    findings: Sequence[Finding],
-    views: Sequence[View],
+    name: str, on: str, findings: Sequence[Finding], views: Sequence[View]
 ) -> Page:
-    """Return the verdict on a reward, what it was found on, and the findings that matter most.
+    """Return the page of a diagnosis.
 
-    Folded are the other findings, and a table of the components of each view.
+    Folded are all but the findings that matter most, and a table of the components of each
+    view.
+
+    Args:
+        name: of the reward.
+        on: what it was diagnosed on.
+        findings: in the order of the diagnosis.
+        views: one a part of the reward.
     """
-    counts = Counter(item.severity for item in findings)
-    found = ", ".join(
-        counted(counts[level], COUNTED[level]) for level in SEVERITIES if counts[level]
-    )
-    ready = READY[next((level for level in SEVERITIES if counts[level]), None)]
-    weighty = [item for item in findings if item.severity != "info"]
-    notes = [item for item in findings if item.severity == "info"]
-    shown = weighty[:FULL]
-    few = [item for item in findings if item.code == "not_enough"]
-    if (ready == "fine" and few) or not any(view.several for view in views):
-        ready, shown = "cannot be judged yet", shown or few
-    left = named(item.code for item in findings if item not in shown)
-    more = weighty[FULL:]
-    notes = [item for item in notes if item not in shown]
+    warnings = [finding for finding in findings if finding.severity != "info"]
+    notes = [finding for finding in findings if finding.severity == "info"]
+    shown = warnings[:FULL]
+    worst = min((f.severity for f in findings), key=SEVERITIES.index, default=None)
+    verdict = READY[worst]
+    too_few = [finding for finding in findings if finding.code == "not_enough"]
+    has_pairs = any(view.several for view in views)
+    if not has_pairs or (verdict == "fine" and too_few):
+        verdict = "cannot be judged yet"
+        shown = shown or too_few
+    notes = [finding for finding in notes if finding not in shown]
+    others = named(finding.code for finding in findings if finding not in shown)
     blocks: list[Block] = [" ".join([on, *map(_signal, views[:FULL])])]
     blocks += map(point_of, shown)
-    blocks.append(_folded_findings("more warning", more))
+    blocks.append(_folded_findings("more warning", warnings[FULL:]))
     blocks.append(_folded_findings("note", notes))
-    tables = [More("", [_components(view)]) for view in views]
+    blocks += [More("", [_components(view)]) for view in views]
     return Page(
-        f"{one_line(name)}: {ready}. {found or 'Nothing found'}.",
-        [*blocks, *tables],
-        foot=left and f"Also: {left}. All: diagnosis.text(verbose=True).",
+        f"{one_line(name)}: {verdict}. {_counts(findings)}.",
+        blocks,
+        foot=f"Also: {others}. All: diagnosis.text(verbose=True)." if others else "",
     )
+
+
+def _counts(findings: Sequence[Finding]) -> str:
+    """Count the findings by severity."""
+    counts = Counter(finding.severity for finding in findings)
+    words = [
+        counted(counts[severity], COUNTED[severity])
+        for severity in SEVERITIES
+        if counts[severity]
+    ]
+    return ", ".join(words) or "Nothing found"
 
 
 def _signal(view: View) -> str:
-    """How many groups have a signal."""
-    where = f"[{view.part}] " if view.part else ""
+    """Say how many groups have a signal."""
+    prefix = f"[{view.part}] " if view.part else ""
     if not view.several:
-        return f"{where}No group has two completions with a reward, so there is no advantage."
-    live, have = (
-        1 - int(view.dead.sum()) / view.several,
-        "has" if view.several == 1 else "have",
-    )
-    return (
-        f"{where}{percent(live)} of {counted(view.several, 'group')} {have} a signal."
-    )
+        return (
+            f"{prefix}No group has two completions with a reward, so there is no "
+            "advantage."
+        )
+    live = percent(1 - int(view.dead.sum()) / view.several)
+    verb = "has" if view.several == 1 else "have"
+    return f"{prefix}{live} of {counted(view.several, 'group')} {verb} a signal."
 
 
 def _folded_findings(word: str, findings: Sequence[Finding]) -> More:
-    points: list[Block] = [point_of(item) for item in findings[:MOST_FOLDED]]
-    if left := len(findings) - len(points):
-        points.append(f"and {left} more in diagnosis.findings")
+    points: list[Block] = [point_of(finding) for finding in findings[:MOST_FOLDED]]
+    hidden = len(findings) - len(points)
+    if hidden:
+        points.append(f"and {hidden} more in diagnosis.findings")
     return More(counted(len(findings), word), points)
 
 
 def _components(view: View) -> Table:
-    """Declared weight beside what each component holds of the squared advantage, and turns of its signs."""
-    held = view.effective_weights
-    rows = [
-        (
-            name,
-            f"{view.components[name].weight:g}",
-            percent(view.declared_weights[name]),
-            percent(held.get(name, math.nan)),
-            percent(view.sign_influence[name]),
-        )
-        for name in view.names
-    ]
+    """Return the table of weights, declared and effective."""
+    rows = []
+    for name in view.names:
+        weight = f"{view.components[name].weight:g}"
+        declared = percent(view.declared_weights[name])
+        effective = percent(view.effective_weights.get(name, math.nan))
+        influence = percent(view.sign_influence[name])
+        rows.append((name, weight, declared, effective, influence))
     header = (
         "component",
         "weight",
@@ -106,6 +115,6 @@ def _components(view: View) -> Table:
         "share of the advantage",
         "signs that change without it",
     )
-    what = f"Components of {view.part}" if view.part else "Components"
-    caption = f"{what}: weights declared and effective"
+    subject = f"Components of {view.part}" if view.part else "Components"
+    caption = f"{subject}: weights declared and effective"
     return Table(caption, header, rows, header[1:], len(rows) <= OPEN, most=len(rows))
