@@ -28,7 +28,7 @@ STATED_SHARE = 0.05
 """Share of the completions that state lists, or objects, as truths do. Our choice."""
 ANSWER_KEYS = ("answer", "solution", "ground_truth", "gold", "reference")
 """Keys under which an object holds the answer. "target" may be a goal. Our choice."""
-LONGEST_READ = 100
+LONGEST_COMPARED = 100
 """Characters of an answer; a longer one is not compared with a truth. Our choice."""
 ANSWER_END = 4_000
 """Characters at a completion's end in which its answer is looked for. Our choice."""
@@ -141,15 +141,13 @@ def find_truth(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
     """
     judged = [row for row in rows if not is_missing(row.get("ground_truth"))]
     truths = [row["ground_truth"] for row in judged]
-    texts = map(read_truth, truths)
-    answers = [text for text in texts if text is not None]
+    answers = list(filter(None, map(read_truth, truths)))
     if not answers:
         return Truth("none")
     lists = sum(isinstance(truth, list) for truth in truths)
     if lists >= KIND_SHARE * len(truths):
-        stated = sum(
-            states_list(row["completion"], row["ground_truth"]) for row in judged
-        )
+        completions = [row["completion"] for row in judged]
+        stated = sum(map(states_list, completions, truths))
         return Truth("labels" if stated >= STATED_SHARE * len(judged) else "accepted")
     kind = common_kind(answers)
     if kind == "json":
@@ -214,7 +212,7 @@ def states_truth(completion: str, truth: Any) -> float:
     nan
     """
     right = None if isinstance(truth, dict) else read_truth(truth)
-    if right is None or len(right) > LONGEST_READ:
+    if right is None or len(right) > LONGEST_COMPARED:
         return math.nan
     kind = kind_of(right)
     if kind not in ("number", "choice", "text"):
@@ -233,7 +231,7 @@ def _read_as(kind: str, text: str) -> Any:
         return read_choice(text, OPTION_LETTERS)
     if kind == "number":
         return verify.read_number(text.rstrip("."))
-    return normal_text(text) if len(text) <= LONGEST_READ else None
+    return normal_text(text) if len(text) <= LONGEST_COMPARED else None
 
 
 def _read_answer(completion: str) -> tuple[str, bool]:

@@ -171,16 +171,16 @@ def choose_extraction(
     the one that is most often right.
     """
     least = COMMON_SHARE if truth.verified else USUAL_SHARE
-    common = [one for one in extractions if one.share_found >= least]
-    best = max((one.precision for one in common), default=0.0)
+    common = [way for way in extractions if way.share_found >= least]
+    best = max((way.precision for way in common), default=0.0)
     first = None
-    for one in common:
-        is_precise = one.precision >= STRICT_PRECISION * best - CHANCE
-        if is_precise and (one.is_marked or truth.verified):
-            first = one
+    for way in common:
+        is_precise = way.precision >= STRICT_PRECISION * best - CHANCE
+        if is_precise and (way.is_marked or truth.verified):
+            first = way
             break
     if first is None and truth.verified:
-        return max(extractions, key=lambda one: one.share_right)
+        return max(extractions, key=lambda way: way.share_right)
     if first is None or first.extractor is None:
         return first
     if first.is_marked and truth.verified:

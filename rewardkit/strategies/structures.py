@@ -69,12 +69,12 @@ def _value_at(value: Any, place: Place) -> Any:
     return value
 
 
-def _with_values(whole: Any, values: dict[Place, Any]) -> Any:
+def _with_values(value: Any, values: dict[Place, Any]) -> Any:
     """Return a copy of an object with other values in some places."""
-    whole = copy.deepcopy(whole)
-    for (*path, last), value in values.items():
-        _value_at(whole, tuple(path))[last] = value
-    return whole
+    changed = copy.deepcopy(value)
+    for (*path, last), new_value in values.items():
+        _value_at(changed, tuple(path))[last] = new_value
+    return changed
 
 
 @near_structure("an object whose values contain the right ones", "json")
@@ -109,10 +109,11 @@ def swapped_values(subject: Subject) -> Iterator[str]:
     right = json.loads(subject.right)
     places = [place for place in _find_leaves(right) if place]
     named = [place for place in places if isinstance(place[-1], str)]
-    for one, other in itertools.combinations(named, 2):
-        first, second = _value_at(right, one), _value_at(right, other)
-        if type(first) is type(second) and first != second and one[-1] != other[-1]:
-            yield _write(subject, _with_values(right, {one: second, other: first}))
+    for here, other in itertools.combinations(named, 2):
+        first, second = _value_at(right, here), _value_at(right, other)
+        is_different = type(first) is type(second) and first != second
+        if is_different and here[-1] != other[-1]:
+            yield _write(subject, _with_values(right, {here: second, other: first}))
             return
 
 
