@@ -13,13 +13,13 @@ from numbers import Integral
 from typing import Any
 
 CAUGHT = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
-"""What a user's file, or the text of a user's object, may raise without ending the program."""
+"""What users' files and objects may raise without ending the program."""
 LONGEST_PREVIEW = 80
 """Characters of a value in a sentence."""
 
 
 class InputError(ValueError):
-    """Input that cannot be used; the command line prints the sentence and exits with 2."""
+    """Input that cannot be used; a command prints the sentence and exits with 2."""
 
 
 class RolloutsError(InputError):
@@ -35,7 +35,7 @@ class CasesError(InputError):
 
 
 class NotJudged(Exception):
-    """Raised in a component to leave a completion unjudged, with a reason; never a score of 0."""
+    """Raised in a component that does not judge a completion; never a score of 0."""
 
 
 class Cancelled(Exception):
@@ -43,12 +43,12 @@ class Cancelled(Exception):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Scoring that was interrupted: `scores` of the finished rollouts, of `rows` in all."""
+    """Scoring that was interrupted: `scores` of some of `rows` rollouts."""
 
     def __init__(self, scores: Any, rows: int) -> None:
         super().__init__(
-            f"interrupted: {len(scores):,} of {rows:,} rollouts were scored, and are in "
-            "the `scores` of this exception (in a notebook: import sys; "
+            f"interrupted: {len(scores):,} of {rows:,} rollouts were scored, and are "
+            "in the `scores` of this exception (in a notebook: import sys; "
             "sys.last_value.scores)"
         )
         self.scores, self.rows = scores, rows
@@ -106,8 +106,8 @@ def names_of(value: Any, argument: str) -> list[str]:
     names = list(value) if is_list else [value]
     if not all(isinstance(name, str) for name in names):
         raise InputError(
-            f"{argument}={preview(value)} is no list of names of columns; give one such "
-            'as ["task"]'
+            f"{argument}={preview(value)} is no list of names of columns; give one "
+            'such as ["task"]'
         )
     return list(dict.fromkeys(names))
 

@@ -1,4 +1,4 @@
-"""Finding: one thing that a person should know about a reward, and the sentence that says it.
+"""Finding: one thing that a person should know about a reward, and its sentence.
 
 Diagnosis and probes report findings. `findings.toml`, beside this file, is the table of
 all codes: how grave each is, what it says and what to do about it. It is read when the
@@ -32,10 +32,13 @@ NAMED = 3
 BY_PROBING = "found by probing"
 """First words of the `why` of a case that a probe wrote."""
 BEATS = 1.05
-"""Gain from which a wrong answer beats a right one: training leads there. Our choice."""
+"""Gain from which a wrong answer beats a right one. Our choice."""
 AS_MUCH = 0.95
 """Gain from which a wrong answer earns about as much as a right one. Our choice."""
-SEE_COMPONENTS = "See which component pays: rk.explain(reward, {...}) with the columns of the example."
+SEE_COMPONENTS = (
+    "See which component pays: rk.explain(reward, {...}) with the columns of the "
+    "example."
+)
 """Advice where the table has none."""
 
 
@@ -52,12 +55,13 @@ def read_codes() -> dict[str, dict[str, dict[str, Any]]]:
 
 @dataclass(frozen=True)
 class Example:
-    """A completion that shows a finding: its columns, what it earned and should have earned.
+    """A completion that shows a finding: its columns, what it earned and should earn.
 
     `expected` is a range of rewards, or None where the call only has to return. `right`
-    and `wrong` are what a right and a wrong answer earn there; with `of_rollouts`, where
-    no truth is known, what the best and the worst paid rollout earn. `said` is what came
-    instead of a reward: an error, or that the call took too long; `reason` is its record.
+    and `wrong` are what a right and a wrong answer earn there; with `of_rollouts`,
+    where no truth is known, what the best and the worst paid rollout earn. `said` is
+    what came instead of a reward: an error, or that the call took too long; `reason` is
+    its record.
     """
 
     rollout_id: Any
@@ -157,7 +161,7 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """Say what is wrong and what it does to training; of a diagnosis, what to do, too."""
+        """Say what is wrong and, of a diagnosis, what to do about it."""
         if self.family or not self.advice:
             return self.statement
         return f"{self.statement} {self.advice}"
@@ -180,7 +184,7 @@ class Finding:
         return self._inconclusive or self._render("do")
 
     def _rows(self) -> list[dict[str, Any]]:
-        """Return the rows of the table that hold for this finding, the closest first."""
+        """Return the rows of the table for this finding, the closest first."""
         codes = read_codes()
         if not self.family:
             places = [("diagnosis", self.code)]
@@ -272,7 +276,7 @@ class Finding:
 
     @property
     def key(self) -> str:
-        """Return the name that a baseline knows it by, without a number that a seed changes.
+        """Return its name in a baseline, without numbers that a seed changes.
 
         It is made of the code, component and part, of what an exploit is made of, and
         of the type of an error.
@@ -410,7 +414,7 @@ def _describe_reason(evidence: Mapping[str, Any]) -> str:
 
 
 def _describe_gain(evidence: Mapping[str, Any]) -> str:
-    """Say what a completion earned beside a right answer, or one that is written properly."""
+    """Say what a completion earned beside a right answer."""
     if evidence.get("beyond"):
         return "earned more than any rollout"
     best = "the right answer" if evidence.get("truth", True) else "the best rollout"
@@ -483,7 +487,7 @@ def as_code(value: Any, longest: int = 400) -> str:
 
 
 def _cut(value: Any, longest: int = 6000) -> Any:
-    """Return the value; of a very long text, which the snippet has whole, the beginning."""
+    """Return the value; of a very long text the beginning."""
     if not isinstance(value, str) or len(value) <= longest:
         return value
     return f"{value[:longest]}... ({len(value) - longest} more characters)"

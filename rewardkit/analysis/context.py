@@ -1,4 +1,4 @@
-"""Context: what is known of completions beside their scores: label, length, end, step, numbers."""
+"""Context: what is known of completions beside their scores: label, length, step ..."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ class Context:
 
     @cached_property
     def truncated(self) -> NDArray[np.bool_] | None:
-        """Return whether each completion was cut at the maximum length; None if unknown."""
+        """Return whether each completion was cut at its limit; None if unknown."""
         if ENDED not in self.table:
             return None
         return np.asarray(self.table[ENDED] == CUT, dtype=bool)
 
     @cached_property
     def steps(self) -> Floats | None:
-        """Return the step of each row; None where there are none, or they are no numbers."""
+        """Return the step of each row; None where there are no numbers."""
         if "step" not in self.table or not numeric(column_values(self.table["step"])):
             return None
         return numbers(self.table["step"])
@@ -181,7 +181,7 @@ def _why_not_independent(
 
 
 def truths(values: list[Any]) -> list[Any]:
-    """Read texts that say true or false, as pandas writes them to CSV; else change nothing.
+    """Read the texts true and false, as pandas writes them to CSV; else change nothing.
 
     >>> truths(["True", None, "false"]), truths(["True", "right"])
     ([True, None, False], ['True', 'right'])

@@ -81,8 +81,8 @@ class Diagnosis(HasPage):
         """Return one row a slice, with the signal of its groups.
 
         The slices are all rows, then each value of the columns that make a group and of
-        those in `by`. The columns: groups, mean reward, mean of the primary component, share of groups
-        without a signal, share without a right completion.
+        those in `by`. The columns: groups, mean reward, mean of the primary component,
+        share of groups without a signal, share without a right completion.
 
         ``top_decile`` is the share of the absolute advantage in the tenth of the groups
         that holds most, ``sample_size`` the effective sample size of the absolute
@@ -129,11 +129,11 @@ class Diagnosis(HasPage):
     def highest(self, n: int = 8) -> pd.DataFrame:
         """Return different completions of highest reward, to read what is paid for.
 
-        Up to `n` of each part, one row a completion, best first: rollout_id, the columns of its group, reward,
-        advantage, ``score/<component>`` of each paid component, completion. At most one
-        a prompt while there are prompts, and none nearly the same text as another, so
-        that there may be fewer; of equal rewards the one of higher advantage. They are
-        looked for among the 500 highest rewards.
+        Up to `n` of each part, one row a completion, best first: rollout_id, the
+        columns of its group, reward, advantage, ``score/<component>`` of each paid
+        component, completion. At most one a prompt while there are prompts, and none
+        nearly the same text as another, so that there may be fewer; of equal rewards
+        the one of higher advantage. They are looked for among the 500 highest rewards.
 
         Raises:
             InputError: `n` is no whole number from 1 on.
@@ -182,7 +182,7 @@ class Diagnosis(HasPage):
         }
 
     def page(self) -> Page:
-        """Return a verdict and the three findings that matter most, the others folded."""
+        """Return a verdict and the findings that matter most, the others folded."""
         on = f"{counted(len(self.scores), 'rollout')}, {self.training}."
         return diagnosis_page(self.scores.reward.name, on, self.findings, self.views)
 
@@ -206,13 +206,12 @@ def diagnose(
 
     Args:
         scores: what `rk.score` or `rk.load_scores` returned.
-        training: the settings that advantages are computed under, as `Training.of` takes
-            them.
+        training: the settings that advantages are computed under, for `Training.of`.
         label: a trusted column of two values that says which completions are good.
         columns: columns of numbers to compare with the advantages; all that there are.
-        by: columns each of whose values is diagnosed by itself too, at a level that holds
-            for all of them together, and only for what all rows do not show; data_source,
-            task, policy and step where siblings share them.
+        by: columns each of whose values is diagnosed by itself too, at a level that
+            holds for all of them together, and only for what all rows do not show; by
+            default data_source, task, policy and step, where siblings share them.
         seed: of the bootstrap.
         thresholds: replaces entries of `analysis.findings.THRESHOLDS`.
         progress: called with the share of the work that is done, from 0 to 1; returns
@@ -293,7 +292,7 @@ def _reporter(
 
 
 def _rank(finding: Finding) -> tuple[Any, ...]:
-    """Return the sort key of a finding: what the log contradicts first, then by severity.
+    """Return the sort key of a finding: first what the log contradicts, then the worst.
 
     Where the log says otherwise, all else is of another reward.
     """

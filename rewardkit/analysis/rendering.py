@@ -1,4 +1,4 @@
-"""The page of a diagnosis: the verdict, the findings that matter most, the components."""
+"""The page of a diagnosis: verdict, most important findings, components."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def diagnosis_page(
 ) -> Page:
     """Return the page of a diagnosis.
 
-    Folded are all but the findings that matter most, and a table of the components of each
-    view.
+    Folded are all but the findings that matter most, and a table of the components of
+    each view.
 
     Args:
         name: of the reward.

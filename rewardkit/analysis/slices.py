@@ -34,16 +34,18 @@ SLICE_CODES = (
     "column_bias",
     "truncated_paid",
 )
-"""What is reported of a slice: no signal, no score, or pay for something else. Our choice."""
+"""Reported of a slice: no signal, no score, pay for something else. Our choice."""
 MOST_VALUES = 30
 """Values of a column that is sliced unasked. Our choice."""
 MOST_NAMED_VALUES = 500
-"""Values of a column that the caller names: the level of each verdict is divided by their
-number. Our choice."""
+"""Values of a column that the caller names: each verdict's level is divided by them.
+
+Our choice.
+"""
 
 
 def choose_columns(scores: Scores, names: Sequence[str] | None) -> list[str]:
-    """Return the columns whose values are slices: those named, else the usual ones that fit.
+    """Return the columns whose values are slices: those named, else usual ones.
 
     Raises:
         InputError: a named column is missing, varies inside groups, or has more values
@@ -61,15 +63,15 @@ def choose_columns(scores: Scores, names: Sequence[str] | None) -> list[str]:
         if mixed:
             raise InputError(
                 f"by={name!r} differs among the siblings of {mixed} of "
-                f"{scores.groups.max() + 1} groups: a part of a group is nothing that is "
-                "trained on, so that nothing can be said of it; name a column that is the "
-                "same for all siblings"
+                f"{scores.groups.max() + 1} groups: a part of a group is "
+                "nothing that is trained on, so that nothing can be said of it; name a "
+                "column that is the same for all siblings"
             )
         if len(kinds) > MOST_NAMED_VALUES:
             raise InputError(
                 f"by={name!r} has {len(kinds):,} values, too many to look at each by "
-                f"itself (at most {MOST_NAMED_VALUES}); name a column of fewer, such as the "
-                "domain of a prompt"
+                f"itself (at most {MOST_NAMED_VALUES}); name a column of fewer, such "
+                "as the domain of a prompt"
             )
     return names
 
@@ -85,7 +87,7 @@ def usable(scores: Scores, names: Sequence[str]) -> list[str]:
 
 
 def _coded(column: pd.Series[Any]) -> tuple[Codes, Sequence[Any]]:
-    """Return a code for the value of each row, -1 where missing, and the values by code."""
+    """Return a code for each row's value, -1 where missing, and the values by code."""
     if column.dtype == object:
         values = [
             repr(value) if isinstance(value, list | dict) else value
@@ -104,7 +106,7 @@ def _mixed(codes: Codes, groups: Codes) -> int:
 
 
 def parts_of(scores: Scores, part: Part, names: Sequence[str]) -> list[Part]:
-    """Return the slices of a part of the scores that have enough groups for a verdict."""
+    """Return the slices of a part that have enough groups for a verdict."""
     return [
         piece
         for piece in rows_by(scores, part, names)
@@ -113,7 +115,7 @@ def parts_of(scores: Scores, part: Part, names: Sequence[str]) -> list[Part]:
 
 
 def rows_by(scores: Scores, part: Part, names: Sequence[str]) -> Iterator[Part]:
-    """Return the rows of a part with each value of each column, labelled ``column=value``.
+    """Return the rows of a part with each value of each column, as ``column=value``.
 
     In order of first appearance; none of a column with a single value.
     """
@@ -137,8 +139,8 @@ def find_news(
     Args:
         parts: the slices.
         findings: those of all rows.
-        find: returns the findings of one of so many slices, at a level that holds for all
-            of them together.
+        find: returns the findings of one of so many slices, at a level that holds for
+            all of them together.
     """
     reported = set()
     for finding in findings:

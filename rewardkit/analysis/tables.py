@@ -1,4 +1,4 @@
-"""The tables of a diagnosis: components, group signal by slice, completions to read first."""
+"""The tables of a diagnosis: components, group signal, completions to read first."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def highest(scores: Scores, view: View, n: int) -> pd.DataFrame:
 
 
 def different(view: View, n: int) -> Codes:
-    """Return up to `n` rows, highest reward first: one a prompt, then others, none alike."""
+    """Return up to `n` rows, highest reward first, one a prompt if it can be."""
     candidates = _candidates(view)
     _, first = np.unique(view.bootstrap.prompts[candidates], return_index=True)
     others = np.setdiff1d(np.arange(len(candidates)), first)
@@ -149,7 +149,7 @@ def different(view: View, n: int) -> Codes:
 
 
 def _candidates(view: View) -> Codes:
-    """Return the rows of highest reward; of equal ones, those whose siblings fail, first."""
+    """Return the rows of highest reward, equal ones by advantage."""
     advantages = np.nan_to_num(view.advantages)
     table = pd.DataFrame({"reward": view.rewards, "advantage": advantages}).dropna()
     largest = table.nlargest(MOST_CANDIDATES, ["reward", "advantage"])

@@ -1,4 +1,4 @@
-"""View: the arrays that findings about one reward are computed from, each computed once."""
+"""View: the arrays that findings about one reward are computed from."""
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ Mask = NDArray[np.bool_]
 SHOWN_IDS = 5
 """Rollouts that a finding names."""
 MOST_PAIRED_ROWS = 250_000
-"""Rows in which pairs of siblings are counted: in groups of eight a share of pairs is then
-known to a fifth of a percent. Our choice."""
+"""Rows in which pairs of siblings are counted.
+
+In groups of eight a share of pairs is then known to a fifth of a percent. Our choice.
+"""
 ROUNDING = 1e-9
 """Advantages under this are rounding errors."""
 
@@ -118,7 +120,7 @@ class View:
 
     @property
     def additive(self) -> bool:
-        """Return whether the reward, before a transform, is a sum over its components."""
+        """Return whether the reward before its transform is a sum over components."""
         return self.reward.aggregation in ("weighted_sum", "weighted_mean")
 
     def span(self, name: str) -> tuple[float, float]:
@@ -182,7 +184,7 @@ class View:
 
     @cached_property
     def few(self) -> slice | NDArray[np.intp]:
-        """Return the rows in which pairs of siblings are counted: all, or those of some groups."""
+        """Return the rows in which pairs of siblings are counted."""
         if len(self) <= MOST_PAIRED_ROWS:
             return slice(None)
         total = len(self.owner)
@@ -192,7 +194,7 @@ class View:
 
     @cached_property
     def reward_ties(self) -> tuple[Floats, Floats]:
-        """Count the pairs of siblings with equal rewards, and all pairs, (groups,) each."""
+        """Count the sibling pairs with equal rewards, and all pairs, (groups,) each."""
         return tie_rate(self.rewards[self.few], self.groups[self.few], len(self.owner))
 
     @cached_property
@@ -214,7 +216,7 @@ class View:
 
     @cached_property
     def usual_std(self) -> float:
-        """Return the usual standard deviation of a group with a signal; NaN without any.
+        """Return the usual standard deviation of a group with a signal, or NaN.
 
         The upper quartile, so that noise in three of four groups does not lower it; at
         least a hundredth of the range of the rewards, or of what the paid components
@@ -310,7 +312,7 @@ class View:
 
     @property
     def filtered_by(self) -> Floats:
-        """Return what a group must vary in to be trained on: the reward, or the filter metric.
+        """Return what must vary in a group that is trained on: reward or filter metric.
 
         Under GDPO a number for each different vector of paid scores.
         """
@@ -332,7 +334,7 @@ class View:
 
     @cached_property
     def paid(self) -> dict[str, Floats]:
-        """Return what each component adds to the reward, before a transform, NaN where that is.
+        """Return what each component adds to the reward before a transform, (rows,).
 
         Weight times score, in a mean over the weights that count; 0 where the component
         is gated or missing, or the gate of the reward is closed.
@@ -368,7 +370,7 @@ class View:
 
     @cached_property
     def pieces(self) -> dict[str, Floats]:
-        """Return what each component adds to the advantage, up to a constant of the group.
+        """Return what each component adds to the advantage, up to a constant a group.
 
         Empty where that is unknown: a product or minimum of too many components.
         """
@@ -391,7 +393,7 @@ class View:
 
     @cached_property
     def group_shares(self) -> dict[str, Floats]:
-        """Return each component's share of the squared advantage, (groups,); 0 in dead groups."""
+        """Return each component's share of the squared advantage, (groups,)."""
         if not self.pieces:
             return {}
         return group_shares(self.pieces, self.centred, self.groups)
@@ -407,7 +409,7 @@ class View:
 
     @cached_property
     def effective_weights(self) -> dict[str, float]:
-        """Return each component's share of the squared advantage; {} without live groups.
+        """Return each component's share of all squared advantage; {} if there is none.
 
         They add up to 1, and one may be negative.
         """
@@ -439,7 +441,7 @@ class View:
         return float((signs != without)[signs != 0].mean())
 
     def under(self, reward: Reward) -> View:
-        """Return the view of the same scores under other weights, gates or transform."""
+        """Return the view of these scores under other weights, gates or transform."""
         rewards = add_up(reward, self.scores, self.gated, self.gate)
         rewards = transformed(reward, rewards, self.groups)
         return replace(self, reward=reward, rewards=rewards)
@@ -475,7 +477,7 @@ def _signs(values: Floats) -> Floats:
 
 
 def only_finite(scores: Scores) -> Scores:
-    """Return the scores in which scores and rewards that are infinite in float32 are missing.
+    """Return the scores without scores and rewards that are infinite in float32.
 
     The same object where there are none. Statuses stay; the finding `not_finite` names
     the rows.
@@ -588,13 +590,13 @@ def _check_metric(training: Training, reward: Reward) -> None:
     if metric is not None and metric not in names:
         raise InputError(
             f"filter_metric={metric!r} is neither 'reward' nor a component of "
-            f"{reward.name!r}: {names[1:]}{did_you_mean(metric, names)}; name the one that "
-            "it is, as filter_metric=NAME"
+            f"{reward.name!r}: {names[1:]}{did_you_mean(metric, names)}; name the one "
+            "that it is, as filter_metric=NAME"
         )
 
 
 def _batches(table: pd.DataFrame, prompts: Codes, training: Training) -> Codes:
-    """Return codes of the batches: a step, else so many prompts as a batch has, else all rows."""
+    """Return codes of the batches: steps, else prompts of a batch, else all."""
     if "step" in table:
         codes, _ = pd.factorize(table["step"], sort=True, use_na_sentinel=False)
         return np.asarray(codes, dtype=np.intp)

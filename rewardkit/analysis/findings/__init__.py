@@ -21,8 +21,8 @@ RULES: tuple[Rule, ...] = (
     *components.RULES,
     *shortcuts.RULES,
 )
-"""Of a `View`, in the order in which they run: each gets the findings of those before it."""
+"""Of a `View`, in their order: each rule gets the findings of those before it."""
 THRESHOLDS = {
     name: default for rule in RULES for name, default in rule.thresholds.items()
 }
-"""Name -> where a number begins to matter; each stands with its source in the rule that has it."""
+"""Name -> where a number begins to matter; its source stands in the rule."""

@@ -17,7 +17,7 @@ from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
 
 OFTEN_VARIES = 0.2
-"""Share of the live groups in which a component must vary to be weighed by its influence.
+"""Share of the live groups in which a component must vary to be compared by influence.
 
 Our choice: a penalty that rarely fires is meant to hold little.
 """
@@ -41,7 +41,7 @@ def lost_rows(
     error: float = 0.01,
     lost_rows_high: float = 0.2,  # our choice
 ) -> Iterator[Finding]:
-    """Find rows without a score that should have one; infinite scores have their own rule."""
+    """Find rows that lack a score; infinite scores have a rule of their own."""
     limits = {"errors": error, "out_of_range": error, "abstentions": abstained}
     for name in view.names:
         rows = _lost(view, name)
@@ -73,7 +73,7 @@ def _lost(view: View, name: str) -> dict[str, NDArray[np.intp]]:
 def _lost_rows(
     view: View, name: str, code: str, rows: NDArray[np.intp], limit: float, high: float
 ) -> Finding:
-    """Return the finding of lost rows: a warning from the limit on, grave from `high`."""
+    """Return the finding of lost rows: a warning from `limit`, grave from `high`."""
     lost, is_paid = len(rows) / len(view), view.components[name].weight != 0
     missing = float(np.isnan(view.rewards[rows]).mean())
     severity = "info"
@@ -140,7 +140,7 @@ def redundant(
     *,
     redundant: float = 0.9,  # correlation within groups
 ) -> Iterator[Finding]:
-    """Find paid components that pay for the same as one that is declared before them."""
+    """Find components that pay for the same as one declared before them."""
     if not view.varies:
         return
     names = [name for name in view.paid_names if not _is_silent(findings, name)]

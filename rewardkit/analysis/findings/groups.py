@@ -29,7 +29,7 @@ from rewardkit.analysis.view import Mask, View
 from rewardkit.findings import Finding, counted, percent, rule
 
 MOST_LEFT = 0.5
-"""Share of the variance of two components that may be left where they cancel. Our choice."""
+"""Share of their variance that two cancelling components may leave. Our choice."""
 
 
 @rule("not_enough")
@@ -38,13 +38,16 @@ def not_enough(view: View, findings: Findings) -> Iterator[Finding]:
     judged = int((~np.isnan(view.rewards)).sum())
     if not any(view.weights):
         reason = (
-            "no component has a weight, so nothing is paid; give a weight to the one that "
-            "is the task"
+            "no component has a weight, so nothing is paid; give a weight to the one "
+            "that is the task"
         )
     elif not judged:
         reason = f"none of the {len(view):,} rows has a reward"
     elif not view.several:
-        reason = f"no two of the {judged:,} rewards are in one group, so there is no advantage"
+        reason = (
+            f"no two of the {judged:,} rewards are in one group, so there is no "
+            "advantage"
+        )
     elif view.several < FEWEST_GROUPS:
         groups = counted(view.several, "group")
         reason = f"only {groups} of two or more completions; {FEWEST_GROUPS} would do"
@@ -64,7 +67,7 @@ def not_enough(view: View, findings: Findings) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class Opposition:
-    """Two components whose pay goes against each other: `left` of their variance is left."""
+    """Two components that pay against each other; `left` of their variance is left."""
 
     first: str
     second: str
@@ -79,7 +82,7 @@ def cancelling(
     findings: Findings,
     *,
     opposed: float = 0.05,  # share of groups where components cancel: our choice
-    opposed_correlation: float = 0.9,  # of their pay, with its sign reversed: our choice
+    opposed_correlation: float = 0.9,  # of their pay, sign reversed: our choice
     zero_std_high: float = 0.6,
 ) -> Iterator[Finding]:
     """Find components that take back what others pay, everywhere or in some groups.
@@ -176,7 +179,7 @@ def clustered(
     tie_rate: float = 0.8,  # share of sibling pairs that earn the same: our choice
     zero_std_high: float = 0.6,
 ) -> Iterator[Finding]:
-    """Find that most sibling pairs earn the same although the reward has several levels.
+    """Find that most siblings earn the same although the reward has several levels.
 
     Other findings name a binary reward, and one whose commonest value is a task that
     nearly all miss or solve. Groups that are tied at another reward than the commonest
@@ -229,10 +232,10 @@ def zero_std_groups(
     view: View,
     findings: Findings,
     *,
-    zero_std: float = 0.3,  # our choice: DAPO (arXiv 2503.14476) draws 1.4 batches for one
+    zero_std: float = 0.3,  # our choice: DAPO (2503.14476) draws 1.4 batches for one
     zero_std_high: float = 0.6,  # our choice
 ) -> Iterator[Finding]:
-    """Find groups without a gradient that cancelling and clustered rewards do not explain."""
+    """Find groups without a gradient that no cancelling or clustering explains."""
     value = float(view.dead.sum() / max(view.several, 1))
     if value < zero_std or not view.varies:
         return
@@ -276,7 +279,7 @@ def collapsed_outputs(
     view: View,
     findings: Findings,
     *,
-    identical_pairs: float = 0.25,  # share of sibling pairs with the same text: our choice
+    identical_pairs: float = 0.25,  # sibling pairs with the same text: our choice
 ) -> Iterator[Finding]:
     """Find siblings that are the same text."""
     if (~np.isnan(view.rewards)).sum() < 2 or not view.varies:

@@ -38,7 +38,7 @@ def finding(
     cost: float | None = None,
     **evidence: Any,
 ) -> Finding:
-    """Return a finding as its row of `findings.toml` has it, where nothing else is given.
+    """Return a finding, as its row of `findings.toml` has it where nothing is given.
 
     Where it has a side, the value has to be past its limit for certain: a one-sided
     question, decided at an error of 5 % by the near end of a 90 % interval; the
@@ -52,8 +52,8 @@ def finding(
         n: how much the value was measured on.
         limit: the threshold.
         severity: where it is not that of the table.
-        past: the side of the limit, "above" or "below", where it is not that of the table.
-        compared: value and interval that are held against the limit in place of its own.
+        past: the side of the limit, "above" or "below", if not that of the table.
+        compared: value and interval that the limit applies to instead of its own.
         tests: how many such questions are asked together.
         reading: rows worth reading, a mask or places.
         answers: codes of suggestions, where they are not those of the table.
@@ -85,7 +85,7 @@ def finding(
 def _undecided(
     view: View, value: float, interval: Interval, past: str, limit: float, tests: int
 ) -> dict[str, Any]:
-    """Return the evidence that a value may not be past its limit; {} where it is for certain."""
+    """Return the evidence that a value may not be past its limit; {} if it is."""
     above = past == "above"
     end = interval[0] if above else interval[1]
     near = deciding_end(value, end, view.bootstrap.tests * tests)

@@ -1,4 +1,4 @@
-"""Rules on all scored rows: infinite scores, rows without a reward, what the log contradicts."""
+"""Rules on all scored rows: infinite scores, rows without a reward, the log."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from rewardkit.scoring.outcomes import ERROR
 from rewardkit.scoring.scores import Scores
 
 LOG_CODES = ("log_mismatch", "log_not_compared", "unread_keys")
-"""Findings that say that the log, or what a function returned, is not what was scored."""
+"""Findings that the log, or what a function returned, is not what was scored."""
 RTOL = 1e-6
-"""Trainers hold rewards as float32, whose numbers lie 1.2e-7 apart, and add a few of them."""
+"""Trainers add a few float32 rewards, whose numbers lie 1.2e-7 apart."""
 ATOL = 1e-6
 """For sums that come near 0. Our choice."""
 SEVERE_MISMATCH = 0.01
 """Share of differing rows from which a mismatch is of high severity. Our choice."""
 RESULT_KEY = re.compile(r"rk\.targets\.adapter\.Key\(('[^']*'|\"[^\"]*\")")
-"""How a component describes itself that is a number under a key of a function's result."""
+"""Description of a component that is a number under a key of a function's result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Scored:
         return tuple(self.scores.table["rollout_id"].iloc[rows[:SHOWN_IDS]])
 
     def share(self, rows: Mask, of: Mask) -> tuple[float, tuple[float, float]]:
-        """Return the share of some rows among others, with its interval over prompts."""
+        """Return the share of some rows among others, and its interval over prompts."""
         prompts = self.scores.rollouts.prompts
         bootstrap = Bootstrap(prompts, seed=self.seed)
         return bootstrap.ratio(rows.astype(float), of.astype(float), prompts)
@@ -56,7 +56,7 @@ class Scored:
 
 @rule("not_finite")
 def not_finite(scored: Scored, findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Find scores that are infinite in float32, and rewards that no paid score makes so.
+    """Find scores that are infinite in float32, and such rewards of finite scores.
 
     A trainer takes an infinite reward into the mean of its group and so into the
     gradient of the whole batch: one row is enough for a high severity.

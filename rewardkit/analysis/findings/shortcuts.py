@@ -1,4 +1,4 @@
-"""Rules on what is paid beside the task: length, other columns, cut answers; and on the label."""
+"""Rules on what is paid beside the task: length, columns, cut answers; on the label."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEWEST_CUT = 10
 LEVEL_ROWS = 1 << 16
 """Rows in which the levels of a score are counted."""
 SAME_THING = 0.9
-"""Concordance with the length from which on something else is taken for it. Our choice."""
+"""Concordance with the length from which a column counts as length. Our choice."""
 OF_LENGTH = ("rk.measure.length", "rk.measure.overlong", "length(", "overlong(")
 
 
@@ -54,7 +54,10 @@ def label(
     agree, pairs = concordance(view.rewards, context.label, view.groups)
     count = int(pairs.sum())
     if count < FEWEST_PAIRS:
-        reason = f"only {count} pairs of siblings have different labels; {FEWEST_PAIRS} would do"
+        reason = (
+            f"only {count} pairs of siblings have different labels; {FEWEST_PAIRS} "
+            "would do"
+        )
         options: dict[str, Any] = {"severity": "info", "reason": reason}
         yield finding(view, "label_unusable", n=len(view), **options)
     elif agree.sum() < label_auc * count:
@@ -78,7 +81,7 @@ def order(
     *,
     order_bias: float = 0.65,  # two of three pairs go to the longer one: our choice
 ) -> Iterator[Finding]:
-    """Find that length, or another column, orders like siblings as the advantage does."""
+    """Find that length, or a column, orders like siblings as the advantage does."""
     if np.isnan(view.rewards).all():
         return
     lengths = view.context.lengths_of(view.few)
@@ -112,7 +115,7 @@ def _bias(
     *,
     tests: int = 1,
 ) -> Finding | None:
-    """Return the finding on `values` of the rows `view.few`, between siblings that are alike.
+    """Return the finding on `values` of the rows `view.few`, between alike siblings.
 
     Alike in the label, or in the task; None for a lone component, as more of something
     may then be the better answer.
@@ -134,7 +137,7 @@ def _bias(
 
 
 def _is_length(view: View, values: Floats, lengths: Floats) -> bool:
-    """Return whether a column orders siblings as the length does, or the other way round."""
+    """Return whether a column orders siblings as the length does, or in reverse."""
     agree, pairs = concordance(values, lengths, view.groups[view.few])
     return abs(_auc(agree, pairs) - 0.5) + 0.5 >= SAME_THING
 
@@ -267,7 +270,7 @@ def truncated(
     *,
     truncated_paid: float = 0.25,  # our choice
 ) -> Iterator[Finding]:
-    """Find completions cut at the maximum length that earn more than their siblings' mean."""
+    """Find cut-off completions that earn more than the mean of their siblings."""
     cut = view.context.truncated
     if cut is None:
         return

@@ -28,7 +28,7 @@ def shape(
     starved: float = 0.05,  # mean as a share of the range: our choice
     saturated: float = 0.95,  # likewise
 ) -> Iterator[Finding]:
-    """Find how each component's scores lie in its range; what is constant is not also dead."""
+    """Find components whose scores lie at an end of their range, or never vary."""
     limits = {
         "sparse": sparse,
         "sparse_groups_high": sparse_groups_high,
@@ -83,7 +83,7 @@ def _dead(view: View, name: str) -> Iterator[Finding]:
 def _ends_of_range(
     view: View, name: str, limits: dict[str, float]
 ) -> Iterator[Finding]:
-    """Find a component whose scores are mostly at one end of its range, or at both only."""
+    """Find scores that are mostly at one end of the range, or only at both."""
     scores, component = view.scores[name], view.components[name]
     scored = ~np.isnan(scores)
     low, high = view.span(name)
@@ -200,7 +200,7 @@ def _constant_component(view: View, name: str, value: float) -> Finding:
 
 
 def _varies_by_its_gate(view: View, name: str) -> bool:
-    """Return whether siblings differ by an open gate: a closed one counts 0 in a sum or mean."""
+    """Return whether siblings differ by an open gate; a closed one adds 0."""
     gated = view.gated[name]
     if not view.additive or not gated.any():
         return False
@@ -208,7 +208,7 @@ def _varies_by_its_gate(view: View, name: str) -> bool:
 
 
 def _varies_among_siblings(view: View, scores: Floats) -> bool:
-    """Return whether two siblings have different scores; the first rows mostly show it."""
+    """Return whether two siblings differ; the first rows mostly show it."""
     return any(
         group_stats(scores[:end], view.groups[:end]).live.any()
         for end in (FIRST_ROWS, len(scores))

@@ -1,4 +1,4 @@
-"""Rules on how the reward varies: outliers, wide and narrow groups, two kinds of prompts, drift."""
+"""Rules on how the reward varies: outliers, wide groups, kinds of prompts, drift."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from rewardkit.analysis.view import Mask, View
 from rewardkit.findings import Finding, rule
 
 FEWEST_VALUES = 20
-"""Scores, or different means of prompts, under which a distribution has no shape. Our choice."""
+"""Scores, or means of prompts, under which a distribution has no shape. Our choice."""
 MOST_OUTLIERS = 2
-"""Outliers in a group that has any, on average, from which the group itself is wide. Our choice."""
+"""Mean outliers a group from which the groups themselves are wide. Our choice."""
 FEWEST_KINDS_PROMPTS = 50
 """Prompts under which two kinds cannot be told from one. Our choice."""
 MOST_KINDS_PROMPTS = 1_000
-"""Prompts that are looked at; of more, so many evenly spaced in order of size. Our choice."""
+"""Prompts that are used; of more, so many evenly spaced by size. Our choice."""
 BLUR = 0.5
-"""Standard errors of a prompt's mean: enough to level the steps of four scores of 0 and 1."""
+"""Standard errors of a prompt's mean: enough to level steps of four binary scores."""
 FEWEST_STEPS = 3
 """Steps under which there is no trend. Our choice."""
 
@@ -44,11 +44,11 @@ def wide(
     view: View,
     findings: Findings,
     *,
-    outliers: float = 0.1,  # their part of the squared differences of siblings: our choice
-    outlier_rows: float = 0.05,  # share of the scores; more are no rare ones: our choice
+    outliers: float = 0.1,  # part of siblings' squared differences: our choice
+    outlier_rows: float = 0.05,  # of the scores; more are not rare: our choice
     top_decile: float = 0.5,  # share of the unscaled advantage in a tenth of the groups
 ) -> Iterator[Finding]:
-    """Find rare scores that make much of what siblings differ in; else a few such groups.
+    """Find rare scores that make up much of how siblings differ; else such groups.
 
     A long tail is no fault. Where several siblings lie far out together, the group is
     wide: rare ones have a group for themselves. That outliers are few does not make
@@ -110,7 +110,7 @@ def _outliers(
 
 
 def _few_groups(view: View, blamed: Mask, limit: float) -> Iterator[Finding]:
-    """Find that few groups hold the unscaled advantage, for another reason than outliers."""
+    """Find that few groups hold the unscaled advantage, not because of outliers."""
     stats = view.stats
     live = np.flatnonzero(stats.live)
     if len(live) < FEWEST_GROUPS or view.training.scales_groups:

@@ -1,8 +1,9 @@
 """Advantages as trainers compute them from the rewards of groups. Arrays only.
 
-NaN rewards are left out of every mean and standard deviation and have no advantage (NaN; TRL makes 0 of it).
-A group of one has advantage 0. The figure that trainers weigh by tokens (the batch standardisation of
-REINFORCE++ and GDPO in verl) is taken over completions here.
+NaN rewards are left out of every mean and standard deviation and have no advantage
+(NaN; TRL makes 0 of it). A group of one has advantage 0. The figure that trainers weigh
+by tokens (the batch standardisation of REINFORCE++ and GDPO in verl) is taken over
+completions here.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ def grpo(
 ) -> Floats:
     """(r - mean_g) / (std_g + eps), std with ddof 1: (rows,) from rewards and group codes, (rows,) each.
 
-    TRL's ``scale_rewards="group"``, verl's ``grpo``, DeepSeekMath (arXiv 2402.03300). `stats` are those of
-    the groups, where they are known already.
+    TRL's ``scale_rewards="group"``, verl's ``grpo``, DeepSeekMath (arXiv 2402.03300).
+    `stats` are those of the groups, where they are known already.
     """
     stats = stats or group_stats(rewards, groups)
     found = rewards - stats.mean[groups]
@@ -44,8 +45,8 @@ def dr_grpo(
 ) -> Floats:
     """The reward minus the mean of its group.
 
-    TRL's ``scale_rewards="none"``, verl's ``norm_adv_by_std_in_grpo=False``, Dr. GRPO (arXiv 2503.20783).
-    `stats` as in `grpo`.
+    TRL's ``scale_rewards="none"``, verl's ``norm_adv_by_std_in_grpo=False``, Dr. GRPO
+    (arXiv 2503.20783). `stats` as in `grpo`.
     """
     stats = stats or group_stats(rewards, groups)
     return rewards - stats.mean[groups]
@@ -60,7 +61,8 @@ def batch(
 ) -> Floats:
     """(r - mean_g) / (std of all rewards of the batch + eps): TRL's ``scale_rewards="batch"``.
 
-    `batches` are codes (rows,) of what is trained on together, such as one step; ``None``: all rows are.
+    `batches` are codes (rows,) of what is trained on together, such as one step;
+    ``None``: all rows are.
     """
     stats = group_stats(rewards, _batches(rewards, batches))
     return np.asarray(
@@ -78,7 +80,8 @@ def reinforce_pp(
 ) -> Floats:
     """The reward minus the mean of its group, then standardised over the batch.
 
-    REINFORCE++ with a group baseline (arXiv 2501.03262), verl's ``reinforce_plus_plus_baseline``.
+    REINFORCE++ with a group baseline (arXiv 2501.03262), verl's
+    ``reinforce_plus_plus_baseline``.
     """
     return grpo(within(rewards, groups), _batches(rewards, batches), eps=eps)
 
@@ -105,8 +108,9 @@ def gdpo(
     """Each component standardised in its group, weighted sum, standardised over the batch.
 
     `scores` are (rows, components), `weights` (components,). TRL's
-    ``multi_objective_aggregation="normalize_then_sum"``, verl's ``gdpo``, arXiv 2601.05242. A missing score
-    of a row counts 0, as in TRL's nansum; a row without any is NaN.
+    ``multi_objective_aggregation="normalize_then_sum"``, verl's ``gdpo``, arXiv
+    2601.05242. A missing score of a row counts 0, as in TRL's nansum; a row without any
+    is NaN.
     """
     total = np.zeros(len(groups))
     for column, weight in zip(scores.T, weights, strict=True):

@@ -21,10 +21,11 @@ FEWEST_BEYOND = 5
 class Bootstrap:
     """Percentile intervals of statistics of sums, resampling prompts (siblings are not independent).
 
-    What is drawn are `units`: a prompt each, or, of more than `MOST_UNITS` prompts, groups of prompts that
-    were put together at random, whose sums vary as those of prompts do (random groups: Wolter, Introduction
-    to Variance Estimation, chapter 2). One set of resamples serves every statistic: `weights` is
-    (resamples, units), how often each was drawn. InputError: a seed that is none.
+    What is drawn are `units`: a prompt each, or, of more than `MOST_UNITS` prompts,
+    groups of prompts that were put together at random, whose sums vary as those of
+    prompts do (random groups: Wolter, Introduction to Variance Estimation, chapter 2).
+    One set of resamples serves every statistic: `weights` is (resamples, units), how
+    often each was drawn. InputError: a seed that is none.
     """
 
     MOST_UNITS = 4096  # with which an interval is known to 2 % of its width: our choice
@@ -86,9 +87,9 @@ class Bootstrap:
     ) -> tuple[float, float]:
         """Interval of `statistic`, which gets each of `sums` added up over a resample, (resamples,).
 
-        `sums` are arrays over rows or groups, whose prompt is `owner`. It is one of so many `tests`: the
-        level holds for all of them together (Bonferroni). (NaN, NaN) where fewer than two prompts have
-        values.
+        `sums` are arrays over rows or groups, whose prompt is `owner`. It is one of so
+        many `tests`: the level holds for all of them together (Bonferroni). (NaN, NaN)
+        where fewer than two prompts have values.
         """
         unknown = float("nan"), float("nan")
         columns = np.column_stack(
@@ -123,7 +124,8 @@ _DRAWN: WeakValueDictionary[tuple[int, int, int], Floats] = WeakValueDictionary(
 def _drawn(units: int, resamples: int, seed: int) -> Floats:
     """How often each unit is drawn, (resamples, units).
 
-    The same array, of up to 160 MB, for all that ask for the same, as long as one of them has it.
+    The same array, of up to 160 MB, for all that ask for the same, as long as one of
+    them has it.
     """
     weights = _DRAWN.get((units, resamples, seed))
     if weights is None:
@@ -139,8 +141,9 @@ def _drawn(units: int, resamples: int, seed: int) -> Floats:
 def deciding_end(value: float, end: float, tests: int = 1) -> float:
     """The end that decides a one-sided question, of the end of a shown interval that lies on that side.
 
-    Both are of one of so many `tests`. The shown end leaves 2.5 % beyond it, this one 5 %: nearer to the
-    value by the ratio of the two normal quantiles, which keeps the interval's own skew.
+    Both are of one of so many `tests`. The shown end leaves 2.5 % beyond it, this one 5
+    %: nearer to the value by the ratio of the two normal quantiles, which keeps the
+    interval's own skew.
 
     >>> round(deciding_end(0.5, 0.5 - 1.96), 3)
     -1.145

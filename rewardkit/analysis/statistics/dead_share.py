@@ -32,10 +32,11 @@ CELL = 5.0
 class DeadShare(PlainRecord):
     """The share of groups of `size` whose siblings all earn the same, with its interval over prompts.
 
-    `sampled` is the largest group there is. `method`: "exact", the mean over all subsets of the siblings that
-    were sampled; "fitted", a beta distribution of each value's rate over `prompts`. `groups` is how many it
-    is of: those with so many rewards; for a fit those with two or more. NaN where it cannot be said, as where
-    the rates are spread otherwise: `why` says why.
+    `sampled` is the largest group there is. `method`: "exact", the mean over all
+    subsets of the siblings that were sampled; "fitted", a beta distribution of each
+    value's rate over `prompts`. `groups` is how many it is of: those with so many
+    rewards; for a fit those with two or more. NaN where it cannot be said, as where the
+    rates are spread otherwise: `why` says why.
     """
 
     IN_RECORD = (
@@ -70,10 +71,10 @@ def dead_share(
 ) -> DeadShare:
     """The share of dead groups of `size` siblings, from `rewards` (rows,) and group codes (rows,).
 
-    For sizes up to that of a group by the hypergeometric distribution of its own ties, which needs no model;
-    a larger one by a beta distribution of the rate of each of the `LEVELS` most frequent values over prompts,
-    by its moments (a plug-in p^G + (1-p)^G per prompt takes the luck of a few siblings for certainty, and is
-    far too high).
+    For sizes up to that of a group by the hypergeometric distribution of its own ties,
+    which needs no model; a larger one by a beta distribution of the rate of each of the
+    `LEVELS` most frequent values over prompts, by its moments (a plug-in p^G + (1-p)^G
+    per prompt takes the luck of a few siblings for certainty, and is far too high).
     InputError: no whole number from 2 on.
     """
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 2:
@@ -152,9 +153,9 @@ def _tied(
 ) -> Floats:
     """Share of groups of `size` that would be tied, from sums over groups, (resamples,) each.
 
-    Of how many there are, of their sizes and squared sizes; then for each value of its counts, and for each
-    of its squared counts over the size. A group is tied at a value with the probability of `size` successes
-    of a beta-binomial.
+    Of how many there are, of their sizes and squared sizes; then for each value of its
+    counts, and for each of its squared counts over the size. A group is tied at a value
+    with the probability of `size` successes of a beta-binomial.
     """
     each = zip(sums[: len(sums) // 2], sums[len(sums) // 2 :], strict=True)
     moments = [_moments(groups, trials, squares, hits, over) for hits, over in each]
@@ -177,8 +178,8 @@ def _moments(
 def _fits(hits: Floats, trials: Floats) -> bool:
     """Whether groups of the commonest size have as many successes as their beta-binomial says.
 
-    By Pearson's chi-squared over cells of at least `CELL` expected groups, at 1 %; with too few cells nothing
-    speaks against it.
+    By Pearson's chi-squared over cells of at least `CELL` expected groups, at 1 %; with
+    too few cells nothing speaks against it.
     """
     sums = (np.ones(len(hits)), trials, trials**2, hits, hits**2 / trials)
     (m,), (rho,) = _moments(*(np.array([item.sum()]) for item in sums))

@@ -186,7 +186,8 @@ def between_share(values: Floats, groups: Codes) -> float:
 
     NaN where it is not defined.
 
-    From the one-way analysis of variance, (MSB - MSW) / (MSB + (n0 - 1) MSW), cut at 0 (Donner 1986).
+    From the one-way analysis of variance, (MSB - MSW) / (MSB + (n0 - 1) MSW), cut at 0
+    (Donner 1986).
     """
     stats = group_stats(values, groups)
     used = stats.count > 0

@@ -28,9 +28,10 @@ def concordance(
 ) -> tuple[Floats, Floats]:
     """For each group the sibling pairs that `values` orders as `order` does, and all it can, (groups,) each.
 
-    Pairs count whose `order` differs; equal `values` count half. With `alike` (rows,) only pairs that are
-    equal in it. NaN in any of them leaves a row out. The ratio of the sums is the AUC of `values` for `order`
-    within groups: 0.5 where they have nothing to do with each other. `total` groups there are.
+    Pairs count whose `order` differs; equal `values` count half. With `alike` (rows,)
+    only pairs that are equal in it. NaN in any of them leaves a row out. The ratio of
+    the sums is the AUC of `values` for `order` within groups: 0.5 where they have
+    nothing to do with each other. `total` groups there are.
 
     >>> agree, pairs = concordance(np.array([3.0, 1, 2]), np.array([1.0, 0, 0]), np.zeros(3, int))
     >>> float(agree[0] / pairs[0])
@@ -133,8 +134,8 @@ FEWEST_ROWS = 3
 class Correlations:
     """Pearson correlations among siblings, over the rows where both are scored.
 
-    `matrix` and `rows` (on how many) are (names, names); NaN where it cannot be computed, and `why_not` says
-    why by pair of names.
+    `matrix` and `rows` (on how many) are (names, names); NaN where it cannot be
+    computed, and `why_not` says why by pair of names.
     """
 
     names: tuple[str, ...]
@@ -167,8 +168,8 @@ def correlations(
 ) -> Correlations:
     """The correlation of each pair of columns, (rows,) each, as differences to the mean of their group.
 
-    What two have in common between prompts no group advantage sees. A gated component is scored where its
-    gate is open, so that a pair may be of few rows.
+    What two have in common between prompts no group advantage sees. A gated component
+    is scored where its gate is open, so that a pair may be of few rows.
 
     >>> right = np.array([1.0, 0, 1, 0])
     >>> correlations({"a": right, "b": 1 - right}, np.array([0, 0, 1, 1]))["a", "b"]

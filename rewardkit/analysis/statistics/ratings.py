@@ -44,8 +44,9 @@ class Estimate:
 class Ratings(PlainRecord):
     """Scores and labels of the same rows, both in [0, 1]; rows without either are left out of all figures.
 
-    `prompts` has the code of each row's prompt, `lengths` the length of its completion, (rows,) each. `grid`
-    are the scores of the levels, ascending; score and label agree where they are nearest to the same one.
+    `prompts` has the code of each row's prompt, `lengths` the length of its completion,
+    (rows,) each. `grid` are the scores of the levels, ascending; score and label agree
+    where they are nearest to the same one.
     """
 
     IN_RECORD = (
@@ -176,9 +177,9 @@ def estimate(
 ) -> Estimate:
     """A statistic of rows with its bootstrap interval.
 
-    Prompts are drawn, with all their rows; `prompts` has the code of each row, (rows,). Draws in which the
-    statistic is not defined are left out. An interval without width says that no row differs; of one prompt
-    there is none (NaN).
+    Prompts are drawn, with all their rows; `prompts` has the code of each row, (rows,).
+    Draws in which the statistic is not defined are left out. An interval without width
+    says that no row differs; of one prompt there is none (NaN).
     """
     n = len(prompts)
     value = statistic(np.arange(n)) if n else math.nan

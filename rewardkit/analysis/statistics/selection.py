@@ -1,7 +1,7 @@
 """What is expected of the sibling that is picked, against the KL of what picks it. Arrays only.
 
-Two policies over the siblings of a group, neither of which has been trained: the best of n, and the tilt by
-exp(reward / beta). Siblings whose reward is NaN are never picked.
+Two policies over the siblings of a group, neither of which has been trained: the best
+of n, and the tilt by exp(reward / beta). Siblings whose reward is NaN are never picked.
 """
 
 from __future__ import annotations
@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 from rewardkit.analysis.statistics.bootstrap import LEVEL, Bootstrap
 from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats
 
-FEWEST = 2.0
-"""Mean effective sample size, of groups of several, under which the tilted view stops (DIAGNOSTICS.md)."""
+FEWEST_LEFT = 2.0
+"""Mean effective sample size, of groups of several, under which the tilted view stops.
+
+Our choice: with fewer than two siblings left to choose from, a group says nothing about
+more selection. The size is 1 / sum of p^2 (Kish 1965).
+"""
 NEGLIGIBLE = 1e-3
 """Nats: the tilted view ends where all smaller betas together add less. Our choice."""
 CELLS = 400_000  # of a block of picks, so that it stays in the processor's cache
@@ -31,9 +35,10 @@ TIES = 12  # digits behind the point in which equal rewards agree, as in `tie_ra
 class Curve:
     """What is expected of one figure of the completion that is picked, at each point: (points,) each.
 
-    `value` is the mean over the picks that have the figure, which are the share `known` of all; `change` is
-    its difference to siblings of the same groups picked at random. With 95 % intervals, NaN where fewer than
-    two prompts have the figure. `draws` (resamples, points) is the value in each resample of the prompts.
+    `value` is the mean over the picks that have the figure, which are the share `known`
+    of all; `change` is its difference to siblings of the same groups picked at random.
+    With 95 % intervals, NaN where fewer than two prompts have the figure. `draws`
+    (resamples, points) is the value in each resample of the prompts.
     """
 
     value: Floats
@@ -55,11 +60,13 @@ class Curve:
 class Selection:
     """One view: `curves` by figure, over points of rising `kl` (in nats), the first without any selection.
 
-    `how` is "best_of", where `points` are n and `kl` is at most log n - (n - 1) / n, or "tilted", where
-    `points` are betas (inf: no tilt) and `kl` is the mean over groups of the divergence from all siblings
-    being alike likely, with its interval. `groups` is how many have a point: those with n siblings or more.
-    `sample_size` is the mean effective number of siblings, of groups of several. `ends` says why there are no
-    further points. `kl_draws` (resamples, points) is the KL in each resample of the prompts.
+    `how` is "best_of", where `points` are n and `kl` is at most log n - (n - 1) / n, or
+    "tilted", where `points` are betas (inf: no tilt) and `kl` is the mean over groups
+    of the divergence from all siblings being alike likely, with its interval. `groups`
+    is how many have a point: those with n siblings or more. `sample_size` is the mean
+    effective number of siblings, of groups of several. `ends` says why there are no
+    further points. `kl_draws` (resamples, points) is the KL in each resample of the
+    prompts.
     """
 
     how: Literal["best_of", "tilted"]
@@ -83,9 +90,9 @@ class Selection:
 def kl_at_most(drawn: NDArray[np.intp]) -> Floats:
     """The most nats that the best of n samples of a policy lies from that policy: log n - (n - 1) / n.
 
-    Beirami et al., Theoretical guarantees on the best-of-n alignment policy (arXiv 2401.01879): an upper
-    bound, not the divergence itself. Ties, here broken at random, make it smaller: a group that is tied as a
-    whole moves by nothing.
+    Beirami et al., Theoretical guarantees on the best-of-n alignment policy (arXiv
+    2401.01879): an upper bound, not the divergence itself. Ties, here broken at random,
+    make it smaller: a group that is tied as a whole moves by nothing.
 
     >>> kl_at_most(np.array([1, 2, 8])).round(3)
     array([0.   , 0.193, 1.204])
@@ -108,9 +115,10 @@ def numbers_drawn(largest: int) -> NDArray[np.intp]:
 def best_of(ranked: Floats, drawn: NDArray[np.intp]) -> Floats:
     """Probability that each sibling is the best of n drawn without replacement: (groups, n, siblings).
 
-    `ranked` are rewards (groups, siblings), ascending in each row. Of equals that are best each is picked
-    alike often. All 0 where n is more than there are siblings. Averaged over groups it is an unbiased
-    estimate of what the best of n fresh samples would be.
+    `ranked` are rewards (groups, siblings), ascending in each row. Of equals that are
+    best each is picked alike often. All 0 where n is more than there are siblings.
+    Averaged over groups it is an unbiased estimate of what the best of n fresh samples
+    would be.
 
     >>> best_of(np.array([[0.0, 1.0, 1.0]]), np.array([2]))  # the pairs 01, 01, 11
     array([[[0. , 0.5, 0.5]]])
@@ -122,7 +130,8 @@ def best_of(ranked: Floats, drawn: NDArray[np.intp]) -> Floats:
     worse = np.maximum.accumulate(np.where(np.hstack([edge, step]), place, 0), axis=1)
     last = np.where(np.hstack([step, edge]), place, size)
     upto = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1] + 1
-    # the chance that all n are among the b lowest is C(b, n) / C(size, n), here from log factorials
+    # the chance that all n are among the b lowest is C(b, n) / C(size, n), here from
+    # log factorials
     factorial = np.concatenate([[0.0], np.log(np.arange(1, size + 1)).cumsum()])
     b, n = np.arange(size + 1), drawn[:, None]
     logs = (
@@ -141,10 +150,11 @@ def best_of(ranked: Floats, drawn: NDArray[np.intp]) -> Floats:
 def tilted(ranked: Floats, betas: Floats, *, scaled: bool) -> Floats:
     """Probability of each sibling where E[reward] - beta KL is at its maximum: (groups, betas, siblings).
 
-    It is proportional to exp(reward / beta), of siblings that were alike likely before (Rafailov et al.,
-    arXiv 2305.18290); `scaled` has beta times the standard deviation (ddof 1) of the group
-    instead, without the small number that trainers add to it. `ranked` as in `best_of`. A beta of inf leaves
-    all alike likely, as does `scaled` where the group has no signal.
+    It is proportional to exp(reward / beta), of siblings that were alike likely before
+    (Rafailov et al., arXiv 2305.18290); `scaled` has beta times the standard deviation
+    (ddof 1) of the group instead, without the small number that trainers add to it.
+    `ranked` as in `best_of`. A beta of inf leaves all alike likely, as does `scaled`
+    where the group has no signal.
 
     >>> tilted(np.array([[0.0, np.log(3)]]), np.array([np.inf, 1.0]), scaled=False)
     array([[[0.5 , 0.5 ],
@@ -175,8 +185,8 @@ def select(
 ) -> tuple[Selection, Selection]:
     """The best of n of the siblings of each group, and their tilt by each of `betas`, the first of them inf.
 
-    `rewards`, the `figures` that are followed and `groups` are (rows,) each; figures are NaN where missing.
-    Rewards that differ only by rounding are equal.
+    `rewards`, the `figures` that are followed and `groups` are (rows,) each; figures
+    are NaN where missing. Rewards that differ only by rounding are equal.
     """
     rewards = np.where(np.abs(rewards) < 1e15, np.round(rewards, TIES), rewards)
     judged = np.flatnonzero(~np.isnan(rewards))
@@ -188,7 +198,8 @@ def select(
     unit = bootstrap.unit[bootstrap.prompts[rows[start]]]
     drawn = numbers_drawn(int(size.max(initial=0)))
 
-    # columns: 1 for each pick; 1 where it has the figures that are missing in the same rows; the figures
+    # columns: 1 for each pick; 1 where it has the figures that are missing in the same
+    # rows; the figures
     values = np.column_stack([values[rows] for values in figures.values()])
     ones = np.ones((1, len(figures)), dtype=bool)
     has, mask = np.unique(
@@ -282,12 +293,12 @@ def _end(kl: Floats, size: Floats) -> tuple[int, str]:
     """How many points the tilted view has, and why no more."""
     if np.isnan(kl[0]):
         return 0, "no row has a reward"
-    thin = np.flatnonzero(size < FEWEST * (1 - 1e-12))
+    thin = np.flatnonzero(size < FEWEST_LEFT * (1 - 1e-12))
     done = int(np.flatnonzero(kl >= kl[-1] - NEGLIGIBLE)[0])
     if len(thin) and thin[0] <= done:
         return int(
             thin[0]
-        ), f"beyond it the mean effective sample size is under {FEWEST:g}"
+        ), f"beyond it the mean effective sample size is under {FEWEST_LEFT:g}"
     if done == len(kl) - 1:
         return len(kl), "no smaller beta was tried"
     return (
@@ -340,10 +351,11 @@ def at_equal_kl(
 ) -> tuple[Floats, dict[str, Pair]]:
     """Values of KL that two tilted views of the same rollouts both reach, and the figures of both there.
 
-    Curves are straight between their points as functions of the square root of KL, in which a little
-    selection is linear (Gao et al., arXiv 2210.10760, use it too), and in which the values are evenly apart.
-    Intervals are of the differences in the same resamples of the prompts; a resample whose curve ends earlier
-    stays at its last point.
+    Curves are straight between their points as functions of the square root of KL, in
+    which a little selection is linear (Gao et al., arXiv 2210.10760, use it too), and
+    in which the values are evenly apart. Intervals are of the differences in the same
+    resamples of the prompts; a resample whose curve ends earlier stays at its last
+    point.
     """
     if not (len(a) and len(b)):
         return np.array([]), {}

@@ -16,11 +16,12 @@ FAR, APART = 3.0, 2.0
 def outlying(values: Floats) -> NDArray[np.bool_]:
     """Which values lie far out and apart from all others; NaN does not.
 
-    Beyond three times the spread of the middle half from its ends (Tukey's outer fences, 1977), and at least
-    twice as far from the median as the next value on that side, so that the gap is as wide as all that
-    reaches up to it (Dixon's ratio of gap to range, 1950, of a half). A long tail has no such gap, however
-    skewed it is. Where the middle half does not vary, as of tasks that are mostly missed, that of the middle
-    nine tenths is taken, and none lies far out where these do not vary either.
+    Beyond three times the spread of the middle half from its ends (Tukey's outer
+    fences, 1977), and at least twice as far from the median as the next value on that
+    side, so that the gap is as wide as all that reaches up to it (Dixon's ratio of gap
+    to range, 1950, of a half). A long tail has no such gap, however skewed it is. Where
+    the middle half does not vary, as of tasks that are mostly missed, that of the
+    middle nine tenths is taken, and none lies far out where these do not vary either.
 
     >>> outlying(np.array([1.0, 2, 3, 4, 5, 6, 7, 30, 31, np.nan])).tolist()[6:]
     [False, True, True, False]

@@ -22,9 +22,10 @@ def group_shares(
 ) -> dict[str, Floats]:
     """Share of each piece in the squared advantage of each group, (groups,); `centred` is from `within`.
 
-    It is cov_g(p, A) / cov_g(sum of p, A); the pieces (rows,) add up to the reward, up to a constant of the
-    group. They may be below 0 or above 1, and add up to 1; 0 in groups without an advantage. Where A is the
-    reward standardised in its group, it is cov_g(p, r) / var_g(r).
+    It is cov_g(p, A) / cov_g(sum of p, A); the pieces (rows,) add up to the reward, up
+    to a constant of the group. They may be below 0 or above 1, and add up to 1; 0 in
+    groups without an advantage. Where A is the reward standardised in its group, it is
+    cov_g(p, r) / var_g(r).
 
     >>> a, b = np.array([0.0, 2.0]), np.array([0.0, -1.0])
     >>> group_shares({"a": a, "b": b}, a + b - 0.5, np.zeros(2, int))
@@ -74,9 +75,9 @@ def shapley(
 ) -> dict[str, Floats]:
     """What each component adds to the reward of each row, (rows,), where it is no sum of theirs.
 
-    Shapley values against the group: a component that does not take part yet has the mean score of its group.
-    They add up to the reward less that of the group's mean scores. Empty for more than `MOST_COMPONENTS` that
-    are paid.
+    Shapley values against the group: a component that does not take part yet has the
+    mean score of its group. They add up to the reward less that of the group's mean
+    scores. Empty for more than `MOST_COMPONENTS` that are paid.
     """
     names = [name for name, weight in zip(scores, weights, strict=True) if weight]
     if len(names) > MOST_COMPONENTS:

@@ -31,7 +31,8 @@ def top_decile(advantages: Floats, groups: Codes) -> float:
 def moved(before: Floats, after: Floats) -> float:
     """Share of the absolute advantage, before and after (rows,), that differs, both scaled to the same size.
 
-    From 0 to 1: an optimiser's step size takes up a common factor. A row without one counts as 0.
+    From 0 to 1: an optimiser's step size takes up a common factor. A row without one
+    counts as 0.
 
     >>> moved(np.array([1.0, -1, 0, 0]), np.array([0.0, 0, 5, -5])), moved(np.array([1.0, -1]), np.zeros(2))
     (1.0, 1.0)
@@ -71,9 +72,10 @@ def merged_vectors(
 ) -> float:
     """How many of the score vectors that siblings have are lost in the advantage, as a share.
 
-    1 - distinct advantages / distinct vectors of `scores` (rows,), both counted within each group that has an
-    advantage and added up: right but untidy and wrong but tidy are two vectors, and one advantage where both
-    are paid the same. A missing score is a value of its own. NaN without an advantage (arXiv 2601.05242).
+    1 - distinct advantages / distinct vectors of `scores` (rows,), both counted within
+    each group that has an advantage and added up: right but untidy and wrong but tidy
+    are two vectors, and one advantage where both are paid the same. A missing score is
+    a value of its own. NaN without an advantage (arXiv 2601.05242).
 
     >>> right, tidy = np.array([1.0, 0, 0]), np.array([0.0, 1, 0])
     >>> round(merged_vectors({"right": right, "tidy": tidy}, np.array([0.5, 0.5, -1]), np.zeros(3, int)), 3)
