@@ -8,7 +8,7 @@ import pytest
 from planted.tables import scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.suggest import _judged
+from rewardkit.analysis.suggest import judge_by_label
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.suggestions.measure import (
     certain,
@@ -254,10 +254,10 @@ def test_a_change_that_puts_wrong_ones_first_or_harms_a_little_for_certain_is_no
     found = {item.figure: item for item in effects(before, after)}
     assert (found["label_auc"].before, found["label_auc"].after) == (10 / 16, 12 / 16)
     assert (found["label_best"].before, found["label_best"].after) == (1.0, 0.0)
-    verdict, told = _judged(before, after, Change(), found, 1)
+    verdict, told = judge_by_label(before, after, Change(), found, 1)
     assert verdict == "unclear" and "has it less often, by -100.0 points" in told
     kept = {**found, "label_best": found["zero_std"]}  # which does not move
-    assert _judged(before, after, Change(), kept, 1)[0] == "improves"
+    assert judge_by_label(before, after, Change(), kept, 1)[0] == "improves"
     less = replace(
         found["label_auc"],
         before=0.9,
@@ -265,5 +265,7 @@ def test_a_change_that_puts_wrong_ones_first_or_harms_a_little_for_certain_is_no
         difference=-0.03,
         interval=(-0.035, -0.025),
     )
-    verdict, told = _judged(before, after, Change(), {**kept, "label_auc": less}, 1)
+    verdict, told = judge_by_label(
+        before, after, Change(), {**kept, "label_auc": less}, 1
+    )
     assert verdict == "harms" and "it makes the reward worse" in told

@@ -12,7 +12,7 @@ from planted.tables import GROUPS, PROMPTS, ROWS, SIBLINGS, outcomes, scores_of
 import rewardkit as rk
 from rewardkit.analysis import slices
 from rewardkit.analysis.findings.spread import least_spread
-from rewardkit.analysis.suggestions import RULES
+from rewardkit.analysis.suggest import PROPOSAL_RULES
 from rewardkit.targets.load import reward_named
 
 AT = np.arange(ROWS)
@@ -430,7 +430,7 @@ def test_a_shape_that_one_source_alone_has_is_told_and_is_a_fault_of_the_task_on
 def test_every_suggestion_that_a_finding_names_is_one_that_there_is():
     """Codes of findings on planted faults, among those of suggestions in the source and of normalizations."""
     sources = "".join(
-        map(inspect.getsource, {inspect.getmodule(rule) for rule in RULES})
+        map(inspect.getsource, {inspect.getmodule(rule) for rule in PROPOSAL_RULES})
     )
     normalizations = set()
     for training in ({}, UNSCALED):

@@ -1,15 +1,18 @@
-"""Change: what a suggestion does to a reward, and to scores that were made with it."""
+"""Change: what a suggestion does to a reward and to its scores; and what is proposed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from shlex import quote
 from typing import Any
 
 from rewardkit.analysis.rescore import moved_by, rescore
+from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, RewardError, preview
+from rewardkit.findings import Finding
 from rewardkit.primitives import extract, measure
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.component import Component
@@ -22,10 +25,10 @@ from rewardkit.scoring.scores import Scores
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Change:
-    """Other weights, other attributes of components, other extractors of fields, and components to add.
+    """Other weights, attributes of components, extractors of fields, added components.
 
-    `components` maps a name to the attributes that are replaced, such as its gate or function. A component
-    whose new gate is on a later one moves to the end.
+    `components` maps a name to the attributes that are replaced, such as its gate or
+    function. A component whose new gate is on a later one moves to the end.
     """
 
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -34,92 +37,93 @@ class Change:
     added: tuple[Component, ...] = ()
 
     def of_reward(self, reward: Reward) -> Reward:
-        """The changed reward, of the same name.
+        """Return the changed reward, of the same name.
 
-        InputError: it lacks what is changed, or has what is added.
+        Raises:
+            InputError: It lacks what is changed, or has what is added.
         """
-        known = {*reward.names, *reward.fields}
-        missing = sorted({*self.weights, *self.components, *self.fields} - known)
-        if missing or (
-            taken := [item.name for item in self.added if item.name in known]
-        ):
-            wrong = f"no {missing[0]!r}" if missing else f"a {taken[0]!r} already"
+        names = {*reward.names, *reward.fields}
+        missing = sorted({*self.weights, *self.components, *self.fields} - names)
+        taken = [item.name for item in self.added if item.name in names]
+        if missing or taken:
+            has = f"no {missing[0]!r}" if missing else f"a {taken[0]!r} already"
             raise InputError(
-                f"this change is not one of reward {reward.name!r}, which has {wrong}; apply it to the "
-                "reward that was diagnosed"
+                f"this change is not one of reward {reward.name!r}, which has {has}; "
+                "apply it to the reward that was diagnosed"
             )
-        items = [
-            replace(item, **self.components.get(item.name, {}))
-            for item in reward.components
-        ]
-
-        def early(item: Component) -> bool:
-            """Whether its gate is on a later one."""
-            on = item.gate.on if item.gate is not None else None
-            return on in reward.names[reward.names.index(item.name) :]
-
-        changed = [*sorted(items, key=early), *self.added]
+        items: list[Component] = []
+        late: list[Component] = []
+        for component in reward.components:
+            item = replace(component, **self.components.get(component.name, {}))
+            later = reward.names[reward.names.index(item.name) :]
+            is_late = item.gate is not None and item.gate.on in later
+            (late if is_late else items).append(item)
         fields = {**reward.fields, **self.fields}
-        return replace(reward, fields=fields, components=changed).reweigh(self.weights)
+        components = [*items, *late, *self.added]
+        return replace(reward, fields=fields, components=components).reweigh(
+            self.weights
+        )
 
     def line(self, reward: Reward) -> str:
-        """The code that makes it, of `reward`, or of its `scores`; `replace` is that of dataclasses."""
+        """Return the code that makes the change, of `reward` or of its `scores`.
+
+        `replace` in it is that of dataclasses.
+        """
         if self.added:
-            return _component_line(self.added[0])
+            item = self.added[0]
+            columns = f", columns={dict(item.columns)!r}" if item.columns else ""
+            return (
+                f'rk.Component("{item.name}", {as_line(item.function)}, '
+                f"weight={item.weight!r}{columns})"
+            )
         if self.fields:
-            said = ", ".join(
-                f'"{name}": {as_line(function)}'
-                for name, function in self.fields.items()
-            )
-            return f"replace(reward, fields={{**reward.fields, {said}}})"
+            pairs = [f'"{name}": {as_line(of)}' for name, of in self.fields.items()]
+            return f"replace(reward, fields={{**reward.fields, {', '.join(pairs)}}})"
         if self.weights:
-            said = ", ".join(
-                f'"{name}": {weight!r}' for name, weight in self.weights.items()
-            )
-            return f"scores.reweigh({{{said}}})"
-        ((name, changed),) = self.components.items()
-        said = ", ".join(f"{key}={as_line(value)}" for key, value in changed.items())
-        new, it, all_of = (
-            f"replace(item, {said})",
-            f'item.name == "{name}"',
-            "for item in reward.components",
-        )
+            pairs = [f'"{name}": {weight!r}' for name, weight in self.weights.items()]
+            return f"scores.reweigh({{{', '.join(pairs)}}})"
+        ((name, attributes),) = self.components.items()
+        values = [f"{key}={as_line(value)}" for key, value in attributes.items()]
+        new = f"replace(item, {', '.join(values)})"
+        loop = "for item in reward.components"
         if self.of_reward(reward).names == reward.names:
-            return f"replace(reward, components=[{new} if {it} else item {all_of}])"
-        others = f'*(item {all_of} if item.name != "{name}")'
-        return f"replace(reward, components=[{others}, *({new} {all_of} if {it})])"
+            items = f'{new} if item.name == "{name}" else item {loop}'
+            return f"replace(reward, components=[{items}])"
+        others = f'*(item {loop} if item.name != "{name}")'
+        moved = f'*({new} {loop} if item.name == "{name}")'
+        return f"replace(reward, components=[{others}, {moved}])"
 
     @property
     def options(self) -> str:
-        """The options of `rewardkit whatif` that try it; "" where there are none."""
-        weights = [
-            f"--weight {quote(f'{name}={weight:g}')}"
-            for name, weight in self.weights.items()
-        ]
-        gates = [
-            f"--gate {quote(f'{name}={item.on}>={item.at_least:g}')}"
-            for name, changed in self.components.items()
-            if isinstance(item := changed.get("gate"), Gate)
-            and item.at_least is not None
-        ]
-        return " ".join([*weights, *gates])
+        """Return the options of `rewardkit whatif` that try it; "" if there are none."""
+        options = []
+        for name, weight in self.weights.items():
+            options.append(f"--weight {quote(f'{name}={weight:g}')}")
+        for name, attributes in self.components.items():
+            item = attributes.get("gate")
+            if isinstance(item, Gate) and item.at_least is not None:
+                condition = f"{name}={item.on}>={item.at_least:g}"
+                options.append(f"--gate {quote(condition)}")
+        return " ".join(options)
 
     @property
     def touched(self) -> set[str]:
-        """The fields and components that have to be run anew, for which the scores are not enough."""
-        run = {
-            name for name, changed in self.components.items() if "function" in changed
-        }
-        return run | set(self.fields)
+        """Return the fields and components that have to be run anew."""
+        names = set(self.fields)
+        for name, attributes in self.components.items():
+            if "function" in attributes:
+                names.add(name)
+        return names
 
 
-MADE = re.compile(
+_QUOTED_OR_CALLED = re.compile(
     r"'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|(?<![\w.])([a-z_]\w*)(?=\()"
 )
+_ROOMS = {name: room for room in (extract, measure) for name in room.__all__}
 
 
 def as_line(value: Any) -> str:
-    """A value as a person writes it: primitives by their public names.
+    """Write a value as a person does: primitives by their public names.
 
     >>> import rewardkit as rk
     >>> as_line(rk.extract.first_of(rk.extract.tag("answer"), rk.extract.number()))
@@ -129,25 +133,22 @@ def as_line(value: Any) -> str:
         return f"rk.{value!r}"
     if not callable(value):
         return repr(value)
-
-    rooms = {name: room for room in (extract, measure) for name in room.__all__}
-
-    def named(found: re.Match[str]) -> str:
-        room = rooms.get(found[1])
-        return f"rk.{room.__name__.rpartition('.')[2]}.{found[1]}" if room else found[0]
-
-    return MADE.sub(named, describe(value))
+    return _QUOTED_OR_CALLED.sub(_public_name, describe(value))
 
 
-def _component_line(item: Component) -> str:
-    mapped = f", columns={dict(item.columns)!r}" if item.columns else ""
-    return f'rk.Component("{item.name}", {as_line(item.function)}, weight={item.weight!r}{mapped})'
+def _public_name(match: re.Match[str]) -> str:
+    room = _ROOMS.get(match[1])
+    if room is None:
+        return match[0]
+    return f"rk.{room.__name__.rpartition('.')[2]}.{match[1]}"
 
 
 def applied(change: Change, to: Any, part: str = "") -> Any:
-    """A Reward or Scores with the change made, in a route only to the reward of `part`.
+    """Return a Reward or Scores with the change made; of a route in `part` only.
 
-    InputError: neither of them, or no such part.
+    Raises:
+        InputError: Neither of them, or there is no such part.
+        RewardError: Something has to be run that cannot be.
     """
     if isinstance(to, Reward):
         return _in_part(to, part, change.of_reward)
@@ -165,15 +166,18 @@ def applied(change: Change, to: Any, part: str = "") -> Any:
         raise InputError(
             f"these scores have no rows of {part!r}, which the suggestion is for"
         )
-    if change.touched and (why := why_not_run(parts[0].reward, change.touched)):
+    reason = ""
+    if change.touched:
+        reason = why_not_run(parts[0].reward, change.touched)
+    if reason:
         raise RewardError(
-            f"the change of reward {reward.name!r} cannot be measured: {why}"
+            f"the change of reward {reward.name!r} cannot be measured: {reason}"
         )
     return rescore(to, reward)[0]
 
 
 def part_scores(scores: Scores, part: Part) -> Scores:
-    """The scores of one part, as scores of its own reward."""
+    """Return the scores of one part, as scores of its own reward."""
     table = scores.table.iloc[part.rows].reset_index(drop=True)
     rollouts = scores.rollouts.table.iloc[part.rows].reset_index(drop=True)
     return Scores(
@@ -182,18 +186,14 @@ def part_scores(scores: Scores, part: Part) -> Scores:
 
 
 def why_not_run(reward: Reward, touched: set[str]) -> str:
-    """Why these cannot be run anew to try a change; "" where they can."""
+    """Return why these cannot be run anew to try a change; "" where they can."""
     if reward.recorded is not None:
         return "the reward was read from a record and cannot be run"
     moved = moved_by(reward, run=touched)
-    waits = [
-        item.name
-        for item in reward.components
-        if item.name in moved.run and is_async(item.function)
-    ]
-    return (
-        f"{waits[0]!r}, which is awaited, would have to be run again" if waits else ""
-    )
+    for item in reward.components:
+        if item.name in moved.run and is_async(item.function):
+            return f"{item.name!r}, which is awaited, would have to be run again"
+    return ""
 
 
 def _in_part(reward: Reward, part: str, change: Callable[[Reward], Reward]) -> Reward:
@@ -205,3 +205,84 @@ def _in_part(reward: Reward, part: str, change: Callable[[Reward], Reward]) -> R
         raise InputError(
             f"the route has no reward for {part!r}, which the suggestion is for"
         ) from None
+
+
+# --- proposals
+
+PHRASES = {
+    "graduate": "partial credit for {}",
+    "looser_reading": "a looser reading for {}",
+    "stricter_reading": "a stricter reading for {}",
+    "pay_component": "a weight for {}",
+    "gate_component": "a gate for {}",
+    "soften_length": "a softer limit for {}",
+    "remove_component": "no weight for {}",
+    "declared_weights": "weights that hold what is declared",
+}
+"""What a change does, by its code."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A `change` of the reward of `scores` that answers findings, and `why`.
+
+    It is not measured yet. `views` are those before and after it where they are not of
+    all rows (held out); `before` and `after` are what else there is to say; `examples`
+    are rows to read.
+    """
+
+    code: str
+    component: str | None
+    why: str
+    change: Change
+    scores: Scores
+    views: tuple[View, View] | None = None
+    before: Mapping[str, Any] = field(default_factory=dict)
+    after: Mapping[str, Any] = field(default_factory=dict)
+    examples: tuple[Mapping[str, Any], ...] = ()
+
+    @cached_property
+    def changed(self) -> Scores:
+        """Return the scores with the change made."""
+        changed: Scores = applied(self.change, self.scores)
+        return changed
+
+    @property
+    def phrase(self) -> str:
+        """Return what it does, such as "partial credit for 'correct'"."""
+        return describe_change(self.code, self.component)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A change that would fit and is not proposed; `sentence` says what and why."""
+
+    sentence: str
+
+
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """What a rule proposes for one reward, and what it leaves out."""
+
+    proposals: list[Proposal] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def leave_out(self, sentence: str) -> None:
+        """Add a change that would fit and is not proposed."""
+        self.left_out.append(LeftOut(sentence))
+
+
+ProposalRule = Callable[[View, Scores, Collection[Finding]], Proposals]
+"""A rule: what to propose for one reward, its scores and its certain findings."""
+
+
+def describe_change(code: str, component: str | None) -> str:
+    """Return what a change does, such as "partial credit for 'correct'"."""
+    return PHRASES[code].format(repr(component))
+
+
+def has_finding(
+    findings: Collection[Finding], code: str, component: str | None
+) -> bool:
+    """Return whether there is a finding of a component, or (None) of the reward."""
+    return any(item.code == code and item.component == component for item in findings)

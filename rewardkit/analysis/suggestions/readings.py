@@ -1,4 +1,4 @@
-"""Rules that read or compare the answer in another way, with the rows that each would move."""
+"""Rule that reads or compares the answer in another way, with the rows it moves."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rewardkit.analysis.suggestions.change import Change, applied, why_not_run
-from rewardkit.analysis.suggestions.proposal import Proposal, Proposed, told
-from rewardkit.analysis.suggestions.reward_changes import prediction_column
+from rewardkit.analysis.suggestions.change import (
+    Change,
+    Proposal,
+    Proposals,
+    applied,
+    has_finding,
+    why_not_run,
+)
+from rewardkit.analysis.suggestions.rules import prediction_column
 from rewardkit.analysis.view import View
 from rewardkit.answers.kinds import common_kind
 from rewardkit.findings import Finding
@@ -23,278 +29,340 @@ from rewardkit.rewards.component import Component
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
-LOOSER, STRICTER = ("starved", "sparse", "never earned"), ("saturated", "always earned")
-EXAMPLES = 5
-MOST_ROWS = 100_000
-"""Rows up to which they are tried: a Python call a row and way. Our choice."""
-TOLERANCE = 0.01  # relative: our choice
-LETTERS = "ABCDE"
-SHOWN_BY = 0.2
-"""Share of the unpaid completions with the truth in which the same words must stand before it. Our choice."""
-LONGEST_WORDS = 24  # characters before the truth, on its line
-LONGEST_TRUTH = 80
+HARDLY_EARNED = ("starved", "sparse", "never earned")
+NEARLY_SURE = ("saturated", "always earned")
+MOST_EXAMPLES = 5
+MOST_ROWS_TO_READ = 100_000
+"""Rows up to which ways are tried: a Python call for each row and way. Our choice."""
+RELATIVE_TOLERANCE = 0.01
+"""Of a looser comparison of numbers. Our choice."""
+CHOICE_LETTERS = "ABCDE"
+LEAST_SHARE_WITH_WORDS = 0.2
+"""Share of unpaid completions with the truth that have the same words before it.
 
-LOOSER_VERIFIERS: dict[str, tuple[Callable[..., Any], ...]] = {
+Our choice.
+"""
+LONGEST_WORDS_BEFORE = 24  # characters before the truth, on its line
+LONGEST_SHOWN_TRUTH = 80
+
+Kind = Literal["numbers", "letters", "text"]
+KINDS_OF_TRUTHS: dict[str, Kind] = {"number": "numbers", "choice": "letters"}
+LOOSER_VERIFIERS: dict[Kind, tuple[Callable[..., Any], ...]] = {
     "numbers": (verify.numbers_equal, verify.math_equal),
     "letters": (verify.choice_equal,),
     "text": (verify.matches, verify.math_equal),
 }
 
-Kind = Literal["numbers", "letters", "text"]
-Way = tuple[str, Any]
-"""What it is called, and the extractor or verifier."""
+
+class Way(NamedTuple):
+    """Another extractor or verifier, and what it is called."""
+
+    name: str
+    function: Any
 
 
-def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Proposed:
-    """Proposals for a primary component that is hardly, or nearly always, earned.
+class Reading(NamedTuple):
+    """What is wrong with the primary component, and the column that it compares.
 
-    Each has its rows that would move, and up to five of them to read. Ways that move no row are left out, and
-    those that move the same rows to the same scores as a simpler one.
+    `fault` says how seldom or often it is earned; `field` is the column without its
+    prefix.
     """
-    name = view.primary
-    item, fault = view.components[name], _fault(view, findings)
+
+    fault: str
+    source: str
+
+    @property
+    def is_looser(self) -> bool:
+        """Return whether a looser way to read is wanted."""
+        return self.fault in HARDLY_EARNED
+
+    @property
+    def field(self) -> str:
+        """Return the name of the field or column that is compared."""
+        return self.source.removeprefix("field/")
+
+
+def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Proposals:
+    """Propose other ways to judge a primary that is hardly, or nearly always, earned.
+
+    Each has the rows that would move, and up to five of them to read. Ways that move no
+    row are left out, and those that give the same scores as a simpler one.
+    """
+    result = Proposals()
+    name, fault = view.primary, _find_fault(view, findings)
     if not fault:
-        return
-    source = prediction_column(scores, item)
-    asked = (source or "").removeprefix("field/")
-    why_not = why_not_run(scores.reward, {name}) or why_not_run(
-        scores.reward, {asked, name}
-    )
-    if len(scores) > MOST_ROWS:
-        why_not = (
-            f"{len(scores):,} rows are many to run; diagnose a sample of {MOST_ROWS:,}"
+        return result
+    item = view.components[name]
+    reading = Reading(fault, prediction_column(scores, item) or "")
+    if reason := _why_not_tried(scores, name, reading):
+        result.leave_out(
+            f"other extractors and verifiers for {name!r} are not tried: {reason}"
         )
-    if source is None:
-        why_not = "it does not compare one column with 'ground_truth'"
-    if source is None or why_not:
-        yield f"other extractors and verifiers for {name!r} are not tried: {why_not}"
-        return
-    looser, kind = fault in LOOSER, _kind(scores)
-    current = view.reward.fields.get(asked)
-    extractors = _extractors(
-        current, looser, kind, _shown(scores, view) if looser else None
-    )
-    tried = [(what, Change(fields={asked: function})) for what, function in extractors]
-    tried += _verifiers(item, asked, looser, kind)
-    seen, moved = [scores.score(name)], False
-    for what, change in tried:
+        return result
+    kind = _kind_of_truths(scores)
+    ways = _list_changes(view, scores, item, reading, kind)
+    known_scores = [scores.score(name)]
+    for way, change in ways:
         changed = applied(change, scores)
-        if any(
-            np.array_equal(changed.score(name), other, equal_nan=True) for other in seen
-        ):
+        values = changed.score(name)
+        if any(np.array_equal(values, known, equal_nan=True) for known in known_scores):
             continue
-        found = _proposal(view, scores, changed, source, fault, what, change)
-        if (
-            found.after["rows_up" if looser else "rows_down"]
-            or found.after["rows_judged"]
-        ):
-            seen.append(changed.score(name))
-            moved = True
-            yield found
-    if tried and not moved:
-        ways = ", ".join(what for what, _ in tried)
-        yield f"{'looser' if looser else 'stricter'} ways to judge {name!r} move no row: tried {ways}"
+        proposal = _propose(view, scores, changed, reading, way, change)
+        moved = "rows_up" if reading.is_looser else "rows_down"
+        if proposal.after[moved] or proposal.after["rows_judged"]:
+            known_scores.append(values)
+            result.proposals.append(proposal)
+    if ways and not result.proposals:
+        names = ", ".join(way for way, _ in ways)
+        kind_of_way = "looser" if reading.is_looser else "stricter"
+        result.leave_out(
+            f"{kind_of_way} ways to judge {name!r} move no row: tried {names}"
+        )
+    return result
 
 
-def _fault(view: View, findings: Collection[Finding]) -> str:
-    """What is wrong with the primary component, in words; "" where it is neither rare nor nearly sure."""
-    known = next(
-        (code for code in (*LOOSER, *STRICTER) if told(findings, code, view.primary)),
-        "",
-    )
-    constant = told(findings, "constant", view.primary)
-    if known or not constant or view.components[view.primary].range is None:
-        return known
-    ends = dict(
-        zip(view.span(view.primary), ("never earned", "always earned"), strict=True)
-    )
-    return ends.get(float(np.nanmax(view.scores[view.primary])), "")
+def _find_fault(view: View, findings: Collection[Finding]) -> str:
+    """Return how the primary component is earned; "" where neither rarely nor always."""
+    for code in (*HARDLY_EARNED, *NEARLY_SURE):
+        if has_finding(findings, code, view.primary):
+            return code
+    is_constant = has_finding(findings, "constant", view.primary)
+    if not is_constant or view.components[view.primary].range is None:
+        return ""
+    low, high = view.span(view.primary)
+    value = float(np.nanmax(view.scores[view.primary]))
+    if value == high:
+        return "always earned"
+    return "never earned" if value == low else ""
 
 
-def _kind(scores: Scores) -> Kind:
+def _why_not_tried(scores: Scores, name: str, reading: Reading) -> str:
+    """Return why no other way can be tried; "" where it can."""
+    if not reading.source:
+        return "it does not compare one column with 'ground_truth'"
+    if len(scores) > MOST_ROWS_TO_READ:
+        return (
+            f"{len(scores):,} rows are many to run; diagnose a sample of "
+            f"{MOST_ROWS_TO_READ:,}"
+        )
+    reason = why_not_run(scores.reward, {name})
+    return reason or why_not_run(scores.reward, {reading.field, name})
+
+
+def _kind_of_truths(scores: Scores) -> Kind:
     """Return what most truths are: numbers, letters of a choice, or texts."""
     truths = column_values(scores.table["ground_truth"])
     stated = [str(truth) for truth in truths if truth is not None]
-    kind = common_kind(stated)
-    return KINDS_OF_TRUTHS.get(kind, "text")
+    return KINDS_OF_TRUTHS.get(common_kind(stated), "text")
 
 
-KINDS_OF_TRUTHS: dict[str, Kind] = {"number": "numbers", "choice": "letters"}
-
-
-def _extractors(
-    current: Any, looser: bool, kind: Kind, shown: Extractor | None
-) -> list[Way]:
-    """Other extractors for the field that is compared, the simplest first: behind it, then in its place."""
-    number, phrase = extract.number(), extract.answer_phrase()
-    is_tag = isinstance(current, extract.tag)
+def _list_changes(
+    view: View, scores: Scores, item: Component, reading: Reading, kind: Kind
+) -> list[tuple[str, Change]]:
+    """List the changes to try, extractors before verifiers, the simplest first."""
+    current = view.reward.fields.get(reading.field)
     if current is None:
-        return []
-    if not looser:
-        several = isinstance(current, extract.first_of) and len(current.extractors) > 1
-        ways = (
-            [("only the first of its extractors", current.extractors[0])]
-            if several
-            else []
-        )
-        ways += (
-            [("only a closed tag", replace(current, unclosed=False))]
-            if is_tag and current.unclosed
-            else []
-        )
-        if type(current) is type(number) and kind == "numbers":
-            ways.append(
-                ("a number in an answer phrase", extract.within(phrase, number))
-            )
-        return ways
-    plain: list[Way] = [("answer_phrase()", phrase), ("boxed()", extract.boxed())]
-    plain += [("number()", number)] if kind == "numbers" else []
-    plain += (
-        [(f'choice("{LETTERS}")', extract.choice(LETTERS))] if kind == "letters" else []
-    )
-    plain += (
-        [("what stands around the truth in unpaid completions", shown)] if shown else []
-    )
+        extractors: list[Way] = []
+    elif reading.is_looser:
+        extractors = _looser_extractors(current, kind, _shown_extractor(scores, view))
+    else:
+        extractors = _stricter_extractors(current, kind)
+    changes = []
+    for way in extractors:
+        changes.append((way.name, Change(fields={reading.field: way.function})))
+    if reading.is_looser:
+        verifiers = _looser_verifiers(item, kind)
+    else:
+        verifiers = _stricter_verifiers(item, kind)
+    attributes = _attributes_of_verifier(item, reading.field)
+    for way in verifiers:
+        replaced = {"function": way.function, **attributes}
+        changes.append((way.name, Change(components={item.name: replaced})))
+    return changes
+
+
+def _stricter_extractors(current: Any, kind: Kind) -> list[Way]:
+    """List extractors that take less than the current one of the field."""
+    number = extract.number()
+    ways = []
+    if isinstance(current, extract.first_of) and len(current.extractors) > 1:
+        ways.append(Way("only the first of its extractors", current.extractors[0]))
+    if isinstance(current, extract.tag) and current.unclosed:
+        ways.append(Way("only a closed tag", replace(current, unclosed=False)))
+    if type(current) is type(number) and kind == "numbers":
+        phrase = extract.within(extract.answer_phrase(), number)
+        ways.append(Way("a number in an answer phrase", phrase))
+    return ways
+
+
+def _looser_extractors(current: Any, kind: Kind, shown: Extractor | None) -> list[Way]:
+    """List extractors that take more than the current one: behind it, then instead."""
+    plain = [
+        Way("answer_phrase()", extract.answer_phrase()),
+        Way("boxed()", extract.boxed()),
+    ]
+    if kind == "numbers":
+        plain.append(Way("number()", extract.number()))
+    if kind == "letters":
+        letters = extract.choice(CHOICE_LETTERS)
+        plain.append(Way(f'choice("{CHOICE_LETTERS}")', letters))
+    if shown:
+        plain.append(Way("what stands around the truth in unpaid completions", shown))
     if not isinstance(current, Extractor) or isinstance(current, extract.every):
         return plain
     ways = []
     if isinstance(current, extract.tag) and not current.unclosed:
-        ways.append(("an unclosed tag", replace(current, unclosed=True)))
-    behind = [
-        (f"or else {what}", extract.first_of(current, extractor))
-        for what, extractor in plain
-    ]
-    if kind != "numbers":
-        return [*ways, *behind]
-    inside = extract.first_of(extract.within(current, number), current)
-    return [
-        *ways,
-        ("the last number in it", inside),
-        *behind,
-        ("number(), the last anywhere", number),
-    ]
+        ways.append(Way("an unclosed tag", replace(current, unclosed=True)))
+    if kind == "numbers":
+        inside = extract.within(current, extract.number())
+        ways.append(Way("the last number in it", extract.first_of(inside, current)))
+    for way in plain:
+        function = extract.first_of(current, way.function)
+        ways.append(Way(f"or else {way.name}", function))
+    if kind == "numbers":
+        ways.append(Way("number(), the last anywhere", extract.number()))
+    return ways
 
 
-def _shown(scores: Scores, view: View) -> Extractor | None:
-    """What reads the answer by the words that stand before the truth in the completions that went unpaid."""
-    before: Counter[str] = Counter()
-    named, truths = 0, column_values(scores.table["ground_truth"])
-    unpaid = ~(view.scores[view.primary] > view.span(view.primary)[0])
-    for row in np.flatnonzero(unpaid).tolist():
-        truth, text = str(truths[row]).strip(), scores.table["completion"].iloc[row]
-        if not 0 < len(truth) <= LONGEST_TRUTH or truth not in text:
+def _shown_extractor(scores: Scores, view: View) -> Extractor | None:
+    """Return an extractor by the words before the truth in unpaid completions."""
+    counts: Counter[str] = Counter()
+    with_truth = 0
+    truths = column_values(scores.table["ground_truth"])
+    completions = scores.table["completion"]
+    is_unpaid = ~(view.scores[view.primary] > view.span(view.primary)[0])
+    for row in np.flatnonzero(is_unpaid).tolist():
+        truth, text = str(truths[row]).strip(), completions.iloc[row]
+        if not 0 < len(truth) <= LONGEST_SHOWN_TRUTH or truth not in text:
             continue
-        named += 1
-        line = text[: text.rfind(truth)][-LONGEST_WORDS:].rsplit("\n", 1)[-1]
-        if found := re.search(r"[^\d\s][^\d]*$", line):
-            starts = re.finditer(r"(?<!\w)\w|[^\w\s]+", found[0])
-            before.update({found[0][start.start() :] for start in starts})
-    common = [
-        words
-        for words, count in before.items()
-        if count >= SHOWN_BY * named and len(words.strip()) > 2
-    ]
+        with_truth += 1
+        before = text[: text.rfind(truth)][-LONGEST_WORDS_BEFORE:]
+        match = re.search(r"[^\d\s][^\d]*$", before.rsplit("\n", 1)[-1])
+        if match:
+            starts = re.finditer(r"(?<!\w)\w|[^\w\s]+", match[0])
+            counts.update({match[0][start.start() :] for start in starts})
+    common = []
+    for words, count in counts.items():
+        if count >= LEAST_SHARE_WITH_WORDS * with_truth and len(words.strip()) > 2:
+            common.append((count, len(words), words))
     if not common:
         return None
-    words = max(common, key=lambda words: (before[words], len(words)))
-    return extract.pattern(re.escape(words) + r"\s*(\S[^\n]*?)\s*[.!*]*\s*(?:\n|$)")
+    longest = max(common, key=lambda entry: entry[:2])[2]
+    return extract.pattern(re.escape(longest) + r"\s*(\S[^\n]*?)\s*[.!*]*\s*(?:\n|$)")
 
 
-def _verifiers(
-    item: Component, asked: str, looser: bool, kind: Kind
-) -> list[tuple[str, Change]]:
-    """Other verifiers for the component, which take what it takes."""
-    base: Any = item.function
-    while isinstance(base, partial):
-        base = base.func
+def _base_function(item: Component) -> Any:
+    function: Any = item.function
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
+def _looser_verifiers(item: Component, kind: Kind) -> list[Way]:
+    """List verifiers that accept more: other ways to compare, then a tolerance."""
+    base = _base_function(item)
+    ways = []
+    for function in LOOSER_VERIFIERS[kind]:
+        if function is not base:
+            ways.append(Way(function.__name__, function))
+    if kind == "numbers" and base in (verify.numbers_equal, verify.math_equal):
+        within = partial(verify.numbers_equal, relative=RELATIVE_TOLERANCE)
+        ways.append(Way(f"numbers_equal within {RELATIVE_TOLERANCE:g}", within))
+    return ways
+
+
+def _stricter_verifiers(item: Component, kind: Kind) -> list[Way]:
+    """List verifiers that accept less: without tolerance, by value, to the letter."""
+    base = _base_function(item)
     plain = verify.numbers_equal if kind == "numbers" else verify.matches
-    if looser:
-        ways: list[Way] = [
-            (way.__name__, way) for way in LOOSER_VERIFIERS[kind] if way is not base
-        ]
-        if kind == "numbers" and base in (verify.numbers_equal, verify.math_equal):
-            within = partial(verify.numbers_equal, relative=TOLERANCE)
-            ways.append((f"numbers_equal within {TOLERANCE:g}", within))
-    else:  # without a tolerance, by value, and to the letter
-        loose = base in (
-            verify.contains,
-            verify.f1,
-            verify.closeness,
-            verify.math_equal,
-        )
-        ways = (
-            [(plain.__name__, plain)]
-            if loose or (base is plain and base is not item.function)
-            else []
-        )
-        ways.append(("the same characters", partial(verify.matches, exact=True)))
-    columns = None if asked == "prediction" else {"prediction": asked}
-    same = {"columns": columns, "range": (0.0, 1.0), "batch": False, "group": False}
-    others = {
-        name: value
-        for name, value in same.items()
-        if (getattr(item, name) or None) != (value or None)
-    }
-    return [
-        (what, Change(components={item.name: {"function": function, **others}}))
-        for what, function in ways
-    ]
+    loose = (verify.contains, verify.f1, verify.closeness, verify.math_equal)
+    has_options = base is plain and base is not item.function
+    ways = []
+    if base in loose or has_options:
+        ways.append(Way(plain.__name__, plain))
+    ways.append(Way("the same characters", partial(verify.matches, exact=True)))
+    return ways
 
 
-def _proposal(
+def _attributes_of_verifier(item: Component, field: str) -> dict[str, Any]:
+    """Return the attributes of a component that another verifier needs otherwise."""
+    columns = None if field == "prediction" else {"prediction": field}
+    needed = {"columns": columns, "range": (0.0, 1.0), "batch": False, "group": False}
+    attributes = {}
+    for name, value in needed.items():
+        if (getattr(item, name) or None) != (value or None):
+            attributes[name] = value
+    return attributes
+
+
+def _propose(
     view: View,
     before: Scores,
     after: Scores,
-    source: str,
-    fault: str,
-    what: str,
+    reading: Reading,
+    way: str,
     change: Change,
 ) -> Proposal:
-    name, looser = view.primary, fault in LOOSER
+    """Propose a way to judge, with the rows that it moves."""
+    name = view.primary
     old, new = before.score(name), after.score(name)
-    known, both = ~np.isnan(old), ~np.isnan(old) & ~np.isnan(new)
-    up, down, judged = (
-        both & (new > old),
-        known & ~(new >= old),
-        ~known & ~np.isnan(new),
-    )
+    is_both = ~np.isnan(old) & ~np.isnan(new)
+    up = is_both & (new > old)
+    down = ~np.isnan(old) & ~(new >= old)
+    judged = np.isnan(old) & ~np.isnan(new)
     counts = {
         "rows_up": int(up.sum()),
         "rows_down": int(down.sum()),
         "rows_judged": int(judged.sum()),
     }
-    text = f"{counts['rows_up']} rows earn more, {counts['rows_down']} less"
+    moved = f"{counts['rows_up']} rows earn more, {counts['rows_down']} less"
     if judged.any():
-        text += f", {counts['rows_judged']} are judged that were not ({int((new[judged] > 0).sum())} earn it)"
-    risk = (
-        "a looser way may pay for what is wrong"
-        if looser
-        else "a stricter way may miss what is right"
-    )
-    rows: list[int] = []  # a few of each kind, spread over all of them
-    for kind in (up, judged, down) if looser else (down, judged, up):
-        at = np.flatnonzero(kind)
-        places = np.linspace(0, max(len(at) - 1, 0), min(EXAMPLES, len(at))).astype(int)
-        rows += at[np.unique(places)].tolist()
-    rows = rows[:EXAMPLES]
-    columns = {
-        "rollout_id": before,
-        "old": before,
-        "new": after,
-        "ground_truth": before,
-    }
-    read = {key: source if key in ("old", "new") else key for key in columns}
-    cells = [
-        column_values(made.table[read[key]].iloc[rows]) for key, made in columns.items()
-    ]
-    header = (*columns, "score_before", "score_after")
-    examples = zip(*cells, old[rows].tolist(), new[rows].tolist(), strict=True)
+        moved += (
+            f", {counts['rows_judged']} are judged that were not "
+            f"({int((new[judged] > 0).sum())} earn it)"
+        )
+    if reading.is_looser:
+        code, kinds = "looser_reading", (up, judged, down)
+        risk = "a looser way may pay for what is wrong"
+    else:
+        code, kinds = "stricter_reading", (down, judged, up)
+        risk = "a stricter way may miss what is right"
+    rows: list[int] = []
+    for mask in kinds:
+        rows += _spread(np.flatnonzero(mask))
     return Proposal(
-        "looser_reading" if looser else "stricter_reading",
+        code,
         name,
-        f"{name!r} is {fault}; judged by {what}, {text}. Read the examples: {risk}",
+        f"{name!r} is {reading.fault}; judged by {way}, {moved}. Read the examples: "
+        f"{risk}",
         change,
         before,
         after=counts,
-        examples=tuple(dict(zip(header, row, strict=True)) for row in examples),
+        examples=_make_examples(before, after, reading.source, name, rows),
     )
+
+
+def _spread(rows: Any) -> list[int]:
+    """Return a few of these rows, spread over all of them."""
+    count = min(MOST_EXAMPLES, len(rows))
+    places = np.linspace(0, max(len(rows) - 1, 0), count).astype(int)
+    chosen: list[int] = rows[np.unique(places)].tolist()
+    return chosen
+
+
+def _make_examples(
+    before: Scores, after: Scores, source: str, name: str, rows: Collection[int]
+) -> tuple[dict[str, Any], ...]:
+    """Return the first rows with what is read and scored before and after."""
+    first = [*rows][:MOST_EXAMPLES]
+    columns = {
+        "rollout_id": before.table["rollout_id"],
+        "old": before.table[source],
+        "new": after.table[source],
+        "ground_truth": before.table["ground_truth"],
+    }
+    cells = {key: column_values(of.iloc[first]) for key, of in columns.items()}
+    cells["score_before"] = before.score(name)[first].tolist()
+    cells["score_after"] = after.score(name)[first].tolist()
+    rows_of_cells = zip(*cells.values(), strict=True)
+    return tuple(dict(zip(cells, row, strict=True)) for row in rows_of_cells)

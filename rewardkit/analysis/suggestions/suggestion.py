@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from rewardkit.analysis.rendering import named
-from rewardkit.analysis.suggestions.change import Change, applied
+from rewardkit.analysis.suggestions.change import Change, applied, describe_change
 from rewardkit.analysis.suggestions.measure import Effect
 from rewardkit.analysis.suggestions.normalization import FIGURES, Normalization
-from rewardkit.analysis.suggestions.proposal import in_words
 from rewardkit.findings import counted, percent
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import Block, Code, HasPage, More, Page, Table
@@ -78,7 +77,7 @@ class Suggestion(HasPage, PlainRecord):
     @property
     def named(self) -> str:
         """What it does, and in which part."""
-        return _where(self) + in_words(self.code, self.component)
+        return _where(self) + describe_change(self.code, self.component)
 
     def apply(self, to: Changed) -> Changed:
         """The Reward, or Scores, with the change made: scored anew, the one gives the other.
