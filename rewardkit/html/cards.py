@@ -356,7 +356,7 @@ def contribution_table(lines: Sequence[Any], total: str, combined: str = "") -> 
         adds = 0.0 if math.isnan(line.contribution) else line.contribution
         bar = Bar(number(line.contribution), round(50 * adds / (largest or 1.0), 1))
         status = {"scored": "", "abstained": "not judged"}.get(line.status, line.status)
-        reason = quote_reason(line.reason) if line.reason else line.why
+        reason = quote_reason(line.why_not) if line.why_not else line.why
         weight = f"{line.weight:g}"
         rows.append(
             (line.component, number(line.score), weight, bar, status, line.gate, reason)

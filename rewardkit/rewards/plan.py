@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,24 @@ class Plan:
                 part.reward, rewards[part.rows], groups[part.rows]
             )
         return out
+
+    @cached_property
+    def part_of_row(self) -> Rows:
+        """Index of the part that judges each row, (rows,); -1 where none does."""
+        owners = np.full(self.rows, -1, dtype=np.intp)
+        for place, part in enumerate(self.parts):
+            owners[part.rows] = place
+        return owners
+
+    def take(self, rows: Rows) -> Plan:
+        """Return the plan of these rows alone, in their order."""
+        owners = self.part_of_row[rows]
+        parts = []
+        for place, part in enumerate(self.parts):
+            own = np.flatnonzero(owners == place)
+            if len(own) or self.reward.routed_by is None:
+                parts.append(replace(part, rows=own))
+        return Plan(self.reward, len(rows), tuple(parts))
 
 
 def bind(reward: Reward, columns: Columns, rows: int | None = None) -> Plan:

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from rewardkit.errors import RewardError
-from rewardkit.rewards.plan import bind
+from rewardkit.rewards.plan import Plan
 from rewardkit.rewards.reward import Columns, Reward, Rows
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.evaluate import at_rows, evaluate
@@ -32,7 +32,7 @@ FOREVER = 1e6  # seconds; a call without a time limit
 
 
 def run(
-    reward: Reward,
+    plan: Plan,
     columns: Columns,
     groups: Rows,
     options: Mapping[str, bool],
@@ -40,13 +40,30 @@ def run(
     patience: int | None,
     workers: int | None,
 ) -> Generator[tuple[Rows, Outcomes]]:
-    """Rows and their outcomes (without plan), shard by shard as they are done; groups are kept together.
+    """Evaluate a plan shard by shard; groups are kept together.
 
-    In this process or, with `workers`, in so many others; with a `timeout` every call of a user's function is
-    made by itself, in one of those. Async components are always awaited together, in this process unless
-    there is a `timeout`. `options` are those of `evaluate`. RewardError: an invalid workers or timeout,
-    what cannot be sent there, workers that do not start. InputError: a model that cannot be asked.
+    Async components are always awaited together, in this process unless there is a
+    `timeout`.
+
+    Args:
+        plan: the reward, bound to all rows.
+        columns: column -> one value a row.
+        groups: group code of each row, (rows,).
+        options: those of `evaluate`.
+        timeout: seconds that a call of a user's function may take; each is then made by
+            itself in a worker process.
+        patience: late calls of a component after which its others are not made.
+        workers: worker processes that share the shards; None for this process.
+
+    Yields:
+        The rows of a shard and their outcomes, as they are done.
+
+    Raises:
+        RewardError: an invalid workers or timeout, what cannot be sent to a worker,
+            workers that do not start.
+        InputError: a model that cannot be asked.
     """
+    reward = plan.reward
     if workers is not None and (type(workers) is not int or workers < 1):
         raise RewardError(
             f"workers={workers!r} is not a number of processes; give 1 or more, or None"
@@ -70,19 +87,17 @@ def run(
         )
         return order[start:end]
 
-    def part(rows: Rows) -> tuple[Columns, Rows]:
-        return {
-            name: at_rows(values, rows) for name, values in columns.items()
-        }, groups[rows]
+    def part(rows: Rows) -> tuple[Rows, Columns, Rows]:
+        some = {name: at_rows(values, rows) for name, values in columns.items()}
+        return rows, some, groups[rows]
 
-    outcomes = partial(_outcomes, reward, options)
+    outcomes = partial(_outcomes, plan, options)
     if workers is not None and timeout is None and not waiting:
         shards = [shard(0, size := min(SHARD, count // (8 * workers) + 1))]
         while (done := sum(map(len, shards))) < count:
             shards.append(shard(done, size))
-        for at, found in _in_workers(
-            outcomes, [part(rows) for rows in shards], workers
-        ):
+        parts = [part(rows) for rows in shards]
+        for at, found in _in_workers(outcomes, parts, workers):
             yield shards[at], found
         return
     with time_limit(timeout, patience=patience, processes=workers) as limit:
@@ -112,23 +127,35 @@ def prepare(reward: Reward) -> None:
 
 
 def _outcomes(
-    reward: Reward,
+    plan: Plan,
     options: Mapping[str, bool],
+    rows: Rows,
     columns: Columns,
     groups: Rows,
     limit: TimeLimit | None = None,
 ) -> Outcomes:
-    """What comes of these rows, here and now, with what users' functions print; the working folder stays."""
-    plan = bind(reward, columns, len(groups))
+    """Evaluate these rows here, and keep what users' functions print.
+
+    The working folder stays. Outcomes leave without their plan, as a worker cannot send
+    functions back.
+    """
     with caught_prints() as printed, chdir(os.getcwd()):
-        found = evaluate(plan, columns, groups=groups, limit=limit, **options)
-    return replace(found, plan=None, printed=printed)  # type: ignore[arg-type]  # a worker sends no functions
+        found = evaluate(
+            plan.take(rows), columns, groups=groups, limit=limit, **options
+        )
+    return replace(found, plan=None, printed=printed)  # type: ignore[arg-type]
 
 
 def _in_workers(
-    outcomes: partial[Outcomes], parts: Sequence[tuple[Columns, Rows]], workers: int
+    outcomes: partial[Outcomes],
+    parts: Sequence[tuple[Rows, Columns, Rows]],
+    workers: int,
 ) -> Iterator[tuple[int, Outcomes]]:
-    """Of each part; one whose worker dies is scored again call by call, so that only one row is an error."""
+    """Evaluate each part in a worker, and yield its place with the outcomes.
+
+    A part whose worker dies is evaluated again call by call, so that one row is an error.
+    """
+    name = outcomes.args[0].reward.name
     with (
         Workers(seconds=FOREVER, count=workers) as pool,
         TimeLimit(FOREVER, processes=workers) as alone,
@@ -141,10 +168,10 @@ def _in_workers(
                 )
         except WorkerEnded as error:
             raise RewardError(
-                f"reward {outcomes.args[0].name!r} cannot be scored in worker processes: {error}"
+                f"reward {name!r} cannot be scored in worker processes: {error}"
             ) from error
         except CannotSend as error:
             raise RewardError(
-                f"reward {outcomes.args[0].name!r} cannot be scored in worker processes: {error}; make what "
+                f"reward {name!r} cannot be scored in worker processes: {error}; make what "
                 "its functions hold open (a client, a lock, a file) inside the call, or score without workers"
             ) from error

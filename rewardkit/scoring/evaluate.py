@@ -10,6 +10,7 @@ import copy
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from functools import partial
 from types import NoneType
 from typing import Any
@@ -51,6 +52,18 @@ LISTS: dict[Any, Any] = {
     as_field: partial(as_list, settle=as_field, what="values"),
 }
 """How the answer of a call for several rows is settled, by how one value is."""
+
+
+class Together(Enum):
+    """Rows that one call of a function is made for."""
+
+    ROW = ""
+    GROUP = "group"
+    """The siblings of a group."""
+    BATCH = "batch"
+    """As GROUP where there are groups; where that fails, each row alone."""
+    ALL = "all"
+
 
 FIXED = frozenset({str, int, float, bool, NoneType, bytes})
 """Types of values that cannot be changed in place."""
@@ -158,9 +171,8 @@ class _Evaluation:
     def field(self, name: str, call: Call) -> None:
         outcome = self.done[name] = Outcome.blank(self.out.plan.rows)
         rows = self.ready(call, self.every, outcome)
-        together = getattr(
-            call.function, "together", ""
-        )  # an adapter says itself how it is to be called
+        # an adapter says itself how it is to be called
+        together = Together(getattr(call.function, "together", ""))
         values = self.known[name] = self.out.fields[name]
         for row, value in zip(
             rows.tolist(), self.values(call, rows, as_field, together), strict=True
@@ -177,8 +189,9 @@ class _Evaluation:
         if item.group and self.groups is None:
             outcome.mark(rows, ABSTAINED, ALONE)
         else:
-            alone = "group" if item.group else ""
-            together = "all" if item.batch is True else "batch" if item.batch else alone
+            together = Together.GROUP if item.group else Together.ROW
+            if item.batch:
+                together = Together.ALL if item.batch is True else Together.BATCH
             if (
                 item.call.is_async and self.out.unfinished
             ):  # an interrupt ended an earlier one
@@ -256,15 +269,14 @@ class _Evaluation:
         call: Call,
         rows: Rows,
         settle: Callable[[Any], Any],
-        together: str = "",
+        together: Together = Together.ROW,
         told: dict[int, Any] | None = None,
     ) -> Sequence[Any]:
         """What a function gives for each of these rows, or Reasons; `told` gets what it notes as `VERDICT`.
 
-        It is called for each row, or with lists for several `together`: "all", those of a "group", or of a
-        "batch": a group where there are groups, and where that fails each of its rows alone.
+        It is called for each row, or with lists for several rows `together`.
         """
-        if not together:
+        if together is Together.ROW:
             notes = self.listener(len(rows), told)
             calls = Calls.of(
                 call, partial(self.arguments, call, rows), len(rows), settle, notes
@@ -273,10 +285,10 @@ class _Evaluation:
             for row, said in zip(rows.tolist(), notes, strict=True) if notes else ():
                 self.hear(said, [row], told)
             return answers
-        if together == "group" and self.groups is None:
+        if together is Together.GROUP and self.groups is None:
             return [ALONE] * len(rows)
         bundles: list[Rows] = [rows] if len(rows) else []
-        if together != "all" and len(rows):
+        if together is not Together.ALL and len(rows):
             codes = rows if self.groups is None else self.groups[rows]
             order = np.argsort(codes, kind="stable")
             bundles = np.split(rows[order], np.flatnonzero(np.diff(codes[order])) + 1)
@@ -289,7 +301,8 @@ class _Evaluation:
             )
             again: list[Rows] = []
             for place, (some, answer) in enumerate(zip(bundles, answers, strict=True)):
-                if isinstance(answer, Reason) and together == "batch" and len(some) > 1:
+                is_reason = isinstance(answer, Reason)
+                if is_reason and together is Together.BATCH and len(some) > 1:
                     again += list(some[:, None])
                     continue
                 if notes is not None:

@@ -31,8 +31,13 @@ class Line:
     weight: float
     contribution: float
     gate: str
-    reason: Reason | None
+    why_not: Reason | None
     why: str
+
+    @property
+    def reason(self) -> str:
+        """Why there is no score, as a sentence."""
+        return str(self.why_not or "")
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -49,7 +54,7 @@ class Line:
             weight,
             adds,
             self.gate,
-            self.why if self.reason is None else str(self.reason),
+            self.reason or self.why,
         )
 
 

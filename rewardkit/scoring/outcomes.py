@@ -102,6 +102,16 @@ class Outcomes:
             [{} for _ in range(rows)] if notes else None,
         )
 
+    @classmethod
+    def join(cls, plan: Plan, parts: Iterable[tuple[Rows, Outcomes]]) -> Outcomes:
+        """Join the outcomes of parts of a plan, each with its rows."""
+        parts = list(parts)
+        has_notes = any(part.notes is not None for _, part in parts)
+        whole = cls.blank(plan, notes=has_notes)
+        for rows, part in parts:
+            whole.put(rows, part)
+        return whole
+
     def put(self, rows: Rows, other: Outcomes) -> None:
         """Write the outcomes of these rows alone, in their order, into these."""
         self.gate[rows] = other.gate

@@ -20,7 +20,6 @@ from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring import engines
 from rewardkit.scoring.calls import CALLED
-from rewardkit.scoring.evaluate import at_rows
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.scores import (
     OWN_COLUMNS,
@@ -79,8 +78,9 @@ def score(
     else:
         columns = {name: column_values(rollouts.table[name]) for name in reward.needs}
     options = {"ignore_gates": ignore_gates, "notes": notes}
+    plan = bind(reward, columns, len(rollouts))
     shards = engines.run(
-        reward, columns, rollouts.groups, options, timeout, patience, workers
+        plan, columns, rollouts.groups, options, timeout, patience, workers
     )
     bar: Any = nullcontext()
     if progress:
@@ -102,22 +102,13 @@ def score(
         interrupted = True
     finally:
         CALLED.reset(token)
-    kept = np.sort(np.concatenate([rows for rows, _ in done]))
-    plan = bind(
-        reward,
-        {name: at_rows(values, kept) for name, values in columns.items()},
-        len(kept),
-    )
-    whole = Outcomes.blank(plan, notes=notes)
-    for rows, outcomes in done:
-        whole.put(np.searchsorted(kept, rows), outcomes)
     run = {"versions": versions(), "ignore_gates": ignore_gates, "timeout": timeout}
-    scores = _scores(
-        whole, rollouts.select(kept.tolist()) if interrupted else rollouts, run
-    )
-    if interrupted:
-        raise Interrupted(scores, len(rollouts))
-    return scores
+    if not interrupted:
+        return _scores(Outcomes.join(plan, done), rollouts, run)
+    kept = np.sort(np.concatenate([rows for rows, _ in done]))
+    finished = [(np.searchsorted(kept, rows), outcomes) for rows, outcomes in done]
+    some = Outcomes.join(plan.take(kept), finished)
+    raise Interrupted(_scores(some, rollouts.select(kept.tolist()), run), len(rollouts))
 
 
 def _counted(bar: Any) -> Callable[[Mapping[str, Any]], None]:
