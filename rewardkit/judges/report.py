@@ -15,7 +15,7 @@ from rewardkit.analysis.statistics.ratings import Estimate, Ratings, estimate
 from rewardkit.errors import RewardError
 from rewardkit.findings import counted
 from rewardkit.html import cards
-from rewardkit.html.excerpts import UserText, quote_reason
+from rewardkit.html.excerpts import UserText
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.primitives.primitive import whole_number
 from rewardkit.reasons import Reason, ReasonCode
@@ -124,7 +124,8 @@ class JudgeReport(HasPage):
             left, every = sum(self.reasons.values()), len(self.ratings.labels)
             commonest = max(self.reasons, key=lambda reason: self.reasons[reason])
             before = f"{left} of {counted(every, 'case')} not judged, most often: "
-            out.append(quote_reason(commonest.shortened(EXCERPT), before=before))
+            reason = commonest.shortened(EXCERPT)
+            out.append(UserText(f"{before}{reason}.", f"{before}{reason.redacted()}."))
         own = []
         if bias.low > 0 or bias.high < 0:
             length = "Longer" if bias.value > 0 else "Shorter"
