@@ -19,7 +19,7 @@ from rewardkit.analysis.statistics.groups import (
 )
 
 EPSILON = 1e-4
-"""TRL 1.16, GRPOTrainer: added to every standard deviation it divides by. verl: 1e-6."""
+"""Added to each standard deviation that is divided by (TRL 1.16; verl: 1e-6)."""
 
 
 def grpo(
@@ -29,7 +29,7 @@ def grpo(
     eps: float = EPSILON,
     stats: GroupStats | None = None,
 ) -> Floats:
-    """(r - mean_g) / (std_g + eps), std with ddof 1: (rows,) from rewards and group codes, (rows,) each.
+    """Return (r - mean_g) / (std_g + eps), std with ddof 1, (rows,).
 
     TRL's ``scale_rewards="group"``, verl's ``grpo``, DeepSeekMath (arXiv 2402.03300).
     `stats` are those of the groups, where they are known already.
@@ -43,7 +43,7 @@ def grpo(
 def dr_grpo(
     rewards: Floats, groups: Codes, *, stats: GroupStats | None = None
 ) -> Floats:
-    """The reward minus the mean of its group.
+    """Return the reward minus the mean of its group.
 
     TRL's ``scale_rewards="none"``, verl's ``norm_adv_by_std_in_grpo=False``, Dr. GRPO
     (arXiv 2503.20783). `stats` as in `grpo`.
@@ -59,7 +59,9 @@ def batch(
     *,
     eps: float = EPSILON,
 ) -> Floats:
-    """(r - mean_g) / (std of all rewards of the batch + eps): TRL's ``scale_rewards="batch"``.
+    """Return (r - mean_g) / (std of all rewards of the batch + eps).
+
+    TRL's ``scale_rewards="batch"``.
 
     `batches` are codes (rows,) of what is trained on together, such as one step;
     ``None``: all rows are.
@@ -78,7 +80,7 @@ def reinforce_pp(
     *,
     eps: float = EPSILON,
 ) -> Floats:
-    """The reward minus the mean of its group, then standardised over the batch.
+    """Return the reward minus its group's mean, standardised over the batch.
 
     REINFORCE++ with a group baseline (arXiv 2501.03262), verl's
     ``reinforce_plus_plus_baseline``.
@@ -87,7 +89,7 @@ def reinforce_pp(
 
 
 def rloo(rewards: Floats, groups: Codes) -> Floats:
-    """The reward minus the mean of the others of its group: G / (G - 1) (r - mean_g).
+    """Return the reward minus the mean of its siblings: G / (G - 1) (r - mean_g).
 
     RLOO (arXiv 2402.14740), verl's ``rloo``. G counts the rewards that are there.
     """
@@ -105,7 +107,7 @@ def gdpo(
     *,
     eps: float = EPSILON,
 ) -> Floats:
-    """Each component standardised in its group, weighted sum, standardised over the batch.
+    """Return the weighted sum of components standardised in groups, then in batches.
 
     `scores` are (rows, components), `weights` (components,). TRL's
     ``multi_objective_aggregation="normalize_then_sum"``, verl's ``gdpo``, arXiv

@@ -1,4 +1,4 @@
-"""A bootstrap over prompts: intervals of statistics of sums, and the end of one that decides a verdict."""
+"""A bootstrap over prompts: intervals of statistics of sums."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from rewardkit.errors import check_seed
 LEVEL = 0.95
 """Of the intervals that are shown, and of the verdict on one side."""
 FEWEST_BEYOND = 5
-"""Resamples beyond the end of an interval; with fewer it is that of a normal distribution. Our choice."""
+"""Resamples beyond the end of an interval; with fewer it is normal. Our choice."""
 
 
 class Bootstrap:
-    """Percentile intervals of statistics of sums, resampling prompts (siblings are not independent).
+    """Percentile intervals of statistics of sums, from resampled prompts.
+
+    Siblings are not independent, so they are drawn together.
 
     What is drawn are `units`: a prompt each, or, of more than `MOST_UNITS` prompts,
     groups of prompts that were put together at random, whose sums vary as those of
@@ -43,7 +45,8 @@ class Bootstrap:
         self.prompts = prompts
         self.total = int(prompts.max(initial=-1)) + 1
         self.level = level
-        self.tests = tests  # intervals that the level is to hold for together, whatever `interval` is told
+        # the level holds for so many intervals together, beside those of `interval`
+        self.tests = tests
         self.units = min(self.total, self.MOST_UNITS)
         wanted = max(resamples, round(2 * FEWEST_BEYOND * tests / (1 - level)))
         self.resamples = min(self.CELLS // max(self.units, 1), wanted)
@@ -66,13 +69,13 @@ class Bootstrap:
         )
 
     def of_groups(self, groups: Codes) -> Codes:
-        """The prompt of each group, (groups,)."""
+        """Return the prompt of each group, (groups,)."""
         owner = np.zeros(int(groups.max(initial=-1)) + 1, dtype=np.intp)
         owner[groups] = self.prompts
         return owner
 
     def by_unit(self, values: Floats, owner: Codes) -> Floats:
-        """`values` (rows or groups) of the prompts `owner`, added up by unit, (units,)."""
+        """Add up values (rows or groups) of the prompts `owner` by unit, (units,)."""
         found = np.bincount(owner, values, minlength=self.total)
         if self.units < self.total:
             found = np.bincount(self.unit, found, minlength=self.units)
@@ -85,7 +88,9 @@ class Bootstrap:
         statistic: Callable[..., Floats] = lambda above, below: above / below,
         tests: int = 1,
     ) -> tuple[float, float]:
-        """Interval of `statistic`, which gets each of `sums` added up over a resample, (resamples,).
+        """Return the interval of a statistic of sums.
+
+        `statistic` gets each of `sums` added up over a resample, (resamples,).
 
         `sums` are arrays over rows or groups, whose prompt is `owner`. It is one of so
         many `tests`: the level holds for all of them together (Bonferroni). (NaN, NaN)
@@ -112,7 +117,7 @@ class Bootstrap:
     def ratio(
         self, above: Floats, below: Floats, owner: Codes
     ) -> tuple[float, tuple[float, float]]:
-        """The sum of one array over that of another, such as a mean, with its interval; NaN over nothing."""
+        """Return the ratio of two sums with its interval; NaN over nothing."""
         total = float(below.sum())
         value = float(above.sum()) / total if total else float("nan")
         return value, self.interval([above, below], owner)
@@ -139,7 +144,7 @@ def _drawn(units: int, resamples: int, seed: int) -> Floats:
 
 
 def deciding_end(value: float, end: float, tests: int = 1) -> float:
-    """The end that decides a one-sided question, of the end of a shown interval that lies on that side.
+    """Return the end of a one-sided interval from that of the shown two-sided one.
 
     Both are of one of so many `tests`. The shown end leaves 2.5 % beyond it, this one 5
     %: nearer to the value by the ratio of the two normal quantiles, which keeps the

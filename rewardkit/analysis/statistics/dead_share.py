@@ -1,4 +1,4 @@
-"""The share of groups without a signal that another number of generations would have."""
+"""The share of groups without a signal at another number of generations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEWEST_PROMPTS = 30
 FARTHEST = 4
 """Times the size that was sampled, beyond which nothing is said. Our choice."""
 LEVELS = 10
-"""Values of the reward that are fitted; a group tied at a rarer one is not foreseen. Our choice."""
+"""Values of the reward that are fitted, the most frequent ones. Our choice."""
 MISFIT = 0.01
 """Chance of being refused though the rates are spread as the fit has it. Our choice."""
 CELL = 5.0
@@ -30,7 +30,9 @@ CELL = 5.0
 
 @dataclass(frozen=True)
 class DeadShare(PlainRecord):
-    """The share of groups of `size` whose siblings all earn the same, with its interval over prompts.
+    """The share of groups of `size` whose siblings all earn the same.
+
+    Its `interval` is over prompts.
 
     `sampled` is the largest group there is. `method`: "exact", the mean over all
     subsets of the siblings that were sampled; "fitted", a beta distribution of each
@@ -62,14 +64,14 @@ class DeadShare(PlainRecord):
 
     @property
     def batches(self) -> float:
-        """Batches to be sampled for a full one, where such groups are dropped and sampled anew (DAPO)."""
+        """Return the batches per full one if dead groups are dropped (DAPO)."""
         return float("inf") if self.value >= 1 else 1 / (1 - self.value)
 
 
 def dead_share(
     rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int
 ) -> DeadShare:
-    """The share of dead groups of `size` siblings, from `rewards` (rows,) and group codes (rows,).
+    """Return the share of dead groups of `size`, from rewards and group codes, (rows,).
 
     For sizes up to that of a group by the hypergeometric distribution of its own ties,
     which needs no model; a larger one by a beta distribution of the rate of each of the
@@ -79,7 +81,8 @@ def dead_share(
     """
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 2:
         raise InputError(
-            f"size={preview(size)} is not a whole number of at least 2, which a group has"
+            f"size={preview(size)} is not a whole number of at least 2, which a group "
+            "has"
         )
     size = int(size)
     owner = bootstrap.of_groups(groups)
@@ -123,8 +126,8 @@ def dead_share(
                 *about,
             )
         why = (
-            "the pass rates of the prompts are not spread as one beta distribution, so that what "
-            f"{size} siblings would do cannot be said from {sampled}"
+            "the pass rates of the prompts are not spread as one beta distribution, so "
+            f"that what {size} siblings would do cannot be said from {sampled}"
         )
     return DeadShare(size, math.nan, (math.nan, math.nan), "fitted", *about, why)
 
@@ -134,15 +137,24 @@ def _why_not_fitted(size: int, sampled: int, prompts: int) -> str:
     if sampled < 2:
         return "no prompt has two siblings with a reward"
     if size > FARTHEST * sampled:
-        return f"{size} siblings are more than {FARTHEST} times the {sampled} that were sampled"
+        return (
+            f"{size} siblings are more than {FARTHEST} times the {sampled} that were "
+            "sampled"
+        )
     if prompts < FEWEST_PROMPTS:
         are = "is" if prompts == 1 else "are"
-        return f"{counted(prompts, 'prompt')} {are} too few to fit pass rates; {FEWEST_PROMPTS} would do"
+        return (
+            f"{counted(prompts, 'prompt')} {are} too few to fit pass rates; "
+            f"{FEWEST_PROMPTS} would do"
+        )
     return ""
 
 
 def _all_of(alike: Any, counts: Any, size: int) -> Floats:
-    """Probability that `size` of `counts` siblings, drawn without replacement, are all of those `alike`."""
+    """Return the chance that `size` of `counts` siblings are all `alike` ones.
+
+    Drawn without replacement.
+    """
     drawn = np.arange(size)[:, None]
     chances = np.maximum(alike - drawn, 0) / np.maximum(counts - drawn, 1)
     return np.asarray(chances.prod(axis=0), dtype=float)
@@ -151,7 +163,7 @@ def _all_of(alike: Any, counts: Any, size: int) -> Floats:
 def _tied(
     groups: Floats, trials: Floats, squares: Floats, *sums: Floats, size: int
 ) -> Floats:
-    """Share of groups of `size` that would be tied, from sums over groups, (resamples,) each.
+    """Return the share of tied groups of `size` from sums over groups, (resamples,).
 
     Of how many there are, of their sizes and squared sizes; then for each value of its
     counts, and for each of its squared counts over the size. A group is tied at a value
@@ -166,7 +178,7 @@ def _tied(
 def _moments(
     groups: Floats, trials: Floats, squares: Floats, hits: Floats, over: Floats
 ) -> tuple[Floats, Floats]:
-    """Mean and intraclass correlation of a rate, by the analysis of variance (Ridout et al. 1999)."""
+    """Return mean and intraclass correlation of a rate (ANOVA, Ridout et al. 1999)."""
     above = (over - hits**2 / trials) / (groups - 1)
     inside = (hits - over) / (trials - groups)
     usual = (trials - squares / trials) / (groups - 1)
@@ -176,7 +188,7 @@ def _moments(
 
 
 def _fits(hits: Floats, trials: Floats) -> bool:
-    """Whether groups of the commonest size have as many successes as their beta-binomial says.
+    """Return whether groups of the commonest size fit their beta-binomial.
 
     By Pearson's chi-squared over cells of at least `CELL` expected groups, at 1 %; with
     too few cells nothing speaks against it.
@@ -203,7 +215,7 @@ def _fits(hits: Floats, trials: Floats) -> bool:
 
 
 def _chance(hits: int, trials: int, m: Any, rho: Any) -> Any:
-    """The probability of so many successes of a beta-binomial of this mean and intraclass correlation."""
+    """Return the chance of so many successes of a beta-binomial."""
     sides = ((m, hits), (1 - m, trials - hits))
     above = [
         start * (1 - rho) + rho * step

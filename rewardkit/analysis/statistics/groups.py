@@ -56,7 +56,7 @@ class GroupStats:
 
     @property
     def squares(self) -> Floats:
-        """Sum of the squared differences to the mean of each group; 0 for fewer than two values."""
+        """Return the sum of squares around each group's mean; 0 for a single value."""
         return np.where(
             self.count > 1, np.nan_to_num(self.std) ** 2 * (self.count - 1), 0.0
         )
@@ -73,7 +73,7 @@ class GroupStats:
 
     @property
     def dead_share(self) -> float:
-        """Share of the groups with at least two values that are `dead`; NaN without any."""
+        """Return the share of `dead` groups among those with two values, or NaN."""
         several = self.count > 1
         return float(self.dead[several].mean()) if several.any() else float("nan")
 
@@ -107,7 +107,9 @@ def group_stats(values: Floats, groups: Codes, total: int | None = None) -> Grou
 
 
 def _as_table(values: Floats, groups: Codes, total: int) -> Floats | None:
-    """The values as (groups, siblings), where all groups have so many, one after the other; a quicker way.
+    """Return the values as (groups, siblings) where all groups have one size, or None.
+
+    That is quicker, and needs the groups one after the other.
 
     That is how most logs are.
     """
@@ -128,7 +130,7 @@ def overflows(values: Floats) -> NDArray[np.bool_]:
 
 
 def finite(values: Floats) -> Floats:
-    """The values, NaN for those that float32 does not hold; the same array where it holds all."""
+    """Return the values with NaN for what float32 cannot hold; else the same array."""
     return values if all_finite(values) else np.where(overflows(values), np.nan, values)
 
 
@@ -156,7 +158,7 @@ def numbered(codes: Codes) -> Codes:
 def tie_rate(
     values: Floats, groups: Codes, total: int | None = None
 ) -> tuple[Floats, Floats]:
-    """For each of `total` groups the number of pairs of equal siblings and of all pairs, (groups,) each.
+    """Count the pairs of equal siblings, and all pairs, of each group, (groups,) each.
 
     Values that agree in 12 digits behind the point are equal.
     """
@@ -182,7 +184,7 @@ def _ranked(values: Floats, groups: Codes, total: int) -> tuple[Floats, Codes]:
 
 
 def between_share(values: Floats, groups: Codes) -> float:
-    """Share of the variance that lies between groups: ICC(1) for groups of unequal size.
+    """Return the share of the variance between groups: ICC(1) for unequal sizes.
 
     NaN where it is not defined.
 
@@ -204,7 +206,7 @@ def between_share(values: Floats, groups: Codes) -> float:
 
 
 def effective_levels(values: Floats) -> float:
-    """exp(entropy) of the distinct values: how many equally likely levels would be as varied.
+    """Return exp(entropy) of the values: as many equally likely levels vary as much.
 
     NaN without values.
     """

@@ -1,4 +1,4 @@
-"""Pairs: siblings that a value orders as another does, and correlations among siblings. Arrays only."""
+"""Pairs of siblings that one value orders as another does; correlations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats, within
 
 Texts = Sequence[str] | NDArray[np.object_]
 ALL_PAIRS = 64
-"""Siblings up to which all pairs are looked at; of larger groups so many partners of each. Our choice."""
+"""Siblings up to which all pairs count; else so many partners each. Our choice."""
 BLOCK = 1 << 17
 
 
@@ -26,14 +26,17 @@ def concordance(
     *,
     total: int | None = None,
 ) -> tuple[Floats, Floats]:
-    """For each group the sibling pairs that `values` orders as `order` does, and all it can, (groups,) each.
+    """Count the pairs that `values` orders as `order` does, and all pairs, by group.
+
+    Returns two arrays, (groups,) each.
 
     Pairs count whose `order` differs; equal `values` count half. With `alike` (rows,)
     only pairs that are equal in it. NaN in any of them leaves a row out. The ratio of
     the sums is the AUC of `values` for `order` within groups: 0.5 where they have
     nothing to do with each other. `total` groups there are.
 
-    >>> agree, pairs = concordance(np.array([3.0, 1, 2]), np.array([1.0, 0, 0]), np.zeros(3, int))
+    >>> values, order = np.array([3.0, 1, 2]), np.array([1.0, 0, 0])
+    >>> agree, pairs = concordance(values, order, np.zeros(3, int))
     >>> float(agree[0] / pairs[0])
     1.0
     """
@@ -81,7 +84,7 @@ def concordance(
 
 
 def _blocks(owner: Codes) -> Iterator[slice]:
-    """Whole groups of `owner`, which is sorted, so many rows at once that they stay in the cache."""
+    """Yield rows of whole groups of sorted `owner`, few enough for the cache."""
     start = 0
     while start < len(owner):
         last = owner[min(start + BLOCK, len(owner)) - 1]
@@ -105,7 +108,7 @@ def _steps(owner: Codes) -> list[int]:
 
 
 def alike(texts: Texts, groups: Codes) -> Floats:
-    """For each row the share of its siblings with the same text, (rows,); NaN without siblings."""
+    """Return the share of each row's siblings with the same text, (rows,), or NaN."""
     marks = marks_of(texts)
     order = np.lexsort((marks, groups))
     new = (np.diff(marks[order], prepend=np.nan) != 0) | (
@@ -119,7 +122,7 @@ def alike(texts: Texts, groups: Codes) -> Floats:
 
 
 def marks_of(texts: Texts) -> Floats:
-    """A number for each text, the same for equal ones; two others have the same once in 2^53 pairs."""
+    """Return a number for each text, shared by others once in 2^53 pairs."""
     hashes = np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))
     return (hashes & ((1 << 53) - 1)).astype(float)
 
@@ -145,7 +148,7 @@ class Correlations:
     part: str = ""
 
     def __getitem__(self, pair: tuple[str, str]) -> float:
-        """The correlation of two, NaN where it cannot be computed."""
+        """Return the correlation of two, NaN where it cannot be computed."""
         first, second = map(self.names.index, pair)
         return float(self.matrix[first, second])
 
@@ -166,7 +169,7 @@ class Correlations:
 def correlations(
     columns: Mapping[str, Floats], groups: Codes, part: str = ""
 ) -> Correlations:
-    """The correlation of each pair of columns, (rows,) each, as differences to the mean of their group.
+    """Return the correlation of each pair of columns, (rows,), within groups.
 
     What two have in common between prompts no group advantage sees. A gated component
     is scored where its gate is open, so that a pair may be of few rows.

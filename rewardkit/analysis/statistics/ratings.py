@@ -1,4 +1,4 @@
-"""Ratings: the scores of a judge against labels: agreement, kappa, AUC, length bias, with intervals."""
+"""Ratings: a judge's scores against labels: agreement, kappa, AUC, length bias."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rewardkit.findings import counted
 from rewardkit.plain import PlainRecord
 
 DRAWS = 1000
-"""Of the bootstrap. Our choice: the ends of an interval then move by about a tenth of its width."""
+"""Of the bootstrap: ends of an interval move by a tenth of its width. Our choice."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its 95 % interval, measured on `n` cases; NaN where it is not defined."""
+    """A value with its 95 % interval, measured on `n` cases; NaN if not defined."""
 
     value: float
     low: float
@@ -33,7 +33,8 @@ class Estimate:
             return f"not defined (n = {self.n})"
         if math.isnan(self.low):
             return f"{self.value + 0.0:.2f} (n = {self.n})"
-        return f"{self.value + 0.0:.2f} ({self.low + 0.0:.2f} to {self.high + 0.0:.2f}, n = {self.n})"
+        ends = f"{self.low + 0.0:.2f} to {self.high + 0.0:.2f}"
+        return f"{self.value + 0.0:.2f} ({ends}, n = {self.n})"
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
@@ -42,7 +43,9 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Ratings(PlainRecord):
-    """Scores and labels of the same rows, both in [0, 1]; rows without either are left out of all figures.
+    """Scores and labels of the same rows, both in [0, 1].
+
+    Rows without either are left out of all figures.
 
     `prompts` has the code of each row's prompt, `lengths` the length of its completion,
     (rows,) each. `grid` are the scores of the levels, ascending; score and label agree
@@ -87,7 +90,7 @@ class Ratings(PlainRecord):
     def estimate(
         self, statistic: Callable[[Codes], Any], rows: Codes | None = None
     ) -> Estimate:
-        """A statistic of rows, over these or all that have a score and a label."""
+        """Return a statistic of rows, these or all that have a score and a label."""
         some = self.rows if rows is None else rows
         return estimate(
             lambda drawn: float(statistic(some[drawn])), self.prompts[some], self.seed
@@ -107,7 +110,7 @@ class Ratings(PlainRecord):
 
     @cached_property
     def kappa(self) -> Estimate:
-        """Cohen's kappa, of more than two levels weighted by the squared difference of their scores."""
+        """Return Cohen's kappa, of several levels weighted by squared differences."""
         if len(self.grid) == 2:
             return self.plain_kappa
         return self.estimate(
@@ -116,7 +119,7 @@ class Ratings(PlainRecord):
 
     @cached_property
     def auc(self) -> Estimate:
-        """How often a label above the middle scores higher than one below it; those at it are left out."""
+        """Return how often a label above the middle scores higher than one below it."""
         sides = self.rows[self.labels[self.rows] != self.middle]
         return self.estimate(
             lambda at: auc(self.scores[at], self.labels[at] > self.middle), sides
@@ -140,14 +143,16 @@ class Ratings(PlainRecord):
         return list(zip(self.grid.tolist(), means, strict=True))
 
     def mean(self, values: Floats) -> Estimate | None:
-        """The mean of values of rows, (rows,), NaN where one has none; ``None`` where none has."""
+        """Return the mean of values of rows, (rows,), without NaN; None without any."""
         known = np.flatnonzero(~np.isnan(values))
         return (
             self.estimate(lambda at: values[at].mean(), known) if len(known) else None
         )
 
     def stability(self, again: Floats) -> Estimate | None:
-        """The share of rows with the level of `given` each time that they were scored again, (times, rows).
+        """Return the share of rows with the same level each time they were scored.
+
+        `again` are the other scores, (times, rows).
 
         Over the rows that have a score each time; ``None`` where there is none.
         """
@@ -175,7 +180,7 @@ class Ratings(PlainRecord):
 def estimate(
     statistic: Callable[[Codes], float], prompts: Codes, seed: int
 ) -> Estimate:
-    """A statistic of rows with its bootstrap interval.
+    """Return a statistic of rows with its bootstrap interval.
 
     Prompts are drawn, with all their rows; `prompts` has the code of each row, (rows,).
     Draws in which the statistic is not defined are left out. An interval without width
@@ -209,7 +214,9 @@ def nearest(values: Floats, grid: Floats) -> Codes:
 def kappa(
     first: Codes, second: Codes, grid: Floats, *, weighted: bool = False
 ) -> float:
-    """Cohen's kappa of two ratings by level: 1 - observed / expected disagreement; NaN where all are alike.
+    """Return Cohen's kappa of two ratings by level; NaN where all are alike.
+
+    It is 1 - observed / expected disagreement.
 
     Cohen 1960; `weighted` by the squared difference of the levels' scores, Cohen 1968.
     """
@@ -229,7 +236,7 @@ def kappa(
 
 
 def auc(scores: Floats, positive: NDArray[np.bool_]) -> float:
-    """How often a positive row scores above a negative one, ties as one half; NaN without either."""
+    """Return how often a positive row scores above a negative one, ties as a half."""
     ranks, above = _ranks(scores), int(positive.sum())
     pairs = above * (len(scores) - above)
     return (

@@ -1,4 +1,4 @@
-"""What is expected of the sibling that is picked, against the KL of what picks it. Arrays only.
+"""What is expected of the sibling that is picked, against the KL of the picking.
 
 Two policies over the siblings of a group, neither of which has been trained: the best
 of n, and the tilt by exp(reward / beta). Siblings whose reward is NaN are never picked.
@@ -26,14 +26,14 @@ NEGLIGIBLE = 1e-3
 """Nats: the tilted view ends where all smaller betas together add less. Our choice."""
 CELLS = 400_000  # of a block of picks, so that it stays in the processor's cache
 EVERY_NUMBER = 64
-"""Up to here every n is shown, beyond it `FURTHER` more, evenly apart in log n. Our choice."""
+"""Up to here every n is shown, beyond it `FURTHER` more, even in log n. Our choice."""
 FURTHER = 16
 TIES = 12  # digits behind the point in which equal rewards agree, as in `tie_rate`
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """What is expected of one figure of the completion that is picked, at each point: (points,) each.
+    """What is expected of one figure of the picked completion, (points,) each.
 
     `value` is the mean over the picks that have the figure, which are the share `known`
     of all; `change` is its difference to siblings of the same groups picked at random.
@@ -58,7 +58,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """One view: `curves` by figure, over points of rising `kl` (in nats), the first without any selection.
+    """Curves of figures over points of rising `kl` (in nats), the first unselected.
 
     `how` is "best_of", where `points` are n and `kl` is at most log n - (n - 1) / n, or
     "tilted", where `points` are betas (inf: no tilt) and `kl` is the mean over groups
@@ -88,7 +88,7 @@ class Selection:
 
 
 def kl_at_most(drawn: NDArray[np.intp]) -> Floats:
-    """The most nats that the best of n samples of a policy lies from that policy: log n - (n - 1) / n.
+    """Bound the KL of the best of n samples of a policy: log n - (n - 1) / n nats.
 
     Beirami et al., Theoretical guarantees on the best-of-n alignment policy (arXiv
     2401.01879): an upper bound, not the divergence itself. Ties, here broken at random,
@@ -101,7 +101,7 @@ def kl_at_most(drawn: NDArray[np.intp]) -> Floats:
 
 
 def numbers_drawn(largest: int) -> NDArray[np.intp]:
-    """The n of best of n for groups of up to `largest`: 1, 2 ... up to 64, then fewer, and `largest`."""
+    """Return the n of best of n: 1, 2 ... up to 64, then fewer, and `largest`."""
     further = (
         np.geomspace(EVERY_NUMBER, max(largest, EVERY_NUMBER), FURTHER + 1)
         .round()
@@ -113,7 +113,9 @@ def numbers_drawn(largest: int) -> NDArray[np.intp]:
 
 
 def best_of(ranked: Floats, drawn: NDArray[np.intp]) -> Floats:
-    """Probability that each sibling is the best of n drawn without replacement: (groups, n, siblings).
+    """Return the chance that each sibling is the best of n: (groups, n, siblings).
+
+    The n are drawn without replacement.
 
     `ranked` are rewards (groups, siblings), ascending in each row. Of equals that are
     best each is picked alike often. All 0 where n is more than there are siblings.
@@ -148,7 +150,9 @@ def best_of(ranked: Floats, drawn: NDArray[np.intp]) -> Floats:
 
 
 def tilted(ranked: Floats, betas: Floats, *, scaled: bool) -> Floats:
-    """Probability of each sibling where E[reward] - beta KL is at its maximum: (groups, betas, siblings).
+    """Return the chance of each sibling at the maximum of E[reward] - beta KL.
+
+    Returns (groups, betas, siblings).
 
     It is proportional to exp(reward / beta), of siblings that were alike likely before
     (Rafailov et al., arXiv 2305.18290); `scaled` has beta times the standard deviation
@@ -183,7 +187,7 @@ def select(
     *,
     scaled: bool,
 ) -> tuple[Selection, Selection]:
-    """The best of n of the siblings of each group, and their tilt by each of `betas`, the first of them inf.
+    """Select the best of n siblings, and tilt them by each of `betas`, the first inf.
 
     `rewards`, the `figures` that are followed and `groups` are (rows,) each; figures
     are NaN where missing. Rewards that differ only by rounding are equal.
@@ -264,7 +268,7 @@ def select(
 def _blocks(
     start: Codes, size: Codes, unit: Codes, points: int
 ) -> Iterator[tuple[Codes, Codes]]:
-    """Some groups of one size (groups,), by unit, and the places of their siblings (groups, siblings)."""
+    """Yield groups of one size (groups,), and their siblings (groups, siblings)."""
     order = np.lexsort((unit, size))
     for alike in (
         np.split(order, np.flatnonzero(np.diff(size[order])) + 1) if len(order) else []
@@ -276,7 +280,7 @@ def _blocks(
 
 
 def _expected(picks: Floats, values: Floats) -> Floats:
-    """(groups, points, columns + 2): the expected columns, the KL and the effective sample size."""
+    """Return expected columns, KL, sample size: (groups, points, columns + 2)."""
     size = picks.shape[2]
     logs = np.log(
         np.maximum(picks, np.finfo(float).tiny)
@@ -316,7 +320,9 @@ def _ratio(above: Any, below: Any) -> Floats:
 def band(
     draws: Floats, several: NDArray[np.bool_], level: float = LEVEL
 ) -> tuple[Floats, Floats]:
-    """Percentile interval at each point, from draws (resamples, ...); NaN where not `several` or no draw.
+    """Return the percentile interval at each point, from draws (resamples, ...).
+
+    NaN where not `several`, or without a draw.
 
     >>> band(np.array([[0.0, 1.0], [2.0, 1.0]]), np.array([True, False]), 0.5)
     (array([0.5, nan]), array([1.5, nan]))
@@ -337,7 +343,7 @@ def band(
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """One figure under both rewards, and b minus a with its 95 % interval: (kl,) each, NaN if not known."""
+    """One figure under both rewards, and b minus a with its interval: (kl,) each."""
 
     a: Floats
     b: Floats
@@ -349,7 +355,7 @@ class Pair:
 def at_equal_kl(
     a: Selection, b: Selection, steps: int = 9
 ) -> tuple[Floats, dict[str, Pair]]:
-    """Values of KL that two tilted views of the same rollouts both reach, and the figures of both there.
+    """Compare the figures of two tilted views at values of KL that both reach.
 
     Curves are straight between their points as functions of the square root of KL, in
     which a little selection is linear (Gao et al., arXiv 2210.10760, use it too), and
@@ -363,7 +369,7 @@ def at_equal_kl(
     root = np.linspace(0, np.sqrt(reach), steps if reach else 1)
 
     def at(view: Selection, curve: Curve) -> Floats:
-        """The value of a curve, and below it that in each resample, (1 + resamples, kl)."""
+        """Return the values of a curve, then of each resample, (1 + resamples, kl)."""
         values = [curve.value, *np.where(np.isnan(curve.low), np.nan, curve.draws)]
         roots = np.sqrt(np.maximum([view.kl, *view.kl_draws], 0))
         return np.array(

@@ -1,4 +1,4 @@
-"""Shape of a sample of numbers: what lies far out of it, and where it falls into two piles. Arrays only."""
+"""Shape of a sample of numbers: what lies far out, and where it has two piles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rewardkit.analysis.statistics.groups import Floats
 
 FAR, APART = 3.0, 2.0
-"""Of the middle half's spread, and of the distance of the next value: the two limits of `outlying`."""
+"""Limits of `outlying`: of the middle half's spread, of the next value's distance."""
 
 
 def outlying(values: Floats) -> NDArray[np.bool_]:
@@ -45,7 +45,9 @@ def outlying(values: Floats) -> NDArray[np.bool_]:
 
 
 def two_piles(values: Floats) -> tuple[float, float, float]:
-    """The means of the lower and the upper values and the share that is lower, cut where these differ most.
+    """Return the means of the lower and upper values and the share that is lower.
+
+    They are cut where the two differ most.
 
     That is where the variance between the two is largest (Otsu 1979).
 
@@ -61,7 +63,7 @@ def two_piles(values: Floats) -> tuple[float, float, float]:
 
 
 def chi_squared(chance: float, freedom: Floats) -> Floats:
-    """The value that chi-squared of so many degrees of freedom stays under with this chance.
+    """Return the value that chi-squared of some freedom stays under with this chance.
 
     By Wilson and Hilferty (1931).
 

@@ -1,4 +1,4 @@
-"""Which component the advantages come from: effective weights, and whose word the sign is."""
+"""Which component the advantages come from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ MOST_COMPONENTS = 8
 def group_shares(
     pieces: Mapping[str, Floats], centred: Floats, groups: Codes
 ) -> dict[str, Floats]:
-    """Share of each piece in the squared advantage of each group, (groups,); `centred` is from `within`.
+    """Return the share of each piece in the squared advantage of groups, (groups,).
+
+    `centred` are advantages from `within`.
 
     It is cov_g(p, A) / cov_g(sum of p, A); the pieces (rows,) add up to the reward, up
     to a constant of the group. They may be below 0 or above 1, and add up to 1; 0 in
@@ -44,12 +46,12 @@ def group_shares(
 
 
 def squared(advantages: Floats, centred: Floats, groups: Codes) -> Floats:
-    """The squared advantage of each group, from its mean, (groups,); 0 where there is only rounding."""
+    """Return the squared advantage of each group, (groups,); 0 for rounding only."""
     return _snapped(*_products(advantages, centred, groups))
 
 
 def _products(piece: Floats, centred: Floats, groups: Codes) -> tuple[Floats, Floats]:
-    """Sum over each group of a piece times a centred value, and the sum of its sizes, (groups,) each."""
+    """Sum a piece times a centred value by group, and its sizes, (groups,) each."""
     product = piece * centred
     product[np.isnan(product)] = 0.0
     total = int(groups.max(initial=-1)) + 1
@@ -73,7 +75,7 @@ def shapley(
     aggregation: str,
     on_missing: str,
 ) -> dict[str, Floats]:
-    """What each component adds to the reward of each row, (rows,), where it is no sum of theirs.
+    """Return what each component adds to a reward that is no sum, (rows,) each.
 
     Shapley values against the group: a component that does not take part yet has the
     mean score of its group. They add up to the reward less that of the group's mean

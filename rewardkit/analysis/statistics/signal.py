@@ -1,4 +1,4 @@
-"""How an advantage is spread over groups and rows: concentration, effective sample size, what it merges."""
+"""How an advantage is spread: concentration, effective sample size, what it merges."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import numpy as np
 from rewardkit.analysis.statistics.groups import Codes, Floats
 
 DIGITS = 9
-"""Of an advantage, as a part of the largest of its group, that tell two apart; the rest is rounding."""
+"""Digits of an advantage, relative to its group's largest; the rest is rounding."""
 
 
 def top_decile(advantages: Floats, groups: Codes) -> float:
-    """Share of the absolute advantage (rows,) in the tenth of the groups that holds most; at least one group.
+    """Return the share of the absolute advantage in the tenth of groups with most.
+
+    Of at least one group; advantages are (rows,).
 
     0.1 where all groups hold the same. NaN without an advantage.
 
@@ -29,13 +31,15 @@ def top_decile(advantages: Floats, groups: Codes) -> float:
 
 
 def moved(before: Floats, after: Floats) -> float:
-    """Share of the absolute advantage, before and after (rows,), that differs, both scaled to the same size.
+    """Return the share of the absolute advantage that differs, both of one size.
 
     From 0 to 1: an optimiser's step size takes up a common factor. A row without one
     counts as 0.
 
-    >>> moved(np.array([1.0, -1, 0, 0]), np.array([0.0, 0, 5, -5])), moved(np.array([1.0, -1]), np.zeros(2))
-    (1.0, 1.0)
+    >>> moved(np.array([1.0, -1, 0, 0]), np.array([0.0, 0, 5, -5]))
+    1.0
+    >>> moved(np.array([1.0, -1]), np.zeros(2))
+    1.0
     """
     before, after = (
         of_one_size(np.nan_to_num(before)),
@@ -52,7 +56,9 @@ def of_one_size(advantages: Floats) -> Floats:
 
 
 def sample_size(advantages: Floats) -> float:
-    """Effective sample size of the absolute advantage as a share of the rows that have one (Kish 1965).
+    """Return the effective sample size of the absolute advantage, a share of its rows.
+
+    Kish 1965.
 
     1 where all rows count the same, 1/n where one holds all. NaN without an advantage.
 
@@ -70,7 +76,7 @@ def sample_size(advantages: Floats) -> float:
 def merged_vectors(
     scores: Mapping[str, Floats], advantages: Floats, groups: Codes
 ) -> float:
-    """How many of the score vectors that siblings have are lost in the advantage, as a share.
+    """Return the share of siblings' score vectors that the advantage loses.
 
     1 - distinct advantages / distinct vectors of `scores` (rows,), both counted within
     each group that has an advantage and added up: right but untidy and wrong but tidy
@@ -78,7 +84,8 @@ def merged_vectors(
     a value of its own. NaN without an advantage (arXiv 2601.05242).
 
     >>> right, tidy = np.array([1.0, 0, 0]), np.array([0.0, 1, 0])
-    >>> round(merged_vectors({"right": right, "tidy": tidy}, np.array([0.5, 0.5, -1]), np.zeros(3, int)), 3)
+    >>> advantages, scores = np.array([0.5, 0.5, -1]), {"right": right, "tidy": tidy}
+    >>> round(merged_vectors(scores, advantages, np.zeros(3, int)), 3)
     0.333
     """
     largest = np.zeros(int(groups.max(initial=-1)) + 1)
@@ -94,7 +101,7 @@ def merged_vectors(
 
 
 def _marks(columns: Sequence[Floats]) -> Floats:
-    """A number for each row of these columns, the same for equal rows and as good as never for others."""
+    """Return a number for each row, the same for equal rows and hardly others."""
     weights = np.random.default_rng(0).uniform(1, 2, (len(columns), 2))
     found = np.zeros(len(columns[0]))
     for values, (weight, missing) in zip(columns, weights, strict=True):
