@@ -19,12 +19,20 @@ from rewardkit.errors import (
 )
 from rewardkit.findings import Finding
 from rewardkit.judges.report import JudgeReport, judge_report
+from rewardkit.judges.reports import JudgeReports, judge_reports
 from rewardkit.judges.rubric import judge
 from rewardkit.mutation.mutants import mutants
 from rewardkit.mutation.results import MutantResult
+from rewardkit.notebook import plots as plots
+from rewardkit.notebook import tables as tables
+from rewardkit.notebook.display import show as show
+from rewardkit.notebook.display import try_extractors as try_extractors
+from rewardkit.notebook.inputs import load_inputs as load_inputs
+from rewardkit.notebook.parameters import set_up_notebook as set_up_notebook
 from rewardkit.notebook.reward_cell.magic import (
     load_ipython_extension as load_ipython_extension,
 )
+from rewardkit.notebook.scorecard import summarize as summarize
 from rewardkit.notebook.workbench.panel import Workbench as Workbench
 from rewardkit.primitives import extract, measure, siblings, verify
 from rewardkit.primitives import weights as weigh
@@ -67,6 +75,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "JudgeReport",
+    "JudgeReports",
     "MutantResult",
     "NotJudged",
     "ProbeResult",
@@ -97,6 +106,7 @@ __all__ = [
     "get_reward_function",
     "judge",
     "judge_report",
+    "judge_reports",
     "judges",
     "load_cases",
     "load_reward",

@@ -10,6 +10,7 @@ from nbformat.v4 import new_output
 from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
+from rewardkit.html.excerpts import hide_user_texts
 from rewardkit.rollouts.package_data import bundled
 
 
@@ -49,6 +50,7 @@ def run_here(notebook):
                 said = {"ename": type(error).__name__, "evalue": str(error)}
                 cell.outputs.append(new_output("error", **said, traceback=[str(error)]))
     finally:
+        hide_user_texts(False)
         shell.history_manager.end_session()
         InteractiveShell.clear_instance()
         plt.close("all")

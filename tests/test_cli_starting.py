@@ -11,9 +11,8 @@ from commands import record, refused, run
 from executed import executed
 
 from rewardkit.cli import lab
-from rewardkit.cli.lab import _from_folder as from_folder
 from rewardkit.rollouts.package_data import bundled
-from rewardkit.starting.notebooks import with_values
+from rewardkit.starting.notebooks import seen_from, with_values
 
 NEW = "new countdown --log said.jsonl --column completion=said"
 NAMES = ["01_build", "02_check", "03_analyze"]
@@ -146,14 +145,10 @@ def test_the_parameters_have_the_values_and_keep_types_and_comments(opened, fold
             values["reward"] == "../mine.py:strict"
             and values["rollouts"] == "../log.jsonl"
         )
-        assert values["columns"] == {"completion": "completion"} and values[
-            "group"
-        ] == ["prompt"]
-        assert (
-            values["timeout"] == 2.5
-            and values["redact"] is True
-            and values["fill"] == {"task": "a 'b'"}
-        )
+        reading = {"columns": {"completion": "completion"}, "group": ["prompt"]}
+        assert values["reading"] == {**reading, "fill": {"task": "a 'b'"}}
+        assert values["limits"] == {"timeout": 2.5, "seed": 7}
+        assert values["redact"] is True
         declared, comment = r"(?m)^\w+: [^=]+ = ", "  # .*"
         for kept in (declared, comment):
             assert re.findall(kept, source) == re.findall(kept, before) != []
@@ -162,12 +157,8 @@ def test_the_parameters_have_the_values_and_keep_types_and_comments(opened, fold
         check["cases"] == "../cases.jsonl"
         and check["label"] == analyze["label"] == "good"
     )
-    assert (
-        analyze["training"]["scale_rewards"] == "none"
-        and analyze["by"] == ["good"]
-        and check["seed"] == 7
-    )
-    assert "budget: float = 60 " in made["02_check"][1]  # not asked for: as it was
+    assert analyze["training"]["scale_rewards"] == "none" and analyze["by"] == ["good"]
+    assert check["fail_on"] == "miss"  # not asked for: as it was
 
 
 def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_they_are(
@@ -188,7 +179,7 @@ def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_th
     assert before.items() <= after.items()
     assert sorted(after.keys() - before.keys()) == [f"{name}-3.ipynb" for name in NAMES]
     assert (
-        parameters(folder / "02_check-3.ipynb")[0]["cases"] == ""
+        parameters(folder / "02_check-3.ipynb")[0]["cases"] is None
     )  # those of the gallery are not one's own
     notebook = nbformat.read(folder / "01_build-3.ipynb", as_version=4)
     notebook.cells[4].source = "1 + 1"
@@ -205,8 +196,8 @@ def test_other_values_get_copies_of_their_own_and_the_same_ones_open_again_as_th
         (
             "--reward logged --log-weight good=2",
             ["01_build", "03_analyze"],
-            "log_weights",
-            {"good": 2.0},
+            "reading",
+            {"log_weights": {"good": 2.0}},
         ),
     ],
 )
@@ -262,21 +253,21 @@ def test_without_jupyterlab_the_extra_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "there"),
+    ("seen", "value", "there"),
     [
-        ("rollouts", "log.jsonl", "../../log.jsonl"),
-        ("rollouts", "gallery:arithmetic", "gallery:arithmetic"),
-        ("rollouts", "/data/log.jsonl", "/data/log.jsonl"),
-        ("cases", "", ""),
-        ("reward", "sub/mine.py:strict", "../../sub/mine.py:strict"),
-        ("reward", "package.module:name", "package.module:name"),
-        ("label", "log.jsonl", "log.jsonl"),
+        (seen_from, "log.jsonl", "../../log.jsonl"),
+        (seen_from, "gallery:arithmetic", "gallery:arithmetic"),
+        (seen_from, "/data/log.jsonl", "/data/log.jsonl"),
+        (lab.seen_reward_from, "sub/mine.py:strict", "../../sub/mine.py:strict"),
+        (lab.seen_reward_from, "package.module:name", "package.module:name"),
+        (lab.seen_options_from, {"join": "t.csv"}, {"join": "../../t.csv"}),
+        (lab.seen_options_from, {"on": "log.jsonl"}, {"on": "log.jsonl"}),
     ],
 )
 def test_a_path_is_that_of_the_folder_in_which_the_notebook_runs(
-    folder, name, value, there
+    folder, seen, value, there
 ):
-    assert from_folder(name, value, folder / "a/b") == there
+    assert seen(folder / "a/b", value) == there
 
 
 def test_a_value_is_put_in_place_behind_any_letters_and_what_is_not_finite_can_be_read_again():
@@ -301,7 +292,7 @@ def test_a_notebook_with_values_runs_in_its_folder_and_takes_them(
     assert run(MINE).exit_code == 0
     monkeypatch.chdir(folder / "rewardkit-notebooks")
     notebook = nbformat.read("01_build.ipynb", as_version=4)
-    told = "(len(logged), chosen.name, float(scores.rewards.sum()))"
+    told = "(len(rollouts), reward.name, float(scores.rewards.sum()))"
     notebook.cells.append(nbformat.v4.new_code_cell(told))
     nbformat.write(notebook, "01_build.ipynb")
     notebook, error = executed("01_build.ipynb")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.context import truths
+from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.groups import (
     Floats,
@@ -226,15 +227,17 @@ def _last(curve: Curve) -> str:
     return f"{curve.value[-1]:.3g}{around}{have}"
 
 
-def followed(scores: Scores, label: str) -> str | None:
-    """The label, where a forecast can follow it: a column of numbers; else ``None``."""
-    return (
-        label if label and numeric(truths(column_values(scores.table[label]))) else None
-    )
+def _forecast_diagnosed(diagnosis: Diagnosis, columns: Sequence[str]) -> Forecast:
+    """Forecast the scores of a diagnosis; a label that holds texts is not followed."""
+    scores, label = diagnosis.scores, diagnosis.views[0].context.label_name or None
+    if label and not numeric(truths(column_values(scores.table[label]))):
+        label = None
+    training, seed = diagnosis.training, diagnosis.seed
+    return forecast(scores, label=label, columns=columns, training=training, seed=seed)
 
 
 def forecast(
-    scores: Scores,
+    scores: Scores | Diagnosis,
     *,
     label: str | None = None,
     columns: Sequence[str] = (),
@@ -243,7 +246,7 @@ def forecast(
 ) -> Forecast:
     """What the reward would select for among the siblings that were logged, per nat of KL.
 
-    `label` is a column of numbers or booleans that is trusted, `columns` further ones to follow. `training`
+    Of a diagnosis its scores, label, settings and seed are taken. `label` is a column of numbers or booleans that is trusted, `columns` further ones to follow. `training`
     as `Training.of` takes it: where it scales groups the tilt has beta times the standard deviation of each
     group, else one beta for all. Intervals are a bootstrap over prompts, seeded. A row without a finite
     reward is never picked, and n counts the siblings that have one. A figure that is missing in some rows is
@@ -258,6 +261,8 @@ def forecast(
     >>> found.best_of.curves["score/correct"].value.round(3)  # at n = 2 no 1 - (3/4)^2: without replacement
     array([0.25, 0.5 , 0.75, 1.  ])
     """
+    if isinstance(scores, Diagnosis):
+        return _forecast_diagnosed(scores, columns)
     if not isinstance(scores, Scores):
         raise InputError(
             f"forecast takes Scores, as rk.score or rk.load_scores give them, not {preview(scores)}"

@@ -87,6 +87,21 @@ class Asked(SimpleNamespace):
         """The values of these names, for a function that calls them so."""
         return {name: getattr(self, name) for name in names.split()}
 
+    def notebook_reading(self) -> dict[str, Any]:
+        """Return the parameter `reading` of the notebooks: what was set of it."""
+        options = {**self.reading, **self.some("as_ log_weights")}
+        defaults = {"on": "prompt"}
+        reading = {}
+        for name, value in options.items():
+            if value and value != defaults.get(name):
+                reading[name] = value
+        return reading
+
+    def notebook_limits(self) -> dict[str, Any]:
+        """Return the parameter `limits` of the notebooks: what was set of it, in any."""
+        names = ("timeout", "budget", "leakage", "seed", "baseline")
+        return {name: getattr(self, name) for name in names if name in self.given}
+
     def time_limit(self, *rewards: rk.Reward) -> float | None:
         """The time limit that was asked for; else the default, where the rewards can be scored under it."""
         if self.timeout is not None:

@@ -20,7 +20,8 @@ from rewardkit.rollouts.write import write_whole
 from rewardkit.starting.notebooks import has_same_parameters, notebook_text, seen_from
 
 ALL = BUILD, _, ANALYZE = "01_build", "02_check", "03_analyze"
-PATHS = ("rollouts", "cases", "join", "baseline")
+PATH_OPTIONS = ("join", "baseline")
+AS_GIVEN = ("label", "by", "redact")
 
 
 @command(
@@ -74,36 +75,55 @@ def _checked(
         raise rk.InputError(
             f"{next(iter(given.values()))} is for notebooks on rollouts of yours; give --rollouts, too"
         )
-    from rewardkit.notebook.inputs import (
-        read_inputs,
-    )  # what it needs, jupyterlab brings
+    # jupyterlab brings what it needs
+    from rewardkit.notebook.inputs import read_inputs
 
-    reward = asked.reward or ""
-    told = asked.some("cases as_ log_weights baseline label by")
-    read = read_inputs(
-        [reward] if reward else [], asked.rollouts, **told, **asked.reading
+    names = [asked.reward] if asked.reward else []
+    reading, limits = asked.notebook_reading(), asked.notebook_limits()
+    inputs = read_inputs(
+        names,
+        asked.rollouts,
+        **asked.some("cases label by"),
+        reading=reading,
+        limits=limits,
     )
+    if not limits.get("timeout"):
+        limits.pop("timeout", None)  # 0 is no limit
+    if inputs.ignored:
+        reading["ignore"] = inputs.ignored
     values = {
-        "reward": reward,
-        "cases": asked.cases or "",
-        **asked.some(" ".join(given)),
+        "reward": seen_reward_from(asked.folder, asked.reward or ""),
+        "rollouts": seen_from(asked.folder, asked.rollouts),
+        "cases": asked.cases and seen_from(asked.folder, asked.cases),
+        "reading": seen_options_from(asked.folder, reading),
+        "limits": seen_options_from(asked.folder, limits),
+        **{name: getattr(asked, name) for name in AS_GIVEN if name in given},
     }
-    values |= {"read_as": values.pop("as_", ""), "ignore": read.ignored}
-    if "training" in values:
+    if "training" in given:
         values["training"] = asked.training.record()
-    stems = (
-        (BUILD,) if not reward else (BUILD, ANALYZE) if reward == LOGGED_REWARD else ALL
-    )
-    return stems, {
-        name: _from_folder(name, value, asked.folder) for name, value in values.items()
-    }
+    return _stems_for(asked.reward), values
 
 
-def _from_folder(name: str, value: Any, folder: Path) -> Any:
-    """The value of a parameter for a notebook in the folder, from where paths are others."""
-    if name == "reward" and (file := re.fullmatch(r"(.+\.py)(:.*)?", value)):
-        return seen_from(folder, file[1]) + (file[2] or "")
-    return seen_from(folder, value) if name in PATHS and value else value
+def _stems_for(reward: str | None) -> Sequence[str]:
+    """Return the notebooks that are for a reward, for the scores of a log, or for none."""
+    if not reward:
+        return (BUILD,)
+    return (BUILD, ANALYZE) if reward == LOGGED_REWARD else ALL
+
+
+def seen_reward_from(folder: Path, reward: str) -> str:
+    """Return the name of a reward as a notebook in the folder has to write it."""
+    file = re.fullmatch(r"(.+\.py)(:.*)?", reward)
+    return seen_from(folder, file[1]) + (file[2] or "") if file else reward
+
+
+def seen_options_from(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with their paths as seen from the folder."""
+    seen = dict(options)
+    for name in PATH_OPTIONS:
+        if name in seen:
+            seen[name] = seen_from(folder, seen[name])
+    return seen
 
 
 def _copied(

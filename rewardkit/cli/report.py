@@ -34,10 +34,18 @@ def report(asked: Asked) -> Answer:
         report,
     )  # papermill takes seconds to import
 
-    names = "cases as_ training label by seed budget leakage baseline single_file redact log_weights"
-    settings = {**asked.some(names), **asked.reading, "progress": asked.is_watched}
-    settings["timeout"] = lambda loaded: asked.time_limit(*loaded)
-    made = report(asked.reward, asked.rollouts, asked.output, **settings)
+    limits = asked.notebook_limits()
+    limits.pop("timeout", None)  # which depends on the rewards
+    made = report(
+        asked.reward,
+        asked.rollouts,
+        asked.output,
+        **asked.some("cases label training by redact single_file"),
+        reading=asked.notebook_reading(),
+        limits=limits,
+        timeout=lambda rewards: asked.time_limit(*rewards),
+        progress=asked.is_watched,
+    )
     verdicts = {summary.name: summary.verdict for summary in made.summaries}
     origins = [summary.reward.origin for summary in made.summaries]
     places = {"index": str(made.index), "summary": str(made.summary)}

@@ -393,7 +393,7 @@ class More:
         return f"**{_md(self.caption)}**\n\n{body}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Page:
     """What a record says: a verdict as `title`, `summary` behind it, blocks below it.
 
@@ -433,6 +433,15 @@ class Page:
         """Return it as Markdown."""
         summary = f": {_md(self.summary)}" if str(self.summary) else ""
         return f"**{_md(self.title)}**{summary}\n\n{_join_markdown(self.blocks)}"
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
 
 
 Block = Text | Code | Table | Facts | Picture | Quote | Action | Point | More | Page

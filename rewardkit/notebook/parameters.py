@@ -1,108 +1,137 @@
-"""What a notebook is given: parameters (of a misspelt one papermill only warns), rollouts and cases."""
+"""The first step of a notebook: check its parameters, of which papermill only warns."""
 
 from __future__ import annotations
 
 import typing
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
 
+import matplotlib.pyplot as plt
+from IPython import get_ipython
+from IPython.display import HTML, display
+from matplotlib_inline.backend_inline import set_matplotlib_formats
+
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.judges.report import JudgeReport, judge_report, judges_of
-from rewardkit.probes.subjects.cases import rollouts_of
-from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.table import Rollouts, load_rollouts
-from rewardkit.scoring.cases import Case, load_cases
+from rewardkit.html.excerpts import hide_user_texts
 
 CHECKED = "_rewardkit_parameters_checked"
 SHELL_NAMES = ("In", "Out", "exit", "quit", "get_ipython", "open")
-PLAIN = (str, int, float, list, dict)
-"""What can come from papermill, beside None."""
+PARAMETER_TYPES = (str, int, float, list, dict)
+"""What papermill can set a parameter to, beside None."""
+
+OPTION_TYPES: dict[str, dict[str, Any]] = {
+    "reading": {
+        "columns": dict,
+        "group": list,
+        "join": str,
+        "on": str,
+        "fill": dict,
+        "as_": str,
+        "log_weights": dict,
+        "ignore": list,
+    },
+    "limits": {
+        "timeout": float,
+        "budget": float,
+        "leakage": float,
+        "seed": int,
+        "expects_partial": bool,
+        "only": list,
+        "baseline": str,
+    },
+}
+"""Parameter that is a dict of options -> the type of each option."""
+
+PARAMETER_CHOICES = {"fail_on": ("", "miss", "warn", "high")}
+
+SCROLLED_OUTPUT = """<style>
+.jp-OutputArea-output[data-mime-type^='application/vnd.jupyter.std'] {
+    max-height: 20em; overflow-y: auto; }
+</style>"""
+"""A reward that prints for every row would push the rest out of sight."""
 
 
-def check_parameters(
-    names: MutableMapping[str, Any], **choices: tuple[Any, ...]
-) -> None:
-    """Check the variables of a notebook right behind its parameters cell; call it with ``globals()``.
+def set_up_notebook(*, redact: bool = False) -> None:
+    """Check the parameters of this notebook, hide texts on request, draw figures as SVG.
 
-    The annotations of the parameters cell say what there is and of which type; `choices` lists the allowed
-    values of some. InputError: a variable that is no parameter (a misspelt ``-p``), a value of another type,
-    one that is not allowed. When the cell is run again by hand, only types and choices are checked: other
-    cells have left variables by then.
+    Call it in the first cell behind the parameters cell. The annotations there say
+    which parameters exist and of which type they are. When the cell is run again by
+    hand only types are checked, as other cells have left variables by then.
+
+    Args:
+        redact: Hide prompts, completions, truths and messages of errors wherever a
+            record shows itself from now on.
+
+    Raises:
+        InputError: A variable that is no parameter (a misspelt ``-p``), an option of
+            `reading` or `limits` that does not exist, or a value of another type.
     """
-    declared: dict[str, Any] = dict(names.get("__annotations__", {}))
-    if not names.get(CHECKED):
-        own = [
-            name
-            for name in names
-            if not name.startswith("_") and name not in (*declared, *SHELL_NAMES)
-        ]
-        for name in own:
-            if names[name] is None or isinstance(names[name], PLAIN):
-                raise InputError(
-                    f"this notebook has no parameter {name!r}; it has "
-                    f"{list(declared)}{did_you_mean(name, declared)}"
-                )
-    names[CHECKED] = True
+    hide_user_texts(redact)
+    shell = get_ipython()
+    if shell is not None:
+        check_parameters(shell.user_ns)
+    plt.rcParams["svg.fonttype"] = "none"
+    set_matplotlib_formats("svg")  # type: ignore[no-untyped-call]
+    display(HTML(SCROLLED_OUTPUT))
+
+
+def check_parameters(variables: MutableMapping[str, Any]) -> None:
+    """Check the variables of a notebook, as `set_up_notebook` does."""
+    declared: dict[str, Any] = dict(variables.get("__annotations__", {}))
+    if declared and not variables.get(CHECKED):
+        _refuse_undeclared(variables, declared)
+    variables[CHECKED] = True
     for name, kind in declared.items():
-        if not _fits(names[name], kind):
-            expected = kind.__name__ if isinstance(kind, type) else kind
-            raise InputError(
-                f"parameter {name}={names[name]!r} is of type {type(names[name]).__name__}; this notebook "
-                f"expects {expected}"
-            )
-    for name, allowed in choices.items():
-        if names[name] not in allowed:
-            raise InputError(
-                f"parameter {name}={names[name]!r} is not known; use one of {', '.join(map(repr, allowed))}"
-            )
+        if name in variables:
+            _check_value(name, variables[name], kind)
 
 
-EXPECTED = "expected score"
-"""The column with what a case expects of a judge; no reward asks for it, as no parameter has such a name."""
+def _refuse_undeclared(
+    variables: Mapping[str, Any], declared: Mapping[str, Any]
+) -> None:
+    for name, value in variables.items():
+        if name.startswith("_") or name in declared or name in SHELL_NAMES:
+            continue
+        if value is None or isinstance(value, PARAMETER_TYPES):
+            raise InputError(_unknown("this notebook has no parameter", name, declared))
 
 
-def rollouts_and_cases(
-    rollouts: str, cases: str, **reading: Any
-) -> tuple[Rollouts, list[Case]]:
-    """Rollouts and cases of these files; without rollouts the completions of the cases stand for them.
-
-    `reading` is as in `load_rollouts`. InputError: neither is given, or they cannot be read.
-    """
-    if not rollouts and not cases:
+def _check_value(name: str, value: Any, kind: Any) -> None:
+    """Raise an InputError where a parameter or one of its options cannot be used."""
+    if not _has_type(value, kind):
+        expected = kind.__name__ if isinstance(kind, type) else kind
         raise InputError(
-            "neither rollouts nor cases are given; a check needs completions from one of them"
+            f"parameter {name}={value!r} is of type {type(value).__name__}; "
+            f"this notebook expects {expected}"
         )
-    written = load_cases(cases) if cases else []
-    return load_rollouts(rollouts, **reading) if rollouts else rollouts_of(
-        written
-    ), written
-
-
-def judge_reports(
-    reward: Reward, cases: Sequence[Case], *, seed: int = 0
-) -> dict[str, JudgeReport | None]:
-    """Of each component that asks a model how it agrees with the scores that cases expect of it.
-
-    ``None`` where none expects one: a range counts by its middle, what is to be unscored is no label.
-    """
-    found: dict[str, JudgeReport | None] = {}
-    for name in judges_of(reward):
-        expected = [(case, case.scores[name]) for case in cases if name in case.scores]
-        rows = [
-            {**case.columns, EXPECTED: min(1.0, max(0.0, (score.low + score.high) / 2))}
-            for case, score in expected
-            if score.status == "scored"
-        ]
-        report = (
-            judge_report(reward, rows, component=name, label=EXPECTED, seed=seed)
-            if rows
-            else None
+    choices = PARAMETER_CHOICES.get(name, ())
+    if choices and value not in choices:
+        raise InputError(
+            f"parameter {name}={value!r} is not known; "
+            f"use one of {', '.join(map(repr, choices))}"
         )
-        found[name] = report
-    return found
+    if name in OPTION_TYPES:
+        _check_options(name, value)
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _check_options(name: str, options: Mapping[str, Any]) -> None:
+    types = OPTION_TYPES[name]
+    for option, setting in options.items():
+        if option not in types:
+            raise InputError(_unknown(f"parameter {name} has no option", option, types))
+        if not _has_type(setting, types[option]):
+            raise InputError(
+                f"{name}[{option!r}]={setting!r} is of type {type(setting).__name__}; "
+                f"it expects {types[option].__name__}"
+            )
+
+
+def _unknown(what: str, name: str, names: Iterable[str]) -> str:
+    names = list(names)
+    return f"{what} {name!r}; it has {names}{did_you_mean(name, names)}"
+
+
+def _has_type(value: Any, kind: Any) -> bool:
     kinds = typing.get_args(kind) or (kind,)
     if isinstance(value, bool):
         return bool in kinds

@@ -11,12 +11,11 @@ import numpy as np
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.suggestions.suggestion import Suggestions
-from rewardkit.errors import RewardError
+from rewardkit.errors import InputError, RewardError
 from rewardkit.findings import Finding, counted
 from rewardkit.html import markup
 from rewardkit.html.excerpts import (
     UserText,
-    hidden_user_texts,
     one_line,
 )
 from rewardkit.html.pages import Point, Quote, point_of, quote_of, redact_example
@@ -35,7 +34,7 @@ from rewardkit.scoring.scores import Scores
 MIME = "application/vnd.rewardkit.short+json"
 POINTS = 3  # things that are told in full
 AGREES = "wherever the log has a score to compare with, this reward gives the same"
-LONGEST = 240  # characters of a completion that shows one of them
+LONGEST_POINT = 160  # characters of a completion that shows one of them
 COSTS = {
     "hole": "Training pays for it, so a policy learns it in place of the task.",
     "loss of right answers": "Right answers go unpaid, so training leads away from them.",
@@ -117,66 +116,6 @@ class Short(PlainRecord):
     facts: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def checked(
-        cls,
-        result: ProbeResult,
-        checked: CheckResult | None,
-        mutated: MutantResult | None,
-        *,
-        redact: bool = False,
-    ) -> Short:
-        """From what the check notebook found; without cases `checked` and `mutated` are None."""
-        holes = _of_probes(result)
-        found = (tiles.cases_tile(checked, mutated), *tiles.probe_tiles(result))
-        points = _freeze([*holes, *_of_cases(checked)], redact=redact)
-        return cls(
-            in_short(result), found, _next(result, checked, mutated, holes), points
-        )
-
-    @classmethod
-    def analysed(
-        cls,
-        diagnosis: Diagnosis,
-        expected: Forecast,
-        advice: Suggestions,
-        *,
-        redact: bool = False,
-    ) -> Short:
-        """From what the analysis notebook found."""
-        selects, change = (
-            tiles.forecast_tile(expected, diagnosis),
-            tiles.change_tile(advice),
-        )
-        found = (
-            tiles.signal_tile(diagnosis),
-            tiles.source_tile(diagnosis),
-            selects,
-            change,
-        )
-        todo = [
-            item.advice
-            for item in diagnosis.findings
-            if item.severity != "info" and item.advice
-        ]
-        to_try = f"Nothing has to be changed; to try: {change.figure}."
-        todo.append(to_try if change.grade == "good" else "Nothing.")
-        graded = [item for item in diagnosis.findings if item.severity != "info"]
-        points = [_of_diagnosis(item, diagnosis.scores) for item in graded]
-        facts = {}
-        if label := diagnosis.views[0].context.label_name:
-            facts["Label"] = f"{label}, trusted to say which completions are good"
-        if diagnosis.scores.rollouts.logged and not is_recorded(
-            diagnosis.scores.reward
-        ):
-            if not any(
-                item.code in ("log_mismatch", "log_not_compared")
-                for item in diagnosis.findings
-            ):
-                facts["Log"] = AGREES
-        frozen = _freeze(points, redact=redact)
-        return cls(expected.verdict, found, todo[0], frozen, facts)
-
-    @classmethod
     def found(cls, notebook: Any) -> Short | None:
         """From an executed notebook that shows it; ``None`` where it does not."""
         shown = (
@@ -193,6 +132,86 @@ class Short(PlainRecord):
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         shown = markup.part("report", "short", self)
         return {"text/html": shown, "text/plain": self.line, MIME: self.record()}
+
+
+Summarized = (
+    CheckResult | MutantResult | ProbeResult | Diagnosis | Forecast | Suggestions
+)
+
+
+def summarize(*records: Summarized | None) -> Short:
+    """Sum up what a notebook found: tiles, the worst findings, and the first thing to do.
+
+    Args:
+        *records: Either a ProbeResult, with a CheckResult and a MutantResult where
+            there are cases; or a Diagnosis, its Forecast and its Suggestions. In any
+            order; None is left out.
+
+    Returns:
+        A record that shows itself, and that a report reads back for its first page.
+
+    Raises:
+        InputError: Neither of the two sets of records.
+    """
+    given: dict[type, Any] = {type(record): record for record in records}
+    if ProbeResult in given:
+        checked = given.get(CheckResult)
+        if checked is not None and not checked.cases:
+            checked = None
+        return _sum_up_checks(given[ProbeResult], checked, given.get(MutantResult))
+    if {Diagnosis, Forecast, Suggestions} <= given.keys():
+        return _sum_up_analysis(given[Diagnosis], given[Forecast], given[Suggestions])
+    names = [type(record).__name__ for record in records]
+    raise InputError(
+        "summarize takes a ProbeResult, or a Diagnosis with its Forecast and "
+        f"Suggestions, not {names}"
+    )
+
+
+def _sum_up_checks(
+    probed: ProbeResult, checked: CheckResult | None, mutated: MutantResult | None
+) -> Short:
+    holes = _of_probes(probed)
+    all_tiles = (tiles.cases_tile(checked, mutated), *tiles.probe_tiles(probed))
+    points = [point.freeze() for point in (*holes, *_of_cases(checked))]
+    next_step = _next(probed, checked, mutated, holes)
+    return Short(in_short(probed), all_tiles, next_step, tuple(points))
+
+
+def _sum_up_analysis(
+    diagnosis: Diagnosis, expected: Forecast, advice: Suggestions
+) -> Short:
+    change = tiles.change_tile(advice)
+    all_tiles = (
+        tiles.signal_tile(diagnosis),
+        tiles.source_tile(diagnosis),
+        tiles.forecast_tile(expected, diagnosis),
+        change,
+    )
+    next_step = "Nothing."
+    if change.grade == "good":
+        next_step = f"Nothing has to be changed; to try: {change.figure}."
+    graded = [item for item in diagnosis.findings if item.severity != "info"]
+    for item in graded:
+        if item.advice:
+            next_step = item.advice
+            break
+    points = [_of_diagnosis(item, diagnosis.scores).freeze() for item in graded]
+    facts = _facts_of(diagnosis)
+    return Short(expected.verdict, all_tiles, next_step, tuple(points), facts)
+
+
+def _facts_of(diagnosis: Diagnosis) -> dict[str, str]:
+    """Return what the first page says of the label, and of the scores in the log."""
+    facts = {}
+    if label := diagnosis.views[0].context.label_name:
+        facts["Label"] = f"{label}, trusted to say which completions are good"
+    scores = diagnosis.scores
+    if scores.rollouts.logged and not is_recorded(scores.reward):
+        codes = {item.code for item in diagnosis.findings}
+        if not codes & {"log_mismatch", "log_not_compared"}:
+            facts["Log"] = AGREES
+    return facts
 
 
 def _next(
@@ -225,11 +244,6 @@ def _next(
 # --- what matters
 
 
-def _freeze(points: Sequence[Point], *, redact: bool) -> tuple[Point, ...]:
-    with hidden_user_texts(redact):
-        return tuple(point.freeze() for point in points)
-
-
 def _read_point(record: Mapping[str, Any]) -> Point:
     """Return the point of which this is the record."""
     quotes = [Quote(**quote) for quote in record["examples"]]
@@ -246,7 +260,7 @@ def _of_diagnosis(item: Finding, scores: Scores) -> Point:
     except RewardError:  # a route that has no reward for it
         return point_of(item)
     about = f"rollout {item.rollout_ids[0]} earned {markup.number(found.result.reward)}"
-    quote = Quote(one_line(about), found.completion, found.spans, LONGEST)
+    quote = Quote(one_line(about), found.completion, found.spans, LONGEST_POINT)
     return point_of(item, examples=[quote])
 
 
@@ -264,7 +278,7 @@ def _of_probes(result: ProbeResult) -> list[Point]:
             quoted = UserText(f"{about}; {turns}", about) if turns else about
             spans = field_spans(result.reward, example.columns)
             text = said if example.said else quoted
-            examples.append(quote_of(example, text, spans, longest=LONGEST))
+            examples.append(quote_of(example, text, spans, longest=LONGEST_POINT))
         reason = COSTS[kind_of_alarm(item)]
         points.append(point_of(item, reason=reason, examples=examples))
     return points
@@ -284,5 +298,5 @@ def _of_cases(checked: CheckResult | None) -> list[Point]:
     do = "Mend the reward, or what the case expects where that is wrong."
     case_says = f'The case says: "{one_line(miss.why, 300)}".' if miss.why else ""
     why = UserText(case_says, "")
-    quote = Quote(about, str(miss.completion), {}, LONGEST)
+    quote = Quote(about, str(miss.completion), {}, LONGEST_POINT)
     return [Point("high", "cases", one_line(what, 400), why, do, [quote])]

@@ -16,7 +16,7 @@ import pandas as pd
 from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
 from rewardkit.html import cards
 from rewardkit.html.excerpts import UserText
-from rewardkit.html.pages import HasPage, Page
+from rewardkit.html.pages import Code, HasPage, Page
 from rewardkit.plain import PlainRecord, to_plain
 from rewardkit.primitives.messages import assistant_text, turns_before
 from rewardkit.reasons import Reason
@@ -143,6 +143,10 @@ class Miss:
         )
 
 
+CASE_LINE = '{"completion": "...", "ground_truth": "...", "reward": 1.0, "why": "..."}'
+"""What a line of a case file may look like."""
+
+
 @dataclass(frozen=True, eq=False)
 class CheckResult(HasPage, PlainRecord):
     """The outcome of a check: how many cases passed, and every miss. A case may miss in several places."""
@@ -184,6 +188,9 @@ class CheckResult(HasPage, PlainRecord):
 
     def page(self) -> Page:
         """Return how many cases passed, and the misses."""
+        if not self.cases:
+            title = "No cases were given: write down what the reward must give, and why"
+            return Page(title, ["Each is one line of a JSONL file:", Code(CASE_LINE)])
         misses = [{**to_plain(miss), "got": miss.quote()} for miss in self.misses]
         return cards.check_page(self.reward, {**self.record(), "misses": misses})
 

@@ -151,12 +151,20 @@ class Explanation(HasPage):
 HEADER = ("component", "status", "score", "weight", "adds", "gate", "why")
 
 
-def explain(reward: Reward, rollout: Mapping[str, Any]) -> Explanation:
+def explain(reward: Reward | Scores, rollout: Mapping[str, Any] | int) -> Explanation:
     """Why this rollout (a dict of columns, such as `rollouts[0]`) gets its reward, before any transform.
 
+    Of scores it is the position of a row; what scoring left is explained, and nothing is called again.
     In a notebook it shows itself with the spans of every field marked. RewardError: it lacks a column that is
     asked for.
     """
+    if isinstance(reward, Scores):
+        if isinstance(rollout, Mapping) or not 0 <= rollout < len(reward):
+            raise RolloutsError(
+                f"explain takes the position of one of {len(reward)} scored rows, "
+                f"not {preview(rollout)}"
+            )
+        return explained(reward, int(rollout))
     check_reward(reward, "explain")
     if not isinstance(rollout, Mapping):
         raise RolloutsError(

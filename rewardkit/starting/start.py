@@ -126,11 +126,13 @@ def start(
             stubs = write_stubs(tasks, score(module.reward, sample))
             count = append_cases(trial, stubs)
         case_lines = trial.read_bytes()
-    parameters = {**reading, "rollouts": source}
+    options = {key: value for key, value in reading.items() if value}
     if join:
-        parameters["join"] = seen_from(folder, join)
-    values = {key: value for key, value in parameters.items() if value}
+        options["join"] = seen_from(folder, join)
+    else:
+        options.pop("on")
     blank = render("task.ipynb", name=name)
+    values = {"rollouts": source, "reading": options}
     contents = {
         reward: text.encode(),
         cases: case_lines,

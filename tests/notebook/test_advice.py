@@ -9,18 +9,20 @@ import pytest
 from plotted import table_of
 
 import rewardkit as rk
-from rewardkit.analysis.forecast import LIMITS, followed
+from rewardkit.analysis.forecast import LIMITS
 from rewardkit.findings import percent
+from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.html.pages import redact_finding
 from rewardkit.notebook import tables
-from rewardkit.notebook.display import Show
-from rewardkit.notebook.scorecard import Short
+from rewardkit.notebook.display import show
+from rewardkit.notebook.scorecard import summarize
 
 HOSTILE = "<script>alert(1)</script>\ud800SECRET"
 
 
-def page(advice, **options):
-    return Show(**options).suggestions(advice).data.replace("\xa0", " ")
+def page(advice, *, redact=False):
+    with hidden_user_texts(redact):
+        return advice._repr_html_().replace("\xa0", " ")
 
 
 def caption(advice):
@@ -124,12 +126,13 @@ def test_completions_to_read_are_escaped_cut_and_left_out_on_request():
         "score/only_json": 0.5,
     }
     frame = pd.DataFrame([{**row, "completion": HOSTILE + "x" * 5000}], dtype=object)
-    shown = Show().completions(frame, "read").data
+    shown = show(frame, "read")._repr_html_()
     assert "rollout id 7" in shown and "reward 0.512" in shown and "a -" not in shown
     assert "only_json 0.5" in shown  # the name of a component as it is
-    assert "<script>" not in shown and "more characters" in shown
+    assert "<script>" not in shown and "characters⟩" in shown
     shown.encode()
-    assert "SECRET" not in Show(redact=True).completions(frame, "read").data
+    with hidden_user_texts():
+        assert "SECRET" not in show(frame, "read")._repr_html_()
     chat = np.array(
         [
             {"role": "system", "content": "be brief"},
@@ -137,7 +140,7 @@ def test_completions_to_read_are_escaped_cut_and_left_out_on_request():
         ]
     )
     frame["prompt"] = [chat]  # as a Parquet file gives it
-    page = Show().completions(frame, "read").data
+    page = show(frame, "read")._repr_html_()
     assert "be brief" in page and "<script>" not in page
 
 
@@ -192,8 +195,8 @@ def test_pairs_of_components_stand_from_the_strongest_on_and_say_why_there_is_no
 
 def answered(scores, label="", advice=None):
     diagnosis = rk.diagnose(scores, label=label or None)
-    found = rk.forecast(scores, label=followed(scores, label))
-    short = Short.analysed(diagnosis, found, advice or rk.suggest(diagnosis))
+    advice = advice or rk.suggest(diagnosis)
+    short = summarize(diagnosis, rk.forecast(diagnosis), advice)
     return {tile.question: tile for tile in short.tiles}
 
 
@@ -249,5 +252,6 @@ def test_where_nothing_can_be_told_no_tile_is_good_and_each_says_why(values, gro
 def test_a_label_that_has_no_mean_is_not_followed(column, name):
     rows = [{"prompt": "p", "completion": "x", "label": value} for value in column]
     reward = rk.Reward("r", components=[rk.Component("a", lambda completion: 1.0)])
-    assert followed(rk.score(reward, rows), "label") == name
-    assert followed(rk.score(reward, rows), "") is None
+    scores = rk.score(reward, rows)
+    assert rk.forecast(rk.diagnose(scores, label="label")).label == name
+    assert rk.forecast(rk.diagnose(scores)).label is None

@@ -2,7 +2,8 @@ import pandas as pd
 import pytest
 
 import rewardkit as rk
-from rewardkit.notebook.display import Show
+from rewardkit.html.excerpts import hidden_user_texts
+from rewardkit.notebook.display import show, try_extractors
 
 HOSTILE = "<script>window.pwned = 1</script><img src=x onerror=alert(1)>\x00\ud800\u202eSECRET"
 
@@ -27,39 +28,42 @@ def reward():
     )
 
 
-def everything(show, reward, rollouts):
+def everything(reward, rollouts):
     """All that is shown of these rollouts, as one HTML text."""
     scores = rk.score(reward, rollouts)
     diagnosis = rk.diagnose(scores)
     case = {"name": "c", "completion": HOSTILE, "ground_truth": "SECRET"}
-    result = rk.check(
-        reward, rk.load_cases([{**case, "scores": {"correct": 1, "picky": 1}}])
-    )
-    shown = [
-        show.about(rollouts),
-        show.scores(scores),
-        show.extraction(
-            rollouts, {"n": rk.extract.number(), "all": rk.extract.pattern(".*")}
-        ),
-        show.misses(result),
-        show.findings(diagnosis.findings),
-        show.suggestions(rk.suggest(diagnosis)),
-        show.normalization(rk.suggest(diagnosis).normalization),
-        show.frame(diagnosis.components, "components"),
+    cases = rk.load_cases([{**case, "scores": {"correct": 1, "picky": 1}}])
+    extractors = {"n": rk.extract.number(), "all": rk.extract.pattern(".*")}
+    records = [
+        rollouts,
+        reward,
+        scores,
+        rk.explain(scores, 0),
+        try_extractors(rollouts, reward, **extractors),
+        rk.check(reward, cases),
+        diagnosis,
+        rk.suggest(diagnosis),
+        rk.forecast(diagnosis),
+        show(diagnosis.components, "components"),
+        show(diagnosis.highest(4), "highest"),
+        show(scores.table[["prompt", "ground_truth"]], "texts"),
+        show(cases, "cases"),
     ]
-    return "\n".join(item.data for item in shown)
+    return "\n".join(record._repr_html_() for record in records)
 
 
 def test_hostile_text_is_shown_as_text(hostile, reward):
-    page = everything(Show(), reward, hostile)
+    page = everything(reward, hostile)
     assert "&lt;script&gt;" in page
     assert [tag for tag in ("<script", "<img", "\u202e") if tag in page] == []
     page.encode("utf-8")  # a lone surrogate would fail here
 
 
 def test_redacted_pages_hold_nothing_of_prompts_completions_and_truths(hostile, reward):
-    assert "SECRET" in everything(Show(), reward, hostile)
-    page = everything(Show(redact=True), reward, hostile)
+    assert "SECRET" in everything(reward, hostile)
+    with hidden_user_texts():
+        page = everything(reward, hostile)
     assert [
         words for words in ("SECRET", "<script", "&lt;script") if words in page
     ] == []
@@ -75,7 +79,8 @@ def test_the_extraction_table_counts_what_each_extractor_finds_and_shows_it_wher
         "tag": rk.extract.tag("answer"),
         "box": rk.extract.boxed(),
     }
-    page = Show().extraction(rollouts, extractors, note="read <here>").data
+    reward = rk.Reward("<r>", components=[rk.Component("one", lambda completion: 1.0)])
+    page = try_extractors(rollouts, reward, **extractors)._repr_html_()
     assert (
         "75.0%" in page and "25.0%" in page
     )  # number() in three of four, the tag in one
@@ -83,12 +88,16 @@ def test_the_extraction_table_counts_what_each_extractor_finds_and_shows_it_wher
         page.count("<mark") == 3
     )  # spans of both extractors at one place are one mark with two labels
     assert "boxed()" in page and "0.0%" in page and "box = None" not in page
-    assert "number = &#x27;1&#x27;" in page and "<p>read &lt;here&gt;</p>" in page
+    assert "number = &#x27;1&#x27;" in page and "has no extractor of its own" in page
 
 
-def test_a_component_keeps_its_own_spelling_in_the_head_of_a_table():
-    frame = pd.DataFrame({"mean_reward": [1.0], "mean_right_answer": [0.5]})
-    page = Show().frame(frame, "groups", names=["right_answer"]).data
-    assert ">mean reward<" in page and ">mean right_answer<" in page
-    assert "<table" not in Show().frame(frame[:0], "groups").data
-    assert "Groups: none" in Show().frame(frame[:0], "groups").data
+def test_a_table_has_short_numbers_and_one_without_rows_says_so():
+    frame = pd.DataFrame({"mean_reward": [1.0], "mean_right_answer": [1 / 3]})
+    page = show(frame, "groups")._repr_html_()
+    assert ">mean_reward<" in page and ">0.333<" in page
+    assert "<table" not in show(frame[:0], "groups")._repr_html_()
+    assert "Groups: none" in show(frame[:0], "groups")._repr_html_()
+    with pytest.raises(
+        rk.InputError, match="show takes a DataFrame or a list of cases"
+    ):
+        show("groups")

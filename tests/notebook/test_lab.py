@@ -38,7 +38,7 @@ def page(lab, browser):
     context.close()
 
 
-MINE = """%%reward mine.py --rollouts logged
+MINE = """%%reward mine.py --rollouts rollouts
 import rewardkit as rk
 
 
@@ -285,7 +285,7 @@ odd = rk.Reward('odd', {}, [rk.Component(n, one, weight=weights[n], why='odd') f
 rows = [{'prompt_id': 'p', 'prompt': 'p', 'completion': 'a' * n} for n in range(4)]
 bench = rk.Workbench(odd, rows)"""
 CELLS = [
-    "import rewardkit as rk\nfrom rewardkit.notebook import display\ndisplay.begin()",
+    "import rewardkit as rk\nrk.set_up_notebook()",
     "print('row\\n' * 5000)",
     "print('one')",
     f"{ODD}\nframed(bench._bench, bench._panels[0].widget)",

@@ -16,6 +16,9 @@ def cell(**values):
             "share": float,
             "redact": bool,
             "row": int | None,
+            "fail_on": str,
+            "reading": dict,
+            "limits": dict,
         }
     }
     names |= {
@@ -24,6 +27,9 @@ def cell(**values):
         "share": 0.5,
         "redact": False,
         "row": None,
+        "fail_on": "miss",
+        "reading": {"group": ["prompt"], "on": "prompt"},
+        "limits": {"timeout": 5, "seed": 0},
     }
     return names | {"In": [], "Out": {}, "_i1": "x", **values}
 
@@ -37,19 +43,31 @@ def cell(**values):
         ({"redact": 1}, "redact=1 is of type int; this notebook expects bool"),
         ({"reward": None}, "reward=None is of type NoneType"),
         (
-            {"reward": "other"},
-            "reward='other' is not known; use one of 'gallery:arithmetic'",
+            {"fail_on": "hgih"},
+            "fail_on='hgih' is not known; use one of '', 'miss', 'warn', 'high'",
+        ),
+        (
+            {"reading": {"colums": {}}},
+            r"parameter reading has no option 'colums'; it has .*; did you mean 'columns'\?",
+        ),
+        (
+            {"limits": {"timeout": "5"}},
+            r"limits\['timeout'\]='5' is of type str; it expects float",
+        ),
+        (
+            {"limits": {"seed": 1.5}},
+            r"limits\['seed'\]=1.5 is of type float; it expects int",
         ),
     ],
 )
 def test_a_wrong_parameter_is_one_clear_sentence(values, sentence):
     with pytest.raises(InputError, match=sentence):
-        check_parameters(cell(**values), reward=("gallery:arithmetic",))
+        check_parameters(cell(**values))
 
 
 def test_running_the_cell_again_minds_no_variables_of_later_cells():
     names = cell(seed=3, share=1, row=5)
-    check_parameters(names, reward=("gallery:arithmetic",))
+    check_parameters(names)
     names["rows"] = [1, 2]
     check_parameters(names)
     names["seed"] = "3"
@@ -60,6 +78,11 @@ def test_running_the_cell_again_minds_no_variables_of_later_cells():
 @pytest.mark.parametrize("stem", ["01_build", "02_check", "03_analyze"])
 def test_each_notebook_ends_with_the_sentence_on_a_misspelt_parameter(stem):
     _, error = executed(stem, rewrad="x")
-    assert "no parameter 'rewrad'" in str(error) and "did you mean 'reward'" in str(
-        error
-    )
+    assert "no parameter 'rewrad'" in str(error)
+    assert "did you mean 'reward'" in str(error)
+
+
+def test_a_notebook_of_ones_own_needs_no_parameters():
+    names = {"mine": 3, "limits": {"anything": 1}}
+    check_parameters(names)
+    assert names["mine"] == 3

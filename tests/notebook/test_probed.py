@@ -12,18 +12,25 @@ import rewardkit as rk
 from rewardkit.errors import InputError
 from rewardkit.findings import Example, Finding
 from rewardkit.html import markup
+from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.html.pages import Point, Quote, redact_finding
 from rewardkit.mutation.results import MOST_SURVIVORS
-from rewardkit.notebook.display import Show
-from rewardkit.notebook.parameters import rollouts_and_cases
+from rewardkit.notebook.inputs import load_inputs
 from rewardkit.notebook.report.executed import Story
 from rewardkit.notebook.report.pages import Page, Summary, index_page, summary_markdown
-from rewardkit.notebook.scorecard import MIME, Short
+from rewardkit.notebook.scorecard import MIME, Short, summarize
 from rewardkit.notebook.tiles import Tile, probe_tiles
+from rewardkit.probes.subjects.cases import with_cases
 from rewardkit.reasons import Reason, ReasonCode
 
 SECRET = "<script>SECRET</script>"
 TURNS = r"after user, assistant calls price x\d+, tool x\d+"
+
+
+def shown(record, *, redact=False):
+    """What a record shows of itself in a notebook."""
+    with hidden_user_texts(redact):
+        return record._repr_html_()
 
 
 @pytest.fixture(scope="module")
@@ -70,33 +77,24 @@ def failing(said, reason=None):
     )
 
 
-def test_contract_and_probes_are_told_apart(flawed):
-    contract, probes = (
-        getattr(Show(), name)(flawed).data for name in ("contract", "probes")
-    )
-    assert (
-        "Contract: 1 broken, raises" in contract and "<code>raises</code>" in contract
-    )
-    assert "Exploits: 1 found, longer" in probes and "<code>longer</code>" in probes
-    assert "<code>longer</code>" not in contract and "<code>raises</code>" not in probes
+def test_contract_and_exploits_stand_on_one_page_with_what_is_for_information(flawed):
+    page = shown(flawed)
+    assert "<code>raises</code>" in page and "<code>longer</code>" in page
     minor = [item.code for item in flawed.findings if item.severity == "info"]
-    assert minor and all(
-        f"<li>{code}: " in probes and code not in contract for code in minor
-    )
+    assert minor and all(f"{code}: " in page for code in minor)
 
 
 def test_the_turns_of_a_transcript_stand_above_its_completion_on_a_card_and_on_the_first_page():
     reward = rk.load_reward("gallery:tool_use.busy")
     result = rk.probe(reward, "gallery:tool_use", only="repeated_turns", timeout=None)
-    (point,) = Short.checked(result, None, None).points
+    (point,) = summarize(result, None, None).points
     assert re.fullmatch(
         f"earns .*, a right answer .*; tried on rollout .*; {TURNS}",
         point.examples[0].heading,
     )
     assert re.search(f'{TURNS}</p><div class="rk-quoted"', point.html)
-    assert not re.search(
-        TURNS, str(Short.checked(result, None, None, redact=True).points)
-    )
+    with hidden_user_texts():
+        assert not re.search(TURNS, str(summarize(result, None, None).points))
 
 
 def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):
@@ -126,18 +124,14 @@ def test_a_redacted_page_keeps_figures_and_has_nothing_of_a_completion(
     (example,) = redact_finding(finding).examples
     assert (example.said, example.columns) == (left, {})
     result = replace(flawed, findings=(*flawed.findings, finding))
-    show = Show(redact=True)
-    short = Short.checked(result, None, None, redact=True)
-    shown = [
-        show.contract(result).data,
-        show.probes(result).data,
-        json.dumps(short.record()),
-    ]
-    for page in shown:
+    with hidden_user_texts():
+        short = summarize(result, None, None)
+    pages = [shown(result, redact=True), json.dumps(short.record())]
+    for page in pages:
         hidden = ("SECRET", "Reading the question", "Let us look at", "reward(")
         assert [words for words in hidden if words in page] == []
-    assert "SECRET" in Show().contract(result).data
-    assert "Not a number. 3 of 4 completions" in shown[0]
+    assert "SECRET" in shown(result)
+    assert "Not a number. 3 of 4 completions" in pages[0]
 
 
 def test_the_truths_of_a_finding_are_left_out_of_a_redacted_page(flawed):
@@ -159,14 +153,14 @@ def test_the_truths_of_a_finding_are_left_out_of_a_redacted_page(flawed):
     exploit = replace(failing(""), code="exploit", family="search", evidence=words)
     result = replace(flawed, findings=(unpaid, exploit))
     assert all("SECRET" in item.sentence for item in result.findings)
-    assert "SECRET" not in Show(redact=True).probes(result).data
-    assert Show(redact=True).probes(result).data.count("[redacted]") == 2
+    page = shown(result, redact=True)
+    assert "SECRET" not in page and page.count("[redacted]") == 2
 
 
 def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missing(
     weak,
 ):
-    page = Show().mutants(weak).data
+    page = shown(weak)
     noticed, survived = len(weak.noticed), len(weak.survived)
     assert survived > MOST_SURVIVORS
     assert f"your 1 case catches {noticed} of {noticed + survived} mutants." in page
@@ -178,7 +172,7 @@ def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missi
         "&quot;name&quot;: &quot;tells apart" in page
         and "--mutants --write-cases FILE" in page
     )
-    redacted = Show(redact=True).mutants(weak).data
+    redacted = shown(weak, redact=True)
     texts = [item.completion for found in weak.survived for item in found.differences]
     assert "&lt;answer&gt;" in page and "&lt;answer&gt;" not in redacted
     assert len(texts) > 10 and "tells apart" not in redacted
@@ -198,12 +192,10 @@ def test_the_notebook_runs_on_cases_alone(tmp_path):
         "reward": "gallery:arithmetic",
         "rollouts": "",
         "cases": str(path),
-        "ignore": ["brief"],
     }
     options = {
-        "budget": 30,
-        "only": ["padding"],
-        "columns": {"completion": "completion"},
+        "limits": {"budget": 30, "only": ["padding"]},
+        "reading": {"columns": {"completion": "completion"}, "ignore": ["brief"]},
     }
     notebook, error = executed("02_check", **values, **options)
     found = Short.found(notebook)
@@ -219,7 +211,7 @@ def test_the_notebook_ends_with_an_error_on_a_finding_where_asked():
         "reward": "gallery:arithmetic.flawed",
         "cases": "",
         "fail_on": "high",
-        "only": ["padding"],
+        "limits": {"only": ["padding"]},
     }
     _, error = executed("02_check", **values)
     assert str(error).startswith("arithmetic-flawed is not ready: 1 hole")
@@ -233,7 +225,7 @@ def test_misses_come_first_and_what_was_not_tried_is_listed(weak):
     found = replace(
         weak, missed=1, proposed_cases=(), judged=(*weak.survived, *untried)
     )
-    page = Show().mutants(found).data
+    page = shown(found)
     fails, mend = (
         page.index("Cases that fail already: 1 of 1."),
         page.index("fix what the cases miss first"),
@@ -253,24 +245,22 @@ def test_a_reward_that_judges_nothing_and_no_cases_are_one_sentence_without_a_li
         stopped=stopped,
         cause=Reason(ReasonCode.RAISED, error="ValueError", words=SECRET),
     )
-    page, redacted = (
-        Show(redact=redact).mutants(found).data for redact in (False, True)
-    )
+    page, redacted = (shown(found, redact=redact) for redact in (False, True))
     assert "The reward judges none of 2 cases" in page and "SECRET" in page
     assert "<table" not in page and "no row tells" not in page
     assert (
         "ValueError: [redacted]" in redacted
         and "SECRET" not in redacted + found.verdict
     )
-    assert "No cases were given" in Show().misses(None).data
-    assert "there are no cases" in Show().mutants(None).data
+    reward = rk.load_reward("gallery:arithmetic")
+    assert "No cases were given" in shown(rk.check(reward, []))
 
 
 # --- in short
 
 
 def test_what_the_notebook_came_to_is_read_back_from_its_outputs(flawed, weak):
-    short = Short.checked(flawed, None, weak)
+    short = summarize(flawed, None, weak)
     bundle = json.loads(json.dumps(short._repr_mimebundle_()))
     cells = [new_code_cell("x", outputs=[new_output("execute_result", bundle)])]
     read = Short.found(new_notebook(cells=[new_code_cell("y"), *cells]))
@@ -282,11 +272,11 @@ def test_what_the_notebook_came_to_is_read_back_from_its_outputs(flawed, weak):
 
 def test_the_next_step_is_the_first(flawed, good, weak):
     checked = rk.check(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
-    short = Short.checked(good, checked, weak)
+    short = summarize(good, checked, weak)
     assert short.tiles[0].figure == f"{len(checked.cases)} of {len(checked.cases)}"
     assert short.next == "Read the proposed cases, and add them to the case file."
-    assert Short.checked(flawed, checked, weak).next.startswith("Cap length")
-    assert "Write cases for what" in Short.checked(good, None, None).next
+    assert summarize(flawed, checked, weak).next.startswith("Cap length")
+    assert "Write cases for what" in summarize(good, None, None).next
 
 
 def test_what_always_fails_is_not_said_to_have_no_hole_and_is_mended_first():
@@ -300,7 +290,7 @@ def test_what_always_fails_is_not_said_to_have_no_hole_and_is_mended_first():
         reward, cases, ignore=sorted({name for case in cases for name in case.scores})
     )
     assert missed.misses
-    short = Short.checked(rk.probe(reward, rollouts, timeout=None), missed, None)
+    short = summarize(rk.probe(reward, rollouts, timeout=None), missed, None)
     exploits, contract = short.tiles[1:]
     assert (exploits.grade, contract.grade) == ("info", "high")
     assert (
@@ -384,7 +374,7 @@ def test_the_verdict_counts_the_holes_and_says_what_nobody_looked_at(
 def summary_of(diagnosis, found):
     """What a report says of this diagnosis, and of what a page of checks found."""
     advice = replace(rk.suggest(diagnosis), changes=())
-    analysed = Short.analysed(diagnosis, rk.forecast(diagnosis.scores), advice)
+    analysed = summarize(diagnosis, rk.forecast(diagnosis.scores), advice)
     scores, story = diagnosis.scores, Story()
     pages = [
         Page("a page", "page.html", story, None, short) for short in (found, analysed)
@@ -407,13 +397,18 @@ def test_what_matters_is_harmless_in_html_and_in_markdown(diagnosis):
 
 
 def test_cases_stand_for_rollouts_where_there_are_none():
-    rollouts, cases = rollouts_and_cases("", "gallery:gsm8k")
+    reward, rollouts, cases = load_inputs("gallery:gsm8k", "", "gallery:gsm8k")
     assert len(rollouts) == len(cases) > 0
     assert rollouts[0]["rollout_id"] == f"case {cases[0].name}"
-    rollouts, cases = rollouts_and_cases("gallery:arithmetic", "")
-    assert (len(rollouts), cases) == (1600, [])
+    again = load_inputs(reward, rollouts, cases)  # a cell can be run again
+    assert again == (reward, rollouts, cases)
+    assert with_cases(rollouts, cases).table.equals(rollouts.table)
+    reward, rollouts, cases = load_inputs("", "gallery:arithmetic", "")
+    assert (reward, len(rollouts), cases) == (None, 1600, [])
     with pytest.raises(InputError, match="neither rollouts nor cases are given"):
-        rollouts_and_cases("", "")
+        load_inputs("gallery:gsm8k", "", None)
+    with pytest.raises(InputError, match=r"which reward .* does not have"):
+        load_inputs("gallery:gsm8k", "", "gallery:arithmetic")
 
 
 @pytest.mark.browser
@@ -424,9 +419,7 @@ def test_misses_and_survivors_can_be_read_on_a_narrow_page(browser, weak):
     )
     checked = rk.check(flawed, "gallery:arithmetic", ignore=names)
     page = browser.new_context(viewport={"width": 390, "height": 900}).new_page()
-    page.set_content(
-        markup.page("check", Show().misses(checked).data + Show().mutants(weak).data)
-    )
+    page.set_content(markup.page("check", shown(checked) + shown(weak)))
     outside = "item => { const box = item.getBoundingClientRect(); return box.right > 390 && box.width > 0 }"
     assert page.locator("td").count() > 100
     assert (

@@ -40,18 +40,19 @@ def test_a_baseline_is_of_one_reward_and_what_it_accepts_is_no_alarm(tmp_path):
         ("gallery:arithmetic.flawed", "gallery:arithmetic"),
         tmp_path / "known.json",
     )
+    limits = {"baseline": str(path)}
     rollouts = rk.load_rollouts("gallery:arithmetic").select(range(160))
     rollouts.table.to_json(tmp_path / "log.jsonl", orient="records", lines=True)
     with pytest.raises(InputError, match="there is no baseline file"):
-        report(rewards[:1], tmp_path / "log.jsonl", tmp_path / "out", baseline=path)
+        report(rewards[:1], tmp_path / "log.jsonl", tmp_path / "out", limits=limits)
     result = rk.probe(rk.load_reward(rewards[0]), rollouts)
     accept(path, result.alarms, "for now", reward=result.reward.name)
     with pytest.raises(InputError, match="is of one reward"):
-        report(rewards, tmp_path / "log.jsonl", tmp_path / "out", baseline=path)
+        report(rewards, tmp_path / "log.jsonl", tmp_path / "out", limits=limits)
     assert result.alarms and not (tmp_path / "out").exists()
     with only("02_check"):
         made = report(
-            rewards[:1], tmp_path / "log.jsonl", tmp_path / "out", baseline=path
+            rewards[:1], tmp_path / "log.jsonl", tmp_path / "out", limits=limits
         )
     assert made.summaries[0].scorecard.points == ()
     assert "for now" in (tmp_path / "out/arithmetic-flawed/02_check.html").read_text()
@@ -83,7 +84,7 @@ def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
     case = {"completion": "1", "scores": {"first": 1.0, "of_another_version": 0.0}}
     (tmp_path / "cases.jsonl").write_text(json.dumps(case))
-    options = {"cases": "cases.jsonl", "timeout": 0.1, "budget": 1.0}
+    options = {"cases": "cases.jsonl", "timeout": 0.1, "limits": {"budget": 1.0}}
     made = report(["odd.py:broken", "odd.py:hangs"], "log.jsonl", "out", **options)
     assert "left out" in made.summaries[1].scorecard.tiles[0].said
     contract = made.summaries[1].scorecard.tiles[3]
@@ -100,7 +101,7 @@ def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(
 def test_a_notebook_that_fails_leaves_its_page_with_the_error_and_exit_1(
     hostile, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("rewardkit.notebook.display.Show.findings", lambda *_: 1 / 0)
+    monkeypatch.setattr("rewardkit.notebook.plots.group_picture", lambda *_: 1 / 0)
     with only("03_analyze"):
         result = run(
             f"report --reward {hostile}/mine.py --rollouts {hostile}/log.jsonl -o {tmp_path}/out"
@@ -172,7 +173,7 @@ def test_a_log_has_no_page_of_checks_and_a_reward_without_cases_has_one(trained)
         log.scorecard.tiles[0].said == "scores of a log"
         and same.scorecard.tiles[0].grade == "info"
     )
-    assert "no cases were given" in whole(same.pages[1])
+    assert "No cases were given" in whole(same.pages[1])
     assert all(
         "output_stream" not in whole(page) for page in same.pages
     )  # as nothing was printed
@@ -230,7 +231,12 @@ def test_one_redacted_file_holds_all_pages_and_no_text_of_the_rollouts(
     hostile, browser, tmp_path
 ):
     options = {"cases": hostile / "cases.jsonl", "single_file": True, "redact": True}
-    made = report([f"{hostile}/mine.py"], hostile / "log.jsonl", tmp_path, **options)
+    rows = [*map(json.loads, (hostile / "log.jsonl").read_text().splitlines())]
+    for row in rows[::4]:
+        row["ground_truth"] = "SECRET truth"
+    log = hostile / "truths.jsonl"
+    log.write_text("\n".join(map(json.dumps, rows)))
+    made = report([f"{hostile}/mine.py"], log, tmp_path, **options)
     assert (
         sorted(path.name for path in tmp_path.iterdir()) == ["index.html", "summary.md"]
         and made.failed == []

@@ -10,11 +10,12 @@ from rewardkit.notebook.plots.components import (
     effective_weights,
     judge_calibration,
 )
-from rewardkit.notebook.plots.curves import forecast_curves, over_steps
+from rewardkit.notebook.plots.curves import all_over_steps, forecast_curves, over_steps
 from rewardkit.notebook.plots.distributions import distribution, reward_histogram
 from rewardkit.notebook.plots.groups import group_picture
 
 __all__ = [
+    "all_over_steps",
     "component_histograms",
     "distribution",
     "effective_weights",

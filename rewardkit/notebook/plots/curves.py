@@ -201,6 +201,15 @@ def over_steps(
     )
 
 
+def all_over_steps(diagnosis: Diagnosis, *, window: int = 1) -> list[Axes]:
+    """Draw `over_steps` of the reward and of each component; without steps nothing."""
+    table = diagnosis.over_steps(window)
+    if table.empty:
+        return []
+    figures = table["figure"].unique().tolist()
+    return [over_steps(diagnosis, figure, window=window) for figure in figures]
+
+
 def _moved(what: str, parts: dict[str, pd.DataFrame]) -> str:
     """From which mean to which it goes, first to last step; of several parts the one that moves most."""
     known = {

@@ -35,6 +35,7 @@ ANSWER = "answer"  # tag of the cell whose output stands on top of the page,
 PICTURE = (
     "picture"  # and of one whose first figure stands on the first page of the report
 )
+ASSERTIONS = "assertions"  # tag of what nbval holds a notebook to: no page has it
 STREAM_LINES = (
     10  # of what one cell printed: a reward that prints tells it of every row
 )
@@ -73,6 +74,8 @@ def story_of(notebook: Any, *, redact: bool) -> Story:
     answers: list[Any] = []
     for cell in notebook.cells:
         failed = None
+        if ASSERTIONS in _tags(cell):
+            continue
         if cell.cell_type == "code":
             cell.outputs, failed = _kept(cell.get("outputs", []), redact=redact)
             error = failed or error

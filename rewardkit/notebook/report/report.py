@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from tqdm.auto import tqdm
 
 from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.errors import InputError, names_of
-from rewardkit.notebook.display import TEXTS
-from rewardkit.notebook.inputs import read_inputs
+from rewardkit.html.cards import USER_COLUMNS
+from rewardkit.notebook.inputs import NotebookInputs, read_inputs
 from rewardkit.notebook.report.executed import story_of
 from rewardkit.notebook.report.pages import (
     Page,
@@ -29,8 +29,6 @@ from rewardkit.notebook.report.pages import (
     summary_markdown,
 )
 from rewardkit.notebook.scorecard import Short
-from rewardkit.probes.probe import BUDGET
-from rewardkit.probes.results.floor import LEAKAGE
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
@@ -74,133 +72,162 @@ def report(
     folder: str | Path,
     *,
     cases: str | Path | None = None,
-    columns: Mapping[str, str] | None = None,
-    group: Sequence[str] | None = None,
-    join: str | Path | None = None,
-    on: str = "prompt",
-    fill: Mapping[str, Any] | None = None,
-    as_: str | None = None,
-    log_weights: Mapping[str, float] | None = None,
-    training: Any = None,
     label: str | None = None,
+    training: Any = None,
     by: Sequence[str] | None = None,
-    seed: int = 0,
+    reading: Mapping[str, Any] | None = None,
+    limits: Mapping[str, Any] | None = None,
     timeout: float | Callable[[Sequence[Reward]], float | None] | None = None,
-    budget: float = BUDGET,
-    leakage: float = LEAKAGE,
-    baseline: str | Path | None = None,
     single_file: bool = False,
     redact: bool = False,
     progress: bool = False,
 ) -> Report:
     """Run the notebooks for each reward and write the pages into the folder.
 
-    These are ``index.html``, a page a notebook, and ``summary.md``.
+    These are ``index.html``, a page a notebook, and ``summary.md``. All input is read
+    before the first notebook runs. Scores of a log have no page of checks, as nothing
+    can be scored anew. A notebook that fails leaves its page with the error
+    (`Report.failed`).
 
-    `rewards` are names as `load_reward` takes them, with the target `as_`; "logged", or none at all, stands
-    for the scores that are in the log, with `log_weights`. `columns`, `group`, `join`, `on` and `fill` are as
-    in `load_rollouts`. Scores of a log have no page of checks, as nothing can be scored anew.
-    ``single_file=True`` puts all pages into ``index.html``. ``redact=True`` leaves out prompts and
-    completions. `timeout` is as in `score`, or a function that gives it for the loaded rewards, `training`,
-    `label` and `by` as in `diagnose`, `budget`, `leakage` and `baseline` as in `probe`. All input is
-    read before the first notebook runs. A notebook that fails leaves its page with the error
-    (`Report.failed`). InputError: input that cannot be used.
+    Args:
+        rewards: Names as `load_reward` takes them; "logged", or none at all, stands for
+            the scores that are in the log.
+        rollouts: A source as `load_rollouts` takes it.
+        folder: Where the pages go; made if missing.
+        cases: A case file, or none.
+        label: As in `diagnose` and `probe`.
+        training: As in `diagnose`.
+        by: As in `diagnose`.
+        reading: How files are read, as in `load_inputs`.
+        limits: Options of `probe`, such as timeout, budget, leakage, baseline, seed.
+        timeout: Seconds for one call, or a function that gives them for the rewards.
+        single_file: Put all pages into ``index.html``.
+        redact: Leave out prompts, completions, truths and messages of errors.
+        progress: Show a bar.
+
+    Raises:
+        InputError: Input that cannot be used.
     """
     names = list(dict.fromkeys(rewards)) or [LOGGED_REWARD]
-    if (
-        baseline is not None
-        and len([name for name in names if name != LOGGED_REWARD]) != 1
-    ):
-        raise InputError(
-            f"baseline={str(baseline)!r} is of one reward, and the report is of {names}"
-        )
+    reading, limits = dict(reading or {}), dict(limits or {})
     by = names_of(by, "by") if by is not None else None
-    if redact and (shown := [name for name in by or () if name in TEXTS]):
-        raise InputError(
-            f"by={shown!r} names the slices by texts, which redact=True leaves out; name other columns"
-        )
-    loaded, logged, written, ignored = read_inputs(
+    _check_names(names, by, baseline=limits.get("baseline"), redact=redact)
+    inputs = read_inputs(
         names,
         rollouts,
         cases=cases,
-        as_=as_,
-        log_weights=log_weights,
-        baseline=baseline,
         label=label,
         by=by,
-        columns=columns,
-        group=list(group or []) or None,
-        join=join,
-        on=on,
-        fill=fill,
+        reading=reading,
+        limits=limits,
     )
-    timeout = timeout(list(loaded.values())) if callable(timeout) else timeout
+    if callable(timeout):
+        timeout = timeout(list(inputs.rewards.values()))
     training = Training.of(training)
-    for reward in loaded.values():
-        first = score(
-            reward, logged.select(range(min(TRIED, len(logged)))), timeout=timeout
-        )
-        diagnose(first, training=training, label=label, by=by, seed=seed)
-        cases_for(reward, written, ignored)
-    slugs = _slugs([reward.name for reward in loaded.values()])
+    _try(inputs, timeout, training=training, label=label, by=by)
+    if timeout is not None:
+        limits["timeout"] = timeout
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    jobs = [
-        (at, stem, title)
-        for at in range(len(names))
-        for stem, title in NOTEBOOKS
-        if stem != "02_check" or names[at] != LOGGED_REWARD
-    ]
-    shared = {
+    parameters = {
         "rollouts": str(rollouts),
-        "columns": dict(columns or {}),
-        "group": list(group or []),
-        "join": str(join or ""),
-        "on": on,
-        "fill": dict(fill or {}),
-        "read_as": as_ or "",
-        "log_weights": dict(log_weights or {}),
-        "cases": str(cases or ""),
-        "ignore": ignored,
-        "fail_on_miss": False,
-        "budget": budget,
-        "leakage": leakage,
-        "baseline": str(baseline or ""),
+        "cases": str(cases) if cases else None,
+        "label": label,
         "training": training.record(),
-        "label": label or "",
-        "by": list(by or []),
-        "seed": seed,
-        "timeout": timeout or 0,
+        "by": by,
+        "reading": {**reading, "ignore": inputs.ignored},
+        "limits": limits,
+        "fail_on": "",
         "redact": redact,
     }
-    with (
-        ThreadPoolExecutor(max_workers=min(AT_ONCE, os.cpu_count() or 1)) as pool,
-        tqdm(total=len(jobs), desc="report", unit="page", disable=not progress) as bar,
-    ):
-        running = {}
-        for at, stem, title in jobs:
-            values = {**shared, "reward": names[at]}
-            running[at, stem] = pool.submit(
-                _run, stem, title, values, slugs[at], redact
-            )
-        for _ in as_completed(running.values()):
-            bar.update()
-        made = {key: job.result() for key, job in running.items()}
-    called = [reward.name for reward in loaded.values()]
-    summaries = []
-    for at, name in enumerate(called):
-        pages = tuple(page for key, page in made.items() if key[0] == at)
-        name = names[at] if called.count(name) > 1 else name
-        summaries.append(
-            Summary(name, loaded[names[at]], logged, training, pages, redact)
+    pages = _run_all(inputs, parameters, redact=redact, progress=progress)
+    summaries = _summarize(inputs, training, pages, redact=redact)
+    return _write_report(folder, summaries, single_file=single_file)
+
+
+def _check_names(
+    names: Sequence[str],
+    by: Sequence[str] | None,
+    *,
+    baseline: str | None,
+    redact: bool,
+) -> None:
+    """Raise an InputError where what is asked for does not go together."""
+    probed = [name for name in names if name != LOGGED_REWARD]
+    if baseline is not None and len(probed) != 1:
+        raise InputError(
+            f"baseline={str(baseline)!r} is of one reward, and the report is of {names}"
         )
+    texts = [name for name in by or () if name in USER_COLUMNS]
+    if redact and texts:
+        raise InputError(
+            f"by={texts!r} names the slices by texts, which redact=True leaves out; "
+            "name other columns"
+        )
+
+
+def _try(inputs: NotebookInputs, timeout: float | None, **settings: Any) -> None:
+    """Score and diagnose a few rollouts, so that wrong input is refused at once."""
+    first = inputs.rollouts.select(range(min(TRIED, len(inputs.rollouts))))
+    for reward in inputs.rewards.values():
+        diagnose(score(reward, first, timeout=timeout), **settings)
+        cases_for(reward, inputs.cases, inputs.ignored)
+
+
+def _run_all(
+    inputs: NotebookInputs,
+    parameters: Mapping[str, Any],
+    *,
+    redact: bool,
+    progress: bool,
+) -> dict[str, list[Page]]:
+    """Run the notebooks, a few at a time, and return the pages by the name of a reward."""
+    names = list(inputs.rewards)
+    slugs = _slugs([reward.name for reward in inputs.rewards.values()])
+    with ThreadPoolExecutor(max_workers=min(AT_ONCE, os.cpu_count() or 1)) as pool:
+        jobs: dict[str, list[Future[Page]]] = {name: [] for name in names}
+        for name, slug in zip(names, slugs, strict=True):
+            values = {**parameters, "reward": name}
+            for stem, title in NOTEBOOKS:
+                if stem != "02_check" or name != LOGGED_REWARD:
+                    job = pool.submit(_run, stem, title, values, slug, redact)
+                    jobs[name].append(job)
+        every_job = list(chain.from_iterable(jobs.values()))
+        with tqdm(
+            total=len(every_job), desc="report", unit="page", disable=not progress
+        ) as bar:
+            for _ in as_completed(every_job):
+                bar.update()
+        return {name: [job.result() for job in jobs[name]] for name in names}
+
+
+def _summarize(
+    inputs: NotebookInputs,
+    training: Training,
+    pages: Mapping[str, Sequence[Page]],
+    *,
+    redact: bool,
+) -> tuple[Summary, ...]:
+    titles = [reward.name for reward in inputs.rewards.values()]
+    summaries = []
+    for name, reward in inputs.rewards.items():
+        title = name if titles.count(reward.name) > 1 else reward.name
+        own = tuple(pages[name])
+        summaries.append(Summary(title, reward, inputs.rollouts, training, own, redact))
+    return tuple(summaries)
+
+
+def _write_report(
+    folder: Path, summaries: tuple[Summary, ...], *, single_file: bool
+) -> Report:
     index, markdown = folder / "index.html", folder / "summary.md"
-    for summary in [] if single_file else summaries:
-        for item in summary.pages:
-            _write(folder / item.file, notebook_page(item, summary))
+    if not single_file:
+        for summary in summaries:
+            for page in summary.pages:
+                _write(folder / page.file, notebook_page(page, summary))
     _write(index, index_page(summaries, inline=single_file))
     _write(markdown, summary_markdown(summaries))
-    return Report(index, markdown, tuple(summaries))
+    return Report(index, markdown, summaries)
 
 
 def _write(path: Path, text: str) -> None:

@@ -15,7 +15,6 @@ from rewardkit.analysis.view import make_views, only_finite
 from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line, visible
-from rewardkit.notebook.display import Show
 from rewardkit.notebook.tiles import probe_tiles
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results.rendering import finding_text
@@ -129,11 +128,11 @@ class Written:
         return self.cell.placed("\n".join(lines))
 
     def _repr_html_(self) -> str:
-        show = Show()
         moved = markup.listed(map(markup.escaped, self.changes))
-        said = f"<p><b>{markup.escaped(self.saved)}</b></p>{moved}{show.note(self.made, *self.notes).data}"
-        parts = [f'<div class="rewardkit">{said}</div>']
-        parts += [] if self.contract is None else [show.contract(self.contract).data]
-        parts += [] if self.scores is None else [show.scores(self.scores).data]
-        parts += [] if self.cases is None else [show.misses(self.cases).data]
+        notes = markup.paragraphs(self.made, *self.notes)
+        head = f"<p><b>{markup.escaped(self.saved)}</b></p>{moved}{notes}"
+        parts = [f'<div class="rewardkit">{head}</div>']
+        for record in (self.contract, self.scores, self.cases):
+            if record is not None:
+                parts.append(record._repr_html_())
         return self.cell.placed("".join(parts), markup.escaped)

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from rewardkit.answers.formats import REASONING
 from rewardkit.findings import SEVERITY_MARKS, Example, Finding, counted, most, percent
-from rewardkit.html.excerpts import LINE, Excerpt, make_excerpt, one_line, visible
+from rewardkit.html.excerpts import (
+    LINE,
+    Excerpt,
+    make_excerpt,
+    one_line,
+    user_texts_are_hidden,
+    visible,
+)
 from rewardkit.html.markup import card, escaped, html_of, marked, render
+from rewardkit.html.pages import redact_finding
 from rewardkit.primitives.messages import turns_before
 from rewardkit.probes.results.baseline import changes
 from rewardkit.probes.results.summary import earnings, ran, tried, verdict
@@ -258,15 +266,16 @@ def _lines(example: Example, finding: Finding, reward: Reward) -> list[str]:
 # --- HTML
 
 
-def page(result: ProbeResult, *, texts: bool = True) -> str:
+def page(result: ProbeResult) -> str:
     """The result as HTML: verdict, findings worst first, what is open; more examples and the rest are folded.
 
-    It has no colours of its own but for marks. Without `texts` no completion and no truth is in it, but for
-    what sentences of findings quote.
+    It has no colours of its own but for marks.
     """
-    body = findings_page(result, result.findings, texts=texts) + rest_page(
-        result, texts=texts
-    )
+    findings, texts = result.findings, not user_texts_are_hidden()
+    if not texts:
+        findings = tuple(map(redact_finding, findings))
+    body = findings_page(result, findings, texts=texts)
+    body += rest_page(result, texts=texts)
     return card(f"Probes: {_head(result)}", f"<p>{escaped(_effort(result))}</p>{body}")
 
 

@@ -30,16 +30,18 @@ def rollouts_of(cases: Sequence[Case]) -> Rollouts:
 def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
     r"""The rollouts with the completions of cases behind them, each as a group of its own.
 
-    Those that a probe wrote are left out: what it made up is no example of how answers are written.
+    Those that a probe wrote are left out: what it made up is no example of how answers are written. Those
+    that stand among the rollouts already are not repeated.
 
     >>> half = Case("half a letter", {"completion": "\ud83d"})
     >>> with_cases(Rollouts(pd.DataFrame({"rollout_id": [7], "completion": "4"}), {}, ()), [half])[1]
     {'rollout_id': 'case half a letter', 'completion': '\ud83d'}
     """
-    rows = [
-        {**case.columns, "rollout_id": f"case {case.name}"}
-        for case in _to_probe_from(cases)
-    ]
+    ids = set(rollouts.table.get("rollout_id", ()))
+    rows = []
+    for case in _to_probe_from(cases):
+        if (case_id := f"case {case.name}") not in ids:
+            rows.append({**case.columns, "rollout_id": case_id})
     every = [*rollouts, *rows]
     names = dict.fromkeys(name for row in every for name in row)
     columns = {name: as_column([row.get(name) for row in every]) for name in names}
