@@ -81,7 +81,7 @@ def test_a_file_that_was_changed_after_it_was_written_differs_and_a_gated_score_
         reward_of(half), to="easyr1", path=tmp_path / "mine.py", verify=ROLLOUTS
     )
     assert made.proof.equal and made.proof.judged == 3
-    made.path.write_text(made.path.read_text().replace("weight=2.0", "weight=2.5"))
+    made.path.write_text(made.path.read_text().replace("weight=2.0", "weight=2.50"))
     again = prove(made, ROWS).proof
     assert (again.differ, again.max_abs_difference) == (3, 0.25) and not again.equal
     gated = rk.Component("one", half, gate=rk.gate("short", at_least=1.0))
@@ -183,7 +183,7 @@ def test_a_function_of_the_trainer_is_called_as_it_was_found_too(
     reward = rk.load_reward(path, rollouts=ROLLOUTS, **options) if name else reward_of()
     made = export(reward, to="trl", path=tmp_path / "back.py")
     proof = prove_with(
-        replace(trl.TARGET, call=batch_caller), made.path, *made.plan, ROLLOUTS
+        replace(trl.TRL, call=batch_caller), made.path, *made.plan, ROLLOUTS
     )
     assert proof.equal is equal and told in "\n".join(proof.lines())
     assert (

@@ -1,4 +1,4 @@
-"""Targets: the trainers whose reward functions are read, and for which ours are written and proved.
+"""Targets: trainers whose reward functions are read, and for which ours are written.
 
 A module a trainer; `README.md` in this folder says how to add one.
 """
@@ -26,36 +26,33 @@ from rewardkit.targets.target import Target
 
 __all__ = ["TARGETS", "named"]
 
-_FIRST = (
-    trl,
-    verl,
-    siirl,
-    tunix,
-    openrlhf,
-    benchmax,
-    verifiers,
-    verifiers_rubrics,
-    ms_swift,
-    easyr1,
+TARGETS: tuple[Target, ...] = (
+    trl.TRL,
+    verl.VERL,
+    siirl.SIIRL,
+    tunix.TUNIX,
+    openrlhf.OPENRLHF,
+    benchmax.BENCHMAX,
+    verifiers.VERIFIERS,
+    verifiers_rubrics.VERIFIERS_RUBRIC,
+    ms_swift.MS_SWIFT,
+    easyr1.EASYR1,
+    atropos.ATROPOS,
+    inspect_ai.INSPECT,
+    skyrl_gym.SKYRL_GYM,
+    eval_protocol.EVAL_PROTOCOL,
+    openai_grader.OPENAI,
+    plain.PLAIN,
 )
-_MODULES = (
-    *_FIRST,
-    atropos,
-    inspect_ai,
-    skyrl_gym,
-    eval_protocol,
-    openai_grader,
-    plain,
-)
-TARGETS: tuple[Target, ...] = tuple(module.TARGET for module in _MODULES)
 """In the order in which a function that fits several alike is taken for one."""
 
 
 def named(name: str) -> Target:
-    """The target of this name; RewardError where there is none."""
-    known = {target.name: target for target in TARGETS}
-    if name not in known:
+    """Return the target of this name, or raise a RewardError."""
+    targets = {target.name: target for target in TARGETS}
+    if name not in targets:
         raise RewardError(
-            f"there is no target {name!r}; known are {list(known)}{did_you_mean(name, known)}"
+            f"there is no target {name!r}; known are {list(targets)}"
+            f"{did_you_mean(name, targets)}"
         )
-    return known[name]
+    return targets[name]

@@ -6,6 +6,7 @@ whether it is valid, and metrics by name. Functions in its "batch" mode are not 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -26,44 +27,46 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import from_messages, transcript
 
-FORM = "f(messages, ground_truth=None, **kwargs) -> EvaluateResult"
-
 
 class Function(Adapter):
     """A function of a conversation."""
 
     def arguments(self, rollout: Row) -> Arguments:
-        """The conversation, and the columns it asks for."""
-        row = {
-            name: value
-            for name, value in deepcopy(dict(rollout)).items()
-            if name != "messages"
-        }
+        """Return the conversation, and the columns it asks for."""
+        row = deepcopy(dict(rollout))
+        row.pop("messages", None)
         return (), fill(self.function, row, {"messages": deepcopy(transcript(rollout))})
 
     def result(self, answer: Any, rollout: Any) -> Any:
-        """The score and the metrics, ``None`` where they are not valid. ValueError: it is no such result."""
-        found = answer.model_dump() if hasattr(answer, "model_dump") else answer
-        if not isinstance(found, Mapping) or "score" not in found:
+        """Return the score and the metrics, ``None`` where they are not valid.
+
+        ValueError: it is no such result.
+        """
+        if hasattr(answer, "model_dump"):
+            answer = answer.model_dump()
+        if not isinstance(answer, Mapping) or "score" not in answer:
             raise ValueError(
-                f"returned {found!r}; eval-protocol expects an EvaluateResult"
+                f"returned {answer!r}; eval-protocol expects an EvaluateResult"
             )
-        found = {**(found.get("metrics") or {}), "score": found}
-        return {
-            name: one["score"] if one.get("is_score_valid", True) else None
-            for name, one in found.items()
-        }
+        metrics = {**(answer.get("metrics") or {}), "score": answer}
+        scores = {}
+        for name, metric in metrics.items():
+            is_valid = metric.get("is_score_valid", True)
+            scores[name] = metric["score"] if is_valid else None
+        return scores
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """That of a function that is decorated, or asks for messages and takes what else there is."""
-    asked, mode = parameters(value), getattr(value, "_reward_function_mode", None)
-    takes = named(value)[:1] == ["messages"] and takes_all(value)
-    if isinstance(value, type) or not takes or mode == "batch":
+    """Return the reading of a decorated function, or of one of messages and keywords."""
+    mode = getattr(value, "_reward_function_mode", None)
+    if isinstance(value, type) or mode == "batch":
+        return []
+    if named(value)[:1] != ["messages"] or not takes_all(value):
         return []
     needs = required(value, ("messages",), rows)
-    mapping = {"messages": "prompt and completion", "ground_truth": "ground_truth"}
-    mapping = {name: column for name, column in mapping.items() if name in asked}
+    mapping = {"messages": "prompt and completion"}
+    if "ground_truth" in parameters(value):
+        mapping["ground_truth"] = "ground_truth"
     reason = "it is a @reward_function" if mode else "it takes messages and keywords"
     adapter = Function(value, needs=("completion", *needs))
     return [Reading(reason, adapter, mapping, main="score", sure=mode is not None)]
@@ -75,43 +78,51 @@ class Evaluate(RewardHolder):
     def __call__(
         self, messages: Sequence[Any], ground_truth: Any = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Score and metrics; what is not judged is marked as not valid."""
-        turns = [
-            one.model_dump(exclude_none=True) if hasattr(one, "model_dump") else one
-            for one in messages
-        ]
-        given = {**kwargs, "ground_truth": ground_truth, **from_messages(turns)}
-        rated = self.rate_rows([given])
-        metrics = {
-            name: self._result(scores[0]) for name, scores in rated.scores.items()
-        }
-        return {**self._result(rated.rewards[0]), "metrics": metrics}
+        """Return score and metrics; what is not judged is marked as not valid."""
+        turns = []
+        for message in messages:
+            if hasattr(message, "model_dump"):
+                message = message.model_dump(exclude_none=True)
+            turns.append(message)
+        row = {**kwargs, "ground_truth": ground_truth, **from_messages(turns)}
+        rated = self.rate_rows([row])
+        metrics = {}
+        for name, scores in rated.scores.items():
+            metrics[name] = self._metric(scores[0])
+        return {**self._metric(rated.rewards[0]), "metrics": metrics}
 
-    def _result(self, score: float | None) -> dict[str, Any]:
-        judged = score is not None
-        reason = "" if judged else "not judged"
-        return {
-            "score": score if judged else self.missing,
-            "is_score_valid": judged,
-            "reason": reason,
-        }
+    def _metric(self, score: float | None) -> dict[str, Any]:
+        if score is None:
+            return {
+                "score": self.missing,
+                "is_score_valid": False,
+                "reason": "not judged",
+            }
+        return {"score": score, "is_score_valid": True, "reason": ""}
 
 
 functions = Evaluate
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
-    """What the file's function gives, behind eval-protocol's own decorator."""
+    """Call the file's function, behind eval-protocol's own decorator."""
     version = installed("eval-protocol", "eval_protocol")
     function = Function(getattr(loaded(path), written.functions[0]))
 
     async def run() -> list[dict[str, float]]:
-        return [await one if function.is_async else one for one in map(function, rows)]
+        answers = list(map(function, rows))
+        return await asyncio.gather(*answers) if function.is_async else answers
 
     return Called.of_dicts(f"reward_function of {version}", awaited(run()))
 
 
-ABLE = Abilities(missing="None", turns=True)
-TARGET = Target(
-    "eval-protocol", "eval-protocol", "0.3", FORM, readings, ABLE, functions, call
+EVAL_PROTOCOL = Target(
+    name="eval-protocol",
+    title="eval-protocol",
+    versions="0.3",
+    form="f(messages, ground_truth=None, **kwargs) -> EvaluateResult",
+    readings=readings,
+    abilities=Abilities(missing="None", turns=True),
+    functions=functions,
+    call=call,
 )

@@ -23,10 +23,9 @@ from rewardkit.targets.adapter import Adapter, Arguments, Row, plain
 from rewardkit.targets.calling import installed, loaded, made
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
-from rewardkit.targets.turns import asked, from_messages, transcript
+from rewardkit.targets.turns import from_messages, prompt_turns, transcript
 
-FORM = "async score(state, target) -> Score"
-VALUES = {
+VALUE_TO_FLOAT = {
     "C": 1.0,
     "I": 0.0,
     "P": 0.5,
@@ -44,56 +43,61 @@ class Scorer(Adapter):
     @property
     def called(self) -> Any:
         """The scorer, made once in a process."""
-        return self.function if _scores(self.function) else made(self.function)
+        if _takes_state_and_target(self.function):
+            return self.function
+        return made(self.function)
 
     def arguments(self, rollout: Row) -> Arguments:
-        """State and target, Inspect's own where it is installed."""
+        """Return state and target, Inspect's own where it is installed."""
         return [state_of(rollout), target_of(rollout)], {}
 
     def result(self, answer: Any, rollout: Any) -> Any:
-        """The value as a number, or a dict of them. ValueError: a text that stands for none."""
-        value = (
-            answer["value"]
-            if isinstance(answer, Mapping) and "value" in answer
-            else answer
-        )
+        """Return the value as a number, or a dict of them.
+
+        ValueError: a text that stands for no number.
+        """
+        value = answer
+        if isinstance(answer, Mapping) and "value" in answer:
+            value = answer["value"]
         value = plain(getattr(value, "value", value))
-        return (
-            {k: _number(v) for k, v in value.items()}
-            if isinstance(value, Mapping)
-            else _number(value)
-        )
+        if isinstance(value, Mapping):
+            return {name: _read_value(value[name]) for name in value}
+        return _read_value(value)
 
 
-def _number(value: Any) -> Any:
+def _read_value(value: Any) -> Any:
     if isinstance(value, str):
-        known = value if value in VALUES else value.lower()
+        key = value if value in VALUE_TO_FLOAT else value.lower()
         try:
-            value = VALUES[known] if known in VALUES else float(value)
+            value = VALUE_TO_FLOAT[key] if key in VALUE_TO_FLOAT else float(value)
         except ValueError:
             raise ValueError(
-                f"its value is {preview(value)}, neither a number nor C, I, P, N, yes, no"
+                f"its value is {preview(value)}, neither a number nor C, I, P, N, "
+                "yes, no"
             ) from None
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """That of a function of state and target, or of a @scorer that can be made without arguments."""
-    if isinstance(value, type) and _scores(value.__call__):
+    """Return the reading of a function of state and target, or of a @scorer.
+
+    The scorer can be made without arguments.
+    """
+    if isinstance(value, type):
+        if not _takes_state_and_target(value.__call__):
+            return []
         value = made(value)
-    marked = (
-        getattr(getattr(value, "__registry_info__", None), "type", None) == "scorer"
-    )
-    if isinstance(value, type) or not (
-        _scores(value) or (marked and _scores(made(value)))
-    ):
-        return []
+    info = getattr(value, "__registry_info__", None)
+    is_marked = getattr(info, "type", None) == "scorer"
+    if not _takes_state_and_target(value):
+        if not is_marked or not _takes_state_and_target(made(value)):
+            return []
     mapping = {"state": "all columns", "target": "ground_truth"}
-    reason = "it is a @scorer" if marked else "it takes state and target"
+    reason = "it is a @scorer" if is_marked else "it takes state and target"
     return [Reading(reason, Scorer(value, needs=("completion",)), mapping, sure=True)]
 
 
-def _scores(function: Any) -> bool:
+def _takes_state_and_target(function: Any) -> bool:
     return {"state", "target"} <= parameters(function).keys()
 
 
@@ -101,45 +105,47 @@ class Score(RewardHolder):
     """The reward of one state as the fields of a `Score`."""
 
     def __call__(self, state: Any, target: Any) -> dict[str, Any]:
-        """``value``, NaN where there is no reward, and the scores as ``metadata``."""
-        told = from_messages(
+        """Return ``value``, NaN without a reward, and the scores as ``metadata``."""
+        columns = from_messages(
             [{"role": turn.role, "content": turn.text} for turn in state.messages]
         )
-        prompt = state.input if isinstance(state.input, str) else told["prompt"]
-        own = {"prompt": prompt, "completion": state.output.completion}
-        given = {
+        prompt = columns["prompt"]
+        if isinstance(state.input, str):
+            prompt = state.input
+        row = {
             "ground_truth": target.text,
-            "messages": told["messages"],
+            "messages": columns["messages"],
             **state.metadata,
-            **own,
+            "prompt": prompt,
+            "completion": state.output.completion,
         }
-        rated = self.rate_rows([given])
-        scores = {name: scores[0] for name, scores in rated.scores.items()}
-        return {
-            "value": math.nan if rated.rewards[0] is None else rated.rewards[0],
-            "metadata": scores,
-        }
+        rated = self.rate_rows([row])
+        (reward,) = rated.rewards
+        scores = {name: values[0] for name, values in rated.scores.items()}
+        return {"value": math.nan if reward is None else reward, "metadata": scores}
 
 
 functions = Score
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
-    """What Inspect's own `eval` gives, with a solver that says the completions again."""
+    """Call Inspect's own `eval`, with a solver that says the completions again."""
     version = installed("inspect-ai", "inspect_ai")
-    found = evaluated(getattr(loaded(path), written.functions[0])(), rows)
-    rewards = [{**one.metadata, "score": one.value} for one in found]
+    scorer = getattr(loaded(path), written.functions[0])()
+    rewards = []
+    for score in evaluated(scorer, rows):
+        rewards.append({**score.metadata, "score": score.value})
     return Called.of_dicts(f"eval of {version}", rewards)
 
 
 # --- Inspect's side: a row as its state and target, and its own eval over rows that
 # were sampled before
 
-MODEL = "mockllm/model"
+INSPECT_MODEL = "mockllm/model"
 
 
-class Texts(list[str]):
-    """Stands for Inspect's `Target` where it is not installed."""
+class TargetTexts(list[str]):
+    """A stand-in for Inspect's `Target` where it is not installed."""
 
     @property
     def text(self) -> str:
@@ -148,107 +154,116 @@ class Texts(list[str]):
 
 
 def texts_of(truth: Any) -> list[str]:
-    """A ground truth as the texts that Inspect takes."""
-    return [
-        str(one)
-        for one in (truth if isinstance(truth, list) else [truth])
-        if one is not None
-    ]
+    """Return a ground truth as the texts that Inspect takes."""
+    truths = truth if isinstance(truth, list) else [truth]
+    return [str(text) for text in truths if text is not None]
 
 
 def target_of(row: Row) -> Any:
-    """The ground truth as Inspect's `Target`, or what stands for it."""
+    """Return the ground truth as Inspect's `Target`, or its stand-in."""
     if find_spec("inspect_ai") is None:
-        return Texts(texts_of(row.get("ground_truth")))
+        return TargetTexts(texts_of(row.get("ground_truth")))
     from inspect_ai.scorer import Target
 
     return Target(texts_of(row.get("ground_truth")))
 
 
 def metadata_of(row: Row) -> dict[str, Any]:
-    """The columns that have no place of their own."""
-    return deepcopy(
-        {name: row[name] for name in row if name not in ("prompt", "completion")}
-    )
+    """Return the columns that have no place of their own."""
+    columns = dict(row)
+    columns.pop("prompt", None)
+    columns.pop("completion", None)
+    return deepcopy(columns)
 
 
 def state_of(row: Row) -> Any:
-    """A finished `TaskState`, or what stands for it: input, messages, output, metadata."""
-    turns = [
-        (str(turn.get("role")), content_text(turn.get("content")))
-        for turn in transcript(row)
-    ]
-    text, question = row.get("completion") or "", row.get("prompt")
-    known: dict[str, Any] = {"metadata": metadata_of(row), "completed": True}
+    """Return a finished `TaskState`, or a stand-in with what scorers read of it."""
+    turns = []
+    for turn in transcript(row):
+        turns.append((str(turn.get("role")), content_text(turn.get("content"))))
+    completion = row.get("completion") or ""
     if find_spec("inspect_ai") is None:
-        own: list[Any] = [
-            SimpleNamespace(role=role, content=said, text=said) for role, said in turns
+        messages: list[Any] = [
+            SimpleNamespace(role=role, content=text, text=text) for role, text in turns
         ]
         return SimpleNamespace(
-            input=question if isinstance(question, str) else own[: len(asked(row))],
-            messages=own,
-            output=SimpleNamespace(completion=text, message=own[-1]),
-            **known,
+            input=_input_of(row, messages),
+            messages=messages,
+            output=SimpleNamespace(completion=completion, message=messages[-1]),
+            metadata=metadata_of(row),
+            completed=True,
         )
     from inspect_ai import model
     from inspect_ai.solver import TaskState
 
     kinds = {"assistant": "Assistant", "system": "System", "tool": "Tool"}
-    own = [
-        getattr(model, f"ChatMessage{kinds.get(role, 'User')}")(content=said)
-        for role, said in turns
-    ]
+    messages = []
+    for role, text in turns:
+        kind = getattr(model, f"ChatMessage{kinds.get(role, 'User')}")
+        messages.append(kind(content=text))
     return TaskState(
-        model=model.ModelName(MODEL),
+        model=model.ModelName(INSPECT_MODEL),
         sample_id=str(row.get("rollout_id", "")),
         epoch=1,
-        input=question if isinstance(question, str) else own[: len(asked(row))],
-        messages=own,
+        input=_input_of(row, messages),
+        messages=messages,
         target=target_of(row),
-        output=model.ModelOutput.from_content(MODEL, text),
-        **known,
+        output=model.ModelOutput.from_content(INSPECT_MODEL, completion),
+        metadata=metadata_of(row),
+        completed=True,
     )
 
 
+def _input_of(row: Row, messages: list[Any]) -> Any:
+    """Return a prompt that is a text, else its messages."""
+    prompt = row.get("prompt")
+    return prompt if isinstance(prompt, str) else messages[: len(prompt_turns(row))]
+
+
 def evaluated(scorer: Any, rows: Sequence[Row]) -> list[Any]:
-    """The scores that Inspect's `eval` gives the rows, with a solver that puts their states in place."""
+    """Return the scores of Inspect's `eval`, with a solver that sets the rows' states."""
     from inspect_ai import Task, eval
     from inspect_ai.dataset import Sample
     from inspect_ai.solver import solver
 
     def replay() -> Any:
         async def solve(state: Any, generate: Any) -> Any:
-            made = state_of(rows[int(state.sample_id)])
-            state.messages, state.output, state.completed = (
-                made.messages,
-                made.output,
-                True,
-            )
+            finished = state_of(rows[int(state.sample_id)])
+            state.messages, state.output = finished.messages, finished.output
+            state.completed = True
             return state
 
         return solve
 
     samples = [
         Sample(
-            id=at,
+            id=place,
             input=state_of(row).input or "-",
             target=texts_of(row.get("ground_truth")),
             metadata=metadata_of(row),
         )
-        for at, row in enumerate(rows)
+        for place, row in enumerate(rows)
     ]
     with TemporaryDirectory() as folder:
         task = Task(dataset=samples, solver=solver(replay)(), scorer=scorer)
         (log,) = eval(
-            task, model=MODEL, display="none", log_dir=folder, log_samples=True
+            task, model=INSPECT_MODEL, display="none", log_dir=folder, log_samples=True
         )
         if log.status != "success":
             raise RuntimeError(f"Inspect's eval ended with {log.status}: {log.error}")
-        found = {
-            one.id: next(iter(one.scores.values())) for one in log.samples
-        }  # read from the folder
-    return [found[at] for at in range(len(rows))]
+        scores = {}
+        for sample in log.samples:  # read from the folder
+            scores[sample.id] = next(iter(sample.scores.values()))
+    return [scores[place] for place in range(len(rows))]
 
 
-ABLE = Abilities(missing="None", waits="each")
-TARGET = Target("inspect", "Inspect", "0.3", FORM, readings, ABLE, functions, call)
+INSPECT = Target(
+    name="inspect",
+    title="Inspect",
+    versions="0.3",
+    form="async score(state, target) -> Score",
+    readings=readings,
+    abilities=Abilities(missing="None", waits="each"),
+    functions=functions,
+    call=call,
+)

@@ -1,4 +1,4 @@
-"""ms-swift's rewards: class R(ORM) with __call__(completions, **columns) -> list[float], named in `orms`.
+"""ms-swift's rewards: class R(ORM) with __call__(completions, **columns), in `orms`.
 
 Source: `swift.rewards.orm` and `compute_rewards_per_func` of ms-swift 4.6: called as
 TRL does, with texts and without `prompts`; `messages` is the whole conversation. A
@@ -21,53 +21,49 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
 from rewardkit.targets.turns import batch_columns, transcript
 
-FORM = "class R(ORM): __call__(self, completions, **columns) -> list[float]"
-PLACED = ("prompt", "completion")
-
 
 class Function(trl.Function):
     """TRL's function of texts, with the whole conversation as its column `messages`."""
 
     def arguments(self, rollout: Sequence[Row]) -> Arguments:
-        """The lists that TRL hands over, and the conversations."""
-        return super().arguments(
-            [{**row, "messages": transcript(row)} for row in rollout]
-        )
+        """Return the lists that TRL hands over, and the conversations."""
+        rows = [{**row, "messages": transcript(row)} for row in rollout]
+        return super().arguments(rows)
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """That of a class whose objects are called with `completions`, but for TRL's of llm-finetuning."""
-    asked = parameters(value.__call__) if isinstance(value, type) else {}
-    if "completions" not in asked or hasattr(value, "as_fn"):
+    """Return the reading of a class whose objects are called with `completions`.
+
+    But for TRL's of llm-finetuning.
+    """
+    if not isinstance(value, type) or hasattr(value, "as_fn"):
         return []
-    found, reason = (
-        trl.of_texts(made(value), rows),
-        "its objects take completions, as texts",
-    )
-    needs = tuple(
-        name for one in found for name in one.adapter.needs if name != "messages"
-    )
-    return [
-        replace(one, reason=reason, adapter=Function(made(value), needs=needs))
-        for one in found
-    ]
+    if "completions" not in parameters(value.__call__):
+        return []
+    proposals = []
+    for reading in trl.read_with_texts(made(value), rows):
+        needs = tuple(name for name in reading.adapter.needs if name != "messages")
+        adapter = Function(made(value), needs=needs)
+        reason = "its objects take completions, as texts"
+        proposals.append(replace(reading, reason=reason, adapter=adapter))
+    return proposals
 
 
 class Orm(RewardHolder):
     """The reward of a batch, as numbers."""
 
     def __call__(self, completions: Sequence[Any], **columns: Any) -> list[float]:
-        """Rewards, with `missing` where there is none; siblings are those of one prompt."""
+        """Return the rewards; siblings are the completions of one prompt."""
         return self.numbers(batch_columns(completions, columns), len(completions))
 
 
 def functions(reward: Reward, **options: Any) -> list[Orm]:
-    """The reward for `reward_funcs`: a list of one callable; options are those of `Orm`."""
+    """Return the reward for `reward_funcs`; options are those of `Orm`."""
     return [Orm(reward, **options)]
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
-    """What ms-swift's `compute_rewards_per_func` gives for what the file put into `orms`."""
+    """Call ms-swift's `compute_rewards_per_func` on what the file put into `orms`."""
     version = installed("ms-swift", "torch", "swift")
     import torch
     from swift.rewards import orms
@@ -75,23 +71,28 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     from swift.rl_core.grpo_algorithm import compute_rewards_per_func
 
     loaded(path)
-    left = [
-        {name: value for name, value in row.items() if name not in PLACED}
-        for row in rows
-    ]
-    samples = [
-        GRPOSample.from_row({**other, "messages": transcript(row)})
-        for other, row in zip(left, rows, strict=True)
-    ]
-    found = compute_rewards_per_func(
-        samples, [orms[written.functions[0]]()], [None], torch.device("cpu")
-    )
+    samples = []
+    for row in rows:
+        sample = {**row, "messages": transcript(row)}
+        sample.pop("prompt", None)
+        sample.pop("completion", None)
+        samples.append(GRPOSample.from_row(sample))
+    orm = orms[written.functions[0]]()
+    rewards = compute_rewards_per_func(samples, [orm], [None], torch.device("cpu"))
     return Called(
         f"compute_rewards_per_func of {version}",
-        {"reward": found[:, 0].tolist()},
+        {"reward": rewards[:, 0].tolist()},
         cast=("reward",),
     )
 
 
-ABLE = Abilities(siblings="batch", waits="together", steps=True, turns=True)
-TARGET = Target("ms-swift", "ms-swift", "4.6", FORM, readings, ABLE, functions, call)
+MS_SWIFT = Target(
+    name="ms-swift",
+    title="ms-swift",
+    versions="4.6",
+    form="class R(ORM): __call__(self, completions, **columns) -> list[float]",
+    readings=readings,
+    abilities=Abilities(siblings="batch", waits="together", steps=True, turns=True),
+    functions=functions,
+    call=call,
+)

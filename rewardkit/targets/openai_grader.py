@@ -15,31 +15,25 @@ from typing import Any
 from rewardkit.targets.adapter import Adapter, Arguments, Row, alike, named
 from rewardkit.targets.target import Reading, Target
 
-FORM = "grade(sample, item) -> float"
-
 
 class Grader(Adapter):
     """A function of what was sampled and of the data set's row."""
 
     def arguments(self, rollout: Row) -> Arguments:
-        """The sample with its text, and as JSON; the row, also under other names of its columns."""
+        """Return the sample, its text also as JSON, and the row under all its names."""
         text = rollout.get("completion")
         choices = [{"index": 0, "message": {"role": "assistant", "content": text}}]
         sample = {
             "output_text": text,
-            "output_json": _json(text),
+            "output_json": _read_json(text),
             "output_tools": [],
             "choices": choices,
         }
-        return [
-            sample,
-            deepcopy(
-                {"reference_answer": rollout.get("ground_truth"), **alike(rollout)}
-            ),
-        ], {}
+        item = {"reference_answer": rollout.get("ground_truth"), **alike(rollout)}
+        return [sample, deepcopy(item)], {}
 
 
-def _json(text: Any) -> Any:
+def _read_json(text: Any) -> Any:
     try:
         return json.loads(text)
     except (TypeError, ValueError, RecursionError):
@@ -47,7 +41,7 @@ def _json(text: Any) -> Any:
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """That of a function of exactly these two."""
+    """Return the reading of a function of exactly these two."""
     if isinstance(value, type) or named(value) != ["sample", "item"]:
         return []
     mapping = {'sample["output_text"]': "completion", "item": "all columns"}
@@ -55,4 +49,10 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     return [Reading(reason, Grader(value, needs=("completion",)), mapping, sure=True)]
 
 
-TARGET = Target("openai", "OpenAI's graders", "2025-05", FORM, readings)
+OPENAI = Target(
+    name="openai",
+    title="OpenAI's graders",
+    versions="2025-05",
+    form="grade(sample, item) -> float",
+    readings=readings,
+)

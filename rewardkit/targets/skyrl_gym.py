@@ -1,4 +1,4 @@
-"""SkyRL-gym's environments: class E(BaseTextEnv) with step(action) -> {"reward": float, "done": bool, ...}.
+"""SkyRL-gym's environments: class E(BaseTextEnv), step(action) -> {"reward": ..., ...}.
 
 Source: `BaseTextEnv` and `make` of skyrl-gym 0.4, and SkyRL's generator, which makes an
 environment for each completion, with the data set's row as `extras`, and gives its
@@ -18,75 +18,67 @@ from rewardkit.targets.adapter import Adapter, Row, named
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
-from rewardkit.targets.turns import asked, from_messages, spoken
+from rewardkit.targets.turns import from_messages, prompt_turns, spoken
 
-FORM = (
+ENVIRONMENT_FORM = (
     'class E(BaseTextEnv): step(self, action) -> {"reward": float, "done": bool, ...}'
 )
-ASKED = 'extras["reward_spec"]["ground_truth"]'
 
 
 def _extras(row: Row) -> dict[str, Any]:
-    """What SkyRL hands over of a row: its columns, and the truth where environments look for it."""
+    """Return what SkyRL hands over: columns, and the truth where it is looked for."""
     truth = {"method": "rule", "ground_truth": row.get("ground_truth")}
-    return deepcopy(
-        {
-            "reward_spec": truth,
-            "reward_model": truth,
-            "max_turns": len(spoken(row)),
-            **row,
-        }
-    )
+    extras = {
+        "reward_spec": truth,
+        "reward_model": truth,
+        "max_turns": len(spoken(row)),
+        **row,
+    }
+    return deepcopy(extras)
 
 
 class Env(Adapter):
     """A class of environments: one is made for each rollout and steps through its turns."""
 
     def __call__(self, rollout: Row, *_: Any) -> float:
-        """The sum of the rewards of the steps. ValueError: a step gives none."""
-        given = {"env_config": {}, "extras": _extras(rollout)}
-        env = self.function(
-            **{name: given[name] for name in parameters(self.function) if name in given}
-        )
+        """Return the sum of the rewards of the steps. ValueError: a step gives none."""
+        options = {"env_config": {}, "extras": _extras(rollout)}
+        names = options.keys() & parameters(self.function)
+        env = self.function(**{name: options[name] for name in names})
         if hasattr(env, "init"):
-            env.init(asked(rollout))
+            env.init(prompt_turns(rollout))
         total = 0.0
         for action in spoken(rollout):
-            found = env.step(action)
-            found = (
-                found
-                if isinstance(found, Mapping)
-                else vars(found)
-                if hasattr(found, "__dict__")
-                else {}
-            )
-            if found.get("reward") is None:
+            outcome = env.step(action)
+            if not isinstance(outcome, Mapping):
+                outcome = getattr(outcome, "__dict__", {})
+            if outcome.get("reward") is None:
                 raise ValueError(
-                    f"step returned {found!r}, without a reward; SkyRL expects {FORM}"
+                    f"step returned {outcome!r}, without a reward; SkyRL expects "
+                    f"{ENVIRONMENT_FORM}"
                 )
-            total += float(found["reward"])
-            if found.get("done"):
+            total += float(outcome["reward"])
+            if outcome.get("done"):
                 break
         return total
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """That of a class whose `step` takes an action, made with `extras`."""
-    step = parameters(getattr(value, "step", None))
-    if (
-        not isinstance(value, type)
-        or "action" not in step
-        or "extras" not in parameters(value)
-    ):
+    """Return the reading of a class with a `step(action)`, made with `extras`."""
+    if not isinstance(value, type) or "extras" not in parameters(value):
         return []
-    if lacking := [
-        name for name in named(value) if name not in ("env_config", "extras")
-    ]:
-        raise RewardError(
-            f"{value.__name__} is made with {lacking[0]!r}, too, and SkyRL-gym hands over env_config and "
-            "extras; give it a default"
-        )
-    mapping = {"action": "completion", ASKED: "ground_truth"}
+    if "action" not in parameters(getattr(value, "step", None)):
+        return []
+    for name in named(value):
+        if name not in ("env_config", "extras"):
+            raise RewardError(
+                f"{value.__name__} is made with {name!r}, too, and SkyRL-gym hands "
+                "over env_config and extras; give it a default"
+            )
+    mapping = {
+        "action": "completion",
+        'extras["reward_spec"]["ground_truth"]': "ground_truth",
+    }
     reason = "it is a class with step(action), made with extras"
     return [Reading(reason, Env(value, needs=("completion",)), mapping, sure=True)]
 
@@ -97,21 +89,21 @@ class Step(RewardHolder):
     def __call__(
         self, action: str, prompt: Sequence[Any], extras: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """``reward``, and as ``metadata`` the reward as ``score``, ``judged`` and the scores."""
-        spec = extras.get("reward_spec") or extras.get("reward_model") or {}
-        truth = {"ground_truth": spec["ground_truth"]} if "ground_truth" in spec else {}
-        turns = from_messages(
+        """Return ``reward``; ``metadata`` has ``score``, ``judged`` and the scores."""
+        columns = from_messages(
             [*(prompt or []), {"role": "assistant", "content": action}]
         )
-        own = {name: turns[name] for name in ("prompt", "completion")}
-        found = self.dicts([{**truth, "messages": turns["messages"], **extras, **own}])[
-            0
-        ]
+        spec = extras.get("reward_spec") or extras.get("reward_model") or {}
+        row = {"messages": columns["messages"], **extras}
+        if "ground_truth" in spec:
+            row.setdefault("ground_truth", spec["ground_truth"])
+        row |= {name: columns[name] for name in ("prompt", "completion")}
+        (scores,) = self.dicts([row])
         return {
             "observations": [],
-            "reward": found["score"],
+            "reward": scores["score"],
             "done": True,
-            "metadata": found,
+            "metadata": scores,
         }
 
 
@@ -119,32 +111,32 @@ functions = Step
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
-    """What `make` makes of the file's class, and its `step` of each completion."""
+    """Call `make` on the file's class, and `step` of each environment."""
     version = installed("skyrl-gym", "skyrl_gym")
     import skyrl_gym
     from skyrl_gym.envs.registration import deregister
 
     name = f"rewardkit/{path.stem}"
     skyrl_gym.register(id=name, entry_point=getattr(loaded(path), written.functions[0]))
-    found = []
+    rewards = []
     try:
         for row in rows:
             env = skyrl_gym.make(name, env_config={}, extras=_extras(row))
-            env.init(asked(row))
-            found.append(env.step(row["completion"]))
+            env.init(prompt_turns(row))
+            outcome = env.step(row["completion"])
+            rewards.append({**outcome["metadata"], "score": outcome["reward"]})
     finally:
         deregister(name)
-    rewards = [{**one["metadata"], "score": one["reward"]} for one in found]
     return Called.of_dicts(f"make and step of {version}", rewards)
 
 
-TARGET = Target(
-    "skyrl-gym",
-    "SkyRL-gym",
-    "0.4",
-    FORM,
-    readings,
-    Abilities(judged=True),
-    functions,
-    call,
+SKYRL_GYM = Target(
+    name="skyrl-gym",
+    title="SkyRL-gym",
+    versions="0.4",
+    form=ENVIRONMENT_FORM,
+    readings=readings,
+    abilities=Abilities(judged=True),
+    functions=functions,
+    call=call,
 )

@@ -32,11 +32,11 @@ from rewardkit.targets.atropos import is_atropos
 from rewardkit.targets.calling import installed, loaded, made
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
-from rewardkit.targets.turns import batch_columns, split
+from rewardkit.targets.turns import batch_columns, lists_of_columns, split
 
-FORM = "f(prompts, completions, **columns) -> list[float | None]"
-ASKED = {"completions", "completion_ids"}
-OWN = (
+SURE_PARAMETERS = {"completions", "completion_ids"}
+"""Parameters that no other trainer's functions have."""
+TRL_ARGUMENTS = (
     "prompts",
     "completions",
     "trainer_state",
@@ -54,99 +54,97 @@ class Function(Adapter):
     together = "batch"
 
     def arguments(self, rollout: Sequence[Row]) -> Arguments:
-        """Lists of prompts, completions and of the columns that it asks for, and what the trainer tells."""
+        """Return lists of prompts, completions and columns, and the trainer's state."""
+        step = rollout[0].get("step") if rollout else None
         own: dict[str, Any] = {
             **_texts_or_turns(rollout, conversational=self.conversational),
-            "trainer_state": SimpleNamespace(
-                global_step=rollout[0].get("step") or 0 if rollout else 0
-            ),
+            "trainer_state": SimpleNamespace(global_step=step or 0),
             "log_extra": note,
             "log_metric": note,
         }
-        columns = [self.columns(row) for row in rollout]
-        names = dict.fromkeys(name for row in columns for name in row)
-        return (), fill(self.function, {}, own) | {
-            name: [row.get(name) for row in columns] for name in names
-        }
+        keywords = fill(self.function, {}, own)
+        return (), keywords | lists_of_columns([self.columns(row) for row in rollout])
 
     def columns(self, row: Row) -> dict[str, Any]:
-        """The columns that it asks for, which the trainer knows by these names only."""
-        return {
-            name: value
-            for name, value in fill(self.function, row, {}).items()
-            if name not in OWN
-        }
+        """Return the columns that it asks for, which the trainer knows by these names."""
+        columns = fill(self.function, row, {})
+        return {name: columns[name] for name in columns if name not in TRL_ARGUMENTS}
 
     def result(self, answer: Any, rollout: Any) -> Any:
-        """A list; a NaN there is a ``None``, as the trainer takes it."""
-        once = isinstance(
-            answer, Iterator
-        )  # a generator, which the trainer takes as well
-        plain = super().result(list(answer) if once else answer, rollout)
-        if not isinstance(plain, list):
-            return plain
-        return [
-            None if isinstance(one, float) and math.isnan(one) else one for one in plain
-        ]
+        """Return a list; a NaN in it is ``None``, as the trainer takes it."""
+        if isinstance(answer, Iterator):  # a generator, which the trainer takes as well
+            answer = list(answer)
+        scores = super().result(answer, rollout)
+        if not isinstance(scores, list):
+            return scores
+        for place, score in enumerate(scores):
+            if isinstance(score, float) and math.isnan(score):
+                scores[place] = None
+        return scores
 
 
 def _texts_or_turns(
     rows: Sequence[Row], *, conversational: bool
 ) -> dict[str, list[Any]]:
-    """Prompts and completions, as texts or as lists of messages."""
-    pairs = [
-        split(row) if conversational else (row.get("prompt"), row.get("completion"))
-        for row in rows
-    ]
-    return {
-        name: [pair[at] for pair in pairs]
-        for at, name in enumerate(("prompts", "completions"))
-    }
+    """Return prompts and completions, as texts or as lists of messages."""
+    prompts: list[Any] = []
+    completions: list[Any] = []
+    for row in rows:
+        pair = (row.get("prompt"), row.get("completion"))
+        if conversational:
+            pair = split(row)
+        prompts.append(pair[0])
+        completions.append(pair[1])
+    return {"prompts": prompts, "completions": completions}
 
 
 def _are_chats(rows: Sequence[Row]) -> bool:
-    return any(
-        isinstance(row.get(name), list)
-        for row in rows
-        for name in ("prompt", "messages")
-    )
+    for row in rows:
+        if isinstance(row.get("prompt"), list) or isinstance(row.get("messages"), list):
+            return True
+    return False
 
 
-def of_texts(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """That of a function or object that asks for `completions`, which are texts."""
-    sure = bool(ASKED & set(parameters(value)))
-    if (
-        isinstance(value, type)
-        or not (sure or takes_anything(value))
-        or is_atropos(value)
-    ):
+def read_with_texts(value: Any, rows: Sequence[Row]) -> list[Reading]:
+    """Return the reading of what asks for `completions`, with texts as completions."""
+    sure = not SURE_PARAMETERS.isdisjoint(parameters(value))
+    if isinstance(value, type) or is_atropos(value):
+        return []
+    if not (sure or takes_anything(value)):
         return []
     prompts = {"prompts": "prompt"} if "prompts" in named(value) else {}
-    mapping = {
-        "completions": "completion",
-        **prompts,
-        **columns_asked(value, OWN, rows),
-    }
-    adapter = Function(value, needs=(*prompts.values(), *required(value, OWN, rows)))
+    columns = columns_asked(value, TRL_ARGUMENTS, rows)
+    mapping = {"completions": "completion", **prompts, **columns}
+    needs = (*prompts.values(), *required(value, TRL_ARGUMENTS, rows))
+    adapter = Function(value, needs=needs)
     return [Reading(_reason(value, "texts"), adapter, mapping, sure=sure)]
 
 
 def _reason(value: Any, form: str) -> str:
-    taken = next((name for name in parameters(value) if name in ASKED), "**kwargs")
-    return f"it takes {taken}, as {form}, those of one prompt at a time"
+    names = [name for name in parameters(value) if name in SURE_PARAMETERS]
+    name = names[0] if names else "**kwargs"
+    return f"it takes {name}, as {form}, those of one prompt at a time"
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """Those of such a function, with texts and with messages; of llm-finetuning's classes, too."""
+    """Return the readings of such a function, with texts and with messages.
+
+    Of llm-finetuning's classes, too.
+    """
     if isinstance(value, type) and hasattr(value, "as_fn"):
         value = made(value)
-    found = []
-    for one in of_texts(value, rows):
-        turns = Function(value, needs=one.adapter.needs, conversational=True)
-        reason, given = _reason(value, "lists of messages"), _are_chats(rows)
-        chat = replace(one, way="messages", reason=reason, adapter=turns, given=given)
-        found = [replace(one, way="texts"), chat]
-    return sorted(found, key=lambda one: not one.given)  # as the trainer decides
+    ways = []
+    for texts in read_with_texts(value, rows):
+        adapter = Function(value, needs=texts.adapter.needs, conversational=True)
+        chats = replace(
+            texts,
+            way="messages",
+            reason=_reason(value, "lists of messages"),
+            adapter=adapter,
+            given=_are_chats(rows),
+        )
+        ways = [replace(texts, way="texts"), chats]
+    return sorted(ways, key=lambda way: not way.given)  # as the trainer decides
 
 
 class Combined(RewardHolder):
@@ -155,18 +153,18 @@ class Combined(RewardHolder):
     def __call__(
         self, prompts: Any, completions: Any, **columns: Any
     ) -> list[float | None]:
-        """Rewards of a batch, whose siblings are the completions of one prompt."""
+        """Return the rewards of a batch; siblings are the completions of one prompt."""
         log_extra = columns.get("log_extra")
         rated = self.rate(_columns(prompts, completions, columns), len(completions))
-        for name in dict.fromkeys(name for notes in rated.notes for name in notes):
-            if callable(log_extra):
-                log_extra(name, [notes.get(name) for notes in rated.notes])
+        if callable(log_extra):
+            for name, notes in lists_of_columns(rated.notes).items():
+                log_extra(name, notes)
         return rated.rewards
 
 
 @dataclass(frozen=True, repr=False)
 class Separate(RewardHolder):
-    """One component as a function of its own, before its weight: ``None`` where it is missing."""
+    """One component as a function, before its weight: ``None`` where it is missing."""
 
     component: str = field(kw_only=True)
 
@@ -177,31 +175,30 @@ class Separate(RewardHolder):
     def __call__(
         self, prompts: Any, completions: Any, **columns: Any
     ) -> list[float | None]:
-        """Scores of a batch."""
-        return self.rate(
-            _columns(prompts, completions, columns), len(completions)
-        ).scores[self.component]
+        """Return the scores of a batch."""
+        rated = self.rate(_columns(prompts, completions, columns), len(completions))
+        return rated.scores[self.component]
 
 
 def _columns(
     prompts: Any, completions: Any, columns: Mapping[str, Any]
 ) -> dict[str, list[Any]]:
-    """The batch as canonical columns; chat messages also as the whole transcript."""
-    given = {**columns, "prompt": list(prompts)}
+    """Return the batch as canonical columns; chats also as the whole transcript."""
+    batch = {**columns, "prompt": list(prompts)}
     if any(isinstance(completion, list) for completion in completions):
-        given["messages"] = [
-            [*(prompt if isinstance(prompt, list) else []), *completion]
-            for prompt, completion in zip(prompts, completions, strict=True)
-        ]
-    return batch_columns(completions, given)
+        batch["messages"] = []
+        for prompt, completion in zip(prompts, completions, strict=True):
+            before = prompt if isinstance(prompt, list) else []
+            batch["messages"].append([*before, *completion])
+    return batch_columns(completions, batch)
 
 
 def functions(
     reward: Reward, *, separate: bool = False, **options: Any
 ) -> list[Callable[..., list[float | None]]]:
-    """The reward for `GRPOTrainer(reward_funcs=...)`: one function, or one a component where `separate`.
+    """Return the reward for `GRPOTrainer(reward_funcs=...)`.
 
-    With separate functions give the weights as
+    One function, or one a component where `separate`. With separate functions give the weights as
     ``GRPOConfig(reward_weights=list(reward.weights.values()))``.
     """
     if not separate:
@@ -210,21 +207,21 @@ def functions(
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
-    """What `GRPOTrainer._calculate_rewards` gives for the file's functions, without a model behind it."""
+    """Call `GRPOTrainer._calculate_rewards` on the file's functions, without a model."""
     version = installed("trl", "torch")
     import torch
     from accelerate import PartialState
     from trl import GRPOTrainer
 
-    PartialState(
-        cpu=True
-    )  # the trainer's warnings about rows that nothing judges ask it
-
+    # The trainer's warnings about rows that nothing judges ask it.
+    PartialState(cpu=True)
     module, names = loaded(path), list(written.functions)
     extra: dict[str, Any] = {}
     trainer: Any = SimpleNamespace(
         accelerator=SimpleNamespace(
-            device=torch.device("cpu"), gather=lambda found: found, is_main_process=True
+            device=torch.device("cpu"),
+            gather=lambda tensor: tensor,
+            is_main_process=True,
         ),
         reward_funcs=[getattr(module, name) for name in names],
         reward_processing_classes=[None] * len(names),
@@ -236,23 +233,30 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
         _log_completion_extra=extra.__setitem__,
         _log_metric=extra.__setitem__,
     )
-    keep = {name for row in rows for name in row} - {"prompt", "completion", "messages"}
-    inputs = [{name: row.get(name) for name in keep} for row in rows]
-    said = _texts_or_turns(rows, conversational=_are_chats(rows)).values()
-    scores = GRPOTrainer._calculate_rewards(
-        trainer, inputs, *said, [[0] for _ in rows]
-    ).tolist()
+    columns = set().union(*rows) - {"prompt", "completion", "messages"}
+    inputs = [{name: row.get(name) for name in columns} for row in rows]
+    texts = _texts_or_turns(rows, conversational=_are_chats(rows)).values()
+    token_ids = [[0] for _ in rows]
+    scores = GRPOTrainer._calculate_rewards(trainer, inputs, *texts, token_ids)
     shown = ["reward"] if written.whole else names
-    values = {name: [row[at] for row in scores] for at, name in enumerate(shown)}
+    values = dict(zip(shown, scores.T.tolist(), strict=True))
     return Called(f"GRPOTrainer._calculate_rewards of {version}", values, tuple(shown))
 
 
-ABLE = Abilities(
-    weights="kept",
-    missing="None",
-    siblings="batch",
-    waits="together",
-    steps=True,
-    turns=True,
+TRL = Target(
+    name="trl",
+    title="TRL",
+    versions="1.0 to 1.16",
+    form="f(prompts, completions, **columns) -> list[float | None]",
+    readings=readings,
+    abilities=Abilities(
+        weights="kept",
+        missing="None",
+        siblings="batch",
+        waits="together",
+        steps=True,
+        turns=True,
+    ),
+    functions=functions,
+    call=call,
 )
-TARGET = Target("trl", "TRL", "1.0 to 1.16", FORM, readings, ABLE, functions, call)

@@ -1,4 +1,4 @@
-"""Tunix's reward functions, f(prompts, completions, **columns) -> list, and agent-tunix's, f(response, ...).
+"""Tunix's f(prompts, completions, **columns) -> list, agent-tunix's f(response, ...).
 
 Source: `SequenceRewardManager` and the command line's `obtain_reward_fn` of Tunix
 0.1.7, which takes each public function of the file for a reward; `rewards.py` and the
@@ -33,27 +33,28 @@ from rewardkit.targets.adapter import (
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
-
-FORM = "f(prompts, completions, **columns) -> list[float], or f(response, answer='', **kwargs) -> float"
+from rewardkit.targets.turns import lists_of_columns
 
 
 class Function(Adapter):
-    """A function of one response that asks for `metadata`, a dict of all that is known of it."""
+    """A function of one response that asks for `metadata`, a dict of all columns."""
 
     def arguments(self, rollout: Row) -> Arguments:
-        """The columns under the names that it asks for, and all of them as `metadata`."""
+        """Return the columns by the names it asks for, and all of them as `metadata`."""
         return (), fill(self.function, rollout, {"metadata": alike(rollout)})
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """TRL's with texts, of a batch function; that of a function of one `response`."""
-    batches, asked = trl.of_texts(value, rows), parameters(value)
-    if batches or isinstance(value, type) or "response" not in asked:
+    """Return TRL's reading with texts, or that of a function of one `response`."""
+    batches, names = trl.read_with_texts(value, rows), parameters(value)
+    if batches or isinstance(value, type) or "response" not in names:
         return batches
-    whole = {"metadata": "all columns"} if "metadata" in asked else {}
-    kind: type[Adapter] = Function if whole else plain.Function
-    adapter = kind(value, needs=required(value, whole, rows))
-    mapping = columns_asked(value, whole, rows) | whole
+    own: dict[str, str] = {}
+    kind: type[Adapter] = plain.Function
+    if "metadata" in names:
+        own, kind = {"metadata": "all columns"}, Function
+    adapter = kind(value, needs=required(value, own, rows))
+    mapping = columns_asked(value, own, rows) | own
     return [Reading("it takes one response", adapter, mapping, provable=False)]
 
 
@@ -61,72 +62,78 @@ class Rewards(RewardHolder):
     """The reward of a batch, as numbers."""
 
     def __call__(self, prompts: Any, completions: Any, **columns: Any) -> list[float]:
-        """Rewards, with `missing` where there is none; siblings are those of one prompt."""
-        count = len(completions)
-        given = {
-            name: values
-            for name, one in columns.items()
-            if len(values := _listed(one)) == count
-        }
-        return self.numbers(
-            given | {"prompt": _listed(prompts), "completion": _listed(completions)},
-            count,
-        )
+        """Return the rewards; siblings are the completions of one prompt."""
+        batch: dict[str, list[Any]] = {}
+        for name, column in columns.items():
+            values = _plain_list(column)
+            if len(values) == len(completions):
+                batch[name] = values
+        batch["prompt"] = _plain_list(prompts)
+        batch["completion"] = _plain_list(completions)
+        return self.numbers(batch, len(completions))
 
 
-def _listed(values: Any) -> list[Any]:
-    """A column as plain values: an array's as Python's, bytes (as data pipelines give them) as text."""
-    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+def _plain_list(column: Any) -> list[Any]:
+    """Return a column as plain values; bytes, as data pipelines give them, as text."""
+    if isinstance(column, str | bytes | Mapping) or not hasattr(column, "__len__"):
         return []
-    plain_values = values.tolist() if hasattr(values, "tolist") else list(values)
-    return [
-        one.decode("utf-8", "replace") if isinstance(one, bytes) else one
-        for one in plain_values
-    ]
+    values = column.tolist() if hasattr(column, "tolist") else list(column)
+    for place, value in enumerate(values):
+        if isinstance(value, bytes):
+            values[place] = value.decode("utf-8", "replace")
+    return list(values)
 
 
 def functions(reward: Reward, **options: Any) -> list[Rewards]:
-    """The reward for `GRPOLearner(reward_fns=...)`: one callable; options are those of `Rewards`."""
+    """Return the reward for `GRPOLearner(reward_fns=...)`; options as of `Rewards`."""
     return [Rewards(reward, **options)]
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
-    """What Tunix's `SequenceRewardManager` gives for the functions that its command line would take."""
+    """Call Tunix's `SequenceRewardManager` on the functions its command line takes."""
     version = installed("google-tunix", "tunix", "absl")
     from tunix.rl.algorithm_config import AlgorithmConfig
     from tunix.rl.reward_manager import SequenceRewardManager
 
-    taken = public_functions(loaded(path))
-    manager = SequenceRewardManager(reward_fns=taken, algo_config=AlgorithmConfig())
-    columns = {
-        name: [row.get(name) for row in rows]
-        for name in dict.fromkeys(n for row in rows for n in row)
-    }
-    found = manager(
+    functions = public_functions(loaded(path))
+    manager = SequenceRewardManager(reward_fns=functions, algo_config=AlgorithmConfig())
+    columns = lists_of_columns(rows)
+    rewards = manager(
         prompts=columns.pop("prompt", [None] * len(rows)),
         completions=columns.pop("completion"),
         **columns,
-    )
-    return Called(
-        f"SequenceRewardManager of {version}", {"reward": found["rewards"].tolist()}
-    )
+    )["rewards"]
+    caller = f"SequenceRewardManager of {version}"
+    return Called(caller, {"reward": rewards.tolist()})
 
 
 def public_functions(module: ModuleType) -> list[Callable[..., Any]]:
-    """The functions that Tunix's command line takes from a file: those of its own without a leading _."""
-    found = inspect.getmembers(module, inspect.isfunction)
-    return [
-        one
-        for name, one in found
-        if not name.startswith("_") and one.__module__ == module.__name__
-    ]
+    """Return the functions that Tunix's command line takes: a file's own, without _."""
+    functions: list[Callable[..., Any]] = []
+    for name, function in inspect.getmembers(module, inspect.isfunction):
+        if not name.startswith("_") and function.__module__ == module.__name__:
+            functions.append(function)
+    return functions
 
 
-ALSO = (
-    "Tunix adds functions up without weights: list no other function beside this one",
+TUNIX = Target(
+    name="tunix",
+    title="Tunix",
+    versions="0.1.7",
+    form="f(prompts, completions, **columns) -> list[float], or f(response, answer='', "
+    "**kwargs) -> float",
+    readings=readings,
+    abilities=Abilities(
+        siblings="batch",
+        waits="together",
+        also=(
+            "Tunix adds functions up without weights: list no other function beside "
+            "this one",
+        ),
+    ),
+    functions=functions,
+    call=call,
 )
-ABLE = Abilities(siblings="batch", waits="together", also=ALSO)
-TARGET = Target("tunix", "Tunix", "0.1.7", FORM, readings, ABLE, functions, call)
 
 
 # --- reward functions by name, as agent-tunix documents them: registered, or as
@@ -138,9 +145,9 @@ _REGISTERED: dict[str, Callable[..., Any]] = {}
 
 
 def register_reward_function(name: str, function: Registered) -> Registered:
-    """Keep a reward function, or a Reward, under a name; gives it back. The last of a name counts.
+    """Keep a reward function, or a Reward, under a name, and return it.
 
-    RewardError: not a name, not callable.
+    The last of a name counts. RewardError: not a name, not callable.
     """
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
         raise RewardError(
@@ -148,18 +155,20 @@ def register_reward_function(name: str, function: Registered) -> Registered:
         )
     if not callable(function):
         raise RewardError(
-            f"{preview(function)} cannot be called; register a reward function or a Reward"
+            f"{preview(function)} cannot be called; register a reward function or a "
+            "Reward"
         )
     _REGISTERED[name] = function
     return function
 
 
 def get_reward_function(name: str) -> Callable[..., Any]:
-    """The function registered under a name, or the one that ``module.function`` imports.
+    """Return the function registered under a name, or import ``module.function``.
 
     RewardError: there is none, or its module fails while it is imported.
 
-    >>> register_reward_function("long", lambda response: float(len(response) > 9))("2 + 2 = 4.")
+    >>> is_long = lambda response: float(len(response) > 9)
+    >>> register_reward_function("long", is_long)("2 + 2 = 4.")
     1.0
     >>> get_reward_function("long")("4")
     0.0
@@ -169,17 +178,19 @@ def get_reward_function(name: str) -> Callable[..., Any]:
     module, _, attribute = str(name).rpartition(".")
     if not re.fullmatch(r"\w+(\.\w+)*", module):
         raise RewardError(
-            f"no reward function is registered as {name!r}; there are {list(_REGISTERED)}; register it, or "
-            f"write module.function{did_you_mean(str(name), _REGISTERED)}"
+            f"no reward function is registered as {name!r}; there are "
+            f"{list(_REGISTERED)}; register it, or write module.function"
+            f"{did_you_mean(str(name), _REGISTERED)}"
         )
     try:
         function = getattr(importlib.import_module(module), attribute, None)
     except CAUGHT as error:
         raise RewardError(
-            f"{name!r} cannot be had: importing {module!r} failed with {describe_error(error)}"
+            f"{name!r} cannot be had: importing {module!r} failed with "
+            f"{describe_error(error)}"
         ) from error
     if not callable(function):
         near = did_you_mean(attribute, dir(sys.modules[module]))
         raise RewardError(f"{module!r} has no function {attribute!r}{near}")
-    found: Callable[..., Any] = function
-    return found
+    assert callable(function)
+    return function  # type: ignore[no-any-return]

@@ -9,7 +9,7 @@ from rewardkit.primitives.messages import assistant_text
 from rewardkit.targets.adapter import Row
 
 
-def asked(row: Row) -> list[dict[str, Any]]:
+def prompt_turns(row: Row) -> list[dict[str, Any]]:
     """The prompt's turns: as they are, a text as one turn of the user; none where there is no prompt."""
     prompt = row.get("prompt")
     if isinstance(prompt, Sequence) and not isinstance(prompt, str):
@@ -26,7 +26,7 @@ def transcript(row: Row) -> list[dict[str, Any]]:
     turns = row.get("messages")
     if isinstance(turns, Sequence) and not isinstance(turns, str) and turns:
         return [dict(turn) for turn in turns]
-    return [*asked(row), {"role": "assistant", "content": row.get("completion")}]
+    return [*prompt_turns(row), {"role": "assistant", "content": row.get("completion")}]
 
 
 def from_messages(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -71,6 +71,12 @@ def spoken(row: Row) -> list[str]:
         for turn in split(row)[1]
         if turn.get("role") == "assistant"
     ]
+
+
+def lists_of_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the columns of rows as lists; ``None`` where a row lacks one."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def batch_columns(

@@ -1,4 +1,4 @@
-"""verifiers' rewards of v1: async f(task, trace), also as methods of a Task that ``@vf.reward`` marks.
+"""verifiers' rewards of v1: async f(task, trace), also as marked methods of a Task.
 
 Source: `Task.score` of verifiers 0.4.0, which calls by name with those of `task`,
 `trace` and `runtime` that a function asks for, and takes functions from files by its
@@ -25,80 +25,75 @@ from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Part, Reading, Target, Written
 from rewardkit.targets.turns import split
 
-FORM = "async f(task, trace) -> float | dict[str, float]"
-GIVEN = {"task": "the row", "trace": "prompt and completion"}
+V1_ARGUMENTS = {"task": "the row", "trace": "prompt and completion"}
 
 
 def parts(value: Any) -> list[Part]:
-    """The methods of a Task that ``@vf.reward`` or ``@vf.metric`` marks, metrics with weight 0."""
+    """Return the methods of a Task that ``@vf.reward`` or ``@vf.metric`` marks.
+
+    Metrics have weight 0.
+    """
     if not isinstance(value, type):
         return []
-    found = []
-    for name in dict.fromkeys(name for base in value.__mro__ for name in vars(base)):
-        one = inspect.getattr_static(value, name)
-        paid = getattr(one, "reward", False) is True
-        if callable(one) and (paid or getattr(one, "metric", False) is True):
-            found.append(
-                Part(
-                    value, name, float(getattr(one, "_vf_weight", 1.0)) if paid else 0.0
-                )
-            )
-    return sorted(found, key=lambda one: not one.weight)
+    names: dict[str, None] = {}
+    for base in value.__mro__:
+        names |= dict.fromkeys(vars(base))
+    methods = []
+    for name in names:
+        method = inspect.getattr_static(value, name)
+        if not callable(method):
+            continue
+        if getattr(method, "reward", False) is True:
+            weight = float(getattr(method, "_vf_weight", 1.0))
+            methods.append(Part(value, name, weight))
+        elif getattr(method, "metric", False) is True:
+            methods.append(Part(value, name, 0.0))
+    return sorted(methods, key=lambda part: not part.weight)
 
 
 class Function(Adapter):
     """A function of those of `task` and `trace` that it asks for; or a method of a class of tasks."""
 
     def arguments(self, rollout: Row) -> Arguments:
-        """The task's data and a finished trace; ValueError: it asks for an agent's box."""
+        """Return the task's data and a finished trace.
+
+        ValueError: it asks for an agent's box.
+        """
         if "runtime" in named(self.called):
             raise ValueError(
-                "it asks for 'runtime', the box in which an agent worked, which a log does not have"
+                "it asks for 'runtime', the box in which an agent worked, which a log "
+                "does not have"
             )
-        typed = (
-            self.function.data_type()
-            if self.method and hasattr(self.function, "data_type")
-            else None
-        )
-        data = data_of(rollout, typed)
-        name = self.function.__name__ if self.method else "Task"
-        given = fill(
-            self.called, {}, {"task": data, "trace": trace_of(rollout, data, name)}
-        )
-        return ((self.function(data),) if self.method else ()), given
+        kind, task_name = None, "Task"
+        if self.method:
+            task_name = self.function.__name__
+            if hasattr(self.function, "data_type"):
+                kind = self.function.data_type()
+        data = data_of(rollout, kind)
+        own = {"task": data, "trace": trace_of(rollout, data, task_name)}
+        positional = (self.function(data),) if self.method else ()
+        return positional, fill(self.called, {}, own)
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """That of a marked method, and of a function that asks for a trace."""
+    """Return the reading of a marked method, or of a function of a trace."""
     if isinstance(value, Part):
-        reason = (
-            f"@vf.reward with weight {value.weight:g}"
-            if value.weight
-            else "a metric, which is not paid"
-        )
-        adapter, mapping = (
-            Function(value.owner, method=value.name),
-            {"self.data": "the row", "trace": GIVEN["trace"]},
-        )
-        return [Reading(reason, adapter, mapping, weight=value.weight, sure=True)]
-    asked = parameters(value)
-    if (
-        isinstance(value, type)
-        or "trace" not in asked
-        or not set(named(value)) <= {*GIVEN, "runtime"}
-    ):
-        return []
-    mapping = {name: GIVEN[name] for name in asked if name in GIVEN}
-    weight = float(getattr(value, "_vf_weight", 1.0))
-    return [
-        Reading(
-            "it takes a trace, as in v1",
-            Function(value),
-            mapping,
-            weight=weight,
-            sure=True,
-        )
-    ]
+        reason = "a metric, which is not paid"
+        if value.weight:
+            reason = f"@vf.reward with weight {value.weight:g}"
+        adapter = Function(value.owner, method=value.name)
+        mapping = {"self.data": "the row", "trace": V1_ARGUMENTS["trace"]}
+        weight = value.weight
+    else:
+        names = parameters(value)
+        if isinstance(value, type) or "trace" not in names:
+            return []
+        if not set(named(value)) <= {*V1_ARGUMENTS, "runtime"}:
+            return []
+        reason, adapter = "it takes a trace, as in v1", Function(value)
+        mapping = {name: V1_ARGUMENTS[name] for name in names if name in V1_ARGUMENTS}
+        weight = float(getattr(value, "_vf_weight", 1.0))
+    return [Reading(reason, adapter, mapping, weight=weight, sure=True)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,27 +103,27 @@ class Rewards(RewardHolder):
     component: str | None = field(default=None, kw_only=True)
 
     def __call__(self, task: Any, trace: Any) -> float:
-        """The number, `missing` where there is none."""
+        """Return the number, `missing` where there is none."""
         rated = self.rate_rows([columns_of(task, trace)])
-        found = (
-            rated.rewards if self.component is None else rated.scores[self.component]
-        )[0]
-        return self.missing if found is None else found
+        if self.component is None:
+            (value,) = rated.rewards
+        else:
+            (value,) = rated.scores[self.component]
+        return self.missing if value is None else value
 
 
 functions = Rewards
 
 
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
-    """What verifiers' `Task.score` gives for a task whose configuration names the file's functions."""
+    """Call verifiers' `Task.score` with a configuration of the file's functions."""
     version = installed("verifiers", "verifiers", "pydantic", "renderers")
     import verifiers.v1 as vf
 
-    plugged = {
-        name: vf.RewardFunctionConfig(fn=f"{path.resolve()}:{name}")
-        for name in written.functions
-    }
-    config = vf.TaskConfig(rewards=plugged)
+    rewards = {}
+    for name in written.functions:
+        rewards[name] = vf.RewardFunctionConfig(fn=f"{path.resolve()}:{name}")
+    config = vf.TaskConfig(rewards=rewards)
 
     async def run() -> list[Any]:
         traces = []
@@ -139,11 +134,12 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
         return traces
 
     traces = awaited(run())
-    apart = {
-        name: [trace.rewards[name].score for trace in traces]
-        for name in written.functions
-    }
-    values = {"reward": [trace.reward for trace in traces]} if written.whole else apart
+    values: dict[str, list[float]] = {}
+    if written.whole:
+        values["reward"] = [trace.reward for trace in traces]
+    else:
+        for name in written.functions:
+            values[name] = [trace.rewards[name].score for trace in traces]
     return Called(f"Task.score of {version}", values)
 
 
@@ -152,126 +148,138 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
 
 
 def data_of(row: Row, kind: Any = None) -> Any:
-    """The data of a task: of the class `kind`, else of verifiers' loose one, else what stands for it.
+    """Return the data of a task, of the class `kind` or of verifiers' loose one.
 
-    ValueError: a field of the class has no column, or one of the wrong type.
+    A stand-in where verifiers is not loaded. ValueError: a field of the class has no
+    column, or one of the wrong type.
     """
-    known = deepcopy(
-        alike({name: value for name, value in row.items() if name != "messages"})
-    )
-    loose = kind is None and "verifiers.v1.task" in sys.modules
-    kind = sys.modules["verifiers.v1.task"].WireTaskData if loose else kind
+    columns = dict(row)
+    columns.pop("messages", None)
+    columns = deepcopy(alike(columns))
+    is_loose = kind is None and "verifiers.v1.task" in sys.modules
+    if is_loose:
+        kind = sys.modules["verifiers.v1.task"].WireTaskData
     if kind is None:
-        return SimpleNamespace(**known)
+        return SimpleNamespace(**columns)
     fields = kind.model_fields
-    own = ("prompt", "system_prompt") if loose else fields
-    given = {
-        name: value
-        for name, value in known.items()
-        if name in own or (loose and name not in fields)
-    }
-    needed = [
-        name for name in given if name not in fields or fields[name].is_required()
-    ]
-    return kind.model_validate(
-        {n: value for n, value in given.items() if n in needed or value is not None}
-    )
+    values = {}
+    for name, value in columns.items():
+        is_field = name in fields
+        if is_loose and is_field and name not in ("prompt", "system_prompt"):
+            continue
+        if not is_loose and not is_field:
+            continue
+        if value is not None or not is_field or fields[name].is_required():
+            values[name] = value
+    return kind.model_validate(values)
 
 
 def trace_of(row: Row, data: Any, task: str = "Task") -> Any:
-    """A finished trace of the logged turns; what stands for it where verifiers is not loaded."""
+    """Return a finished trace of the logged turns, or a stand-in."""
     before, after = split(row)
     turns = [*before, *after]
-    sampled = [False] * len(before) + [
-        turn.get("role") == "assistant" for turn in after
-    ]
+    is_sampled = [False] * len(before)
+    is_sampled += [turn.get("role") == "assistant" for turn in after]
     if "verifiers.v1.trace" not in sys.modules:
-        messages = [
-            SimpleNamespace(**{"content": None, "tool_calls": None} | turn)
-            for turn in turns
-        ]
-        replies = [
-            message for message, own in zip(messages, sampled, strict=True) if own
-        ]
-        return SimpleNamespace(
-            messages=messages,
-            assistant_messages=replies,
-            tool_messages=[message for message in messages if message.role == "tool"],
-            last_message=messages[-1],
-            last_reply=content_text(replies[-1].content).strip() if replies else "",
-            root_reply=None,
-            num_turns=len(replies),
-            transcript="\n\n".join(
-                f"[{one.role}]\n{content_text(one.content)}" for one in messages
-            ),
+        return _stand_in_trace(turns, is_sampled)
+    traces = sys.modules["verifiers.v1.trace"]
+    agents = sys.modules["verifiers.v1.configs.agent"]
+    nodes: list[dict[str, Any]] = []
+    for place, turn in enumerate(turns):
+        nodes.append(
+            {
+                "parent": place - 1 if place else None,
+                "message": _verifiers_message(turn),
+                "sampled": is_sampled[place],
+            }
         )
-    real, agent = (
-        sys.modules["verifiers.v1.trace"],
-        sys.modules["verifiers.v1.configs.agent"],
-    )
-    nodes = [
-        {"parent": at - 1 if at else None, "message": _message(turn), "sampled": own}
-        for at, (turn, own) in enumerate(zip(turns, sampled, strict=True))
-    ]
-    reason = row.get("finish_reason")
-    return real.Trace(
-        task=real.TraceTask(type=task, data=data),
-        agent=real.AgentInfo(config=agent.WireAgentConfig()),
+    calls = []
+    if row.get("finish_reason") in ("stop", "length"):
+        calls.append({"node": len(nodes) - 1, "finish_reason": row["finish_reason"]})
+    return traces.Trace(
+        task=traces.TraceTask(type=task, data=data),
+        agent=traces.AgentInfo(config=agents.WireAgentConfig()),
         nodes=nodes,
-        calls=[{"node": len(nodes) - 1, "finish_reason": reason}]
-        if reason in ("stop", "length")
-        else [],
+        calls=calls,
         is_completed=True,
         ok=True,
         stop_condition="agent_completed",
     )
 
 
-def _message(turn: Mapping[str, Any]) -> dict[str, Any]:
-    """A message in OpenAI's form as verifiers has it: calls are flat, a tool's answer names its call."""
-    known = {name: value for name, value in turn.items() if value is not None}
+def _stand_in_trace(turns: list[dict[str, Any]], is_sampled: list[bool]) -> Any:
+    messages, replies, tool_messages, texts = [], [], [], []
+    for turn, sampled in zip(turns, is_sampled, strict=True):
+        message = SimpleNamespace(**{"content": None, "tool_calls": None} | turn)
+        messages.append(message)
+        texts.append(f"[{message.role}]\n{content_text(message.content)}")
+        if sampled:
+            replies.append(message)
+        if message.role == "tool":
+            tool_messages.append(message)
+    return SimpleNamespace(
+        messages=messages,
+        assistant_messages=replies,
+        tool_messages=tool_messages,
+        last_message=messages[-1],
+        last_reply=content_text(replies[-1].content).strip() if replies else "",
+        root_reply=None,
+        num_turns=len(replies),
+        transcript="\n\n".join(texts),
+    )
+
+
+def _verifiers_message(turn: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message of OpenAI's form as verifiers has it, its calls flat."""
+    message = {name: value for name, value in turn.items() if value is not None}
     calls = []
-    for at, call in enumerate(known.pop("tool_calls", ())):
-        inner = call.get("function", call)
-        given = inner.get("arguments", "")
-        text = given if isinstance(given, str) else json.dumps(given)
+    for place, call in enumerate(message.pop("tool_calls", ())):
+        function = call.get("function", call)
+        arguments = function.get("arguments", "")
+        if not isinstance(arguments, str):
+            arguments = json.dumps(arguments)
         calls.append(
             {
-                "id": str(call.get("id", at)),
-                "name": inner.get("name", ""),
-                "arguments": text,
+                "id": str(call.get("id", place)),
+                "name": function.get("name", ""),
+                "arguments": arguments,
             }
         )
-    known |= {"tool_calls": calls} if calls else {}
-    return {"tool_call_id": "", **known} if known.get("role") == "tool" else known
+    if calls:
+        message["tool_calls"] = calls
+    if message.get("role") == "tool":
+        message.setdefault("tool_call_id", "")
+    return message
 
 
 def columns_of(task: Any, trace: Any) -> dict[str, Any]:
-    """A trace as a row: the fields of its task, what was said, and the last answer as the completion."""
-    root = getattr(trace, "root_reply", None)
-    last = (
-        root
-        if root is not None
-        else assistant_text([_fields(one) for one in trace.assistant_messages[-1:]])
-    )
-    messages = [_fields(message) for message in trace.messages]
+    """Return a trace as a row: the task's fields, the messages, the last answer."""
+    completion = getattr(trace, "root_reply", None)
+    if completion is None:
+        last = [_fields_of(reply) for reply in trace.assistant_messages[-1:]]
+        completion = assistant_text(last)
     return {
-        **_fields(task, exclude_none=False),
-        "messages": messages,
-        "completion": last,
+        **_fields_of(task, exclude_none=False),
+        "messages": [_fields_of(message) for message in trace.messages],
+        "completion": completion,
     }
 
 
-def _fields(held: Any, *, exclude_none: bool = True) -> dict[str, Any]:
-    """What a model of pydantic's holds, or what stands for it."""
-    return (
-        held.model_dump(exclude_none=exclude_none)
-        if hasattr(held, "model_dump")
-        else dict(vars(held))
-    )
+def _fields_of(record: Any, *, exclude_none: bool = True) -> dict[str, Any]:
+    """Return the fields of a model of pydantic, or of its stand-in."""
+    if hasattr(record, "model_dump"):
+        return dict(record.model_dump(exclude_none=exclude_none))
+    return dict(vars(record))
 
 
-ABLE = Abilities(weights="kept", siblings="none", waits="each", turns=True)
-TARGET = Target(
-    "verifiers", "verifiers", "0.4.0", FORM, readings, ABLE, functions, call, parts
+VERIFIERS = Target(
+    name="verifiers",
+    title="verifiers",
+    versions="0.4.0",
+    form="async f(task, trace) -> float | dict[str, float]",
+    readings=readings,
+    abilities=Abilities(weights="kept", siblings="none", waits="each", turns=True),
+    functions=functions,
+    call=call,
+    parts=parts,
 )

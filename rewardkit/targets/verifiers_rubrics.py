@@ -1,4 +1,4 @@
-"""verifiers' rewards before v1: rubrics, and f(completion, answer, state, ...) of what it asks for by name.
+"""verifiers' rewards before v1: rubrics, and f(completion, answer, state, ...).
 
 Source: `Rubric` of verifiers 0.1, whose classes verifiers 0.4 still has. They are read;
 what is written for verifiers are v1's functions.
@@ -17,93 +17,86 @@ from rewardkit.targets.adapter import Adapter, Arguments, Row, alike, fill, name
 from rewardkit.targets.target import Part, Reading, Target
 from rewardkit.targets.turns import split
 
-FORM = "f(completion, answer, state, ...) -> float, or a Rubric of such functions"
-SINGLE = {"prompt": "prompt", "completion": "completion", "answer": "ground_truth"}
-SINGLE |= {
+RUBRIC_ARGUMENTS = {
+    "prompt": "prompt",
+    "completion": "completion",
+    "answer": "ground_truth",
     "state": "the row",
     "info": "info",
     "task": "data_source",
     "parser": "verifiers' plain Parser",
 }
-MANY = {"parser": SINGLE["parser"]} | {
-    f"{name}s": SINGLE[name] for name in SINGLE if name != "parser"
+"""Argument of a rubric's function -> the column that it is made of."""
+GROUP_ARGUMENTS = {"parser": RUBRIC_ARGUMENTS["parser"]} | {
+    f"{name}s": RUBRIC_ARGUMENTS[name] for name in RUBRIC_ARGUMENTS if name != "parser"
 }
-"""What a function of a whole group asks for."""
-NEEDED = ("prompt", "completion", "ground_truth")
+"""The same of a function of a whole group."""
 
 
 def parts(value: Any) -> list[Part]:
-    """The functions of a rubric with its weights; none where it is no rubric."""
-    listed = getattr(value, "funcs", None) or getattr(value, "reward_funcs", None)
+    """Return the functions of a rubric with its weights; none where it is no rubric."""
+    functions = getattr(value, "funcs", None) or getattr(value, "reward_funcs", None)
     weights = getattr(value, "weights", None) or getattr(value, "reward_weights", None)
-    if (
-        not isinstance(listed, list)
-        or not isinstance(weights, list)
-        or len(listed) != len(weights)
-    ):
+    if not isinstance(functions, list) or not isinstance(weights, list):
         return []
-    names = [str(getattr(one, "__name__", type(one).__name__)) for one in listed]
-    return [
-        Part(value, *one)
-        for one in zip(names, map(float, weights), listed, strict=True)
-    ]
+    if len(functions) != len(weights):
+        return []
+    members = []
+    for function, weight in zip(functions, weights, strict=True):
+        name = str(getattr(function, "__name__", type(function).__name__))
+        members.append(Part(value, name, float(weight), function))
+    return members
 
 
 class Parser:
-    """Stands for verifiers' plain Parser, which a function without one of its own gets: the text as it is."""
+    """A stand-in for verifiers' plain Parser, which takes the text as it is."""
 
     def parse(self, text: str) -> str:
-        """The text."""
+        """Return the text."""
         return text
 
     def parse_answer(self, completion: Any) -> str | None:
-        """The text of a completion: of its last message."""
-        return (
-            completion
-            if isinstance(completion, str)
-            else content_text(completion[-1].get("content"))
-        )
+        """Return the text of a completion, or of its last message."""
+        if isinstance(completion, str):
+            return completion
+        return content_text(completion[-1].get("content"))
 
 
 @dataclass(frozen=True, repr=False)
 class Function(Adapter):
-    """A function of a rubric: completions are messages where `conversational`, as was the default."""
+    """A function of a rubric; completions are messages where `conversational`."""
 
     conversational: bool = field(default=True, kw_only=True)
     parser: Any = field(default=None, kw_only=True)
 
     def arguments(self, rollout: Any) -> Arguments:
-        """What it asks for by name; all there is for ``**kwargs``."""
+        """Return what it asks for by name; all there is for ``**kwargs``."""
         return (), fill(self.function, {}, self.own(rollout))
 
     def own(self, rollout: Row) -> dict[str, Any]:
-        """All that it may ask for of a completion."""
-        known = deepcopy(alike(rollout))
-        turns = (
-            split(rollout)
-            if self.conversational
-            else (rollout.get("prompt"), rollout.get("completion"))
-        )
-        infos = [
-            known[name]
-            for name in ("info", "extra_info")
-            if isinstance(known.get(name), dict)
-        ]
+        """Return all that it may ask for of a completion."""
+        row = deepcopy(alike(rollout))
+        prompt: Any = rollout.get("prompt")
+        completion: Any = rollout.get("completion")
+        if self.conversational:
+            prompt, completion = split(rollout)
+        info: dict[str, Any] = {}
+        for name in ("extra_info", "info"):
+            if isinstance(row.get(name), dict):
+                info = row[name]
         own = {
-            **dict(zip(("prompt", "completion"), turns, strict=True)),
-            "answer": ""
-            if rollout.get("ground_truth") is None
-            else known["ground_truth"],
-            "task": known.get("task") or rollout.get("data_source") or "default",
-            "info": [*infos, {}][0],
+            "prompt": prompt,
+            "completion": completion,
+            "answer": "",
+            "task": row.get("task") or rollout.get("data_source") or "default",
+            "info": info,
         }
+        if rollout.get("ground_truth") is not None:
+            own["answer"] = row["ground_truth"]
         timing = {"generation_ms": 0.0, "scoring_ms": 0.0}
-        state = {**known, **own, "turn": 1, "trajectory": [], "timing": timing}
-        return {
-            **own,
-            "state": state,
-            "parser": Parser() if self.parser is None else self.parser,
-        }
+        state = {**row, **own, "turn": 1, "trajectory": [], "timing": timing}
+        parser = Parser() if self.parser is None else self.parser
+        return {**own, "state": state, "parser": parser}
 
 
 class Grouped(Function):
@@ -112,60 +105,80 @@ class Grouped(Function):
     together = "group"
 
     def arguments(self, rollout: Any) -> Arguments:
-        """Lists of what it asks for by name."""
+        """Return lists of what it asks for by name."""
         rows = [self.own(row) for row in rollout]
-        lists = {f"{name}s": [row[name] for row in rows] for name in SINGLE}
+        lists = {f"{name}s": [row[name] for row in rows] for name in RUBRIC_ARGUMENTS}
         return (), fill(self.function, {}, {**lists, "parser": rows[0]["parser"]})
 
     def result(self, answer: Any, rollout: Any) -> Any:
-        """A list."""
+        """Return a list."""
         return plain(list(answer))
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
-    """With messages and with texts, where its names are those of a rubric's functions."""
-    part = value if isinstance(value, Part) else Part(None, "", 1.0, value)
-    asked, needed = parameters(part.function), set(named(part.function))
-    kind = Grouped if asked.keys() & MANY.keys() - {"parser"} else Function
-    names = MANY if kind is Grouped else SINGLE
-    own = asked.keys() & {"state", "parser", "answers", "states", "infos"}
-    speaks = "completion" in asked and _speaks(getattr(part.function, "__code__", None))
-    mapping = {name: names[name] for name in asked if name in names}
-    told = part.owner is not None or own or "info" in asked or speaks
-    if (
-        isinstance(value, type)
-        or not (mapping and told)
-        or not needed <= mapping.keys()
-    ):
+    """Return readings with messages and with texts of a rubric's function."""
+    if isinstance(value, type):
         return []
-    sure = part.owner is not None or bool(
-        own and any(name.startswith(("prompt", "completion")) for name in mapping)
-    )
-    needs = tuple(name for name in NEEDED if name in [mapping[one] for one in needed])
+    part = value if isinstance(value, Part) else Part(None, "", 1.0, value)
+    in_rubric = part.owner is not None
+    names = parameters(part.function)
+    kind: type[Function] = Function
+    arguments = RUBRIC_ARGUMENTS
+    if names.keys() & GROUP_ARGUMENTS.keys() - {"parser"}:
+        kind, arguments = Grouped, GROUP_ARGUMENTS
+    mapping = {name: arguments[name] for name in names if name in arguments}
+    needed = named(part.function)
+    if not mapping or not set(needed) <= mapping.keys():
+        return []
+    own = names.keys() & {"state", "parser", "answers", "states", "infos"}
+    if not (in_rubric or own or "info" in names or _reads_messages(part.function)):
+        return []
+    reads_text = any(name.startswith(("prompt", "completion")) for name in mapping)
+    columns = [mapping[name] for name in needed]
+    needs = [
+        name for name in ("prompt", "completion", "ground_truth") if name in columns
+    ]
     texts = kind(
         part.function,
-        needs=needs,
+        needs=tuple(needs),
         conversational=False,
         parser=getattr(part.owner, "parser", None),
     )
-    ways = {"messages": replace(texts, conversational=True), "texts": texts}
-    reason = (
-        f"it takes {', '.join(mapping)}, as the functions of rubrics before v1; as "
-    )
-    return [
-        Reading(reason + way, adapter, mapping, weight=part.weight, sure=sure, way=way)
-        for way, adapter in ways.items()
-    ]
+    proposals = []
+    for way in ("messages", "texts"):
+        proposals.append(
+            Reading(
+                f"it takes {', '.join(mapping)}, as the functions of rubrics before "
+                f"v1; as {way}",
+                replace(texts, conversational=way == "messages"),
+                mapping,
+                weight=part.weight,
+                sure=in_rubric or bool(own and reads_text),
+                way=way,
+            )
+        )
+    return proposals
 
 
-def _speaks(code: Any) -> bool:
-    """Whether the code has the keys of messages in it, so that a completion is a list of them."""
-    return any(
-        one in ("content", "role") or _speaks(one)
-        for one in getattr(code, "co_consts", ())
-    )
+def _reads_messages(function: Any) -> bool:
+    """Whether a completion is a list of messages, as the code has their keys in it."""
+    if "completion" not in parameters(function):
+        return False
+    return _has_keys_of_messages(getattr(function, "__code__", None))
 
 
-TARGET = Target(
-    "verifiers-rubric", "verifiers before v1", "0.1", FORM, readings, parts=parts
+def _has_keys_of_messages(code: Any) -> bool:
+    constants = getattr(code, "co_consts", ())
+    if "content" in constants or "role" in constants:
+        return True
+    return any(map(_has_keys_of_messages, constants))
+
+
+VERIFIERS_RUBRIC = Target(
+    name="verifiers-rubric",
+    title="verifiers before v1",
+    versions="0.1",
+    form="f(completion, answer, state, ...) -> float, or a Rubric of such functions",
+    readings=readings,
+    parts=parts,
 )
