@@ -1,4 +1,4 @@
-"""Judges: components that ask a model: by a rubric, of pairs or of all siblings, or of a reward model.
+"""Judges: components that ask a model by a rubric, of siblings, or a reward model.
 
 judge(rubric, model=...)      a Component's function, async          rubric.py pairwise,
 ranking(rubric ...) of the siblings of a group             comparing.py -> question(...)

@@ -20,7 +20,7 @@ FOLDER = "REWARDKIT_CACHE"
 
 
 def cache_file() -> Path | None:
-    """Where answers are cached: in the folder that REWARDKIT_CACHE names, or the user's for caches."""
+    """Return the folder of cached answers, which REWARDKIT_CACHE may name."""
     folder = os.environ.get(FOLDER, "").strip()
     if folder == "off":
         return None
@@ -32,7 +32,7 @@ def cache_file() -> Path | None:
 
 
 class Cache:
-    """Answers by key, in a file that several processes may use at once. An answer is plain data, as JSON.
+    """Answers by key, in a file that several processes may use at once, as JSON.
 
     Processes that ask for the same answer at the same time both pay for it.
 
@@ -62,7 +62,7 @@ class Cache:
             ) from None
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """The answer that is cached under a key, ``None`` where there is none."""
+        """Return the answer that is cached under a key, or None."""
         try:
             row = self._file.execute(
                 "SELECT answer FROM answers WHERE key = ?", (key,)
@@ -109,7 +109,7 @@ class Cache:
 
 
 def read_recorded(source: str) -> dict[str, dict[str, Any]]:
-    """Answers by key, of a file with one ``{"key": ..., "text": ...}`` a line, or of "gallery:NAME".
+    """Answers by key, of a file of JSON lines, or of "gallery:NAME".
 
     InputError: there is no such file, or it is none.
     """

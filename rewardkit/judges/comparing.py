@@ -1,4 +1,4 @@
-"""pairwise and ranking: a model that compares the siblings of a group, in one order and in the other."""
+"""pairwise and ranking: a model compares the siblings of a group, in both orders."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ ALONE = "there is no sibling to compare it with"
 
 
 class Comparing(ModelJudge):
-    """Base of what compares siblings: columns of a group in, each one's share of won comparisons out."""
+    """Base of what compares siblings and gives each its share of won comparisons."""
 
     together = "group"
     by_first = False
-    """Whether an answer stands in the verdict of the sibling shown first, not of all that it shows."""
+    """Whether an answer stands in the verdict of the first sibling alone."""
 
     def orders(self, labels: Order) -> list[Order]:
-        """What is shown in each call; any two that are compared, once in one order and once in the other."""
+        """Return what each call shows; each pair is shown in both orders."""
         raise NotImplementedError
 
     def asked(
         self, texts: Texts, order: Order
     ) -> tuple[dict[str, Any], Callable[[str], dict[str, Any]]]:
-        """The request for a call, and what reads its answer: a reason, and what `point` looks at."""
+        """Return the request for a call, and the reader of its answer."""
         raise NotImplementedError
 
     def point(self, value: Mapping[str, Any], one: str, other: str) -> float:
-        """What an answer gives the first of two: 1.0, or 0.5 for a tie."""
+        """Return what an answer gives the first of two: 1.0, or 0.5 for a tie."""
         raise NotImplementedError
 
     async def __call__(self, **columns: Sequence[Any]) -> list[float | NotJudged]:
@@ -108,7 +108,7 @@ class Comparing(ModelJudge):
         return scores
 
     def instructions(self, shows: str, answer: str) -> str:
-        """What the model is told: what it is shown, the rubric, and what to answer."""
+        """Return what the model is told: what it is shown, rubric, and answer."""
         return (
             "You compare completions that a language model gave to one prompt. "
             f"{shows} The order in which "
@@ -119,7 +119,7 @@ class Comparing(ModelJudge):
 
 
 def _label(row: Mapping[str, Any]) -> str:
-    """What stands for a sibling: it is made of all that is shown of it, and says nothing of its place."""
+    """Return the mark of a sibling, made of its text, not of its place."""
     return hashlib.sha256(
         json.dumps([shown(value) for value in row.values()]).encode()
     ).hexdigest()[:12]
@@ -128,7 +128,7 @@ def _label(row: Mapping[str, Any]) -> str:
 def _standing(
     label: str, points: Points, times: Mapping[str, int]
 ) -> tuple[float | None, dict[str, Any]]:
-    """The share of its comparisons that a text has won, ``None`` without any, and what its verdict tells.
+    """Return the share of comparisons that a text has won, or None, and its verdict.
 
     `times` is how many siblings are the same as each text: they tie with one another.
     """
@@ -147,7 +147,7 @@ def _standing(
 
 
 def _columns(texts: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """The columns to show: what all have in common once, the others by name and mark of each text."""
+    """Return the columns to show: common ones once, others by the mark of each text."""
     common = {
         name: value
         for name, value in texts[0][1].items()
@@ -173,7 +173,7 @@ def _even(option: str, value: Any) -> Any:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class pairwise(Comparing):
-    """Win rate of a completion against its siblings by a model that compares two; an async group component.
+    """Win rate of a completion against its siblings; an async group component.
 
     Every pair is asked for twice, with the positions swapped: which is better by the
     rubric, "first", "second" or "tie". A win counts 1, a tie 0.5, and a pair the mean
@@ -229,7 +229,7 @@ class pairwise(Comparing):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ranking(Comparing):
-    """Share of its siblings that a completion is ranked above by a model that sees all of them at once.
+    """Share of its siblings that a completion is ranked above by a model.
 
     It is asked twice, in one order and in its reverse, for the labels of the siblings
     in tiers from best to worst; a tie in a tier counts 0.5, and the score is the mean

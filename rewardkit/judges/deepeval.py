@@ -22,17 +22,17 @@ COLUMNS = {
     "actual_output": "completion",
     "expected_output": "ground_truth",
 }
-"""The column of a field of LLMTestCase where nothing else is said; others have a column of their own name."""
+"""Field of LLMTestCase -> the column of another name that fills it."""
 
 LISTS = ("context", "retrieval_context")
 AS_THEY_ARE = ("metadata", "tags", "tools_called", "expected_tools")
 
 PICTURE = "[DEEPEVAL:"
-"""So DeepEval marks a picture inside a text: it would read the file or address behind it, and send that."""
+"""How DeepEval marks a picture inside a text, which it would read and send."""
 
 
 def _deepeval() -> Any:
-    """The package, with its telemetry off."""
+    """Import the package, with its telemetry off."""
     os.environ.setdefault("DEEPEVAL_TELEMETRY_OPT_OUT", "1")
     try:
         import deepeval.metrics
@@ -69,19 +69,19 @@ def _columns(option: str, value: Any) -> Any:
 
 
 def _plain(text: Any) -> str:
-    """A column as text, in which no picture is marked."""
+    """Return a column as text, in which no picture is marked."""
     return shown(text).replace(PICTURE, "[\u200b" + PICTURE[1:])
 
 
 def _value(field: str, value: Any) -> Any:
-    """A column's value as LLMTestCase takes it in this field."""
+    """Return a column's value as LLMTestCase takes it in this field."""
     if field in LISTS:
         return list(map(_plain, value if isinstance(value, list | tuple) else [value]))
     return value if field in AS_THEY_ARE else _plain(value)
 
 
 def _copied(metric: Any) -> Any:
-    """A metric with the same options and no state, as DeepEval copies it for calls that run together."""
+    """Copy a metric with its options and without state, to run beside others."""
     return _deepeval().metrics.utils.copy_metrics([metric])[0]
 
 
@@ -98,7 +98,7 @@ class _Running:
         return getattr(self.metric, "evaluation_steps", ()) is None
 
     async def measured(self, case: Any) -> Any:
-        """A copy of the metric that has measured a case."""
+        """Measure a case with a copy of the metric, and return the copy."""
         metric = _copied(self.metric)
         quiet = "_show_indicator" in inspect.signature(metric.a_measure).parameters
         try:
@@ -116,7 +116,7 @@ _RUNNING: WeakKeyDictionary[Any, _Running] = WeakKeyDictionary()
 
 @dataclass(frozen=True, repr=False, eq=False)
 class from_deepeval(Primitive):
-    """The score that a metric of DeepEval gives a completion (GEval, AnswerRelevancyMetric, ...); async.
+    """The score that a metric of DeepEval gives a completion; an async component.
 
     An LLMTestCase is made for each row, of what the metric asks for: ``input`` from
     `prompt`, ``actual_output`` from `completion`, ``expected_output`` from
@@ -211,7 +211,7 @@ class from_deepeval(Primitive):
             note(VERDICT, verdict)
 
     async def _measured(self, columns: Mapping[str, Any]) -> Any:
-        """A copy of the metric that has measured these columns."""
+        """Measure these columns with a copy of the metric, and return the copy."""
         case = {
             field: _value(field, columns[column])
             for field, column in self.fields.items()

@@ -27,7 +27,7 @@ def _budget(option: str, value: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class Limits(Primitive):
-    """How fast, how long and for how much a server is asked; judges with the same limits on it share them.
+    """How fast, how long and for how much a server is asked.
 
     At most `concurrency` calls are under way, and `requests_per_minute` and
     `tokens_per_minute` are not passed, repeated attempts included (tokens are estimated

@@ -1,4 +1,4 @@
-"""AskingServer and ModelJudge: what judges share that ask a model on a server, and those with a rubric."""
+"""AskingServer and ModelJudge: the bases of judges that ask a model on a server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Our choice: a reason takes some hundred, thoughts more.
 
 
 def _column_names(option: str, value: Any) -> Any:
-    """The names as a tuple.
+    """Return the names as a tuple.
 
     ValueError: there are none, or one cannot be a parameter.
     """
@@ -41,7 +41,7 @@ def _column_names(option: str, value: Any) -> Any:
 
 
 def _address(option: str, value: Any) -> Any:
-    """The address.
+    """Return the address.
 
     ValueError: a password or key stands in it, which records would show.
     """
@@ -73,7 +73,7 @@ def _request_options(option: str, value: Any) -> Any:
 
 
 class AskingServer(Primitive):
-    """Base of what asks a model on a server: how many calls at a time, the start of a run, answers, cost."""
+    """Base of what asks a model on a server: calls at a time, answers, cost."""
 
     asks_model = True
     limits: Limits
@@ -108,7 +108,7 @@ class AskingServer(Primitive):
     async def answers(
         self, requests: Sequence[tuple[Mapping[str, Any], int, Any]]
     ) -> list[Answer]:
-        """The answer to each (request, number of the sample, reader of its text)."""
+        """Return the answer to each (request, number of sample, reader of its text)."""
         session = self.session
 
         async def every() -> list[Answer]:
@@ -119,7 +119,7 @@ class AskingServer(Primitive):
         return await in_session(every())
 
     def paid(self, answers: Sequence[Answer], share: int = 1) -> dict[str, Any]:
-        """What a verdict says of the calls behind it: tokens and cost now, and whether all were cached.
+        """Return what a verdict says of its calls: tokens, cost, and if all are cached.
 
         `share` is how many verdicts they are for, each of which has an equal part.
         """
@@ -134,7 +134,7 @@ class AskingServer(Primitive):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ModelJudge(AskingServer):
-    """Base of judges by a rubric: their settings, the columns that the model is shown, and requests."""
+    """Base of judges by a rubric: settings, shown columns, and requests."""
 
     rubric: str
     _: KW_ONLY
@@ -157,7 +157,7 @@ class ModelJudge(AskingServer):
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the model is shown: the inputs, and those that a rubric names."""
+        """The columns that the model is shown: the inputs, and those of a rubric."""
         return tuple(dict.fromkeys([*self.inputs, *named_columns(*self.rubrics)]))
 
     @property
@@ -176,7 +176,7 @@ class ModelJudge(AskingServer):
     def request(
         self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """A request for an answer of this schema."""
+        """Make a request for an answer of this schema."""
         form = {"name": "verdict", "strict": True, "schema": schema}
         own = {"temperature": 0.0, "max_tokens": MAX_TOKENS, **(self.options or {})}
         return {

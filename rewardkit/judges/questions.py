@@ -30,17 +30,17 @@ MATERIAL = (
 
 
 def named_columns(*texts: str) -> list[str]:
-    """The columns that rubrics name as ``{column}``, each once."""
+    """Return the columns that rubrics name as ``{column}``, each once."""
     return list(dict.fromkeys(name for text in texts for name in COLUMN.findall(text)))
 
 
 def with_marks(text: str) -> str:
-    """A rubric with ``<column>`` where it names one; no other braces are touched."""
+    """Return a rubric with ``<column>`` where it names one; other braces stay."""
     return COLUMN.sub(r"<\1>", text)
 
 
 def shown(value: Any) -> str:
-    """A column's value as a judge reads it: a text as it is, messages by speaker, other values as JSON."""
+    """Return a column's value as a judge reads it: text, messages, or JSON."""
     turns = value if isinstance(value, list | tuple) else ()
     if isinstance(value, str):
         text = value
@@ -61,7 +61,7 @@ def _json(value: Any) -> str:
 
 
 def question(instructions: str, columns: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The messages: instructions, then the columns between marks."""
+    """Make the messages: instructions, then the columns between marks."""
     texts = {name: shown(value) for name, value in columns.items()}
     digest = hashlib.sha256(json.dumps([instructions, texts]).encode()).hexdigest()[:12]
     parts = [
@@ -74,7 +74,7 @@ def question(instructions: str, columns: Mapping[str, Any]) -> list[dict[str, st
 
 
 def object_of(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of an object with exactly these keys."""
+    """Make the schema of an object with exactly these keys."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -84,7 +84,7 @@ def object_of(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The object that an answer is, alone or in a code block.
+    """Read the object that an answer is, alone or in a code block.
 
     ValueError: none, or not of the schema.
     """
@@ -115,5 +115,5 @@ SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
 
 
 def refuses_schema(status: int, text: str) -> bool:
-    """Whether an error means that a server does not take a form of schema (500: llama-cpp-python's)."""
+    """Return whether an error means that a server does not take this schema."""
     return status in (400, 422, 500) and any(word in text for word in SCHEMA_WORDS)

@@ -43,7 +43,7 @@ FEWEST = 20
 Our choice: kappa is then known to about 0.4.
 """
 MOST_LEVELS = 10
-"""Different labels that are levels of a judge that has none of its own; more are right or wrong."""
+"""Most labels that are levels of a judge without its own; more are right or wrong."""
 ATTACKED = 8
 """Wrong cases that attacks are tried on.
 
@@ -154,7 +154,7 @@ class JudgeReport(HasPage):
 
     @property
     def calibration(self) -> list[dict[str, Any]]:
-        """For each level that was given how many cases have it, and their mean label."""
+        """For each level how many cases were given it, and their mean label."""
         return [
             {
                 "level": self.names.get(score, f"{score:g}"),
@@ -166,7 +166,7 @@ class JudgeReport(HasPage):
         ]
 
     def record(self) -> dict[str, Any]:
-        """The report as plain data."""
+        """Return the report as plain data."""
         optional = {
             name: getattr(self, name)
             for name in ("stability", "position_bias", "attacked")
@@ -205,7 +205,7 @@ class JudgeReport(HasPage):
 
 
 def judges_of(reward: Reward) -> list[str]:
-    """The components that ask a model."""
+    """Return the components that ask a model."""
     return [
         item.name
         for item in reward.components
@@ -214,7 +214,7 @@ def judges_of(reward: Reward) -> list[str]:
 
 
 def warn_of_calls(reward: Reward) -> None:
-    """Log which components would ask a model for every completion that probes make up, without a budget."""
+    """Log which components would ask a model for every probe without a budget."""
     names = [
         item.name
         for item in reward.components
@@ -240,7 +240,7 @@ def judge_report(
     attacks: Mapping[str, str] | None = JUDGE_ATTACKS,
     seed: int = 0,
 ) -> JudgeReport:
-    """How a judge agrees with labelled cases, with 95 % intervals (bootstrap over prompts).
+    """Measure how a judge agrees with labelled cases, with 95 % intervals.
 
     `judge` is an `rk.judge` or any function of a component, or a Reward, of which it is
     the `component` (by default the only one that asks a model) with its fields and
@@ -304,7 +304,7 @@ def judge_report(
 
 
 def _alone(judge: Reward | Callable[..., Any], component: str | None) -> Reward:
-    """The component alone, with the fields of its reward, without its gate.
+    """Return a reward of the component alone, with its fields, without its gate.
 
     RewardError: there is no such.
     """
@@ -325,7 +325,7 @@ def _alone(judge: Reward | Callable[..., Any], component: str | None) -> Reward:
 
 
 def _anew(alone: Reward) -> Reward:
-    """The same, without its cache."""
+    """Return the judge without its cache."""
     (item,) = alone.components
     function: Any = item.function
     if not isinstance(getattr(function, "cache", None), bool):
@@ -336,7 +336,7 @@ def _anew(alone: Reward) -> Reward:
 
 
 def _levels(function: Any) -> dict[str, float]:
-    """The levels of a judge and what it scores for them, {} where it has none."""
+    """Return the levels of a judge and their scores, {} where it has none."""
     negative = getattr(
         function, "negative", False
     )  # then what it scores is that the fault is absent
@@ -347,13 +347,13 @@ def _levels(function: Any) -> dict[str, float]:
 
 
 def _grid(labels: Floats, levels: Mapping[str, float]) -> Floats:
-    """The scores of the levels, ascending: the judge's own, or the different labels; else wrong and right."""
+    """Return the scores of the levels, ascending: the judge's own, else the labels."""
     known = np.unique(list(levels.values()) if levels else labels[~np.isnan(labels)])
     return known if 1 < len(known) <= MOST_LEVELS else np.array([0.0, 1.0])
 
 
 def _asked(judge: Reward, columns: Columns, prompts: Rows) -> Outcome:
-    """What the judge alone gives. RewardError: a column is missing."""
+    """Return what the judge alone gives. RewardError: a column is missing."""
     (item,) = judge.components
     return evaluate(
         bind(judge, columns, len(prompts)), columns, groups=prompts
@@ -375,7 +375,7 @@ def _attacked(
     attacks: Mapping[str, str],
     best: str,
 ) -> Iterator[dict[str, Any]]:
-    """The score of wrong cases before and after each attack; what is not judged then is left out."""
+    """Return the scores of wrong cases before and after each attack, where judged."""
     (item,) = judge.components
     texts = columns.get("completion", [None] * len(ratings.labels))
     low = (ratings.labels < ratings.middle) & (ratings.given < len(ratings.grid) - 1)

@@ -1,4 +1,4 @@
-"""reward_model and reward_endpoint: what a trained reward model gives a completion, mapped to [0, 1]."""
+"""reward_model and reward_endpoint: a trained reward model's score, in [0, 1]."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _map(option: str, value: Any) -> Any:
 
 
 def _logit(name: str, logits: Sequence[float], label: int | None) -> float:
-    """The one logit, or the log-odds of a label against the others.
+    """Return the one logit, or the log-odds of a label against the others.
 
     NotJudged: it is no finite number.
     """
@@ -67,7 +67,7 @@ def _logit(name: str, logits: Sequence[float], label: int | None) -> float:
 def _judged(
     name: str, logits: Sequence[float], label: int | None, how: Any
 ) -> tuple[float | NotJudged, dict[str, Any]]:
-    """The score of a text's logits, or why there is none, and the verdict."""
+    """Return the score of a text's logits, or why there is none, and the verdict."""
     try:
         logit = _logit(name, logits, label)
     except (NotJudged, InputError) as error:
@@ -80,7 +80,7 @@ def _judged(
 
 
 def _messages(prompt: Any, completion: Any) -> list[dict[str, Any]]:
-    """The conversation that is scored. NotJudged: there is none."""
+    """Return the conversation that is scored. NotJudged: there is none."""
     if not isinstance(completion, str):
         raise NotJudged("the completion is no text")
     asked = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
@@ -104,7 +104,7 @@ class _Loaded:
     longest: int  # tokens that it reads
 
     def tokens(self, prompt: Any, completion: Any, chat: bool) -> list[int]:
-        """The whole text. A special token that a completion spells out is plain text in it, and ends nothing.
+        """Return the whole text; a completion's special tokens are plain text in it.
 
         NotJudged: there is nothing to read.
         """
@@ -130,7 +130,7 @@ class _Loaded:
         return list(found)
 
     def logits(self, texts: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Of texts of tokens, which are padded on the right to the longest: a list for each of them."""
+        """Return the logits of texts of tokens, which are padded on the right."""
         import torch
 
         ids = torch.full(
@@ -147,7 +147,7 @@ class _Loaded:
 
 @cache
 def _load(process: int, name_or_path: str, device: str) -> _Loaded:
-    """The model, once in a process.
+    """Load the model, once in a process.
 
     InputError: there is none of that name, or it gives no score.
     """
@@ -198,7 +198,7 @@ def _load(process: int, name_or_path: str, device: str) -> _Loaded:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class reward_model(Primitive):
-    """What a reward model of transformers gives each completion; a batch component of prompt and completion.
+    """What a reward model of transformers gives each completion; a batch component.
 
     `name_or_path` is a model for sequence classification, from a folder or the Hub,
     that gives one logit; of one with several labels, `label` is the number of the good
@@ -285,7 +285,7 @@ class reward_model(Primitive):
 
 
 class _Endpoint(Session):
-    """Calls to a server that answers with logits; the text of an answer is their list."""
+    """Calls to a server that answers with logits, as a text that lists them."""
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
         import openai
@@ -313,7 +313,7 @@ class _Endpoint(Session):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class reward_endpoint(AskingServer):
-    """What a reward model on a server gives a completion; an async component of prompt and completion.
+    """What a reward model on a server gives a completion; an async component.
 
     `url` is the whole address of vLLM's /classify (or another server's with ``{"model",
     "messages", "use_activation": false}`` in and ``{"data": [{"probs": [logits]}]}``

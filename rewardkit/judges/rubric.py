@@ -59,7 +59,7 @@ def _criteria(option: str, value: Any) -> Any:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class judge(ModelJudge):
-    """The level that a model gives a completion by a rubric, as a score; an async component.
+    """The level that a model gives a completion by a rubric; an async component.
 
     `model` runs on an OpenAI-compatible server (vLLM, SGLang, llama.cpp, hosted) at
     `base_url`, by default OPENAI_BASE_URL or OpenAI's; the key is OPENAI_API_KEY. It is
@@ -79,11 +79,12 @@ class judge(ModelJudge):
 
     ValueError: a scale without levels, an empty rubric, options that cannot be.
 
-    >>> clear = judge("Is {completion} clear?", model="judge-1", scale={"clear": 1.0, "vague": 0.3})
+    >>> levels = {"clear": 1.0, "vague": 0.3}
+    >>> clear = judge("Is {completion} clear?", model="j-1", scale=levels)
     >>> clear.columns
     ('prompt', 'completion')
     >>> clear
-    rk.judge('Is {completion} clear?', model='judge-1', scale={'clear': 1.0, 'vague': 0.3})
+    rk.judge('Is {completion} clear?', model='j-1', scale={'clear': 1.0, 'vague': 0.3})
     """
 
     _: KW_ONLY
@@ -148,7 +149,7 @@ class judge(ModelJudge):
     def _request(
         self, names: list[str], columns: Mapping[str, Any], sample: int
     ) -> dict[str, Any]:
-        """The request for the levels of these criteria, or of the rubric alone."""
+        """Make the request for the levels of these criteria, or of the rubric alone."""
         lines = [
             f"- {name}: {with_marks(self.criteria[name])}"
             for name in names
@@ -179,7 +180,7 @@ class judge(ModelJudge):
         return request
 
     def _schema(self, names: list[str]) -> dict[str, Any]:
-        """What an answer has to be: a reason and a level, for each of the criteria where there are any."""
+        """Return the schema of an answer: a reason and a level for each criterion."""
         one = object_of(
             {"reason": {"type": "string"}, "level": {"enum": list(self.levels)}}
         )

@@ -1,4 +1,4 @@
-"""Session: what all judges of a server share: the client, its limits, the budget, the cache.
+"""Session: what judges of a server share: client, limits, budget, cache.
 
 All calls of a process are made on one event loop in a thread of its own, whoever waits
 for them: a trainer, a notebook or a script. Sessions live there.
@@ -47,7 +47,7 @@ REPEAT = "Answer again, with JSON that fits the schema and nothing else."
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a request: a text and what its reader made of it, or why there is no verdict.
+    """What came of a request: a text and what its reader made of it, or an error.
 
     `failed` is empty where there is one. `tokens` are those of all calls that were made
     for it now.
@@ -70,7 +70,7 @@ class Spent:
     """Why no further call is made, until a time of the monotonic clock."""
     until: float = math.inf
     in_vain: dict[str, str] = field(default_factory=dict)
-    """By key why answers that were paid for are no verdict, so that siblings do not pay again."""
+    """Key -> why an answer that was paid for is no verdict, for its siblings."""
 
 
 class Session:
@@ -132,7 +132,7 @@ class Session:
     async def ask(
         self, request: Mapping[str, Any], sample: int, read: Callable[[str], Any]
     ) -> Answer:
-        """The answer to a request, by what `read` makes of its text (ValueError: it is no verdict).
+        """Return the answer to a request; `read` raises ValueError where it is none.
 
         Recorded and cached answers come first. A sample's number tells requests apart
         that are the same.
@@ -170,7 +170,7 @@ class Session:
     async def answered(
         self, request: Mapping[str, Any], read: Callable[[str], Any]
     ) -> Answer:
-        """An answer that can be read, the first or a second one, with the tokens of both."""
+        """Ask once, or twice for an answer that can be read; tokens are of both."""
         paid, sent = (0, 0), request
         for _ in range(2):
             answer = await self.call(sent)
@@ -233,7 +233,7 @@ class Session:
             await self.tokens.acquire(min(about, self.tokens.max_rate))
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """One request and its answer; a server that refuses a form of schema is asked in the next."""
+        """Ask once, in the next form of schema where a server refuses one."""
         import openai
 
         form, sent = self.form, dict(request)
@@ -256,7 +256,7 @@ class Session:
         return read_answer(text)
 
     def connected(self) -> Any:
-        """The client; what it repeats waits for another turn."""
+        """Return the client; its repeated calls wait for another turn."""
         import openai
 
         async def repeated(request: Any) -> None:
@@ -281,7 +281,7 @@ class Session:
         return self.client
 
     def failure(self, error: Exception) -> str:
-        """Why a call failed; where no other would do better, none is made for the rest of the run."""
+        """Return why a call failed, and stop where no other would do better."""
         fatal = self.server.fatal(error, self.models or [])
         if fatal is None:
             return f"there is no answer: {self.server.reason(error)}"
@@ -306,12 +306,12 @@ class Session:
 
 
 def _count(tokens: Any) -> int:
-    """A count of tokens as a server gives it; what is none counts 0."""
+    """Return a count of tokens as a server gives it, else 0."""
     return tokens if type(tokens) is int and tokens > 0 else 0
 
 
 def answer_key(request: Mapping[str, Any], sample: int) -> str:
-    """What an answer is cached under: the model, the messages, the options, and the number of the sample."""
+    """Return the cache key: model, messages, options, number of the sample."""
     text = json.dumps([request, sample], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -324,7 +324,7 @@ def _opened(
 
 
 def session_of(kind: Callable[..., Session], *settings: Any) -> Session:
-    """The session of these settings in this process, and of the key, address and cache in the environment.
+    """Return the session of these settings and the environment, in this process.
 
     InputError: settings that cannot be; no key.
     """
@@ -338,6 +338,6 @@ def session_of(kind: Callable[..., Session], *settings: Any) -> Session:
 
 
 async def in_session(work: Coroutine[Any, Any, T]) -> T:
-    """What work on sessions gives, done on their loop while the loop of the caller waits."""
+    """Run work on the sessions' loop while the caller's waits."""
     loop = event_loop(os.getpid(), "judges")
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))

@@ -1,4 +1,4 @@
-"""Requests to an OpenAI-compatible server, so many at a time, over the openai client's own retries."""
+"""Requests to an OpenAI-compatible server, several at a time, with retries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Our choice: one group of 8. A server of one's own on a GPU takes many more.
 """
 
 TIMEOUT = 600.0
-"""Seconds for one answer: the default of the openai client, as reasoning models think for minutes."""
+"""Seconds for one answer, as in the openai client: some models think for minutes."""
 
 RETRIES = 10
 """Of one request.
@@ -52,7 +52,7 @@ FATAL: dict[Any, tuple[str, str]] = {
     403: ("refuses access", f"; see what the {KEY} may do"),
     404: ("does not know the model or the address", "; most base URLs end in /v1"),
 }
-"""Codes and statuses by which a server says that no request will be answered, and what to do."""
+"""Code or status that no request will get past -> what to do about it."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Server:
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
     def client(self) -> openai.OpenAI:
-        """A client of it, which asks again by itself."""
+        """Make a client of it, which asks again by itself."""
         from openai import OpenAI
 
         return OpenAI(
@@ -119,7 +119,7 @@ class Server:
         )
 
     def models(self, client: openai.OpenAI) -> list[str]:
-        """The models that it lists, if it does; InputError where no server is there.
+        """Return the models that it lists; InputError where no server is there.
 
         This is asked once and at once, where the client would try for a minute to reach
         what is not there.
@@ -143,7 +143,7 @@ class Server:
             return []
 
     def others(self, models: Sequence[str]) -> str:
-        """The end of a sentence with the models that it has; empty where it has this one, or says nothing."""
+        """Return the end of a sentence that lists its models, "" if it has this one."""
         if not models or self.model in models:
             return ""
         shown = ", ".join(map(repr, models[:5])) + (", ..." if len(models) > 5 else "")
@@ -157,7 +157,7 @@ class Server:
         return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 3] + "..."
 
     def fatal(self, error: Exception, models: Sequence[str]) -> InputError | None:
-        """What to say where an error means that no request will be answered, else ``None``."""
+        """Return what to say where an error means that no request will be answered."""
         code = fatal_code(error)
         if code is None:
             return None
@@ -171,7 +171,7 @@ class Server:
 
 
 def fatal_code(error: Exception) -> Any:
-    """The key in `FATAL` of an error, ``None`` where it has none; a server that is there may be slow."""
+    """Return the key in `FATAL` of an error, or None; a slow server has none."""
     import openai
 
     cause = type(error.__cause__).__name__
@@ -190,7 +190,7 @@ def ask_all(
     *,
     concurrency: int = CONCURRENCY,
 ) -> Generator[tuple[int, dict[str, Any] | Exception], None, None]:
-    """The position of each request with its answer and `seconds`, or with why there is none, as they come.
+    """Yield the position of each request with its answer, or why there is none.
 
     InputError where no server is there, or one that answers nobody. Nothing waits for
     the threads of the requests, so that it works in a notebook and an interrupt ends it
@@ -209,7 +209,8 @@ def ask_all(
         try:
             raw = client.chat.completions.with_raw_response.create(**request)
             answer = read_answer(raw.http_response.text)
-        except Exception as error:  # also what the client does not expect: it is this request's failure
+        # also what the client does not expect: it is this request's failure
+        except Exception as error:
             if fatal := server.fatal(error, models):
                 raise fatal from None
             return at, error
@@ -223,13 +224,14 @@ def ask_all(
 
 
 def read_answer(body: str) -> dict[str, Any]:
-    """The columns that a server's answer fills.
+    """Read the columns that a server's answer fills.
 
     `completion` is ``None``, not empty, where a refusal, tool calls or reasoning stand
     in place of a text; they have columns of their own. Token counts are ``None`` where
     the server does not count. ValueError: no chat completion.
 
-    >>> answer = read_answer('{"choices": [{"message": {"content": "", "refusal": "No."}}]}')
+    >>> message = '{"content": "", "refusal": "No."}'
+    >>> answer = read_answer(f'{{"choices": [{{"message": {message}}}]}}')
     >>> answer["completion"], answer["refusal"]
     (None, 'No.')
     """

@@ -1,4 +1,4 @@
-"""Columns by their canonical names: what each is known as, and which of a table's own is taken for it."""
+"""Canonical names of columns, and which of a table's own columns stands for each."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "policy": ("policy", "checkpoint", "model"),
     "step": ("step", "global_step", "training_step"),
 }
-"""Canonical column -> the names it is known by, in the order in which they are tried."""
+"""Canonical column -> its other names, in the order in which they are tried."""
 
 TEXTS = (
     "rollout_id",
@@ -46,7 +46,7 @@ TEXTS = (
 
 
 def known_names(canonical: str, wanted: Mapping[str, str]) -> set[str]:
-    """The names a canonical column may have in a source, the one that was asked for among them."""
+    """Return the names that a canonical column may have in a source."""
     return {*ALIASES[canonical], wanted.get(canonical, canonical)}
 
 

@@ -27,11 +27,11 @@ LONGEST_CELL = 2**31 - 1
 """Characters of a cell in CSV: the most that every system takes."""
 
 SUBFOLDERS = ("completions", "data")
-"""Where the files lie when a folder itself holds none: of TRL's output folder, of a data set's repository."""
+"""Where files lie in TRL's output folder, and in the repository of a data set."""
 
 
 def read_files(source: Any, wanted: Mapping[str, str]) -> list[Source]:
-    """The rows of a file, of each file of a folder in the order of their numbers, or of a table in memory.
+    """Read the rows of a file, of a folder's files in order, or of a table.
 
     `wanted` names canonical columns otherwise. In CSV, cells of columns of text are
     never read as numbers, and an empty cell is a missing value, but for completions: a
@@ -60,7 +60,7 @@ def read_files(source: Any, wanted: Mapping[str, str]) -> list[Source]:
 
 
 def _with_truth(columns: Columns) -> Columns:
-    """The columns with the ``ground_truth`` that verl and siiRL keep inside ``reward_model``."""
+    """Add the ``ground_truth`` that verl and siiRL keep inside ``reward_model``."""
     models = [
         cell if isinstance(cell, Mapping) else {}
         for cell in columns.get("reward_model", ())
@@ -72,7 +72,7 @@ def _with_truth(columns: Columns) -> Columns:
 
 
 def _read_folder(folder: Path, wanted: Mapping[str, str]) -> list[Source]:
-    """The rows of each file, with a column for the splits of a data set that `datasets` saved."""
+    """Read the rows of each file, with a column for the split of a saved data set."""
     saved = folder / "dataset_dict.json"
     parts = []
     for split in json.loads(saved.read_bytes())["splits"] if saved.is_file() else [""]:
@@ -91,7 +91,7 @@ def _read_folder(folder: Path, wanted: Mapping[str, str]) -> list[Source]:
 
 
 def _files_of_one_kind(folder: Path) -> list[Path]:
-    """The rollout files of a folder, 2.jsonl before 10.jsonl.
+    """List the rollout files of a folder, 2.jsonl before 10.jsonl.
 
     JSON beside other kinds is what they tell of themselves. RolloutsError: none, or
     several kinds.
@@ -124,7 +124,7 @@ def _files_of_one_kind(folder: Path) -> list[Path]:
 
 
 def _in_order(path: Path) -> list[tuple[int, str]]:
-    """A key that puts 2.jsonl before 10.jsonl."""
+    """Return a sort key that puts 2.jsonl before 10.jsonl."""
     return [
         (int(number or -1), text)
         for number, text in re.findall(r"([0-9]+)|([^0-9]+)", path.name)
@@ -166,7 +166,7 @@ def _read_file(path: Path, wanted: Mapping[str, str]) -> Source:
 
 
 def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
-    """The value on each line of a file, a ValueError where there is none; blank lines are passed over."""
+    """Yield the value on each line that is not blank, a ValueError where none is."""
     with path.open("rb") as lines:
         for line, text in enumerate(lines, start=1):
             if text.strip():
@@ -188,7 +188,7 @@ def _read_lines(path: Path, wanted: Mapping[str, str]) -> Source:
 
 
 def _read_json(path: Path, wanted: Mapping[str, str]) -> Source:
-    """A JSON array of objects, a log of Inspect, or lines of JSON under that name."""
+    """Read a JSON array of objects, a log of Inspect, or lines of JSON."""
     try:
         content = json.loads(path.read_bytes().decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -220,7 +220,7 @@ def _read_arrow(path: Path, wanted: Mapping[str, str]) -> Source:
 
 
 def _read_csv(path: Path, wanted: Mapping[str, str]) -> Source:
-    """Rows of text; columns that are not known to hold texts become numbers where every cell is one."""
+    """Read rows of text; a column becomes numbers where every cell is one."""
     if (
         csv.field_size_limit() < LONGEST_CELL
     ):  # of the process: raised and left, as others may be reading
@@ -253,7 +253,7 @@ def _csv_row(names: list[str], cells: list[str]) -> dict[str, str] | ValueError:
 
 
 def cell_number(cell: str | None) -> int | float | None:
-    """The number that a cell is as it is written; "007", "nan" and "1_000" are text."""
+    """Return the number that a cell is; "007", "nan" and "1_000" are text."""
     if not re.fullmatch(
         r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,3})?", cell or "", re.ASCII
     ):

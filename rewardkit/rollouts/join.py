@@ -1,8 +1,9 @@
-"""What a log lacks: columns joined from the data set that the run was trained on, and constants."""
+"""What a log lacks: columns joined from the data set of the run, and constants."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from rewardkit.rollouts.columns import mapped
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.matching import match
 from rewardkit.rollouts.source import Columns, Source
+
+Matches = Sequence[tuple[Sequence[int], bool]]
+"""For each row of a log the rows of a data set, and whether by its question alone."""
 
 OF_A_RUN = (
     "rollout_id",
@@ -21,7 +25,7 @@ OF_A_RUN = (
     "reward",
     "reward_raw",
 )
-"""Columns that a data set cannot know: its own of that name are another thing, and left out."""
+"""Columns that a data set cannot know, and that are left out of a join."""
 
 OF_SCORES = (
     "field/",
@@ -38,7 +42,7 @@ OF_SCORES = (
 def join_columns(
     columns: Columns, source: Any, *, on: str = "prompt", without: Collection[str] = ()
 ) -> tuple[Columns, str, list[str]]:
-    """The columns with what they lack from rows of a data set with the same `on`; what was done; warnings.
+    """Join what the columns lack from rows of a data set with the same `on`.
 
     `source` is a file, folder, table or list of dicts, its columns under the names of
     `ALIASES`. A value that the log has is kept. Nothing is taken for the columns
@@ -55,90 +59,111 @@ def join_columns(
         raise RolloutsError(
             f"{name!r} has no rows to join ({len(read.places)} cannot be read)"
         )
-    new = {own: canonical for canonical, own in mapped(read.columns, {}).items()}
-    data = {new.get(own, own): cells for own, cells in read.columns.items()}
-    for side, there in (("the rollouts have", columns), (f"{name!r} has", data)):
-        if on not in there:
-            raise RolloutsError(
-                f"the join is on {on!r}; {side} {list(there)}{did_you_mean(on, there)}"
-            )
-    rows = len(columns[on])
-    matches = match(columns[on], data[on], prompts=on == "prompt")
-    matched = sum(bool(found) for found, _ in matches)
-    if not matched:
+    canonical = {old: new for new, old in mapped(read.columns, {}).items()}
+    joined = {canonical.get(old, old): cells for old, cells in read.columns.items()}
+    for side, table in (("the rollouts have", columns), (f"{name!r} has", joined)):
+        if on not in table:
+            hint = did_you_mean(on, table)
+            raise RolloutsError(f"the join is on {on!r}; {side} {list(table)}{hint}")
+    matches = match(columns[on], joined[on], prompts=on == "prompt")
+    if not any(rows for rows, _ in matches):
         raise RolloutsError(
             f"no row of the rollouts matches {name!r} by {on}: the rollouts have "
-            f"{preview(columns[on][0])}, the data set {preview(data[on][0])}; is it "
-            "the set of this run, and "
-            "the right column?"
+            f"{preview(columns[on][0])}, the data set {preview(joined[on][0])}; is it "
+            "the set of this run, and the right column?"
         )
-    left_out = [
-        column
-        for column in data
-        if column in {*OF_A_RUN, *without} or column.startswith(OF_SCORES)
-    ]
-    joined, brought, filled, differences = dict(columns), [], [], []
-    for column in [column for column in data if column not in {on, *left_out}]:
-        own = columns.get(column, [None] * rows)
-        options = [[data[column][row] for row in found] for found, _ in matches]
-        agree = [all(cell == cells[0] for cell in cells) for cells in options]
-        given = [
-            cells[0] if cells and one else None
-            for cells, one in zip(options, agree, strict=True)
-        ]
-        joined[column] = [
-            new if old is None else old for old, new in zip(own, given, strict=True)
-        ]
-        lacking = own.count(None)
-        if lacking == rows:
-            brought.append(column)
-        elif count := lacking - joined[column].count(None):
-            filled.append(f"filled {count} missing values of {column}")
-        if count := sum(
-            old is None and not one for old, one in zip(own, agree, strict=True)
-        ):
-            differences.append(
-                f"{count} of {rows} rows match several rows of {name!r} that differ "
-                f"in {column}: left missing"
-            )
-        both = zip(own, given, strict=True)
-        if count := sum(
-            old is not None and new is not None and old != new for old, new in both
-        ):
-            differences.append(
-                f"{column} is in the log and in {name!r} and differs in {count} rows: "
-                "kept from the log"
-            )
-    warnings = []
-    lacks = ", ".join(brought)
-    if matched < rows:
-        warnings.append(
-            f"{rows - matched} of {rows} rows match no row of {name!r} by {on}: they "
-            "lack "
-            f"{lacks or 'nothing'}"
-        )
-    if count := sum(by_question for _, by_question in matches):
-        warnings.append(
-            f"{count} of {rows} rows have turns before the question that no row of "
-            f"{name!r} has; make sure "
-            "they are examples, not another conversation"
-        )
+    report = _Join(name, len(matches))
+    filled = dict(columns)
+    for column, cells in joined.items():
+        if column in {*OF_A_RUN, *without} or column.startswith(OF_SCORES):
+            report.left_out.append(column)
+        elif column != on:
+            options = [[cells[row] for row in rows] for rows, _ in matches]
+            filled[column] = report.fill(column, columns.get(column), options)
     if read.rejected:
-        differences.append(
+        report.differences.append(
             f"{len(read.rejected)} rows of {name!r} cannot be read and were not joined"
         )
-    done = [
-        f"joined {name!r} by {on}: {matched} of {rows} rows matched",
-        f"brought {lacks or 'no column'}",
-    ]
-    done += [*filled, *([f"left out {', '.join(left_out)}"] if left_out else [])]
-    return joined, "; ".join(done), [*warnings, *differences]
+    return filled, report.sentence(on, matches), report.warnings(on, matches)
+
+
+@dataclass
+class _Join:
+    """What a join with the data set `name` did to a log of so many rows."""
+
+    name: str
+    rows: int
+    brought: list[str] = field(default_factory=list)
+    filled: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
+
+    def fill(
+        self, column: str, logged: Sequence[Any] | None, options: list[list[Any]]
+    ) -> list[Any]:
+        """Fill what the log lacks with the one value of the matching rows."""
+        cells = [None] * self.rows if logged is None else list(logged)
+        lacking = cells.count(None)
+        ambiguous = different = 0
+        for row, values in enumerate(options):
+            if any(value != values[0] for value in values):
+                ambiguous += cells[row] is None
+            elif values and cells[row] is None:
+                cells[row] = values[0]
+            elif values and values[0] is not None:
+                different += cells[row] != values[0]
+        found = lacking - cells.count(None)
+        if lacking == self.rows:
+            self.brought.append(column)
+        elif found:
+            self.filled.append(f"filled {found} missing values of {column}")
+        if ambiguous:
+            self.differences.append(
+                f"{ambiguous} of {self.rows} rows match several rows of {self.name!r} "
+                f"that differ in {column}: left missing"
+            )
+        if different:
+            self.differences.append(
+                f"{column} is in the log and in {self.name!r} and differs in "
+                f"{different} rows: kept from the log"
+            )
+        return cells
+
+    def sentence(self, on: str, matches: Matches) -> str:
+        """Say what was joined."""
+        matched = sum(bool(rows) for rows, _ in matches)
+        parts = [
+            f"joined {self.name!r} by {on}: {matched} of {self.rows} rows matched",
+            f"brought {', '.join(self.brought) or 'no column'}",
+            *self.filled,
+        ]
+        if self.left_out:
+            parts.append(f"left out {', '.join(self.left_out)}")
+        return "; ".join(parts)
+
+    def warnings(self, on: str, matches: Matches) -> list[str]:
+        """Say what a person should look at: rows without a match, and differences."""
+        warnings = []
+        unmatched = sum(not rows for rows, _ in matches)
+        by_question = sum(is_by_question for _, is_by_question in matches)
+        if unmatched:
+            warnings.append(
+                f"{unmatched} of {self.rows} rows match no row of {self.name!r} by "
+                f"{on}: they lack {', '.join(self.brought) or 'nothing'}"
+            )
+        if by_question:
+            warnings.append(
+                f"{by_question} of {self.rows} rows have turns before the question "
+                f"that no row of {self.name!r} has; make sure they are examples, not "
+                "another conversation"
+            )
+        return [*warnings, *self.differences]
 
 
 def fill_columns(
     columns: Columns, fill: Mapping[str, Any]
 ) -> tuple[Columns, list[str]]:
-    """The columns with a constant where one has no value, and a sentence a column on how many that were."""
+    """Put constants where columns have no value, and say on how many rows."""
     filled, notes = dict(columns), []
     rows = len(columns["completion"])
     for name, value in fill.items():

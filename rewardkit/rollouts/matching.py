@@ -1,4 +1,4 @@
-"""Which row of a data set a value of a log is: prompts by their turns, be they text, messages or rendered."""
+"""Which row of a data set a logged value is: prompts are compared by their turns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SPECIAL = re.compile(
     r"<\|(?P<bar>[^<>|\s]{1,60})\|>|<｜(?P<wide>[^<>｜]{1,60})｜>|\[\|(?P<square>[a-z]{1,20})\|\]"
     r"|\[(?P<inst>/?INST)\]|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>|<</?SYS>>|</?think(?:ing)?>"
 )
-"""What chat templates put around messages, in ChatML, Llama, DeepSeek, Gemma, Mistral, Command R, EXAONE."""
+"""What the chat templates of eight families put around messages."""
 
 _USER = ("user", "human", "instruction", "question", "inst", "user_token")
 _ASSISTANT = (
@@ -41,20 +41,21 @@ _TURN = re.compile(
     rf"|(?P<colon>{_NAMES})[ \t*]*[:：])[\s*]*",
     re.IGNORECASE,
 )
-"""Where a turn begins in a text whose special tokens are lines; some logs glue it to the turn before."""
+"""Where a turn begins; some logs glue it to the turn before."""
 
 
 def match(
     log: Sequence[Any], data: Sequence[Any], *, prompts: bool
 ) -> list[tuple[Sequence[int], bool]]:
-    r"""For each value of the log the rows of the data set that it is, and whether by its question alone.
+    r"""Find for each logged value its rows in the data set, or those of its question.
 
     Texts are the same but for white space, all else as JSON writes it. Of prompts the
     turns are compared, without roles and special tokens: all of them; else those beside
     the system prompt; else the last one of the user alone, where the model has spoken
     before (few-shot examples that the data set has not).
 
-    >>> match(["system\nBe brief.\nuser\n2+2?\nassistant\n"], ["3+3?", "2+2?"], prompts=True)
+    >>> logged = ["system\nBe brief.\nuser\n2+2?\nassistant\n"]
+    >>> match(logged, ["3+3?", "2+2?"], prompts=True)
     [([1], False)]
     """
     keys_of = _prompt_keys if prompts else _value_keys
@@ -85,7 +86,7 @@ def _value_keys(value: Any) -> list[str]:
 
 
 def _prompt_keys(prompt: Any) -> list[str]:
-    """A prompt with and without its system prompt, and its last question where an answer stands before it."""
+    """Return a prompt with and without its system prompt, and its last question."""
     turns = _turns(prompt)
     waits = turns[-1:] == [("assistant", "")]  # for the model to go on
     if waits and len(turns) > 1 and not turns[0][0]:
@@ -98,7 +99,7 @@ def _prompt_keys(prompt: Any) -> list[str]:
 
 
 def _turns(prompt: Any) -> list[tuple[str, str]]:
-    """The role ("" where none is named) and the text of each turn of a prompt, text or messages."""
+    """Return the role ("" if unnamed) and the text of each turn of a prompt."""
     messages = as_list(prompt)
     if messages is None:
         text = "" if prompt is None else str(prompt)
@@ -126,11 +127,11 @@ def _turns(prompt: Any) -> list[tuple[str, str]]:
 
 
 def _line(token: re.Match[str]) -> str:
-    """A special token as a line: the name of its role, or nothing."""
+    """Return a special token as a line: the name of its role, or nothing."""
     name = next((name for name in token.groupdict().values() if name), "").lower()
     return f"\n{_ROLES[name]}\n" if name in _ROLES else "\n"
 
 
 def _plain(text: str) -> str:
-    """A text for comparison; of "### Response:" the marks are left out."""
+    """Return a text for comparison, without the marks of "### Response:"."""
     return " ".join(text.split()).rstrip("#* ")

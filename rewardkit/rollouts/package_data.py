@@ -1,4 +1,4 @@
-"""Where the notebooks and data that come with rewardkit are: in the wheel, or at the top of a checkout."""
+"""Where bundled notebooks and data are: in the wheel, or at the top of a checkout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GALLERY = "gallery:"
 
 
 def bundled(relative: str) -> Path:
-    """The path of a bundled file, such as "notebooks/01_build.ipynb".
+    """Return the path of a bundled file, such as "notebooks/01_build.ipynb".
 
     InputError: there is none.
     """
@@ -25,7 +25,7 @@ def bundled(relative: str) -> Path:
 
 
 def resolve(source: str | Path, file: str) -> Path:
-    """A path as it is, or for "gallery:arithmetic" the bundled `file` of that name.
+    """Return a path as it is, or for "gallery:arithmetic" the bundled `file`.
 
     `file` is "rollouts.jsonl" or "cases.jsonl". InputError: the gallery has none of
     that name.
@@ -42,7 +42,7 @@ def resolve(source: str | Path, file: str) -> Path:
 
 
 def files_of(file: str) -> dict[str, Path]:
-    """The bundled "rollouts.jsonl" or "cases.jsonl" of the gallery, by the names of the tasks."""
+    """List the names of the gallery's bundled "rollouts.jsonl" or "cases.jsonl"."""
     data = bundled("data")
     known = {path.parent.name: path for path in sorted(data.glob(f"*/{file}"))}
     others = sorted(data.glob("gallery/*.jsonl")) if file == "cases.jsonl" else []

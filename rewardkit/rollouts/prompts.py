@@ -1,4 +1,4 @@
-"""Prompts out of a data set: a row a prompt, with an id that stays and the columns it brings along."""
+"""Prompts of a data set: a row a prompt, with an id that stays and its columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_prompts(
     system: str | None = None,
     reserved: Collection[str] = (),
 ) -> tuple[list[dict[str, Any]], tuple[Place, ...], list[str]]:
-    """Prompts of a data set, a row a prompt; the rows that were kept out; what a person should know.
+    """Read prompts, the rows that were kept out, and what a person should know.
 
     Columns have the names that `load_rollouts` knows, or those of `columns` ({"prompt":
     "text"}); `system` is put in front of each prompt. Columns called as the `reserved`
@@ -39,7 +39,8 @@ def read_prompts(
     Rows without a prompt are kept out; a prompt that comes again counts once.
     RolloutsError: no prompts, one id for two prompts.
 
-    >>> read_prompts([{"question": "2+2?", "answer": "4"}, {"question": "2+2?", "answer": "5"}])[0]
+    >>> question = {"question": "2+2?"}
+    >>> read_prompts([{**question, "answer": "4"}, {**question, "answer": "5"}])[0]
     [{'prompt_id': 'p-ab8c9f78ab2d', 'prompt': '2+2?', 'answer': '4'}]
     """
     name = str(source) if isinstance(source, str | Path) else "memory"
@@ -102,7 +103,7 @@ def read_prompts(
 def _names(
     names: Collection[str], wanted: Mapping[str, str], source: str
 ) -> tuple[str, str]:
-    """The columns of the prompts and of their ids, "prompt_id" where there is none."""
+    """Return the columns of the prompts and of their ids, "prompt_id" by default."""
     mapping = mapped(names, wanted) if names else {"prompt": "prompt"}
     if "prompt" not in mapping:
         raise RolloutsError(
@@ -115,7 +116,7 @@ def _names(
 def _others(
     columns: Columns, taken: Collection[str], reserved: Collection[str]
 ) -> tuple[Columns, list[str]]:
-    """The columns that go along, in JSON's types; a warning of each that cannot."""
+    """Return the columns that go along, in JSON's types, and warnings of others."""
     others, warnings = {}, []
     for name in [name for name in columns if name not in taken]:
         try:
@@ -167,7 +168,7 @@ def _prompt(value: Any) -> str | Messages:
 
 
 def _prompt_id(given: Any, prompt: str | Messages) -> str | int:
-    """The id that the row has, else a hash of its prompt: no row before it, and no run, changes it."""
+    """Return the id of a row, else a hash of its prompt, the same in every run."""
     if given is None:
         text = json.dumps(prompt, sort_keys=True)
         return f"p-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
@@ -184,7 +185,7 @@ def _prompt_id(given: Any, prompt: str | Messages) -> str | int:
 
 
 def as_messages(prompt: str | Messages) -> Messages:
-    """A prompt as chat messages."""
+    """Return a prompt as chat messages."""
     return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
 
 

@@ -1,4 +1,4 @@
-"""sample(): groups of completions from an OpenAI-compatible server, for those who have no log yet."""
+"""sample(): groups of completions from an OpenAI-compatible server."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ ANSWERED = (
 
 SETTINGS = ("temperature", "top_p", "max_tokens", "extra_body")
 RESERVED = (
-    "rollout_id", "prompt_id", "generation", "policy", "model", "prompt", "seed", *SETTINGS, *ANSWERED,
-    *ALIASES["messages"],  # would be read as the transcript where a completion has no text
+        "rollout_id", "prompt_id", "generation", "policy", "model", "prompt", "seed",
+        *SETTINGS, *ANSWERED,
+        # would be read as the transcript where a completion has no text
+        *ALIASES["messages"],
 )  # fmt: skip
 """Columns that the log has for itself, which those of the prompts cannot be."""
 
@@ -88,7 +90,7 @@ class Sampled:
     seconds: float
 
     def record(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """Return it as plain data."""
         record = asdict(self)
         failures = record.pop("failed")
         tokens = {
@@ -154,7 +156,7 @@ def sample(
     retries: int = RETRIES,
     progress: bool = False,
 ) -> Sampled:
-    """Sample `n` completions of each prompt into the JSONL log `output`, and say what was done.
+    """Sample `n` completions of each prompt into a JSONL log, and report on it.
 
     `prompts` is JSONL, Parquet, CSV, a DataFrame or dicts, a row a prompt (text or chat
     messages; `columns`, see `read_prompts`); its other columns stand in the log too.
@@ -269,7 +271,7 @@ class _Run:
     plain_ids: bool  # not where another policy's rows have taken them
 
     def row(self, prompt: Mapping[str, Any], k: int) -> dict[str, Any]:
-        """What the row of completion `k` of a prompt holds before the server has answered."""
+        """Return the row of completion `k` of a prompt before the server answers."""
         rollout_id = (
             f"{'' if self.plain_ids else self.policy + ':'}{prompt['prompt_id']}#{k}"
         )
@@ -294,7 +296,7 @@ def _there(
     prompts: Sequence[Mapping[str, Any]],
     add: bool,
 ) -> set[str]:
-    """The ids of the rows of this policy and these prompts that stand in the log.
+    """Return the ids of the rows of this policy and these prompts in the log.
 
     RolloutsError: it was made with other settings or of a prompt that has changed, or
     it has other policies or prompts and `add` is not set.

@@ -1,4 +1,4 @@
-"""The log that `sample` writes: whole lines as they come, so that a run that was ended is taken up again."""
+"""The log that `sample` writes: whole lines, so that an ended run is taken up again."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rewardkit.errors import RolloutsError, preview
 
 NEEDED = ("rollout_id", "prompt_id", "generation", "policy", "prompt", "completion")
 BEGINS = b'{"rollout_id": '
-"""How each line begins, by which a last line that was broken off is known as one of ours."""
+"""How each line begins, by which a broken last line is known as ours."""
 
 
 def read_log(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The rows of a log, none where there is no file, and the bytes of a last line that was broken off.
+    """Return the rows of a log, and the bytes of a last line that was broken off.
 
     RolloutsError: another kind of file, or one that `sample` did not write.
     """
@@ -44,7 +44,7 @@ def read_log(path: Path) -> tuple[list[dict[str, Any]], int]:
 
 
 def mend(path: Path, broken: int) -> None:
-    """Make a log one that rows can be added to: without its broken last line, the last line ended."""
+    """Prepare a log for more rows: drop a broken last line, end the last one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if broken:
         os.truncate(path, path.stat().st_size - broken)

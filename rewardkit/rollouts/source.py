@@ -1,4 +1,4 @@
-"""Rows before they are rollouts: their columns, where each row stands, and why one is kept out."""
+"""Rows before they are rollouts: columns, places, and why one is kept out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Columns = dict[str, list[Any]]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a row stands: its line (its position from 1, where there are no lines), and why it is kept out.
+    """Where a row stands: its line, or its position from 1, and why it is kept out.
 
     `reason` is "" where it is not kept out, `file` the file's name where there are
     several.
@@ -32,7 +32,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Source:
-    """Rows as columns of Python values, ``None`` where one is missing, with the place of each row.
+    """Rows as columns of Python values, None where missing, with their places.
 
     `form` is what the reader of a file knows of its form, "" where the columns have to
     say.
@@ -79,7 +79,7 @@ class Source:
 
     @classmethod
     def joined(cls, parts: Sequence[Source]) -> Source:
-        """The rows of several sources, one after the other."""
+        """Join the rows of several sources, one after the other."""
         names = dict.fromkeys(name for part in parts for name in part.columns)
         columns = {
             name: [
@@ -99,7 +99,7 @@ class Source:
         ]
 
     def keep(self, wanted: Sequence[bool]) -> Source:
-        """The rows where `wanted` is true."""
+        """Return the rows where `wanted` is true."""
         columns = {
             name: list(compress(cells, wanted)) for name, cells in self.columns.items()
         }

@@ -97,7 +97,7 @@ class Rollouts(HasPage):
         }
 
     def as_logged(self) -> dict[str, list[Any]]:
-        """Every column as `columns`, and what was renamed under the name that it had in the source, too."""
+        """Return every column, a renamed one under both its names."""
         columns = self.columns()
         return {
             **{
@@ -121,13 +121,13 @@ class Rollouts(HasPage):
     def select(
         self, rows: NDArray[np.bool_] | NDArray[np.intp] | Sequence[int]
     ) -> Rollouts:
-        """The rollouts at these positions (or where the mask is true)."""
+        """Return the rollouts at these positions (or where the mask is true)."""
         chosen = np.asarray(rows, dtype=None if len(rows) else int)
         return replace(self, table=self.table.iloc[np.arange(len(self))[chosen]])
 
     @cached_property
     def groups(self) -> NDArray[np.intp]:
-        """Group code of each row, (rows,), numbered from 0 in order of first appearance."""
+        """Group code of each row, (rows,), from 0 in order of first appearance."""
         return self._codes(self.group_key)
 
     @cached_property
@@ -145,7 +145,7 @@ class Rollouts(HasPage):
         return self.groups if set(names) == set(self.group_key) else self._codes(names)
 
     def _codes(self, names: Sequence[str]) -> NDArray[np.intp]:
-        """Codes of the combinations of these columns, (rows,), in order of first appearance.
+        """Return codes of the combinations of columns, (rows,), by first appearance.
 
         A missing prompt_id falls back on the prompt, then on the row alone, as does a
         row without columns.
@@ -159,7 +159,7 @@ class Rollouts(HasPage):
         return np.asarray(codes, dtype=np.intp)
 
     def _keys(self, name: str) -> pd.Series[Any]:
-        """What rows of a column are told apart by: its values, lists and dicts as JSON."""
+        """Return a column's values for comparison, lists and dicts as JSON."""
         if pd.api.types.infer_dtype(self.table[name], skipna=False) in (
             "string",
             "integer",
@@ -193,7 +193,7 @@ class Rollouts(HasPage):
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What a person should know before trusting figures on these rollouts, a sentence each."""
+        """What a person should know before trusting figures on these rollouts."""
         sentences = []
         if self.rejected:
             shown = [
@@ -229,7 +229,7 @@ class Rollouts(HasPage):
         return digest.hexdigest()[:16]
 
     def summary(self) -> dict[str, Any]:
-        """What was read and how: kind, rows, groups and their key, mapping, scores, rejected, warnings."""
+        """Return what was read and how: rows, groups, mapping, scores, warnings."""
         return {
             "source": self.source,
             "kind": self.kind,
@@ -263,7 +263,7 @@ def load_rollouts(
     on: str = "prompt",
     fill: Mapping[str, Any] | None = None,
 ) -> Rollouts:
-    """Rollouts from a JSONL, JSON, Parquet, Arrow or CSV file, a folder of them, a DataFrame, or dicts.
+    """Load rollouts from a file, a folder of files, a DataFrame, or dicts.
 
     The logs of TRL, verl, siiRL, verifiers and Inspect are recognised by their columns,
     and data sets that `datasets` saved by their files (`.kind` says which); see
@@ -352,7 +352,7 @@ def _mapping(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str
 
 
 def _validated(read: Source, mapping: Mapping[str, str]) -> Source:
-    """The rows under canonical names, with texts as completions and an id each; why others are kept out."""
+    """Return the rows under canonical names with an id each, and the rejected ones."""
     taken = {*mapping, *mapping.values()}
     columns = {canonical: read.columns[own] for canonical, own in mapping.items()}
     columns |= {
@@ -396,7 +396,7 @@ def _validated(read: Source, mapping: Mapping[str, str]) -> Source:
 
 
 def _ids(read: Source, given: Sequence[Any]) -> list[Any]:
-    """What each row is called: as it calls itself, else by its line, which no other row is called.
+    """Return the id of each row: its own, else its line if no other row has it.
 
     In a folder the file's name stands before the line, and before own ids where one
     comes in several files.

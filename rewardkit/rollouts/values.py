@@ -11,7 +11,7 @@ import pandas as pd
 
 
 def as_column(values: list[Any]) -> pd.Series[Any]:
-    """A column that gives its values back as they were.
+    """Return a column that gives its values back as they were.
 
     Numbers as such (whole ones stay whole), all else as objects.
     """
@@ -31,7 +31,7 @@ def as_column(values: list[Any]) -> pd.Series[Any]:
 
 
 def column_values(column: pd.Series[Any]) -> list[Any]:
-    """The values of a column as Python objects, missing ones as ``None``."""
+    """Return the values of a column as Python objects, missing ones as None."""
     values = column.tolist()
     if column.dtype == object and set(map(type, values)) <= {str, int, bool}:
         return values
@@ -43,7 +43,7 @@ def column_values(column: pd.Series[Any]) -> list[Any]:
 
 
 def present(value: Any) -> Any:
-    """The value, or ``None`` for pandas' ways of saying that there is none; arrays become lists."""
+    """Return the value, or None where pandas says missing; arrays become lists."""
     if (
         value is None
         or value is pd.NA

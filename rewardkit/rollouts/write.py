@@ -14,7 +14,7 @@ from rewardkit.errors import InputError
 
 
 def place_to_write(path: str | Path) -> Path:
-    """The file that a path leads to, through links, which a new file would take the place of.
+    """Follow links to the file that a new file would take the place of.
 
     InputError: there is no such folder, or a null character in the path.
     """

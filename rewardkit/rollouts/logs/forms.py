@@ -26,7 +26,7 @@ FORMS = (
 def read_log(
     parts: Sequence[Source], *, keep: Collection[str] = ()
 ) -> tuple[str, Log, Logged]:
-    """The form that the columns of a source's files say, what is read in it, and the scores among that.
+    """Recognise the form of a log by its columns, and read it and its scores.
 
     `keep` are columns that a person gave a meaning: they are no scores. RolloutsError:
     files of several forms or of different things, a data set without completions.

@@ -1,4 +1,4 @@
-"""Evaluation logs of Inspect, read by its own reader: a sample (of one epoch) is a rollout."""
+"""Logs of Inspect, read by its own reader: a sample of an epoch is a rollout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GRADES = {
     "no": 0.0,
     "false": 0.0,
 }
-"""What Inspect's `value_to_float` takes its grades for: correct, incorrect, partial, no answer."""
+"""Inspect's grades as numbers: correct, incorrect, partial, no answer."""
 
 
 def is_inspect_log(content: Any) -> bool:
@@ -34,7 +34,7 @@ def is_inspect_log(content: Any) -> bool:
 
 
 def read_inspect_log(path: Path) -> Source:
-    """The samples of a log as rows; scores as ``logged/<scorer>``, missing where they are no number.
+    """Read the samples of a log as rows, scores as ``logged/<scorer>``.
 
     A sample that ended in an error before there was an output is kept out.
     RolloutsError: inspect_ai is not installed, or cannot read the file.
@@ -96,14 +96,14 @@ def _row(sample: Any, about: Any) -> dict[str, Any] | ValueError:
 
 
 def _plain(message: Any) -> dict[str, Any]:
-    """A chat message with what rewardkit reads of it."""
+    """Return a chat message with what rewardkit reads of it."""
     plain: dict[str, Any] = message.model_dump(exclude_none=True, mode="json")
     kept = ("role", "content", "tool_calls", "tool_call_id", "error")
     return {name: plain[name] for name in kept if name in plain}
 
 
 def number_of(value: Any) -> float | None:
-    """A score of Inspect as a number; ``None`` where it is none, or not finite ("unscored").
+    """Return a score of Inspect as a number; None if it is none, or not finite.
 
     >>> [number_of(value) for value in ("C", True, "0.5", float("nan"), "refused")]
     [1.0, 1.0, 0.5, None, None]

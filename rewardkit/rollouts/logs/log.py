@@ -1,4 +1,4 @@
-"""A form of log: how it is recognised, and what is read from it: rollouts, and the scores in it."""
+"""A form of log: how it is recognised, and what is read from it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of log. A new one is a module with one of these, and its line in `forms.FORMS`.
+    """A form of log, made in a module of its own and listed in `forms.FORMS`.
 
     `fits` says whether the columns of a file are those of this form; `read` makes
     rollouts of the rows. It also gets the columns that a person gave a meaning: they
@@ -72,7 +72,7 @@ class Form:
 
 
 def take_scores(log: Log) -> tuple[Log, Logged]:
-    """The log with its scores, and what stands beside them, under ``logged/`` names; what they are.
+    """Add the scores of a log as ``logged/`` columns, and say what they are.
 
     What is no number among them is missing, and a warning counts it; a note says what
     was taken.
@@ -117,13 +117,13 @@ def take_scores(log: Log) -> tuple[Log, Logged]:
 
 
 def numeric(values: Iterable[Any]) -> bool:
-    """Whether a column holds numbers, bools and missing values only, and at least one number."""
+    """Return whether a column holds numbers, and nothing else but missing values."""
     kinds = {type(value) for value in values} - {type(None)}
     return bool(kinds) and kinds <= {int, float, bool}
 
 
 def first(cells: Iterable[Any]) -> Any:
-    """The first value that there is in a column, ``None`` where there is none."""
+    """Return the first value of a column that is not missing, or None."""
     return next((cell for cell in cells if cell is not None), None)
 
 
@@ -133,6 +133,6 @@ def listed(names: Iterable[str]) -> str:
 
 
 def identifier(name: str) -> str:
-    """A name that a component can have, made of a column's."""
+    """Return a name that a component can have, made of a column's."""
     made = re.sub(r"\W+", "_", name).strip("_") or "score"
     return made if made.isidentifier() else f"score_{made}"

@@ -1,4 +1,4 @@
-"""A table of rollouts of no trainer's own form: a column called reward is what was paid."""
+"""A table of no trainer's own form: a column called reward is what was paid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completions of TRL: a file a step, as GRPOTrainer.log and RLOOTrainer.log write them (TRL 1.16).
+"""Completions of TRL 1.16: a file a step, as GRPOTrainer and RLOOTrainer log them.
 
 Columns are step, prompt, completion, one a reward function (under the name of
 `get_callable_name`), those of log_extra in alphabetical order, advantage.
@@ -20,7 +20,7 @@ from rewardkit.rollouts.source import Columns, Source
 KNOWN = {alias for aliases in ALIASES.values() for alias in aliases}
 
 NOISE = 1e-3
-"""Below which differences of advantages and of rewards that were scaled alike are rounding. Our choice."""
+"""Rounding, of differences of advantages and scaled rewards. Our choice."""
 
 
 def _fits(columns: Columns) -> bool:
@@ -32,7 +32,7 @@ def _fits(columns: Columns) -> bool:
 
 
 def _between(columns: Columns) -> list[str]:
-    """The columns between completion and advantage: scores, then what log_extra brought."""
+    """Return the columns between completion and advantage: scores, then log_extra's."""
     order = list(columns)
     if not {"completion", "advantage"} <= columns.keys():
         return []
@@ -67,7 +67,7 @@ def _read(source: Source, keep: Collection[str]) -> Log:
         source,
         {**dict.fromkeys(rewards, 1.0), **dict.fromkeys(extras, 0.0)},
         total=rewards[0] if len(rewards) == 1 else None,
-        on_missing="skip",  # nansum: what a function did not judge is left out of the sum
+        on_missing="skip",  # nansum: a missing score is left out of the sum
         notes=(unweighted,) if len(rewards) > 1 else (),
         warnings=warnings,
     )
@@ -83,7 +83,7 @@ def _is_float32(cells: Sequence[Any]) -> bool:
 
 
 def _count_paid(columns: Columns, names: Sequence[str]) -> int | None:
-    """How many of the columns are reward functions: those whose sum the advantages follow in each group.
+    """Count the reward functions: the columns whose sum the advantages follow.
 
     Whatever advantages are divided by, within a group they differ as the rewards do. Of
     the last columns those that never differ within a group could be anything: they
@@ -111,7 +111,7 @@ def _count_paid(columns: Columns, names: Sequence[str]) -> int | None:
 
 
 def _without_repeats(source: Source) -> tuple[Source, tuple[str, ...]]:
-    """Drop the files that repeat the one before: TRL logs a batch at each step on it."""
+    """Drop files that repeat the one before: TRL logs a batch at each of its steps."""
     files: dict[str, list[Any]] = {}
     for place, row in zip(source.places, source.rows(), strict=True):
         files.setdefault(place.file, []).append({**row, "step": None})

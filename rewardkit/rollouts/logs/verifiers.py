@@ -1,4 +1,4 @@
-"""Rollouts out of verifiers: traces (v1) with an episode a line, and the results of vf-eval before it.
+"""Rollouts of verifiers: traces (v1), an episode a line, and results of vf-eval.
 
 v1 appends an episode a line to traces.jsonl, in it a graph of messages for each agent
 (0.4.0); vf-eval wrote results.jsonl.
@@ -22,7 +22,7 @@ TASK = frozenset(
     "network_allow "
     "network_block artifacts artifact_max_bytes resources timeout".split()
 )
-"""What every task has (TaskData of verifiers 0.4.0); the rest is the task's own and becomes columns."""
+"""What every task has (TaskData of verifiers 0.4.0); other keys become columns."""
 
 NO_METRIC = frozenset(
     (
@@ -130,7 +130,7 @@ def _row(
 
 
 def _path(trace: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The messages from the root of the graph to the last one that a model wrote."""
+    """Return the messages from the root to the last one that a model wrote."""
     nodes = trace.get("nodes") or []
     at = next(
         (place for place in reversed(range(len(nodes))) if nodes[place].get("sampled")),
