@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.command import Answer, Options, command
 from rewardkit.findings import counted
 from rewardkit.judges.cache import FOLDER, Cache, cache_file
 
 
 @command("--json", {"--clear": "Forget all answers."})
-def cache(asked: Asked) -> Answer:
+def cache(options: Options) -> Answer:
     """Say where answers of models are cached, or forget them.
 
     REWARDKIT_CACHE names another folder; "off" caches none.
@@ -18,7 +18,7 @@ def cache(asked: Asked) -> Answer:
     """
     path = cache_file()
     if path is None or not path.exists():
-        said = (
+        text = (
             f"{path}: no answers yet"
             if path
             else f"no answers are cached: {FOLDER} is 'off'"
@@ -28,14 +28,19 @@ def cache(asked: Asked) -> Answer:
                 "path": path and str(path),
                 **({"answers": 0, "bytes": 0} if path else {}),
             },
-            said,
+            text,
         )
-    kept = Cache(path)
-    gone = kept.count if asked.clear else 0
-    if asked.clear:
-        kept.clear()
-    count, size = kept.count, kept.size
-    kept.close()
-    said = f"{path}: {counted(count, 'answer')}, {size / 1e6:.2f} MB"
-    told = {"path": str(path), "answers": count, "bytes": size, "forgotten": gone}
-    return Answer(told, f"{said}; {gone:,} forgotten" if asked.clear else said)
+    store = Cache(path)
+    forgotten = store.count if options.clear else 0
+    if options.clear:
+        store.clear()
+    count, size = store.count, store.size
+    store.close()
+    text = f"{path}: {counted(count, 'answer')}, {size / 1e6:.2f} MB"
+    record = {
+        "path": str(path),
+        "answers": count,
+        "bytes": size,
+        "forgotten": forgotten,
+    }
+    return Answer(record, f"{text}; {forgotten:,} forgotten" if options.clear else text)

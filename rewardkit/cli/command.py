@@ -1,4 +1,4 @@
-"""What a command is: a function from what was asked to an answer, and a docstring that is its help."""
+"""Commands: functions from options to an answer, whose docstring is their help."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ from tqdm import tqdm
 
 import rewardkit as rk
 from rewardkit.cli.group import CONTEXT, main
-from rewardkit.cli.options import NEEDS, READING, TIMEOUT, Written, parameters
+from rewardkit.cli.options import (
+    READING,
+    TIMEOUT,
+    Written,
+    missing_requirement,
+    parameters,
+)
 from rewardkit.cli.output import Legible, say
 from rewardkit.cli.spelling import as_typed
 from rewardkit.plain import to_json
@@ -36,9 +42,9 @@ NOTES = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command found: `record` for programs, `text` for a person, its exit status.
+    """The outcome of a command: `record` for programs, `text` for a person, exit status.
 
-    `error` is said on stderr behind it.
+    `error` is printed on stderr behind it.
     """
 
     record: Mapping[str, Any]
@@ -47,24 +53,24 @@ class Answer:
     error: str = ""
 
 
-class Asked(SimpleNamespace):
-    """The values of a command's arguments and options, by name.
+class Options(SimpleNamespace):
+    """The values of the arguments and options of one call, by name.
 
-    `reading` are those by which rollouts are read; `given` has each option on the command line, as it is
-    written.
+    `reading` are those by which rollouts are read; `typed` has each option on the
+    command line as it is written.
     """
 
     reading: dict[str, Any]
-    given: dict[str, str]
+    typed: dict[str, str]
 
     @classmethod
-    def of(cls, ctx: click.Context) -> Asked:
-        """The values of a command that was called."""
+    def of(cls, ctx: click.Context) -> Options:
+        """Return the values of a call. UsageError: an option lacks another one."""
         written = {
             str(parameter.name): parameter.opts[0] for parameter in ctx.command.params
         }
         source = ctx.get_parameter_source
-        given = {
+        typed = {
             name: written[name]
             for name in written
             if source(name) == ParameterSource.COMMANDLINE
@@ -74,22 +80,18 @@ class Asked(SimpleNamespace):
             for name, value in ctx.params.items()
             if written[name] in READING
         }
-        for key, said in NEEDS.items():
-            names, _, needed = key.partition(": ")
-            one = next((given[name] for name in names.split() if name in given), "")
-            if one and not all(
-                ctx.params.get(name, True) for name in (needed or names).split()
-            ):
-                raise click.UsageError(said.format(one), ctx)
-        return cls(**{"json": False, **ctx.params}, reading=reading, given=given)
+        sentence = missing_requirement(typed, ctx.params)
+        if sentence:
+            raise click.UsageError(sentence, ctx)
+        return cls(**{"json": False, **ctx.params}, reading=reading, typed=typed)
 
-    def some(self, names: str) -> dict[str, Any]:
-        """The values of these names, for a function that calls them so."""
+    def select(self, names: str) -> dict[str, Any]:
+        """Return the values of these names, to be passed on as keyword arguments."""
         return {name: getattr(self, name) for name in names.split()}
 
     def notebook_reading(self) -> dict[str, Any]:
         """Return the parameter `reading` of the notebooks: what was set of it."""
-        options = {**self.reading, **self.some("as_ log_weights")}
+        options = {**self.reading, **self.select("as_ log_weights")}
         defaults = {"on": "prompt"}
         reading = {}
         for name, value in options.items():
@@ -100,10 +102,13 @@ class Asked(SimpleNamespace):
     def notebook_limits(self) -> dict[str, Any]:
         """Return the parameter `limits` of the notebooks: what was set of it, in any."""
         names = ("timeout", "budget", "leakage", "seed", "baseline")
-        return {name: getattr(self, name) for name in names if name in self.given}
+        return {name: getattr(self, name) for name in names if name in self.typed}
 
     def time_limit(self, *rewards: rk.Reward) -> float | None:
-        """The time limit that was asked for; else the default, where the rewards can be scored under it."""
+        """Return the time limit in seconds, or None for none.
+
+        Without --timeout it is the default where the rewards can be scored under a limit.
+        """
         if self.timeout is not None:
             return self.timeout or None
         why = next(
@@ -120,7 +125,7 @@ class Asked(SimpleNamespace):
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[float], bool]]:
-        """Gives what is told the share of the work that is done, and shows it with the time that remains."""
+        """Show a bar; the block calls the function it gets with the share that is done."""
         form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed}<{remaining}, {rate_fmt}"
         hidden = not self.is_watched
         with tqdm(
@@ -136,20 +141,20 @@ class Asked(SimpleNamespace):
 
 def command(
     named: str, own: Written | None = None, **settings: Any
-) -> Callable[[Callable[[Asked], Answer]], click.Command]:
+) -> Callable[[Callable[[Options], Answer]], click.Command]:
     """Make a command of a function, under its name; its docstring is the help, with an example at its end.
 
-    Its parameters are those of `parameters`; the example runs as it is. What users' code prints meanwhile is
-    no result, and goes to stderr.
+    Its parameters are those of `parameters`; the example runs as it is. What users'
+    code prints meanwhile is no result, and goes to stderr.
     """
 
-    def made(work: Callable[[Asked], Answer]) -> click.Command:
+    def make_command(work: Callable[[Options], Answer]) -> click.Command:
         @click.pass_context
         def run(ctx: click.Context, /, **_: Any) -> None:
-            asked = Asked.of(ctx)
+            options = Options.of(ctx)
             with redirect_stdout(cast(Any, Legible())):
-                answer = work(asked)
-            if answer.text and asked.json:
+                answer = work(options)
+            if answer.text and options.json:
                 say(
                     json.dumps(
                         to_json(answer.record), ensure_ascii=True, allow_nan=False
@@ -168,7 +173,7 @@ def command(
             work.__name__,
             re.findall("[A-Z]+", " ".join([named, *(own or {})])),
         )
-        told, _, example = (inspect.getdoc(work) or "").partition("\n\nExample:\n")
+        help_text, _, example = (inspect.getdoc(work) or "").partition("\n\nExample:\n")
         notes = [
             NOTES[what]
             for what in NOTES
@@ -176,10 +181,15 @@ def command(
         ]
         epilog = "\n\n".join([*notes, f"\b\nExample:\n{example}"])
         context = {**CONTEXT, "show_default": True, **settings}
-        one = click.Command(
-            name, context, run, parameters(named, own or {}), help=told, epilog=epilog
+        option_name = click.Command(
+            name,
+            context,
+            run,
+            parameters(named, own or {}),
+            help=help_text,
+            epilog=epilog,
         )
-        main.add_command(one)
-        return one
+        main.add_command(option_name)
+        return option_name
 
-    return made
+    return make_command

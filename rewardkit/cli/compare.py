@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import rewardkit as rk
-from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.command import Answer, Options, command
 from rewardkit.cli.scores import is_met, with_reward
 
 
@@ -15,22 +15,32 @@ from rewardkit.cli.scores import is_met, with_reward
         "--reward-b REWARD": "The reward that scored B, to run on the cases.",
     },
 )
-def compare(asked: Asked) -> Answer:
+def compare(options: Options) -> Answer:
     """Say what differs between the scores A and B.
 
-    Definition, rewards, advantages, ranks, cases and findings. A and B are folders that `rewardkit score -o`
-    wrote, or their Parquet files; rows are matched by rollout_id. The folders tell of a reward but cannot run
-    it, so that --cases needs both rewards too.
+    Definition, rewards, advantages, ranks, cases and findings. A and B are folders that
+    `rewardkit score -o` wrote, or their Parquet files; rows are matched by rollout_id.
+    The folders tell of a reward but cannot run it, so that --cases needs both rewards
+    too.
 
     Example:
       rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o old
       rewardkit score gallery:arithmetic gallery:arithmetic -o new
       rewardkit compare old new
     """
-    both = ((asked.a, asked.reward_a), (asked.b, asked.reward_b))
+    both = ((options.a, options.reward_a), (options.b, options.reward_b))
     sides = [with_reward(rk.load_scores(path), name, path) for path, name in both]
-    limit = asked.time_limit(*(side.reward for side in sides)) if asked.cases else None
-    found = rk.compare(
-        *sides, cases=asked.cases, timeout=limit, **asked.some("training label seed")
+    limit = (
+        options.time_limit(*(side.reward for side in sides)) if options.cases else None
     )
-    return Answer(found.record(), str(found), is_met(found.worst_new, asked.fail_on))
+    comparison = rk.compare(
+        *sides,
+        cases=options.cases,
+        timeout=limit,
+        **options.select("training label seed"),
+    )
+    return Answer(
+        comparison.record(),
+        str(comparison),
+        is_met(comparison.worst_new, options.fail_on),
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import rewardkit as rk
-from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.command import Answer, Options, command
 from rewardkit.cli.output import recognised
 from rewardkit.targets import TARGETS
 from rewardkit.targets.export import prove
@@ -33,28 +33,32 @@ WRITTEN = [target.name for target in TARGETS if target.functions is not None]
         "--name NAME=SOURCE...": "Name of a column in the training set: ground_truth=label.",
     },
 )
-def export(asked: Asked) -> Answer:
+def export(options: Options) -> Answer:
     """Write REWARD as a file that a trainer loads unchanged.
 
-    It says what is lost there. The options for reading are for the rollouts of --verify, on which a trainer's
-    function is recognised.
+    It says what is lost there. The options for reading are for the rollouts of
+    --verify, on which a trainer's function is recognised.
 
     Example:
       rewardkit export gallery:arithmetic --to trl
     """
     rollouts = (
-        rk.load_rollouts(asked.verify, **asked.reading)
-        if asked.verify is not None
+        rk.load_rollouts(options.verify, **options.reading)
+        if options.verify is not None
         else None
     )
-    reward = rk.load_reward(asked.reward, as_=asked.as_, rollouts=rollouts)
-    path = asked.output or Path(f"{identifier(reward.name)}_{identifier(asked.to)}.py")
-    options = {"columns": asked.name, **asked.some("missing separate")}
-    made, unproved = rk.export(reward, to=asked.to, path=path, **options), ""
+    reward = rk.load_reward(options.reward, as_=options.as_, rollouts=rollouts)
+    path = options.output or Path(
+        f"{identifier(reward.name)}_{identifier(options.to)}.py"
+    )
+    settings = {"columns": options.name, **options.select("missing separate")}
+    exported, refusal = rk.export(reward, to=options.to, path=path, **settings), ""
     try:
-        made = made if rollouts is None else prove(made, rollouts)
+        exported = exported if rollouts is None else prove(exported, rollouts)
     except rk.InputError as error:
-        unproved = str(error)  # said behind what was written, which stays
-    status = 2 if unproved else int(made.proof is not None and not made.proof.equal)
-    text = "\n".join([*recognised(reward.origin), str(made)])
-    return Answer({**made.record(), "origin": reward.origin}, text, status, unproved)
+        refusal = str(error)  # said behind what was written, which stays
+    status = (
+        2 if refusal else int(exported.proof is not None and not exported.proof.equal)
+    )
+    text = "\n".join([*recognised(reward.origin), str(exported)])
+    return Answer({**exported.record(), "origin": reward.origin}, text, status, refusal)

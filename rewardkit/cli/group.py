@@ -1,7 +1,7 @@
 """The group of commands: each ends in one clear line, not a traceback, when its input cannot be used.
 
-Exit status: 0 done, 1 what was checked does not hold (or a report page failed), 2 input that cannot be used,
-130 interrupted.
+Exit status: 0 done, 1 what was checked does not hold (or a report page failed), 2 input
+that cannot be used, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Group(click.Group):
             ctx.exit(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 2)
 
     def _reason(self, error: BaseException, ctx: click.Context) -> str:
-        """What went wrong, for a person."""
+        """Return what went wrong, for a person."""
         if isinstance(
             error, KeyboardInterrupt
         ):  # its own text may be of a codec that it came into
@@ -109,8 +109,8 @@ class Group(click.Group):
 def main(debug: bool) -> None:
     """Design reward functions for LLM reinforcement learning, and find out what they would do.
 
-    A first hour: `new` writes a reward from a log, `check` tries it on cases, `probe` looks for holes,
-    `score` and `diagnose` say what training would learn from it.
+    A first hour: `new` writes a reward from a log, `check` tries it on cases, `probe`
+    looks for holes, `score` and `diagnose` say what training would learn from it.
     """
     logging.lastResort = logging.StreamHandler(Legible())
     logging.captureWarnings(True)

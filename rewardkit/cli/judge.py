@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import rewardkit as rk
-from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.command import Answer, Options, command
 from rewardkit.cli.options import Integer, Number
 from rewardkit.judges.report import judges_of
 from rewardkit.rewards.load import find_reward
@@ -26,40 +26,40 @@ from rewardkit.strategies.added_text import JUDGE_ATTACKS
         ),
     },
 )
-def judge(asked: Asked) -> Answer:
+def judge(options: Options) -> Answer:
     """Hold judges of REWARD against CASES with labels.
 
-    REWARD may be a judge by itself. A case has the columns that the judge reads, and as its label one of the
-    judge's levels, a score in [0, 1], or true or false.
+    REWARD may be a judge by itself. A case has the columns that the judge reads, and as
+    its label one of the judge's levels, a score in [0, 1], or true or false.
 
     Example:
       rewardkit judge gallery:judged_clarity gallery:judged_clarity
     """
-    judge, attribute = find_reward(asked.reward)
-    names = [asked.component]
-    if asked.component or not getattr(judge, "asks_model", False):
-        judge = rk.load_reward(asked.reward)
+    judge, attribute = find_reward(options.reward)
+    names = [options.component]
+    if options.component or not getattr(judge, "asks_model", False):
+        judge = rk.load_reward(options.reward)
         alone = (
             [*judge.names] if len(judge.names) == 1 else [None]
         )  # of none the report says what it needs
-        names = names if asked.component else judges_of(judge) or alone
-    options = {
-        **asked.some("repeats label seed"),
-        "attacks": {} if asked.no_attacks else JUDGE_ATTACKS,
+        names = names if options.component else judges_of(judge) or alone
+    settings = {
+        **options.select("repeats label seed"),
+        "attacks": {} if options.no_attacks else JUDGE_ATTACKS,
     }
     reports = {
         name or attribute: rk.judge_report(
-            judge, asked.cases, component=name, **options
+            judge, options.cases, component=name, **settings
         )
         for name in names
     }
-    least = asked.fail_under
-    under = least is not None and any(
-        not one.ratings.kappa.value >= least for one in reports.values()
+    lowest_kappa = options.fail_under
+    is_under = lowest_kappa is not None and any(
+        not report.ratings.kappa.value >= lowest_kappa for report in reports.values()
     )
     text = "\n\n".join(f"{name}\n{report!r}" for name, report in reports.items())
     return Answer(
-        {"judges": {name: one.record() for name, one in reports.items()}},
+        {"judges": {name: report.record() for name, report in reports.items()}},
         text,
-        int(under),
+        int(is_under),
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import rewardkit as rk
-from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.command import Answer, Options, command
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rollouts.package_data import bundled
 from rewardkit.rollouts.write import write_whole
@@ -37,13 +37,14 @@ AS_GIVEN = ("label", "by", "redact")
     },
     ignore_unknown_options=True,
 )
-def lab(asked: Asked) -> Answer:
+def lab(options: Options) -> Answer:
     """Open JupyterLab on a copy of the notebooks.
 
-    ARGUMENTS, such as --no-browser, go to it. With --rollouts the parameters of the copies have the values of
-    the options, after these were tried. Without --reward only the notebook that builds one is copied. Nothing
-    is overwritten: the same values open the same copies again, with what was done in them, others get a
-    number, such as 01_build-2.ipynb.
+    ARGUMENTS, such as --no-browser, go to it. With --rollouts the parameters of the
+    copies have the values of the options, after these were tried. Without --reward only
+    the notebook that builds one is copied. Nothing is overwritten: the same values open
+    the same copies again, with what was done in them, others get a number, such as
+    01_build-2.ipynb.
 
     Example:
       rewardkit lab --reward gallery:arithmetic --rollouts gallery:arithmetic
@@ -53,37 +54,44 @@ def lab(asked: Asked) -> Answer:
             "'rewardkit lab' needs jupyterlab, which the extra 'notebook' brings: pip install "
             "'reward-workbench[notebook]'"
         )
-    given = {
+    typed = {
         name: written
-        for name, written in asked.given.items()
+        for name, written in options.typed.items()
         if name not in ("folder", "arguments")
     }
-    stems, values = _checked(asked, given) if given else (ALL, {})
-    notebooks = _copied(stems, asked.folder, values)
-    run = [sys.executable, "-m", "jupyter", "lab", notebooks[0].name, *asked.arguments]
-    return Answer({}, "", subprocess.call(run, cwd=asked.folder))
+    stems, values = _checked(options, typed) if typed else (ALL, {})
+    notebooks = _copied(stems, options.folder, values)
+    run = [
+        sys.executable,
+        "-m",
+        "jupyter",
+        "lab",
+        notebooks[0].name,
+        *options.arguments,
+    ]
+    return Answer({}, "", subprocess.call(run, cwd=options.folder))
 
 
 def _checked(
-    asked: Asked, given: Mapping[str, str]
+    options: Options, typed: Mapping[str, str]
 ) -> tuple[Sequence[str], dict[str, Any]]:
-    """The notebooks that are for the options that were given, and their parameters.
+    """Return the notebooks that the options are for, and their parameters.
 
     InputError: what cannot be used.
     """
-    if asked.rollouts is None:
+    if options.rollouts is None:
         raise rk.InputError(
-            f"{next(iter(given.values()))} is for notebooks on rollouts of yours; give --rollouts, too"
+            f"{next(iter(typed.values()))} is for notebooks on rollouts of yours; give --rollouts, too"
         )
     # jupyterlab brings what it needs
     from rewardkit.notebook.inputs import read_inputs
 
-    names = [asked.reward] if asked.reward else []
-    reading, limits = asked.notebook_reading(), asked.notebook_limits()
+    names = [options.reward] if options.reward else []
+    reading, limits = options.notebook_reading(), options.notebook_limits()
     inputs = read_inputs(
         names,
-        asked.rollouts,
-        **asked.some("cases label by"),
+        options.rollouts,
+        **options.select("cases label by"),
         reading=reading,
         limits=limits,
     )
@@ -92,16 +100,16 @@ def _checked(
     if inputs.ignored:
         reading["ignore"] = inputs.ignored
     values = {
-        "reward": seen_reward_from(asked.folder, asked.reward or ""),
-        "rollouts": seen_from(asked.folder, asked.rollouts),
-        "cases": asked.cases and seen_from(asked.folder, asked.cases),
-        "reading": seen_options_from(asked.folder, reading),
-        "limits": seen_options_from(asked.folder, limits),
-        **{name: getattr(asked, name) for name in AS_GIVEN if name in given},
+        "reward": seen_reward_from(options.folder, options.reward or ""),
+        "rollouts": seen_from(options.folder, options.rollouts),
+        "cases": options.cases and seen_from(options.folder, options.cases),
+        "reading": seen_options_from(options.folder, reading),
+        "limits": seen_options_from(options.folder, limits),
+        **{name: getattr(options, name) for name in AS_GIVEN if name in typed},
     }
-    if "training" in given:
-        values["training"] = asked.training.record()
-    return _stems_for(asked.reward), values
+    if "training" in typed:
+        values["training"] = options.training.record()
+    return _stems_for(options.reward), values
 
 
 def _stems_for(reward: str | None) -> Sequence[str]:
@@ -129,11 +137,11 @@ def seen_options_from(folder: Path, options: Mapping[str, Any]) -> dict[str, Any
 def _copied(
     stems: Sequence[str], folder: Path, values: Mapping[str, Any]
 ) -> list[Path]:
-    """The notebooks as they are to be opened: copies in the folder whose parameters have these values.
+    """Return the notebooks to open: copies in the folder with these parameters.
 
-    A copy that is there is opened again where its parameters are the same, whatever else was changed in it;
-    else all get the first number that none with others has: ``01_build-2.ipynb``. Without values copies that
-    are there are kept as they are.
+    A copy that is there is opened again where its parameters are the same, whatever
+    else was changed in it; else all get the first number that none with others has:
+    ``01_build-2.ipynb``. Without values copies that are there are kept as they are.
     """
     sources = [
         bundled(f"notebooks/{stem}.ipynb").read_text(encoding="utf-8") for stem in stems

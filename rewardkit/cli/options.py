@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,10 @@ class Integer(click.IntRange):
 def _pairs(
     form: str, read: Callable[[str, str], Any] = lambda name, text: text
 ) -> Callable[..., Any]:
-    """What reads values such as name=text into a dict. BadParameter: another form, or a name twice."""
+    """Return a callback that reads values such as name=text into a dict.
+
+    BadParameter: another form, or a name twice.
+    """
 
     def read_all(
         ctx: click.Context, parameter: click.Parameter, values: Sequence[str]
@@ -63,7 +67,7 @@ def _pairs(
 
 
 def _constant(name: str, text: str) -> Any:
-    """A number where it is written as such, but for columns that hold text."""
+    """Return a number where one is written, but for columns that hold text."""
     number = None if name in TEXTS else cell_number(text)
     return text if number is None else number
 
@@ -78,7 +82,7 @@ def _number(name: str, text: str) -> float:
 def _settings(
     ctx: click.Context, parameter: click.Parameter, values: Sequence[str]
 ) -> rk.Training:
-    """The settings of a file, if any, with those that were named put in their place."""
+    """Return the settings of a file, if any, with the named ones in their place."""
     files = [value for value in values if "=" not in value]
     if len(files) > 1:
         raise click.BadParameter(
@@ -91,7 +95,7 @@ def _settings(
 
 
 def _columns(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """Names of columns as a list, or ``None`` where none was given."""
+    """Return names of columns as a list, or None where there are none."""
     return (list(value) or None) if isinstance(value, tuple) else value
 
 
@@ -114,7 +118,7 @@ BOUND = re.compile(
 def _completed(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Names of the gallery that begin so, what a Python file defines, or files."""
+    """Return names of the gallery that begin so, names in a Python file, or files."""
     words = f"{parameter.name} {parameter.metavar or ''}".lower()
     kind = next((kind for kind in ("rollouts", "cases") if kind in words), "")
     place, _, _ = incomplete.rpartition(":")
@@ -134,7 +138,7 @@ def _completed(
 
 
 def _defined(path: Path) -> list[str]:
-    """The public names that a Python file binds at its top, without running it."""
+    """Return the public names that a Python file binds at its top, unrun."""
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     return [name or other for name, other in BOUND.findall(text)]
 
@@ -178,8 +182,8 @@ KINDS: dict[str, dict[str, Any]] = {
 Written = Mapping[str, str | tuple[str, Mapping[str, Any]]]
 """Options as they are written -> the help, what else click takes.
 
-Behind the option stands what Python calls it, where that is another name; behind a value that may be
-repeated stands `...`.
+Behind the option stands what Python calls it, where that is another name; behind a
+value that may be repeated stands `...`.
 """
 
 ANY_LOG = "Completions (JSONL, Parquet, CSV), a trainer's log (file or folder), or gallery:name."
@@ -214,23 +218,67 @@ SHARED: Written = {
 }  # fmt: skip
 """The options that several commands have."""
 
-NEEDS = {
-    "on: join": "--on names the key of a join; give --join too",
-    "rollouts write_cases: mutants": "{} is for --mutants, which is not there; give both, or none",
-    "accept: baseline": "--accept writes into a baseline; name its file with --baseline FILE",
-    "columns group join fill: verify": "options for reading are for the rollouts of --verify; give it, too",
-    "cases reward_a reward_b": "--cases, --reward-a and --reward-b go together: both rewards run the cases",
-}
-"""Options: what each of them needs, where a command has that too -> what is said where it is missing.
 
-Those without a colon need each other.
-"""
+@dataclass(frozen=True)
+class Requirement:
+    """Options that need others, and the sentence where these are missing.
+
+    In the sentence ``{}`` stands for the option as it was typed.
+    """
+
+    options: tuple[str, ...]
+    needed: tuple[str, ...]
+    sentence: str
+
+
+JOINT_OPTIONS = ("cases", "reward_a", "reward_b")
+REQUIREMENTS = (
+    Requirement(("on",), ("join",), "--on names the key of a join; give --join too"),
+    Requirement(
+        ("rollouts", "write_cases"),
+        ("mutants",),
+        "{} is for --mutants, which is not there; give both, or none",
+    ),
+    Requirement(
+        ("accept",),
+        ("baseline",),
+        "--accept writes into a baseline; name its file with --baseline FILE",
+    ),
+    Requirement(
+        ("columns", "group", "join", "fill"),
+        ("verify",),
+        "options for reading are for the rollouts of --verify; give it, too",
+    ),
+    Requirement(
+        JOINT_OPTIONS,
+        JOINT_OPTIONS,
+        "--cases, --reward-a and --reward-b go together: both rewards run the cases",
+    ),
+)
+"""What options need, in each command that has both."""
+
+
+def missing_requirement(
+    typed: Mapping[str, str], values: Mapping[str, Any]
+) -> str | None:
+    """Return the sentence on the first option that lacks what it needs, or None.
+
+    `typed` has each option on the command line as it is written, `values` the values
+    of all that the command has.
+    """
+    for requirement in REQUIREMENTS:
+        given = [typed[name] for name in requirement.options if name in typed]
+        lacking = [name for name in requirement.needed if not values.get(name, True)]
+        if given and lacking:
+            return requirement.sentence.format(given[0])
+    return None
 
 
 def parameters(named: str, own: Written) -> list[click.Parameter]:
-    """The arguments and options of a command: those of its `own` first, then those that are `named`.
+    """Return the arguments and options of a command, its `own` options first.
 
-    A name in capitals is an argument, in brackets one that may be missing; READING stands for all of these.
+    A name in capitals is an argument, in brackets one that may be missing; READING
+    stands for all of these.
     """
     arguments: list[click.Parameter] = []
     options = [_option(*item) for item in own.items()]
@@ -266,7 +314,7 @@ class Option(click.Option):
 
 
 def _option(written: str, told: str | tuple[str, Mapping[str, Any]]) -> Option:
-    """An option of a table; without a name for its value it is a flag."""
+    """Return an option of a table; without a name for its value it is a flag."""
     help, more = (told, {}) if isinstance(told, str) else told
     *flags, value = written.split() if " " in written else (written, "")
     kind = value.removesuffix("...")

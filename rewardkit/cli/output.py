@@ -43,7 +43,7 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def printable(text: str, encoding: str = "utf-8") -> str:
-    r"""The text as every terminal can take it: controls, hidden and reordering characters are written out.
+    r"""Return a text that every terminal can take: hidden characters are written out.
 
     Line breaks and tabs stay.
 
@@ -54,7 +54,7 @@ def printable(text: str, encoding: str = "utf-8") -> str:
 
 
 def _folded(line: str, width: int) -> str:
-    """A line, broken between words where it is longer than the terminal is wide."""
+    """Break a line between words where it is longer than the terminal is wide."""
     if len(line) <= width:
         return line
     inner = " " * (len(line) - len(line.lstrip(" ")) + 2)
@@ -73,7 +73,7 @@ class Legible:
 
 
 def recognised(origin: str, *, verbose: bool = False) -> list[str]:
-    r"""What a function was taken for; of several the first line, which is of all, where it is not `verbose`.
+    r"""Return what a function was recognised as; of several the first line alone.
 
     >>> recognised("right, brief read as TRL.\nright read as TRL: it takes completions\nbrief read as TRL")
     ['right, brief read as TRL. What each takes: text(verbose=True)']

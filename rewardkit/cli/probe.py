@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import rewardkit as rk
-from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.command import Answer, Options, command
 from rewardkit.cli.options import Number
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
@@ -59,93 +59,103 @@ UNPROBED = "no prompt could be probed, so nothing says that the reward holds, an
         "--list": "List the families and probes, and exit.",
     },
 )
-def probe(asked: Asked) -> Answer:
+def probe(options: Options) -> Answer:
     """Try what a policy would find, and say where wrong answers are paid.
 
-    Completions with a known verdict are made of ROLLOUTS, a log, and scored with REWARD. A finding is a wrong
-    answer that is paid, a right one that is not, or a broken contract. The exit code is 0 unless --fail-on
-    says otherwise.
+    Completions with a known verdict are made of ROLLOUTS, a log, and scored with
+    REWARD. A finding is a wrong answer that is paid, a right one that is not, or a
+    broken contract. The exit code is 0 unless --fail-on says otherwise.
 
     Example:
       rewardkit probe gallery:arithmetic.flawed gallery:arithmetic
     """
-    if asked.list:
+    if options.list:
         return _listed()
-    if asked.reward is None or (asked.rollouts is None and asked.cases is None):
-        missing = "REWARD" if asked.reward is None else "ROLLOUTS, or --cases"
+    if options.reward is None or (options.rollouts is None and options.cases is None):
+        missing = "REWARD" if options.reward is None else "ROLLOUTS, or --cases"
         raise click.UsageError(f"missing argument {missing}")
-    if asked.reward == LOGGED_REWARD:
+    if options.reward == LOGGED_REWARD:
         raise click.UsageError(
             "the scores of a log cannot be probed, as nothing new can be scored; name the reward"
         )
-    known = (
-        asked.baseline
-        if asked.accept is None or Path(asked.baseline).exists()
+    baseline = (
+        options.baseline
+        if options.accept is None or Path(options.baseline).exists()
         else None
     )
-    cases = rk.load_cases(asked.cases) if asked.cases is not None else []
-    read = (
-        rk.load_rollouts(asked.rollouts, **asked.reading)
-        if asked.rollouts is not None
+    cases = rk.load_cases(options.cases) if options.cases is not None else []
+    rollouts = (
+        rk.load_rollouts(options.rollouts, **options.reading)
+        if options.rollouts is not None
         else None
     )
-    read = rollouts_of(cases) if read is None else with_cases(read, cases)
+    rollouts = rollouts_of(cases) if rollouts is None else with_cases(rollouts, cases)
     reward = rk.load_reward(
-        asked.reward, as_=asked.as_, rollouts=read, timeout=asked.timeout
+        options.reward, as_=options.as_, rollouts=rollouts, timeout=options.timeout
     )
-    settings = asked.some("only label timeout budget leakage expects_partial seed")
-    with asked.progress("probing") as progress:
-        result = rk.probe(reward, read, baseline=known, progress=progress, **settings)
-    added, notes = _added(asked, result)
-    if asked.accept is not None:
-        result = under_baseline(result, asked.baseline)
+    settings = options.select("only label timeout budget leakage expects_partial seed")
+    with options.progress("probing") as progress:
+        result = rk.probe(
+            reward, rollouts, baseline=baseline, progress=progress, **settings
+        )
+    added, notes = _added(options, result)
+    if options.accept is not None:
+        result = under_baseline(result, options.baseline)
     record = {**result.record(), **added, "origin": reward.origin}
     record["stale"] = [item.finding for item in stale(result)]
-    loaded = f"reward = rk.load_reward({asked.reward!r}{f', as_={asked.as_!r}' if asked.as_ else ''})"
-    shown = rendering.text(result, verbose=asked.verbose, loaded=loaded)
-    text = "\n".join([*recognised(reward.origin, verbose=asked.verbose), shown, *notes])
-    error = UNPROBED if asked.fail_on and unprobed(result) else ""
-    fails = error or (asked.fail_on and met(result, asked.fail_on))
+    as_ = f", as_={options.as_!r}" if options.as_ else ""
+    loaded = f"reward = rk.load_reward({options.reward!r}{as_})"
+    findings_text = rendering.text(result, verbose=options.verbose, loaded=loaded)
+    text = "\n".join(
+        [*recognised(reward.origin, verbose=options.verbose), findings_text, *notes]
+    )
+    error = UNPROBED if options.fail_on and unprobed(result) else ""
+    fails = error or (options.fail_on and met(result, options.fail_on))
     return Answer(record, text, int(bool(fails)), error)
 
 
-def _added(asked: Asked, result: rk.ProbeResult) -> tuple[dict[str, int], list[str]]:
+def _added(
+    options: Options, result: rk.ProbeResult
+) -> tuple[dict[str, int], list[str]]:
     """Add to the files of --write-cases and --accept: how much, and a line on each."""
     added, notes = {}, []
-    if asked.write_cases:
-        added["cases_written"] = append_cases(asked.write_cases, result.cases)
+    if options.write_cases:
+        added["cases_written"] = append_cases(options.write_cases, result.cases)
         notes.append(
-            f"{counted(added['cases_written'], 'case')} added to {asked.write_cases}"
+            f"{counted(added['cases_written'], 'case')} added to {options.write_cases}"
         )
         if bare := [item.code for item in result.alarms if not item.cases]:
             left = f"; none for {counted(len(bare), 'finding')} ({', '.join(bare)})"
             notes[-1] += f"{left}, as nothing says which reward is due there"
-    if asked.accept is not None:
+    if options.accept is not None:
         added["accepted"] = accept(
-            asked.baseline, result.alarms, asked.accept, reward=result.reward.name
+            options.baseline, result.alarms, options.accept, reward=result.reward.name
         )
         notes.append(
-            f"{counted(added['accepted'], 'finding')} accepted in {asked.baseline}"
+            f"{counted(added['accepted'], 'finding')} accepted in {options.baseline}"
         )
     return added, notes
 
 
 def _listed() -> Answer:
-    """The families and their probes."""
-    families, lines = (
-        [],
-        ["Families of probes; name a family or a probe with --only", ""],
-    )
+    """List the families and their probes."""
+    families = []
+    lines = ["Families of probes; name a family or a probe with --only", ""]
     for family in FAMILIES:
-        says, probes = (
-            OTHER_FAMILIES.get(family, ""),
-            [one for one in PROBES if one.family == family],
-        )
-        listed = [
-            dict(probe=one.name, says=one.says, expects=one.expects, kinds=one.kinds)
-            for one in probes
-        ]
-        families.append({"family": family, "says": says, "probes": listed})
-        rows = [(f"  {one.name}", f"{one.says}: {MUST[one.expects]}") for one in probes]
-        lines += [f"{family}: {says}" if says else family, *aligned(rows)]
+        description = OTHER_FAMILIES.get(family, "")
+        lines.append(f"{family}: {description}" if description else family)
+        probes, rows = [], []
+        for probe in PROBES:
+            if probe.family == family:
+                rows.append((f"  {probe.name}", f"{probe.says}: {MUST[probe.expects]}"))
+                probes.append(
+                    {
+                        "probe": probe.name,
+                        "says": probe.says,
+                        "expects": probe.expects,
+                        "kinds": probe.kinds,
+                    }
+                )
+        lines += aligned(rows)
+        families.append({"family": family, "says": description, "probes": probes})
     return Answer({"families": families}, "\n".join(lines))

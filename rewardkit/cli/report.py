@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.command import Answer, Options, command
 from rewardkit.cli.options import ANY_LOG
 from rewardkit.cli.output import recognised
 
@@ -22,7 +22,7 @@ from rewardkit.cli.output import recognised
         "--single-file": "Put everything into index.html, one page to send.",
     },
 )
-def report(asked: Asked) -> Answer:
+def report(options: Options) -> Answer:
     """Write the notebooks on a reward and its rollouts as pages.
 
     index.html has the verdict and leads to the others. Exit 1 when a notebook failed.
@@ -34,26 +34,31 @@ def report(asked: Asked) -> Answer:
         report,
     )  # papermill takes seconds to import
 
-    limits = asked.notebook_limits()
+    limits = options.notebook_limits()
     limits.pop("timeout", None)  # which depends on the rewards
-    made = report(
-        asked.reward,
-        asked.rollouts,
-        asked.output,
-        **asked.some("cases label training by redact single_file"),
-        reading=asked.notebook_reading(),
+    written = report(
+        options.reward,
+        options.rollouts,
+        options.output,
+        **options.select("cases label training by redact single_file"),
+        reading=options.notebook_reading(),
         limits=limits,
-        timeout=lambda rewards: asked.time_limit(*rewards),
-        progress=asked.is_watched,
+        timeout=lambda rewards: options.time_limit(*rewards),
+        progress=options.is_watched,
     )
-    verdicts = {summary.name: summary.verdict for summary in made.summaries}
-    origins = [summary.reward.origin for summary in made.summaries]
-    places = {"index": str(made.index), "summary": str(made.summary)}
+    verdicts = {summary.name: summary.verdict for summary in written.summaries}
+    origins = [summary.reward.origin for summary in written.summaries]
+    places = {"index": str(written.index), "summary": str(written.summary)}
     lines = [line for origin in origins for line in recognised(origin)]
     lines += [f"{name}: {verdict}" for name, verdict in verdicts.items()]
     lines += [
-        *(f"page failed: {line}" for line in made.failed),
-        f"report: {made.index}",
+        *(f"page failed: {line}" for line in written.failed),
+        f"report: {written.index}",
     ]
-    record = {**places, "verdicts": verdicts, "failed": made.failed, "origins": origins}
-    return Answer(record, "\n".join(lines), int(bool(made.failed)))
+    record = {
+        **places,
+        "verdicts": verdicts,
+        "failed": written.failed,
+        "origins": origins,
+    }
+    return Answer(record, "\n".join(lines), int(bool(written.failed)))

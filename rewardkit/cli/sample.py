@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.command import Answer, Options, command
 from rewardkit.cli.group import INTERRUPTED
 from rewardkit.cli.options import Written
 from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT
@@ -18,14 +18,14 @@ def _object(
     ctx: click.Context, parameter: click.Parameter, value: str | None
 ) -> dict[str, Any] | None:
     try:
-        read = None if value is None else json.loads(value)
+        value_read = None if value is None else json.loads(value)
     except (ValueError, RecursionError):
-        read = value
-    if not isinstance(read, dict | None):
+        value_read = value
+    if not isinstance(value_read, dict | None):
         raise click.BadParameter(
             f"{value!r} is not JSON of an object; give one such as '{{\"top_k\": 20}}'"
         )
-    return read
+    return value_read
 
 
 OPTIONS: Written = {
@@ -60,27 +60,32 @@ OPTIONS: Written = {
 
 
 @command("PROMPTS --json", OPTIONS)
-def sample(asked: Asked) -> Answer:
+def sample(options: Options) -> Answer:
     """Sample groups of completions of PROMPTS into a log.
 
-    PROMPTS is JSONL, Parquet or CSV, or a folder of them: a row a prompt. The server is any that speaks as
-    OpenAI does (vLLM, SGLang, llama.cpp, Ollama, hosted ones). Run the same again to go on after Ctrl-C, or
-    to ask again for what failed: what is in the log is not sampled again. Exit 1 when some are missing.
+    PROMPTS is JSONL, Parquet or CSV, or a folder of them: a row a prompt. The server is
+    any that speaks as OpenAI does (vLLM, SGLang, llama.cpp, Ollama, hosted ones). Run
+    the same again to go on after Ctrl-C, or to ask again for what failed: what is in
+    the log is not sampled again. Exit 1 when some are missing.
 
-    The key is taken from OPENAI_API_KEY in the environment; a local server needs none. Exit 2 where no server
-    answers.
+    The key is taken from OPENAI_API_KEY in the environment; a local server needs none.
+    Exit 2 where no server answers.
 
     Example:
       rewardkit sample gallery:arithmetic --base-url http://localhost:8000/v1 --model M -o log.jsonl
     """
     columns = {
-        name: value for name, value in asked.some("prompt prompt_id").items() if value
+        name: value
+        for name, value in options.select("prompt prompt_id").items()
+        if value
     }
-    others = ("prompts", "prompt", "prompt_id", "json", "given", "reading")
-    options = {name: value for name, value in vars(asked).items() if name not in others}
+    others = ("prompts", "prompt", "prompt_id", "json", "typed", "reading")
+    settings = {
+        name: value for name, value in vars(options).items() if name not in others
+    }
     try:
         done = sample_completions(
-            asked.prompts, columns=columns, progress=asked.is_watched, **options
+            options.prompts, columns=columns, progress=options.is_watched, **settings
         )
     except KeyboardInterrupt as error:
         return Answer(

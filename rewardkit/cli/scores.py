@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import rewardkit as rk
-from rewardkit.cli.command import Asked
+from rewardkit.cli.command import Options
 from rewardkit.findings import SEVERITIES
 from rewardkit.scoring.scores import is_scored
 
@@ -21,26 +21,27 @@ class Read(NamedTuple):
     head: str = ""
 
 
-def scored_or_logged(asked: Asked) -> Read:
-    """The scores of a folder or Parquet file, or of a log.
+def scored_or_logged(options: Options) -> Read:
+    """Return the scores of a folder or Parquet file, or of a log.
 
-    InputError: options for reading a log where it is scored already, or what neither of them is.
+    InputError: options for reading a log where it is scored already, or what neither of
+    them is.
     """
-    path = asked.scores
+    path = options.scores
     if is_scored(path):
-        if asked.given.keys() & {"log_weights", *asked.reading}:
+        if options.typed.keys() & {"log_weights", *options.reading}:
             raise rk.InputError(
                 f"{path!r} is scored already; options for reading a log are for the log itself, or for "
                 "'rewardkit score'"
             )
         return Read(rk.load_scores(path))
-    log = rk.load_rollouts(path, **asked.reading)
-    scores = rk.score(rk.recorded(log, asked.log_weights), log)
+    log = rk.load_rollouts(path, **options.reading)
+    scores = rk.score(rk.recorded(log, options.log_weights), log)
     return Read(scores, {"rollouts": log.summary()}, f"{log}\n\n")
 
 
 def with_reward(scores: rk.Scores, name: str | None, path: str) -> rk.Scores:
-    """The scores with the reward itself, where it is named, which can run what its record cannot.
+    """Return the scores with the named reward in them, which can be run.
 
     InputError: it is not the one they are of.
     """
@@ -59,7 +60,7 @@ def with_reward(scores: rk.Scores, name: str | None, path: str) -> rk.Scores:
 
 
 def is_met(worst: str | None, fail_on: str | None) -> int:
-    """The exit status: 1 where the worst finding is as severe as what is to fail."""
+    """Return the exit status: 1 where the worst finding is severe enough to fail."""
     return int(
         bool(fail_on and worst and SEVERITIES.index(worst) <= SEVERITIES.index(fail_on))
     )

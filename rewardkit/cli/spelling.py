@@ -33,10 +33,11 @@ SAID = re.compile(
 def as_typed(
     text: str, command: click.Command | None, *, all_of_it: bool = False
 ) -> str:
-    """A text with keyword arguments, where a sentence names them, as the options of the command.
+    """Return a text in which keyword arguments are options of the command.
 
-    In what a command found those that stand for themselves, such as ``label=...``; in an error, which speaks
-    of what was given, `all_of_it`, ``label='x'`` too. Options that the command does not have stay.
+    In what a command found those that stand for themselves, such as ``label=...``; in
+    an error, which speaks of what was given, `all_of_it`, ``label='x'`` too. Options
+    that the command does not have stay.
     """
     named = (
         [item for item in command.params if isinstance(item, click.Option)]

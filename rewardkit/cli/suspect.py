@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import rewardkit as rk
-from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.command import Answer, Options, command
 from rewardkit.cli.scores import scored_or_logged
 from rewardkit.scoring.scores import is_scored
 from rewardkit.suspects.suspect import suspect as find_suspects
@@ -20,38 +20,38 @@ from rewardkit.suspects.suspect import suspect as find_suspects
         "--by COLUMN...": "Compare their share between its values.  [default: every column of few values]",
     },
 )
-def suspect(asked: Asked) -> Answer:
+def suspect(options: Options) -> Answer:
     """Count completions that look like an exploit, and what pays them.
 
-    Also since when and where they stand. With --patched also how many of them would still earn, and which
-    right completions would get less.
+    Also since when and where they stand. With --patched also how many of them would
+    still earn, and which right completions would get less.
 
     Example:
       rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1
       rewardkit suspect run1 --pattern because
     """
-    if (asked.like is None) == (asked.pattern is None):
-        told = "not both" if asked.like is not None else "neither is there"
-        raise rk.InputError(f"give --like ID or --pattern REGEX; {told}")
-    read = scored_or_logged(asked)
-    mended: rk.Reward | rk.Scores | None = None
-    if asked.patched:
+    if (options.like is None) == (options.pattern is None):
+        hint = "not both" if options.like is not None else "neither is there"
+        raise rk.InputError(f"give --like ID or --pattern REGEX; {hint}")
+    source = scored_or_logged(options)
+    patched: rk.Reward | rk.Scores | None = None
+    if options.patched:
         rollouts, scored = (
-            read.scores.rollouts,
-            Path(asked.patched).exists() and is_scored(asked.patched),
+            source.scores.rollouts,
+            Path(options.patched).exists() and is_scored(options.patched),
         )
-        mended = (
-            rk.load_scores(asked.patched)
+        patched = (
+            rk.load_scores(options.patched)
             if scored
-            else rk.load_reward(asked.patched, rollouts=rollouts)
+            else rk.load_reward(options.patched, rollouts=rollouts)
         )
-    limit = asked.time_limit(mended) if isinstance(mended, rk.Reward) else None
-    settings = asked.some("like pattern label training seed by")
-    found = find_suspects(
-        read.scores,
-        patched=mended,
+    limit = options.time_limit(patched) if isinstance(patched, rk.Reward) else None
+    settings = options.select("like pattern label training seed by")
+    suspicion = find_suspects(
+        source.scores,
+        patched=patched,
         timeout=limit,
-        progress=asked.is_watched,
+        progress=options.is_watched,
         **settings,
     )
-    return Answer({**found.record(), **read.about}, f"{read.head}{found}")
+    return Answer({**suspicion.record(), **source.about}, f"{source.head}{suspicion}")

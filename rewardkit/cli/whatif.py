@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import rewardkit as rk
-from rewardkit.cli.command import Answer, Asked, command
+from rewardkit.cli.command import Answer, Options, command
 from rewardkit.cli.scores import scored_or_logged, with_reward
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
@@ -24,17 +24,17 @@ LIMITS = {">=": "at_least", "<=": "at_most", "==": "equals"}
 def _gates(
     ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, Gate | None]:
-    """The gate of each component, ``None`` where it is to have none; conditions on one belong together."""
-    given: dict[str, dict[str, Any]] = {}
+    """Return the gate of each component, None for no gate; join those on one."""
+    limits_of: dict[str, dict[str, Any]] = {}
     for value in values:
-        found = CONDITION.fullmatch(value)
-        if found is None:
+        outcome = CONDITION.fullmatch(value)
+        if outcome is None:
             raise click.BadParameter(f"{value!r} is not {FORM}")
-        name, on, sign, text = found.groups()
-        limits = given.setdefault(name, {"on": on})
+        name, on, sign, text = outcome.groups()
+        limits = limits_of.setdefault(name, {"on": on})
         if limits["on"] != on:
-            two = f"{limits['on'] or 'none'!r} and {on or 'none'!r}"
-            raise click.BadParameter(f"{name!r} has one gate; {two} are two")
+            both = f"{limits['on'] or 'none'!r} and {on or 'none'!r}"
+            raise click.BadParameter(f"{name!r} has one gate; {both} are two")
         if on is not None:
             number = cell_number(text)
             if number is None and sign != "==":
@@ -45,7 +45,7 @@ def _gates(
     try:
         return {
             name: rk.gate(**limits) if limits["on"] else None
-            for name, limits in given.items()
+            for name, limits in limits_of.items()
         }
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
@@ -62,26 +62,31 @@ def _gates(
         "--reward REWARD": "The reward that wrote SCORES, to score the rows that a new gate opens.",
     },
 )
-def whatif(asked: Asked) -> Answer:
+def whatif(options: Options) -> Answer:
     """Diagnose SCORES under other weights, gates or settings.
 
-    Nothing is scored, unless --reward names the reward: rows that a gate would open are missing, and counted.
-    Settings of the trainer are held against TRL's, where neither a weight nor a gate changes.
+    Nothing is scored, unless --reward names the reward: rows that a gate would open are
+    missing, and counted. Settings of the trainer are held against TRL's, where neither
+    a weight nor a gate changes.
 
     Example:
       rewardkit score gallery:arithmetic.flawed gallery:arithmetic -o run1
       rewardkit whatif run1 --weight detail=0
     """
-    changed = bool(asked.weights or asked.gates)
-    if not changed and "training" not in asked.given:
+    changed = bool(options.weights or options.gates)
+    if not changed and "training" not in options.typed:
         raise rk.InputError(
             "nothing is to be another; give --weight, --gate or --training"
         )
-    read = scored_or_logged(asked)
-    scores = with_reward(read.scores, asked.reward, asked.scores)
-    settings = asked.training if changed else rk.Training()
-    before = rk.diagnose(scores, training=settings, label=asked.label, seed=asked.seed)
-    found = rk.whatif(
-        before, **asked.some("weights gates training"), run=asked.reward is not None
+    source = scored_or_logged(options)
+    scores = with_reward(source.scores, options.reward, options.scores)
+    settings = options.training if changed else rk.Training()
+    before = rk.diagnose(
+        scores, training=settings, label=options.label, seed=options.seed
     )
-    return Answer({**found.record(), **read.about}, f"{read.head}{found}")
+    outcome = rk.whatif(
+        before,
+        **options.select("weights gates training"),
+        run=options.reward is not None,
+    )
+    return Answer({**outcome.record(), **source.about}, f"{source.head}{outcome}")
