@@ -12,7 +12,7 @@ for _name in (
 ):  # not imported: papermill alone takes seconds
     if _find_spec(_name) is None:
         raise ModuleNotFoundError(
-            f"rewardkit.notebook needs {_name}, which the extra 'notebook' brings: pip install "
-            "'reward-workbench[notebook]'",
+            f"rewardkit.notebook needs {_name}, which the extra 'notebook' brings: "
+            "pip install 'reward-workbench[notebook]'",
             name=_name,
         )

@@ -1,4 +1,4 @@
-"""Tables of figures that the notebooks show: a record in, a data frame out."""
+"""Tables of figures for the notebooks: a record in, a data frame out."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import pandas as pd
 
 from rewardkit.analysis.diagnosis import Diagnosis
 
-SIZES = (2, 4, 8, 16, 32)  # of groups, as trainers have them
+GROUP_SIZES = (2, 4, 8, 16, 32)  # as trainers have them
 
 
-def group_sizes(diagnosis: Diagnosis, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
-    """One row a size of the groups (and part): the share that would be without a signal, with its interval.
+def group_sizes(
+    diagnosis: Diagnosis, sizes: Sequence[int] = GROUP_SIZES
+) -> pd.DataFrame:
+    """Return the share of groups without a signal by group size (and part).
 
     ``groups`` is how many it is of: those with so many rewards, for a fit those with
     two or more; ``batches`` how many are sampled for a full one where such groups are
@@ -38,7 +40,7 @@ def group_sizes(diagnosis: Diagnosis, sizes: Sequence[int] = SIZES) -> pd.DataFr
 
 
 def correlated(diagnosis: Diagnosis) -> pd.DataFrame:
-    """One row a pair of components (and part): how much their scores say the same among siblings.
+    """Return how much two components say the same among siblings, a row a pair.
 
     The strongest come first; where there is no correlation, `why_not` says why.
     """
@@ -52,7 +54,7 @@ def correlated(diagnosis: Diagnosis) -> pd.DataFrame:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """The rows, of one part without its name."""
+    """Return the rows as a table, of a single part without its name."""
     table = pd.DataFrame(
         rows, dtype=object
     )  # as objects: Arrow-backed text takes no lone surrogates

@@ -1,4 +1,4 @@
-"""Tiles: the answer to one question about a reward, with its grade and its figure, from what was found."""
+"""Tiles: the answer to one question about a reward, with a grade and a figure."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ SHORTCUTS = (
     "column_bias",
     "truncated_paid",
 )
-"""Findings of a diagnosis that are about what is selected, not about whether anything is."""
+"""Findings about what is selected, not about whether anything is."""
 NOTICED = 0.5
-"""Share of the small changes of a reward that its cases should notice. Our choice."""
+"""Share of mutants that the cases should notice. Our choice."""
 BROKEN = "broken contract"
 CASES, SIGNAL, EXPLOITS = "Right on cases", "Learnable signal", "Exploits"
 CONTRACT, SELECTS = "Contract", "Selects for"
@@ -45,7 +45,7 @@ CONTRACT, SELECTS = "Contract", "Selects for"
 
 @dataclass(frozen=True)
 class Tile:
-    """The answer to one question: its grade, the figure, what it is of, and between which `ends` it lies.
+    """The answer to one question: a grade, a figure with its `ends`, and words on it.
 
     `grade` is "good", "warn", "high", or "info" where it is not known. `reason` is what
     the verdict says of it, "" where it says nothing.
@@ -65,7 +65,7 @@ def cases_tile(
     *,
     recorded: bool = False,
 ) -> Tile:
-    """Whether it gives what was written down, and whether the cases would notice if it did not.
+    """Say whether the cases pass, and whether they would notice a changed reward.
 
     `recorded`: the rewards are what stands in a log.
     """
@@ -96,7 +96,7 @@ def cases_tile(
 
 
 def signal_tile(diagnosis: Diagnosis) -> Tile:
-    """In what share of the groups siblings earn differently, and the worst that the diagnosis found."""
+    """Say in what share of groups siblings earn differently, and what was found."""
     views = diagnosis.views
     several = sum(view.several for view in views)
     if not several:
@@ -125,7 +125,7 @@ def signal_tile(diagnosis: Diagnosis) -> Tile:
 
 
 def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
-    """What a policy could exploit, and whether the contract with the trainer holds."""
+    """Say what a policy could exploit, and whether the trainer's contract holds."""
     broken = [item for item in result.alarms if kind_of_alarm(item) == BROKEN]
     holes = [item for item in result.alarms if item not in broken]
     nothing, told = _nothing_probed(result), alarms_in_words(holes)
@@ -153,14 +153,20 @@ def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
         )
     functions, said = result.reward.functions, f"in {counted(result.calls, 'call')}"
     if any(getattr(item, "asks_model", False) for item in functions):
-        said += "; a model may answer differently when it is asked again, so answers are cached"
+        said += (
+            "; a model may answer differently when it is asked again, so answers are "
+            "cached"
+        )
     elif not any(callable(item) and TimeLimit.needed(item) for item in functions):
         said = "only rewardkit's own code is called"
     return exploits, Tile(CONTRACT, "good", "kept", said)
 
 
 def contract_on_log(tile: Tile, found: Iterable[Any]) -> Tile:
-    """The tile of the contract, not good where components fail on the log; `found` has code and severity."""
+    """Return the contract's tile, not good where components fail on the log.
+
+    What is `found` has a code and a severity.
+    """
     failing = next(
         (one for one in found if one.code == "errors" and one.severity != "info"), None
     )
@@ -189,7 +195,7 @@ def _nothing_probed(result: ProbeResult) -> str:
 
 
 def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
-    """What becomes of the task, or of the label, in the best of the siblings; and what shortcut is paid."""
+    """Say what becomes of task or label in the best siblings."""
     found = [item for item in diagnosis.findings if item.code in SHORTCUTS]
     if len(forecast.best_of) < 2:
         return _graded(SELECTS, found, "-", forecast.verdict, forecast.verdict)
@@ -239,7 +245,7 @@ def _graded(
     unknown: str = "",
     ends: str = "",
 ) -> Tile:
-    """A tile with the grade of the worst of its findings."""
+    """Return a tile with the grade of the worst of its findings."""
     for severity, word in (("high", "grave finding"), ("warn", "warning")):
         if graded := [item for item in found if item.severity == severity]:
             told = counted(len(graded), word)
@@ -256,7 +262,7 @@ def _graded(
 
 
 def _codes(found: Sequence[Finding]) -> str:
-    """The codes of findings, how often where more than once, the first few: "dominant, saturated (2)"."""
+    """Return the first few codes with their counts: "dominant, saturated (2)"."""
     counts = Counter(item.code for item in found)
     named = [code if many == 1 else f"{code} ({many})" for code, many in counts.items()]
     left = sum(list(counts.values())[NAMED:])
@@ -264,12 +270,12 @@ def _codes(found: Sequence[Finding]) -> str:
 
 
 def _between(low: str, high: str) -> str:
-    """The ends of an interval; "" where both are shown as one, or not known."""
+    """Return the ends of an interval; "" where both look the same."""
     return "" if low == high else f"{low}\u2013{high}"
 
 
 def source_tile(diagnosis: Diagnosis) -> Tile:
-    """Which components hold the squared advantage."""
+    """Say which components hold the squared advantage."""
     view = diagnosis.views[0]
     held = sorted(view.effective_weights.items(), key=lambda pair: -pair[1])
     if not held:
@@ -286,7 +292,7 @@ def source_tile(diagnosis: Diagnosis) -> Tile:
 
 
 def change_tile(advice: Suggestions) -> Tile:
-    """The first change, and what it does to the finding that it answers, measured on the same completions."""
+    """Return the first change that helps, and its measured effect."""
     usable = [item for item in advice.changes if item.verdict != "harms"]
     for first in usable:
         said = (first.outcome or first.why).replace(" -> ", " \u2192 ")

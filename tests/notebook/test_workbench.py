@@ -17,7 +17,7 @@ import rewardkit as rk
 from rewardkit.notebook.tiles import forecast_tile, signal_tile
 from rewardkit.notebook.workbench.bench import Opened
 from rewardkit.notebook.workbench.cases import read_expected
-from rewardkit.notebook.workbench.filters import ORDERS
+from rewardkit.notebook.workbench.filters import ROW_ORDERS
 from rewardkit.notebook.workbench.parts import keys
 
 HOSTILE = (
@@ -579,7 +579,7 @@ def test_the_order_is_what_it_says_and_what_is_missing_comes_last():
         "length": np.array([-len(row["completion"]) for row in log], dtype=float),
         "log": np.arange(24.0),
     }
-    assert list(keys_of) == list(ORDERS)
+    assert list(keys_of) == list(ROW_ORDERS)
     for order, values in keys_of.items():
         send(browse, "ask", "order", order)
         found = values[browse.rows]

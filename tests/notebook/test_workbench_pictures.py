@@ -10,8 +10,8 @@ from html_read import cells
 import rewardkit as rk
 from rewardkit.html.pictures import ABOVE, HEIGHT, group_svg, histogram_svg, strip_svg
 from rewardkit.notebook.workbench.bench import Bench
-from rewardkit.notebook.workbench.figures import turned
-from rewardkit.notebook.workbench.live import live
+from rewardkit.notebook.workbench.compose import live
+from rewardkit.notebook.workbench.variant import share_of_turned_signs
 
 SCORES = {"a": [0, 1, 1, 1, 0, 0], "b": [1, 0, 0, 1, 1, 1]}  # three groups of two
 WEIGHTS = {"a": 1.0, "b": 0.5}
@@ -115,15 +115,15 @@ def test_effective_weights_stand_beside_those_of_the_start():
 def test_a_sign_that_turns_is_counted_of_the_advantages_that_there_were():
     made = bench()
     before = made.before
-    assert turned(before, before) == 0.0
+    assert share_of_turned_signs(before, before) == 0.0
     assert (
-        turned(before, under(made, a=-1.0, b=-0.5).figures) == 1.0
+        share_of_turned_signs(before, under(made, a=-1.0, b=-0.5).figures) == 1.0
     )  # all four that are not 0
-    assert turned(before, under(made, a=1.0, b=1.0).figures) == 0.5
+    assert share_of_turned_signs(before, under(made, a=1.0, b=1.0).figures) == 0.5
     crossed = under(
         made, a=1.0, b=2.0
     ).figures  # 2, 1 turns the first group; 1, 3 does not the second
-    assert turned(before, crossed) == 0.5
+    assert share_of_turned_signs(before, crossed) == 0.5
 
 
 def test_the_histogram_says_in_words_what_it_shows_and_draws_every_reward():

@@ -11,8 +11,11 @@ from rewardkit.notebook.plots.components import (
     judge_calibration,
 )
 from rewardkit.notebook.plots.curves import all_over_steps, forecast_curves, over_steps
-from rewardkit.notebook.plots.distributions import distribution, reward_histogram
-from rewardkit.notebook.plots.groups import group_picture
+from rewardkit.notebook.plots.distributions import (
+    distribution,
+    group_picture,
+    reward_histogram,
+)
 
 __all__ = [
     "all_over_steps",

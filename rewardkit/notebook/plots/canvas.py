@@ -1,4 +1,4 @@
-"""What all plots share: quiet axes, colours, bars, curves, labels where they belong, names as plain text."""
+"""What all plots share: quiet axes, colours, curves, labels, names as plain text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def without_a_screen() -> None:
 def axes_for(
     ax: Axes | None, *, width: float = 6.2, height: float = 3.2, grid: bool = True
 ) -> Axes:
-    """The axes that were given, or those of a new figure of this size: no frame, a light grid of heights."""
+    """Return the given axes, or new ones of this size, without a frame."""
     if ax is None:
         _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     ax.spines[:].set_visible(False)
@@ -52,15 +52,17 @@ def axes_for(
 def grid_for(
     axes: Any, count: int, *, columns: int, size: tuple[float, float]
 ) -> list[Axes]:
-    """So many of the axes that were given, or those of a new figure in rows; `size` is of one.
+    """Return so many of the given axes, or new ones in rows; `size` is of one.
 
-    InputError: too few were given.
+    Raises:
+        InputError: too few axes are given.
     """
     if axes is not None:
         given = list(np.ravel(axes))
         if len(given) < count:
             raise InputError(
-                f"axes={axes!r} are {len(given)} axes for {count} plots; give more, or none"
+                f"axes={axes!r} are {len(given)} axes for {count} plots; give more, or "
+                "none"
             )
         return given[:count]
     columns = min(columns, count)
@@ -75,7 +77,7 @@ def grid_for(
 
 
 def size_of(ax: Axes) -> Floats:
-    """Width and height in inches of the cell of a figure that the axes stand in."""
+    """Return width and height in inches of the figure's cell that the axes are in."""
     spec, box = ax.get_subplotspec(), ax.figure.bbox
     rows, columns = spec.get_gridspec().get_geometry() if spec else (1, 1)
     return np.array([box.width / columns, box.height / rows]) / ax.figure.dpi
@@ -84,7 +86,7 @@ def size_of(ax: Axes) -> Floats:
 def finished(
     ax: Axes, title: str, *, x: str = "", y: str = "", key: bool = False
 ) -> Axes:
-    """The axes with the result as title, small grey words along them, and a `key` in a line below the title.
+    """Finish axes: the result as title, small grey words, a `key` below the title.
 
     Every text is shown as it is: dollars in a name do not begin a formula.
     """
@@ -131,8 +133,8 @@ def finished(
     return ax
 
 
-def said(ax: Axes, text: str, title: str = "") -> Axes:
-    """The axes with words in place of a picture."""
+def put_words(ax: Axes, text: str, title: str = "") -> Axes:
+    """Put words in place of a picture."""
     ax.set_xticks([])
     ax.set_yticks([])
     ax.text(
@@ -177,7 +179,7 @@ def curve(
 
 
 def label_ends(ax: Axes, curves: Sequence[tuple[Line2D, str]]) -> None:
-    """Name curves right of the axes, at the heights of their ends, apart where they would overlap."""
+    """Name curves right of the axes at the heights of their ends, never overlapping."""
     low, high = ax.get_ylim()
     apart = (high - low) * 2.4 * LABEL / (72 * size_of(ax)[1])
     last = [(np.asarray(line.get_ydata(), dtype=float), told) for line, told in curves]
@@ -190,7 +192,7 @@ def label_ends(ax: Axes, curves: Sequence[tuple[Line2D, str]]) -> None:
 
 
 def plain(text: object) -> str:
-    """A text as the font can show it: what it has no glyph for, and what would be no line, as escapes."""
+    """Return a text with escapes for what the font has no glyph for."""
     font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties()))
     return "".join(
         character
@@ -201,19 +203,19 @@ def plain(text: object) -> str:
 
 
 def wrapped(text: object, width: int = NAME_WIDTH) -> str:
-    """A text that holds a name, in lines that fit, broken behind underscores where it can be."""
+    """Return a text in lines that fit, broken behind underscores where possible."""
     return "\n".join(textwrap.wrap(plain(text).replace("_", "_ "), width)).replace(
         "_ ", "_"
     )
 
 
 def of_part(part: str, title: str) -> str:
-    """A title, behind the part of the reward that it is about, where there are several."""
+    """Return a title behind the part of the reward that it is about, if any."""
     return f"'{part}': {title}" if part else title
 
 
 def share_text(share: float) -> str:
-    """A share as a title tells it: 100 % is all of it.
+    """Return a share as a title says it: 100 % is all of it.
 
     >>> share_text(0.03), share_text(0.999), share_text(1.0)
     ('3 %', 'over 99 %', '100 %')
@@ -226,7 +228,7 @@ def share_text(share: float) -> str:
 
 
 def from_to(before: float, after: float) -> str:
-    """How a figure moves, with so many digits that a difference is seen.
+    """Say how a figure moves, with enough digits to show a difference.
 
     >>> from_to(0.171, 0.54), from_to(2.001, 2.0)
     ('rises from 0.17 to 0.54', 'falls from 2.001 to 2')
@@ -239,5 +241,5 @@ def from_to(before: float, after: float) -> str:
 
 
 def too_far(low: float, high: float) -> bool:
-    """Whether an axis cannot reach from the one to the other."""
+    """Return whether an axis cannot reach from the one to the other."""
     return not high / WIDEST - low / WIDEST < 1

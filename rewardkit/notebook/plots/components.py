@@ -15,11 +15,12 @@ from rewardkit.judges.report import JudgeReport
 from rewardkit.notebook.plots import canvas
 from rewardkit.notebook.plots.distributions import distribution
 
-CLOSE = 0.05  # difference of shares up to which a component holds what its weight says: our choice
+SAME_SHARE = 0.05
+"""Difference up to which a component holds what its weight says. Our choice."""
 
 
 def component_histograms(diagnosis: Diagnosis, *, axes: Any = None) -> list[Axes]:
-    """One small histogram a component (and part), in rows of three."""
+    """Draw a small histogram for each component (and part), in rows of three."""
     shown = [(view, name) for view in diagnosis.views for name in view.names]
     drawn = canvas.grid_for(axes, len(shown), columns=3, size=(3.6, 2.6))
     for ax, (view, name) in zip(drawn, shown, strict=True):
@@ -33,7 +34,7 @@ def component_histograms(diagnosis: Diagnosis, *, axes: Any = None) -> list[Axes
 
 
 def effective_weights(view: View, *, ax: Axes | None = None) -> Axes:
-    """Declared share of the weight above the share of the squared advantage that each component holds.
+    """Draw each component's share of the weight above that of the squared advantage.
 
     Components of weight 0 are left out beside others: they are recorded, not paid.
     """
@@ -55,11 +56,12 @@ def effective_weights(view: View, *, ax: Axes | None = None) -> Axes:
         title = f"{why}: who holds the advantage is not known"
     elif len(names) == 1:
         title = f"'{names[0]}' alone is paid"
-    elif gaps[at] < CLOSE:
+    elif gaps[at] < SAME_SHARE:
         title = "each component holds about what its weight says"
     else:
         shares = [canvas.share_text(share[at]) for share in (held, weights)]
-        title = f"'{names[at]}' holds {shares[0]} of the advantage with {shares[1]} of the weight"
+        holds = f"'{names[at]}' holds {shares[0]} of the advantage"
+        title = f"{holds} with {shares[1]} of the weight"
     left_out = len(view.names) - len(names)
     more = f" ({left_out} of weight 0 not shown)" if left_out else ""
     told = f"share of the weight, and of the squared advantage{more}"
@@ -67,7 +69,7 @@ def effective_weights(view: View, *, ax: Axes | None = None) -> Axes:
 
 
 def _share_bars(ax: Axes, names: Sequence[str], weights: Floats, held: Floats) -> None:
-    """A row a name: two bars with their shares at the tip, the first in words; the whole is light."""
+    """Draw two bars a name with their shares at the tip, the first in words."""
     bars = (
         (weights, "of the weight", canvas.GREY, -0.19),
         (held, "of the advantage", canvas.BLUE, 0.19),
@@ -91,10 +93,12 @@ def _share_bars(ax: Axes, names: Sequence[str], weights: Floats, held: Floats) -
 
 
 def judge_calibration(report: JudgeReport, *, ax: Axes | None = None) -> Axes:
-    """The mean label of the cases of each level, with its interval; on the line it is the level's score."""
+    """Draw the mean label of each level with its interval; the line is its score."""
     ax, levels = canvas.axes_for(ax, width=6.4, height=3.6), report.calibration
     if not levels:
-        return canvas.said(ax, "no case is judged and labelled", f"'{report.judge}'")
+        return canvas.put_words(
+            ax, "no case is judged and labelled", f"'{report.judge}'"
+        )
     scores, means = (
         np.array([row[key] for row in levels], dtype=float)
         for key in ("score", "value")
@@ -113,7 +117,10 @@ def judge_calibration(report: JudgeReport, *, ax: Axes | None = None) -> Axes:
     off = np.where((scores < low) | (scores > high), np.abs(means - scores), 0)
     worst, title = levels[int(off.argmax())], "no level is clearly off its labels"
     if off.any():
-        title = f"cases called '{worst['level']}' have label {worst['value']:.2g}, not {worst['score']:.2g}"
+        value, score = worst["value"], worst["score"]
+        title = (
+            f"cases called '{worst['level']}' have label {value:.2g}, not {score:.2g}"
+        )
     title = canvas.of_part(report.judge, title)
     return canvas.finished(
         ax, title, x="level, at its score", y="mean label (95 % interval)"

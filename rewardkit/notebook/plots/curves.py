@@ -1,4 +1,4 @@
-"""Curves: what is expected of the completion that is picked, against its KL; rewards over steps."""
+"""Curves: what a forecast expects against its KL, and rewards over steps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CALLED = {
 def forecast_curves(
     forecast: Forecast, *, figures: Sequence[str] | None = None, axes: Any = None
 ) -> list[Axes]:
-    """A small plot a figure: both views with their 95 % bands, from a sibling picked at random on.
+    """Draw a small plot a figure: both views with 95 % bands, from a random sibling on.
 
     The reward, the label, each component, the length in words and the columns that were
     asked for, but not what stays the same, which is told below; or the `figures` that
@@ -51,7 +51,7 @@ def forecast_curves(
     if len(forecast.best_of) < 2 or not shown:
         (ax,) = canvas.grid_for(axes, 1, columns=1, size=(7.0, 2.0))
         return [
-            canvas.said(
+            canvas.put_words(
                 canvas.axes_for(ax),
                 next(iter(forecast.notes), "there is nothing to forecast"),
             )
@@ -70,7 +70,8 @@ def forecast_curves(
         else ""
     )
     below = [
-        f"best of n, to n = {best:g} (KL at most){tilt}; dotted: a sibling at random; bands: 95 %",
+        f"best of n, to n = {best:g} (KL at most){tilt}; dotted: a sibling at random; "
+        "bands: 95 %",
         *([f"the same at every KL, and not drawn: {same}"] if same else []),
     ]
     figure = drawn[0].figure
@@ -100,7 +101,7 @@ def _curve(ax: Axes, forecast: Forecast, name: str) -> Axes:
     )
     called = CALLED.get(name) or (f"the {label}" if name == "label" else f"'{label}'")
     if np.isfinite(low) and canvas.too_far(low, high):
-        return canvas.said(
+        return canvas.put_words(
             ax, f"from {low:.3g} to {high:.3g}: too far apart for a scale", called
         )
     drawn = []
@@ -120,7 +121,8 @@ def _curve(ax: Axes, forecast: Forecast, name: str) -> Axes:
         reach = max(0.05, 0.05 * abs(start))
         ax.set_ylim(start - reach, start + reach)
     canvas.label_ends(ax, drawn)
-    how = f"{canvas.from_to(end - change, end)} in the best of {forecast.best_of.points[-1]:g}"
+    moves = canvas.from_to(end - change, end)
+    how = f"{moves} in the best of {forecast.best_of.points[-1]:g}"
     if best.change_low[-1] <= 0 <= best.change_high[-1] and change:
         how = f"does not clearly move from {end - change:.2g}"
     few = best.known[-1]
@@ -134,13 +136,13 @@ def _curve(ax: Axes, forecast: Forecast, name: str) -> Axes:
 
 
 def _is_flat(forecast: Forecast, name: str) -> bool:
-    """Whether a figure stays as it is, and its bands with it."""
+    """Return whether a figure and its bands stay as they are."""
     low, high = _span(forecast, name)
     return not high / 2 - low / 2 >= FLAT / 2
 
 
 def _span(forecast: Forecast, name: str) -> tuple[float, float]:
-    """The lowest and the highest finite number of the curves of a figure and their bands; NaN without any."""
+    """Return the lowest and highest finite number of a figure's curves and bands."""
     curves = [
         view.curves[name]
         for view in (forecast.best_of, forecast.tilted)
@@ -163,14 +165,14 @@ def over_steps(
     window: int = 1,
     ax: Axes | None = None,
 ) -> Axes:
-    """Mean, median and quantile bands of the reward, or of a component, at each step; of parts the means.
+    """Draw mean, median and quantile bands at each step; of parts the means.
 
     Each point is of the last `window` steps together.
     """
     ax, table = canvas.axes_for(ax), diagnosis.over_steps(window)
     what = "the reward" if figure == "reward" else f"'{figure}'"
     if table.empty or table["step"].nunique() < 2:
-        return canvas.said(ax, "fewer than two steps", what)
+        return canvas.put_words(ax, "fewer than two steps", what)
     table = table[table["figure"] == figure]
     parts = (
         {f" of {part}": rows for part, rows in table.groupby("part")}
@@ -211,7 +213,7 @@ def all_over_steps(diagnosis: Diagnosis, *, window: int = 1) -> list[Axes]:
 
 
 def _moved(what: str, parts: dict[str, pd.DataFrame]) -> str:
-    """From which mean to which it goes, first to last step; of several parts the one that moves most."""
+    """Say how the mean of the part that moves most goes from first to last step."""
     known = {
         part: rows.dropna(subset="mean")
         for part, rows in parts.items()

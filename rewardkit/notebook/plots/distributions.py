@@ -1,13 +1,19 @@
-"""Distributions: few values as the atoms they are, many as a histogram beside the values that recur."""
+"""Distributions of scores and rewards, and of groups.
+
+Few values are atoms, many are a histogram beside the values that recur.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics.groups import Codes, Floats
+from rewardkit.analysis.view import View
 from rewardkit.notebook.plots import canvas
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.scores import Scores
@@ -17,9 +23,9 @@ MOST_ATOMS, FINEST = (
     150,
     1 / 200,
 )  # up to here where bars of the smallest gap, a share of the axis, are seen
-RECURS = 0.05  # share of the completions from which a value has its own bar and its share told: our choice
-OFTEN = 0.2  # share from which the most frequent value is the title: our choice
-NARROW = 0.05  # share of the declared range within which scores are shown by themselves: our choice
+RECURS = 0.05  # share from which a value has a bar of its own: our choice
+TITLE_SHARE = 0.2  # share from which the most frequent value is the title: our choice
+NARROW = 0.05  # share of the declared range that is shown by itself: our choice
 
 
 def distribution(
@@ -31,7 +37,7 @@ def distribution(
     span: tuple[float, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Histogram of values over `span`; NaN and infinite ones are left out and counted in the title.
+    """Draw a histogram of values over `span`; NaN and infinity are counted.
 
     Where they take a small part of the span, only that is shown, and the span is told
     below. Distinct ones that can be told apart are shown as the atoms they are, and
@@ -43,10 +49,10 @@ def distribution(
     told = ", ".join(f"{count:,} {what}" for what, count in left.items() if count)
     if not len(known):
         nothing = "nothing scored" if len(values) else "no completions"
-        return canvas.said(ax, told if left["infinite"] else nothing, name)
+        return canvas.put_words(ax, told if left["infinite"] else nothing, name)
     low, high = float(known.min()), float(known.max())
     if canvas.too_far(low, high):
-        return canvas.said(
+        return canvas.put_words(
             ax, f"from {low:.3g} to {high:.3g}: too far apart for a scale", name
         )
     if span and 0 < high - low < NARROW * (span[1] - span[0]):
@@ -86,7 +92,7 @@ def distribution(
 
 
 def _shares(ax: Axes, atoms: Floats, counts: NDArray[np.intp], total: int) -> None:
-    """The share of each value at the top of its bar, but not beside a more frequent one."""
+    """Write shares at the top of bars, but not beside that of a more frequent value."""
     ax.set_ylim(0, 1.15 * float(ax.dataLim.y1))
     apart = 0.45 * np.ptp(ax.get_xlim()) / canvas.size_of(ax)[0]
     order = np.argsort(-counts, kind="stable")
@@ -106,11 +112,11 @@ def _shares(ax: Axes, atoms: Floats, counts: NDArray[np.intp], total: int) -> No
 def _result(
     atoms: Floats, counts: NDArray[np.intp], known: Floats, verb: str, of: str
 ) -> str:
-    """The value that most have, or where half of them lie."""
+    """Say which value most have, or where half of them lie."""
     most, share = atoms[counts.argmax()], float(counts.max() / len(known))
     if len(known) == 1:
         return f"one completion {verb}s {most:.3g}"
-    if share >= OFTEN:
+    if share >= TITLE_SHARE:
         return (
             f"{'all' if share == 1 else canvas.share_text(share)}{of} {verb} {most:.3g}"
         )
@@ -119,7 +125,7 @@ def _result(
 
 
 def reward_histogram(scores: Scores, *, ax: Axes | None = None) -> Axes:
-    """Distribution of the reward over all completions."""
+    """Draw the distribution of the reward over all completions."""
     name = scores.reward.name
     of = (
         " in the log"
@@ -131,3 +137,87 @@ def reward_histogram(scores: Scores, *, ax: Axes | None = None) -> Axes:
     return distribution(
         scores.rewards, label=canvas.wrapped(f"reward{of}", 60), verb="earn", ax=ax
     )
+
+
+# --- groups
+
+MOST_COLUMNS = 160
+"""Groups up to which each has a column; of more, neighbours share one."""
+MOST_DOTS = 40  # columns up to which the mean of each has a dot
+NO_PAIR = "no group has two completions with a reward"
+
+
+def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
+    """Draw groups by mean reward: range and mean, below them those without a signal."""
+    ax, stats = canvas.axes_for(ax), view.stats
+    judged = np.flatnonzero(
+        (stats.count > 0) & np.isfinite(stats.low) & np.isfinite(stats.high)
+    )
+    if not len(judged):
+        return canvas.put_words(
+            ax,
+            canvas.of_part(view.part, "no group has a completion with a finite reward"),
+        )
+    if canvas.too_far(stats.low[judged].min(), stats.high[judged].max()):
+        return canvas.put_words(
+            ax, canvas.of_part(view.part, "the rewards are too far apart for a scale")
+        )
+    order = judged[
+        np.lexsort((stats.high[judged] - stats.low[judged], stats.mean[judged]))
+    ]
+    _columns(ax, view, order)
+    title = canvas.of_part(view.part, _signal(int(view.dead.sum()), view.several))
+    return canvas.finished(
+        ax, title, x="groups, sorted by their mean reward", y="reward", key=True
+    )
+
+
+def _signal(dead: int, several: int) -> str:
+    """Say how many groups have no signal, of those that could have one."""
+    if several < 2:
+        how = "no" if dead else "a"
+        return (
+            f"the only group of two or more rewards has {how} signal"
+            if several
+            else NO_PAIR
+        )
+    if dead in (0, several):
+        return (
+            f"none of {several:,} groups has a signal"
+            if dead
+            else f"all {several:,} groups have a signal"
+        )
+    return f"{canvas.share_text(dead / several)} of {several:,} groups have no signal"
+
+
+def _columns(ax: Axes, view: View, order: Codes) -> None:
+    """Draw columns of neighbouring groups, and the share of dead ones in a strip."""
+    columns = min(MOST_COLUMNS, len(order))
+    edges = np.linspace(0, len(order), columns + 1).astype(int)
+    sizes, stats = np.diff(edges), view.stats
+    low, mean, high, dead = (
+        np.add.reduceat(values[order].astype(float), edges[:-1]) / sizes
+        for values in (stats.low, stats.mean, stats.high, view.dead)
+    )
+    place = edges[:-1] + (sizes + 1) / 2
+    told = "lowest to highest" + (
+        f", means of {sizes.max()} groups" if sizes.max() > 1 else " sibling"
+    )
+    ax.bar(place, high - low, sizes, low, color=canvas.BLUE, alpha=0.3, label=told)
+    marker = "." if columns <= MOST_DOTS else ""
+    ax.plot(place, mean, color=canvas.BLUE, linewidth=1.6, marker=marker, label="mean")
+    ax.set_xlim(0.5, len(order) + 0.5)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    if dead.any():
+        bottom, top = float(low.min()), float(high.max())
+        room = 0.2 * ((top - bottom) or 1.0)
+        base = bottom - 1.2 * room
+        ax.axhspan(base, base + room, facecolor=canvas.SOFT, zorder=0)
+        style: dict[str, Any] = {
+            "fill": True,
+            "color": canvas.RED,
+            "label": "share without a signal",
+        }
+        ax.stairs(base + room * dead, edges + 0.5, baseline=base, **style)
+        ax.set_yticks([tick for tick in ax.get_yticks() if bottom <= tick <= top])
+        ax.set_ylim(base, top + 0.1 * room)

@@ -1,4 +1,4 @@
-"""What a reward cell is given: the options on its line, its text, and the rollouts of the notebook."""
+"""What a reward cell takes: the options on its line, and the notebook's rollouts."""
 
 from __future__ import annotations
 
@@ -24,13 +24,18 @@ USUAL = ("rollouts", "logged")
 KINDS = Rollouts | Scores | pd.DataFrame
 
 USAGE = (
-    "write %%reward PATH.py [--rollouts NAME] [--name ATTRIBUTE] [--as TRAINER] [--cases PATH] "
+    "write %%reward PATH.py [--rollouts NAME] [--name ATTRIBUTE] [--as TRAINER] "
+    "[--cases PATH] "
     "[--timeout SECONDS] [--force]"
 )
 
 
 def options(parser: MagicArgumentParser, line: str) -> Namespace:
-    """The options on a magic's line; InputError: they cannot be read, with what to write."""
+    """Read the options on a magic's line.
+
+    Raises:
+        InputError: they cannot be read; it says what to write.
+    """
     try:
         read: Namespace = parser.parse_args(shlex.split(line, posix=os.name != "nt"))
     except (UsageError, ValueError) as error:
@@ -43,7 +48,11 @@ def options(parser: MagicArgumentParser, line: str) -> Namespace:
 
 
 def reward_path(given: str) -> Path:
-    """The path of a Python file in a folder that is there; InputError: it is none."""
+    """Return the path of a Python file in a folder that is there.
+
+    Raises:
+        InputError: it is none.
+    """
     path = Path(os.path.expanduser(given))
     if path.suffix != ".py" or path.is_dir():
         raise InputError(f"{given!r} is no Python file; give a path that ends in .py")
@@ -53,7 +62,8 @@ def reward_path(given: str) -> Path:
         )
     if hides_module(path):
         raise InputError(
-            f"{path.stem!r} is the name of a module, which {path.name} would hide from Python in its folder; "
+            f"{path.stem!r} is the name of a module, which {path.name} would hide from "
+            "Python in its folder; "
             f"take another, such as {path.stem}_reward.py"
         )
     return path
@@ -62,14 +72,15 @@ def reward_path(given: str) -> Path:
 def chosen_rollouts(
     variables: Mapping[str, Any], name: str | None
 ) -> tuple[Rollouts | None, str]:
-    """The rollouts of this variable or file, else of a usual variable; ``None`` and why without one."""
+    """Return the rollouts of this variable or file, or None and why there are none."""
     given = name or next(
         (one for one in USUAL if isinstance(variables.get(one), KINDS)), None
     )
     if given is None:
         return (
             None,
-            "not scored, as there is no variable `rollouts`: make it, or give --rollouts NAME",
+            "not scored, as there is no variable `rollouts`: make it, or give "
+            "--rollouts NAME",
         )
     value = variables.get(given, given)
     if isinstance(value, Rollouts | Scores):

@@ -1,4 +1,4 @@
-"""`%load_ext rewardkit`: `%%reward` makes a cell a reward file, tries it, and says what changed."""
+"""`%%reward`: save a cell as a reward file, try it, and say what changed."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from rewardkit.scoring.printed import caught_prints
 from rewardkit.scoring.score import score
 from rewardkit.targets.load import load_reward
 
-ROWS = 10
-"""On which the contract is tried. Our choice: a cell is to answer in a second or two."""
+CONTRACT_ROWS = 10
+"""Rows for the contract. Our choice: a cell is to answer in a second or two."""
 
 CONTRACT_SECONDS = 20.0
 """For the contract at the most. Our choice, for a slow reward."""
 
-PATIENCE = 2
-"""Late calls of one component, after which its others are not made. Our choice: a cell is to come back."""
+MOST_LATE_CALLS = 2
+"""Late calls of one component, after which it is not called. Our choice."""
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
@@ -89,7 +89,7 @@ class RewardMagics(Magics):
     )
     @cell_magic
     def reward(self, line: str, cell: str) -> Written:
-        """Save the cell as a reward file, import it fresh, try its contract, score the notebook's rollouts.
+        """Save the cell as a reward file, import it, try its contract, and score.
 
         The body of the cell is the file, byte for byte, for papermill and the command
         line to use. Where it cannot be imported the file stays as it was. Modules
@@ -109,8 +109,9 @@ class RewardMagics(Magics):
             before = self.saved.get(path.resolve())
             if before and not given.force and found not in (None, before.data, data):
                 raise InputError(
-                    f"{path} was changed outside of this notebook since it was saved here, and is not "
-                    "overwritten; take what is to stay into the cell, or add --force"
+                    f"{path} was changed outside of this notebook since it was saved "
+                    "here, and is not overwritten; take what is to stay into the cell, "
+                    "or add --force"
                 )
         of_cell = Cell(path, cell)
         with _sentences(of_cell, f"{path} is not saved: "):
@@ -165,7 +166,7 @@ def _saved_and_loaded(
     given: Namespace,
     rollouts: Rollouts | None,
 ) -> Reward:
-    """The reward of the file with this content, imported fresh.
+    """Save the file with this content, and return its reward, imported fresh.
 
     Where it cannot be the file is what was `found` again. Errors as of `load_reward`.
     """
@@ -196,16 +197,16 @@ def _tried(
     cases: Sequence[Case] | None,
     timeout: float,
 ) -> Written:
-    """What became of a cell, with its contract, scores and cases."""
+    """Try the reward of a cell: its contract, scores and cases."""
     why = cannot_limit(reward.functions) if timeout else None
     limit = None if why else timeout or None
-    first = rollouts.select(range(min(ROWS, len(rollouts))))
+    first = rollouts.select(range(min(CONTRACT_ROWS, len(rollouts))))
     notes = [reward.origin] if reward.origin else []
     notes += [f"no time limit: {one_line(why)}"] if why else []
     contract = checked = None
     ignored = components_of(cases or ())  # where this reward has no such one
     with caught_prints():
-        scores = score(reward, rollouts, timeout=limit, patience=PATIENCE)
+        scores = score(reward, rollouts, timeout=limit, patience=MOST_LATE_CALLS)
         if any(map(_is_late, chain.from_iterable(map(scores.reasons, reward.names)))):
             notes.append("contract and cases are not tried, as calls take too long")
         else:
@@ -219,7 +220,7 @@ def _tried(
                 )
             except InputError as error:
                 notes.append(f"the cases are not checked: {one_line(error)}")
-            if np.isnan(scores.rewards[:ROWS]).all():
+            if np.isnan(scores.rewards[:CONTRACT_ROWS]).all():
                 few = f"none of the first {len(first)} rollouts is judged"
                 notes.append(f"the contract says little, as {few}")
     made = f"{written.made}; `scores` are of {len(scores):,} rollouts"

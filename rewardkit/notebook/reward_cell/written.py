@@ -1,4 +1,4 @@
-"""What a reward cell shows: where it was saved, what changed, its contract, scores and cases."""
+"""What a reward cell shows: where it was saved, what changed, and what it gives."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ ABOVE = 1  # lines of a cell above those of its file: the one with the magic
 LINE_ENDS = re.compile(
     "\r\n|\r|\n"
 )  # as Python and the notebook count lines; a form feed is none
-LONGEST = 120  # characters of a line of code that are shown
-MOVES = 3  # lines of what a comparison of rewards tells: rewards, advantages, order of siblings
+LONGEST_CODE_LINE = 120  # characters
+MOST_MOVES = 3  # lines on rewards, advantages, and the order of siblings
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,14 @@ class Cell:
     text: str
 
     def placed(self, said: str, shown: Callable[[str], str] = str) -> str:
-        """What is said, with lines of the file as those of the cell, and the code there as it is `shown`."""
+        """Return a text with lines of the file as those of the cell."""
         lines = LINE_ENDS.split(self.text)
 
         def line(found: re.Match[str]) -> str:
             number = int(found[1])
-            code = visible("".join(lines[number - 1 : number]).strip()[:LONGEST])
+            code = visible(
+                "".join(lines[number - 1 : number]).strip()[:LONGEST_CODE_LINE]
+            )
             return f"line {number + ABOVE} of the cell, {shown(f'`{code}`')}"
 
         return re.sub(rf"[^\s(]*\b{re.escape(self.path.name)}:(\d+)", line, said)
@@ -59,7 +61,7 @@ class Saved:
 
 
 def changes(before: Saved, after: Saved) -> list[str]:
-    """What changed from one to the other: lines, definition, and rewards where the rollouts are the same."""
+    """Say what changed: lines, definition, and rewards on the same rollouts."""
     old, new = (
         LINE_ENDS.split(one.data.decode("utf-8", "replace")) for one in (before, after)
     )
@@ -88,7 +90,7 @@ def _of_rewards(before: Saved, after: Saved) -> list[str]:
         return [f"rewards are not compared: {one_line(error)}"]
     if not changed.changed:
         return ["no reward changed"]
-    return [one_line(line, 400) for line in changed.moves[:MOVES]]
+    return [one_line(line, 400) for line in changed.moves[:MOST_MOVES]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,1 @@
-"""The interactive panel: ipywidgets over records; figures, filters and pictures are functions of arrays."""
+"""The interactive panel: ipywidgets over records and functions of arrays."""

@@ -1,4 +1,4 @@
-"""Bench: what the tabs of a workbench have in common, and how one tells the others of a change."""
+"""Bench: what the tabs of a workbench share, and how they hear of a change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 import traitlets
@@ -20,8 +20,7 @@ from rewardkit.analysis.view import View, make_views, only_finite
 from rewardkit.analysis.whatif import with_gates
 from rewardkit.errors import InputError
 from rewardkit.findings import counted, percent
-from rewardkit.notebook.workbench.figures import Figures, figures_of
-from rewardkit.notebook.workbench.variant import Variant
+from rewardkit.notebook.workbench.variant import Figures, Variant, figures_of
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.package_data import GALLERY
@@ -39,29 +38,14 @@ from rewardkit.scoring.scores import Scores
 from rewardkit.suspects.rightness import label_of, rightness
 
 CASES = "cases.jsonl"
-"""The case file, where none was given."""
+"""Case file where none was given."""
 
 T = TypeVar("T")
 
 
-class Held(Generic[T]):
-    """A property of a bench that is computed when it is first asked for under a variant."""
-
-    def __init__(self, made: Callable[[Any], T]) -> None:
-        self.made = made
-
-    def __get__(self, bench: Bench, owner: type[Bench]) -> T:
-        held = (
-            bench.held
-        )  # that of the variant of now: a thread may still compute for one before
-        if self.made not in held:
-            held[self.made] = self.made(bench)
-        return cast("T", held[self.made])
-
-
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """What Browse shows: a row of the rollouts, or a completion of a probe or a case, with its columns.
+    """What Browse shows: a row of the rollouts, or a completion with its columns.
 
     `case` is what is proposed to expect of it.
     """
@@ -73,7 +57,7 @@ class Opened:
 
 
 class Bench(traitlets.HasTraits):
-    """The scores that everything starts from, the variant that stands, what is open, and the cases.
+    """The scores at the start, the variant of now, what is open, and the cases.
 
     Observe `variant`, `revised` (rows were scored), `opened`, `asked_for` (by another
     tab than Browse), `cases_written`, `probed` and `diagnosed` (a result, and what was
@@ -115,94 +99,109 @@ class Bench(traitlets.HasTraits):
         self.drawn: dict[
             Scores, dict[str, Any]
         ] = {}  # pictures of scores, by component
-        self._obeyed = 0
-        self.held: dict[Any, Any] = {}
+        self._last_command = 0
+        self._right: tuple[Floats, str] | None = None
+        self._computed: dict[str, Any] = {}  # under the variant of now, by name
         self._gated: dict[Any, tuple[Scores, dict[str, int]]] = {}
         self._views: dict[Any, tuple[View, ...]] = {}
         self.start = self.variant = Variant.of(start, Training.of(training))
+        self.before = figures_of(self.views_of(self.start), len(start))
         self.observe(self.forget, ["variant", "revised", "cases_written"])
 
     @property
     def now(self) -> tuple[Variant, int]:
-        """What a result that takes a while is of."""
+        """Return the settings that a result which takes a while is of."""
         return self.variant, self.revised
 
     def options(self, variant: Variant) -> dict[str, Any]:
-        """What a diagnosis, or a forecast, of a variant is made with."""
+        """Return the options for a diagnosis or a forecast of a variant."""
         return {"training": variant.training, "label": self.label, "seed": self.seed}
 
     def gated(self, variant: Variant) -> tuple[Scores, dict[str, int]]:
-        """The scores under the gates of a variant, and by component the rows that would have to be scored.
+        """Return the scores under a variant's gates, and what must be scored first.
 
         The last few are kept, as a slider comes back to them; nothing is scored.
         """
         base, moved = variant.base, variant.moved
         if not moved:
             return base, {}
-        return kept(self._gated, (base, repr(moved)), lambda: with_gates(base, moved))
+        key = base, repr(moved)
+        return remember(self._gated, key, lambda: with_gates(base, moved))
 
     def views_of(self, variant: Variant) -> tuple[View, ...]:
-        """The arrays of each part of the reward under a variant, what is not finite counted as not judged."""
+        """Return the arrays of each part of the reward under a variant.
+
+        A reward that is not finite counts as not judged.
+        """
         scores, _ = self.gated(variant)
         key = variant.base, repr((variant.gates, variant.training))
-        views = kept(
+        views = remember(
             self._views,
             key,
             lambda: make_views(only_finite(scores), **self.options(variant)),
         )
         return tuple(view.under(variant.combined(view.reward)) for view in views)
 
-    def obey(self, verb: str, *what: Any) -> None:
-        """Do what a person does in the page; a command that is not known is of an older page, and is left."""
+    def obey(self, verb: str, *arguments: Any) -> None:
+        """Do what a person does in the page; unknown commands are of an older page."""
         if verb in self.commands:
-            self.commands[verb](*what)
+            self.commands[verb](*arguments)
 
     def read(self, sent: str) -> None:
-        """Obey what the page sent, each numbered command once: of the last few it sends all again."""
+        """Obey what the page sent, each command once: the page repeats its last few."""
         for number, command in json.loads(sent or "[]"):
-            if number > self._obeyed:
-                self._obeyed = number
+            if number > self._last_command:
+                self._last_command = number
                 self.obey(*command)
 
     def forget(self, _: Any = None) -> None:
-        """Compute anew what is asked for, as the variant, or the file of the cases, may be another now."""
-        self.held = {}
+        """Compute anew what hangs on the variant and on the file of the cases."""
+        self._computed = {}
 
-    @Held
+    def _compute(self, name: str, make: Callable[[], T]) -> T:
+        """Return what was computed under the variant of now, or compute it."""
+        computed = self._computed  # a thread may still compute for the variant before
+        if name not in computed:
+            computed[name] = make()
+        value: T = computed[name]
+        return value
+
+    @property
     def views(self) -> tuple[View, ...]:
-        """The arrays of each part of the reward under the variant."""
-        return self.views_of(self.variant)
+        """Return the arrays of each part of the reward under the variant."""
+        return self._compute("views", lambda: self.views_of(self.variant))
 
-    @Held
+    @property
     def figures(self) -> Figures:
-        """The figures under the variant."""
-        return figures_of(self.views, len(self.scored))
+        """Return the figures under the variant."""
+        rows = len(self.scored)
+        return self._compute("figures", lambda: figures_of(self.views, rows))
 
-    @cached_property
-    def before(self) -> Figures:
-        """The figures at the start."""
-        return figures_of(self.views_of(self.start), len(self.scored))
-
-    @Held
+    @property
     def scores(self) -> Scores:
-        """The scored table under the variant."""
-        scores, _ = self.gated(self.variant)
-        return scores.under(self.variant.combined(scores.reward))
+        """Return the scored table under the variant."""
 
-    @Held
+        def make() -> Scores:
+            scores, _ = self.gated(self.variant)
+            return scores.under(self.variant.combined(scores.reward))
+
+        return self._compute("scores", make)
+
+    @property
     def checked(self) -> CheckResult | None:
-        """The reward under the variant held to the cases as they are now; ``None`` without cases.
+        """Return the check of the variant against the cases of now; None without cases.
 
         What they expect of components that it does not have is left out, and counted.
         InputError or OSError: they cannot be read, or not be held to this reward.
         """
+        return self._compute("checked", self._check)
+
+    def _check(self) -> CheckResult | None:
         cases = self.cases()
-        ignored = components_of(cases)  # by a reward that has no such one
-        return (
-            check(self.reward, cases, ignore=ignored, timeout=self.timeout)
-            if cases
-            else None
-        )
+        if not cases:
+            return None
+        ignored = components_of(cases)  # by a reward that has no such component
+        return check(self.reward, cases, ignore=ignored, timeout=self.timeout)
 
     def go(self, variant: Variant, *, undone: bool = False) -> None:
         """Go over to a variant; `undone`: it is one from before."""
@@ -210,8 +209,8 @@ class Bench(traitlets.HasTraits):
             self.undone.append(self.variant)
         self.variant = variant
 
-    def apply(self, change: Change, part: str, what: str) -> str:
-        """Make a change of the reward as it stands; what was done, in a sentence.
+    def apply(self, change: Change, part: str, description: str) -> str:
+        """Make a change of the reward as it stands; return what was done, in words.
 
         Errors as in `Suggestion.apply`.
         """
@@ -222,20 +221,27 @@ class Bench(traitlets.HasTraits):
         self.gated(variant)
         self.go(variant)
         moved = f"{percent(before)} -> {percent(self.figures.tied_share)}"
-        return f"Applied: {what}. Groups without a signal: {moved}. Undo in Compose takes it back."
+        return (
+            f"Applied: {description}. Groups without a signal: {moved}. "
+            "Undo in Compose takes it back."
+        )
 
     def open(self, opened: Opened) -> None:
-        """Open something that another tab than Browse asks for, so that Browse is to be seen."""
+        """Open something for another tab than Browse, and turn to Browse."""
         self.opened = opened
         self.asked_for += 1
 
     def flag(self) -> None:
         """Mark the row that is open, or take its mark away."""
-        if self.opened is not None and (row := self.opened.row) is not None:
-            (self.flagged.remove if row in self.flagged else self.flagged.append)(row)
+        row = self.opened.row if self.opened is not None else None
+        if row is not None:
+            if row in self.flagged:
+                self.flagged.remove(row)
+            else:
+                self.flagged.append(row)
 
     def score_missing(self) -> None:
-        """Score the rows that the gates of the variant let in, and hold them. Errors as in `whatif`."""
+        """Score the rows that the variant's gates let in. Errors as in `whatif`."""
         base, moved = self.variant.base, self.variant.moved
         scores, _ = with_gates(base, moved, run=True)
         self._gated[base, repr(moved)] = (scores.under(base.reward), {})
@@ -244,77 +250,87 @@ class Bench(traitlets.HasTraits):
 
     @property
     def reward(self) -> Reward:
-        """The reward under the variant, with its gates."""
-        return cast("Reward", self.variant.reward)
+        """Return the reward under the variant, with its gates."""
+        variant: Variant = self.variant
+        return variant.make_reward()
 
-    @cached_property
+    @property
     def right(self) -> tuple[Floats, str]:
-        """Which rows are right: 1, 0 or NaN where that is not known, (rows,), and by what.
+        """Return which rows are right: 1, 0 or NaN where unknown, (rows,), and by what.
 
-        The label where there is one, else the answer, else full marks, as `suspect` has
-        it. It does not move with the weights.
+        By the label where there is one, else by the answer, else by full marks, as in
+        `suspect`. It does not move with the weights.
         """
+        return self._right or self.keep_right()
+
+    def keep_right(self) -> tuple[Floats, str]:
+        """Find which rows are right and keep it, before Browse asks for it."""
+        self._right = self._find_right()
+        return self._right
+
+    def _find_right(self) -> tuple[Floats, str]:
         views = self.views_of(self.start)
         if self.label is not None:
             values = np.full(len(self.scored), np.nan)
             for view in views:
-                found, _ = label_of(view, self.label)
-                if found is not None:
-                    values[view.rows] = found
+                labels, _ = label_of(view, self.label)
+                if labels is not None:
+                    values[view.rows] = labels
             if not np.isnan(values).all():
                 return values, f"by the column {self.label!r}"
-        found_right = rightness(self.scored, views, self.before.advantages)
-        return (
-            found_right.values,
-            f"right is one {found_right.by}" if found_right.by else "",
-        )
+        found = rightness(self.scored, views, self.before.advantages)
+        return found.values, f"right is one {found.by}" if found.by else ""
 
     @cached_property
     def rows_of_group(self) -> list[NDArray[np.intp]]:
-        """The rows of each group."""
+        """Return the rows of each group."""
         groups = self.scored.groups
         order = np.argsort(groups, kind="stable")
-        return (
-            np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
-            if len(order)
-            else []
-        )
+        if not len(order):
+            return []
+        return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
 
-    @Held
+    @property
     def ends(self) -> tuple[float, float]:
-        """A low and a high reward under the variant, between which blocks of siblings are drawn."""
-        known = self.figures.rewards[np.isfinite(self.figures.rewards)]
-        low, high = np.quantile(known, [0.01, 0.99]) if len(known) else (0.0, 1.0)
+        """Return a low and a high reward, between which siblings are drawn."""
+        return self._compute("ends", self._find_ends)
+
+    def _find_ends(self) -> tuple[float, float]:
+        rewards = self.figures.rewards
+        rewards = rewards[np.isfinite(rewards)]
+        if not len(rewards):
+            return 0.0, 1.0
+        low, high = np.quantile(rewards, [0.01, 0.99])
         return float(low), float(high)
 
     def siblings(self, row: int) -> NDArray[np.intp]:
-        """The rows of the group that a row belongs to, in order, itself among them."""
+        """Return the rows of the group that a row belongs to, itself among them."""
         return self.rows_of_group[int(self.scored.groups[row])]
 
     @cached_property
     def row_of(self) -> dict[Any, int]:
-        """The row of each rollout, by the id that findings name it by."""
-        return {
-            value: row
-            for row, value in enumerate(self.scored.table["rollout_id"].tolist())
-        }
+        """Return the row of each rollout_id."""
+        ids = self.scored.table["rollout_id"].tolist()
+        return {rollout_id: row for row, rollout_id in enumerate(ids)}
 
     def cases(self) -> list[Case]:
-        """The cases as they are now: those of the file, read anew, or those that were given.
+        """Return the cases that were given and those of the file, read anew.
 
-        CasesError: the file cannot be read.
+        Raises:
+            CasesError: the file cannot be read.
         """
-        written = (
-            load_cases(self.cases_path)
-            if self.cases_path and Path(self.cases_path).is_file()
-            else []
-        )
-        return [*self.given, *written]
+        if self.cases_path and Path(self.cases_path).is_file():
+            return [*self.given, *load_cases(self.cases_path)]
+        return list(self.given)
 
     def write_case(self, case: Mapping[str, Any], path: str) -> str:
-        """Add a case to a file, which is that of the cases from then on; what became of it, in a sentence.
+        """Add a case to a file, which is the case file from then on.
 
-        InputError, and nothing is written or changed, where that cannot be done.
+        Returns:
+            What became of it, in a sentence.
+
+        Raises:
+            InputError: the file cannot be written; then nothing is changed.
         """
         if not path:
             raise InputError(
@@ -334,14 +350,14 @@ class Bench(traitlets.HasTraits):
         return f"Saved as {last.name!r} in {path}{more}."
 
 
-KEPT = 8
-"""Variants of gates whose tables are kept: a person goes back and forth between a few. Our choice."""
+MOST_REMEMBERED = 8
+"""Variants of gates whose tables are kept: a person compares a few. Our choice."""
 
 
-def kept(held: dict[Any, T], key: Any, made: Callable[[], T]) -> T:
-    """What was made for a key, and is held with that of the last few."""
-    if key not in held:
-        while len(held) >= KEPT:
-            held.pop(next(iter(held)))
-        held[key] = made()
-    return held[key]
+def remember(memory: dict[Any, T], key: Any, make: Callable[[], T]) -> T:
+    """Return the value of a key, or make it; the memory has those of the last few."""
+    if key not in memory:
+        while len(memory) >= MOST_REMEMBERED:
+            memory.pop(next(iter(memory)))
+        memory[key] = make()
+    return memory[key]

@@ -1,4 +1,4 @@
-"""Browse: completions to read, found by filters, each beside its siblings, and made into a case."""
+"""Browse: read completions that filters find, and make cases of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.workbench import reading
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.cases import CaseForm
-from rewardkit.notebook.workbench.filters import KINDS, ORDERS, Filter, Sieve
+from rewardkit.notebook.workbench.filters import FILTER_KINDS, ROW_ORDERS, Filter, Sieve
 from rewardkit.notebook.workbench.parts import (
     Message,
     Panel,
@@ -22,20 +22,18 @@ from rewardkit.notebook.workbench.parts import (
     stack,
 )
 
-PAGE = 60
-"""Completions in the list at a time: only what is shown is rendered."""
-CHOICES = 500
-"""Values of a column that can be chosen."""
-LINE = 60  # characters of a value that can be chosen
+LISTED_AT_A_TIME = 60  # completions; only what is shown is rendered
+MOST_CHOICES = 500  # values of a column that can be chosen
+LONGEST_CHOICE = 60  # characters of a value that can be chosen
 NOT_SHOWN = ("completion", "prompt", "messages", "ground_truth", "rollout_id")
-UNKNOWN = (
-    "No completion: what is right and what is wrong is not known here; give label= the name of a column that "
-    "says it, or rollouts with a ground_truth."
+RIGHT_IS_UNKNOWN = (
+    "No completion: what is right and what is wrong is not known here; give label= the "
+    "name of a column that says it, or rollouts with a ground_truth."
 )
 
 
 class Browse(Panel):
-    """A list of completions on the left, the open one with its siblings on the right."""
+    """A list of completions, and beside it the open one with its siblings."""
 
     title = "Browse"
 
@@ -67,7 +65,7 @@ class Browse(Panel):
     # what is asked for
 
     def ask(self, name: str, value: Any) -> None:
-        """Ask for what a control says; an empty limit is none, a value is named by its place."""
+        """Ask for what a control says; an empty limit is none, a value is a place."""
         if name == "column":
             self.choices = self.sieve.choices(value) if value else [""]
             self.asked = replace(
@@ -102,9 +100,10 @@ class Browse(Panel):
                 if one not in NOT_SHOWN
             ),
         ]
-        shown, left = self.choices[:CHOICES], len(self.choices[CHOICES:])
+        shown, left = self.choices[:MOST_CHOICES], len(self.choices[MOST_CHOICES:])
         values = [
-            (at, one_line(choice)[:LINE] or "-") for at, choice in enumerate(shown)
+            (at, one_line(choice)[:LONGEST_CHOICE] or "-")
+            for at, choice in enumerate(shown)
         ]
         components = [
             ("", "reward"),
@@ -114,8 +113,8 @@ class Browse(Panel):
         drawn = made(
             "filters",
             self.asked,
-            KINDS,
-            ORDERS,
+            FILTER_KINDS,
+            ROW_ORDERS,
             components,
             columns,
             values,
@@ -139,15 +138,15 @@ class Browse(Panel):
         self._page = self._place = 0
         self._listed = None
 
-    def _told(self) -> str:
-        """How many were found, and which of them the list shows."""
+    def _describe_count(self) -> str:
+        """Say how many were found, and which of them the list shows."""
         found, total, what = len(self.rows), len(self.bench.scored), "completions"
         if not found:
             right = self.bench.right[0]
             unknown = not (right == 1).any() or not (right == 0).any()
             asks = self.asked.kind in ("wrong but paid", "right but unpaid")
             return (
-                UNKNOWN
+                RIGHT_IS_UNKNOWN
                 if asks and unknown
                 else "No completion is like this; change or clear the filters."
             )
@@ -157,19 +156,22 @@ class Browse(Panel):
                 "groups, each by its first completion",
             )
         of_all = f" of {total:,}" if found < total else ""
-        first, last = self._page * PAGE + 1, min((self._page + 1) * PAGE, found)
-        part = f"; {first:,} to {last:,} are listed" if found > PAGE else ""
+        first, last = (
+            self._page * LISTED_AT_A_TIME + 1,
+            min((self._page + 1) * LISTED_AT_A_TIME, found),
+        )
+        part = f"; {first:,} to {last:,} are listed" if found > LISTED_AT_A_TIME else ""
         return f"{found:,}{of_all} {what}{part}"
 
     # the list
 
     @property
     def listed(self) -> list[int]:
-        """The rows on the page of the list that is shown."""
-        found: list[int] = self.rows[
-            self._page * PAGE : (self._page + 1) * PAGE
+        """Return the rows on the page of the list that is shown."""
+        rows: list[int] = self.rows[
+            self._page * LISTED_AT_A_TIME : (self._page + 1) * LISTED_AT_A_TIME
         ].tolist()
-        return found
+        return rows
 
     def step(self, by: int) -> None:
         """Open the next completion, or that before, of those that were found."""
@@ -179,9 +181,8 @@ class Browse(Panel):
         if 0 <= place < len(self.rows):
             self.bench.opened = Opened(int(self.rows[place]))
         elif len(self.rows):
-            self.found.tell(
-                f"This is the {'last' if by > 0 else 'first'} of {len(self.rows):,} completions."
-            )
+            end = "last" if by > 0 else "first"
+            self.found.tell(f"This is the {end} of {len(self.rows):,} completions.")
 
     def flag(self) -> None:
         """Flag the completion that is open, or take its flag away."""
@@ -205,17 +206,17 @@ class Browse(Panel):
         self._show()
 
     def _show(self) -> None:
-        """The list, turned to what is open, and its page: which line is open the page marks by itself."""
+        """Show the list at what is open, and its page; the page marks the open line."""
         opened = self.bench.opened
         places = np.flatnonzero(self.rows == (-1 if opened is None else opened.row))
         if len(places):  # one that is not among them leaves the place
             self._place = int(places[0])
-            self._page = self._place // PAGE
+            self._page = self._place // LISTED_AT_A_TIME
         if self._listed != (self._page, self.bench.variant):
             self._listed = self._page, self.bench.variant
             lines = [reading.line(self.bench, row) for row in self.listed]
             self.list.value = made("listed", lines) if lines else ""
-        self.found.tell(self._told())
+        self.found.tell(self._describe_count())
         shown = opened if not self._blank else None
         self.page.value = (
             "" if shown is None else reading.opened_page(self.bench, shown)

@@ -1,4 +1,4 @@
-"""Cases: a form that makes one of the open completion, and a matrix of what each expects and gets."""
+"""Cases: a form that makes a case of a completion, and a matrix of all cases."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REWARD = "reward"
 
 
 class CaseForm:
-    """Expected value, name and why of a case for what is open; it is added to the case file as one line."""
+    """A form with expected value, name and why of a case for the open completion."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
@@ -61,7 +61,7 @@ class CaseForm:
         self.draw()
 
     def draw(self) -> None:
-        """Draw the form while it is asked for, and the buttons of what is open above it."""
+        """Draw the form while it is asked for, below the buttons of what is open."""
         self.message.widget.layout.display = "" if self.is_open else "none"
         self.form.value = made(
             "case_form", self._shown is not None, self.is_open, self.names, self.given
@@ -86,9 +86,8 @@ class CaseForm:
         if opened is not None:
             proposed = opened.case or {}
             if opened.row is not None:
-                proposed = {
-                    "name": f"rollout {self.bench.scored.table['rollout_id'].iloc[opened.row]}"
-                }
+                rollout_id = self.bench.scored.table["rollout_id"].iloc[opened.row]
+                proposed = {"name": f"rollout {rollout_id}"}
             name, why = (
                 str(proposed.get("name", "probed")),
                 str(proposed.get("why", "")),
@@ -111,7 +110,7 @@ class CaseForm:
         self.draw()
 
     def _worth(self, opened: Opened, name: str) -> str:
-        """What is proposed to expect of a component, or of the reward; it says why where that is nothing."""
+        """Propose what to expect of a component or the reward; "" says why not."""
         if opened.row is None:
             value = (opened.case or {}).get(name, "")
             return (
@@ -135,7 +134,8 @@ class CaseForm:
                 and value >= Sieve(self.bench).middle
             ):
                 self.message.tell(
-                    "This answer is wrong: say what it should earn, such as 0 or 0 to 0.2."
+                    "This answer is wrong: say what it should earn, such as 0 or "
+                    "0 to 0.2."
                 )
                 return ""
         elif f"score/{name}" in scores.table:
@@ -148,14 +148,18 @@ class CaseForm:
         return status if math.isnan(value) else f"{value:.6g}"
 
     def case(self) -> dict[str, Any]:
-        """The case as the form stands. InputError: no value is expected, or one that cannot be read."""
+        """Return the case as the form stands.
+
+        Raises:
+            InputError: no value is expected, or one that cannot be read.
+        """
         opened, needs = self._shown, self.bench.scored.reward.needs
         if opened is None:
             raise InputError("no completion is open; open one in Browse first")
         if taken := [name for name in needs if name in OWN_KEYS]:
             raise InputError(
-                f"the reward asks for a column {taken[0]!r}, which in a case file says something of the case "
-                "itself; rename the column"
+                f"the reward asks for a column {taken[0]!r}, which in a case file says "
+                "something of the case itself; rename the column"
             )
         expected, columns = read_expected(self.given["expected"]), dict(opened.columns)
         if (
@@ -183,9 +187,10 @@ class CaseForm:
 
 
 def read_expected(text: str) -> Any:
-    """What a person wrote as an expectation: a number, a range as "0.5 to 0.8" or "[0.5, 0.8]", or a status.
+    """Read an expectation: a number, a range (0.5 to 0.8, [0.5, 0.8]), or a status.
 
-    InputError: none of these.
+    Raises:
+        InputError: it is none of these.
     """
     given = text.strip()
     if given in UNSCORED:
@@ -200,22 +205,21 @@ def read_expected(text: str) -> Any:
         isinstance(item, int | float) and not isinstance(item, bool) for item in numbers
     ):
         raise InputError(
-            f"{given!r} is nothing that can be expected; give a number, a range such as 0.5 to 0.8, or one "
-            f"of {', '.join(UNSCORED)}"
+            f"{given!r} is nothing that can be expected; give a number, a range such "
+            f"as 0.5 to 0.8, or one of {', '.join(UNSCORED)}"
         )
     return value
 
 
 # --- the matrix
 
-SHOWN = 100
-"""Cases in the matrix at a time."""
-TEXT = 160  # characters of a completion
-SHOW = {"all": "all", "missed": "missed only", "passed": "passed only"}
+MOST_CASES = 100  # in the matrix at a time
+LONGEST_IN_CELL = 160  # characters of a completion
+CASE_KINDS = {"all": "all", "missed": "missed only", "passed": "passed only"}
 
 
 class CaseMatrix(Panel):
-    """A row a case, a column a component: what is expected is met or missed; a click opens the case."""
+    """A row a case, a column a component: what is met and what is missed."""
 
     title = "Cases"
 
@@ -238,7 +242,7 @@ class CaseMatrix(Panel):
 
     def draw_controls(self) -> None:
         """Draw what is asked for."""
-        self.controls.value = made("cases_controls", SHOW, self.asked)
+        self.controls.value = made("cases_controls", CASE_KINDS, self.asked)
 
     def ask(self, name: str, value: str) -> None:
         """Show only the cases that a control asks for."""
@@ -258,22 +262,35 @@ class CaseMatrix(Panel):
             self.message.warn(str(error))
             return
         if self.result is None:
-            told = "There are no cases yet. Make one of a completion in Browse or of a hole in Probes."
-            self.message.tell(told)
+            self.message.tell(
+                "There are no cases yet. Make one of a completion in Browse or of a "
+                "hole in Probes."
+            )
         else:
-            failed, path = self.result.failed, self.bench.cases_path
-            told = f"{self.result.passed} of {len(self.result.cases)} cases passed"
-            told += f", {failed} missed" * bool(failed)
-            if path:
-                given = len(self.bench.given)
-                told += (
-                    f" ({given} given, the others in {path})" if given else f" ({path})"
-                )
-            if left := self.result.left_out:
-                names = most([repr(name) for name in left], NAMED)
-                told += f"; what they expect of {names} is left out, as this reward has no such component"
-            (self.message.warn if failed else self.message.tell)(f"{told}.")
+            summary = self._summarize(self.result)
+            if self.result.failed:
+                self.message.warn(summary)
+            else:
+                self.message.tell(summary)
         self._draw()
+
+    def _summarize(self, result: CheckResult) -> str:
+        """Say how many cases passed, where they are from, and what is left out."""
+        summary = f"{result.passed} of {len(result.cases)} cases passed"
+        if result.failed:
+            summary += f", {result.failed} missed"
+        path, given = self.bench.cases_path, len(self.bench.given)
+        if path and given:
+            summary += f" ({given} given, the others in {path})"
+        elif path:
+            summary += f" ({path})"
+        if result.left_out:
+            names = most([repr(name) for name in result.left_out], NAMED)
+            summary += (
+                f"; what they expect of {names} is left out, as this reward has no "
+                "such component"
+            )
+        return f"{summary}."
 
     def _draw(self) -> None:
         if self.result is None:
@@ -291,11 +308,13 @@ class CaseMatrix(Panel):
             key=lambda item: item[1].name not in misses
         )  # those that are missed first
         expected = components_of(self.result.cases)
-        names = ["reward"] * any(case.reward is not None for case in self.result.cases)
+        names = []
+        if any(case.reward is not None for case in self.result.cases):
+            names.append("reward")
         names += [name for name in self.bench.reward.names if name in expected]
         rows = [
             _row(at, case, misses.get(case.name, {}), names)
-            for at, case in cases[:SHOWN]
+            for at, case in cases[:MOST_CASES]
         ]
         self.table.value = made("matrix", names, rows, len(cases) - len(rows))
 
@@ -310,7 +329,9 @@ class CaseMatrix(Panel):
         if self.result is None or not 0 <= at < len(self.result.cases):
             return
         case = self.result.cases[at]
-        missed = [_told(one) for one in self.result.misses if one.case == case.name]
+        missed = [
+            _describe_miss(one) for one in self.result.misses if one.case == case.name
+        ]
         told = (
             f"Missed: {'; '.join(missed)}" if missed else "It gives what is expected."
         )
@@ -330,10 +351,10 @@ class CaseMatrix(Panel):
 def _row(
     at: int, case: Case, misses: dict[str, Miss], names: Sequence[str]
 ) -> dict[str, Any]:
-    told = list(map(_told, misses.values()))
+    told = list(map(_describe_miss, misses.values()))
     if misses and (fields := next(iter(misses.values())).fields):
         took = ", ".join(f"{name} = {value!r}" for name, value in fields.items())
-        told.append(f"fields: {one_line(took, TEXT)}")
+        told.append(f"fields: {one_line(took, LONGEST_IN_CELL)}")
     expected = {"reward": case.reward, **case.scores}
     return {
         "at": at,
@@ -341,20 +362,20 @@ def _row(
         "missed": bool(misses),
         "cells": [_cell(name, expected.get(name), misses.get(name)) for name in names],
         "told": "; ".join(told) or case.why,
-        "text": one_line(case.columns.get("completion", ""), TEXT),
-        "truth": one_line(case.columns.get("ground_truth", "-"), TEXT),
+        "text": one_line(case.columns.get("completion", ""), LONGEST_IN_CELL),
+        "truth": one_line(case.columns.get("ground_truth", "-"), LONGEST_IN_CELL),
         "why": case.why,
     }
 
 
-def _told(miss: Miss) -> str:
+def _describe_miss(miss: Miss) -> str:
     return f"{miss.what} {miss.got}, not {miss.expected}"
 
 
 def _cell(
     name: str, expected: Expected | None, miss: Miss | None
 ) -> tuple[str, str, str]:
-    """The kind of a cell, what it says, and what is read of it when the mouse is over it."""
+    """Return the kind of a cell, its text, and its title under the mouse."""
     if expected is None:
         return "none", "", f"{name}: nothing is expected"
     if miss is None:

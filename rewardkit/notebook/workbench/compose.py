@@ -5,14 +5,19 @@ Nothing is scored while they move.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rewardkit.errors import InputError, RewardError
-from rewardkit.notebook.workbench.bench import Bench
-from rewardkit.notebook.workbench.live import live
+from rewardkit.findings import percent
+from rewardkit.html import markup
+from rewardkit.html.pictures import group_svg, histogram_svg, spark_svg
+from rewardkit.notebook.workbench.bench import Bench, remember
 from rewardkit.notebook.workbench.parts import (
     Message,
     Panel,
@@ -22,22 +27,28 @@ from rewardkit.notebook.workbench.parts import (
     row,
     stack,
 )
+from rewardkit.notebook.workbench.variant import (
+    Figures,
+    name_components,
+    share_of_turned_signs,
+)
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import AGGREGATIONS
 from rewardkit.rewards.save import Writer
 from rewardkit.rewards.training import SCALINGS
+from rewardkit.scoring.outcomes import ABSTAINED, GATED
 
-FARTHEST = 1000.0
-"""The largest weight that can be typed: only the ratio of weights matters where groups are scaled."""
+LARGEST_WEIGHT = 1000.0
+"""Largest weight that can be typed: where groups are scaled only ratios matter."""
 ONE_MOVE = 0.8
-"""Seconds within which moves of one control are one step for Undo: a slider that is drawn. Our choice."""
-SIGNS = {"at_least": "\u2265", "at_most": "\u2264", "equals": "="}
+"""Seconds within which moves of one slider are one step for Undo. Our choice."""
+LIMIT_SIGNS = {"at_least": "\u2265", "at_most": "\u2264", "equals": "="}
 SCALED = ("grpo", "dr_grpo", "batch")
 """Estimators of advantages to which `scale_rewards` applies."""
 
 
 class Compose(Panel):
-    """Controls that make a `Variant` of the reward, a row a component, beside the picture of what it does."""
+    """Controls that make a `Variant` of the reward, beside what it does."""
 
     title = "Compose"
 
@@ -71,12 +82,12 @@ class Compose(Panel):
 
     def _weigh(self, name: str, weight: float | None) -> None:
         variant = self.bench.variant
-        farthest = max(FARTHEST, abs(variant.base.reward.weights[name]))
+        farthest = max(LARGEST_WEIGHT, abs(variant.base.reward.weights[name]))
         if weight is None or abs(weight) > farthest:
-            said = "an empty box" if weight is None else f"{weight:g}"
-            ends = f"between {-farthest:g} and {farthest:g}"
+            value = "an empty box" if weight is None else f"{weight:g}"
             self._refuse(
-                f"The weight of {name!r} is {ends}, not {said}; it stays {variant.weights[name]:g}."
+                f"The weight of {name!r} is between {-farthest:g} and {farthest:g}, "
+                f"not {value}; it stays {variant.weights[name]:g}."
             )
         else:
             self._change(
@@ -109,10 +120,10 @@ class Compose(Panel):
             self._change(name, aggregation=value)
 
     def _change(self, what: str, **settings: Any) -> bool:
-        """Go over to other settings, if their figures can be computed; else all stays, with the reason."""
+        """Go over to other settings, or say why they cannot be computed."""
         now, variant = time.monotonic(), replace(self.bench.variant, **settings)
         try:
-            variant.reward  # noqa: B018
+            variant.make_reward()
             self.bench.gated(variant)
         except InputError as error:
             self._refuse(str(error))
@@ -150,13 +161,14 @@ class Compose(Panel):
         try:
             code = Writer(Path.cwd()).file(self.bench.reward)
         except RewardError as error:
-            code = f"# It cannot be written as a file: {error}\nreward = {self.bench.variant.line}\n"
+            reason = f"# It cannot be written as a file: {error}"
+            code = f"{reason}\nreward = {self.bench.variant.line}\n"
         self.written.value = made("copied", code)
 
     # what it shows
 
     def draw_controls(self) -> None:
-        """Draw the controls as the variant has them, also where the page shows something else."""
+        """Draw the controls as the variant has them, over what the page shows."""
         variant, start = self.bench.variant, self.bench.start
         self._gates |= {name: gate for name, gate in variant.gates.items() if gate}
         name, scaling = variant.training.name, variant.training.scale_rewards
@@ -172,16 +184,16 @@ class Compose(Panel):
         redraw(self.controls, made("controls", rows))
 
     def _gate_row(self, name: str) -> dict[str, Any] | None:
-        """The gate of a component on a column, and its limits that are numbers; ``None`` without one."""
+        """Return the gate of a component with its numeric limits; None without one."""
         if name not in self.bench.variant.gates:
             return None
         gate = self._gates[name]
-        limits = {limit: getattr(gate, limit) for limit in SIGNS}
+        limits = {limit: getattr(gate, limit) for limit in LIMIT_SIGNS}
         return {
             "on": gate.on,
             "is_on": self.bench.variant.gates[name] is not None,
             "limits": [
-                (limit, SIGNS[limit], value)
+                (limit, LIMIT_SIGNS[limit], value)
                 for limit, value in limits.items()
                 if isinstance(value, int | float) and not isinstance(value, bool)
             ],
@@ -197,16 +209,134 @@ class Compose(Panel):
         score = made("do", ["score"], "Score them", "run what the gates let in")
         self.to_score.value = score if to_score else ""
         if to_score:
-            told = ", ".join(
+            counts = [
                 f"{count:,} rows for {name!r}" for name, count in to_score.items()
-            )
+            ]
             self.message.warn(
-                f"An open gate lets in {told}, which were never scored; they count as missing."
+                f"An open gate lets in {', '.join(counts)}, which were never scored; "
+                "they count as missing."
             )
         elif not any(variant.weights.values()):
             self.message.warn(
-                "No component has a weight, so nothing is paid, and no row has a reward."
+                "No component has a weight, so nothing is paid and no row has a reward."
             )
         else:
             self.message.clear()
         self.written.value = ""
+
+
+# --- what the settings do, beside the controls
+
+
+def live(bench: Bench) -> str:
+    """Draw a row for each component, then pictures and figures."""
+    now, before = bench.figures, bench.before
+    moved = bench.variant != bench.start
+    pictures = histogram_svg(now.rewards, before.rewards if moved else None)
+    pictures += group_svg(now.low, now.mean, now.high, now.tied)
+    reasons: dict[str, None] = {}
+    for view in bench.views:
+        if view.context.label is None and view.context.why_no_label:
+            reasons[f"The label is not used: {view.context.why_no_label}."] = None
+    rows = [_effect(bench, title, moved) for title in now.effective]
+    figures = markup.html_of(_table(now, before, moved))
+    return made(
+        "live",
+        rows,
+        _settings(bench),
+        bench.variant.is_routed,
+        moved,
+        markup.html_of(pictures),
+        figures,
+        list(reasons),
+    )
+
+
+def _settings(bench: Bench) -> list[tuple[list[str], Any]]:
+    """Return the settings of now by the command that sets each."""
+    variant = bench.variant
+    scaling = variant.training.scale_rewards
+    now: list[tuple[list[str], Any]] = [(["choose", "scale_rewards"], scaling)]
+    now += [(["choose", "aggregation"], variant.aggregation)]
+    now += [
+        (["weigh", name], float(f"{weight:.6g}"))
+        for name, weight in variant.weights.items()
+    ]
+    return now + [
+        (["gate", name, "on"], gate is not None) for name, gate in variant.gates.items()
+    ]
+
+
+def _table(now: Figures, before: Figures, moved: bool) -> str:
+    """Return the figures at the start and now."""
+    both = (before, now)
+    rows = [
+        ("mean reward", *map(_mean, both)),
+        ("groups of two or more", *(f"{item.several:,}" for item in both)),
+        (
+            "groups without a signal",
+            *(f"{percent(one.tied_share)} ({one.tied.sum():,})" for one in both),
+        ),
+    ]
+    if not all(math.isnan(item.auc) for item in both):
+        aucs = ["-" if math.isnan(item.auc) else f"{item.auc:.3f}" for item in both]
+        rows.append(("label AUC within groups", *aucs))
+    if now.missing or before.missing:
+        rows.append(("rewards missing", *(f"{item.missing:,}" for item in both)))
+    if moved:
+        rows.append(
+            (
+                "advantages whose sign turned",
+                "",
+                percent(share_of_turned_signs(before, now)),
+            )
+        )
+    header = ("figure", "start", "now") if moved else ("figure", "start")
+    return markup.table(
+        header, [row[: len(header)] for row in rows], numeric=header[1:]
+    )
+
+
+def _effect(bench: Bench, title: str, moved: bool) -> dict[str, Any]:
+    """Return a component's share of the squared advantage, its weight and scores."""
+    weights, share, gate = bench.variant.weights, bench.figures.effective[title], ""
+    _, name = name_components(bench.views)[title]
+    declared = abs(weights[name]) / (sum(map(abs, weights.values())) or 1.0)
+    start = [bench.before.effective.get(title, math.nan)] if moved else []
+    if name in bench.variant.gates:
+        status = bench.scores.status(name)
+        judged = status[status != ABSTAINED]  # what the gate is on was judged
+        open_ = float((judged != GATED).mean()) if len(judged) else math.nan
+        gate = f"its gate is open in {percent(open_)} of the rows"
+    return {
+        "name": title,
+        "weight": f"{weights[name]:g}",
+        "shares": [
+            percent(item).replace("under ", "<") for item in (declared, share, *start)
+        ],
+        "declared": 100 * declared,
+        "effective": 100 * min(max(np.nan_to_num(share), 0.0), 1.0),
+        "spark": _sparks(bench)[title],
+        "gate": gate,
+    }
+
+
+def _sparks(bench: Bench) -> dict[str, Any]:
+    """Draw how the scores of each component are spread, which no weight moves."""
+
+    def draw() -> dict[str, Any]:
+        pictures = {}
+        for title, (view, name) in name_components(bench.views).items():
+            svg = spark_svg(view.scores[name], view.components[name].range)
+            pictures[title] = markup.html_of(svg)
+        return pictures
+
+    scores, _ = bench.gated(bench.variant)
+    return remember(bench.drawn, scores, draw)
+
+
+def _mean(item: Figures) -> str:
+    rewards = item.rewards[~np.isnan(item.rewards)]
+    if not len(rewards):
+        return "-"
+    return f"{rewards.mean():.3f} \u00b1 {rewards.std():.3f}"

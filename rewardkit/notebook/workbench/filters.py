@@ -20,9 +20,9 @@ from rewardkit.scoring.outcomes import STATUSES
 
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-HIGHEST = 24
-"""Completions of the highest rewards that are shown, diverse. Our choice."""
-KINDS = {
+MOST_HIGHEST = 24
+"""Diverse completions of the highest rewards. Our choice."""
+FILTER_KINDS = {
     "all": "all completions",
     "highest": "highest rewards, diverse",
     "wrong but paid": "wrong but paid",
@@ -34,7 +34,7 @@ KINDS = {
     "tied": "in groups without a signal",
     "flagged": "flagged",
 }
-ORDERS = (
+ROW_ORDERS = (
     "reward, highest first",
     "reward, lowest first",
     "advantage",
@@ -61,18 +61,18 @@ class Filter:
     text: str = ""
     column: str = ""
     value: str = ""
-    order: str = ORDERS[0]
+    order: str = ROW_ORDERS[0]
     one_a_group: bool = False
 
 
 @dataclass(eq=False)
 class Sieve:
-    """The rows of a bench, to be filtered; what does not move with the weights is computed once."""
+    """The rows of a bench; what does not move with the weights is computed once."""
 
     bench: Bench
 
     def rows(self, asked: Filter) -> Rows:
-        """The rows that are asked for, in their order."""
+        """Return the rows that are asked for, in their order."""
         chosen, scores = self._of_kind(asked), self.bench.scores
         values = (
             scores.score(asked.component)
@@ -95,7 +95,7 @@ class Sieve:
         return rows
 
     def _of_kind(self, asked: Filter) -> Mask:
-        """The rows of the kind that is asked for, an array of its own."""
+        """Return a new mask of the rows of the kind that is asked for."""
         bench, rewards, kind = self.bench, self.bench.figures.rewards, asked.kind
         if kind == "wrong but paid":
             return np.asarray((bench.right[0] == 0) & (rewards >= self.middle))
@@ -120,12 +120,12 @@ class Sieve:
             if kind == "tied":
                 chosen[view.rows] = view.dead[view.groups]
             elif kind == "highest":
-                chosen[view.rows[different(view, HIGHEST)]] = True
+                chosen[view.rows[different(view, MOST_HIGHEST)]] = True
         return chosen
 
     @property
     def middle(self) -> float:
-        """What parts paid from unpaid: halfway from the median reward of the wrong to that of the right ones.
+        """Return the reward halfway between the medians of wrong and right rows.
 
         NaN where there are no right or no wrong ones, so that nothing is paid or
         unpaid.
@@ -138,7 +138,7 @@ class Sieve:
         )
 
     def _found(self, text: str, among: Mask) -> Mask:
-        """The rows whose completion has the text, in any case; only those of `among` are searched."""
+        """Return which rows of `among` have a completion with the text, in any case."""
         hits = pc.match_substring(self._folded.filter(pa.array(among)), text.casefold())
         found = among.copy()
         found[among] = hits.to_numpy(zero_copy_only=False)
@@ -146,7 +146,7 @@ class Sieve:
 
     @cached_property
     def _folded(self) -> Any:
-        """The completions without case, as an Arrow array: searched in milliseconds."""
+        """Return the completions without case in Arrow, searched in milliseconds."""
         texts = self.bench.scored.table["completion"]
         plain = [
             str(text).casefold().encode("utf-8", "replace").decode() for text in texts
@@ -154,7 +154,7 @@ class Sieve:
         return pa.array(plain, type=pa.large_string())
 
     def _texts_of(self, column: str) -> NDArray[np.object_]:
-        """What a column says, as texts; of a verdict its level."""
+        """Return the values of a column as texts; of a verdict, its level."""
         values = self.bench.scored.table[column]
         texts = [
             str(value.get("level", "-") if isinstance(value, dict) else value)
@@ -163,7 +163,7 @@ class Sieve:
         return np.array(texts, dtype=object)
 
     def columns(self) -> list[tuple[str, str]]:
-        """What rows can be filtered by, label and column: the log's, levels, and why a row has no score."""
+        """Return label and name of each column that rows can be filtered by."""
         table, names = self.bench.scored.table, self.bench.scored.reward.names
         own = [
             (name, name) for name in map(str, self.bench.scored.rollouts.table.columns)
@@ -177,11 +177,11 @@ class Sieve:
         ]
 
     def choices(self, column: str) -> list[str]:
-        """The values of a column, the most frequent first."""
+        """Return the values of a column, the most frequent first."""
         return [text for text, _ in Counter(self._texts_of(column)).most_common()]
 
     def _keys(self, order: str, rows: Rows) -> Floats:
-        """What the rows are put in order by, lowest first; missing ones last."""
+        """Return the sort key of each row, lowest first; missing ones are last."""
         figures = self.bench.figures
         if order == "log":
             return np.array(rows, dtype=np.float64)

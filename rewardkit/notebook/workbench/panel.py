@@ -1,4 +1,4 @@
-"""Workbench: the panel in which a reward is weighed, read, checked, probed and diagnosed."""
+"""Workbench: the panel to weigh, read, check, probe and diagnose a reward."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.browse import Browse
 from rewardkit.notebook.workbench.cases import CaseMatrix
-from rewardkit.notebook.workbench.compose import Compose
-from rewardkit.notebook.workbench.live import live
+from rewardkit.notebook.workbench.compose import Compose, live
 from rewardkit.notebook.workbench.parts import Panel, classed, html, keys, stack
 from rewardkit.notebook.workbench.reading import row_page
 from rewardkit.notebook.workbench.standing import Standing
@@ -30,14 +29,17 @@ from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import load_reward
 
 Source = Rollouts | Scores | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]]
-LOST = (
-    "The kernel behind this panel is gone, so that its controls do nothing now. What was saved is saved; run "
-    "the cell again for a new panel. The weights below are those that you had."
+KERNEL_IS_GONE = (
+    "The kernel behind this panel is gone, so that its controls do nothing now. What "
+    "was saved is saved; run the cell again for a new panel. The weights below are "
+    "those that you had."
 )
 
 
 class Workbench:
-    """A panel with tabs: Compose, Browse, Cases, Probes, Findings. The last line of a cell shows it.
+    """A panel with the tabs Compose, Browse, Cases, Probes and Findings.
+
+    The last line of a cell shows it.
 
     `rollouts` are scored once (or are the Scores of this reward, which are taken as
     they are); from then on weights, gates and filters move without scoring. `cases` is
@@ -70,7 +72,6 @@ class Workbench:
             timeout=timeout,
             seed=seed,
         )
-        self._bench.before  # noqa: B018
         if cases is not None:
             self._bench.cases()
         kinds: tuple[Any, ...] = (Compose, Browse, CaseMatrix, Probes, Findings)
@@ -80,31 +81,31 @@ class Workbench:
 
     @property
     def scores(self) -> Scores:
-        """The scores under the weights, gates and aggregation of the panel."""
+        """Return the scores under the weights, gates and aggregation of the panel."""
         return self._bench.scores
 
     @property
     def reward(self) -> Reward:
-        """The reward as it stands in the panel."""
+        """Return the reward as it stands in the panel."""
         return self._bench.reward
 
     @property
     def line(self) -> str:
-        """Code that gives this reward from the one called ``reward``; ``"reward"`` while nothing moved."""
+        """Return code that makes this reward of the one called ``reward``."""
         return str(self._bench.variant.line)
 
     @property
     def flagged(self) -> list[Any]:
-        """The ids of the rollouts that were flagged in Browse, for the cells below."""
+        """Return the ids of the rollouts flagged in Browse, for the cells below."""
         return self.scores.table["rollout_id"].iloc[self._bench.flagged].tolist()
 
     def completion(self, row: int) -> HTML:
-        """A completion by position, as Browse shows it, with what each component adds and its siblings."""
+        """Return a completion by position, as Browse shows it."""
         return HTML(still(row_page(self._bench, row, still=True)))
 
     @cached_property
     def panel(self) -> Any:
-        """The widget with all tabs; the same each time it is asked for."""
+        """Return the widget with all tabs; the same each time."""
         titles = [panel.title for panel in self._panels]
         self._tabs = widgets.Tab(
             [panel.widget for panel in self._panels], titles=titles
@@ -127,21 +128,22 @@ class Workbench:
         self._panels[place].refresh()
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """The panel where there is a kernel, in a page without one its picture."""
+        """Return the panel, and for a page without a kernel its picture."""
         found = self.panel._repr_mimebundle_(**options)
         data, metadata = found if isinstance(found, tuple) else (found, {})
         return {**data, "text/html": still(live(self._bench))}, metadata
 
     def __repr__(self) -> str:
-        return f"Workbench of {self.reward.name!r} on {len(self.scores)} rollouts: {self.line}"
+        rows = len(self.scores)
+        return f"Workbench of {self.reward.name!r} on {rows} rollouts: {self.line}"
 
 
 def framed(bench: Bench, *inner: Any) -> Any:
-    """Widgets with the style and the script of the panel, the wire from the page to the bench.
+    """Frame widgets with the style, the script, and the wire from page to bench.
 
-    And the sentence that is seen when its kernel is gone.
+    A sentence in the frame is seen when the kernel is gone.
     """
-    lost = html("rewardkit-lost", f'<p role="alert">{LOST}</p>')
+    lost = html("rewardkit-lost", f'<p role="alert">{KERNEL_IS_GONE}</p>')
     wire = classed(widgets.Text(tooltip="what was done"), "rewardkit-wire")
     wire.observe(lambda change: bench.read(change["new"]), "value")
     first = html("rewardkit-begin", f"{markup.style('workbench')}{keys()}")
@@ -150,8 +152,9 @@ def framed(bench: Bench, *inner: Any) -> Any:
 
 
 def still(*inner: str) -> str:
-    """A piece of the panel on a page that has no kernel."""
-    return f'<div class="rewardkit rk-bench">{markup.style("workbench")}{"".join(inner)}</div>'
+    """Return a piece of the panel for a page that has no kernel."""
+    body = "".join([markup.style("workbench"), *inner])
+    return f'<div class="rewardkit rk-bench">{body}</div>'
 
 
 def _scores(reward: Reward, rollouts: Source, timeout: float | None) -> Scores:
@@ -159,7 +162,7 @@ def _scores(reward: Reward, rollouts: Source, timeout: float | None) -> Scores:
         return score(reward, rollouts, notes=True, timeout=timeout)
     if rollouts.reward.record()["fingerprints"] != reward.record()["fingerprints"]:
         raise InputError(
-            f"these are scores of {rollouts.reward.name!r} and not of the reward {reward.name!r} as it is "
-            "now; give the rollouts, which are then scored"
+            f"these are scores of {rollouts.reward.name!r} and not of the reward "
+            f"{reward.name!r} as it is now; give the rollouts, which are then scored"
         )
     return rollouts

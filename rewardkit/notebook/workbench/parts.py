@@ -1,4 +1,4 @@
-"""Parts that the tabs are made of: pieces of HTML, a line that says what happened, their template."""
+"""Parts of the tabs: pieces of HTML, and a line that says what happened."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from rewardkit.html import markup
 
 
 def made(name: str, *values: Any) -> str:
-    """The HTML that a macro of the template of the workbench makes."""
+    """Return the HTML that a macro of the workbench's template makes."""
     return markup.part("workbench", name, *values)
 
 
 @cache
 def keys() -> str:
-    """The script of the panel, as a piece of HTML that runs it: widgets take no other."""
+    """Return the panel's script as HTML that runs it: widgets take no other."""
     script = markup.read_asset("workbench.js")
     return f'<img alt="" hidden src="data:," onerror="{escape(script)}">'
 
 
 def classed(widget: Any, *names: str) -> Any:
-    """The widget with these CSS classes, by which a page's style and tests find it."""
+    """Return the widget with these CSS classes, by which styles and tests find it."""
     for name in names:
         widget.add_class(name)
     return widget
 
 
 def html(mark: str, value: str = "") -> Any:
-    """A widget that shows HTML."""
+    """Make a widget that shows HTML."""
     return classed(widgets.HTML(value), mark)
 
 
 def redraw(pane: Any, shown: str) -> None:
-    """Show this HTML, also where it is what was shown before: that alone is not sent to the page again."""
+    """Show this HTML, also where it is unchanged: else the page would not get it."""
     pane.value = ""
     pane.value = shown
 
 
 def row(*parts: Any, mark: str) -> Any:
-    """Widgets beside each other, on several lines where the page is narrow."""
+    """Put widgets beside each other, on several lines where the page is narrow."""
     return classed(widgets.HBox(parts), mark)
 
 
 def stack(*parts: Any, mark: str) -> Any:
-    """Widgets below each other."""
+    """Put widgets below each other."""
     return classed(widgets.VBox(parts), mark)
 
 
 class Panel:
-    """A tab: its title, its widget, and whether it is in sight, so that it has to follow what changes."""
+    """A tab; while it is `active`, in sight, it follows what changes."""
 
     title = ""
     widget: Any
@@ -76,7 +76,7 @@ class Panel:
         """Show what stands now."""
 
     def draw_controls(self) -> None:
-        """Draw the controls as they stand: a page may show what a person typed, or what stood before."""
+        """Draw the controls as they stand, over what a person typed in the page."""
 
 
 class Message:

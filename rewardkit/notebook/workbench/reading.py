@@ -1,4 +1,4 @@
-"""Reading: one completion as a page: its turns, what fields took of it, its scores. Escaped throughout."""
+"""Reading: one completion with its turns, fields, scores and siblings, escaped."""
 
 from __future__ import annotations
 
@@ -26,35 +26,34 @@ from rewardkit.primitives.messages import (
 )
 from rewardkit.scoring.explain import explained, field_spans
 
-LONGEST = 12_000
-"""Characters of a completion that are shown; of a longer one the middle is left out, with its number."""
+LONGEST_READ = 12_000
+"""Characters of a completion; of a longer one the middle is left out."""
 LONGEST_TURN = 4_000
-COLUMN = 200  # characters of another column
-LINE = 90  # characters of a completion in the list
-STRIP = 16  # siblings in the strip of a line
-SIBLINGS = 48
-"""Siblings that are shown as blocks; of larger groups those around the open one."""
-RIGHT = {1.0: "\u2713 right", 0.0: "\u2717 wrong"}
+LONGEST_VALUE = 200  # characters of another column
+LONGEST_LISTED = 90  # characters of a completion in the list
+MOST_IN_STRIP = 16  # siblings in the strip of a line
+MOST_BLOCKS = 48  # siblings as blocks; of larger groups those around the open one
+RIGHT_WORDS = {1.0: "\u2713 right", 0.0: "\u2717 wrong"}
 
 
 def line(bench: Bench, row: int) -> dict[str, Any]:
-    """A row of the list: reward, right or wrong, how the completion begins, and a strip of its siblings."""
+    """Return a line of the list: reward, right or wrong, beginning, and siblings."""
     right = float(bench.right[0][row])
     text = str(bench.scored.table["completion"].iloc[row])
-    blocks = zip(*_blocks(bench, around(bench, row, STRIP)), strict=True)
+    blocks = zip(*_blocks(bench, around(bench, row, MOST_IN_STRIP)), strict=True)
     return {
         "row": row,
         "reward": _figure(bench.figures.rewards[row]),
-        "mark": RIGHT.get(right, "")[:1],
-        "said": RIGHT.get(right, "")[2:],
-        "text": one_line(text[:400])[:LINE] or "(nothing)",
+        "mark": RIGHT_WORDS.get(right, "")[:1],
+        "said": RIGHT_WORDS.get(right, "")[2:],
+        "text": one_line(text[:400])[:LONGEST_LISTED] or "(nothing)",
         "strip": markup.html_of(strip_svg(blocks)),
         "flagged": row in bench.flagged,
     }
 
 
 def around(bench: Bench, row: int, most: int) -> list[int]:
-    """The siblings to show, best first: all, or of a large group those around a row."""
+    """Return the siblings to show, best first, of a large group those around a row."""
     rows = bench.siblings(row)
     rewards = np.nan_to_num(bench.figures.rewards[rows], nan=-math.inf)
     rows = rows[np.argsort(-rewards, kind="stable")]
@@ -65,7 +64,7 @@ def around(bench: Bench, row: int, most: int) -> list[int]:
 
 
 def _blocks(bench: Bench, rows: Sequence[int]) -> tuple[list[float], list[float]]:
-    """How tall the block of each row is, from 0 to 1 between the lowest and highest reward, and if right."""
+    """Return the height of each row's block, from 0 to 1, and if it is right."""
     low, high = bench.ends
     rewards = np.clip(
         (bench.figures.rewards[rows] - low) / ((high - low) or 1.0), 0.0, 1.0
@@ -74,14 +73,14 @@ def _blocks(bench: Bench, rows: Sequence[int]) -> tuple[list[float], list[float]
 
 
 def opened_page(bench: Bench, opened: Opened) -> str:
-    """The page of what is open: a row of the rollouts, or a completion that a probe or case has."""
-    return (
-        row_page(bench, opened.row) if opened.row is not None else _tried(bench, opened)
-    )
+    """Return the page of what is open: a row, or a completion of a probe or case."""
+    if opened.row is None:
+        return _other_page(bench, opened)
+    return row_page(bench, opened.row)
 
 
 def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
-    """A completion, its turns, fields, scores and siblings; `still`: where nothing can be clicked."""
+    """Return the page of a row; `still`: without anything to click."""
     found, why, columns, spans = None, "", bench.scored.rollouts[row], {}
     try:
         found = explained(bench.scores, row)
@@ -111,7 +110,7 @@ def row_page(bench: Bench, row: int, *, still: bool = False) -> str:
     )
 
 
-def _tried(bench: Bench, opened: Opened) -> str:
+def _other_page(bench: Bench, opened: Opened) -> str:
     columns = opened.columns
     spans = field_spans(bench.reward, columns)
     fields = [(name, "marked above", "") for name in spans]
@@ -135,7 +134,7 @@ def _head(bench: Bench, row: int) -> dict[str, Any]:
         "rank": ""
         if math.isnan(reward)
         else f"{better} of its {len(siblings) - 1} siblings earn more",
-        "right": RIGHT.get(float(right[row]), ""),
+        "right": RIGHT_WORDS.get(float(right[row]), ""),
         "by": by,
         "identity": bench.scored.table["rollout_id"].iloc[row],
         "flagged": row in bench.flagged,
@@ -143,8 +142,8 @@ def _head(bench: Bench, row: int) -> dict[str, Any]:
 
 
 def _siblings(bench: Bench, row: int) -> list[dict[str, Any]]:
-    """A block for each sibling: how tall, right or wrong, and what a click opens."""
-    rows = around(bench, row, SIBLINGS)
+    """Return a block for each sibling: height, right or wrong, and its row."""
+    rows = around(bench, row, MOST_BLOCKS)
     figures, found = bench.figures, []
     for one, height, right in zip(rows, *_blocks(bench, rows), strict=True):
         said = [
@@ -165,7 +164,7 @@ def _siblings(bench: Bench, row: int) -> list[dict[str, Any]]:
 def _said(
     columns: Mapping[str, Any], completion: str, spans: Mapping[str, Sequence[Span]]
 ) -> dict[str, Any]:
-    """The prompt, the turns that led to the completion where there is a transcript, and the completion."""
+    """Return the prompt, the turns before the completion, and the completion."""
     prompt, turns = columns.get("prompt"), as_list(columns.get("messages"))
     asked, what = as_list(prompt), ""
     if asked is None and prompt is not None:
@@ -189,42 +188,44 @@ def _message(turn: Any) -> Mapping[str, Any]:
 
 
 def _turn(turn: Any) -> dict[str, Any]:
-    """A message: who says it, its text, and the calls of tools; what a tool gave is folded."""
+    """Return a message: role, text and calls of tools; long results are folded."""
     message = _message(turn)
     role, text = str(message.get("role") or ""), content_text(message.get("content"))
     folded = ""
     if role in ("tool", "function"):
         name = message.get("name") or message.get("tool_call_id") or ""
         role = f"{role} {name}"
-        folded = f"{role} gave {len(text):,} characters" if len(text) > COLUMN else ""
+        folded = (
+            f"{role} gave {len(text):,} characters" if len(text) > LONGEST_VALUE else ""
+        )
     body = plain(text, {}, LONGEST_TURN) if text else ""
     calls = list(map(_call, calls_of(message)))
     return {
-        "role": one_line(role, COLUMN),
-        "folded": one_line(folded, COLUMN),
+        "role": one_line(role, LONGEST_VALUE),
+        "folded": one_line(folded, LONGEST_VALUE),
         "body": body,
         "calls": calls,
     }
 
 
 def _call(function: Mapping[str, Any]) -> tuple[str, Any]:
-    """What is called with short arguments, in a line; else what is called, and the arguments to unfold."""
-    name, given = one_line(function["name"], COLUMN), arguments_of(function)
+    """Return a call in a line, or its name and its long arguments to unfold."""
+    name, given = one_line(function["name"], LONGEST_VALUE), arguments_of(function)
     if not isinstance(given, str):
         try:
             given = json.dumps(plain_value(given), ensure_ascii=False, indent=1)
         except ValueError:
             given = preview(given)
     line = " ".join(given.split())
-    if len(line) <= COLUMN:
+    if len(line) <= LONGEST_VALUE:
         return f"{name} {line}", ""
     return f"calls {name}", plain(given, {}, LONGEST_TURN)
 
 
 def plain(
-    text: str, spans: Mapping[str, Sequence[Span]], longest: int = LONGEST
+    text: str, spans: Mapping[str, Sequence[Span]], longest: int = LONGEST_READ
 ) -> Any:
-    """A text with its spans marked; of a long one the middle is left out."""
+    """Return a text with its spans marked, of a long one without the middle."""
     seen = make_excerpt(text, spans, longest=longest)
     return markup.html_of(
         markup.marked(seen.text, seen.spans, limit=2 * len(seen.text) + 1)
@@ -235,8 +236,8 @@ def _text(value: Any) -> str:
     text = "missing" if value is None else str(value)
     return (
         text
-        if len(text) <= COLUMN
-        else f"{text[:COLUMN]} ... {len(text) - COLUMN:,} more characters"
+        if len(text) <= LONGEST_VALUE
+        else f"{text[:LONGEST_VALUE]} ... {len(text) - LONGEST_VALUE:,} more characters"
     )
 
 

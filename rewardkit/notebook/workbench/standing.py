@@ -1,4 +1,4 @@
-"""Standing: the verdict and the five tiles above the tabs, which follow what moves."""
+"""Standing: the verdict and the five tiles above the tabs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from rewardkit.notebook.workbench.parts import html, made
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.rewards.recorded import is_recorded
 
-IDLE = 0.4
+SECONDS_IDLE = 0.4
 """Seconds without a move until what takes longer is computed. Our choice."""
-SMALL = 5000  # rows up to which all tiles are there when the panel opens
+MOST_ROWS_AT_ONCE = 5000  # up to which all tiles are there when the panel opens
 WAITING = "\u2026"
 NOT_PROBED = "not probed yet"
-AGAIN = "the probes ran on earlier settings; run them again"
+RUN_AGAIN = "the probes ran on earlier settings; run them again"
 
 
 class Standing:
-    """The share of groups with a signal at each move; all tiles when nothing has moved for a moment.
+    """The tiles: the signal follows each move, the others when nothing moves.
 
     Nothing runs in the background before the panel is `shown`.
     """
@@ -45,13 +45,13 @@ class Standing:
         """Begin, as the panel is to be seen."""
         if not self.shown:
             self.shown = True
-            if len(self.bench.scored) <= SMALL:
+            if len(self.bench.scored) <= MOST_ROWS_AT_ONCE:
                 self.settle()
             else:
                 self.follow()
 
     def follow(self, _: object = None) -> None:
-        """What is known at once, and the rest when nothing has moved for a moment."""
+        """Show what is known at once, and the rest when nothing moves."""
         if not self.shown:
             return
         figures = self.bench.figures
@@ -66,17 +66,17 @@ class Standing:
         self._draw()
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = threading.Timer(IDLE, self.settle)
+        self._timer = threading.Timer(SECONDS_IDLE, self.settle)
         self._timer.daemon = True
         self._timer.start()
 
     def wait(self, seconds: float = 60.0) -> None:
-        """Wait until what was to be computed is."""
+        """Wait until the tiles are computed."""
         if self._timer is not None:
             self._timer.join(seconds)
 
     def settle(self) -> None:
-        """Check, diagnose and forecast what stands now; given up where it moves meanwhile."""
+        """Check, diagnose and forecast the variant, unless it moves meanwhile."""
         bench, now = self.bench, self.bench.now
         self._check()
         if self._settled != now:
@@ -100,7 +100,7 @@ class Standing:
             self._put(selects)
             self._settled = now
         self._draw()
-        bench.right  # noqa: B018
+        bench.keep_right()
 
     def _check(self) -> None:
         try:
@@ -118,7 +118,7 @@ class Standing:
 
     @property
     def card(self) -> Scorecard:
-        """The verdict and the tiles as they stand."""
+        """Return the verdict and the tiles as they stand."""
         cases, signal, selects = (
             self.tiles[name] for name in (tiles.CASES, tiles.SIGNAL, tiles.SELECTS)
         )
@@ -127,7 +127,7 @@ class Standing:
         )
 
     def _probed(self) -> tuple[tiles.Tile, tiles.Tile]:
-        """What the probes came to, and whether that is of other settings than those of now."""
+        """Return what the probes found, marked where the settings have moved since."""
         if self.bench.probed is None:
             exploits = tiles.Tile(
                 tiles.EXPLOITS, "info", "-", NOT_PROBED, "the probes have not run"
@@ -140,7 +140,7 @@ class Standing:
             found = diagnosis.findings if diagnosis and diagnosed_of == of else ()
             return exploits, tiles.contract_on_log(contract, found)
         earlier = {"grade": "info", "said": "of earlier settings"}
-        return replace(exploits, **earlier, reason=AGAIN), replace(
+        return replace(exploits, **earlier, reason=RUN_AGAIN), replace(
             contract, **earlier, reason=""
         )
 
@@ -149,5 +149,5 @@ class Standing:
             self.widget.value = self.html(busy=self._settled != self.bench.now)
 
     def html(self, *, busy: bool = False) -> str:
-        """The verdict and the tiles; `busy`: some of them are still of the settings before."""
+        """Return the verdict and the tiles; `busy`: some are of earlier settings."""
         return made("standing", self.card, busy)

@@ -1,4 +1,4 @@
-"""Probes and Findings: run in the background; each finding has buttons for what can be done about it."""
+"""Probes and Findings: run in the background; a finding has buttons."""
 
 from __future__ import annotations
 
@@ -183,12 +183,13 @@ def open_example(finding: Finding) -> Opened:
     """Return the clearest example of a probe's finding as Browse opens it."""
     example = finding.examples[0]
     earned = example.said or f"it earned {example.reward:.4g}"
-    about = f"{finding.code}: tried on rollout {example.rollout_id}, {earned}. {finding.sentence}"
+    place = f"{finding.code}: tried on rollout {example.rollout_id}"
+    about = f"{place}, {earned}. {finding.sentence}"
     return Opened(None, example.columns, about, example.case(finding.sentence))
 
 
 def gate_on_task(finding: Finding, reward: Reward) -> Change | None:
-    """Return a gate on the task for what pays for something else; None where none helps."""
+    """Return a gate on the task that closes a hole; None where none does."""
     if reward.routed_by or kind_of_alarm(finding) != "hole":
         return None
     at_fault = finding.evidence.get("components", [finding.component])
@@ -219,7 +220,7 @@ class Probes(_Tried):
     def __init__(self, bench: Bench) -> None:
         self.findings: list[Finding] = []
         self.fixes: list[Change | None] = []
-        """The gate that closes each finding in the reward as it stands, where one does."""
+        """The gate that closes each finding, where one does."""
         self.budget = BUDGET
         super().__init__(bench, "Run the probes", "probes")
         bench.commands["hole"] = self._open
@@ -266,7 +267,7 @@ class Probes(_Tried):
         return [gate_on_task(item, self.bench.reward) for item in self.findings]
 
     def _make_point(self, at: int, reward: Reward) -> Point:
-        """Return a finding with the completion that shows it, and what can be done about it."""
+        """Return a finding with the completion that shows it, and buttons."""
         finding, fix = self.findings[at], self.fixes[at]
         actions, quotes = [], []
         for example in rendering.clearest(finding)[:1]:
@@ -310,7 +311,7 @@ class Probes(_Tried):
 
 
 class Findings(_Tried):
-    """What the rewards as they stand would do to training, and which changes answer it."""
+    """What the rewards of now would do to training, and changes that answer it."""
 
     title = "Findings"
 
@@ -321,7 +322,7 @@ class Findings(_Tried):
         bench.observe(lambda change: self._follow(*change["new"]), "diagnosed")
 
     def _follow(self, diagnosis: Diagnosis, of: tuple[Variant, int]) -> None:
-        """Show the diagnosis of now until changes are measured: these stay while they are tried."""
+        """Show the diagnosis of now until changes are measured, which stay."""
         if self.result is None and of == self.bench.now:
             self._show(diagnosis)
 
@@ -387,7 +388,7 @@ class Findings(_Tried):
 
 
 def find_answered(change: Suggestion, findings: Sequence[Finding]) -> int | None:
-    """Return the place of the finding that a change answers, of its component where there is one."""
+    """Return the place of the finding that a change answers, if any."""
     answered = None
     for at, item in enumerate(findings):
         if item.code != change.answers or item.part != change.part:

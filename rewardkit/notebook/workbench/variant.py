@@ -1,13 +1,20 @@
-"""Variant: the settings that a person moves by hand."""
+"""Variant: the settings that a person moves by hand, and the figures that they move."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rewardkit.analysis.rescore import behind
+from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.suggestions.change import Change, applied
+from rewardkit.analysis.view import ROUNDING, View
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
@@ -16,7 +23,7 @@ from rewardkit.scoring.scores import Scores
 
 @dataclass(frozen=True)
 class Variant:
-    """Weights and gates by component, aggregation and what the trainer scales by, on top of scores.
+    """Settings on top of scores: weights, gates, aggregation, the trainer's scaling.
 
     `aggregation` is "" for a route, whose parts keep their own. `base` are the scores
     that these are settings of: those that all starts from, or those that a change of a
@@ -32,55 +39,48 @@ class Variant:
 
     @classmethod
     def of(cls, base: Scores, training: Training, code: str = "reward") -> Variant:
-        """How the reward of scores stands."""
-        reward, route = base.reward, bool(base.reward.routed_by)
-        gates = (
-            {}
-            if route
-            else {
-                item.name: item.gate
-                for item in reward.components
-                if _movable(item.gate)
-            }
-        )
-        return cls(
-            base,
-            dict(reward.weights),
-            gates,
-            "" if route else reward.aggregation,
-            training,
-            code,
-        )
+        """Return the settings with which a reward was scored."""
+        reward = base.reward
+        gates: dict[str, Gate | None] = {}
+        aggregation = ""
+        if not reward.routed_by:
+            aggregation = reward.aggregation
+            for item in reward.components:
+                if _is_movable(item.gate):
+                    gates[item.name] = item.gate
+        weights = dict(reward.weights)
+        return cls(base, weights, gates, aggregation, training, code)
 
     @property
     def is_routed(self) -> bool:
-        """Whether it is a route, whose parts keep their gates and aggregation."""
+        """Return whether it is a route, whose parts keep gates and aggregation."""
         return bool(self.base.reward.routed_by)
 
-    @property
-    def reward(self) -> Reward:
-        """The reward with these settings. RewardError: weights that the aggregation does not take."""
+    def make_reward(self) -> Reward:
+        """Return the reward with these settings.
+
+        Raises:
+            RewardError: weights that the aggregation does not take.
+        """
         return behind(self.combined(self.base.reward), self.moved)
 
     @property
     def moved(self) -> dict[str, Gate | None]:
-        """The gates that are others than those of the base."""
-        own = (
-            {item.name: item.gate for item in self.base.reward.components}
-            if self.gates
-            else {}
-        )
+        """Return the gates that differ from those of the base."""
+        if not self.gates:
+            return {}
+        own = {item.name: item.gate for item in self.base.reward.components}
         return {name: gate for name, gate in self.gates.items() if gate != own[name]}
 
     def combined(self, reward: Reward) -> Reward:
-        """A reward with the weights and the aggregation, its gates as they are."""
+        """Return a reward with the weights and aggregation, its gates as they are."""
         if self.aggregation and self.aggregation != reward.aggregation:
             reward = replace(reward, aggregation=self.aggregation)
         return reward.reweigh({name: self.weights[name] for name in reward.weights})
 
     @property
     def line(self) -> str:
-        """Code that gives the reward with these settings from the first one, called ``reward``."""
+        """Return code that makes this reward of the first one, called ``reward``."""
         start = self.base.reward
         weights = {
             key: weight
@@ -103,7 +103,7 @@ class Variant:
         return f"dataclasses.replace({code}, {', '.join(options)})" if options else code
 
     def after(self, change: Change, scores: Scores, part: str = "") -> Variant:
-        """The settings after a change of the reward, of which `scores` are those of now.
+        """Return the settings after a change of the reward with these `scores`.
 
         Another weight, or another gate that is decided without scoring, is a setting;
         anything else is tried on the rollouts. Errors as in `Suggestion.apply`.
@@ -118,7 +118,7 @@ class Variant:
         if (
             gates
             and len(gates) == len(change.components)
-            and all(map(_movable, gates.values()))
+            and all(map(_is_movable, gates.values()))
         ):
             if not self.is_routed:
                 return replace(self, gates={**self.gates, **gates})
@@ -132,6 +132,116 @@ class Variant:
         return Variant.of(applied(change, scores, part), self.training, code)
 
 
-def _movable(gate: Gate | None) -> bool:
-    """Whether a gate can be moved without scoring: it is on a column by name."""
+def _is_movable(gate: Gate | None) -> bool:
+    """Return whether a gate can be moved without scoring: it is on a named column."""
     return gate is not None and isinstance(gate.on, str)
+
+
+# --- figures, from arrays, quick enough to follow a slider
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """What a person looks at while a weight moves, of rewards (rows,) and their groups.
+
+    `low`, `mean`, `high`, `tied` and `alone` are (groups,), the last two say which have
+    siblings who all earn the same, or one completion only. `effective` is the share of
+    the squared advantage by component, and `auc` the share of sibling pairs that the
+    reward orders as the label does: NaN without a label.
+    """
+
+    rewards: Floats
+    advantages: Floats
+    low: Floats
+    mean: Floats
+    high: Floats
+    tied: NDArray[np.bool_]
+    alone: NDArray[np.bool_]
+    effective: Mapping[str, float]
+    auc: float
+
+    @property
+    def several(self) -> int:
+        """Return the number of groups of two or more judged completions."""
+        return int((~self.alone & ~np.isnan(self.mean)).sum())
+
+    @property
+    def tied_share(self) -> float:
+        """Return the share of groups of two or more where all earn the same."""
+        return float(self.tied.sum()) / self.several if self.several else math.nan
+
+    @property
+    def missing(self) -> int:
+        """Return the number of rows whose reward is missing."""
+        return int(np.isnan(self.rewards).sum())
+
+
+def figures_of(views: Sequence[View], rows: int) -> Figures:
+    """Return the figures of all parts of a reward; rows of no part count as missing."""
+    rewards, advantages = np.full(rows, np.nan), np.full(rows, np.nan)
+    for view in views:
+        rewards[view.rows], advantages[view.rows] = view.rewards, view.advantages
+    stats = [view.stats for view in views]
+    counts = np.concatenate([item.count for item in stats])
+    judged = counts > 0
+
+    def join(name: str) -> Floats:
+        parts = [np.asarray(getattr(item, name), dtype=float) for item in stats]
+        values = np.concatenate(parts)
+        return np.where(judged & np.isfinite(values), values, np.nan)
+
+    effective = {}
+    for title, (view, name) in name_components(views).items():
+        share = view.effective_weights.get(name)
+        if share is not None:
+            effective[title] = share
+    return Figures(
+        rewards,
+        advantages,
+        join("low"),
+        join("mean"),
+        join("high"),
+        np.concatenate([view.dead for view in views]) & (counts > 1),
+        counts == 1,
+        effective,
+        _auc(views),
+    )
+
+
+def name_components(views: Sequence[View]) -> dict[str, tuple[View, str]]:
+    """Return each component by its title: with its part where there are several."""
+    names = {}
+    for view in views:
+        for name in view.names:
+            title = f"{view.part}: {name}" if len(views) > 1 else name
+            names[title] = (view, name)
+    return names
+
+
+def _auc(views: Sequence[View]) -> float:
+    agree = pairs = 0.0
+    for view in views:
+        if view.context.label is not None:
+            good, all_ = concordance(view.paid_by, view.context.label, view.groups)
+            agree, pairs = agree + float(good.sum()), pairs + float(all_.sum())
+    return agree / pairs if pairs else math.nan
+
+
+def share_of_turned_signs(before: Figures, now: Figures) -> float:
+    """Return the share of advantages before whose sign is another now, or gone.
+
+    NaN where no advantage is known now, or none was before.
+    """
+    if np.isnan(now.advantages).all():
+        return math.nan
+    signs_before, signs_now = _signs(before.advantages), _signs(now.advantages)
+    had_sign = signs_before != 0
+    if not had_sign.any():
+        return math.nan
+    return float((signs_before != signs_now)[had_sign].mean())
+
+
+def _signs(advantages: Floats) -> Floats:
+    """Return -1, 0 or 1 for each advantage; a rounding error and NaN are 0."""
+    known = np.nan_to_num(advantages)
+    return np.sign(np.where(np.abs(known) < ROUNDING, 0.0, known))
