@@ -316,10 +316,8 @@ class BeforeAfter(HasPage):
                 f"{signs['n']:,} change sign, {signs['to_zero']:,} become 0, "
                 f"{signs['from_zero']:,} are 0 no more"
             )
-        order = (
-            f"tau-b {ranks['value']:.3f}{in_brackets(ranks['interval'], '{:.3f}'.format)}"
-            f" over {ranks['n']:,} pairs"
-        )
+        around = in_brackets(ranks["interval"], "{:.3f}".format)
+        order = f"tau-b {ranks['value']:.3f}{around} over {ranks['n']:,} pairs"
         dead = (
             f"{percent(signal['zero_std_a'])} -> {percent(signal['zero_std_b'])} of "
             f"{signal['n']:,}; {signal['lost']:,} lost their gradient, "
@@ -358,7 +356,7 @@ class BeforeAfter(HasPage):
         return Page(title, [*self.moves, *self.finding_lines, *notes])
 
     def _mean(self, values: Any, among: Mask, owner: Codes, reason: str) -> Figure:
-        """Return the mean of rows or groups `among`, or the reason why there is none."""
+        """Return the mean of rows or groups `among`, or the reason against one."""
         value, interval = self.bootstrap.ratio(
             np.where(among, values, 0.0), among.astype(float), owner
         )

@@ -1,4 +1,4 @@
-"""definition_changes(): the records of two rewards -> what was added, removed and changed."""
+"""definition_changes(): records of two rewards -> what was added, removed, changed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOURCES = (
     "transform_sources",
 )  # file name -> hash, of the functions and of the transform
 SECTIONS = {"field": 1, "component": 2, "order": 4, "source": 5, "why": 6}
-"""In which order changes are told: of the whole first, of components that both have at 3."""
+"""The order of changes: of the whole first, of components that both have at 3."""
 DEFAULT: Any = (
     ...
 )  # in place of a value: a route's default, and a reward that is no route
@@ -34,10 +34,11 @@ DEFAULT: Any = (
 
 @dataclass(frozen=True)
 class DefinitionChange(PlainRecord):
-    """One difference between two definitions; `before` is ``None`` where it was added, `after` where removed.
+    """One difference between two definitions.
 
-    `what` it is (component, field, weight, gate, source ...), of which component or field (`name`, "" for the
-    whole), in which `part` of a route.
+    `what` it is (component, field, weight, gate, source ...), of which component or
+    field (`name`, "" for the whole), in which `part` of a route. `before` is None where
+    it was added, `after` where it was removed.
     """
 
     IN_RECORD = (
@@ -75,21 +76,25 @@ class DefinitionChange(PlainRecord):
         )
         if self.what == "source":  # hashes
             return f"{who} {self.change}"
-        values = [value for value in (self.before, self.after) if value is not None]
-        shown = [value["function"] if isinstance(value, Mapping) and "function" in value else preview(value)
-                 for value in values]  # fmt: skip
+        shown = []
+        for value in (self.before, self.after):
+            if isinstance(value, Mapping) and "function" in value:
+                shown.append(value["function"])
+            elif value is not None:
+                shown.append(preview(value))
         return f"{who} {self.change}: {' -> '.join(shown)}"
 
 
 def definition_changes(
     a: Mapping[str, Any], b: Mapping[str, Any]
 ) -> tuple[DefinitionChange, ...]:
-    """What differs between two rewards, from `Reward.record()` of each; nothing where they say the same.
+    """Return what differs between two rewards, from `Reward.record()` of each.
 
     A route is compared value by value, and a reward that is no route as its default.
 
     >>> import rewardkit as rk
-    >>> one = rk.Reward("one", components=[rk.Component("short", rk.measure.tags("answer"))])
+    >>> short = rk.Component("short", rk.measure.tags("answer"))
+    >>> one = rk.Reward("one", components=[short])
     >>> print(*definition_changes(one.record(), one.reweigh({"short": 2.0}).record()))
     weight of 'short' changed: 1.0 -> 2.0
     """
@@ -130,7 +135,7 @@ def _between(a: Entries, b: Entries, part: str = "") -> list[DefinitionChange]:
 
 
 def _entries(record: Mapping[str, Any], common: Collection[str]) -> Entries:
-    """What is defined, by what it is and its name; components that both sides have in `common` key by key."""
+    """Return what is defined, by kind and name; `common` components key by key."""
     items = _components(record)
     return {
         **{(key, ""): record[key] for key in WHOLE_KEYS},
@@ -160,7 +165,7 @@ def _components(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parts(record: Mapping[str, Any]) -> dict[Any, Mapping[str, Any]]:
-    """The record of each reward by the value that it is for."""
+    """Return the record of each reward by the value that it is for."""
     if "route" not in record:
         return {DEFAULT: record}
     route = record["route"]

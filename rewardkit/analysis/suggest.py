@@ -301,7 +301,7 @@ def _badness(finding: Finding) -> float:
 
 
 def _newly_judged(before: View, after: View) -> str:
-    """Return a word on rows that only the change judges; the label says nothing of them."""
+    """Return a word on rows that only the change judges; they have no label here."""
     count = int((np.isnan(before.rewards) & ~np.isnan(after.rewards)).sum())
     if not count:
         return ""
@@ -372,7 +372,7 @@ def judge_by_label(
 
 
 def _figures(measured: Sequence[Effect], side: str) -> dict[str, Any]:
-    """Return the figures "before" or "after" by name, effective weights by component."""
+    """Return figures "before" or "after" by name, weights by component."""
     figures: dict[str, Any] = {}
     weights = {}
     for item in measured:
@@ -388,7 +388,7 @@ def _figures(measured: Sequence[Effect], side: str) -> dict[str, Any]:
 def _rank(
     suggestions: list[Suggestion], findings: Sequence[Finding]
 ) -> list[Suggestion]:
-    """Number what certainly improves the order by the label; put what harms it last.
+    """Sort suggestions: first, numbered, what certainly improves; last what harms.
 
     What is unclear stands between them, as an estimate that may be noise ranks nothing:
     the answer to the worst finding first, and behind these the changes that leave

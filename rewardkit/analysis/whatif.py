@@ -207,8 +207,8 @@ def _fit_gate(scores: Scores, name: str, gate: Gate | None) -> Gate | None:
     if texts and (gate.at_least is not None or gate.at_most is not None):
         raise RewardError(
             f"{gate!r} compares {gate.on!r} with a number, and it holds "
-            f"{preview(texts[0])}; name a column of numbers, or ask for a value that it "
-            "has"
+            f"{preview(texts[0])}; name a column of numbers, or ask for a value that "
+            "it has"
         )
     if gate.equals is None:
         return gate

@@ -1,4 +1,4 @@
-"""Change: what a suggestion does to a reward and to its scores; and what is proposed."""
+"""Change: what a suggestion does to a reward and its scores; and proposals."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Change:
 
     @property
     def options(self) -> str:
-        """Return the options of `rewardkit whatif` that try it; "" if there are none."""
+        """Return the options of `rewardkit whatif` that try it; "" without any."""
         options = []
         for name, weight in self.weights.items():
             options.append(f"--weight {quote(f'{name}={weight:g}')}")

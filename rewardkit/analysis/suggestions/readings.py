@@ -122,7 +122,7 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
 
 
 def _find_fault(view: View, findings: Collection[Finding]) -> str:
-    """Return how the primary component is earned; "" where neither rarely nor always."""
+    """Return how the primary is earned; "" where neither rarely nor always."""
     for code in (*HARDLY_EARNED, *NEARLY_SURE):
         if has_finding(findings, code, view.primary):
             return code

@@ -78,7 +78,7 @@ FEWEST_PROMPTS_TO_FIT = 2 * FEWEST_GROUPS  # so that either half can give a verd
 
 
 def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Proposals:
-    """Propose partial credit beside an all-or-nothing component that compares numbers."""
+    """Propose partial credit beside an all-or-nothing comparison of numbers."""
     result = Proposals()
     label = _unused_name(view, scores)
     for name, item in view.components.items():
@@ -266,7 +266,7 @@ def _softer_options(function: Any) -> dict[str, float]:
 def remove_component(
     view: View, scores: Scores, findings: Collection[Finding]
 ) -> Proposals:
-    """Propose weight 0 for what is constant, dead, redundant or dominant, not the task."""
+    """Propose weight 0 for a constant, dead, redundant or dominant component."""
     result = Proposals()
     codes = ("constant", "dead", "redundant", "dominant")
     paid = [name for name in view.names if view.components[name].weight]
