@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rewardkit.answers.formats import Format, find_answer_tags, format_around
+from rewardkit.answers.formats import (
+    CLOSING_TAG,
+    TAG,
+    THINKING,
+    Format,
+    format_around,
+)
 from rewardkit.primitives import extract
 from rewardkit.primitives.extract import Extractor
 
@@ -75,12 +81,16 @@ def find_likely_mark(completion: str) -> MarkedAnswer:
 
 
 def _find_tagged(completion: str) -> Iterator[MarkedAnswer]:
-    """Yield what tags hold, the last in the text first; reasoning is no answer."""
-    tagged: list[MarkedAnswer] = []
-    for tag in find_answer_tags([completion], []):
-        tagged += _find(f"tag <{tag}>", extract.tag(tag), completion)
-    tagged.sort(key=lambda marked: len(marked.format.tail))
-    yield from tagged[:MOST_MARKED_TAGS]
+    """Yield what tags hold, the last in the text first; reasoning is no answer.
+
+    Only the last few names are looked at, as a completion may have thousands.
+    """
+    opened = set(TAG.findall(completion))
+    last_first = dict.fromkeys(reversed(CLOSING_TAG.findall(completion)))
+    names = [name for name in last_first if name in opened]
+    answers = [name for name in names if name.lower() not in THINKING]
+    for name in answers[:MOST_MARKED_TAGS]:
+        yield from _find(f"tag <{name}>", extract.tag(name), completion)
 
 
 def _find(name: str, extractor: Extractor, completion: str) -> Iterator[MarkedAnswer]:

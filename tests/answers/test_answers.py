@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 
 import pytest
 from hypothesis import given
@@ -58,6 +59,7 @@ def test_the_answer_of_a_truth_its_kind_and_the_letters_that_a_prompt_offers(
 
 
 MARKS = [
+    ("<THINK>1</THINK> so 4", "number", "4", ""),
     ("<think>1</think><answer> 4 </answer>", "tag <answer>", "4", "<answer> "),
     ('<Answer id="1">4</Answer>', "number", "4", ""),
     (r"so \boxed{\frac{1}{2}}.", "box", r"\frac{1}{2}", r"so \boxed{"[3:]),
@@ -80,6 +82,13 @@ def test_marks_are_read_as_the_extractors_of_a_reward_read_them_and_written_back
     assert (marked.answer, marked.format.opening) == (answer, opening)
     assert marked.format.write(answer) == completion
     assert f"{opening}other" in marked.format.write("other")
+
+
+def test_marks_are_found_in_time_in_a_completion_with_thousands_of_tags():
+    completion = "".join(f"<t{at}>x</t{at}>" for at in range(20_000))
+    began = time.perf_counter()
+    assert find_marks(completion)[0].format.tag == "t19999"
+    assert time.perf_counter() - began < 5
 
 
 RIGHT = [
