@@ -1,14 +1,15 @@
-"""Calls that can be ended: worker processes that are killed when their time is up, and replaced.
+"""Calls that can be ended: worker processes that are killed when late, and replaced.
 
-Works from any thread, under a running event loop and in a notebook: workers are fresh interpreters, not
-forks, and do not import the caller's main module. Functions are sent by cloudpickle, arguments and results by
-pickle.
+Works from any thread, under a running event loop and in a notebook: workers are fresh
+interpreters, not forks, and do not import the caller's main module. Functions are sent
+by cloudpickle, arguments and results by pickle.
 
-Why it is our own, measured by ``tests/bench_pools.py`` (two cores, Python 3.11): 5,000 calls of 50
-microseconds take two workers 0.50 s, pebble 5.2 0.93 s, loky 3.7 1.56 s; one call 0.09 ms, pebble 0.19 ms. A
-hang in C code under a deadline of 1 s is over after 1.1 s, with pebble after 1.4 s. Where one of 20 calls
-exits its process, that call is lost, with loky the 14 behind it too. pebble starts no worker where a script
-has no ``if __name__ == "__main__"``, as most scripts that score a reward.
+Why it is our own, measured by ``tests/bench_pools.py`` (two cores, Python 3.11): 5,000
+calls of 50 microseconds take two workers 0.50 s, pebble 5.2 0.93 s, loky 3.7 1.56 s;
+one call 0.09 ms, pebble 0.19 ms. A hang in C code under a deadline of 1 s is over after
+1.1 s, with pebble after 1.4 s. Where one of 20 calls exits its process, that call is
+lost, with loky the 14 behind it too. pebble starts no worker where a script has no
+``if __name__ == "__main__"``, as most scripts that score a reward.
 """
 
 from __future__ import annotations
@@ -37,16 +38,16 @@ from rewardkit.workers import worker
 from rewardkit.workers.worker import read_frames, write_frame
 
 MODULE_SOURCE = "__rewardkit_source__"
-"""Under this name a module that was run from a file, and cannot be imported by name, holds its source."""
+"""Where a module that was run from a file, and cannot be imported, holds its source."""
 
 START_SECONDS = 60.0
-"""That a worker may take to start, or to import a function's module. Our choice, far above the usual one."""
+"""Seconds for a worker to start, or to import a module. Our choice: far above usual."""
 
 STARTS = 3
-"""Failed starts of each worker, without an answer between, after which a pass ends. Our choice."""
+"""Failed starts in a row of each worker, after which a pass ends. Our choice."""
 
 CHUNK = 32
-"""Calls that a worker is sent at a time. Our choice: the answers come one by one in any case."""
+"""Calls that a worker is sent at a time. Our choice: answers come one by one anyway."""
 
 
 class DeadlinePassed(TimeoutError):
@@ -62,7 +63,7 @@ class WorkerEnded(RuntimeError):
 
 
 class CannotSend(TypeError):
-    """A function, its arguments or what it returned cannot be sent to another process."""
+    """A function, an argument or what came back cannot be sent to another process."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Lost:
 
 
 def pickled(value: Any, what: str = "it") -> bytes:
-    """A value as it is sent; CannotSend: it cannot be."""
+    """Pack a value to be sent; CannotSend: it cannot be."""
     try:
         if isinstance(value, tuple) and _PLAIN.issuperset(map(type, value)):
             return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
@@ -87,7 +88,7 @@ _PLAIN = {str, int, float, bool, type(None)}
 
 @contextmanager
 def by_value(modules: Sequence[ModuleType]) -> Iterator[None]:
-    """Let cloudpickle send what is defined in these modules whole, instead of the name to import."""
+    """Let cloudpickle send what these modules define whole, not a name to import."""
     added = [
         m
         for m in modules
@@ -105,7 +106,7 @@ def by_value(modules: Sequence[ModuleType]) -> Iterator[None]:
 def _sendable(
     function: Callable[..., Any],
 ) -> tuple[bytes, list[tuple[str, str, bytes]]]:
-    """A function as it is sent, and name, path and source of the modules that were run from files.
+    """Pack a function, with name, path and source of modules that were run from files.
 
     What is from a module that no import would find goes along whole.
     """
@@ -145,7 +146,8 @@ class _Process:
     def read(self) -> None:
         """Put every answer into the inbox, and ``None`` when the process has ended.
 
-        The stream is closed here and nowhere else: its number could be another worker's already.
+        The stream is closed here and nowhere else: its number could be another worker's
+        already.
         """
         with cast(Any, self.popen.stdout) as stream, suppress(OSError):
             for frame in read_frames(stream):
@@ -157,7 +159,7 @@ class _Process:
             write_frame(cast(Any, self.popen.stdin), request)
 
     def end(self) -> None:
-        """Kill it, with the processes that it started itself, though it may have ended already."""
+        """Kill it with the processes that it started; it may have ended already."""
         if (
             self.popen.returncode is None
         ):  # until it is waited for, its number is not given to another
@@ -173,11 +175,12 @@ class _Process:
 class Workers:
     """Processes that make calls of at most `seconds` each.
 
-    They start with the first call, are kept for the next ones, and end with `close`, the ``with`` block or
-    this process. `cpu_seconds` bounds the processor time of a call, so that what comes out does not depend on
-    the load of the machine; `seconds` is then the backstop. What a call has started ends with its worker, but
-    for a process in a session of its own. One thread at a time has the workers; a fork of this process starts
-    its own. ValueError: `seconds` is not above 0.
+    They start with the first call, are kept for the next ones, and end with `close`,
+    the ``with`` block or this process. `cpu_seconds` bounds the processor time of a
+    call, so that what comes out does not depend on the load of the machine; `seconds`
+    is then the backstop. What a call has started ends with its worker, but for a
+    process in a session of its own. One thread at a time has the workers; a fork of
+    this process starts its own. ValueError: `seconds` is not above 0.
     """
 
     def __init__(
@@ -217,11 +220,12 @@ class Workers:
         chunk: int = CHUNK,
         extra: float = 0,
     ) -> Iterator[tuple[int, Any]]:
-        """For each call its place and what it returned, or `Lost`, in the order they end.
+        """Yield the place of each call and its value, or `Lost`, in the order they end.
 
-        A worker is sent up to `chunk` calls at a time, and each may take `extra` seconds more. A value that
-        cannot be sent back is lost as CannotSend. CannotSend: the function cannot be pickled, or not be
-        loaded there. WorkerEnded: a worker does not start, or one after the other ends meanwhile (`STARTS`).
+        A worker is sent up to `chunk` calls at a time, and each may take `extra`
+        seconds more. A value that cannot be sent back is lost as CannotSend.
+        CannotSend: the function cannot be pickled, or not be loaded there. WorkerEnded:
+        a worker does not start, or one after the other ends meanwhile (`STARTS`).
         """
         if self._pid != os.getpid():
             self._forget()
@@ -231,7 +235,8 @@ class Workers:
                 if id(function) not in self._functions:
                     self._functions[id(function)] = function, _sendable(function)
                 yield from self._run(id(function), calls, chunk)
-            except BaseException:  # the caller has left, or was interrupted: nothing half-done stays behind
+            # the caller has left, or was interrupted: nothing half-done stays behind
+            except BaseException:
                 self.close()
                 raise
 
@@ -296,7 +301,10 @@ class Workers:
 
     @property
     def _cpu(self) -> float:
-        """Processor seconds after which the kernel ends a call; one of a lost worker, where none are set."""
+        """Processor seconds after which the kernel ends a call.
+
+        Without `cpu_seconds` a bound that only a worker reaches that nobody waits for.
+        """
         return self.cpu_seconds or (2 * self.seconds + 1) * (os.cpu_count() or 1)
 
     def _limit(self, process: _Process) -> float:
@@ -318,7 +326,7 @@ class Workers:
     def _lose(
         self, process: _Process, error: Exception | None, waiting: deque[int]
     ) -> Iterator[tuple[int, Lost]]:
-        """End a worker that is late or has ended: its first call, unless it was starting, is lost.
+        """End a worker that is late or gone; its first call is lost, unless it started.
 
         The others go back.
         """
@@ -347,12 +355,18 @@ class Workers:
 def _no_start(how: str) -> str:
     """Why no worker starts, and what to do."""
     if how == "signal SIGKILL":
-        return f"worker processes are killed while they start ({how}; out of memory?); use fewer workers"
-    return f"worker processes end while they start ({how}); see whether importing its file ends Python"
+        return (
+            f"worker processes are killed while they start ({how}; out of memory?); "
+            "use fewer workers"
+        )
+    return (
+        f"worker processes end while they start ({how}); "
+        "see whether importing its file ends Python"
+    )
 
 
 def _value(kind: str, packed: bytes) -> Any:
-    """What a call returned, or `Lost`."""
+    """Return what a call returned, or `Lost`."""
     try:
         value = pickle.loads(packed)
     except KeyboardInterrupt:
@@ -377,7 +391,8 @@ def _start(inbox: queue.SimpleQueue[Any]) -> _Process:
         [sys.executable, "-P", str(Path(worker.__file__))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        start_new_session=True,  # an interrupt from the keyboard is this process's to handle
+        # an interrupt from the keyboard is this process's to handle
+        start_new_session=True,
     )
     process = _Process(popen, inbox, since=time.monotonic())
     threading.Thread(target=process.read, name="rewardkit-worker", daemon=True).start()

@@ -1,10 +1,11 @@
-"""The other side of `pool`: a process that makes the calls it is sent, one after the other.
+"""The other side of `pool`: a process that makes the calls it is sent, in turn.
 
-Run as a script by path, so that a worker starts without importing rewardkit; only the standard library here.
-Frames in both directions are a length and a pickle. To the worker: first its ``sys.path``, then
-``("load", key, function, modules)`` and ``("run", key, [(index, arguments)], cpu_seconds)``. From it:
-``("loaded",)`` or ``("refused", why)``, and for each call ``(kind, index, value)``: "returned", "raised", or
-"unsendable" with the reason.
+Run as a script by path, so that a worker starts without importing rewardkit; only the
+standard library here. Frames in both directions are a length and a pickle. To the
+worker: first its ``sys.path``, then ``("load", key, function, modules)`` and
+``("run", key, [(index, arguments)], cpu_seconds)``. From it: ``("loaded",)`` or
+``("refused", why)``, and for each call ``(kind, index, value)``: "returned", "raised",
+or "unsendable" with the reason.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def serve(requests: Iterable[Any], answers: BinaryIO) -> None:
 
 
 def _answer(function: Callable[..., Any], arguments: bytes) -> tuple[str, bytes]:
-    """What a call returned or raised, or why that cannot be sent."""
+    """Return what a call returned or raised, or why that cannot be sent."""
     try:
         kind, value = "returned", function(*pickle.loads(arguments))
     except (
@@ -94,7 +95,7 @@ def _answer(function: Callable[..., Any], arguments: bytes) -> tuple[str, bytes]
 
 
 def _cpu_timer(seconds: float) -> None:
-    """Let the kernel end this process after so many seconds of its own work; 0 takes that back."""
+    """Let the kernel end this process after seconds of work; 0 takes it back."""
     if hasattr(signal, "setitimer"):  # not on Windows
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
@@ -117,8 +118,8 @@ def _make_module(name: str, path: str, source: bytes) -> None:
 def _arriving(stream: BinaryIO) -> Iterator[Any]:
     """Frames as they come, read in a thread of their own.
 
-    When the process that started this one has gone or let go of it, this one ends at once, though a call may
-    be sleeping, and takes along what its calls have started.
+    When the process that started this one has gone or let go of it, this one ends at
+    once, though a call may be sleeping, and takes along what its calls have started.
     """
     frames: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
@@ -135,7 +136,7 @@ def _arriving(stream: BinaryIO) -> Iterator[Any]:
 
 
 def main() -> None:
-    """Serve on what were standard input and output; what C code prints goes to standard error."""
+    """Serve on standard input and output; what C code prints goes to standard error."""
     asked, told = os.dup(0), os.dup(1)
     answers = os.fdopen(
         told, "wb", closefd=False
