@@ -38,8 +38,9 @@ from rewardkit.primitives import extract, measure, siblings, verify
 from rewardkit.primitives import weights as weigh
 from rewardkit.primitives.gates import gate
 from rewardkit.primitives.notes import note
-from rewardkit.probes.probe import ProbeResult, probe
-from rewardkit.probes.results.asserting import assert_holds
+from rewardkit.probes.asserting import assert_holds
+from rewardkit.probes.probe import probe
+from rewardkit.probes.result import ProbeResult
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.recorded import recorded
 from rewardkit.rewards.reward import Reward

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rewardkit.analysis.findings import RULES, SCORED_RULES
 from rewardkit.findings import read_codes
-from rewardkit.probes.contract.contract import RULES as CONTRACT
+from rewardkit.probes.contract.contract import CONTRACT_RULES as CONTRACT
 from rewardkit.probes.families import PROBES
 
 PAGE = Path(__file__).parent.parent / "rewardkit" / "analysis" / "CODES.md"

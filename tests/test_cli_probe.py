@@ -101,11 +101,11 @@ def test_one_whole_run_is_a_page_a_record_and_cases_that_hold_for_a_strict_rewar
     assert (
         len(short.splitlines()) <= 25
         and "--verbose" in short
-        and "shown by" not in short
+        and "reward(completion=" not in short
     )
     assert (
         "reward = rk.load_reward('mine.py:anywhere')" in whole
-        and "shown by: reward(" in whole
+        and "  reward(completion=" in whole
     )
 
 

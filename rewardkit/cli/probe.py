@@ -12,12 +12,10 @@ from rewardkit.cli.options import Number
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
 from rewardkit.html.markup import aligned
+from rewardkit.probes.arguments import TIMEOUT
+from rewardkit.probes.asserting import alarms_from
+from rewardkit.probes.baseline import accept
 from rewardkit.probes.families import FAMILIES, PROBES
-from rewardkit.probes.probe import TIMEOUT
-from rewardkit.probes.results import rendering
-from rewardkit.probes.results.asserting import met
-from rewardkit.probes.results.baseline import accept, stale, under_baseline
-from rewardkit.probes.results.summary import unprobed
 from rewardkit.probes.subjects.cases import rollouts_of, with_cases
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.scoring.case_writing import append_cases
@@ -100,17 +98,19 @@ def probe(options: Options) -> Answer:
         )
     added, notes = _added(options, result)
     if options.accept is not None:
-        result = under_baseline(result, options.baseline)
+        result = result.under_baseline(options.baseline)
     record = {**result.record(), **added, "origin": reward.origin}
-    record["stale"] = [item.finding for item in stale(result)]
+    record["stale"] = [item.finding for item in result.stale]
     as_ = f", as_={options.as_!r}" if options.as_ else ""
     loaded = f"reward = rk.load_reward({options.reward!r}{as_})"
-    findings_text = rendering.text(result, verbose=options.verbose, loaded=loaded)
+    findings_text = result.text(verbose=options.verbose)
+    if options.verbose and result.alarms:
+        findings_text += f"\n\nThe lines that show a finding are for {loaded}"
     text = "\n".join(
         [*recognised(reward.origin, verbose=options.verbose), findings_text, *notes]
     )
-    error = UNPROBED if options.fail_on and unprobed(result) else ""
-    fails = error or (options.fail_on and met(result, options.fail_on))
+    error = UNPROBED if options.fail_on and result.is_unprobed else ""
+    fails = error or (options.fail_on and alarms_from(result, options.fail_on))
     return Answer(record, text, int(bool(fails)), error)
 
 

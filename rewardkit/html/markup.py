@@ -58,7 +58,7 @@ def escaped(text: object, *, limit: int | None = LONGEST_ESCAPED) -> str:
 
 
 _INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200b\u2060\ufeff"
     "\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # would reorder the text around them
 )
 

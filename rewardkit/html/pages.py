@@ -62,7 +62,7 @@ Text = str | UserText
 class Code:
     """A line of code, whole, so that it can be copied."""
 
-    line: str
+    line: Text
 
     def lines(self, verbose: bool) -> list[str]:
         """Return it for a terminal."""
@@ -71,12 +71,12 @@ class Code:
     @property
     def html(self) -> str:
         """Return it as escaped HTML."""
-        return code(self.line)
+        return code(str(self.line))
 
     @property
     def markdown(self) -> str:
         """Return it as Markdown."""
-        return _fence(self.line)
+        return _fence(str(self.line))
 
 
 @dataclass(frozen=True)

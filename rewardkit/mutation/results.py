@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from rewardkit.findings import counted
-from rewardkit.html.excerpts import UserText, one_line, quote_reason
+from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import Block, HasPage, Page, Point, Quote, Table
 from rewardkit.mutation.mutations import Mutant
 from rewardkit.reasons import Reason
@@ -285,7 +285,8 @@ class MutantResult(HasPage):
         why = _capital(self.stopped)
         if self.cause is None:
             return UserText(why, instead=why)
-        return quote_reason(self.cause, before=f"{why}: ")
+        redacted = f"{why} ({self.cause.redacted()})"
+        return UserText(f"{why} ({self.cause})", instead=redacted)
 
     def _not_counted(self) -> list[Block]:
         """List the mutants that do not count, and what was left out."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardkit.errors import InputError
-from rewardkit.probes.results.baseline import load_baseline
+from rewardkit.probes.baseline import load_baseline
 from rewardkit.probes.subjects.cases import rollouts_of
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward

@@ -23,9 +23,8 @@ from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import tiles
 from rewardkit.notebook.tiles import BROKEN, EXPLOITS, SIGNAL, Tile
 from rewardkit.plain import PlainRecord
-from rewardkit.probes.probe import ProbeResult
-from rewardkit.probes.results.rendering import clearest, turns_of
-from rewardkit.probes.results.summary import FAULTS, in_short, kind_of_alarm
+from rewardkit.probes.result import JUDGES_NOTHING, ProbeResult, kind_of_alarm
+from rewardkit.probes.results.points import clearest_examples, describe_turns
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.explain import explained, field_spans
@@ -175,7 +174,7 @@ def _sum_up_checks(
     all_tiles = (tiles.cases_tile(checked, mutated), *tiles.probe_tiles(probed))
     points = [point.freeze() for point in (*holes, *_of_cases(checked))]
     next_step = _next(probed, checked, mutated, holes)
-    return Short(in_short(probed), all_tiles, next_step, tuple(points))
+    return Short(probed.in_short, all_tiles, next_step, tuple(points))
 
 
 def _sum_up_analysis(
@@ -221,7 +220,7 @@ def _next(
     points: Sequence[Point],
 ) -> str:
     """The first thing to do: what fails always, then missed cases, then alarms, then a stronger case file."""
-    fails = bool(result.alarms) and result.alarms[0].code in FAULTS
+    fails = bool(result.alarms) and result.alarms[0].code in JUDGES_NOTHING
     if checked is not None and checked.misses and not fails:
         return f"Mend what case {checked.misses[0].case!r} misses, or what it expects."
     if points:
@@ -269,9 +268,9 @@ def _of_probes(result: ProbeResult) -> list[Point]:
     points = []
     for item in result.alarms:
         examples = []
-        for example in clearest(item)[:1]:
+        for example in clearest_examples(item)[:1]:
             about = f"tried on rollout {example.rollout_id}"
-            turns = turns_of(example)
+            turns = describe_turns(example)
             said = UserText(
                 f"{about}: {example.said}", f"{about}: {redact_example(example).said}"
             )

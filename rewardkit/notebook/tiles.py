@@ -16,14 +16,11 @@ from rewardkit.analysis.suggestions.suggestion import Suggestions
 from rewardkit.findings import NAMED, Finding, counted, most, percent
 from rewardkit.html.excerpts import one_line
 from rewardkit.mutation.results import MutantResult
-from rewardkit.probes.probe import ProbeResult
-from rewardkit.probes.results.summary import (
-    FAULTS,
-    alarms_in_words,
+from rewardkit.probes.result import (
+    JUDGES_NOTHING,
+    ProbeResult,
+    count_alarms,
     kind_of_alarm,
-    ran,
-    tried,
-    undecided,
 )
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.deadlines import TimeLimit
@@ -128,14 +125,14 @@ def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
     """Say what a policy could exploit, and whether the trainer's contract holds."""
     broken = [item for item in result.alarms if kind_of_alarm(item) == BROKEN]
     holes = [item for item in result.alarms if item not in broken]
-    nothing, told = _nothing_probed(result), alarms_in_words(holes)
+    nothing, told = _nothing_probed(result), count_alarms(holes)
     if holes or not nothing:
         grade = holes[0].severity if holes else "good"
         exploits = Tile(
             EXPLOITS,
             grade,
             f"{len(holes)} found",
-            _codes(holes) or f"in {tried(result)}",
+            _codes(holes) or f"in {result.effort}",
             told,
         )
     else:
@@ -143,11 +140,11 @@ def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
             EXPLOITS,
             "info",
             "-",
-            f"in {tried(result)}",
+            f"in {result.effort}",
             f"the probes say nothing, as {nothing}",
         )
     if broken:
-        severity, told = broken[0].severity, alarms_in_words(broken)
+        severity, told = broken[0].severity, count_alarms(broken)
         return exploits, Tile(
             CONTRACT, severity, f"{len(broken)} broken", _codes(broken), told
         )
@@ -184,12 +181,12 @@ def contract_on_log(tile: Tile, found: Iterable[Any]) -> Tile:
 
 def _nothing_probed(result: ProbeResult) -> str:
     """Why the probes decide nothing; "" where they do."""
-    if any(item.code in FAULTS for item in result.findings):
+    if any(item.code in JUDGES_NOTHING for item in result.findings):
         return "it judged none of what was tried"
-    if not ran(result):
+    if not result.tried_probes:
         whys = [one_line(item.why, 300) for item in result.inconclusive]
         return "; ".join(whys) or "no prompt could be probed"
-    if undecided(result):
+    if result.is_undecided:
         return "no right answer is known"
     return "their time was over" if result.untried else ""
 

@@ -1,1 +1,1 @@
-"""Probes: what bad answers would earn, right ones lose, and whether the case file would notice a change."""
+"""Probes: what bad answers would earn of a reward, and what right ones would lose."""

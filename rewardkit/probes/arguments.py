@@ -1,47 +1,56 @@
-"""Arguments: how long, how much and on what may be probed, or one sentence on what a value should be."""
+"""How long, how much and on what may be probed, and the check of such arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from threading import TIMEOUT_MAX
 from typing import Any
 
 from rewardkit.errors import RewardError, preview
 
+TIMEOUT = 5.0
+"""Seconds that one call may take. Our choice: most take a thousandth of that."""
 
-def check_arguments(**given: Any) -> None:
-    """RewardError where one of them is nothing that can be used."""
-    for name, value in given.items():
-        fits, wanted = WANTED[name]
-        if isinstance(value, bool) or not fits(value):
-            raise RewardError(f"{name}={preview(value)} cannot be used; give {wanted}")
+BUDGET = 60.0
+"""Seconds for a whole run. Our choice."""
 
+LEAKAGE = 0.5
+"""Share of the ceiling that a wrong answer in good form may earn. Our choice."""
 
-def _is_time(value: Any) -> bool:
-    return isinstance(value, int | float) and value > 0
+SEARCH_CALLS = 400
+"""Completions that a search tries. Our choice: a second where a call is fast."""
 
-
-WANTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "timeout": (
-        lambda value: value is None or (_is_time(value) and value < TIMEOUT_MAX),
-        "seconds above 0, or None",
-    ),
-    "budget": (_is_time, "seconds above 0"),
-    "leakage": (
-        lambda value: isinstance(value, int | float) and 0 <= value <= 1,
-        "a share from 0 to 1",
-    ),
-    "search": (
-        lambda value: isinstance(value, int) and value >= 0,
-        "a number of completions, such as 400",
-    ),
-    "most": (
-        lambda value: isinstance(value, int) and value > 0,
-        "a number of rollouts, such as 2000",
-    ),
-    "progress": (
-        lambda value: value is None or callable(value),
-        "a function of the share that is done",
-    ),
+EXPECTED_ARGUMENTS = {
+    "timeout": "seconds above 0, or None",
+    "budget": "seconds above 0",
+    "leakage": "a share from 0 to 1",
+    "search": "a number of completions, such as 400",
+    "most": "a number of rollouts, such as 2000",
+    "progress": "a function of the share that is done",
 }
-"""Name -> whether a value fits, and what does."""
+
+
+def check_arguments(**arguments: Any) -> None:
+    """Raise RewardError for the first argument that cannot be used."""
+    for name, value in arguments.items():
+        if isinstance(value, bool) or not _is_usable(name, value):
+            expected = EXPECTED_ARGUMENTS[name]
+            raise RewardError(
+                f"{name}={preview(value)} cannot be used; give {expected}"
+            )
+
+
+def _is_usable(name: str, value: Any) -> bool:
+    is_number = isinstance(value, int | float)
+    match name:
+        case "timeout":
+            return value is None or (is_number and 0 < value < TIMEOUT_MAX)
+        case "budget":
+            return is_number and value > 0
+        case "leakage":
+            return is_number and 0 <= value <= 1
+        case "search":
+            return isinstance(value, int) and value >= 0
+        case "most":
+            return isinstance(value, int) and value > 0
+        case _:
+            return value is None or callable(value)

@@ -1,4 +1,4 @@
-"""Families: all probes, those of `strategies` and those of the contract, in the order in which they are tried."""
+"""All probes, of `strategies` and of the contract, in the order of trying."""
 
 from __future__ import annotations
 
@@ -18,34 +18,35 @@ FAMILIES = (
 )
 
 
-def chosen(
+def choose_probes(
     only: Sequence[str] | str | None,
 ) -> tuple[tuple[Strategy, ...], frozenset[str]]:
-    """The probes, and the families, that `only` names: families or single probes; all without it.
+    """Choose probes by name or family.
 
-    InputError: a name that is none.
+    Args:
+        only: Names of families or single probes; None for all.
+
+    Returns:
+        The probes, and the families that their findings may have.
+
+    Raises:
+        InputError: A name that is none.
     """
-    given = only or ()
-    names = (
-        [only]
-        if isinstance(only, str) or not isinstance(given, Iterable)
-        else list(given)
-    )
-    if not names:
+    if not only:
         return PROBES, frozenset(FAMILIES)
-    known = [*FAMILIES, *(probe.name for probe in PROBES)]
+    if isinstance(only, str) or not isinstance(only, Iterable):
+        names = [only]
+    else:
+        names = list(only)
+    all_names = [*FAMILIES, *(probe.name for probe in PROBES)]
     for name in names:
-        if name not in known:
+        if name not in all_names:
             raise InputError(
-                f"there is no probe and no family {name!r}{did_you_mean(str(name), known)}; families: "
-                f"{', '.join(FAMILIES)}"
+                f"there is no probe and no family {name!r}"
+                f"{did_you_mean(str(name), all_names)}; families: {', '.join(FAMILIES)}"
             )
-    some = tuple(
+    probes = tuple(
         probe for probe in PROBES if probe.name in names or probe.family in names
     )
-    return some, frozenset(
-        [
-            *(name for name in names if name in FAMILIES),
-            *(probe.family for probe in some),
-        ]
-    )
+    families = {name for name in names if name in FAMILIES}
+    return probes, frozenset(families | {probe.family for probe in probes})

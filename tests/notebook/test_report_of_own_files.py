@@ -15,7 +15,7 @@ from rewardkit.errors import InputError
 from rewardkit.notebook.report import report as reports
 from rewardkit.notebook.report.report import NOTEBOOKS, report
 from rewardkit.notebook.scorecard import AGREES
-from rewardkit.probes.results.baseline import accept
+from rewardkit.probes.baseline import accept
 
 pytestmark = pytest.mark.usefixtures("here")
 

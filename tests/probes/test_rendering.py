@@ -11,10 +11,11 @@ from probed import HOSTILE, LEAKY, example, failed, finding, held, leaked, with_
 
 import rewardkit as rk
 from rewardkit.findings import SEE_COMPONENTS, read_codes
+from rewardkit.html.excerpts import hidden_user_texts
+from rewardkit.html.pages import Page
 from rewardkit.probes.families import FAMILIES, PROBES
-from rewardkit.probes.probe import Inconclusive
-from rewardkit.probes.results import rendering
-from rewardkit.probes.results.summary import alarms_in_words, ran, tried
+from rewardkit.probes.result import Inconclusive, count_alarms
+from rewardkit.probes.results.points import make_snippet, probe_point
 
 LOSS = finding("bold", "warn", "equivalents", evidence={"kind": "loses"})
 ZERO = finding("zero_is_right", "high", "special_values", evidence={"kind": "loses"})
@@ -34,7 +35,7 @@ ALARMS = [
 
 @pytest.mark.parametrize(("findings", "expected"), ALARMS)
 def test_alarms_are_counted_by_what_they_are(findings, expected):
-    assert alarms_in_words(findings) == expected
+    assert count_alarms(findings) == expected
 
 
 def test_the_first_line_says_whether_it_is_ready_and_how_much_was_tried_where_nothing_was_found():
@@ -48,10 +49,10 @@ def test_the_first_line_says_whether_it_is_ready_and_how_much_was_tried_where_no
         "strict is usable: 1 loss of right answers (warn); 1 for information"
     )
     result = held()
-    assert first_line() == f"strict: no hole found in {tried(result)}"
+    assert first_line() == f"strict: no hole found in {result.effort}"
     assert (
-        tried(result)
-        == f"{len(ran(result))} probes on 4 prompts, {result.calls:,} calls"
+        result.effort
+        == f"{len(result.tried_probes)} probes on 4 prompts, {result.calls:,} calls"
     )
     accepted = first_line(finding(accepted="older prompts need it"))
     assert accepted.startswith("strict: no other hole found in ") and accepted.endswith(
@@ -82,9 +83,9 @@ def test_a_finding_has_its_sentence_the_shortest_example_and_what_to_do():
         f"● high {worst.code}: {worst.sentence}" in words
         and f"fix: {worst.advice}" in words
     )
-    earned = "earns 1.2; a right answer earns 1.2, a wrong one 0.2; for the prompt of rollout"
+    earned = "earns 1.2, a right answer 1.2, a wrong one 0.2; for the prompt of rollout"
     assert re.search(rf"{earned} \S+; truth '\d+'", words)
-    assert text.count(" | ") == 1 and "shown by" not in text and "95 %" not in text
+    assert text.count(" | ") == 1 and "reward(" not in text and "95 %" not in text
 
 
 def test_a_page_has_at_most_25_lines_of_a_terminal_however_much_was_found():
@@ -108,7 +109,7 @@ def test_a_page_has_at_most_25_lines_of_a_terminal_however_much_was_found():
     assert (
         height(result) <= 25
         and repr(result).count("fix: ") == 2
-        and "\nand 3 more\n" in repr(result)
+        and "and 7 more: mentioned" in repr(result)
     )
     assert (
         height(with_findings(*many[:3], inconclusive=unknown)) <= 25
@@ -132,6 +133,7 @@ def test_all_that_was_found_is_shown_where_asked():
         result.text(verbose=True),
         result._repr_html_().replace("&#x27;", "'"),
     )
+    in_words = " ".join(text.split())
     for told in (
         "same cause: certain, rubric",
         "rate: 100 % of 4 (95 % interval 50 % to 100 %)",
@@ -140,7 +142,7 @@ def test_all_that_was_found_is_shown_where_asked():
         "older prompts need it",
         "4 prompts (number): a right answer 1, a wrong one 0",
     ):
-        assert told in text and told in page and told not in short, told
+        assert told in in_words and told in page and told not in short, told
     assert (
         text.count("| the same") == short.count("| the same") == 1
         and "MINOR" not in text + page
@@ -152,14 +154,13 @@ def test_all_that_was_found_is_shown_where_asked():
         text.count("hang: no time") == 2
         and "Inconclusive: hang: no time; hang: no time" in short
     )
-    loaded = rendering.text(result, verbose=True, loaded="reward = mine()")
-    assert "The lines that show a finding are for reward = mine()" in loaded
 
 
 def test_the_lines_that_show_a_finding_give_what_they_say_and_what_a_field_took_is_marked():
     (worst,) = leaked().alarms
-    text = rendering.finding_text(worst, LEAKY)
-    (line,) = re.findall(r"shown by: (.*)", text)
+    text = Page("", [probe_point(worst, LEAKY)]).text(verbose=True)
+    line = make_snippet(worst)
+    assert line in text
     code, _, told = line.partition("  # ")
     assert eval(code, {"reward": LEAKY}) == pytest.approx(float(told.partition(";")[0]))
     assert "⟦prediction: " in text and ">prediction</sup>" in leaked()._repr_html_()
@@ -168,17 +169,14 @@ def test_the_lines_that_show_a_finding_give_what_they_say_and_what_a_field_took_
         family="contract",
         evidence={"kind": "contract", "what": "differs"},
     )
-    assert (
-        'shown by: rk.probe(reward, rollouts, only="contract")'
-        in rendering.finding_text(several, LEAKY)
-    )
+    assert make_snippet(several) == 'rk.probe(reward, rollouts, only="contract")'
 
 
 ONE_OF = "for the prompt of rollout r1; truth '42'\n"
 EARNED = [
     (
         {"rollout_id": "case one"},
-        "earns 1; a right answer earns 1, a wrong one 0; case one; truth '42'\n",
+        "earns 1, a right answer 1, a wrong one 0; case one; truth '42'\n",
     ),
     (
         {"reward": 0.25, "said": "0.25, before 0.75"},
@@ -240,7 +238,10 @@ def test_whatever_a_text_holds_the_page_and_the_terminal_are_safe(item):
 
 
 def test_without_texts_a_page_has_no_completion_and_no_truth():
-    pages = {texts: rendering.page(leaked(), texts=texts) for texts in (True, False)}
+    pages = {}
+    for texts in (True, False):
+        with hidden_user_texts(not texts):
+            pages[texts] = leaked()._repr_html_()
     for told in ("<answer>", "truth '", "reward("):
         assert told in words(pages[True]) and told not in words(pages[False])
     assert "</sup>" in pages[True] and "</sup>" not in pages[False]

@@ -1,4 +1,4 @@
-"""search(): holes that only a combination reaches are found and shrunk; sound rewards stay silent."""
+"""search_exploits(): holes that only a combination reaches are found and shrunk; sound rewards stay silent."""
 
 import math
 import re
@@ -13,15 +13,23 @@ from planted_probes import DATA, graded, inside, made, strict
 import rewardkit as rk
 from rewardkit.answers.formats import REASONING, Format
 from rewardkit.findings import Finding
-from rewardkit.probes.results.evidence import Seen
-from rewardkit.probes.runner import Outcome, Tries, Variants
+from rewardkit.probes.arguments import SEARCH_CALLS
+from rewardkit.probes.results.evidence import Observed
+from rewardkit.probes.runner import RowOutcome, Tries, Variants
 from rewardkit.probes.search import completions
-from rewardkit.probes.search.edits import edited, openers
-from rewardkit.probes.search.exploits import explained, exploit_finding
-from rewardkit.probes.search.gains import OTHERS
-from rewardkit.probes.search.search import CALLS, SHRINK, cannot_search, search
-from rewardkit.probes.search.shrinking import shrunk
-from rewardkit.probes.search.vocabulary import assembled
+from rewardkit.probes.search.edits import edit_template, first_templates
+from rewardkit.probes.search.exploits import (
+    LEAST_OTHERS,
+    is_explained,
+    report_exploit,
+)
+from rewardkit.probes.search.search import (
+    SHRINK_CALLS,
+    find_why_unsearchable,
+    search_exploits,
+    shrink,
+)
+from rewardkit.probes.search.vocabulary import assemble_vocabulary
 from rewardkit.probes.subjects.calibration import calibrate
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.strategies.subject import Subject
@@ -50,7 +58,7 @@ def searched(reward, rollouts=SUMS, **options):
     """The exploits that are found, after how many calls."""
     tries, calibration = calibrated(reward, rollouts)
     before = tries.calls
-    return search(tries, calibration, **options), tries.calls - before
+    return search_exploits(tries, calibration, **options), tries.calls - before
 
 
 # Planted holes
@@ -137,7 +145,10 @@ def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_pai
     )
     ((exploit,), _) = searched(reward)
     assert re.fullmatch(expected, exploit.home.completion), exploit.home.completion
-    assert told in exploit.says and exploit.calls <= CALLS
+    assert (
+        told in completions.describe_template(exploit.template)
+        and exploit.calls <= SEARCH_CALLS
+    )
     assert exploit.home.gain == pytest.approx(gain)
     assert len(exploit.others) == exploit.tried >= 5
     for paid in (exploit.home, *exploit.others):
@@ -150,8 +161,8 @@ def test_holes_are_found_for_other_kinds_of_answers_and_are_the_same_of_the_same
     ((exploit,), _), ((again,), _) = (
         searched(reward_of(list_in_fence), CAPITALS) for _ in range(2)
     )
-    assert completions.mentions(exploit.record)
-    assert (exploit.record, exploit.calls) == (again.record, again.calls)
+    assert completions.mentions_right(exploit.template)
+    assert (exploit.template, exploit.calls) == (again.template, again.calls)
 
 
 # Sound rewards, and what pays by chance
@@ -245,13 +256,16 @@ def test_of_a_sound_reward_or_one_that_pays_by_chance_nothing_is_reported(
     reward, rollouts
 ):
     found, calls = searched(reward, rollouts, seed=1)
-    assert found == [] and calls <= CALLS
+    assert found == [] and calls <= SEARCH_CALLS
 
 
 def test_a_likeness_that_what_contains_the_truth_meets_is_no_sound_one():
     alike = rk.Component("alike", rk.measure.similarity("token_set"))
     ((exploit,), _) = searched(reward_of(alike, fields=PREDICTION), CAPITALS)
-    assert "a list with the right answer among wrong ones" in exploit.says
+    assert (
+        "a list with the right answer among wrong ones"
+        in completions.describe_template(exploit.template)
+    )
 
 
 # The budget, and what cannot be searched
@@ -263,22 +277,24 @@ def test_no_more_calls_are_made_than_are_allowed_and_an_exploit_of_full_marks_en
 ):
     measured = max(calls, 3 * len(calibrated(reward_of(right), SUMS)[1].subjects))
     assert searched(reward_of(right), calls=calls)[1] <= measured
-    assert searched(reward_of(keyword_in_tag), calls=calls)[1] <= measured + SHRINK
+    assert (
+        searched(reward_of(keyword_in_tag), calls=calls)[1] <= measured + SHRINK_CALLS
+    )
     ((exploit,), made_in_all) = searched(reward_of(three_of_a_tag))
-    assert exploit.calls <= made_in_all < CALLS
+    assert exploit.calls <= made_in_all < SEARCH_CALLS
 
 
 def test_when_the_time_is_over_nothing_more_is_tried_and_where_calls_do_not_come_back_it_ends_soon():
     tries, calibration = calibrated(reward_of(three_of_a_tag), SUMS)
     tries.budget, before = 0.0, tries.calls
-    assert search(tries, calibration) == [] and tries.calls == before
+    assert search_exploits(tries, calibration) == [] and tries.calls == before
     asked = []
 
     class Hanging(Tries):
         def outcomes(self, rows, siblings=(), **options):
             asked.extend(rows)
             got = super().outcomes(rows, siblings, **options)
-            late = Outcome(
+            late = RowOutcome(
                 math.nan,
                 {"right": math.nan},
                 {"right": "error"},
@@ -289,20 +305,25 @@ def test_when_the_time_is_over_nothing_more_is_tried_and_where_calls_do_not_come
                 for row, out in zip(rows, got, strict=True)
             ]
 
-    assert search(Hanging(reward_of(right), None, 60.0), calibration) == []
+    assert search_exploits(Hanging(reward_of(right), None, 60.0), calibration) == []
     assert len(asked) < 150
 
 
 def test_what_cannot_be_searched_is_said():
-    assert cannot_search(calibrated(reward_of(right), SUMS)[1]) is None
+    assert find_why_unsearchable(calibrated(reward_of(right), SUMS)[1]) is None
     length = made(lambda completion: len(completion) / 900, range=None)
-    few, untold = SUMS.table[: 2 * OTHERS], SUMS.table.drop(columns="ground_truth")
+    few, untold = (
+        SUMS.table[: 2 * LEAST_OTHERS],
+        SUMS.table.drop(columns="ground_truth"),
+    )
     for reward, table, why in (
         (reward_of(three_of_a_tag), few, "fewer than 3 prompts"),
         (length, untold, "no right answer is known"),
     ):
         tries, calibration = calibrated(reward, rk.load_rollouts(table))
-        assert search(tries, calibration) == [] and why in cannot_search(calibration)
+        assert search_exploits(
+            tries, calibration
+        ) == [] and why in find_why_unsearchable(calibration)
 
 
 # Parts and components
@@ -348,9 +369,9 @@ OTHERS_HOLES = [
 def test_an_exploit_names_its_component_and_is_explained_by_a_finding_of_it_and_its_gain():
     ((exploit,), _) = searched(reward_of(right, rk.Component("thus", thus)))
     assert exploit.component == "thus" and all(
-        explained(exploit, [item]) for item in EXPLAINING
+        is_explained(exploit, [item]) for item in EXPLAINING
     )
-    assert not explained(
+    assert not is_explained(
         exploit,
         [*OTHERS_HOLES, hole("thus", knows="known"), hole("thus", kind="loses")],
     )
@@ -362,14 +383,14 @@ def test_an_exploit_names_its_component_and_is_explained_by_a_finding_of_it_and_
 def test_a_finding_says_what_the_completion_is_made_of_how_sure_it_is_and_shows_it():
     reward = reward_of(words_and_no_answer)
     tries, calibration = calibrated(reward, SUMS)
-    (exploit,) = search(tries, calibration)
-    seen = Seen(reward, calibration, {}, tries.variants, frozenset())
+    (exploit,) = search_exploits(tries, calibration)
+    seen = Observed(reward, calibration, {}, tries.variants, frozenset())
     item, rarer = (
-        exploit_finding(replace(exploit, tried=tried), seen) for tried in (7, 28)
+        report_exploit(replace(exploit, tried=tried), seen) for tried in (7, 28)
     )
     assert (item.code, item.severity, item.component) == ("exploit", "high", None)
     assert {
-        "says": exploit.says,
+        "says": completions.describe_template(exploit.template),
         "found": 7,
         "tried": 7,
     }.items() <= item.evidence.items()
@@ -424,7 +445,7 @@ HOSTILE = [
     "1250",
 ]
 HOSTILE += ['{"total": 12}', "Score: 10", "because", "10%"]
-VOCABULARY = assembled(HOSTILE, ["verdict", "b"], [3, 42, 300])
+VOCABULARY = assemble_vocabulary(HOSTILE, ["verdict", "b"], [3, 42, 300])
 
 
 def states(text, one):
@@ -444,12 +465,15 @@ def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_onl
     name, seed
 ):
     one, draw = SUBJECTS[name], np.random.default_rng(seed)
-    made = [completions.plain(one), *openers(completions.plain(one), VOCABULARY)]
+    made = [
+        completions.plain(one),
+        *first_templates(completions.plain(one), VOCABULARY),
+    ]
     for _ in range(20):
-        made.append(edited(made[draw.integers(len(made))], draw, VOCABULARY))
+        made.append(edit_template(made[draw.integers(len(made))], draw, VOCABULARY))
     for record in made:
-        text = completions.written(record, one)
-        if text is not None and not completions.mentions(record):
+        text = completions.write_wrong(record, one)
+        if text is not None and not completions.mentions_right(record):
             assert not states(text, one), (record, text)
         elif text is not None:
             listed = rf"\W{re.escape(one.wrong[0])}\W.*{re.escape(one.right)}.*{re.escape(one.wrong[1])}\W"
@@ -474,7 +498,7 @@ CERTAIN = [
 def test_a_text_is_certainly_wrong_where_it_states_no_accepted_answer_nor_a_number_near_it(
     name, text, wrong
 ):
-    assert completions.certainly_wrong(text, SUBJECTS[name]) is wrong
+    assert completions.is_wrong(text, SUBJECTS[name]) is wrong
 
 
 # The smallest form
@@ -489,12 +513,12 @@ def test_no_sign_is_left_that_can_be_left_out_and_where_all_is_needed_nothing(
     record, least_a, least_b
 ):
     def text(record):
-        return completions.filled(record, SUBJECTS["a number"])
+        return completions.fill(record, SUBJECTS["a number"])
 
     def holds(record):
         return text(record).count("a") >= least_a and text(record).count("b") >= least_b
 
     if holds(record):
-        smallest = shrunk(record, holds)
+        smallest = shrink(record, holds)
         assert holds(smallest) and set(text(smallest)) <= {"a", "b"}
-    assert text(shrunk(record, lambda _: False)) == text(record)
+    assert text(shrink(record, lambda _: False)) == text(record)

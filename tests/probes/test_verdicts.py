@@ -9,10 +9,18 @@ from planted_probes import inside, made, number, probed, strict
 
 from rewardkit.answers.formats import Format
 from rewardkit.probes.families import PROBES
-from rewardkit.probes.runner import Outcome, Tries
+from rewardkit.probes.runner import RowOutcome, Tries
 from rewardkit.probes.subjects.scales import Scale
-from rewardkit.probes.trials import Trial, trials
-from rewardkit.probes.verdicts import Fall, Tally, fall, risk, severity, tallied, wilson
+from rewardkit.probes.trials import Trial, run_trials
+from rewardkit.probes.verdicts import (
+    Fall,
+    Tally,
+    find_fall,
+    risk_of,
+    severity_of,
+    tally_trials,
+    wilson,
+)
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.strategies.strategy import Attempt
 from rewardkit.strategies.subject import Subject
@@ -26,7 +34,7 @@ def trial(name, *rewards, place=0, answer="42", **errors):
         place, {}, "", answer, "number", ("7",), Format("bare"), answer, "7"
     )
     outcomes = (
-        Outcome(value, {"c": value}, dict.fromkeys(errors, "error"), errors)
+        RowOutcome(value, {"c": value}, dict.fromkeys(errors, "error"), errors)
         for value in rewards
     )
     return Trial(
@@ -71,10 +79,10 @@ def test_what_is_a_fall_and_how_large(tried, options, size):
     scale = Scale(
         right=1.2, wrong=0.2, plain=0.0, floor=0.0, bare=options.pop("bare", SCALE.bare)
     )
-    found = fall(tried, scale, **options)
+    found = find_fall(tried, scale, **options)
     assert found is None if size is None else found.size == pytest.approx(size)
     untried = Trial(tried.probe, tried.subject, tried.attempt, (None,))
-    assert fall(untried, SCALE, graded=False) is None
+    assert find_fall(untried, SCALE, graded=False) is None
 
 
 def tally(name, found, tried, answers=("1", "2", "3"), noise=0.0, size=1.0):
@@ -104,7 +112,7 @@ def test_what_a_guess_would_find_is_by_chance(seen, chance):
 
 def test_risk_is_the_share_of_the_ceiling_of_the_prompts_and_how_easily_it_is_reached():
     def of(*given, **options):
-        return risk(tally(*given, **options), {place: SCALE for place in range(8)})
+        return risk_of(tally(*given, **options), {place: SCALE for place in range(8)})
 
     share = 1.0 / 1.2  # what being right adds of all there is to earn
     risks = [
@@ -116,7 +124,11 @@ def test_risk_is_the_share_of_the_ceiling_of_the_prompts_and_how_easily_it_is_re
     assert risks == pytest.approx([share, share / 2, share * 0.5, share * 0.1])
     # what beats the right answer is as grave as if it were easily reached, unless who writes it knows that
     assert of("one_off", 8, 8, size=2.5) > 0.8 > of("negated", 8, 8, size=2.5)
-    assert [severity(value) for value in (0.05, 0.2, 0.9)] == ["info", "warn", "high"]
+    assert [severity_of(value) for value in (0.05, 0.2, 0.9)] == [
+        "info",
+        "warn",
+        "high",
+    ]
 
 
 def test_a_subject_counts_once_with_its_clearest_attempt():
@@ -125,7 +137,7 @@ def test_a_subject_counts_once_with_its_clearest_attempt():
         for place in (0, 1)
         for value in (1.0, 1.2, 0.9)
     ]
-    (seen,) = tallied(tried, {0: SCALE, 1: SCALE}, graded={})
+    (seen,) = tally_trials(tried, {0: SCALE, 1: SCALE}, graded={})
     assert (seen.tried, len(seen.falls), seen.size) == (2, 2, 1.0)
 
 
@@ -181,7 +193,7 @@ def test_late_calls_end_a_pass_where_patience_is_over_and_a_reward_that_never_co
 
     with TimeLimit(0.2, patience=2, processes=2) as limit:
         tries = tries_of(sleeps, limit)
-        piece = tries._piece(ROWS, [()] * len(ROWS))
+        piece = tries._try_piece(ROWS, [()] * len(ROWS))
         hopeless = tries_of(hangs, limit)
         outcomes = hopeless.outcomes(ROWS)
     late = [outcome for outcome in piece if outcome.late]
@@ -200,7 +212,7 @@ def test_late_calls_end_a_pass_where_patience_is_over_and_a_reward_that_never_co
 def test_right_answers_are_tried_on_all_subjects_and_wrong_ones_that_found_nothing_on_the_first():
     subjects = [trial("empty", place=place).subject for place in range(6)]
     probes = [probe for probe in PROBES if probe.name in ("empty", "full_stop")]
-    tried = trials(
+    tried = run_trials(
         tries_of(lambda completion: 1.0), subjects, probes, lambda trial: False
     )
     assert Counter(trial.probe.name for trial in tried) == {"empty": 4, "full_stop": 6}

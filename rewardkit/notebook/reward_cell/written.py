@@ -16,8 +16,8 @@ from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line, visible
 from rewardkit.notebook.tiles import probe_tiles
-from rewardkit.probes.probe import ProbeResult
-from rewardkit.probes.results.rendering import finding_text
+from rewardkit.probes.result import ProbeResult
+from rewardkit.probes.results.points import probe_point
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.scores import Scores
@@ -121,10 +121,8 @@ class Written:
         if self.contract is not None:
             kept = probe_tiles(self.contract)[1]
             lines.append(f"contract: {kept.figure}, {kept.said}")
-            lines += [
-                finding_text(item, self.contract.reward)
-                for item in self.contract.findings
-            ]
+            for finding in self.contract.findings:
+                lines += probe_point(finding, self.contract.reward).lines(True)
         lines += [] if self.scores is None else [repr(self.scores)]
         lines += [] if self.cases is None else [repr(self.cases)]
         return self.cell.placed("\n".join(lines))

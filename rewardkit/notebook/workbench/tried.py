@@ -28,9 +28,10 @@ from rewardkit.notebook.workbench import parts
 from rewardkit.notebook.workbench.bench import CASES, Bench, Opened
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.primitives.gates import gate
-from rewardkit.probes.probe import BUDGET, TIMEOUT, ProbeResult, probe
-from rewardkit.probes.results import rendering
-from rewardkit.probes.results.summary import in_short, kind_of_alarm
+from rewardkit.probes.arguments import BUDGET, TIMEOUT
+from rewardkit.probes.probe import probe
+from rewardkit.probes.result import ProbeResult, kind_of_alarm
+from rewardkit.probes.results.points import clearest_examples, describe_turns
 from rewardkit.probes.subjects.cases import with_cases
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
@@ -260,8 +261,8 @@ class Probes(_Tried):
         if not alarms:
             blocks.append("No exploit, loss or broken contract was found.")
         blocks.append(More(f"For information ({len(minor)})", points[len(alarms) :]))
-        body = Page("", blocks).body + rendering.rest_page(result)
-        self.page.value = parts.made("cards", in_short(result), body)
+        blocks += result.other_blocks()
+        self.page.value = parts.made("cards", result.in_short, Page("", blocks).body)
 
     def _find_fixes(self) -> list[Change | None]:
         return [gate_on_task(item, self.bench.reward) for item in self.findings]
@@ -270,11 +271,11 @@ class Probes(_Tried):
         """Return a finding with the completion that shows it, and buttons."""
         finding, fix = self.findings[at], self.fixes[at]
         actions, quotes = [], []
-        for example in rendering.clearest(finding)[:1]:
+        for example in clearest_examples(finding)[:1]:
             about = f"rollout {example.rollout_id}"
             if example.said:
                 about = f"{about}: {example.said}"
-            if turns := rendering.turns_of(example):
+            if turns := describe_turns(example):
                 about = f"{about}; {turns}"
             # no field is taken from what hangs
             hangs = finding.family == "hang"

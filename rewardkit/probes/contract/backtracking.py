@@ -59,7 +59,7 @@ TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 COMMENTS = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\s|#.*", re.DOTALL)
-"""White space and comments of a verbose pattern, and what may not be mistaken for it."""
+"""White space and comments of a verbose pattern, and what may not be taken for them."""
 
 CONTROL_CHARACTERS = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 

@@ -1,11 +1,11 @@
-"""Contract: what a trainer takes for granted of a reward, as a list of rules, each tried on a few rows."""
+"""What a trainer takes for granted of a reward, as rules, each tried on a few rows."""
 
 from __future__ import annotations
 
 import copy
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +15,11 @@ from rewardkit.findings import Example, Finding, most, read_codes, rule, run_rul
 from rewardkit.probes.contract.watching import (
     ArgumentChanged,
     GivesNaN,
-    varied,
-    watching,
+    vary,
+    watch,
 )
-from rewardkit.probes.results.evidence import finding, row_example
-from rewardkit.probes.runner import Tries, by_group, evaluated
+from rewardkit.probes.results.evidence import make_finding, row_example
+from rewardkit.probes.runner import Tries, looks_at_group, score_rows
 from rewardkit.probes.subjects.log import in_turn
 from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.rewards.reward import ROLLOUT, Reward
@@ -30,26 +30,22 @@ from rewardkit.strategies.subject import Row
 from rewardkit.targets import TARGETS, trl
 from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter
 
-ROWS = 12
-"""On which the contract is tried. Our choice: two of each kind that rewards usually tell apart, and more."""
-PASSES = 12
-"""Over the rows, at the most, while all is well."""
-CANONICAL = (*OF_DATA, "messages", "rollout_id", "prompt_id")
+CONTRACT_ROWS = 12
+"""Rows on which the contract is tried. Our choice: two of each kind that rewards
+usually tell apart, and more."""
 
+MOST_PASSES = 12
+"""Passes over the rows, while all is well."""
 
-@dataclass(frozen=True)
-class Broken:
-    """How a rule is broken, in the words that its sentence asks for, and the rows that show it."""
+CONTRACT_EXAMPLES = 3
+"""Rows that show a broken rule."""
 
-    what: str
-    examples: tuple[Example, ...] = ()
-    component: str | None = None
-
+CANONICAL_COLUMNS = (*OF_DATA, "messages", "rollout_id", "prompt_id")
 
 Findings = Sequence[Finding]
 
 
-def contract(
+def check_contract(
     reward: Reward,
     calibration: Calibration,
     tries: Tries,
@@ -57,40 +53,42 @@ def contract(
     unsendable: str | None,
     timeout: float | None,
     seed: int = 0,
-) -> Iterator[Finding]:
-    """What of the contract is broken, one finding a rule, on as many rows as there is time for.
+) -> list[Finding]:
+    """Find the rules that a reward breaks, one finding a rule.
 
-    `unsendable` says why calls cannot be made in another process; without it they are, in one where each
-    call meets what the last left behind, and may take `timeout` seconds.
+    Args:
+        reward: The reward.
+        calibration: Rows that it judged.
+        tries: Counts the calls, and says how many rows there is time for.
+        unsendable: Why calls cannot be made in another process; without it they are,
+            in one where each call meets what the last left behind.
+        timeout: Seconds that one call may take.
+        seed: Draws the rows.
     """
-    each = 2 * tries.each  # in one process where there were several
-    fits = (
-        ROWS
-        if each * PASSES * ROWS <= tries.left
-        else int(tries.left / (each * PASSES or 1))
-    )
-    rows = _rows(calibration, seed)[: max(0, fits)]
+    seconds_a_row = 2 * tries.each * MOST_PASSES  # in one process of several
+    fitting = CONTRACT_ROWS
+    if seconds_a_row * CONTRACT_ROWS > tries.left:
+        fitting = max(0, int(tries.left / (seconds_a_row or 1)))
+    rows = _choose_rows(calibration, seed)[:fitting]
     seconds = None if unsendable else timeout
     with time_limit(seconds, processes=1) as limit:
         batches = Batches(reward, rows, calibration, tries, limit, seconds, unsendable)
         # rewardkit's own functions keep the contract
-        has_own = any(map(TimeLimit.needed, filter(callable, reward.functions)))
-        rules = RULES if has_own and len(rows) > 1 else (not_picklable,)
-        yield from run_rules(rules, batches)
+        is_users = any(map(TimeLimit.needed, filter(callable, reward.functions)))
+        rules = CONTRACT_RULES if is_users and len(rows) > 1 else (not_picklable,)
+        return run_rules(rules, batches)
 
 
-def _rows(calibration: Calibration, seed: int) -> list[Row]:
-    """Rows that were judged, with as many different rewards as there are."""
+def _choose_rows(calibration: Calibration, seed: int) -> list[Row]:
+    """Draw rows that were judged, with as many different rewards as there are."""
     judged = [
-        (got.reward, row)
-        for row, got in calibration.pool
-        if got.judged and not got.failures
+        (outcome.reward, row)
+        for row, outcome in calibration.pool
+        if outcome.judged and not outcome.failures
     ]
-    drawn = [
-        judged[at]
-        for at in np.random.default_rng(seed).permutation(len(judged)).tolist()
-    ]
-    return [row for _, row in in_turn(drawn, lambda item: item[0])[:ROWS]]
+    order = np.random.default_rng(seed).permutation(len(judged)).tolist()
+    drawn = in_turn([judged[place] for place in order], lambda pair: pair[0])
+    return [row for _, row in drawn[:CONTRACT_ROWS]]
 
 
 @dataclass(eq=False)
@@ -105,108 +103,108 @@ class Batches:
     seconds: float | None
     unsendable: str | None
 
-    def evaluated(
-        self, rows: Sequence[Row], limit: TimeLimit | None, reward: Reward
+    def score(
+        self, rows: Sequence[Row], reward: Reward, limit: TimeLimit | None = None
     ) -> Outcomes:
-        """What is found of the rows in one call."""
+        """Score copies of rows in one call, as one group."""
         self.tries.calls += len(rows)
         copies = [copy.deepcopy(dict(row)) for row in rows]
-        return evaluated(reward, copies, limit, np.zeros(len(rows), dtype=np.intp))
+        one_group = np.zeros(len(rows), dtype=np.intp)
+        return score_rows(reward, copies, limit or self.limit, one_group)
 
-    def rewards(
-        self, *groups: Sequence[Row], limit: TimeLimit | None = None
-    ) -> list[float]:
-        """The rewards of groups of rows, one call behind the other."""
-        found = [
-            self.evaluated(rows, limit or self.limit, self.reward) for rows in groups
-        ]
-        return [reward for one in found for reward in one.rewards.tolist()]
+    def rewards(self, rows: Sequence[Row], limit: TimeLimit | None = None) -> Rewards:
+        """Return the rewards of rows in one call, (rows,)."""
+        rewards: Rewards = self.score(rows, self.reward, limit).rewards.tolist()
+        return rewards
+
+    def rewards_alone(self, rows: Sequence[Row]) -> Rewards:
+        """Return the rewards of rows, each in a call of its own, (rows,)."""
+        return [reward for row in rows for reward in self.rewards([row])]
 
     @cached_property
-    def first(self) -> list[float]:
+    def first(self) -> Rewards:
         """The rewards of all rows in one call."""
         return self.rewards(self.rows)
 
     @cached_property
-    def second(self) -> list[float]:
-        """The same again."""
+    def second(self) -> Rewards:
+        """The same, called again."""
         return self.rewards(self.rows) if self.first else []
 
-    @property
-    def unsteady(self) -> bool:
+    @cached_property
+    def is_unsteady(self) -> bool:
         """Whether the same rows earn something else the second time."""
-        return not _same(self.first, self.second)
+        return not _are_same(self.first, self.second)
 
     @cached_property
-    def elsewhere(self) -> list[float]:
+    def elsewhere(self) -> Rewards:
         """The same in another process."""
         with time_limit(self.seconds, processes=1) as fresh:
-            return self.rewards(self.rows, limit=fresh)
+            return self.rewards(self.rows, fresh)
 
     @cached_property
-    def turned(self) -> list[float]:
-        """The same of the rows in the opposite order."""
-        return self.rewards(self.rows[::-1])[::-1]
+    def varied_rows(self) -> list[dict[str, Any]]:
+        """The rows in other forms, without those that no call comes back from.
 
-    @cached_property
-    def varied(self) -> list[dict[str, Any]]:
-        """The rows in other forms, without those that no call comes back from: watching has no time limit."""
-        rows = varied(self.rows, self.tries.variants)
+        Watching has no time limit.
+        """
+        rows = vary(self.rows, self.tries.variants)
         if self.limit is None:
             return rows
-        beside = [rows[:2]] * len(rows)
-        found = self.tries.outcomes(rows, beside, until=lambda outcome: outcome.gone)
+        siblings = [rows[:2]] * len(rows)
+        outcomes = self.tries.outcomes(
+            rows, siblings, until=lambda outcome: outcome.gone
+        )
         return [
             row
-            for row, got in zip(rows, found, strict=True)
-            if got is not None and not got.gone
+            for row, outcome in zip(rows, outcomes, strict=True)
+            if outcome is not None and not outcome.gone
         ]
 
-    def moved(self, got: Sequence[float], by: str = "") -> Broken | None:
-        """What another way of scoring (the same rows once or again and again) gives otherwise."""
+    def report(
+        self,
+        code: str,
+        what: str,
+        examples: Sequence[Example] = (),
+        component: str | None = None,
+    ) -> Finding:
+        """Make the finding of a broken rule; `what` goes into its sentence."""
+        return make_finding(
+            code,
+            "contract",
+            max(1, len(self.rows)),
+            severity=read_codes()["probe"][code]["severity"],
+            component=component if len(self.reward.names) > 1 else None,
+            examples=examples,
+            kind="contract",
+            what=what.rstrip("."),
+        )
+
+    def report_changes(
+        self, code: str, rewards: Rewards, by: str = ""
+    ) -> Iterator[Finding]:
+        """Report rewards of the same rows, once or several times, that have changed."""
         count = len(self.rows)
-        before = [self.first[place % count] for place in range(len(got))]
-        places = [
-            place
-            for place in range(len(got))
-            if not _same([before[place]], [got[place]])
-        ]
-        if not places:
-            return None
-        steps = [abs(got[place] - before[place]) for place in places]
-        largest = max((step for step in steps if not math.isnan(step)), default=0.0)
-        examples = tuple(
-            _example(
-                self.rows[at % count],
-                got[at],
-                f"{got[at]:.6g}, before {before[at]:.6g}",
-            )
-            for at in places[:3]
-        )
-        return Broken(
-            f"{by}{len(places)} of {len(got)} rows, by up to {largest:.3g}", examples
-        )
+        steps: list[float] = []
+        examples: list[Example] = []
+        for place, reward in enumerate(rewards):
+            before = self.first[place % count]
+            if not _are_same([before], [reward]):
+                steps.append(abs(reward - before))
+                said = f"{reward:.6g}, before {before:.6g}"
+                examples.append(_example(self.rows[place % count], reward, said))
+        if steps:
+            sizes = [step for step in steps if not math.isnan(step)]
+            largest = max(sizes, default=0.0)
+            what = f"{by}{len(steps)} of {len(rewards)} rows, by up to {largest:.3g}"
+            yield self.report(code, what, examples[:CONTRACT_EXAMPLES])
 
-    def report(self, code: str, broken: Broken | None) -> Iterator[Finding]:
-        """Report that a rule is broken, where it is."""
-        if broken is not None:
-            yield finding(
-                code,
-                "contract",
-                max(1, len(self.rows)),
-                grave=read_codes()["probe"][code]["severity"],
-                component=broken.component,
-                examples=broken.examples,
-                kind="contract",
-                what=broken.what.rstrip("."),
-            )
-
-    def watched(
+    def watch(
         self, rows: Sequence[Row], error: type[Exception], **options: bool
-    ) -> tuple[Broken, list[int]] | None:
-        """Where a watched function raises this error, and at which rows."""
-        found = self.evaluated(rows, self.limit, watching(self.reward, **options))
-        for name, outcome in found.components.items():
+    ) -> Violation | None:
+        """Find the first component whose watched function raises this error."""
+        outcomes = self.score(rows, watch(self.reward, **options))
+        for name, outcome in outcomes.components.items():
             places = sorted(
                 place
                 for place, reason in outcome.reasons.items()
@@ -214,222 +212,238 @@ class Batches:
             )
             if places:
                 row, words = rows[places[0]], outcome.reasons[places[0]].words
-                earned = math.nan if error is GivesNaN else self.rewards([row])[0]
-                component = name if len(self.reward.names) > 1 else None
-                example = _example(row, earned, words)
-                return Broken(words, (example,), component), places
+                reward = math.nan
+                if error is not GivesNaN:
+                    reward = self.rewards([row])[0]
+                return Violation(name, words, len(places), _example(row, reward, words))
         return None
 
 
-def _example(row: Row, earned: float, said: str) -> Example:
-    return row_example(row, earned, "contract", said)
+Rewards = list[float]
 
 
-def _same(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Whether the rewards are the same, missing ones as well."""
+@dataclass(frozen=True)
+class Violation:
+    """What a watched function of a component did, on how many rows."""
+
+    component: str
+    words: str
+    rows: int
+    example: Example
+
+
+def _example(row: Row, reward: float, said: str) -> Example:
+    return row_example(row, reward, "contract", said)
+
+
+def _are_same(first: Rewards, second: Rewards) -> bool:
+    """Whether rewards are the same, missing ones as well."""
     return len(first) == len(second) and np.allclose(
         first, second, rtol=1e-9, atol=1e-9, equal_nan=True
     )
+
+
+# --- the rules
 
 
 @rule("not_picklable")
 def not_picklable(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Report a reward that no other process can be given."""
     if batches.unsendable:
-        yield from batches.report("not_picklable", Broken(batches.unsendable))
+        yield batches.report("not_picklable", batches.unsendable)
 
 
 @rule("differs_between_calls")
 def differs_between_calls(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Report a reward that is random: it differs in every process."""
-    if batches.unsteady and not _same(batches.first, batches.elsewhere):
-        changed = batches.moved(batches.second)
-        yield from batches.report("differs_between_calls", changed)
+    if batches.is_unsteady and not _are_same(batches.first, batches.elsewhere):
+        yield from batches.report_changes("differs_between_calls", batches.second)
 
 
 @rule("hidden_state")
 def hidden_state(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Report a reward that keeps something from call to call."""
-    if batches.unsteady and _same(batches.first, batches.elsewhere):
-        yield from batches.report("hidden_state", batches.moved(batches.second))
+    if batches.is_unsteady and _are_same(batches.first, batches.elsewhere):
+        yield from batches.report_changes("hidden_state", batches.second)
 
 
 @rule("ignores_completion")
 def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """The completions of other rows, nothing, and the truth, bare and in the usual marks."""
-    if batches.unsteady:
-        return
+    """Report a reward that no other completion changes.
+
+    Tried are completions of other rows, nothing, and the truth, bare and in the usual
+    marks.
+    """
     rows, first = batches.rows, batches.first
-    if by_group(batches.reward) or _same(first, [first[0]] * len(first)):
+    if batches.is_unsteady or looks_at_group(batches.reward):
+        return
+    if _are_same(first, [first[0]] * len(first)):
         return
     texts = [str(row.get("completion")) for row in rows]
     truths = [str(row.get("ground_truth")) for row in rows]
-    marked = [
-        rf"<answer>{truth}</answer> \boxed{{{truth}}} #### {truth}" for truth in truths
-    ]
-    half, variants = len(rows) // 2, batches.tries.variants
-    for others in (
+    half = len(rows) // 2
+    for completions in (
         texts[1:] + texts[:1],
         texts[half:] + texts[:half],
         [""] * len(rows),
         truths,
-        marked,
+        [rf"<answer>{text}</answer> \boxed{{{text}}} #### {text}" for text in truths],
     ):
-        got = batches.rewards(
-            [variants.of(row, text) for row, text in zip(rows, others, strict=True)]
-        )
-        if not _same(first, got):
+        exchanged = [
+            batches.tries.variants.of(row, completion)
+            for row, completion in zip(rows, completions, strict=True)
+        ]
+        if not _are_same(first, batches.rewards(exchanged)):
             return
-    yield from batches.report(
-        "ignores_completion",
-        Broken(
-            "", tuple(_example(row, first[at], "") for at, row in enumerate(rows[:3]))
-        ),
-    )
+    pairs = list(zip(rows, first, strict=True))[:CONTRACT_EXAMPLES]
+    examples = [_example(row, reward, "") for row, reward in pairs]
+    yield batches.report("ignores_completion", "", examples)
 
 
 @rule("depends_on_order")
 def depends_on_order(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Report a reward that the order of the rows changes."""
-    if batches.unsteady:
+    if batches.is_unsteady:
         return
-    rows = "its siblings" if by_group(batches.reward) else "the rows in a batch"
-    changed = batches.moved(batches.turned, f"the order of {rows}: ")
-    yield from batches.report("depends_on_order", changed)
+    rows = "the rows in a batch"
+    if looks_at_group(batches.reward):
+        rows = "its siblings"
+    turned = batches.rewards(batches.rows[::-1])[::-1]
+    yield from batches.report_changes(
+        "depends_on_order", turned, f"the order of {rows}: "
+    )
 
 
 @rule("depends_on_siblings")
 def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Finding]:
     """Report a reward that the other rows of a batch change."""
-    if batches.unsteady:
+    if batches.is_unsteady or looks_at_group(batches.reward):
+        return
+    if any(finding.code == "depends_on_order" for finding in findings):
         return
     rows = batches.rows
-    reported = any(item.code == "depends_on_order" for item in findings)
-    if reported or by_group(batches.reward):
-        return
     others = "which other completions stand in its batch: "
-    again = "whether the same completion stands in its batch twice: "
-    changed = (
-        batches.moved(batches.rewards(*([row] for row in rows)), others)
-        or batches.moved(batches.rewards(rows[: len(rows) // 2]), others)
-        or batches.moved(batches.rewards([*rows, *rows]), again)
-    )
-    yield from batches.report("depends_on_siblings", changed)
+    twice = "whether the same completion stands in its batch twice: "
+    code = "depends_on_siblings"
+    reports = list(batches.report_changes(code, batches.rewards_alone(rows), others))
+    if not reports:
+        half = batches.rewards(rows[: len(rows) // 2])
+        reports = list(batches.report_changes(code, half, others))
+    if not reports:
+        doubled = batches.rewards([*rows, *rows])
+        reports = list(batches.report_changes(code, doubled, twice))
+    yield from reports
 
 
 @rule("changes_arguments")
 def changes_arguments(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Rows by themselves, then those that only stand in a list with others."""
-    rows = [*batches.rows, *batches.varied]
+    """Report a reward that changes its arguments: a row, or a list of several."""
+    rows = [*batches.rows, *batches.varied_rows]
     for lasting in (False, True):
-        found = batches.watched(rows, ArgumentChanged, lasting=lasting)
-        if found is not None:
-            broken, places = found
-            on = (
-                "where several rows come together"
-                if lasting
-                else f"on {len(places)} of {len(rows)} rows"
-            )
-            yield from batches.report(
-                "changes_arguments", replace(broken, what=f"{broken.what}, {on}")
+        violation = batches.watch(rows, ArgumentChanged, lasting=lasting)
+        if violation is not None:
+            where = f"on {violation.rows} of {len(rows)} rows"
+            if lasting:
+                where = "where several rows come together"
+            yield batches.report(
+                "changes_arguments",
+                f"{violation.words}, {where}",
+                [violation.example],
+                violation.component,
             )
             return
 
 
 @rule("nan_for_none")
 def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Rows that were not judged, too: a NaN may be the reason."""
+    """Report NaN in a list for TRL, also on rows that were not judged for it."""
     if not any(isinstance(item, trl.Function) for item in batches.reward.functions):
         return
     unjudged = [
         row
-        for row, got in batches.calibration.pool
-        if not got.judged and not got.failures
+        for row, outcome in batches.calibration.pool
+        if not outcome.judged and not outcome.failures
     ]
-    rows = [*unjudged[:ROWS], *batches.varied]
-    found = batches.watched(rows, GivesNaN, nan=True)
-    if found is None:
-        return
-    broken, places = found
-    yield from batches.report(
-        "nan_for_none", replace(broken, what=f"on {len(places)} of {len(rows)} rows")
-    )
+    rows = [*unjudged[:CONTRACT_ROWS], *batches.varied_rows]
+    violation = batches.watch(rows, GivesNaN, nan=True)
+    if violation is not None:
+        yield batches.report(
+            "nan_for_none",
+            f"on {violation.rows} of {len(rows)} rows",
+            [violation.example],
+            violation.component,
+        )
 
 
 @rule("outside_trainer_range")
 def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Scores of the log that leave the range that the trainer wants, of components that declare none."""
+    """Report scores of the log beyond a trainer's range, of components without one."""
     modules = {
         type(item).__module__.rpartition(".")[2] for item in batches.reward.functions
     }
-    wanted = [
-        item for item in TARGETS if item.name in modules and item.abilities.bounds
+    unbounded = [
+        component.name
+        for component in batches.reward.all_components
+        if component.range is None
     ]
-    free = [item.name for item in batches.reward.all_components if item.range is None]
-    for target in wanted:
-        low, high = target.abilities.bounds or (-math.inf, math.inf)
-        for name in free:
-            scored = [
-                (row, got.scores[name])
-                for row, got in batches.calibration.pool
-                if name in got.scores
+    for target in TARGETS:
+        bounds = target.abilities.bounds
+        if target.name not in modules or not bounds:
+            continue
+        low, high = bounds
+        for name in unbounded:
+            scores = [
+                (row, outcome.scores[name])
+                for row, outcome in batches.calibration.pool
+                if name in outcome.scores
             ]
-            beyond = [
-                (row, score) for row, score in scored if score < low or score > high
-            ]
+            beyond = [pair for pair in scores if pair[1] < low or pair[1] > high]
             if beyond:
-                worst = max(
-                    (score for _, score in beyond),
-                    key=lambda score: abs(score - (low + high) / 2),
-                )
-                yield from batches.report(
+                values = [score for _, score in beyond]
+                lowest, highest = min(values), max(values)
+                is_below = low - lowest > highest - high
+                worst = lowest if is_below else highest
+                yield batches.report(
                     "outside_trainer_range",
-                    Broken(
-                        f"{worst:g} and the like to {len(beyond)} of {len(scored)} completions, and "
-                        f"{target.title} wants [{low:g}, {high:g}]",
-                        tuple(
-                            _example(row, score, f"{score:g}")
-                            for row, score in beyond[:3]
-                        ),
-                        name if len(batches.reward.names) > 1 else None,
-                    ),
+                    f"{worst:g} and the like to {len(beyond)} of {len(scores)} "
+                    f"completions, and {target.title} wants [{low:g}, {high:g}]",
+                    [
+                        _example(row, score, f"{score:g}")
+                        for row, score in beyond[:CONTRACT_EXAMPLES]
+                    ],
+                    name,
                 )
                 return
 
 
 @rule("undeclared_column")
 def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]:
-    """Columns are taken away that it does not ask for by name: a trainer without them fails late."""
-    if batches.unsteady:
-        return
+    """Report columns that are read but not asked for: a trainer fails without them."""
     adapters = [item for item in batches.reward.functions if isinstance(item, Adapter)]
-    if not adapters or ROLLOUT not in batches.reward.needs:
+    if batches.is_unsteady or not adapters or ROLLOUT not in batches.reward.needs:
         return
-    asked = {*batches.reward.needs, *CANONICAL, *FAMILIAR}
-    asked |= {
-        name for item in adapters for name in (*item.needs, *parameters(item.function))
-    }
-    others = list(
-        dict.fromkeys(name for row in batches.rows for name in row if name not in asked)
-    )
+    declared = {*batches.reward.needs, *CANONICAL_COLUMNS, *FAMILIAR}
+    for adapter in adapters:
+        declared |= {*adapter.needs, *parameters(adapter.function)}
+    names = dict.fromkeys(name for row in batches.rows for name in row)
+    undeclared = [name for name in names if name not in declared]
+    if not undeclared:
+        return
+    with_all = batches.rewards_alone(batches.rows)
 
-    def reads(*names: str) -> bool:
-        kept = [
-            {name: row[name] for name in row if name not in names}
+    def is_read(columns: Sequence[str]) -> bool:
+        rows = [
+            {name: value for name, value in row.items() if name not in columns}
             for row in batches.rows
         ]
-        return not _same(alone, batches.rewards(*([row] for row in kept)))
+        return not _are_same(with_all, batches.rewards_alone(rows))
 
-    alone = batches.rewards(*([row] for row in batches.rows)) if others else []
-    if not others or not reads(*others):
-        return
-    yield from batches.report(
-        "undeclared_column",
-        Broken(most([name for name in others if reads(name)] or others)),
-    )
+    if is_read(undeclared):
+        read = [name for name in undeclared if is_read([name])]
+        yield batches.report("undeclared_column", most(read or undeclared))
 
 
-RULES = (
+CONTRACT_RULES = (
     not_picklable,
     differs_between_calls,
     hidden_state,

@@ -1,4 +1,7 @@
-"""Watching: users' functions that say where they change what they are given, and rows on which they would."""
+"""Users' functions that report when they change their arguments, and rows to try.
+
+A row is varied so that code which tidies texts up changes something.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from rewardkit.targets.adapter import Adapter
 
 
 class ArgumentChanged(TypeError):
-    """A function changed what it was given."""
+    """A function changed an argument."""
 
 
 class GivesNaN(TypeError):
@@ -28,15 +31,16 @@ class GivesNaN(TypeError):
 
 @dataclass(frozen=True, repr=False)
 class Watched:
-    """A user's function that raises where it changes what it is given, nested values included.
+    """A user's function that raises where it changes an argument, nested or not.
 
-    A `lasting` one raises in each call behind that, too. With `nan` it raises where a list has a NaN.
+    A `lasting` one raises in each later call, too. With `nan` it raises where a list
+    has a NaN. `changes` has the words of each change so far.
     """
 
     function: Callable[..., Any]
     lasting: bool = False
     nan: bool = False
-    said: list[str] = field(default_factory=list, init=False)
+    changes: list[str] = field(default_factory=list, init=False)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -53,112 +57,147 @@ class Watched:
         return str(getattr(self.function, "together", ""))
 
     def __call__(self, *positional: Any, **keywords: Any) -> Any:
-        """What the function gives; ArgumentChanged, GivesNaN: what it did."""
-        names = [*(f"{place + 1}" for place in range(len(positional))), *keywords]
-        given = [*positional, *keywords.values()]
-        before = [_copied(value) for value in given]
+        """Call the function and check its arguments and its answer.
+
+        Raises:
+            ArgumentChanged: It changed an argument.
+            GivesNaN: It gave a NaN.
+        """
+        arguments: dict[str, Any] = {}
+        for place, value in enumerate(positional, 1):
+            arguments[str(place)] = value
+        arguments |= keywords
+        copies = {name: _copy(value) for name, value in arguments.items()}
         answer = self.function(*positional, **keywords)
         if self.is_async:
-            return self._later(answer, names, before, given)
-        self._look(answer, names, before, given)
+            return self._await(answer, copies, arguments)
+        self._check(answer, copies, arguments)
         return answer
 
-    async def _later(
-        self, answer: Any, names: list[str], before: list[Any], given: list[Any]
+    async def _await(
+        self, answer: Any, copies: dict[str, Any], arguments: dict[str, Any]
     ) -> Any:
         value = await answer
-        self._look(value, names, before, given)
+        self._check(value, copies, arguments)
         return value
 
-    def _look(
-        self, answer: Any, names: list[str], before: list[Any], given: list[Any]
+    def _check(
+        self, answer: Any, copies: dict[str, Any], arguments: dict[str, Any]
     ) -> None:
         if self.nan and isinstance(answer, list) and any(map(_is_nan, answer)):
             raise GivesNaN("gives NaN")
-        for name, old, new in zip(names, before, given, strict=True):
-            if old is not UNKNOWN and repr(old) != repr(new):
-                self.said.append(f"changed its argument {name!r}")
-                raise ArgumentChanged(self.said[-1])
-        if self.lasting and self.said:
-            raise ArgumentChanged(self.said[-1])
+        for name, before in copies.items():
+            if before is not NOT_COPIED and repr(before) != repr(arguments[name]):
+                self.changes.append(f"changed its argument {name!r}")
+                raise ArgumentChanged(self.changes[-1])
+        if self.lasting and self.changes:
+            raise ArgumentChanged(self.changes[-1])
 
 
-UNKNOWN = object()
+NOT_COPIED = object()
 
 
 def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     if type(value) in (str, int, float, bool, type(None)):
         return value
     try:
         return copy.deepcopy(value)
-    except Exception:  # a lock, a client: it cannot be told whether it changes
-        return UNKNOWN
+    except Exception:  # a lock, a client: nobody can tell whether it changes
+        return NOT_COPIED
 
 
-def watching(reward: Reward, **options: bool) -> Reward:
-    """The reward with each of the user's functions watched, see `Watched`, but for gates."""
+def watch(reward: Reward, **options: bool) -> Reward:
+    """Return the reward with each of the user's functions watched, but for gates.
 
-    def watched(function: Any) -> Any:
-        if not TimeLimit.needed(function):
-            return function
-        if not isinstance(function, Adapter):
-            return Watched(function, **options)
-        own = (
-            function.method or type(function).called is not Adapter.called
-        )  # a method, not the object
-        if own or not callable(function.function):
-            return function
-        return replace(function, function=Watched(function.function, **options))
+    Args:
+        reward: The reward.
+        options: See `Watched`.
+    """
 
-    def with_watched(branch: Reward) -> Reward:
-        fields = {name: watched(function) for name, function in branch.fields.items()}
+    def watch_branch(branch: Reward) -> Reward:
+        fields = {
+            name: _watch_function(function, **options)
+            for name, function in branch.fields.items()
+        }
         components = [
-            replace(item, function=watched(item.function)) for item in branch.components
+            replace(item, function=_watch_function(item.function, **options))
+            for item in branch.components
         ]
         return replace(branch, fields=fields, components=components)
 
-    return reward.map(with_watched)
+    return reward.map(watch_branch)
 
 
-FORMS: tuple[Callable[[str], str], ...] = (
-    lambda text: f"  \t{text}\n\n ",
-    lambda text: text.replace("\n", "\r\n") + "\r\n",
+def _watch_function(function: Any, **options: bool) -> Any:
+    if not TimeLimit.needed(function):
+        return function
+    if not isinstance(function, Adapter):
+        return Watched(function, **options)
+    # an adapter may call a method, or its object in a way of its own
+    is_special = function.method or type(function).called is not Adapter.called
+    if is_special or not callable(function.function):
+        return function
+    return replace(function, function=Watched(function.function, **options))
+
+
+def _pad(text: str) -> str:
+    return f"  \t{text}\n\n "
+
+
+def _use_line_ends(text: str) -> str:
+    return text.replace("\n", "\r\n") + "\r\n"
+
+
+def _add_unicode(text: str) -> str:
+    accent = unicodedata.normalize("NFD", "é")
+    return f"{text} Caf{accent} \ufb01t \uff14\u00a0\u200b"
+
+
+def _add_talk(text: str) -> str:
+    return (
+        f"Sure! **So**:\n```\n{text}\n```\n\\[ $1,000 \\] I hope that this helps."
+        "<|im_end|>"
+    )
+
+
+def _give_up(text: str) -> str:
+    return " I do not know.\n"
+
+
+TEXT_FORMS: tuple[Callable[[str], str], ...] = (
+    _pad,
+    _use_line_ends,
     str.upper,
     str.lower,
-    lambda text: (
-        f"{text} Caf{unicodedata.normalize('NFD', 'é')} \ufb01t \uff14\u00a0\u200b"
-    ),
-    lambda text: (
-        f"Sure! **So**:\n```\n{text}\n```\n\\[ $1,000 \\] I hope that this helps.<|im_end|>"
-    ),
-    lambda text: " I do not know.\n",
+    _add_unicode,
+    _add_talk,
+    _give_up,
 )
-"""What code takes off or makes alike: white space, line ends, case, Unicode forms, marks and talk around; and
-a completion without an answer."""
+"""What code takes off or makes alike: white space, line ends, case, Unicode,
+marks and talk around; and a completion without an answer."""
 
-TEXTS = ("prompt", "completion", "ground_truth")
+PADDED_COLUMNS = ("prompt", "ground_truth")
 
 
-def varied(rows: Iterable[Row], variants: Variants) -> list[dict[str, Any]]:
-    """The rows in forms on which code that tidies texts up changes something, one form after the other.
+def vary(rows: Iterable[Row], variants: Variants) -> list[dict[str, Any]]:
+    """Return rows in the forms that tidying changes, one form after the other.
 
-    The completion has that form, in a transcript as well, and white space stands around the other texts.
+    The completion has that form, in a transcript as well, and white space stands around
+    the other texts.
     """
-    return [
-        _in_form(row, FORMS[place % len(FORMS)], variants)
-        for place, row in enumerate(rows)
-    ]
-
-
-def _in_form(
-    row: Row, form: Callable[[str], str], variants: Variants
-) -> dict[str, Any]:
-    texts = {name: row[name] for name in TEXTS if isinstance(row.get(name), str)}
-    completion = form(texts.pop("completion")) if "completion" in texts else None
-    return variants.of(
-        row, completion, **{name: FORMS[0](text) for name, text in texts.items()}
-    )
+    varied: list[dict[str, Any]] = []
+    for place, row in enumerate(rows):
+        form = TEXT_FORMS[place % len(TEXT_FORMS)]
+        completion = row.get("completion")
+        completion = form(completion) if isinstance(completion, str) else None
+        padded = {
+            name: _pad(row[name])
+            for name in PADDED_COLUMNS
+            if isinstance(row.get(name), str)
+        }
+        varied.append(variants.of(row, completion, **padded))
+    return varied

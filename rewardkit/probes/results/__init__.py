@@ -1,1 +1,1 @@
-"""Results: findings by cause, how they are said and shown, and what is accepted of them."""
+"""Results: findings by cause, and how they stand on a page."""

@@ -1,4 +1,4 @@
-"""Floor: what wrong answers, unrelated texts and empty ones earn, outright or through gates that are open."""
+"""What wrong, unrelated and empty answers earn, outright or by open gates."""
 
 from __future__ import annotations
 
@@ -6,249 +6,266 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import fmean
-from typing import Any
 
 from rewardkit.findings import Example, Finding, most
-from rewardkit.probes.results.evidence import Seen, special
+from rewardkit.probes.results.evidence import Observed, special_truth
+from rewardkit.probes.runner import RowOutcome
 from rewardkit.probes.trials import Trial
-from rewardkit.probes.verdicts import LOST, NOISY, RARE, components_at_fault
+from rewardkit.probes.verdicts import NOISY, RARE, RIGHT_LOST, components_at_fault
 from rewardkit.strategies.subject import Subject
 
-LEAKAGE = 0.5
-"""Share of the ceiling that a wrong answer in good form may earn. Our choice."""
-
-FLAT = 0.2
+FLAT_CREDIT = 0.2
 """Share of full marks that any text may earn for nothing. Our choice."""
 
-UNRELATED = ("constant_text", "refusal", "random_bytes")
+UNRELATED_TEXTS = ("constant_text", "refusal", "random_bytes")
+"""Probes whose completions have nothing to do with the prompt."""
 
 
-def leaks(seen: Seen, share: float) -> Iterator[Finding]:
-    """What a wrong answer in good form earns, where that is more than a share of the ceiling."""
-    subjects = [
-        subject for subject in seen.calibration.subjects if subject.answer is not None
-    ]
-    leak = {subject.rollout_id: _undeclared(subject, seen) for subject in subjects}
-    value = fmean(leak.values()) if leak else 0.0
-    if value < 0.01:
+def find_leaks(observed: Observed, limit: float) -> Iterator[Finding]:
+    """Find what a wrong answer in good form earns beyond a share of the ceiling."""
+    subjects = [one for one in observed.calibration.subjects if one.answer is not None]
+    leaks = {one.rollout_id: _undeclared_leak(one, observed) for one in subjects}
+    leak = fmean(leaks.values()) if leaks else 0.0
+    if leak < 0.01:
         return
-    subject = max(subjects, key=lambda one: leak[one.rollout_id])
-    scale, scores = seen.scale(subject), seen.known[subject.rollout_id].baseline.scores
-    paid = components_at_fault(seen.weights(subject.columns), scores, {})
-    expected = (
-        scale.floor - scale.span,
-        scale.floor + share * (scale.right - scale.floor),
-    )
-    yield seen.finding(
+    worst = max(subjects, key=lambda subject: leaks[subject.rollout_id])
+    scale = observed.scale(worst)
+    scores = observed.measured[worst.rollout_id].baseline.scores
+    payers = components_at_fault(observed.weights(worst.columns), scores, {})
+    highest = scale.floor + limit * (scale.right - scale.floor)
+    expected = scale.floor - scale.span, highest
+    severity = "info"
+    if leak > limit:
+        severity = "high" if leak > (1 + limit) / 2 else "warn"
+    component, paid_by = None, ""
+    if len(payers) == 1:
+        component = payers[0][0]
+    elif payers:
+        paid_by = most([f"{name} {amount:+.3g}" for name, amount in payers])
+    yield observed.finding(
         "leakage",
         "calibration",
         len(subjects),
-        grave="info"
-        if value <= share
-        else "high"
-        if value > (1 + share) / 2
-        else "warn",
-        component=paid[0][0] if len(paid) == 1 else None,
-        threshold=share,
+        severity=severity,
+        component=component,
+        threshold=limit,
         examples=[
-            seen.example(subject, subject.baseline, scale.wrong, expected, "leakage")
+            observed.example(worst, worst.baseline, scale.wrong, expected, "leakage")
         ],
-        value=value,
-        gain=value,
-        here=leak[subject.rollout_id],
+        value=leak,
+        gain=leak,
+        here=leaks[worst.rollout_id],
         right=scale.right,
         wrong=scale.wrong,
         floor=scale.floor,
-        paid_by=most([f"{name} {amount:+.3g}" for name, amount in paid])
-        if len(paid) > 1
-        else "",
+        paid_by=paid_by,
     )
 
 
-def _undeclared(subject: Subject, seen: Seen) -> float:
-    """The leak of a subject, without what components earn that are said to pay partly right answers."""
-    scale, components = seen.scale(subject), seen.components()
+def _undeclared_leak(subject: Subject, observed: Observed) -> float:
+    """Measure a leak, without components that are declared to pay partly right ones."""
+    components = observed.components
     partial = [name for name, item in components.items() if item.expects_partial]
     if len(partial) == len(components):
         return 0.0
-    allowed = max(0.0, sum(_paid_for_wrong(seen, subject, name) for name in partial))
-    return max(0.0, scale.wrong - allowed - scale.floor) / (scale.right - scale.floor)
+    scale = observed.scale(subject)
+    declared = sum(_paid_for_wrong(observed, subject, name) for name in partial)
+    leak = max(0.0, scale.wrong - max(0.0, declared) - scale.floor)
+    return leak / (scale.right - scale.floor)
 
 
-def _paid_for_wrong(seen: Seen, subject: Subject, component: str) -> float:
-    """What a component pays the wrong answer of a subject; 0 behind a closed gate."""
-    score = seen.known[subject.rollout_id].baseline.scores.get(component, math.nan)
-    return (
-        0.0
-        if math.isnan(score)
-        else score * seen.weights(subject.columns).get(component, 0.0)
-    )
+def _paid_for_wrong(observed: Observed, subject: Subject, component: str) -> float:
+    """Return what a component pays the wrong answer; 0 behind a closed gate."""
+    scores = observed.measured[subject.rollout_id].baseline.scores
+    score = scores.get(component, math.nan)
+    if math.isnan(score):
+        return 0.0
+    return score * observed.weights(subject.columns).get(component, 0.0)
 
 
-def _tells(seen: Seen, subject: Subject, component: str) -> bool:
-    """Whether a component tells the right from the wrong answer of a subject."""
-    known = seen.known[subject.rollout_id]
-    right, wrong = (
-        outcome.scores.get(component) for outcome in (known.reference, known.baseline)
-    )
+def _tells_right(observed: Observed, subject: Subject, component: str) -> bool:
+    """Whether a component scores the right answer higher than the wrong one."""
+    measured = observed.measured[subject.rollout_id]
+    right = measured.reference.scores.get(component)
+    wrong = measured.baseline.scores.get(component)
     return right is not None and wrong is not None and right > wrong
 
 
-def open_gates(seen: Seen) -> Iterator[Finding]:
-    """Components whose gate is on what tells right from wrong, and open for wrong answers all the same."""
-    for name, item in seen.components().items():
-        on = (
-            item.gate.on
-            if item.gate is not None and isinstance(item.gate.on, str)
-            else ""
-        )
+def find_open_gates(observed: Observed) -> Iterator[Finding]:
+    """Find gates on a component that tells right from wrong, open for wrong answers."""
+    for name, component in observed.components.items():
+        if component.gate is None or not isinstance(component.gate.on, str):
+            continue
+        gate = component.gate.on
         subjects = [
             subject
-            for subject in seen.calibration.subjects
-            if _tells(seen, subject, on)
+            for subject in observed.calibration.subjects
+            if _tells_right(observed, subject, gate)
         ]
-        worths = [_paid_for_wrong(seen, subject, name) for subject in subjects]
-        if not worths or min(worths) <= 0:
+        amounts = [_paid_for_wrong(observed, subject, name) for subject in subjects]
+        if not amounts or min(amounts) <= 0:
             continue
-        subject, worth, scale = subjects[0], fmean(worths), seen.scale(subjects[0])
-        closed = scale.wrong - worth
-        least, count = min(scale.floor, closed), len(subjects)
-        example = seen.example(
-            subject, subject.baseline, scale.wrong, (least, closed), "open_gate"
-        )
-        told: dict[str, Any] = {
-            "examples": [example],
-            "gain": worth / (scale.right - least),
-            "on": on,
-        }
-        yield seen.finding("open_gate", "padding", count, count, component=name, **told)
-
-
-def flat_credit(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
-    """What components that tell right from wrong pay any text for nothing.
-
-    Credit that differs from text to text is none, as it may be for closeness; but that of the empty text is.
-    """
-    whole = [trial for trial in trials if trial.tried and not trial.failed]
-    empties = {
-        one.subject.rollout_id: one.outcomes[0]
-        for one in whole
-        if one.probe.name == "empty"
-    }
-    tried = [one for one in seen.calibration.subjects if one.rollout_id in empties]
-    paid: dict[str, list[tuple[float, Example]]] = defaultdict(list)
-    for subject in tried:
-        some = [
-            trial
-            for trial in whole
-            if trial.subject is subject and trial.probe.name in UNRELATED
-        ]
-        outcomes = [outcome for trial in some for outcome in trial.outcomes if outcome]
-        empty = empties[subject.rollout_id]
-        for name, weight in seen.weights(subject.columns).items():
-            scores = {outcome.scores.get(name, math.nan) for outcome in outcomes}
-            if empty is None or not _tells(seen, subject, name):
-                continue
-            of_empty = empty.scores.get(name, 0.0)
-            alike = len(scores) == 1
-            score = scores.pop() if alike else of_empty
-            full = seen.scale(subject).right - min(empty.reward, 0.0)
-            share = weight * (score - min(of_empty, 0.0)) / max(full, 1e-9)
-            if share >= FLAT:
-                text, reward = "", empty.reward
-                if alike:
-                    text, reward = some[0].attempt.completions[0], outcomes[0].reward
-                expected = 0.0, 0.1 * abs(reward)
-                paid[name].append(
-                    (
-                        share,
-                        seen.example(subject, text, reward, expected, "flat_credit"),
-                    )
+        first, amount = subjects[0], fmean(amounts)
+        scale = observed.scale(first)
+        with_gate_closed = scale.wrong - amount
+        lowest = min(scale.floor, with_gate_closed)
+        expected = lowest, with_gate_closed
+        yield observed.finding(
+            "open_gate",
+            "padding",
+            len(subjects),
+            len(subjects),
+            component=name,
+            examples=[
+                observed.example(
+                    first, first.baseline, scale.wrong, expected, "open_gate"
                 )
-    for name, items in paid.items():
-        shares, examples = zip(*items, strict=True)
-        told: dict[str, Any] = {
-            "component": name,
-            "examples": examples,
-            "gain": fmean(shares),
-        }
-        yield seen.finding(
-            "flat_credit", "calibration", len(tried), len(items), threshold=FLAT, **told
+            ],
+            gain=amount / (scale.right - lowest),
+            on=gate,
         )
 
 
-def against_label(seen: Seen) -> Iterator[Finding]:
-    """Prompts on which a completion that the label calls wrong earns as much as the best right one."""
-    every, earned = seen.calibration.labelled, seen.calibration.rewards
-    low, span = (
-        min(earned, default=0.0),
-        max(earned, default=0.0) - min(earned, default=0.0),
-    )
-    found = [
-        item
-        for item in every
-        if item.wrong >= max(item.right, low + LOST * span) - NOISY * span
-    ]
-    if not found or span <= 1e-9 or seen.noise > NOISY:
+def find_flat_credit(trials: Sequence[Trial], observed: Observed) -> Iterator[Finding]:
+    """Find what components that tell right from wrong pay any text for nothing.
+
+    Credit that differs from text to text may be for closeness, unless the empty text
+    gets it.
+    """
+    usable = [trial for trial in trials if trial.tried and not trial.failed]
+    empty_outcomes = {
+        trial.subject.rollout_id: trial.outcomes[0]
+        for trial in usable
+        if trial.probe.name == "empty"
+    }
+    credits: dict[str, list[tuple[float, Example]]] = defaultdict(list)
+    subjects_tried = 0
+    for subject in observed.calibration.subjects:
+        empty = empty_outcomes.get(subject.rollout_id)
+        if empty is None:
+            continue
+        subjects_tried += 1
+        unrelated = [
+            trial
+            for trial in usable
+            if trial.subject is subject and trial.probe.name in UNRELATED_TEXTS
+        ]
+        for name, weight in observed.weights(subject.columns).items():
+            if not _tells_right(observed, subject, name):
+                continue
+            credit = _flat_credit(observed, subject, name, weight, empty, unrelated)
+            if credit[0] >= FLAT_CREDIT:
+                credits[name].append(credit)
+    for name, pairs in credits.items():
+        yield observed.finding(
+            "flat_credit",
+            "calibration",
+            subjects_tried,
+            len(pairs),
+            component=name,
+            threshold=FLAT_CREDIT,
+            examples=[example for _, example in pairs],
+            gain=fmean(share for share, _ in pairs),
+        )
+
+
+def _flat_credit(
+    observed: Observed,
+    subject: Subject,
+    component: str,
+    weight: float,
+    empty: RowOutcome,
+    unrelated: Sequence[Trial],
+) -> tuple[float, Example]:
+    """Return the share of full marks that a component pays any text, and an example."""
+    outcomes = [out for trial in unrelated for out in trial.outcomes if out is not None]
+    scores = {outcome.scores.get(component, math.nan) for outcome in outcomes}
+    score_of_empty = empty.scores.get(component, 0.0)
+    score, text, reward = score_of_empty, "", empty.reward
+    if len(scores) == 1:
+        (score,) = scores
+        text, reward = unrelated[0].attempt.completions[0], outcomes[0].reward
+    full = observed.scale(subject).right - min(empty.reward, 0.0)
+    share = weight * (score - min(score_of_empty, 0.0)) / max(full, 1e-9)
+    expected = 0.0, 0.1 * abs(reward)
+    return share, observed.example(subject, text, reward, expected, "flat_credit")
+
+
+def find_against_label(observed: Observed) -> Iterator[Finding]:
+    """Find prompts on which a completion labelled wrong earns as a right one."""
+    prompts, rewards = observed.calibration.labelled, observed.calibration.rewards
+    lowest = min(rewards, default=0.0)
+    span = max(rewards, default=0.0) - lowest
+    paid = lowest + RIGHT_LOST * span
+    slack = NOISY * span
+    wrong_paid = [one for one in prompts if one.wrong >= max(one.right, paid) - slack]
+    if not wrong_paid or span <= 1e-9 or observed.noise > NOISY:
         return
-    share = len(found) / len(every)
     examples = [
         Example(
-            one.rollout_id,
-            seen.shown(one.columns),
-            item.wrong,
-            (low, low + 0.1 * span),
-            item.right,
+            one.subject.rollout_id,
+            observed.shown_columns(one.subject.columns),
+            one.wrong,
+            (lowest, lowest + 0.1 * span),
+            one.right,
         )
-        for item in found
-        for one in [item.subject]
+        for one in wrong_paid
     ]
-    told: dict[str, Any] = {
-        "examples": examples,
-        "gain": 1.0,
-        "grave": "" if share >= RARE else "info",
-    }
-    yield seen.finding("against_label", "calibration", len(every), len(found), **told)
+    is_rare = len(wrong_paid) / len(prompts) < RARE
+    yield observed.finding(
+        "against_label",
+        "calibration",
+        len(prompts),
+        len(wrong_paid),
+        severity="info" if is_rare else "",
+        examples=examples,
+        gain=1.0,
+    )
 
 
-def not_told_apart(seen: Seen, *, special_told: bool) -> Iterator[Finding]:
-    """Prompts of the rollouts on which a wrong answer earns full marks, or a right one none.
+def find_not_told_apart(
+    observed: Observed, *, skips_special: bool
+) -> Iterator[Finding]:
+    """Find prompts on which a wrong answer earns full marks, or a right one none.
 
-    Where probes of special truths have found something, `special_told`, without the prompts that have such.
+    With `skips_special`, prompts with a special truth are left out: probes of special
+    truths have reported them.
     """
-    subjects, left_out = seen.calibration.subjects, seen.calibration.left_out
-    if seen.noise > NOISY or not subjects:
+    subjects, left_out = observed.calibration.subjects, observed.calibration.left_out
+    if observed.noise > NOISY or not subjects:
         return
-    tried = len(subjects) + len(left_out)
-    least = fmean(
-        one.right - LOST * one.span for one in map(seen.scale, subjects)
-    )  # of what is paid
-    found: dict[str, list[tuple[str, Example, str]]] = defaultdict(list)
-    for item in left_out:
-        subject, scale = item.subject, seen.scale(item.subject)
-        kind = special(subject.columns.get("ground_truth"))
-        if special_told and kind:
+    scales = [observed.scale(subject) for subject in subjects]
+    paid = fmean(scale.right - RIGHT_LOST * scale.span for scale in scales)
+    groups: dict[str, list[tuple[str, Example, str]]] = defaultdict(list)
+    for prompt in left_out:
+        subject, scale = prompt.subject, observed.scale(prompt.subject)
+        special = special_truth(subject.columns.get("ground_truth"))
+        if skips_special and special:
             continue
-        code, text, reward = "wrong_paid", subject.baseline, item.wrong
+        code, text, reward = "wrong_paid", subject.baseline, prompt.wrong
         expected = scale.floor, scale.wrong
-        if item.right < least:
-            code, text, reward = "right_unpaid", subject.reference, item.right
+        if prompt.right < paid:
+            code, text, reward = "right_unpaid", subject.reference, prompt.right
             expected = scale.right - 0.1 * scale.span, scale.right
-        example = seen.example(subject, text, reward, expected, code)
-        found[code].append((repr(subject.answer), example, kind))
-    for code, items in found.items():
-        truths, examples, kinds = zip(*items, strict=True)
-        share, paid = len(items) / tried, code == "wrong_paid"
-        risk = share if paid else share / 2
-        grave = (
-            "info" if paid and share < RARE and not any(kinds) else ""
-        )  # several may be right
-        told = {
-            "grave": grave,
-            "gain": 1.0,
-            "risk": risk,
-            "truths": most(list(dict.fromkeys(truths))),
-        }
-        yield seen.finding(
-            code, "calibration", tried, len(items), examples=examples, **told
+        example = observed.example(subject, text, reward, expected, code)
+        groups[code].append((repr(subject.answer), example, special))
+    tried = len(subjects) + len(left_out)
+    for code, group in groups.items():
+        truths, examples, kinds = zip(*group, strict=True)
+        share = len(group) / tried
+        severity, risk = "", share / 2
+        if code == "wrong_paid":
+            risk = share
+            if share < RARE and not any(kinds):
+                severity = "info"  # several answers may be right
+        yield observed.finding(
+            code,
+            "calibration",
+            tried,
+            len(group),
+            severity=severity,
+            examples=examples,
+            gain=1.0,
+            risk=risk,
+            truths=most(list(dict.fromkeys(truths))),
         )

@@ -1,4 +1,4 @@
-"""Completions of a search: templates with slots for a prompt's own answers, so that each stays wrong."""
+"""Templates of completions with slots for a prompt's own answers: each stays wrong."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
 from rewardkit.strategies.subject import Subject
 
-WRONG = "\ue000\ue001\ue002"
+WRONG_SLOTS = "\ue000\ue001\ue002"
 """Slots of three wrong answers: few, so that what each earns can be measured."""
 
 BEFORE, BEHIND, OPENING, CLOSING, TAIL = "\ue003\ue004\ue005\ue006\ue007"
-"""Slots of the format: before and behind the reasoning, around the answer, behind it."""
+"""Slots of the format: around the reasoning, around the answer, behind it."""
 
-LISTS = {"\ue008": " ", "\ue009": ", ", "\ue00a": " or ", "\ue00b": "\n"}
-"""Slots of lists of answers, the right one between two wrong ones -> what stands between them."""
+LIST_SLOTS = {"\ue008": " ", "\ue009": ", ", "\ue00a": " or ", "\ue00b": "\n"}
+"""Slots of lists of answers, the right one between two wrong ones -> separator."""
 
-MARKS = "\ue00c"
+MARKS_SLOT = "\ue00c"
 """Slot of the same list, each answer in a mark of its own."""
 
-SLOTS = "".join((WRONG, BEFORE, BEHIND, OPENING, CLOSING, TAIL, *LISTS, MARKS))
-LISTING = "".join((*LISTS, MARKS))
-MARK = OPENING + WRONG[0] + CLOSING
+LISTING_SLOTS = "".join((*LIST_SLOTS, MARKS_SLOT))
+ALL_SLOTS = WRONG_SLOTS + BEFORE + BEHIND + OPENING + CLOSING + TAIL + LISTING_SLOTS
+WRONG_MARKED = OPENING + WRONG_SLOTS[0] + CLOSING
 
-LISTED = ("number", "choice", "text", "mathematics")
+LISTABLE_KINDS = ("number", "choice", "text", "mathematics")
 """Kinds of answers of which a list is none: code and JSON may hold one another."""
 
-LONGEST = 20_000
-"""Characters of a completion, at the most. Our choice: some five thousand tokens."""
+LONGEST_SEARCHED = 20_000
+"""Characters of a completion. Our choice: some five thousand tokens."""
 
-GLUED = re.compile(
-    rf"(?<=[^\s<>()\[\]{{}}`*\"'$|,;:.{SLOTS}])[{LISTING}]|[{LISTING}][\w{LISTING}{WRONG}]"
+GLUED_LIST = re.compile(
+    rf"(?<=[^\s<>()\[\]{{}}`*\"'$|,;:.{ALL_SLOTS}])[{LISTING_SLOTS}]"
+    rf"|[{LISTING_SLOTS}][\w{LISTING_SLOTS}{WRONG_SLOTS}]"
 )
-"""A list that is run into something else, so that its ends could be read as another answer."""
+"""A list run into something else, so that its ends could be read as another answer."""
 
-NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+NUMBER_TOKEN = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 class Segment(NamedTuple):
@@ -49,84 +50,88 @@ class Segment(NamedTuple):
     times: int = 1
 
 
-Record = tuple[Segment, ...]
-"""A completion as its segments: the same for every subject, in that subject's own answers."""
+Template = tuple[Segment, ...]
+"""A completion as its segments: the same for every subject, in its own answers."""
 
 
-def plain(subject: Subject, answer: str = WRONG[0]) -> Record:
-    """The record of a wrong answer in the subject's format, and no more."""
+def plain(subject: Subject, answer: str = WRONG_SLOTS[0]) -> Template:
+    """Return the template of a wrong answer in the subject's format, and no more."""
     reasoning = REASONING if REASONING in subject.format.lead else ""
-    return tuple(
-        map(Segment, (BEFORE, reasoning, BEHIND, OPENING + answer + CLOSING, TAIL))
-    )
+    texts = (BEFORE, reasoning, BEHIND, OPENING + answer + CLOSING, TAIL)
+    return tuple(map(Segment, texts))
 
 
-def mentions(record: Record) -> bool:
+def mentions_right(template: Template) -> bool:
     """Whether the right answer is mentioned, in a list."""
-    return any(slot in text for text, _ in record for slot in LISTING)
+    return any(slot in text for text, _ in template for slot in LISTING_SLOTS)
 
 
-def filled(record: Record, subject: Subject, place: int | None = 1) -> str:
-    """The completion of a record, the right answer at this place of its lists; with ``None`` in none."""
-    form = subject.format
-    answers = [
-        subject.wrong[number % min(3, len(subject.wrong))] for number in range(3)
-    ]
-    listed = (
-        answers
-        if place is None
-        else [*answers[:place], subject.right, *answers[place:2]]
-    )
+def fill(template: Template, subject: Subject, place: int | None = 1) -> str:
+    """Write the completion of a template.
+
+    The right answer stands at this place of its lists; with None in none of them.
+    """
+    form, wrong = subject.format, subject.wrong
+    answers = [wrong[number % min(3, len(wrong))] for number in range(3)]
+    listed = answers
+    if place is not None:
+        listed = [*answers[:place], subject.right, *answers[place:2]]
     before, _, behind = form.lead.partition(REASONING)
     quote = '"' if form.quoted else ""
-    slots: dict[str, str | int | None] = {}
-    slots |= zip(WRONG, answers, strict=True)
-    slots |= {BEFORE: before, BEHIND: behind, TAIL: form.tail}
-    slots |= {OPENING: form.opening + quote, CLOSING: quote + form.closing}
-    slots |= {slot: between.join(listed) for slot, between in LISTS.items()}
-    slots[MARKS] = "\n".join(map(form.marked, listed))
-    return _template(record).translate(str.maketrans(slots))
+    slots: dict[str, str | int | None] = {
+        BEFORE: before,
+        BEHIND: behind,
+        OPENING: form.opening + quote,
+        CLOSING: quote + form.closing,
+        TAIL: form.tail,
+        MARKS_SLOT: "\n".join(map(form.marked, listed)),
+    }
+    slots |= zip(WRONG_SLOTS, answers, strict=True)
+    for slot, separator in LIST_SLOTS.items():
+        slots[slot] = separator.join(listed)
+    return _join(template).translate(str.maketrans(slots))
 
 
-def _template(record: Record) -> str:
-    return "".join(text * times for text, times in record)
+def _join(template: Template) -> str:
+    return "".join(text * times for text, times in template)
 
 
-def written(record: Record, subject: Subject) -> str | None:
-    """The completion of a record; ``None`` where it is too long, or not certain to be wrong.
+def write_wrong(template: Template, subject: Subject) -> str | None:
+    """Write the completion of a template, or None.
 
-    The right answer stands in lists only, which stand by themselves, between two wrong ones.
+    None is for what is too long, or not certain to be wrong: the right answer may stand
+    in lists only, which stand by themselves, between two wrong ones.
     """
-    if sum(len(text) * times for text, times in record) > LONGEST:
+    if sum(len(text) * times for text, times in template) > LONGEST_SEARCHED:
         return None
-    if mentions(record) and (
-        subject.kind not in LISTED or GLUED.search(_template(record))
-    ):
+    if mentions_right(template):
+        if subject.kind not in LISTABLE_KINDS or GLUED_LIST.search(_join(template)):
+            return None
+    text = fill(template, subject)
+    without_right = fill(template, subject, None)
+    if len(text) > LONGEST_SEARCHED or not is_wrong(without_right, subject):
         return None
-    text = filled(record, subject)
-    return (
-        text
-        if len(text) <= LONGEST
-        and certainly_wrong(filled(record, subject, None), subject)
-        else None
-    )
+    return text
 
 
-def certainly_wrong(text: str, subject: Subject) -> bool:
-    """Whether a text states none of the answers that the truth accepts, nor a number near a right one.
+def is_wrong(text: str, subject: Subject) -> bool:
+    """Whether a text states no answer that the truth accepts, nor a number near one.
 
-    What states it in other words is not known here: that a record pays on several prompts tells it from luck.
+    What states it in other words is not seen here: that a template pays on several
+    prompts tells it from luck.
 
     >>> from rewardkit.answers.formats import Format
-    >>> subject = Subject(0, {}, "", "42", "number", ("17",), Format("bare"), "42", "17")
-    >>> [certainly_wrong(text, subject) for text in ("17 or 95", "It is 42.0", "43")]
+    >>> form = Format("bare")
+    >>> subject = Subject(0, {}, "", "42", "number", ("17",), form, "42", "17")
+    >>> [is_wrong(text, subject) for text in ("17 or 95", "It is 42.0", "43")]
     [True, False, False]
     """
+    answers = [subject.right]
     truth = subject.columns.get("ground_truth")
-    listed = map(str, truth) if isinstance(truth, list | tuple) else ()
+    if isinstance(truth, list | tuple):
+        answers += map(str, truth)
     return not any(
-        _states(text, answer, subject.kind)
-        for answer in dict.fromkeys((subject.right, *listed))
+        _states(text, answer, subject.kind) for answer in dict.fromkeys(answers)
     )
 
 
@@ -138,13 +143,17 @@ def _states(text: str, answer: str, kind: str) -> bool:
             return sought in searched
         return re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", searched) is not None
     size = abs(as_decimal(number))
-    found = (Decimal(token.replace(",", "")) for token in set(NUMBER.findall(text)))
-    return any(2 * distance(value, size) <= max(1, int(size)) for value in found)
+    for token in set(NUMBER_TOKEN.findall(text)):
+        stated = Decimal(token.replace(",", ""))
+        if 2 * distance(stated, size) <= max(1, int(size)):
+            return True
+    return False
 
 
-# In words
+# --- in words
 
-NAMES = {
+LIST_NAME = "a list with the right answer among wrong ones"
+PART_NAMES = {
     REASONING: "a sentence of reasoning",
     OPENING + CLOSING: "an empty answer",
     BEFORE: "the form before the answer",
@@ -152,49 +161,50 @@ NAMES = {
     OPENING: "the opening of the answer",
     CLOSING: "the closing of the answer",
     TAIL: "the form behind the answer",
-    **{OPENING + slot + CLOSING: "a wrong answer" for slot in WRONG},
-    **dict.fromkeys(WRONG, "a wrong answer without its mark"),
-    **{
-        f"{OPENING}{slot}{CLOSING}": "a list with the right answer among wrong ones"
-        for slot in LISTS
-    },
-    **dict.fromkeys(LISTING, "a list with the right answer among wrong ones"),
+    **{OPENING + slot + CLOSING: "a wrong answer" for slot in WRONG_SLOTS},
+    **dict.fromkeys(WRONG_SLOTS, "a wrong answer without its mark"),
+    **{OPENING + slot + CLOSING: LIST_NAME for slot in LIST_SLOTS},
+    **dict.fromkeys(LISTING_SLOTS, LIST_NAME),
 }
-PARTS = re.compile(
-    "|".join(sorted(map(re.escape, NAMES), key=len, reverse=True))
-    + rf"|(?:(?!{REASONING})[^{SLOTS}])+"
+PART = re.compile(
+    "|".join(sorted(map(re.escape, PART_NAMES), key=len, reverse=True))
+    + rf"|(?:(?!{REASONING})[^{ALL_SLOTS}])+"
 )
-REPEATED = re.compile(r"(.{1,40}?)\1{2,}(?<=.{12})", re.DOTALL)
-LONGEST_SHOWN = 60
+REPEATED_TEXT = re.compile(r"(.{1,40}?)\1{2,}(?<=.{12})", re.DOTALL)
+LONGEST_QUOTED = 60  # characters of a text that is quoted
 
 
-def described(record: Record) -> str:
-    """What a completion is made of, in plain words.
+def describe_template(template: Template) -> str:
+    """Say what a completion is made of, in plain words.
 
-    >>> described((Segment("<b>", 9), Segment("thus"), Segment(MARK)))
+    >>> describe_template((Segment("<b>", 9), Segment("thus"), Segment(WRONG_MARKED)))
     "writing '<b>' 9 times, 'thus' and a wrong answer"
     """
-    parts = [
-        name
-        for part in PARTS.findall(_template(record))
-        if part.strip()
-        for name in _named(part)
+    names: list[str] = []
+    for part in PART.findall(_join(template)):
+        if part.strip():
+            names += _name_part(part)
+    counted: list[str] = []
+    for name, repeats in groupby(names):
+        times = len(list(repeats))
+        counted.append(name if times == 1 else f"{name} {times} times")
+    if len(counted) > 1:
+        counted[-2:] = [f"{counted[-2]} and {counted[-1]}"]
+    return f"writing {', '.join(counted) or 'nothing at all'}"
+
+
+def _name_part(part: str) -> list[str]:
+    """Name a slot, or quote a text, with what is repeated in it once."""
+    if part in PART_NAMES:
+        return [PART_NAMES[part]]
+    repeated = REPEATED_TEXT.search(part)
+    if repeated is None:
+        if len(part) > LONGEST_QUOTED:
+            part = f"{part[:LONGEST_QUOTED]}..."
+        return [repr(part)] if part else []
+    times = f"{repeated[1]!r} {len(repeated[0]) // len(repeated[1])} times"
+    return [
+        *_name_part(part[: repeated.start()]),
+        times,
+        *_name_part(part[repeated.end() :]),
     ]
-    counted = ((name, len([*same])) for name, same in groupby(parts))
-    named = [name if count == 1 else f"{name} {count} times" for name, count in counted]
-    return f"writing {' and '.join(filter(None, (', '.join(named[:-1]), *named[-1:]))) or 'nothing at all'}"
-
-
-def _named(part: str) -> list[str]:
-    """A slot by its name; a text quoted, what is repeated in it once."""
-    if part in NAMES:
-        return [NAMES[part]]
-    found = REPEATED.search(part)
-    if found is None:
-        return (
-            [repr(part if len(part) <= LONGEST_SHOWN else f"{part[:LONGEST_SHOWN]}...")]
-            if part
-            else []
-        )
-    times = f"{found[1]!r} {len(found[0]) // len(found[1])} times"
-    return [*_named(part[: found.start()]), times, *_named(part[found.end() :])]

@@ -1,4 +1,4 @@
-"""Edits: seeded changes of a completion's record that keep its answer wrong."""
+"""Seeded changes of a template that keep its answer wrong."""
 
 from __future__ import annotations
 
@@ -8,38 +8,42 @@ import numpy as np
 
 from rewardkit.probes.search.completions import (
     CLOSING,
-    LISTING,
-    LISTS,
-    MARK,
-    MARKS,
+    LIST_SLOTS,
+    LISTING_SLOTS,
+    MARKS_SLOT,
     OPENING,
-    WRONG,
-    Record,
+    WRONG_MARKED,
+    WRONG_SLOTS,
     Segment,
+    Template,
 )
 from rewardkit.probes.search.vocabulary import Vocabulary
 
-COUNTS = (1, 1, 2, 3, 5, 8, 12)
-"""Edits at a time, each as likely. Many at once meet what only several together are paid for. Our choice."""
+EDIT_COUNTS = (1, 1, 2, 3, 5, 8, 12)
+"""Edits at a time, each as likely. Many at once meet what only several together earn.
+Our choice."""
 
-TIMES = (2, 3, 5, 10)
-MOST_TIMES = 200
-JOINTS = ("", " ", "\n", "\n\n")
-
-
-def edited(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> Record:
-    """The record after some edits, drawn at random."""
-    for _ in range(draw.choice(COUNTS)):
-        edit = draw.choice(len(EDITS), p=ODDS)
-        record = EDITS[edit](record, draw, vocabulary)
-    return record
+REPEATS = (2, 3, 5, 10)
+MOST_REPEATS = 200
+JOINS = ("", " ", "\n", "\n\n")
+"""What may stand before an inserted text."""
 
 
-def openers(record: Record, vocabulary: Vocabulary) -> Iterator[Record]:
-    """What is tried first: more of each kind, as far as it goes, around each state of the answer."""
+def edit_template(
+    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
+) -> Template:
+    """Make some edits, drawn at random."""
+    for _ in range(draw.choice(EDIT_COUNTS)):
+        edit = EDITS[draw.choice(len(EDITS), p=EDIT_ODDS)]
+        template = edit(template, draw, vocabulary)
+    return template
+
+
+def first_templates(template: Template, vocabulary: Vocabulary) -> Iterator[Template]:
+    """Yield what is tried first: much of each kind, around each state of the answer."""
     texts = vocabulary.texts
     words = [f"{text}, " for text in texts["phrases"][:20]]
-    added = [
+    additions = [
         [],
         words,
         texts["pairs"][:10],
@@ -47,98 +51,110 @@ def openers(record: Record, vocabulary: Vocabulary) -> Iterator[Record]:
         [f"{text}\n" for text in texts["verdicts"]],
         [f"{text}\n" for text in texts["sentences"]],
         [*texts["delimiters"], "\n", *texts["verdicts"][:1]],
-        [f"\n{opening}{LISTING[0]}{closing}" for opening, closing in vocabulary.wraps],
+        [
+            f"\n{opening}{LISTING_SLOTS[0]}{closing}"
+            for opening, closing in vocabulary.wraps
+        ],
     ]
-    listed = (
-        OPENING + LISTING[1] + CLOSING
-    )  # last: what mentions no right answer shows a hole more clearly
-    for text, times in (
-        (MARK, 1),
-        (OPENING + CLOSING, 1),
-        (MARK + "\n", 5),
-        ("", 1),
-        (listed, 1),
-        (MARKS, 1),
-    ):
-        mark = Segment(text, times)
-        start = tuple(mark if segment.text == MARK else segment for segment in record)
-        yield from ((*start, Segment("\n"), *map(Segment, some)) for some in added)
+    # lists are last: what mentions no right answer shows a hole more clearly
+    states = (
+        Segment(WRONG_MARKED),
+        Segment(OPENING + CLOSING),
+        Segment(WRONG_MARKED + "\n", 5),
+        Segment(""),
+        Segment(OPENING + LISTING_SLOTS[1] + CLOSING),
+        Segment(MARKS_SLOT),
+    )
+    for state in states:
+        start = [
+            state if segment.text == WRONG_MARKED else segment for segment in template
+        ]
+        for added in additions:
+            yield (*start, Segment("\n"), *map(Segment, added))
 
 
-def _place(record: Record, draw: np.random.Generator) -> int:
-    return int(draw.integers(len(record) + 1))
+def _draw_place(template: Template, draw: np.random.Generator) -> int:
+    return int(draw.integers(len(template) + 1))
 
 
-# Edits
+def _draw_span(template: Template, draw: np.random.Generator) -> tuple[int, int]:
+    first, second = _draw_place(template, draw), _draw_place(template, draw)
+    return min(first, second), max(first, second)
 
 
-def inserted(
-    record: Record, draw: np.random.Generator, vocabulary: Vocabulary
-) -> Record:
-    """Something of the vocabulary more: mostly one text, at times several; at times in a tag of its own."""
-    names = [name for name in WEIGHTS if vocabulary.texts[name]]
-    odds = np.array([WEIGHTS[name] for name in names])
+# --- edits
+
+
+def insert(
+    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
+) -> Template:
+    """Insert one text, at times several, at times in a tag."""
+    names = [name for name in GROUP_WEIGHTS if vocabulary.texts[name]]
+    odds = np.array([GROUP_WEIGHTS[name] for name in names])
     group = vocabulary.texts[draw.choice(names, p=odds / odds.sum())]
     count = 1 if draw.random() < 0.6 else int(draw.integers(2, 9))
     chosen = sorted(draw.permutation(len(group))[:count].tolist())
-    some = tuple(
-        Segment(JOINTS[draw.integers(len(JOINTS))] + group[at]) for at in chosen
+    added = tuple(
+        Segment(JOINS[draw.integers(len(JOINS))] + group[at]) for at in chosen
     )
-    at = _place(record, draw)
+    place = _draw_place(template, draw)
     if draw.random() < 0.25:
-        some = _within(some, draw, vocabulary)
-    return (*record[:at], *some, *record[at:])
+        added = _put_within(added, draw, vocabulary)
+    return (*template[:place], *added, *template[place:])
 
 
-def wrapped(
-    record: Record, draw: np.random.Generator, vocabulary: Vocabulary
-) -> Record:
-    """Some segments in a tag, a fence, quotes, or nothing in it."""
-    low, high = sorted((_place(record, draw), _place(record, draw)))
-    return (*record[:low], *_within(record[low:high], draw, vocabulary), *record[high:])
+def wrap(
+    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
+) -> Template:
+    """Put some segments, or none, in a tag, a fence or quotes."""
+    low, high = _draw_span(template, draw)
+    wrapped = _put_within(template[low:high], draw, vocabulary)
+    return (*template[:low], *wrapped, *template[high:])
 
 
-def _within(
-    record: Record, draw: np.random.Generator, vocabulary: Vocabulary
-) -> Record:
+def _put_within(
+    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
+) -> Template:
     opening, closing = vocabulary.wraps[int(draw.integers(len(vocabulary.wraps)))]
-    return (Segment(opening), *record, Segment(closing))
+    return (Segment(opening), *template, Segment(closing))
 
 
-def repeated(
-    record: Record, draw: np.random.Generator, vocabulary: Vocabulary
-) -> Record:
-    """A segment more than once."""
-    chosen = _place(record, draw)
-    times = int(draw.choice((*TIMES, *vocabulary.numbers)))
+def repeat(
+    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
+) -> Template:
+    """Repeat a segment."""
+    place = _draw_place(template, draw)
+    factor = int(draw.choice((*REPEATS, *vocabulary.numbers)))
+    if place == len(template):
+        return template
+    text, times = template[place]
+    repeated = Segment(text, min(MOST_REPEATS, times * factor))
+    return (*template[:place], repeated, *template[place + 1 :])
+
+
+def drop(
+    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
+) -> Template:
+    """Drop a segment, or all but some."""
+    low, high = _draw_span(template, draw)
+    if draw.random() < 0.3:
+        return template[low:high]
+    return (*template[:low], *template[low + 1 :])
+
+
+def refill(
+    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
+) -> Template:
+    """Put another wrong answer in the mark, a list, or nothing."""
+    choices = ("", *WRONG_SLOTS, *LIST_SLOTS)
+    slot = choices[draw.integers(len(choices))]
     return tuple(
-        Segment(text, min(MOST_TIMES, many * times) if place == chosen else many)
-        for place, (text, many) in enumerate(record)
+        segment._replace(text=segment.text.replace(WRONG_SLOTS[0], slot))
+        for segment in template
     )
 
 
-def dropped(
-    record: Record, draw: np.random.Generator, vocabulary: Vocabulary
-) -> Record:
-    """Some segments less, or all but these."""
-    low, high = sorted((_place(record, draw), _place(record, draw)))
-    return (
-        record[low:high] if draw.random() < 0.3 else (*record[:low], *record[low + 1 :])
-    )
-
-
-def refilled(
-    record: Record, draw: np.random.Generator, vocabulary: Vocabulary
-) -> Record:
-    """Another wrong answer in the mark, a list, or none."""
-    slot = ("", *WRONG, *LISTS)[draw.integers(1 + len(WRONG) + len(LISTS))]
-    return tuple(
-        segment._replace(text=segment.text.replace(WRONG[0], slot))
-        for segment in record
-    )
-
-
-WEIGHTS = {
+GROUP_WEIGHTS = {
     "phrases": 8,
     "pairs": 3,
     "ends": 1,
@@ -148,9 +164,9 @@ WEIGHTS = {
     "answers": 3,
     "fillers": 3,
 }
-"""How likely it is that a text of each group is inserted, against the others. Our choice."""
+"""How likely a text of each group is inserted, against the others. Our choice."""
 
-EDITS: tuple[Callable[[Record, np.random.Generator, Vocabulary], Record], ...]
-EDITS = (inserted, wrapped, repeated, dropped, refilled)
-ODDS = (0.6, 0.15, 0.1, 0.1, 0.05)
+EDITS: tuple[Callable[[Template, np.random.Generator, Vocabulary], Template], ...]
+EDITS = (insert, wrap, repeat, drop, refill)
+EDIT_ODDS = (0.6, 0.15, 0.1, 0.1, 0.05)
 """How likely each edit is. Our choice."""

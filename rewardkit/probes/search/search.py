@@ -1,198 +1,306 @@
-"""Search: completions beyond the fixed list that are certainly wrong and paid all the same."""
+"""Search for completions beyond the strategies that are certainly wrong and paid."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from rewardkit.findings import Finding
-from rewardkit.probes.runner import Outcome, Tries
-from rewardkit.probes.search.completions import Record, plain, written
-from rewardkit.probes.search.edits import edited, openers
-from rewardkit.probes.search.exploits import KEPT, Exploit, explained
-from rewardkit.probes.search.gains import OTHERS, Gains
-from rewardkit.probes.search.shrinking import shrunk
-from rewardkit.probes.search.vocabulary import Vocabulary, gathered
+from rewardkit.probes.arguments import SEARCH_CALLS
+from rewardkit.probes.runner import RowOutcome, Tries
+from rewardkit.probes.search.completions import (
+    LISTING_SLOTS,
+    WRONG_MARKED,
+    WRONG_SLOTS,
+    Segment,
+    Template,
+    plain,
+    write_wrong,
+)
+from rewardkit.probes.search.edits import edit_template, first_templates
+from rewardkit.probes.search.exploits import (
+    KEPT_GAIN,
+    LEAST_OTHERS,
+    Exploit,
+    Gains,
+    is_explained,
+)
+from rewardkit.probes.search.vocabulary import Vocabulary, gather_vocabulary
 from rewardkit.probes.subjects.scales import Calibration
-from rewardkit.probes.verdicts import FULL
+from rewardkit.probes.verdicts import FULL_MARKS
 from rewardkit.strategies.subject import Subject
 
-CALLS = 400
-"""Completions that are tried to find exploits. Our choice: a second or less where a call takes no time."""
-
-SHRINK = 300
+SHRINK_CALLS = 300
 """Completions that are tried to make an exploit small. Our choice."""
 
-HOMES = 3  # prompts on which is searched, one after the other
-WAVE = 24  # completions that are tried at a time
-ELITE = 8  # records that others are made from
+MOST_HOMES = 3  # prompts on which is searched, one after the other
+WAVE_SIZE = 24  # completions that are tried at a time
+ELITE_SIZE = 8  # templates that others are made from
+
+MANY_WORDS = 12
+"""Words from which full stops are tried in their place. Our choice."""
+
+FEW_REPEATS = 12
+"""Repeats of which single ones may be left out in part. Our choice."""
 
 
-def search(
+def search_exploits(
     tries: Tries,
     calibration: Calibration,
     *,
-    calls: int = CALLS,
+    calls: int = SEARCH_CALLS,
     seed: int = 0,
     skip: Sequence[Finding] = (),
 ) -> list[Exploit]:
-    """Exploits that were found within so many calls, shrunk, the smallest first; none that `skip` explains.
+    """Search for exploits, and make each as small as it goes.
 
-    Each part of the rollouts gets its share of the calls. A part is left out of which `cannot_search` says
-    why, and one where findings of `skip` explain all there is to gain. Up to `SHRINK` more calls are used to
-    make an exploit small. Where the time of `tries` is over, it ends with what it has. The same seed gives
-    the same exploits. Calls are completions here, without the siblings that a group brings along.
+    A part is left out if `find_why_unsearchable` says so, or where findings explain all
+    there is to gain. Where the time of `tries` is over, it ends with what it has. The
+    same seed gives the same exploits.
+
+    Args:
+        tries: The reward and the time left.
+        calibration: Subjects and scales.
+        calls: Completions to try, without the siblings that a group brings along; each
+            part gets its share. Up to `SHRINK_CALLS` more make an exploit small.
+        seed: Draws prompts and edits.
+        skip: Findings; an exploit that one explains is left out.
+
+    Returns:
+        The exploits, the smallest first.
     """
-    found: list[Exploit] = []
-    parts = _parts(calibration)
+    exploits: list[Exploit] = []
+    parts = _group_by_part(calibration)
     for part, subjects in parts.items():
-        gains = Gains(tries, [item for item in skip if item.part == part])
+        gains = Gains(tries, [finding for finding in skip if finding.part == part])
         gains.take(subjects, calibration.scales)
-        if not gains.hopeless():
+        if not gains.is_hopeless:
             draw = np.random.default_rng([seed, *part.encode()])
-            found += _of_part(
-                gains,
-                gathered(tries.reward, calibration, subjects),
-                draw,
-                calls // len(parts),
-            )
+            vocabulary = gather_vocabulary(tries.reward, calibration, subjects)
+            exploits += _search_part(gains, vocabulary, draw, calls // len(parts))
     return sorted(
-        found, key=lambda item: (len(item.home.completion), item.home.completion)
+        exploits,
+        key=lambda one: (len(one.home.completion), one.home.completion),
     )
 
 
-def cannot_search(calibration: Calibration) -> str | None:
-    """Why nothing can be searched for, as far as that is known beforehand; ``None`` where it can."""
-    parts = _parts(calibration)
+def find_why_unsearchable(calibration: Calibration) -> str:
+    """Say why nothing can be searched for; "" where it can."""
+    parts = _group_by_part(calibration)
     if not parts:
         return "no right answer is known, so no completion is certainly wrong"
-    if all(
-        len({one.answer for one in subjects}) <= OTHERS for subjects in parts.values()
-    ):
-        return (
-            f"there are fewer than {OTHERS + 1} prompts with answers of their own, so nothing could be told "
-            "from chance; give more rollouts"
-        )
-    return None
+    for subjects in parts.values():
+        if len({subject.answer for subject in subjects}) > LEAST_OTHERS:
+            return ""
+    return (
+        f"there are fewer than {LEAST_OTHERS + 1} prompts with answers of their own, "
+        "so nothing could be told from chance; give more rollouts"
+    )
 
 
-def _parts(calibration: Calibration) -> dict[str, list[Subject]]:
-    """The subjects with a truth, by part."""
-    found: dict[str, list[Subject]] = defaultdict(list)
+def _group_by_part(calibration: Calibration) -> dict[str, list[Subject]]:
+    """Group the subjects with a truth."""
+    parts: dict[str, list[Subject]] = defaultdict(list)
     for subject in calibration.subjects:
         if subject.answer is not None:
-            found[subject.part].append(subject)
-    return found
+            parts[subject.part].append(subject)
+    return parts
 
 
-def _of_part(
+def _search_part(
     gains: Gains, vocabulary: Vocabulary, draw: np.random.Generator, calls: int
 ) -> list[Exploit]:
-    """The exploits of a part: searched on some subjects in turn, until one earns full marks."""
-    found: dict[str | None, Exploit] = {}
-    homes = [
-        gains.subjects[at]
-        for at in draw.permutation(len(gains.subjects))[:HOMES].tolist()
-    ]
-    left = calls - gains.calls
-    for place, home in enumerate(homes):
-        began = gains.calls
-        until = began + left // (len(homes) - place) - gains.others - 1
-        record = _climbed(gains, home, vocabulary, draw, until)
-        exploit = gains.exploit(record, home) if record is not None else None
-        left -= gains.calls - began
-        if exploit is None or explained(exploit, gains.skip):
+    """Search on some subjects in turn, until an exploit earns full marks."""
+    best: dict[str | None, Exploit] = {}
+    order = draw.permutation(len(gains.subjects))[:MOST_HOMES].tolist()
+    remaining = calls - gains.calls
+    for place, at in enumerate(order):
+        home, start = gains.subjects[at], gains.calls
+        until = start + remaining // (len(order) - place) - gains.others - 1
+        template = _climb(gains, home, vocabulary, draw, until)
+        exploit = None
+        if template is not None:
+            exploit = gains.confirm(template, home)
+        remaining -= gains.calls - start
+        if exploit is None or is_explained(exploit, gains.skip):
             continue
-        exploit = _shrunk(gains, exploit)
-        known = found.get(exploit.component)
-        if known is None or exploit.home.gain > known.home.gain + 0.01:
-            found[exploit.component] = exploit
-        if exploit.home.gain >= FULL:
+        exploit = _shrink_exploit(gains, exploit)
+        other = best.get(exploit.component)
+        if other is None or exploit.home.gain > other.home.gain + 0.01:
+            best[exploit.component] = exploit
+        if exploit.home.gain >= FULL_MARKS:
             break
-    return list(found.values())
+    return list(best.values())
 
 
-def _climbed(
+Scored = tuple[float, Template, RowOutcome]
+"""The worth of a template on a subject, and what it got."""
+
+
+def _climb(
     gains: Gains,
     home: Subject,
     vocabulary: Vocabulary,
     draw: np.random.Generator,
     until: int,
-) -> Record | None:
-    """The best exploit on a subject, by edits of the best so far; ``None`` where there is none."""
-    tried: list[tuple[float, Record, Outcome]] = []
-    best: tuple[float, Record | None] = (0.0, None)
+) -> Template | None:
+    """Edit the best templates so far; return the one that gains most, if any does."""
+    scored: list[Scored] = []
+    best: Template | None = None
+    best_worth = 0.0
     start = plain(home)
-    wave = [start, *openers(start, vocabulary)]
-    while best[0] < FULL and not gains.over:
-        texts = {
-            text: record
-            for record in wave
-            if (text := written(record, home)) is not None
-        }
-        fresh = [text for text in texts if (home.rollout_id, text) not in gains.known]
-        fresh = fresh[: max(0, until - gains.calls)]
-        if not fresh:
+    wave = [start, *first_templates(start, vocabulary)]
+    while best_worth < FULL_MARKS and not gains.is_over:
+        templates: dict[str, Template] = {}
+        for template in wave:
+            text = write_wrong(template, home)
+            if text is not None:
+                templates[text] = template
+        new = [text for text in templates if gains.is_new(home, text)]
+        new = new[: max(0, until - gains.calls)]
+        if not new:
             break
-        for text, outcome in zip(
-            fresh, gains.outcomes([(home, text) for text in fresh]), strict=True
-        ):
-            worth = gains.worth(home, texts[text], outcome)
+        outcomes = gains.outcomes([(home, text) for text in new])
+        for text, outcome in zip(new, outcomes, strict=True):
+            template = templates[text]
+            worth = gains.worth(home, template, outcome)
             if outcome is not None and not math.isnan(worth):
-                tried.append((worth, texts[text], outcome))
-                if gains.pays(home, texts[text], outcome):
-                    best = max(best, (worth, texts[text]), key=lambda item: item[0])
-        parents = [*_elite(tried, gains.weights(home)), start]
+                scored.append((worth, template, outcome))
+                if worth > best_worth and gains.pays(home, template, outcome):
+                    best, best_worth = template, worth
+        parents = [*_select_elite(scored, gains.weights(home)), start]
         odds = np.append(np.arange(len(parents), 1, -1), len(parents))
-        chosen = draw.choice(len(parents), WAVE, p=odds / odds.sum())
-        wave = [edited(parents[at], draw, vocabulary) for at in chosen]
-    return best[1]
+        chosen = draw.choice(len(parents), WAVE_SIZE, p=odds / odds.sum())
+        wave = [edit_template(parents[at], draw, vocabulary) for at in chosen]
+    return best
 
 
-def _elite(
-    tried: Sequence[tuple[float, Record, Outcome]], weights: Mapping[str, float]
-) -> list[Record]:
-    """The records to go on from: those of the most worth, and the best by each component."""
-    # the newest of those worth the same: so the search drifts, and does not stay where it began
-    ranked = sorted(reversed(tried), key=lambda item: -round(item[0], 6))[:ELITE]
+def _select_elite(
+    scored: Sequence[Scored], weights: Mapping[str, float]
+) -> list[Template]:
+    """Select the templates of most worth, and the best by each component."""
+    # the newest of equal ones, so that the search moves on from where it began
+    elite = sorted(reversed(scored), key=lambda one: -round(one[0], 6))[:ELITE_SIZE]
     for name, weight in weights.items():
-        scored = [(item[2].scores.get(name, math.nan) * weight, item) for item in tried]
-        ranked += [item for _, item in sorted(scored, key=lambda one: one[0])[-1:]]
-    return list(dict.fromkeys(record for _, record, _ in ranked))
+        paid = [one[2].scores.get(name, math.nan) * weight for one in scored]
+        if paid:
+            order = sorted(range(len(paid)), key=paid.__getitem__)
+            elite.append(scored[order[-1]])
+    return list(dict.fromkeys(template for _, template, _ in elite))
 
 
-def _shrunk(gains: Gains, exploit: Exploit) -> Exploit:
-    """The smallest form of an exploit that was found, and still holds on other subjects."""
+# --- making small
+
+
+def _shrink_exploit(gains: Gains, exploit: Exploit) -> Exploit:
+    """Return the smallest form of an exploit that still holds on other subjects."""
     shortest = min(exploit.others, key=lambda paid: len(paid.completion))
-    pair, end = (exploit.home, shortest), gains.calls + SHRINK - 2 * len(gains.subjects)
+    end = gains.calls + SHRINK_CALLS - 2 * len(gains.subjects)
 
-    def holds(record: Record) -> bool:
-        for paid in pair:
-            text = written(record, paid.subject)
-            if text is None or (
-                gains.calls >= end
-                and (paid.subject.rollout_id, text) not in gains.known
-            ):
+    def holds(template: Template) -> bool:
+        for paid in (exploit.home, shortest):
+            text = write_wrong(template, paid.subject)
+            if text is None:
                 return False
-            outcome = gains.outcomes([(paid.subject, text)])[0]
-            goal = min(FULL, KEPT * paid.gain)
-            if (
-                not gains.pays(paid.subject, record, outcome)
-                or gains.gain(paid.subject, outcome) < goal
-            ):
+            if gains.calls >= end and gains.is_new(paid.subject, text):
+                return False
+            (outcome,) = gains.outcomes([(paid.subject, text)])
+            goal = min(FULL_MARKS, KEPT_GAIN * paid.gain)
+            if not gains.pays(paid.subject, template, outcome):
+                return False
+            if gains.gain(paid.subject, outcome) < goal:
                 return False
         return True
 
-    found = gains.exploit(shrunk(exploit.record, holds), exploit.home.subject)
-    better = (
-        found is not None
-        and found.rate >= exploit.rate
-        and not explained(found, gains.skip)
-    )
-    return (
-        replace(found, calls=exploit.calls) if found is not None and better else exploit
-    )
+    smaller = gains.confirm(shrink(exploit.template, holds), exploit.home.subject)
+    if smaller is None or smaller.rate < exploit.rate:
+        return exploit
+    if is_explained(smaller, gains.skip):
+        return exploit
+    return replace(smaller, calls=exploit.calls)
+
+
+def shrink(template: Template, holds: Callable[[Template], bool]) -> Template:
+    """Make a template small by delta debugging (Zeller and Hildebrandt, 2002).
+
+    Segments are left out, then repeats, then words and signs of each text, and all of
+    it again until nothing can be left out by itself. The same input gives the same
+    output.
+
+    Args:
+        template: A template that holds.
+        holds: Whether a template still does what it should; where it has no calls left,
+            that it does not.
+    """
+    before: Template | None = None
+    while template != before:
+        before = template
+        template = tuple(_drop_units(template, lambda units: holds(tuple(units))))
+        for place in range(len(template)):
+            template = _shrink_segment(template, place, holds)
+    return template
+
+
+def _shrink_segment(
+    template: Template, place: int, holds: Callable[[Template], bool]
+) -> Template:
+    """Leave out what goes in the segment at a place."""
+    best = template[place]
+
+    def fits(segment: Segment) -> bool:
+        nonlocal best
+        if holds((*template[:place], segment, *template[place + 1 :])):
+            best = segment
+            return True
+        return False
+
+    words = len(best.text.split()) * best.times
+    if words >= MANY_WORDS:
+        fits(Segment(". ", words))
+    least, most = 0, best.times
+    while most - least > 1:  # as if more of it were never worse
+        middle = 1 if least == 0 else (least + most) // 2
+        if fits(best._replace(times=middle)):
+            most = middle
+        else:
+            least = middle
+    if best.times <= FEW_REPEATS:
+        best = Segment(best.text * best.times)
+    for slots, simplest in (
+        (LISTING_SLOTS, WRONG_MARKED),
+        (LISTING_SLOTS, LISTING_SLOTS[0]),
+        (WRONG_SLOTS, WRONG_SLOTS[0]),
+    ):
+        fits(best._replace(text=re.sub(f"[{slots}]", simplest, best.text)))
+    for unit in (r"\s*\S+|\s+", r"(?s)."):
+        _drop_units(
+            re.findall(unit, best.text),
+            lambda units: fits(best._replace(text="".join(units))),
+        )
+    return (*template[:place], best, *template[place + 1 :])
+
+
+Unit = TypeVar("Unit")
+
+
+def _drop_units(
+    units: Sequence[Unit], holds: Callable[[Sequence[Unit]], bool]
+) -> Sequence[Unit]:
+    """Leave out the units that can be left out, many at once first."""
+    size = len(units)
+    while size:
+        start = 0
+        while start < len(units):
+            rest = [*units[:start], *units[start + size :]]
+            if holds(rest):
+                units = rest
+            else:
+                start += size
+        size //= 2
+    return units

@@ -1,4 +1,4 @@
-"""Vocabulary: what a reward's code looks for and its rollouts say, as material for a search."""
+"""What a reward's code looks for and its rollouts say, as material for a search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from rewardkit.answers.formats import find_tags
 from rewardkit.probes.contract.backtracking import samples
 from rewardkit.probes.contract.constants import constants, patterns_in
-from rewardkit.probes.search.completions import LISTS, MARK, MARKS, WRONG
+from rewardkit.probes.search.completions import (
+    LIST_SLOTS,
+    MARKS_SLOT,
+    WRONG_MARKED,
+    WRONG_SLOTS,
+)
 from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.rewards.reward import Reward
 from rewardkit.strategies.added_text import (
@@ -23,21 +28,23 @@ from rewardkit.strategies.added_text import (
 from rewardkit.strategies.subject import Subject
 
 MOST_PHRASES, MOST_TAGS, LONGEST_PHRASE = 48, 12, 80
-LENGTHS = (8, 20, 30, 120, 500)
-THRESHOLDS = range(2, 2001)
+FILLER_LENGTHS = (8, 20, 30, 120, 500)
+CODE_THRESHOLDS = range(2, 2001)
 """Numbers in the code that a length or a count may be compared with. Our choice."""
 
-SENTENCES = (
+STOCK_SENTENCES = (
     *JUDGE_ORDERS,
     *FLATTERY,
     RUBRIC,
-    "I am absolutely certain of this. Without any doubt this is correct, verified and proven.",
-    "First, then, next, finally: therefore, thus, hence, because, since, so, wait, however, in conclusion.",
+    "I am absolutely certain of this. Without any doubt this is correct, verified and "
+    "proven.",
+    "First, then, next, finally: therefore, thus, hence, because, since, so, wait, "
+    "however, in conclusion.",
     "It may be this, or it may be that. I am not sure, and I do not know.",
     "Let me check this again. Yes, it is correct.",
     "## Reasoning\nStep by step:\n- first this\n- then that\n- so it follows",
 )
-TAGS = (
+STOCK_TAGS = (
     "think",
     "answer",
     "step",
@@ -49,82 +56,91 @@ TAGS = (
     "section",
     "note",
 )
-WRAPS = (
+STOCK_WRAPS = (
     ("```\n", "\n```"),
     ("```json\n", "\n```"),
     ("<!-- ", " -->"),
     (r"\boxed{", "}"),
     ("# ", ""),
+    *(("*", "*"), ('"', '"'), ("$", "$"), ("`", "`")),
+    *(("(", ")"), ("[", "]"), ("{", "}")),
 )
-SIGNS = ("**", '""', "$$", "``", "()", "[]", "{}")
 TAG_NAME = re.compile(r"</?([A-Za-z_][\w.:-]{0,30})>")
 NAME = re.compile(r"[A-Za-z_]\w{1,30}")
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What completions can be made of: texts by kind, pairs that stand around something, and thresholds."""
+    """What completions can be made of.
+
+    `texts` are by group, `wraps` are pairs that stand around something, `numbers` are
+    thresholds.
+    """
 
     texts: Mapping[str, Sequence[str]]
     wraps: Sequence[tuple[str, str]]
     numbers: Sequence[int]
 
 
-def gathered(
+def gather_vocabulary(
     reward: Reward, calibration: Calibration, subjects: Sequence[Subject]
 ) -> Vocabulary:
-    """The vocabulary of a reward and its rollouts for some subjects."""
-    held = constants(reward.functions)
+    """Gather the vocabulary of a reward and its rollouts for some subjects."""
+    values = constants(reward.functions)
     patterns = [pattern.pattern for pattern in patterns_in(reward.functions)]
-    texts = [text for text in held if isinstance(text, str) and text not in patterns]
-    numbers = sorted(
-        {
-            number
-            for number in held
-            if not isinstance(number, str) and number in THRESHOLDS
-        }
-    )
-    known = dict.fromkeys(
-        (*(text for pattern in patterns for text in _samples(pattern)), *texts)
-    )
-    phrases = [text for text in known if text.strip() and len(text) <= LONGEST_PHRASE][
-        :MOST_PHRASES
+    texts: list[str] = []
+    numbers: list[int] = []
+    for value in values:
+        if isinstance(value, str):
+            if value not in patterns:
+                texts.append(value)
+        elif value in CODE_THRESHOLDS:
+            numbers.append(value)
+    candidates: list[str] = []
+    for pattern in patterns:
+        candidates += _sample_pattern(pattern)
+    phrases = [
+        text
+        for text in dict.fromkeys([*candidates, *texts])
+        if text.strip() and len(text) <= LONGEST_PHRASE
     ]
+    phrases = phrases[:MOST_PHRASES]
     completions = [str(row.get("completion")) for row, _ in calibration.pool]
-    shown = TAG_NAME.findall(
-        " ".join((*(one.reference for one in subjects[:1]), *phrases))
-    )
-    names = list(
-        dict.fromkeys((*shown, *find_tags(completions), *filter(NAME.fullmatch, texts)))
-    )
-    return assembled(phrases, names[:MOST_TAGS], numbers[:MOST_TAGS])
+    references = [subject.reference for subject in subjects[:1]]
+    tags = TAG_NAME.findall(" ".join([*references, *phrases]))
+    tags += find_tags(completions)
+    tags += filter(NAME.fullmatch, texts)
+    names = list(dict.fromkeys(tags))[:MOST_TAGS]
+    return assemble_vocabulary(phrases, names, sorted(set(numbers))[:MOST_TAGS])
 
 
-def assembled(
+def assemble_vocabulary(
     phrases: Sequence[str], names: Sequence[str], numbers: Sequence[int]
 ) -> Vocabulary:
-    """The vocabulary with these phrases, names of tags and thresholds, and with what is usual."""
-    tags = [(f"<{name}>", f"</{name}>") for name in dict.fromkeys((*names, *TAGS))]
-    lengths = sorted((*LENGTHS, *(number + 1 for number in numbers)))
-    found = {
+    """Assemble phrases, names of tags, thresholds, and what is usual."""
+    tags = [
+        (f"<{name}>", f"</{name}>") for name in dict.fromkeys((*names, *STOCK_TAGS))
+    ]
+    lengths = sorted([*FILLER_LENGTHS, *(number + 1 for number in numbers)])
+    around: list[int] = []
+    for number in numbers:
+        around += [number, number + 1]
+    texts = {
         "phrases": phrases,
         "pairs": [opening + closing for opening, closing in tags],
         "ends": [end for tag in tags for end in tag],
         "verdicts": FAKE_VERDICTS,
-        "sentences": SENTENCES,
+        "sentences": STOCK_SENTENCES,
         "delimiters": DELIMITERS,
-        "answers": (MARK, WRONG[0], WRONG[1], *LISTS, MARKS),
+        "answers": (WRONG_MARKED, *WRONG_SLOTS[:2], *LIST_SLOTS, MARKS_SLOT),
         "fillers": list(map(filler, lengths)),
     }
-    wraps = (*WRAPS, *((sign[0], sign[1]) for sign in SIGNS), *tags)
-    return Vocabulary(
-        found, wraps, [count for number in numbers for count in (number, number + 1)]
-    )
+    return Vocabulary(texts, (*STOCK_WRAPS, *tags), around)
 
 
-def _samples(pattern: str) -> Iterator[str]:
-    """Texts that an expression matches: the shortest, the fullest, and one for each alternative."""
+def _sample_pattern(pattern: str) -> Iterator[str]:
+    """Yield texts that an expression matches; a 0 in it may be a score."""
     for text in samples(pattern)[: MOST_PHRASES + 2]:
         yield text
         if "0" in text:
-            yield re.sub(r"0+", "10", text)  # what is looked for as a score
+            yield re.sub(r"0+", "10", text)

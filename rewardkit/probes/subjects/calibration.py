@@ -13,7 +13,7 @@ import numpy as np
 
 from rewardkit.answers.formats import Format
 from rewardkit.answers.marks import find_likely_mark
-from rewardkit.probes.runner import Tries, part_for, same
+from rewardkit.probes.runner import Tries, are_equal, part_for
 from rewardkit.probes.subjects.log import NO_TRUTHS, Log, Part, labels_of, parts
 from rewardkit.probes.subjects.logged import TELLS, logged
 from rewardkit.probes.subjects.scales import Calibration, LeftOut, Scale
@@ -225,7 +225,7 @@ class _Chooser:
             self._say(part, "slow", self._too_slow())
         elif not part.seen:
             self._say(part, "unknown", "no completion was judged there")
-        elif same(part.seen):
+        elif are_equal(part.seen):
             self.modes[part.name] = "constant"
             self.constants[part.name] = (part.seen[0], len(part.seen))
         elif self._truth_matters(part):

@@ -15,7 +15,7 @@ from rewardkit.analysis.context import truths
 from rewardkit.answers.formats import Format
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.primitives.messages import content_text
-from rewardkit.probes.runner import Outcome, Tries, same
+from rewardkit.probes.runner import RowOutcome, Tries, are_equal
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.strategies.subject import Row, Subject
 
@@ -73,7 +73,7 @@ class Log:
     rows: Sequence[Row]
     groups: Any  # (rows,) codes
     labels: Sequence[bool | None] = ()
-    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    outcomes: dict[int, RowOutcome] = field(default_factory=dict)
 
     def score(self, part: Part, draw: np.random.Generator, *, share: float) -> None:
         """Score rows of a part: all siblings of prompts drawn at random, up to a number.
@@ -98,7 +98,7 @@ class Log:
         if judged:
             part.low, part.high = min(judged), max(judged)
         part.seen += judged
-        if judged and same(part.seen) and not self.tries.by_group:
+        if judged and are_equal(part.seen) and not self.tries.by_group:
             firsts = [some[0] for some in self.by_prompt(places).values()]
             part.low = min(part.low, *self._exchanged(part, firsts))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.answers.formats import Format
-from rewardkit.probes.runner import Outcome
+from rewardkit.probes.runner import RowOutcome
 from rewardkit.strategies.subject import Row, Subject
 
 
@@ -59,7 +59,7 @@ class Calibration:
 
     subjects: tuple[Subject, ...]
     scales: Mapping[Any, Scale]
-    pool: tuple[tuple[Row, Outcome], ...]
+    pool: tuple[tuple[Row, RowOutcome], ...]
     modes: Mapping[str, str]
     why: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()

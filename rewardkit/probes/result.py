@@ -1,0 +1,373 @@
+"""ProbeResult: what probing found, what is undecided, and how much was tried."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rewardkit.findings import SEVERITIES, Finding, counted, most
+from rewardkit.html.excerpts import UserText, one_line
+from rewardkit.html.pages import Block, HasPage, More, Page
+from rewardkit.plain import PlainRecord
+from rewardkit.probes.baseline import Accepted, Baseline, load_baseline
+from rewardkit.probes.families import PROBES
+from rewardkit.probes.results.points import probe_point
+from rewardkit.probes.subjects.scales import Calibration, Scale
+from rewardkit.rewards.reward import Reward
+
+MOST_POINTS = 2
+"""Alarms that are shown with an example; the others are folded."""
+
+LONGEST_NOTES = 220  # characters of what is inconclusive, below alarms in a short text
+
+READINESS = {"high": " is not ready", "warn": " is usable"}
+
+ALARM_PLURALS = {
+    "hole": "holes",
+    "loss of right answers": "losses of right answers",
+    "broken contract": "broken contracts",
+}
+
+JUDGES_NOTHING = ("always_errors", "always_abstains", "always_late")
+"""Findings of a reward that judges no row."""
+
+SAYS_ALL = ("constant", "ignores_truth", "inverted", *JUDGES_NOTHING)
+"""Findings behind which nothing else was tried, of all or of their part."""
+
+EARNING_NAMES = {
+    "right": "a right answer",
+    "wrong": "a wrong one",
+    "plain": "a wrong one in no form",
+    "floor": "the least of all",
+}
+EARNING_NAMES_WITHOUT_TRUTH = {
+    "right": "no truth is asked for: the best rollout",
+    "wrong": "the worst",
+}
+
+
+@dataclass(frozen=True)
+class Inconclusive(PlainRecord):
+    """What could not be decided: the probe, family or part, and why."""
+
+    probe: str
+    why: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProbeResult(HasPage):
+    """What probing found: `findings`, the worst first, and what is `inconclusive`.
+
+    `probes` are those that were to be tried, in `families`; `made` are those of which
+    something was tried. `untried` counts the attempts of each that the budget did not
+    reach. `calibration` says how right and wrong answers were written and what they
+    earned; `baseline` is what is accepted of this reward.
+    """
+
+    reward: Reward
+    findings: tuple[Finding, ...]
+    inconclusive: tuple[Inconclusive, ...]
+    calibration: Calibration
+    probes: tuple[str, ...]
+    families: frozenset[str]
+    made: frozenset[str]
+    calls: int
+    untried: Mapping[str, int] = field(default_factory=dict)
+    baseline: Baseline | None = None
+
+    def __getitem__(self, code: str) -> list[Finding]:
+        """Return the findings with this code."""
+        return [finding for finding in self.findings if finding.code == code]
+
+    @property
+    def alarms(self) -> tuple[Finding, ...]:
+        """Return the findings of severity high or warn that are not accepted."""
+        return tuple(finding for finding in self.findings if _is_alarm(finding))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a finding, the worst first."""
+        rows = [
+            {
+                "severity": finding.severity,
+                "code": finding.code,
+                "family": finding.family,
+                "component": finding.component,
+                "part": finding.part,
+                "rate": finding.evidence.get("value"),
+                "gain": finding.evidence.get("gain"),
+                "n": finding.n,
+                "sentence": finding.sentence,
+                "accepted": finding.accepted,
+            }
+            for finding in self.findings
+        ]
+        columns = (
+            "severity code family component part rate gain n sentence accepted".split()
+        )
+        return pd.DataFrame(rows, columns=columns, dtype=object)
+
+    @property
+    def cases(self) -> list[dict[str, Any]]:
+        """Return the cases to add to a case file, of the findings that are alarms."""
+        return [case for finding in self.alarms for case in finding.cases]
+
+    def record(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+        return {
+            "reward": self.reward.name,
+            "findings": [finding.record() for finding in self.findings],
+            "inconclusive": [note.record() for note in self.inconclusive],
+            "untried": dict(self.untried),
+            "probes": list(self.probes),
+            "subjects": len(self.calibration.subjects),
+            "calls": self.calls,
+        }
+
+    # --- baseline
+
+    def under_baseline(self, baseline: Baseline | str | Path) -> ProbeResult:
+        """Return the result with what a baseline accepts marked in its findings.
+
+        A finding that is graver than when it was accepted counts again.
+
+        Raises:
+            InputError: The file is no baseline.
+        """
+        if not isinstance(baseline, Baseline):
+            baseline = load_baseline(baseline)
+        baseline = baseline.of(self.reward.name)
+        findings = tuple(map(baseline.mark, self.findings))
+        return replace(self, findings=findings, baseline=baseline)
+
+    @property
+    def stale(self) -> tuple[Accepted, ...]:
+        """Return what the baseline accepts and is gone; () unless all was tried."""
+        if self.baseline is None or len(self.probes) < len(PROBES) or self.untried:
+            return ()
+        if not self.calibration.subjects or self.says_all:
+            return ()
+        keys = {finding.key for finding in self.findings}
+        return tuple(
+            entry for entry in self.baseline.accepted if entry.finding not in keys
+        )
+
+    def baseline_changes(self) -> Iterator[str]:
+        """Yield a sentence for each entry that does not fit any more."""
+        for finding in self.findings:
+            entry = self.baseline.entry(finding) if self.baseline else None
+            if entry is not None and not finding.accepted:
+                then = f"{finding.key} was accepted as {entry.severity} on {entry.date}"
+                yield f"{then} and is {finding.severity} now: it counts again"
+        for entry in self.stale:
+            yield (
+                f"{entry.finding}, accepted on {entry.date}, is not found any more: "
+                "take it out of the file"
+            )
+
+    # --- in short
+
+    @cached_property
+    def says_all(self) -> bool:
+        """Whether a finding says why nothing else was tried."""
+        return any(finding.code in SAYS_ALL for finding in self.findings)
+
+    @property
+    def tried_probes(self) -> tuple[str, ...]:
+        """Return the probes of which something was tried."""
+        return tuple(name for name in self.probes if name in self.made)
+
+    @property
+    def looks_for_holes(self) -> bool:
+        """Whether more than the contract was to be tried."""
+        return bool(self.families - {"contract", "hang"})
+
+    @property
+    def is_unprobed(self) -> bool:
+        """Whether no prompt could be probed, and no finding says why."""
+        has_subjects = bool(self.calibration.subjects)
+        return self.looks_for_holes and not has_subjects and not self.says_all
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether no part has a known right answer, nor one that needs none."""
+        return {*self.calibration.modes.values()} <= {"unknown", "slow"}
+
+    @property
+    def effort(self) -> str:
+        """Say how much was tried."""
+        calls = counted(self.calls, "call")
+        if not self.tried_probes:
+            return calls
+        probes = counted(len(self.tried_probes), "probe")
+        prompts = counted(len(self.calibration.subjects), "prompt")
+        return f"{probes} on {prompts}, {calls}"
+
+    @property
+    def verdict(self) -> str:
+        """Say in one line whether the reward held."""
+        if self.alarms:
+            verdict = count_alarms(self.alarms)
+        elif self.is_unprobed:
+            return "inconclusive: no prompt could be probed"
+        else:
+            verdict = self._nothing_found()
+        minor = sum(finding.severity == "info" for finding in self.findings)
+        if minor:
+            verdict += f"; {minor} for information"
+        if self._count_accepted():
+            verdict += f"; {self._count_accepted()} accepted"
+        return verdict
+
+    def _count_accepted(self) -> int:
+        return sum(
+            finding.severity != "info" and bool(finding.accepted)
+            for finding in self.findings
+        )
+
+    def _nothing_found(self) -> str:
+        fault = "hole" if self.looks_for_holes else "broken contract"
+        if self._count_accepted():
+            fault = f"other {fault}"
+        sentence = f"no {fault} found in {self.effort}"
+        if self.untried:
+            return f"unfinished, as the budget was over: {sentence}"
+        if self.is_undecided:
+            return f"inconclusive, as no right answer is known: {sentence}"
+        return sentence
+
+    @property
+    def in_short(self) -> str:
+        """Say the verdict, and how much was tried."""
+        if self.effort in self.verdict:
+            return self.verdict
+        return f"{self.verdict}; {self.effort}"
+
+    # --- the page
+
+    def page(self) -> Page:
+        """Show the verdict, the alarms, what is undecided, and what answers earn."""
+        readiness = READINESS[self.alarms[0].severity] if self.alarms else ""
+        title = f"{one_line(self.reward.name)}{readiness}"
+        blocks = [*self.finding_blocks(self.findings), *self.other_blocks()]
+        foot = "All of it: text(verbose=True)" if self.findings else ""
+        return Page(title, blocks, self.verdict, foot)
+
+    def finding_blocks(self, findings: Sequence[Finding]) -> list[Block]:
+        """Show some findings: alarms, what is for information, what is accepted."""
+        alarms = [
+            probe_point(finding, self.reward)
+            for finding in findings
+            if _is_alarm(finding)
+        ]
+        blocks: list[Block] = [*alarms[:MOST_POINTS]]
+        others = alarms[MOST_POINTS:]
+        if others:
+            codes = most([point.code for point in others])
+            blocks.append(f"and {len(others)} more: {codes}")
+            blocks.append(More(f"{len(others)} more", others))
+        minor: list[Block] = []
+        accepted: list[Block] = []
+        for finding in findings:
+            if finding.accepted:
+                reason = one_line(finding.accepted)
+                accepted.append(f"{finding.code}: {finding.statement} {reason}")
+            elif finding.severity == "info":
+                minor.append(f"{finding.code}: {finding.statement} {finding.advice}")
+        blocks.append(More("For information", minor))
+        blocks.append(More("Accepted", accepted))
+        return blocks
+
+    def other_blocks(self) -> list[Block]:
+        """Show how much was tried, what is undecided, and what answers earn."""
+        blocks: list[Block] = []
+        effort: list[str] = []
+        if self.effort not in self.verdict:
+            effort.append(f"Tried: {self.effort}")
+        idle = {*self.probes} - {*self.tried_probes} - {*self.untried}
+        if idle and self.tried_probes:
+            verb = "does" if len(idle) == 1 else "do"
+            effort.append(f"{counted(len(idle), 'probe')} {verb} not apply")
+        if effort:
+            blocks.append("; ".join(effort))
+        notes = [f"{one_line(note.probe)}: {note.why}" for note in self.inconclusive]
+        if self.untried:
+            names = most([*self.untried])
+            notes.append(f"not tried, as the budget was over (budget=...): {names}")
+        if notes:
+            joined = one_line("; ".join(notes), 10_000)
+            is_long = bool(self.alarms) and len(joined) > LONGEST_NOTES
+            if is_long:
+                joined = one_line(joined, LONGEST_NOTES)
+            blocks.append(f"Inconclusive: {joined}")
+            if is_long:
+                blocks.append(More("All that is inconclusive", notes))
+        changes = list(self.baseline_changes())
+        if changes:
+            blocks.append(f"Baseline: {'; '.join(changes)}")
+        blocks.append(More("What answers earn", list(self._earnings())))
+        return blocks
+
+    def _earnings(self) -> Iterator[Block]:
+        """Yield what right and wrong answers earn, a line for each part."""
+        subjects = self.calibration.subjects
+        for part in dict.fromkeys(subject.part for subject in subjects):
+            in_part = [subject for subject in subjects if subject.part == part]
+            scales = [self.calibration.scales[one.rollout_id] for one in in_part]
+            kinds = ", ".join(dict.fromkeys(subject.kind for subject in in_part))
+            where = f"{one_line(part)}, " if part else ""
+            names = EARNING_NAMES
+            if in_part[0].answer is None:
+                names = EARNING_NAMES_WITHOUT_TRUTH
+            earned = ", ".join(
+                f"{words} {_range_of(scales, name)}" for name, words in names.items()
+            )
+            line = f"{where}{counted(len(in_part), 'prompt')} ({kinds}): {earned}"
+            example = one_line(in_part[0].reference, 120)
+            yield UserText(f"{line}; such as {example}", instead=line)
+
+
+def _is_alarm(finding: Finding) -> bool:
+    return finding.severity != "info" and not finding.accepted
+
+
+def kind_of_alarm(finding: Finding) -> str:
+    """Say what an alarm is: one of `ALARM_PLURALS`."""
+    if finding.family in ("contract", "hang"):
+        return "broken contract"
+    if finding.code in (*JUDGES_NOTHING, "raises"):
+        return "broken contract"
+    if finding.family == "equivalents" or finding.code == "right_unpaid":
+        return "loss of right answers"
+    if finding.evidence.get("kind") == "loses":
+        return "loss of right answers"
+    return "hole"
+
+
+def count_alarms(alarms: Sequence[Finding]) -> str:
+    """Count alarms by what they are and how grave: "2 holes (1 high, 1 warn)"."""
+    phrases: list[str] = []
+    for kind, plural in ALARM_PLURALS.items():
+        counts = Counter(
+            alarm.severity for alarm in alarms if kind_of_alarm(alarm) == kind
+        )
+        severities = [name for name in SEVERITIES if counts[name]]
+        if counts.total() == 1:
+            phrases.append(f"1 {kind} ({severities[0]})")
+        elif severities:
+            grades = ", ".join(f"{counts[name]} {name}" for name in severities)
+            phrases.append(f"{counts.total()} {plural} ({grades})")
+    return ", ".join(phrases)
+
+
+def _range_of(scales: Sequence[Scale], name: str) -> str:
+    """Write the lowest and the highest of rewards, once where they are the same."""
+    rewards = [getattr(scale, name) + 0.0 for scale in scales]
+    low, high = f"{min(rewards):.4g}", f"{max(rewards):.4g}"
+    return low if low == high else f"{low} to {high}"
