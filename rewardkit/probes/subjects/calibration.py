@@ -1,20 +1,25 @@
-"""calibrate(): which prompts can be probed, how answers are written there, what right and wrong ones earn."""
+"""calibrate(): which prompts can be probed, and what right and wrong ones earn there."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from rewardkit.answers.formats import Format
 from rewardkit.answers.marks import find_likely_mark
 from rewardkit.probes.runner import Tries, are_equal, part_for
-from rewardkit.probes.subjects.log import NO_TRUTHS, Log, Part, labels_of, parts
+from rewardkit.probes.subjects.log import (
+    NO_TRUTH_COLUMNS,
+    Log,
+    Part,
+    read_labels,
+    split_parts,
+)
 from rewardkit.probes.subjects.logged import TELLS, logged
 from rewardkit.probes.subjects.scales import Calibration, LeftOut, Scale
 from rewardkit.probes.subjects.written import (
@@ -32,350 +37,391 @@ from rewardkit.rollouts.values import column_values
 from rewardkit.strategies.subject import Row, Subject
 from rewardkit.targets.adapter import Adapter, uses
 
-SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
-WHOLE = 1500  # calls that all of it takes, about
-PAID = 0.6  # share of full marks from which an answer of the log counts as right: our choice
-LONGEST_ANSWER = 2000  # characters of an answer that is kept of a log
+MOST_SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
+FEW_SUBJECTS = 2  # prompts of a part where calls are slow
+CALLS_OF_A_RUN = 1500  # calls that all of it takes, about
+LOG_RIGHT = 0.6  # gain from which an answer of the log counts as right: our choice
+LONGEST_LOGGED = 2000  # characters of an answer that is kept of a log
+SCORING_SHARE = 0.2  # share of the budget for scoring the log
 
-MORE = "give rollouts, or cases (cases=...), with right ones"
+GIVE_RIGHT_ONES = "give rollouts, or cases (cases=...), with right ones"
 
-Written = Sequence[tuple[int, Subject]]  # with the places of their rows
+Placed = Sequence[tuple[int, Subject]]
+"""Subjects, each with the place of its row."""
+
+
+@dataclass(frozen=True)
+class PartCalibration:
+    """What is known of a part: see `Calibration` for its modes."""
+
+    mode: str
+    why: str = ""
+    subjects: Sequence[tuple[Subject, Scale]] = ()
+    left_out: Sequence[LeftOut] = ()
+    constant: tuple[float, int] | None = None
 
 
 def calibrate(
     tries: Tries, rollouts: Rollouts, *, label: str | None = None, seed: int = 0
 ) -> Calibration:
-    """Subjects and scales for the probes, chosen with a seed from all parts of the rollouts."""
+    """Choose subjects of all parts of the rollouts, and measure their scales.
+
+    Args:
+        tries: The reward and the time left.
+        rollouts: The user's rollouts.
+        label: A column that says which rollouts are right.
+        seed: Draws the rollouts that are scored.
+    """
     columns = rollouts.as_logged()
-    rows: list[Row] = [
-        dict(zip(columns, row, strict=True))
-        for row in zip(*columns.values(), strict=True)
-    ]
-    labels = (
-        labels_of(column_values(rollouts.table[label]), label)
-        if label is not None
-        else ()
-    )
+    names, values = list(columns), zip(*columns.values(), strict=True)
+    rows: list[Row] = [dict(zip(names, row, strict=True)) for row in values]
+    labels: Sequence[bool | None] = ()
+    if label is not None:
+        labels = read_labels(column_values(rollouts.table[label]), label)
     log = Log(tries, rows, rollouts.groups, labels)
-    found, draw = (
-        parts(tries.reward.routed_by or "data_source", rows),
-        np.random.default_rng(seed),
-    )
-    for part in found:
-        log.score(part, draw, share=0.2 / len(found))
-    chooser = _Chooser(log, max(4, SUBJECTS // len(found)) if found else 0)
-    for part in found:
-        chooser.look(part)
+    parts = split_parts(tries.reward.routed_by or "data_source", rows)
+    draw = np.random.default_rng(seed)
+    for part in parts:
+        log.score(part, draw, share=SCORING_SHARE / len(parts))
+    calibrated: dict[str, PartCalibration] = {}
+    for part in parts:
+        count = max(4, MOST_SUBJECTS // len(parts))
+        calibrated[part.name] = _calibrate_part(log, part, count)
+    pairs = [pair for known in calibrated.values() for pair in known.subjects]
     return Calibration(
-        tuple(chooser.subjects),
-        chooser.scales,
-        tuple((rows[place], outcome) for place, outcome in log.outcomes.items()),
-        chooser.modes,
-        chooser.why,
-        tuple(chooser.left_out),
-        chooser.constants,
-        tuple(item for part in found for item in _best_by_label(log, part)),
+        subjects=tuple(subject for subject, _ in pairs),
+        scales={subject.rollout_id: scale for subject, scale in pairs},
+        pool=tuple((rows[place], out) for place, out in log.outcomes.items()),
+        modes={name: known.mode for name, known in calibrated.items()},
+        why={
+            name or "reward": known.why
+            for name, known in calibrated.items()
+            if known.why
+        },
+        left_out=tuple(
+            prompt for known in calibrated.values() for prompt in known.left_out
+        ),
+        constants={
+            name: known.constant for name, known in calibrated.items() if known.constant
+        },
+        labelled=tuple(
+            prompt for part in parts for prompt in _compare_labelled(log, part)
+        ),
     )
 
 
-@dataclass(eq=False)
-class _Chooser:
-    """The subjects chosen so far, at most `count` of each part, and what there is to say of the parts."""
-
-    log: Log
-    count: int
-    subjects: list[Subject] = field(default_factory=list)
-    scales: dict[Any, Scale] = field(default_factory=dict)
-    modes: dict[str, str] = field(default_factory=dict)
-    why: dict[str, str] = field(default_factory=dict)
-    left_out: list[LeftOut] = field(default_factory=list)
-    constants: dict[str, tuple[float, int]] = field(default_factory=dict)
-
-    def look(self, part: Part) -> None:
-        """Choose the subjects of a part: by its right completions, and by answers written from its truths."""
-        if not any(place in self.log.outcomes for place in part.places):
-            return self._say(part, "slow", self._too_slow())
-        count = 2 if self._slow else self.count
-        drafted = list(islice(drafts(self.log, part), count))
-        of_log = logged(self.log, part, count)
-        alike = {draft.kind for _, draft in drafted or of_log} & {
-            one.kind for _, one in of_log
-        }
-        best = (
-            Best() if alike else best_format(self.log, part, drafted, slow=self._slow)
+def _calibrate_part(log: Log, part: Part, count: int) -> PartCalibration:
+    """Choose the subjects of a part, by right completions or answers from its truths."""
+    if not any(place in log.outcomes for place in part.places):
+        return PartCalibration("slow", _explain_slow(log.tries))
+    if _is_slow(log.tries):
+        count = FEW_SUBJECTS
+    drafted = list(islice(drafts(log, part), count))
+    of_log = logged(log, part, count)
+    best = Best()
+    kinds = {draft.kind for _, draft in drafted or of_log}
+    if kinds.isdisjoint(subject.kind for _, subject in of_log):
+        best = best_format(log, part, drafted, slow=_is_slow(log.tries))
+    written: list[tuple[int, Subject]] = []
+    if best.format:
+        for place, draft in drafted:
+            written.append((place, with_format(draft, best.format)))
+    if not best.paid(part):
+        written += of_log
+        written += _write_like_log(log, drafted, of_log)
+    subjects, left_out = _compare_answers(log, part, written, best.format)
+    if subjects:
+        return PartCalibration("truth", "", subjects, left_out)
+    is_flat = part.high - part.low <= 1e-9
+    why = _explain_none_right(log, part, drafted)
+    if why:
+        subjects = _choose_without_truth(log, part, count, is_flat=is_flat)
+        return PartCalibration("unknown", why, subjects)
+    if not drafted:
+        return PartCalibration(
+            "no truth", subjects=_choose_without_truth(log, part, count)
         )
-        written = [
-            (place, with_format(draft, best.format))
-            for place, draft in drafted
-            if best.format
-        ]
-        if not best.paid(part):
-            written += of_log
-            known = self.log.by_prompt(place for place, _ in of_log)
-            written += [
-                (place, with_format(draft, option))
-                for place, draft in drafted
-                if int(self.log.groups[place]) not in known
-                for option in [
-                    *(one.format for _, one in of_log[:1] if one.kind == draft.kind),
-                    *islice(skeletons(self.log, place, draft), 2),
-                ]
-            ]
-        if self._told_apart(part, written, best.format):
-            self.modes[part.name] = "truth"
-        elif why := self._none_right(part, drafted):
-            self._say(part, "unknown", why)
-            self._without_truth(part, count, flat=part.high - part.low <= 1e-9)
-        elif not drafted:
-            self.modes[part.name] = "no truth"
-            self._without_truth(part, count)
-        elif best.inverted and not best.format:
-            self.modes[part.name] = "inverted"
-        else:
-            self._undecided(part, count, tried=best.tried)
+    if best.inverted and not best.format:
+        return PartCalibration("inverted")
+    return _calibrate_undecided(log, part, count, was_tried=best.tried)
 
-    def _say(self, part: Part, mode: str, why: str) -> None:
-        self.modes[part.name], self.why[part.name or "reward"] = mode, why
 
-    @property
-    def _slow(self) -> bool:
-        """Whether there is no time for all that is tried of a quick reward."""
-        return self.log.tries.each * WHOLE > self.log.tries.left
+def _is_slow(tries: Tries) -> bool:
+    """Whether there is no time for all that is tried of a quick reward."""
+    return tries.each * CALLS_OF_A_RUN > tries.left
 
-    def _too_slow(self) -> str:
-        tries = self.log.tries
-        if tries.hopeless:
-            return "no call came back in its time; give a longer timeout, or mend what takes so long"
-        before = f"{tries.over} before right and wrong answers could be told apart"
-        if tries.cancelled:
-            return before
-        needed = max(1, tries.each * WHOLE)
-        return f"{before} (a call takes {tries.each:.2g} s); about budget={needed:.0f} would do for all"
 
-    def _told_apart(self, part: Part, written: Written, usual: Format | None) -> bool:
-        """Whether right earns more than wrong on some of these; the fairest of each prompt is then kept."""
-        subjects = [subject for _, subject in written]
-        pairs = [
-            (one, text) for one in subjects for text in (one.reference, one.baseline)
-        ]
-        bare = [
-            (one, text)
-            for one in subjects
-            for text in (f"It is {one.wrong[0]}.", f"It is {one.right}.", "")
-        ]
-        earned = np.array(self.log.rewards(part, pairs)).reshape(-1, 2)
-        others = np.full((len(subjects), 3), math.nan)
-        if (
-            not self.log.tries.late
-        ):  # where a call was late, what has no form may be late as well
-            others = np.array(self.log.rewards(part, bare)).reshape(-1, 3)
-        told: dict[int, list[tuple[Subject, Scale]]] = defaultdict(list)
-        alike: list[tuple[int, LeftOut]] = []
-        for (place, subject), (right, wrong), rest in zip(
-            written, earned.tolist(), others, strict=True
-        ):
-            scale = _scale(right, wrong, rest.tolist(), part.low)
-            if right - wrong > TELLS * max(
-                part.high - scale.floor, right - scale.floor, 1e-9
-            ):
-                told[place].append((subject, scale))
-            elif not math.isnan(right) and not math.isnan(wrong):
-                alike.append((place, LeftOut(subject, right, wrong)))
-        for place, options in told.items():
-            subject, scale = _fairest(options)
-            right, wrong = self._told(place, subject.format, scale)
-            self.subjects.append(
-                replace(subject, paid_answers=right, unpaid_answers=wrong)
-            )
-            self.scales[subject.rollout_id] = scale
-        marks = (
-            {usual.opening}
-            if usual
-            else {one.format.opening for some in told.values() for one, _ in some}
+def _explain_slow(tries: Tries) -> str:
+    if tries.hopeless:
+        return (
+            "no call came back in its time; give a longer timeout, or mend what takes "
+            "so long"
         )
-        left = {
-            place: item
-            for place, item in reversed(alike)
-            if item.subject.format.opening in marks
-        }
-        self.left_out += [
-            item for place, item in left.items() if told and place not in told
-        ][::-1]
-        return bool(told)
-
-    def _told(
-        self, place: int, form: Format, scale: Scale
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The answers that the completions of a prompt give in this form: those that are paid, and others."""
-        found: dict[str, bool] = {}
-        for at in self.log.beside(place):
-            answer = form.read(self.log.text(at))
-            if answer and len(answer) <= LONGEST_ANSWER:
-                found[answer] = (
-                    found.get(answer, False) or scale.gain(self.log.earned(at)) >= PAID
-                )
-        right = tuple(answer for answer, paid in found.items() if paid)
-        return right, tuple(answer for answer in found if answer not in right)
-
-    def _undecided(self, part: Part, count: int, *, tried: bool) -> None:
-        """Where no right answer earns more than a wrong one: whether the truth is read at all."""
-        if self._slow and (
-            not tried or self.log.tries.left < self.log.tries.budget / 2
-        ):
-            self._say(part, "slow", self._too_slow())
-        elif not part.seen:
-            self._say(part, "unknown", "no completion was judged there")
-        elif are_equal(part.seen):
-            self.modes[part.name] = "constant"
-            self.constants[part.name] = (part.seen[0], len(part.seen))
-        elif self._truth_matters(part):
-            told = f"no right answer could be told from a wrong one: {self._spread(part)}, and none could be "
-            more = "give rollouts, or cases (cases=...), with a completion that earns full marks beside one that"
-            self._say(
-                part,
-                "unknown",
-                f"{told}written that earns more than a wrong one; {more} does not",
-            )
-        elif asks_for_truth(self.log.tries.reward):
-            self.modes[part.name] = "deaf"
-        else:
-            self.modes[part.name] = "no truth"
-            self._without_truth(part, count)
-
-    def _none_right(self, part: Part, drafted: Written) -> str:
-        """Why no completion of the log can be a right one, where they are held against something; else ""."""
-        log, reward, count = self.log, self.log.tries.reward, len(part.places)
-        if log.labels:
-            found = [log.labels[place] for place in part.places]
-            said = f"{found.count(False)} are called wrong, {found.count(None)} have no label"
-            return (
-                ""
-                if True in found
-                else f"the label calls none of {count} completions right ({said}); {MORE}"
-            )
-        asked = sorted(
-            {*reward.needs, *(["ground_truth"] if asks_for_truth(reward) else [])}
-            - NO_TRUTHS
-        )
-        earned, full = self._spread(part), part.high >= self._ceiling(part.places[0])
-        if not part.seen or part.high - part.low > 1e-9 or full or not asked:
-            return ""
-        if not any(log.truth(place) for place in part.places):
-            named = "name the column of the log with load_rollouts(..., columns={...})"
-            return f"{earned}, and no row has a {' or '.join(asked)}, which it reads; {named}"
-        if any(any(skeletons(log, place, draft)) for place, draft in drafted):
-            return ""
-        return f"{earned}, perhaps because none of them is right; {MORE}"
-
-    def _ceiling(self, place: int) -> float:
-        """Full marks of all components for a row, which are taken for 1 where none are declared."""
-        part = part_for(self.log.tries.reward, self.log.rows[place])
-        ranges = {item.name: item.range or (0.0, 1.0) for item in part.components}
-        return sum(
-            part.weights[name] * ends[part.weights[name] > 0]
-            for name, ends in ranges.items()
-        )
-
-    def _spread(self, part: Part) -> str:
-        scored, alike = len(self.log.ranked(part.places)), part.high - part.low <= 1e-9
-        to = f"{part.high:.4g}" if alike else f"{part.low:.4g} to {part.high:.4g}"
-        return f"{'all' if alike else 'the'} {scored} completions that were scored earn {to}"
-
-    def _truth_matters(self, part: Part) -> bool:
-        """Whether rollouts earn otherwise when they are held against another prompt's truth."""
-        ranked, log = self.log.ranked(part.places), self.log
-        rows, before = [], []
-        for place in [*ranked[:8], *ranked[-4:]]:
-            truth = log.truth(place)
-            other = next(
-                (found for at in part.places if (found := log.truth(at)) != truth), None
-            )
-            if other is not None:
-                rows.append(
-                    (
-                        log.tries.variants.of(log.rows[place], **other),
-                        log.siblings(place),
-                    )
-                )
-                before.append(log.earned(place))
-        beside = [siblings for _, siblings in rows]
-        outcomes = log.tries.outcomes([row for row, _ in rows], beside, share=0.3)
-        return any(
-            outcome is not None
-            and not math.isclose(outcome.reward, reward, abs_tol=1e-9)
-            for outcome, reward in zip(outcomes, before, strict=True)
-        )
-
-    def _without_truth(self, part: Part, count: int, *, flat: bool = False) -> None:
-        """Subjects whose reference and baseline are the rollouts that earn most and least.
-
-        Where all earn the same, `flat`, as none is right: what earns more and knows no answer is a hole.
-        """
-        ranked = self.log.ranked(part.places)
-        full = ranked and self._ceiling(ranked[0]) <= part.high
-        if not ranked or (part.high - part.low <= 1e-9) is not flat or (flat and full):
-            return
-        for place, *_ in list(self.log.by_prompt(ranked).values())[:count]:
-            subject = self.log.plain(place, part, baseline=self.log.text(ranked[-1]))
-            scale = Scale(part.high, part.low, part.low, part.low)
-            if flat:
-                form = find_likely_mark(subject.reference).format
-                scale = replace(scale, right=self._ceiling(place))
-                subject = replace(
-                    subject,
-                    format=form,
-                    unpaid_answers=self._told(place, form, scale)[1],
-                )
-            self.subjects.append(subject)
-            self.scales[subject.rollout_id] = scale
-
-
-def asks_for_truth(reward: Reward) -> bool:
-    """Whether the reward reads a truth, as far as its parameters and code say."""
-    parts = [
-        part
-        for one in reward.functions
-        for part in ([one] if isinstance(one, Adapter) else user_code(one))
-    ]
-    adapters = [
-        part
-        for part in parts
-        if isinstance(part, Adapter) and "ground_truth" in part.needs
-    ]
-    return "ground_truth" in reward.needs or any(
-        uses(one.called, "ground_truth") for one in adapters
+    before = f"{tries.over} before right and wrong answers could be told apart"
+    if tries.cancelled:
+        return before
+    needed = max(1, tries.each * CALLS_OF_A_RUN)
+    return (
+        f"{before} (a call takes {tries.each:.2g} s); about budget={needed:.0f} would "
+        "do for all"
     )
 
 
-def _best_by_label(log: Log, part: Part) -> Iterator[LeftOut]:
-    """Of each prompt the best paid of the completions that a label calls right, and of the others."""
-    for places in log.by_prompt(log.ranked(part.places) if log.labels else ()).values():
-        right, wrong = (
-            [at for at in places if log.labels[at] is said] for said in (True, False)
-        )
-        if right and wrong:
-            subject = log.plain(wrong[0], part)
-            yield LeftOut(subject, log.earned(right[0]), log.earned(wrong[0]))
+def _write_like_log(
+    log: Log, drafted: Placed, of_log: Placed
+) -> Iterator[tuple[int, Subject]]:
+    """Write drafts in formats of the log, for prompts without a right completion."""
+    prompts = log.by_prompt(place for place, _ in of_log)
+    for place, draft in drafted:
+        if int(log.groups[place]) in prompts:
+            continue
+        formats = [
+            subject.format for _, subject in of_log[:1] if subject.kind == draft.kind
+        ]
+        formats += islice(skeletons(log, place, draft), 2)
+        for option in formats:
+            yield place, with_format(draft, option)
 
 
-def _scale(right: float, wrong: float, others: Sequence[float], lowest: float) -> Scale:
-    """What a subject's completions earn; what was not judged counts as the least."""
+def _compare_answers(
+    log: Log, part: Part, written: Placed, usual: Format | None
+) -> tuple[list[tuple[Subject, Scale]], list[LeftOut]]:
+    """Keep the prompts on which right earns more than wrong, in the fairest format.
+
+    Returns:
+        The subjects with their scales, and the other prompts on which both were judged
+        in the usual format, or in one that tells them apart elsewhere.
+    """
+    apart: dict[int, list[tuple[Subject, Scale]]] = defaultdict(list)
+    alike: list[tuple[int, LeftOut]] = []
+    for (place, subject), (right, wrong, scale) in zip(
+        written, _score_answers(log, part, written), strict=True
+    ):
+        span = max(part.high - scale.floor, right - scale.floor, 1e-9)
+        if right - wrong > TELLS * span:
+            apart[place].append((subject, scale))
+        elif not math.isnan(right) and not math.isnan(wrong):
+            alike.append((place, LeftOut(subject, right, wrong)))
+    subjects: list[tuple[Subject, Scale]] = []
+    marks = {usual.opening} if usual else set()
+    for place, options in apart.items():
+        if not usual:
+            marks |= {subject.format.opening for subject, _ in options}
+        subject, scale = _choose_fairest(options)
+        paid, unpaid = _read_answers(log, place, subject.format, scale)
+        subject = replace(subject, paid_answers=paid, unpaid_answers=unpaid)
+        subjects.append((subject, scale))
+    left_out: dict[int, LeftOut] = {}
+    for place, prompt in reversed(alike):
+        if prompt.subject.format.opening in marks and place not in apart:
+            left_out[place] = prompt
+    return subjects, list(left_out.values())[::-1] if subjects else []
+
+
+def _score_answers(
+    log: Log, part: Part, written: Placed
+) -> Iterator[tuple[float, float, Scale]]:
+    """Score what subjects have written; yield right, wrong, and the scale of each."""
+    in_format: list[tuple[Subject, str]] = []
+    in_no_format: list[tuple[Subject, str]] = []
+    for _, subject in written:
+        in_format += [(subject, subject.reference), (subject, subject.baseline)]
+        texts = (f"It is {subject.wrong[0]}.", f"It is {subject.right}.", "")
+        in_no_format += [(subject, text) for text in texts]
+    pairs = np.array(log.rewards(part, in_format)).reshape(-1, 2)
+    others = np.full((len(written), 3), math.nan)
+    if not log.tries.late:  # what has no form may be late as well
+        others = np.array(log.rewards(part, in_no_format)).reshape(-1, 3)
+    for (right, wrong), others_of in zip(pairs.tolist(), others.tolist(), strict=True):
+        yield right, wrong, _make_scale(right, wrong, others_of, part.low)
+
+
+def _make_scale(
+    right: float, wrong: float, others: Sequence[float], lowest: float
+) -> Scale:
+    """Make a scale; what was not judged counts as the least."""
     plain, bare, empty = others
-    floor = min(
-        (value for value in (wrong, plain, empty, lowest) if not math.isnan(value)),
-        default=0.0,
-    )
+    rewards = [wrong, plain, empty, lowest]
+    judged = [reward for reward in rewards if not math.isnan(reward)]
+    floor = min(judged, default=0.0)
     wrong, plain, bare = (
-        floor if math.isnan(value) else value for value in (wrong, plain, bare)
+        floor if math.isnan(reward) else reward for reward in (wrong, plain, bare)
     )
     return Scale(right, wrong, plain, floor, bare)
 
 
-def _fairest(options: Sequence[tuple[Subject, Scale]]) -> tuple[Subject, Scale]:
-    """The option in which being right adds most; of those that are alike one with neutral reasoning.
+def _choose_fairest(
+    options: Sequence[tuple[Subject, Scale]],
+) -> tuple[Subject, Scale]:
+    """Choose where being right adds most; of equal ones one with neutral reasoning.
 
-    What a rollout says besides its answer may be what is paid, for right and wrong alike.
+    What a rollout says besides its answer may be paid for right and wrong alike.
     """
-    most = max(scale.span for _, scale in options)
-    fair = [item for item in options if item[1].span >= ENOUGH * most]
-    return max(fair, key=lambda item: (item[0].format.neutral, item[1].right))
+    widest = max(scale.span for _, scale in options)
+    fair = [option for option in options if option[1].span >= ENOUGH * widest]
+    return max(fair, key=lambda option: (option[0].format.neutral, option[1].right))
+
+
+def _read_answers(
+    log: Log, place: int, form: Format, scale: Scale
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Read the answers that completions of a prompt give in a format: paid and unpaid."""
+    is_paid: dict[str, bool] = {}
+    for sibling in log.beside(place):
+        answer = form.read(log.text(sibling))
+        if answer and len(answer) <= LONGEST_LOGGED:
+            gain = scale.gain(log.earned(sibling))
+            is_paid[answer] = is_paid.get(answer, False) or gain >= LOG_RIGHT
+    paid = tuple(answer for answer in is_paid if is_paid[answer])
+    return paid, tuple(answer for answer in is_paid if not is_paid[answer])
+
+
+# --- where no right answer earns more
+
+
+def _calibrate_undecided(
+    log: Log, part: Part, count: int, *, was_tried: bool
+) -> PartCalibration:
+    """Say whether the truth is read at all."""
+    tries = log.tries
+    if _is_slow(tries) and (not was_tried or tries.left < tries.budget / 2):
+        return PartCalibration("slow", _explain_slow(tries))
+    if not part.seen:
+        return PartCalibration("unknown", "no completion was judged there")
+    if are_equal(part.seen):
+        constant = part.seen[0], len(part.seen)
+        return PartCalibration("constant", constant=constant)
+    if _truth_matters(log, part):
+        return PartCalibration(
+            "unknown",
+            "no right answer could be told from a wrong one: "
+            f"{_describe_rewards(log, part)}, and none could be written that earns more "
+            "than a wrong one; give rollouts, or cases (cases=...), with a completion "
+            "that earns full marks beside one that does not",
+        )
+    if asks_for_truth(tries.reward):
+        return PartCalibration("deaf")
+    return PartCalibration("no truth", subjects=_choose_without_truth(log, part, count))
+
+
+def _explain_none_right(log: Log, part: Part, drafted: Placed) -> str:
+    """Say why no completion can be a right one; "" where one can, or none is needed."""
+    reward, count = log.tries.reward, len(part.places)
+    if log.labels:
+        labels = [log.labels[place] for place in part.places]
+        if True in labels:
+            return ""
+        counts = f"{labels.count(False)} are called wrong, {labels.count(None)} have no label"
+        return (
+            f"the label calls none of {count} completions right ({counts}); "
+            f"{GIVE_RIGHT_ONES}"
+        )
+    columns = {*reward.needs}
+    if asks_for_truth(reward):
+        columns.add("ground_truth")
+    columns -= NO_TRUTH_COLUMNS
+    is_flat = part.high - part.low <= 1e-9
+    is_full = part.high >= _ceiling(log, part.places[0])
+    if not part.seen or not is_flat or is_full or not columns:
+        return ""
+    earned = _describe_rewards(log, part)
+    if not any(log.truth(place) for place in part.places):
+        return (
+            f"{earned}, and no row has a {' or '.join(sorted(columns))}, which it reads; "
+            "name the column of the log with load_rollouts(..., columns={...})"
+        )
+    if any(any(skeletons(log, place, draft)) for place, draft in drafted):
+        return ""
+    return f"{earned}, perhaps because none of them is right; {GIVE_RIGHT_ONES}"
+
+
+def _ceiling(log: Log, place: int) -> float:
+    """Return full marks of all components for a row; 1 where none are declared."""
+    part = part_for(log.tries.reward, log.rows[place])
+    total = 0.0
+    for component in part.components:
+        weight = part.weights[component.name]
+        low, high = component.range or (0.0, 1.0)
+        total += weight * (high if weight > 0 else low)
+    return total
+
+
+def _describe_rewards(log: Log, part: Part) -> str:
+    count = len(log.ranked(part.places))
+    if part.high - part.low <= 1e-9:
+        return f"all {count} completions that were scored earn {part.high:.4g}"
+    rewards = f"{part.low:.4g} to {part.high:.4g}"
+    return f"the {count} completions that were scored earn {rewards}"
+
+
+def _truth_matters(log: Log, part: Part) -> bool:
+    """Whether rollouts earn otherwise with another prompt's truth."""
+    ranked = log.ranked(part.places)
+    rows: list[Row] = []
+    siblings: list[Sequence[Row]] = []
+    rewards: list[float] = []
+    for place in [*ranked[:8], *ranked[-4:]]:
+        truth = log.truth(place)
+        for other in map(log.truth, part.places):
+            if other != truth:
+                rows.append(log.tries.variants.of(log.rows[place], **other))
+                siblings.append(log.siblings(place))
+                rewards.append(log.earned(place))
+                break
+    outcomes = log.tries.outcomes(rows, siblings, share=0.3)
+    for outcome, reward in zip(outcomes, rewards, strict=True):
+        if outcome is not None:
+            if not math.isclose(outcome.reward, reward, abs_tol=1e-9):
+                return True
+    return False
+
+
+def _choose_without_truth(
+    log: Log, part: Part, count: int, *, is_flat: bool = False
+) -> list[tuple[Subject, Scale]]:
+    """Choose prompts by what their rollouts earn.
+
+    References are the best paid rollouts of prompts, the baseline is the worst. Where
+    all earn the same, `is_flat`, as none is right, whatever earns more and knows no
+    answer is a hole.
+    """
+    ranked = log.ranked(part.places)
+    if not ranked or (part.high - part.low <= 1e-9) is not is_flat:
+        return []
+    if is_flat and _ceiling(log, ranked[0]) <= part.high:
+        return []
+    subjects: list[tuple[Subject, Scale]] = []
+    for place, *_ in list(log.by_prompt(ranked).values())[:count]:
+        subject = log.plain(place, part, baseline=log.text(ranked[-1]))
+        scale = Scale(part.high, part.low, part.low, part.low)
+        if is_flat:
+            form = find_likely_mark(subject.reference).format
+            scale = replace(scale, right=_ceiling(log, place))
+            _, unpaid = _read_answers(log, place, form, scale)
+            subject = replace(subject, format=form, unpaid_answers=unpaid)
+        subjects.append((subject, scale))
+    return subjects
+
+
+def asks_for_truth(reward: Reward) -> bool:
+    """Whether the reward reads a truth, as far as its parameters and code say."""
+    if "ground_truth" in reward.needs:
+        return True
+    for function in reward.functions:
+        parts = [function] if isinstance(function, Adapter) else user_code(function)
+        for part in parts:
+            if isinstance(part, Adapter) and "ground_truth" in part.needs:
+                if uses(part.called, "ground_truth"):
+                    return True
+    return False
+
+
+def _compare_labelled(log: Log, part: Part) -> Iterator[LeftOut]:
+    """Yield prompts with the best paid completion of each label, right and wrong."""
+    ranked = log.ranked(part.places) if log.labels else []
+    for places in log.by_prompt(ranked).values():
+        right = [place for place in places if log.labels[place] is True]
+        wrong = [place for place in places if log.labels[place] is False]
+        if right and wrong:
+            subject = log.plain(wrong[0], part)
+            yield LeftOut(subject, log.earned(right[0]), log.earned(wrong[0]))

@@ -1,4 +1,4 @@
-"""Log: the rollouts as rows, what those that were scored earned, and other completions in their place."""
+"""The rollouts as rows: what was scored of them, and other completions in their place."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from rewardkit.probes.runner import RowOutcome, Tries, are_equal
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.strategies.subject import Row, Subject
 
-PARTS = 24
+MOST_PARTS = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""
 
-POOL = 96  # rollouts of a part that are scored to see what the reward gives
-SIBLINGS = 16  # of a prompt, at the most
-BESIDE = 8  # rows of a group, where the reward looks at it
-NO_TRUTHS = {
+MOST_SCORED = 96  # rollouts of a part that are scored to see what the reward gives
+MOST_SIBLINGS = 16  # scored rollouts of a prompt
+MOST_BESIDE = 8  # rows of a group, where the reward looks at it
+SHARE_OF_TRY = 0.3  # share of the remaining budget for one try of completions
+NO_TRUTH_COLUMNS = {
     "prompt",
     "completion",
     "messages",
@@ -34,161 +35,170 @@ NO_TRUTHS = {
     "rollout_id",
     "step",
 }
-
+"""Columns that a reward may read and that hold no truth."""
 
 Item = TypeVar("Item")
 
 
 @dataclass(eq=False)
 class Part:
-    """One data source, or part of a route: its name, the places of its rows, and what they earn."""
+    """One data source, or part of a route: its name and the places of its rows.
+
+    `seen` has all its rewards so far, of the log and of what was tried; `low` and
+    `high` are the lowest and highest of its rollouts, see `Log.score`.
+    """
 
     name: str
     places: list[int]
     seen: list[float] = field(default_factory=list)
-    """All rewards that were seen of it, of the log and of what was tried."""
     low: float = math.nan
     high: float = 0.0
-    """The lowest and highest reward of its rollouts, see `Log.score`."""
 
 
-def parts(column: str, rows: Sequence[Row]) -> list[Part]:
-    """The rows by what answers may differ in: the parts of a route, or the data sources."""
-    found: dict[str, list[int]] = defaultdict(list)
+def split_parts(column: str, rows: Sequence[Row]) -> list[Part]:
+    """Split rows by a column, largest part first; a single part has no name."""
+    places: dict[str, list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
-        found[str(row[column]) if row.get(column) is not None else ""].append(place)
-    largest = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))[:PARTS]
-    return [Part(name if len(found) > 1 else "", places) for name, places in largest]
+        value = row.get(column)
+        places["" if value is None else str(value)].append(place)
+    if len(places) == 1:
+        return [Part("", list(range(len(rows))))]
+    largest = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [Part(name, in_part) for name, in_part in largest[:MOST_PARTS]]
 
 
 @dataclass(eq=False)
 class Log:
-    """Rows and their groups, and the reward to try them on; `outcomes` by place of what was scored so far.
+    """Rows and their groups, and the reward to try them on.
 
-    `labels` says of each row whether a trusted column calls it right, see `labels_of`; empty where there is
-    none.
+    `groups` are codes, (rows,). `labels` say of each row whether a trusted column calls
+    it right, see `read_labels`; empty where there is none. `outcomes` has what was
+    scored so far, by place.
     """
 
     tries: Tries
     rows: Sequence[Row]
-    groups: Any  # (rows,) codes
+    groups: Any
     labels: Sequence[bool | None] = ()
     outcomes: dict[int, RowOutcome] = field(default_factory=dict)
 
     def score(self, part: Part, draw: np.random.Generator, *, share: float) -> None:
-        """Score rows of a part: all siblings of prompts drawn at random, up to a number.
+        """Score rows of a part: siblings of prompts drawn at random, up to a number.
 
-        Where all earn the same, as all are right or all wrong, `low` is what other completions earn there.
+        Where all earn the same, as all are right or all wrong, `low` is what other
+        completions earn there.
+
+        Args:
+            part: The part; its rewards are filled in.
+            draw: Draws prompts.
+            share: Share of the remaining budget that may be used.
         """
         prompts = self.by_prompt(part.places)
-        order = draw.permutation(sorted(prompts)).tolist()
-        places = [place for group in order for place in prompts[group][:SIBLINGS]][
-            :POOL
-        ]
+        places: list[int] = []
+        for group in draw.permutation(sorted(prompts)).tolist():
+            places += prompts[group][:MOST_SIBLINGS]
+        places = places[:MOST_SCORED]
         rows = [self.rows[place] for place in places]
-        outcomes = self.tries.outcomes(rows, [*map(self.siblings, places)], share=share)
-        self.outcomes |= {
-            place: out
-            for place, out in zip(places, outcomes, strict=True)
-            if out is not None
-        }
-        judged = [
-            self.earned(place) for place in places if self.earned(place) > -math.inf
-        ]
-        if judged:
-            part.low, part.high = min(judged), max(judged)
+        siblings = [self.siblings(place) for place in places]
+        outcomes = self.tries.outcomes(rows, siblings, share=share)
+        for place, outcome in zip(places, outcomes, strict=True):
+            if outcome is not None:
+                self.outcomes[place] = outcome
+        rewards = [self.earned(place) for place in places]
+        judged = [reward for reward in rewards if reward > -math.inf]
+        if not judged:
+            return
+        part.low, part.high = min(judged), max(judged)
         part.seen += judged
-        if judged and are_equal(part.seen) and not self.tries.by_group:
-            firsts = [some[0] for some in self.by_prompt(places).values()]
-            part.low = min(part.low, *self._exchanged(part, firsts))
+        if are_equal(part.seen) and not self.tries.by_group:
+            firsts = [group[0] for group in self.by_prompt(places).values()]
+            part.low = min(part.low, *self._try_exchanged(part, firsts))
 
-    def _exchanged(self, part: Part, places: Sequence[int]) -> list[float]:
-        """What rows earn with another's completion, or with none; of what is not judged the highest."""
+    def _try_exchanged(self, part: Part, places: Sequence[int]) -> list[float]:
+        """Try rows with another's completion, and with none.
+
+        What is not judged counts as the highest.
+        """
         texts = [self.text(place) for place in [*places[1:], *places[:1]]]
-        tried = [
-            (self.plain(place, part), text)
-            for place, other in zip(places, texts, strict=True)
-            for text in (other, "")
-        ]
-        return [
-            part.high if math.isnan(reward) else reward
-            for reward in self.rewards(part, tried)
-        ]
+        pairs: list[tuple[Subject, str]] = []
+        for place, text in zip(places, texts, strict=True):
+            subject = self.plain(place, part)
+            pairs += [(subject, text), (subject, "")]
+        rewards = self.rewards(part, pairs)
+        return [part.high if math.isnan(reward) else reward for reward in rewards]
 
     def text(self, place: int) -> str:
-        """A row's completion."""
+        """Return a row's completion."""
         return str(self.rows[place].get("completion"))
 
     def earned(self, place: int) -> float:
-        """What a row earned; -inf where it was not scored, or not judged."""
+        """Return what a row earned; -inf where it was not scored, or not judged."""
         outcome = self.outcomes.get(place)
-        return outcome.reward if outcome is not None and outcome.judged else -math.inf
+        if outcome is None or not outcome.judged:
+            return -math.inf
+        return outcome.reward
 
     def ranked(self, places: Sequence[int]) -> list[int]:
-        """The rows that were judged, the best paid first."""
-        return sorted(
-            (at for at in places if self.earned(at) > -math.inf),
-            key=lambda at: -self.earned(at),
-        )
+        """Rank the rows that were judged, the best paid first."""
+        judged = [place for place in places if self.earned(place) > -math.inf]
+        return sorted(judged, key=lambda place: -self.earned(place))
 
     def by_prompt(self, places: Iterable[int]) -> dict[int, list[int]]:
-        """Rows by the code of their group, in the order in which they are given."""
-        found: dict[int, list[int]] = defaultdict(list)
+        """Group rows by the code of their group, in the given order."""
+        groups: dict[int, list[int]] = defaultdict(list)
         for place in places:
-            found[int(self.groups[place])].append(place)
-        return found
+            groups[int(self.groups[place])].append(place)
+        return groups
 
     def beside(self, place: int) -> list[int]:
-        """The rows of its group, the row itself among them."""
-        return list(np.flatnonzero(self.groups == self.groups[place]).tolist())
+        """List the rows of a row's group, the row itself among them."""
+        places: list[int] = np.flatnonzero(self.groups == self.groups[place]).tolist()
+        return places
 
     def siblings(self, place: int) -> tuple[Row, ...]:
-        """The rows beside one in its group, where the reward looks at them."""
-        beside = self.beside(place)[:BESIDE] if self.tries.by_group else []
+        """Return the rows beside one in its group, where the reward looks at them."""
+        if not self.tries.by_group:
+            return ()
+        beside = self.beside(place)[:MOST_BESIDE]
         return tuple(self.rows[other] for other in beside if other != place)
 
     def truth(self, place: int) -> dict[str, Any]:
-        """The columns of a row that a reward may hold a completion against, where they are given."""
-        names = {"ground_truth", *self.tries.reward.needs} - NO_TRUTHS
+        """Return the columns of a row that may hold a truth, where they are filled."""
+        names = {"ground_truth", *self.tries.reward.needs} - NO_TRUTH_COLUMNS
         row = self.rows[place]
         return {name: row[name] for name in sorted(names) if row.get(name) is not None}
 
     def plain(self, place: int, part: Part, *, baseline: str = "") -> Subject:
-        """A row as a subject of which nothing is known but what it earns."""
-        row, text, beside = self.rows[place], self.text(place), self.siblings(place)
-        key, prompt, form = (
-            row.get("rollout_id", place),
-            prompt_text(row.get("prompt")),
-            Format("bare"),
-        )
+        """Make a subject of a row of which nothing is known but what it earns."""
+        row, text = self.rows[place], self.text(place)
         return Subject(
-            key,
+            row.get("rollout_id", place),
             row,
-            prompt,
+            prompt_text(row.get("prompt")),
             None,
             "text",
             (),
-            form,
+            Format("bare"),
             text,
             baseline or text,
             part.name,
-            beside,
+            self.siblings(place),
         )
 
-    def rewards(self, part: Part, tried: Sequence[tuple[Subject, str]]) -> list[float]:
-        """What completions of subjects earn; NaN where not judged, or not tried."""
+    def rewards(
+        self, part: Part, completions: Sequence[tuple[Subject, str]]
+    ) -> list[float]:
+        """Try completions of subjects; NaN where not judged, or not tried."""
         outcomes = self.tries.on(
-            [(subject, text, {}) for subject, text in tried], share=0.3
+            [(subject, text, {}) for subject, text in completions], share=SHARE_OF_TRY
         )
-        rewards = [
-            math.nan if outcome is None else outcome.reward for outcome in outcomes
-        ]
+        rewards = [math.nan if out is None else out.reward for out in outcomes]
         part.seen += [reward for reward in rewards if not math.isnan(reward)]
         return rewards
 
 
 def in_turn(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[Item]:
-    """The items, the first of each key, then the second of each, and so on.
+    """Order items: the first of each key, then the second of each, and so on.
 
     >>> in_turn(["a1", "a2", "b1"], lambda item: item[0])
     ['a1', 'b1', 'a2']
@@ -197,31 +207,39 @@ def in_turn(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[Item
     return sorted(items, key=lambda item: next(turns[key(item)]))
 
 
-def labels_of(values: Sequence[Any], name: str) -> list[bool | None]:
-    """Whether each row is right by the label of this name; ``None`` where it says nothing.
+def read_labels(values: Sequence[Any], name: str) -> list[bool | None]:
+    """Read of each row whether it is right by a label; None where that is missing.
 
-    True and false, also as texts; or numbers, of two the higher, of one what is not 0. RolloutsError: others.
+    Args:
+        values: True and false, also as texts; or numbers: of two the higher is right, of
+            one what is not 0.
+        name: The name of the column.
 
-    >>> labels_of(["true", "False", None], "ok"), labels_of([-1, 1, -1], "ok"), labels_of([0, 0], "ok")
-    ([True, False, None], [False, True, False], [False, False])
+    Raises:
+        RolloutsError: Other values.
+
+    >>> read_labels(["true", "False", None], "ok"), read_labels([-1, 1, -1], "ok")
+    ([True, False, None], [False, True, False])
+    >>> read_labels([0, 0], "ok")
+    [False, False]
     """
-    given = [
+    labels = [
         None if value is None or value != value else value
         for value in truths(list(values))
     ]
-    known = [value for value in given if value is not None]
-    levels = list(dict.fromkeys(known))
-    if known and (not numeric(known) or len(levels) > 2):
+    filled = [label for label in labels if label is not None]
+    levels = list(dict.fromkeys(filled))
+    if filled and (not numeric(filled) or len(levels) > 2):
         raise RolloutsError(
-            f"the label {name!r} holds {', '.join(map(preview, levels[:3]))}, of which it is not known what "
-            "is right; make a column of true and false of it"
+            f"the label {name!r} holds {', '.join(map(preview, levels[:3]))}, of which "
+            "it is not known what is right; make a column of true and false of it"
         )
     wrong = min(levels) if len(levels) == 2 else 0
-    return [None if value is None else bool(value > wrong) for value in given]
+    return [None if label is None else bool(label > wrong) for label in labels]
 
 
 def prompt_text(prompt: Any) -> str:
-    """A prompt as text: of chat messages what the last of them says."""
+    """Return a prompt as text: of chat messages what the last of them says."""
     if isinstance(prompt, Sequence) and not isinstance(prompt, str) and prompt:
         last = prompt[-1]
         content = last.get("content") if isinstance(last, dict) else last

@@ -1,4 +1,4 @@
-"""Scales: what right and wrong completions of a subject earn."""
+"""What right and wrong completions of a subject earn."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rewardkit.strategies.subject import Row, Subject
 class Scale:
     """What completions of a subject earn.
 
-    Right and wrong in the same form, a wrong answer in no form at all (`plain`), the right one in none
-    (`bare`), and the least seen (`floor`).
+    `right` and `wrong` are in the same form; `plain` is a wrong answer in no form at
+    all, `bare` the right one in none, `floor` the least seen.
     """
 
     right: float
@@ -27,17 +27,20 @@ class Scale:
 
     @property
     def span(self) -> float:
-        """What being right adds."""
+        """Return what being right adds."""
         return self.right - self.wrong
 
     def gain(self, reward: float) -> float:
-        """A reward as a share of what being right adds: 0 as the plain wrong answer, 1 as the right one."""
+        """Return a reward as a share of what being right adds.
+
+        That is 0 for the plain wrong answer, 1 for the right one.
+        """
         return (reward - self.wrong) / self.span
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A prompt on which right and wrong earn alike, where others are told apart in the same format."""
+    """A prompt on which right and wrong earn alike; others in its format differ."""
 
     subject: Subject
     right: float
@@ -46,15 +49,20 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The subjects that right and wrong answers are told apart on, with their scales; and what was seen.
+    """The subjects that right and wrong answers are told apart on, with their scales.
 
-    `pool` are rollouts with what they earned. `modes` says of each part: "truth" where answers are held
-    against the truth, "no truth" where the reward does not ask for it or the rollouts have none, "deaf" where
-    it asks for it and pays right and wrong alike, "inverted" where wrong answers earn more, and "unknown"
-    where no right answer is paid more than a wrong one; `why` then says what would be needed. "slow" is a
-    part for which the budget was over before that, and "constant" one of which all completions earn the same:
-    what, and of how many, is in `constants`. Of prompts with completions that a label calls right and others
-    that it calls wrong `labelled` has the best paid of both.
+    `pool` are rollouts with what they earned. `modes` says of each part:
+
+    - "truth": answers are held against the truth;
+    - "no truth": the reward does not ask for it, or the rollouts have none;
+    - "deaf": the reward asks for it and pays right and wrong alike;
+    - "inverted": wrong answers earn more;
+    - "unknown": no right answer is paid more than a wrong one; `why` says what is needed;
+    - "slow": the budget was over before that;
+    - "constant": all completions earn the same; `constants` has what, and how many.
+
+    `labelled` has, of prompts with completions that a label calls right and wrong, the
+    best paid of both.
     """
 
     subjects: tuple[Subject, ...]
@@ -68,22 +76,29 @@ class Calibration:
 
     @property
     def mode(self) -> str:
-        """The mode of all parts; of several the one that tells most."""
-        names = ("truth", "no truth", "deaf", "inverted")
-        return next((name for name in names if name in self.modes.values()), "unknown")
+        """Return the mode of all parts; of several the one that tells most."""
+        for mode in ("truth", "no truth", "deaf", "inverted"):
+            if mode in self.modes.values():
+                return mode
+        return "unknown"
 
     @property
     def stand_in(self) -> Subject | None:
-        """A subject on which nothing is held against right and wrong: the first, or a rollout as it is."""
-        if self.subjects or not self.pool:
-            return self.subjects[0] if self.subjects else None
+        """Return a subject where right and wrong do not matter.
+
+        That is the first, or a rollout as it is, or None where there is neither.
+        """
+        if self.subjects:
+            return self.subjects[0]
+        if not self.pool:
+            return None
         row, _ = self.pool[0]
-        text = str(row.get("completion"))
+        text, form = str(row.get("completion")), Format("bare")
         return Subject(
-            row.get("rollout_id"), row, "", None, "text", (), Format("bare"), text, text
+            row.get("rollout_id"), row, "", None, "text", (), form, text, text
         )
 
     @property
     def rewards(self) -> list[float]:
-        """What the rollouts earned that were judged."""
+        """Return what the rollouts earned that were judged."""
         return [outcome.reward for _, outcome in self.pool if outcome.judged]
