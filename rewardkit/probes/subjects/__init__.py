@@ -1,1 +1,1 @@
-"""Subjects: prompts with a completion that is known to be right, and what right and wrong earn there."""
+"""Subjects: the prompts that are probed, and what completions earn there."""

@@ -1,4 +1,4 @@
-"""calibrate(): which prompts can be probed, and what right and wrong ones earn there."""
+"""calibrate(): which prompts can be probed, and what answers earn there."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def calibrate(
 
 
 def _calibrate_part(log: Log, part: Part, count: int) -> PartCalibration:
-    """Choose the subjects of a part, by right completions or answers from its truths."""
+    """Choose the subjects of a part, by right completions or by its truths."""
     if not any(place in log.outcomes for place in part.places):
         return PartCalibration("slow", _explain_slow(log.tries))
     if _is_slow(log.tries):
@@ -265,7 +265,7 @@ def _choose_fairest(
 def _read_answers(
     log: Log, place: int, form: Format, scale: Scale
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Read the answers that completions of a prompt give in a format: paid and unpaid."""
+    """Read the answers of a prompt's completions in a format: paid and unpaid."""
     is_paid: dict[str, bool] = {}
     for sibling in log.beside(place):
         answer = form.read(log.text(sibling))
@@ -295,8 +295,8 @@ def _calibrate_undecided(
         return PartCalibration(
             "unknown",
             "no right answer could be told from a wrong one: "
-            f"{_describe_rewards(log, part)}, and none could be written that earns more "
-            "than a wrong one; give rollouts, or cases (cases=...), with a completion "
+            f"{_describe_rewards(log, part)}, and none could be written that earns "
+            "more than a wrong one; give rollouts, or cases (cases=...), with a completion "
             "that earns full marks beside one that does not",
         )
     if asks_for_truth(tries.reward):
@@ -327,8 +327,8 @@ def _explain_none_right(log: Log, part: Part, drafted: Placed) -> str:
     earned = _describe_rewards(log, part)
     if not any(log.truth(place) for place in part.places):
         return (
-            f"{earned}, and no row has a {' or '.join(sorted(columns))}, which it reads; "
-            "name the column of the log with load_rollouts(..., columns={...})"
+            f"{earned}, and no row has a {' or '.join(sorted(columns))}, which it "
+            "reads; name the column of the log with load_rollouts(..., columns={...})"
         )
     if any(any(skeletons(log, place, draft)) for place, draft in drafted):
         return ""

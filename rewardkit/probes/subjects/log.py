@@ -1,4 +1,4 @@
-"""The rollouts as rows: what was scored of them, and other completions in their place."""
+"""The rollouts as rows: what was scored of them, and other completions for them."""
 
 from __future__ import annotations
 
@@ -211,8 +211,8 @@ def read_labels(values: Sequence[Any], name: str) -> list[bool | None]:
     """Read of each row whether it is right by a label; None where that is missing.
 
     Args:
-        values: True and false, also as texts; or numbers: of two the higher is right, of
-            one what is not 0.
+        values: True and false, also as texts; or numbers: of two the higher is right,
+            of one what is not 0.
         name: The name of the column.
 
     Raises:

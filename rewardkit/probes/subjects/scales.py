@@ -57,7 +57,8 @@ class Calibration:
     - "no truth": the reward does not ask for it, or the rollouts have none;
     - "deaf": the reward asks for it and pays right and wrong alike;
     - "inverted": wrong answers earn more;
-    - "unknown": no right answer is paid more than a wrong one; `why` says what is needed;
+    - "unknown": no right answer is paid more than a wrong one; `why` says what would
+      decide;
     - "slow": the budget was over before that;
     - "constant": all completions earn the same; `constants` has what, and how many.
 
