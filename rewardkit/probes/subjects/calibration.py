@@ -296,8 +296,8 @@ def _calibrate_undecided(
             "unknown",
             "no right answer could be told from a wrong one: "
             f"{_describe_rewards(log, part)}, and none could be written that earns "
-            "more than a wrong one; give rollouts, or cases (cases=...), with a completion "
-            "that earns full marks beside one that does not",
+            "more than a wrong one; give rollouts, or cases (cases=...), with a "
+            "completion that earns full marks beside one that does not",
         )
     if asks_for_truth(tries.reward):
         return PartCalibration("deaf")
@@ -311,7 +311,8 @@ def _explain_none_right(log: Log, part: Part, drafted: Placed) -> str:
         labels = [log.labels[place] for place in part.places]
         if True in labels:
             return ""
-        counts = f"{labels.count(False)} are called wrong, {labels.count(None)} have no label"
+        wrong, missing = labels.count(False), labels.count(None)
+        counts = f"{wrong} are called wrong, {missing} have no label"
         return (
             f"the label calls none of {count} completions right ({counts}); "
             f"{GIVE_RIGHT_ONES}"
@@ -325,9 +326,10 @@ def _explain_none_right(log: Log, part: Part, drafted: Placed) -> str:
     if not part.seen or not is_flat or is_full or not columns:
         return ""
     earned = _describe_rewards(log, part)
+    named = " or ".join(sorted(columns))
     if not any(log.truth(place) for place in part.places):
         return (
-            f"{earned}, and no row has a {' or '.join(sorted(columns))}, which it "
+            f"{earned}, and no row has a {named}, which it "
             "reads; name the column of the log with load_rollouts(..., columns={...})"
         )
     if any(any(skeletons(log, place, draft)) for place, draft in drafted):

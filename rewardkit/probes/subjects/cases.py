@@ -15,32 +15,36 @@ from rewardkit.scoring.cases import Case
 
 
 def rollouts_of(cases: Sequence[Case]) -> Rollouts:
-    """The completions of cases as rollouts, each called after its case and a group of its own.
+    """Return cases as rollouts, each with the name of its case and a group of its own.
 
-    CasesError: a probe wrote all of them.
+    Raises:
+        CasesError: A probe wrote all of them.
     """
     if not _to_probe_from(cases):
         raise CasesError(
-            f"a probe wrote all of these cases ({len(cases)}), and none of them is a place to probe from; "
-            "give rollouts as well, or cases with right answers"
+            f"a probe wrote all of these cases ({len(cases)}), and none of them is a "
+            "place to probe from; give rollouts as well, or cases with right answers"
         )
     return with_cases(Rollouts(pd.DataFrame(), {}, (), source="cases"), cases)
 
 
 def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
-    r"""The rollouts with the completions of cases behind them, each as a group of its own.
+    r"""Return rollouts with cases behind them, each as a group of its own.
 
-    Those that a probe wrote are left out: what it made up is no example of how answers are written. Those
-    that stand among the rollouts already are not repeated.
+    Those that a probe wrote are left out: they are no example of how answers are
+    written. Those that stand among the rollouts already are not repeated.
 
     >>> half = Case("half a letter", {"completion": "\ud83d"})
-    >>> with_cases(Rollouts(pd.DataFrame({"rollout_id": [7], "completion": "4"}), {}, ()), [half])[1]
+    >>> table = pd.DataFrame({"rollout_id": [7], "completion": "4"})
+    >>> rollouts = Rollouts(table, {}, ())
+    >>> with_cases(rollouts, [half])[1]
     {'rollout_id': 'case half a letter', 'completion': '\ud83d'}
     """
     ids = set(rollouts.table.get("rollout_id", ()))
     rows = []
     for case in _to_probe_from(cases):
-        if (case_id := f"case {case.name}") not in ids:
+        case_id = f"case {case.name}"
+        if case_id not in ids:
             rows.append({**case.columns, "rollout_id": case_id})
     every = [*rollouts, *rows]
     names = dict.fromkeys(name for row in every for name in row)
@@ -49,5 +53,5 @@ def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
 
 
 def _to_probe_from(cases: Sequence[Case]) -> list[Case]:
-    """The cases that no probe wrote."""
+    """List the cases that no probe wrote."""
     return [case for case in cases if not case.why.startswith(BY_PROBING)]

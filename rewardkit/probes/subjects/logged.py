@@ -1,8 +1,8 @@
-r"""Logged: subjects from the log, whatever their ground truth is.
+r"""Subjects from the log, whatever their ground truth is.
 
-The right answer is what stands in the mark of a right completion. The mark is found by trial: the first part
-of right completions whose loss, and whose exchange for what stands there in the right completion of another
-prompt, both lose the reward.
+The right answer is what stands in the mark of a right completion. The mark is found by
+trial: the first part of right completions whose loss, and whose exchange for what
+stands there in the right completion of another prompt, both lose the reward.
 """
 
 from __future__ import annotations
@@ -16,173 +16,188 @@ from rewardkit.answers.formats import Format
 from rewardkit.answers.kinds import kind_of, kind_of_stated
 from rewardkit.answers.marks import LOOSE_MARKS, MarkedAnswer, find_marks
 from rewardkit.probes.subjects.log import Log, Part
-from rewardkit.probes.subjects.written import ENOUGH, drafted, with_format
+from rewardkit.probes.subjects.written import ENOUGH, make_draft, with_format
 from rewardkit.strategies.subject import Subject
 
-TRIED_ON = 4  # right completions on which marks are tried
+MARK_TRIALS = 4  # right completions on which marks are tried
+
 TELLS = 0.02
-"""Share of the span of all rewards by which right and wrong differ to be told apart. Our choice."""
+"""Share of the span of all rewards by which right and wrong must differ. Our choice."""
 
-KEPT = 0.5
-"""Share of it that an answer may lose in another completion and still be paid there. Our choice."""
+MAY_LOSE = 0.5
+"""Share of it that an answer may lose in another completion and still be paid. Our
+choice."""
 
-READ = ("number", "choice", "json")
+READ_KINDS = ("number", "choice", "json")
 """Kinds whose answers are read, so that each has to be one."""
 
-LEAST = 3  # different answers, from which what all share is no part of them: our choice
+LEAST_ANSWERS = 3  # different answers, of which what all share is no part: our choice
 
 
 def logged(log: Log, part: Part, count: int) -> list[tuple[int, Subject]]:
-    """Places and subjects of right completions, one a prompt, with the wrong answers of other prompts."""
+    """Make subjects of right completions, with the wrong answers of other prompts.
+
+    Args:
+        log: The rollouts.
+        part: The part of them.
+        count: Prompts, at most.
+
+    Returns:
+        Places and subjects; for each prompt with neutral reasoning and as it is.
+    """
     right = log.by_prompt(
-        at for at in log.ranked(part.places) if _is_right(log, part, at)
+        place for place in log.ranked(part.places) if _is_right(log, part, place)
     )
-    places = [some[0] for some in right.values()][:count]
-    named = {
-        place: {item.format.name: item for item in find_marks(log.text(place))}
-        for place in places
-    }
-    mark = _mark(log, part, dict(islice(named.items(), TRIED_ON)))
-    found = {place: marks[mark] for place, marks in named.items() if mark in marks}
-    found = _tight(found) if mark in LOOSE_MARKS else found
-    answers = sorted({item.answer for item in found.values()})
-    if mark is None:
+    marks: dict[int, dict[str, MarkedAnswer]] = {}
+    for group in list(right.values())[:count]:
+        found = find_marks(log.text(group[0]))
+        marks[group[0]] = {mark.format.name: mark for mark in found}
+    name = _find_mark(log, part, dict(islice(marks.items(), MARK_TRIALS)))
+    if name is None:
         return []
-    kind = kind_of_stated([item.answer for item in found.values()], mark)
-    return [
-        (
-            place,
-            replace(
-                with_format(draft, form), worse=_unpaid(log, part, place, mark).format
-            ),
+    stated = {place: named[name] for place, named in marks.items() if name in named}
+    if name in LOOSE_MARKS:
+        stated = _tighten(stated)
+    kind = kind_of_stated([mark.answer for mark in stated.values()], name)
+    answers = sorted({mark.answer for mark in stated.values()})
+    subjects: list[tuple[int, Subject]] = []
+    for place, mark in stated.items():
+        if kind in READ_KINDS and kind_of(mark.answer) != kind:
+            continue  # "none" among numbers is no number
+        draft = make_draft(log, part, place, mark.answer, kind, answers)
+        if draft is not None:
+            worse = _find_unpaid(log, part, place, name).format
+            for form in dict.fromkeys((mark.format.neutralized(), mark.format)):
+                subjects.append((place, replace(with_format(draft, form), worse=worse)))
+    return subjects
+
+
+def _tighten(stated: dict[int, MarkedAnswer]) -> dict[int, MarkedAnswer]:
+    """Move what all answers share into the mark: "4. I am sure." is the answer "4"."""
+    answers = [mark.answer for mark in stated.values()]
+    if len(set(answers)) < LEAST_ANSWERS:
+        return stated
+    before = re.sub(r"[\w.,+-]*\Z", "", _shared_start(answers))
+    ends = [answer[::-1] for answer in answers]
+    after = re.sub(r"[\w,]*\Z", "", _shared_start(ends))[::-1]
+    if min(map(len, answers)) <= len(before + after):
+        return stated
+    tight: dict[int, MarkedAnswer] = {}
+    for place, mark in stated.items():
+        form = replace(
+            mark.format,
+            opening=mark.format.opening + before,
+            closing=after + mark.format.closing,
         )
-        for place, item in found.items()
-        if kind not in READ
-        or kind_of(item.answer) == kind  # "none" among numbers is no number
-        if (draft := drafted(log, part, place, item.answer, kind, answers))
-        for form in dict.fromkeys((item.format.neutralized(), item.format))
-    ]
+        answer = mark.answer[len(before) : len(mark.answer) - len(after)]
+        tight[place] = MarkedAnswer(form, answer)
+    return tight
 
 
-def _tight(found: dict[int, MarkedAnswer]) -> dict[int, MarkedAnswer]:
-    """What stands around all answers alike is a part of the mark: "The answer is 4. I am sure." of "4"."""
-    answers = [item.answer for item in found.values()]
-    before = re.sub(r"[\w.,+-]*\Z", "", _shared(answers))
-    after = re.sub(r"[\w,]*\Z", "", _shared([answer[::-1] for answer in answers]))[::-1]
-    if len(set(answers)) < LEAST or any(
-        len(answer) <= len(before + after) for answer in answers
-    ):
-        return found
-    return {
-        place: MarkedAnswer(
-            replace(
-                item.format,
-                opening=item.format.opening + before,
-                closing=after + item.format.closing,
-            ),
-            item.answer[len(before) : len(item.answer) - len(after)],
-        )
-        for place, item in found.items()
-    }
-
-
-def _shared(texts: Sequence[str]) -> str:
-    """What all texts begin with."""
+def _shared_start(texts: Sequence[str]) -> str:
+    """Return what all texts begin with."""
     first, last = min(texts), max(texts)
-    same = (
-        at
-        for at, (one, other) in enumerate(zip(first, last, strict=False))
-        if one != other
-    )
-    return first[: next(same, len(first))]
+    length = 0
+    for character, other in zip(first, last, strict=False):
+        if character != other:
+            return first[:length]
+        length += 1
+    return first
 
 
 def _is_right(log: Log, part: Part, place: int) -> bool:
-    """Whether a label says so; without one, whether it has a truth, earns the most, and others less."""
+    """Whether a label says so; else whether it has a truth and earns the most."""
     if log.labels:
         return log.labels[place] is True
-    return (
-        bool(log.truth(place))
-        and log.earned(place) - part.low >= ENOUGH * (part.high - part.low) > 1e-9
-    )
+    span = part.high - part.low
+    if not log.truth(place) or span * ENOUGH <= 1e-9:
+        return False
+    return log.earned(place) - part.low >= ENOUGH * span
 
 
-def _mark(
-    log: Log, part: Part, named: Mapping[int, Mapping[str, MarkedAnswer]]
+MarkTrial = tuple[int, str, bool]
+"""Place of a row, a completion for it, whether it must lose the reward."""
+
+
+def _find_mark(
+    log: Log, part: Part, marks: Mapping[int, Mapping[str, MarkedAnswer]]
 ) -> str | None:
-    """The first of the marks of right completions that carries their reward; ``None`` where none does.
+    """Find the first mark of right completions that carries their reward.
 
-    `named` are the marks by name, of each completion by its place. Without what stands in the mark the reward
-    is lost, with what its partner has there as well: the right completion of another prompt, or else one of
-    its own that is paid less; and what stood there is paid in the mark of the one that is paid less. Where
-    there is none of which all this holds, one of which it holds but for the exchange (another prompt's answer
-    is paid, which is a fault), else but for the last.
+    Without what stands in it the reward is lost; so it is with what a partner has
+    there: the right completion of another prompt, or one of its own that is paid less.
+    And what stood there is paid in the mark of the one that is paid less. If there is
+    no such mark, one will do where only the exchange fails (another prompt's answer is
+    paid, which is a fault), else one where only the last fails.
+
+    Args:
+        log: The rollouts.
+        part: The part of them.
+        marks: Place of a right completion -> its marks by name.
     """
-    plans: dict[
-        str, list[tuple[int, str, bool]]
-    ] = {}  # places, completions, and whether they must lose
-    for name in dict.fromkeys(name for marks in named.values() for name in marks):
-        known = [
-            (place, marks[name]) for place, marks in named.items() if name in marks
-        ]
-        if len(known) >= max(min(2, len(named)), len(named) - 1):
-            partners = [item for _, item in [*known[1:], known[0]]]
-            worse = [_unpaid(log, part, place, name) for place, _ in known]
-            if len({item.answer for item in partners}) < 2:
-                partners = worse
-            plans[name] = [
-                plan
-                for (place, item), other, own in zip(
-                    known, partners, worse, strict=True
-                )
-                for plan in (
-                    (place, item.format.write(""), True),
-                    (place, item.format.write(other.answer), True),
-                    (
-                        place,
-                        (own if own.format.name == name else other).format.write(
-                            item.answer
-                        ),
-                        False,
-                    ),
-                )
-            ]
-    every = [
+    trials: dict[str, list[MarkTrial]] = {}
+    for name in dict.fromkeys(name for named in marks.values() for name in named):
+        known = {place: named[name] for place, named in marks.items() if name in named}
+        if len(known) >= max(min(2, len(marks)), len(marks) - 1):
+            trials[name] = _plan_mark_trials(log, part, name, known)
+    completions = [
         (log.plain(place, part), text)
-        for plan in plans.values()
+        for plan in trials.values()
         for place, text, _ in plan
     ]
-    rewards = iter(log.rewards(part, every))
-    ranked: dict[int, str] = {}
-    for name, plan in plans.items():
-        held = []
-        for place, _, loses in plan:
-            loss = log.earned(place) - next(
-                rewards
-            )  # NaN where it was not judged, which is a loss
-            least = TELLS if loses else KEPT
-            held.append((not loss <= least * (part.high - part.low)) is loses)
-        without, exchanged, carried = (
-            sum(held[at::3]) >= len(plan) // 3 - (at < 2) for at in range(3)
-        )
-        if without and exchanged and carried:
+    rewards = iter(log.rewards(part, completions))
+    span = part.high - part.low
+    second_best: dict[int, str] = {}
+    for name, plan in trials.items():
+        holds: list[bool] = []
+        for place, _, must_lose in plan:
+            loss = log.earned(place) - next(rewards)
+            limit = (TELLS if must_lose else MAY_LOSE) * span
+            is_lost = not loss <= limit  # what was not judged, NaN, is lost
+            holds.append(is_lost is must_lose)
+        count = len(plan) // 3
+        is_needed = sum(holds[0::3]) >= count - 1
+        is_exchanged = sum(holds[1::3]) >= count - 1
+        is_carried = sum(holds[2::3]) >= count
+        if is_needed and is_exchanged and is_carried:
             return name
-        if without and (exchanged or carried):
-            ranked.setdefault(1 if carried else 2, name)
-    return ranked[min(ranked)] if ranked else None
+        if is_needed and is_carried:
+            second_best.setdefault(1, name)
+        elif is_needed and is_exchanged:
+            second_best.setdefault(2, name)
+    return second_best[min(second_best)] if second_best else None
 
 
-def _unpaid(log: Log, part: Part, place: int, name: str) -> MarkedAnswer:
-    """The mark of this name of a completion of the same prompt that is paid less, or else all of it."""
-    enough = log.earned(place) - KEPT * (part.high - part.low)
-    others = [
-        log.text(at) for at in log.ranked(log.beside(place)) if log.earned(at) < enough
+def _plan_mark_trials(
+    log: Log, part: Part, name: str, known: Mapping[int, MarkedAnswer]
+) -> list[MarkTrial]:
+    """Plan three trials of a mark for each row: empty, exchanged, carried elsewhere."""
+    marks = list(known.values())
+    worse = [_find_unpaid(log, part, place, name) for place in known]
+    partners = [*marks[1:], marks[0]]
+    if len({partner.answer for partner in partners}) < 2:
+        partners = worse
+    trials: list[MarkTrial] = []
+    for (place, mark), partner, unpaid in zip(
+        known.items(), partners, worse, strict=True
+    ):
+        elsewhere = unpaid if unpaid.format.name == name else partner
+        trials.append((place, mark.format.write(""), True))
+        trials.append((place, mark.format.write(partner.answer), True))
+        trials.append((place, elsewhere.format.write(mark.answer), False))
+    return trials
+
+
+def _find_unpaid(log: Log, part: Part, place: int, name: str) -> MarkedAnswer:
+    """Find this mark in a completion of the prompt that is paid less, or take all."""
+    enough = log.earned(place) - MAY_LOSE * (part.high - part.low)
+    unpaid = [
+        log.text(other)
+        for other in log.ranked(log.beside(place))
+        if log.earned(other) < enough
     ]
-    marks = [
-        item for text in others for item in find_marks(text) if item.format.name == name
-    ]
-    return (
-        marks[0]
-        if marks
-        else MarkedAnswer(Format("bare"), others[0] if others else "none of these")
-    )
+    for text in unpaid:
+        for mark in find_marks(text):
+            if mark.format.name == name:
+                return mark
+    return MarkedAnswer(Format("bare"), unpaid[0] if unpaid else "none of these")

@@ -1,4 +1,4 @@
-"""Written: subjects whose answers are written from the truth, in the format in which right ones are paid."""
+"""Subjects whose answers are written from the truth, in a format that is paid."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from rewardkit.strategies.subject import Row, Subject
 from rewardkit.strategies.wrong_answers import wrong_answers
 
 MOST_WRONG = 6  # wrong answers of a subject
-TRIED_ON = 3  # prompts on which a format is tried
-OTHERS = 3  # right answers to other prompts that a subject keeps
-WAVE = 8  # formats that are tried at a time
-IDLE = 3  # waves without a better format than one in which right answers are fully paid
+FORMAT_TRIALS = 3  # prompts on which a format is tried
+MOST_OTHERS = 3  # right answers to other prompts that a subject keeps
+FORMATS_AT_A_TIME = 8  # formats that are tried at a time; 2 where calls are slow
+IDLE_WAVES = 3  # waves without a better format than a fully paid one, that end it
 ENOUGH = 0.98
-"""Share of the highest reward of the rollouts that a right answer earns to be taken for a fully paid one."""
+"""Share of the highest reward of the rollouts that makes a right answer fully paid."""
 
-Drafts = Sequence[tuple[int, Subject]]  # with the places of their rows
+Drafts = Sequence[tuple[int, Subject]]
+"""Subjects without a format, each with the place of its row."""
 
 
 @dataclass(eq=False)
 class Best:
-    """The format in which right answers earn most more than wrong ones; ``None`` where there is none.
+    """The format in which right answers earn most more than wrong ones, if any.
 
-    `rank` is by how much, and what they earn; `inverted` says that wrong answers earned more in a format, and
-    `tried` whether any was tried.
+    `rank` is by how much, and what they earn; `inverted` says that wrong answers earned
+    more in a format, and `tried` whether any was tried.
     """
 
     format: Format | None = None
@@ -49,84 +50,84 @@ class Best:
     def take(self, option: Format, right: float, wrong: float) -> bool:
         """Keep a format if it is better than the best so far."""
         self.tried |= not math.isnan(right)
-        wrong = min(right, 0.0) if math.isnan(wrong) else wrong
-        rank = (round(right - wrong, 6), round(right, 6))
+        if math.isnan(wrong):
+            wrong = min(right, 0.0)
         self.inverted |= right - wrong < -1e-9
-        better = rank > self.rank
-        if better:
-            self.format, self.rank = option, rank
-        return better
+        rank = (round(right - wrong, 6), round(right, 6))
+        if not rank > self.rank:  # NaN is never better
+            return False
+        self.format, self.rank = option, rank
+        return True
 
 
 def drafts(log: Log, part: Part) -> Iterator[tuple[int, Subject]]:
-    """Places of rows and subjects with no format yet: first one of each answer, then more prompts of them.
+    """Yield places and subjects without a format: one of each answer, then more.
 
-    Prompts whose truth states no answer, or beside which none is certain to be wrong, are left out.
+    Prompts are left out whose truth states no answer, or beside which none is certain
+    to be wrong.
     """
     scored = [place for place in part.places if place in log.outcomes]
-    answers = _answers(
-        {place: log.rows[place] for place in dict.fromkeys([*scored, *part.places])}
-    )
+    places = dict.fromkeys([*scored, *part.places])
+    answers = _state_answers({place: log.rows[place] for place in places})
     others = sorted(set(answers.values()))
-    objects = any(mark in log.text(place) for place in scored for mark in "{[")
-    # a record is no answer where no completion writes one
-    stated = [
-        place for place in answers if objects or kind_of(answers[place]) != "json"
-    ]
-    for place in in_turn(
-        [some[0] for some in log.by_prompt(stated).values()], answers.__getitem__
-    ):
-        if draft := drafted(
-            log, part, place, answers[place], kind_of(answers[place]), others
-        ):
+    writes_objects = any(sign in log.text(place) for place in scored for sign in "{[")
+    stated: list[int] = []
+    for place, answer in answers.items():
+        # a record is no answer where no completion writes one
+        if writes_objects or kind_of(answer) != "json":
+            stated.append(place)
+    firsts = [group[0] for group in log.by_prompt(stated).values()]
+    for place in in_turn(firsts, answers.__getitem__):
+        answer = answers[place]
+        draft = make_draft(log, part, place, answer, kind_of(answer), others)
+        if draft is not None:
             yield place, draft
 
 
-def drafted(
+def make_draft(
     log: Log, part: Part, place: int, answer: str, kind: str, others: Sequence[str]
 ) -> Subject | None:
-    """A row as a subject with this right answer and no format; ``None`` where none is certain to be wrong.
+    """Make a subject of a row with a right answer and no format.
 
-    `others` are the right answers of other prompts.
+    Args:
+        log: The rollouts.
+        part: The part of them.
+        place: The row.
+        answer: Its right answer.
+        kind: The kind of the answer.
+        others: The right answers of other prompts.
+
+    Returns:
+        The subject; None where no answer is certain to be wrong.
     """
     draft = replace(log.plain(place, part), answer=answer, kind=kind)
-    wrong = wrong_answers(answer, kind, prompt=draft.prompt, others=others)[:MOST_WRONG]
+    wrong = wrong_answers(answer, kind, prompt=draft.prompt, others=others)
+    if not wrong:
+        return None
     apart = [other for other in others if normal_text(other) != normal_text(answer)]
-    return (
-        replace(
-            draft,
-            wrong=wrong,
-            others=tuple(apart[:: max(1, len(apart) // OTHERS)][:OTHERS]),
-        )
-        if wrong
-        else None
-    )
+    spread = apart[:: max(1, len(apart) // MOST_OTHERS)][:MOST_OTHERS]
+    return replace(draft, wrong=wrong[:MOST_WRONG], others=tuple(spread))
 
 
-def _answers(rows: Mapping[int, Row]) -> dict[int, str]:
-    """The answer that each truth states; of a list the whole of it, where completions write lists."""
+def _state_answers(rows: Mapping[int, Row]) -> dict[int, str]:
+    """State the answer of each truth; a whole list where completions write lists."""
     truths = {place: row.get("ground_truth") for place, row in rows.items()}
-    if any(
+    writes_lists = any(
         states_list(str(row.get("completion")), truths[place])
         for place, row in rows.items()
-    ):
-        truths = {
-            place: json.dumps(truth, ensure_ascii=False)
-            if isinstance(truth, list)
-            else truth
-            for place, truth in truths.items()
-        }
-    stated = {place: read_truth(truth) for place, truth in truths.items()}
-    # "$7$" is 7, in mathematics
-    return {
-        at: re.sub(r"^\$([^$]+)\$$", r"\1", text)
-        for at, text in stated.items()
-        if text is not None
-    }
+    )
+    answers: dict[int, str] = {}
+    for place, truth in truths.items():
+        if writes_lists and isinstance(truth, list):
+            truth = json.dumps(truth, ensure_ascii=False)
+        answer = read_truth(truth)
+        if answer is not None:  # "$7$" is 7, in mathematics
+            answers[place] = re.sub(r"^\$([^$]+)\$$", r"\1", answer)
+    return answers
 
 
 def with_format(draft: Subject, option: Format) -> Subject:
-    """The subject with its completions written in this format."""
+    """Return the subject with its completions written in this format."""
     return replace(
         draft,
         format=option,
@@ -135,54 +136,67 @@ def with_format(draft: Subject, option: Format) -> Subject:
     )
 
 
-def best_format(log: Log, part: Part, given: Drafts, *, slow: bool) -> Best:
-    """The best format; those that the rollouts and prompts show are tried first."""
+def best_format(log: Log, part: Part, drafted: Drafts, *, slow: bool) -> Best:
+    """Try formats, those that the rollouts and prompts show first.
+
+    Args:
+        log: The rollouts.
+        part: The part of them.
+        drafted: Subjects without a format.
+        slow: Whether there is no time for many tries.
+    """
     best = Best()
-    if not given:
+    if not drafted:
         return best
-    some, wave_of = (given[:1], 2) if slow else (given[:TRIED_ON], WAVE)
-    shown = [log.text(place) for place in log.ranked(part.places)[:48]]
-    prompts = [draft.prompt for _, draft in some]
-    candidates = propose_formats(shown, prompts, some[0][1].kind)
+    count, at_a_time = (1, 2) if slow else (FORMAT_TRIALS, FORMATS_AT_A_TIME)
+    chosen = drafted[:count]
+    texts = [log.text(place) for place in log.ranked(part.places)[:48]]
+    prompts = [draft.prompt for _, draft in chosen]
+    candidates = propose_formats(texts, prompts, chosen[0][1].kind)
     # where no rollout of a prompt is fully paid, a written answer need not be
-    full = [
-        any(log.earned(at) >= ENOUGH * part.high for at in log.beside(place))
-        for place, _ in some
-    ]
-    asked = np.array(full if any(full) else [True] * len(some))
+    paid = np.array([_has_paid_rollout(log, part, place) for place, _ in chosen])
+    if not paid.any():
+        paid[:] = True
     idle = 0
-    while (
-        idle < IDLE
-        and not (
-            best.format and log.tries.late
-        )  # where one was late, unusual forms may be late as well
-        and log.tries.left > log.tries.budget / 2
-        and (wave := list(islice(candidates, wave_of)))
-    ):
+    while idle < IDLE_WAVES and log.tries.left > log.tries.budget / 2:
+        if best.format and log.tries.late:
+            break  # unusual forms may be late as well
+        wave = list(islice(candidates, at_a_time))
+        if not wave:
+            break
         idle += best.paid(part)
-        subjects = [with_format(draft, option) for option in wave for _, draft in some]
-        pairs = [
-            (one, text) for one in subjects for text in (one.reference, one.baseline)
-        ]
-        rewards = np.array(log.rewards(part, pairs)).reshape(len(wave), len(some), 2)
-        for option, earned in zip(wave, rewards[:, asked], strict=True):
-            if best.take(option, _mean(earned[:, 0]), _mean(earned[:, 1])):
+        completions: list[tuple[Subject, str]] = []
+        for option in wave:
+            for _, draft in chosen:
+                subject = with_format(draft, option)
+                completions.append((subject, subject.reference))
+                completions.append((subject, subject.baseline))
+        rewards = np.array(log.rewards(part, completions))
+        rewards = rewards.reshape(len(wave), len(chosen), 2)
+        for option, earned in zip(wave, rewards[:, paid], strict=True):
+            right, wrong = _mean(earned[:, 0]), _mean(earned[:, 1])
+            if best.take(option, right, wrong):
                 idle = 0
     return best
 
 
-def _mean(values: np.ndarray) -> float:
-    """Mean of what is not NaN; NaN where nothing is."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else math.nan
+def _has_paid_rollout(log: Log, part: Part, place: int) -> bool:
+    """Whether a rollout of the prompt is fully paid."""
+    rewards = map(log.earned, log.beside(place))
+    return any(reward >= ENOUGH * part.high for reward in rewards)
+
+
+def _mean(rewards: np.ndarray) -> float:
+    """Return the mean of what is not NaN; NaN where nothing is."""
+    judged = rewards[~np.isnan(rewards)]
+    return float(judged.mean()) if len(judged) else math.nan
 
 
 def skeletons(log: Log, place: int, draft: Subject) -> Iterator[Format]:
-    """What stands around the right answer in the prompt's own rollouts, of those that earn most first."""
+    """Yield what stands around the right answer in rollouts, the best paid first."""
     beside = log.ranked(log.beside(place))
-    right = [at for at in beside if not log.labels or log.labels[at]]
-    found = [skeleton(log.text(at), draft.right) for at in right]
-    found += [
-        skeleton(log.text(at), draft.right, last=True) for at in beside
-    ]  # an agent says it on the way
-    yield from (item for item in found if item)
+    right = [other for other in beside if not log.labels or log.labels[other]]
+    formats = [skeleton(log.text(other), draft.right) for other in right]
+    for other in beside:  # an agent says it on the way
+        formats.append(skeleton(log.text(other), draft.right, last=True))
+    yield from filter(None, formats)
