@@ -8,6 +8,8 @@ from commands import record, refused, run
 
 import rewardkit as rk
 
+pytestmark = pytest.mark.integration
+
 GALLERY = "gallery:arithmetic"
 REWARD = """
 import threading, time

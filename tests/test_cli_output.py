@@ -19,6 +19,8 @@ from rewardkit.cli.group import JOBS
 from rewardkit.cli.spelling import as_typed
 from rewardkit.notebook.report import report
 
+pytestmark = pytest.mark.integration
+
 HOSTILE = (  # clears the screen, names the window, links, fills the clipboard, turns directions, hides
     "\x1b[2J\x1b]0;owned\x07\x1b]8;;http://x\x1b\\y\x1b]8;;\x1b\\\x1b]52;c;eA==\x07\x9b31m\x9d0;owned\x9c"
     "\u202e\u2066\x00abc\b\b\b\r\u200b\ud83d"

@@ -11,6 +11,8 @@ from rewardkit.cli.probe import MUST
 from rewardkit.probes.families import FAMILIES, PROBES
 from rewardkit.strategies.strategy import Expects
 
+pytestmark = pytest.mark.integration
+
 REWARDS = '''
 import threading
 import rewardkit as rk

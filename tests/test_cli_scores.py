@@ -12,6 +12,8 @@ from rewardkit.cli.spelling import as_typed
 from rewardkit.cli.whatif import _gates
 from rewardkit.plain import to_json
 
+pytestmark = pytest.mark.integration
+
 GALLERY = "gallery:arithmetic"
 OWN = """
 import rewardkit as rk

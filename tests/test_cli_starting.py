@@ -14,6 +14,8 @@ from rewardkit.cli import lab
 from rewardkit.rollouts.package_data import bundled
 from rewardkit.starting.notebooks import seen_from, with_values
 
+pytestmark = pytest.mark.integration
+
 NEW = "new countdown --log said.jsonl --column completion=said"
 NAMES = ["01_build", "02_check", "03_analyze"]
 MINE = "lab --reward mine.py:strict --rollouts log.jsonl"

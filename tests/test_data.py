@@ -13,6 +13,8 @@ import pytest
 
 import rewardkit as rk
 
+pytestmark = pytest.mark.integration
+
 DATA = Path(__file__).parent.parent / "data"
 COUNTED = {"arithmetic": "7e75e2b043a0a42c", "mixed": "3521cb45618aede3"}
 """Set -> the file in which the numbers of its card were counted; of another one, count them anew."""

@@ -14,6 +14,8 @@ from rewardkit.targets.calling import loaded
 from rewardkit.targets.export import export
 from rewardkit.targets.exported import identifier
 
+pytestmark = pytest.mark.integration
+
 WRITTEN = [target.name for target in TARGETS if target.functions is not None]
 
 

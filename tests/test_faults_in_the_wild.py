@@ -8,6 +8,8 @@ import pytest
 
 import rewardkit as rk
 
+pytestmark = pytest.mark.integration
+
 FORMS = {
     "arithmetic": "<think>We add them up.</think>\n<answer>{}</answer>",
     "chinese": "我们把它们加起来。答案是{}。",

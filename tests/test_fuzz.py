@@ -7,6 +7,8 @@ import pytest
 
 import rewardkit as rk
 
+pytestmark = pytest.mark.integration
+
 NO_CALLS = {
     "Extractor",
     "Span",

@@ -13,6 +13,8 @@ from trainer_logs import float32, write_jsonl, write_trl
 import rewardkit as rk
 from rewardkit.notebook.report.report import NOTEBOOKS
 
+pytestmark = pytest.mark.integration
+
 ROWS = list(rk.load_rollouts("gallery:arithmetic").select(range(160)))
 STEPS = [(1, ROWS[:80]), (2, ROWS[80:])]
 TRUTHS = {row["prompt"]: row["ground_truth"] for row in ROWS}

@@ -15,6 +15,8 @@ from rewardkit.targets.export import export, prove
 from rewardkit.targets.prove import prove as prove_with
 from rewardkit.targets.target import Called
 
+pytestmark = pytest.mark.integration
+
 ROWS = [
     {"prompt_id": 1, "prompt": "2+2?", "completion": "4", "ground_truth": "4"},
     {"prompt_id": 1, "prompt": "2+2?", "completion": "5, I think", "ground_truth": "4"},

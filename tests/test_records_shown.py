@@ -26,6 +26,8 @@ from rewardkit.html.pages import Code, More, Point, Quote, Table
 from rewardkit.html.pages import Page as RecordPage
 from rewardkit.scoring.explain import field_spans
 
+pytestmark = pytest.mark.integration
+
 EVIL = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
     "<a href='javascript:pwned'>go</a><style>body{display:none}</style>\x00\u202e\ud800</div></table>"

@@ -14,6 +14,8 @@ from rewardkit.mutation import scoring
 from rewardkit.mutation.scoring import Memory
 from rewardkit.scoring.calls import Calls
 
+pytestmark = pytest.mark.integration
+
 extract, measure, verify = rk.extract, rk.measure, rk.verify
 
 BRIEF = measure.length(full_until=6, zero_from=16)

@@ -15,6 +15,8 @@ from rewardkit.mutation.mutations import mutants_of
 from rewardkit.mutation.options import option_changes
 from rewardkit.workers.pool import pickled
 
+pytestmark = pytest.mark.integration
+
 extract, measure, verify = rk.extract, rk.measure, rk.verify
 FIRST = extract.first_of(extract.tag("answer"), extract.number())
 WITHIN = extract.within(extract.tag("answer"), extract.number())

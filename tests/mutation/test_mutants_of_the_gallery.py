@@ -7,6 +7,8 @@ import pytest
 
 import rewardkit as rk
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).parent.parent.parent
 NAMES = sorted(
     {path.stem for path in (ROOT / "rewardkit" / "gallery").glob("*.py")}

@@ -17,6 +17,8 @@ from rewardkit.notebook import tables
 from rewardkit.notebook.display import show
 from rewardkit.notebook.scorecard import summarize
 
+pytestmark = pytest.mark.integration
+
 HOSTILE = "<script>alert(1)</script>\ud800SECRET"
 
 

@@ -5,6 +5,8 @@ import rewardkit as rk
 from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.notebook.display import show, try_extractors
 
+pytestmark = pytest.mark.integration
+
 HOSTILE = "<script>window.pwned = 1</script><img src=x onerror=alert(1)>\x00\ud800\u202eSECRET"
 
 

@@ -10,7 +10,7 @@ from opened import violations
 
 from rewardkit.rollouts.package_data import bundled
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.integration, pytest.mark.browser]
 OUTPUT = ".jp-OutputArea-output"
 
 

@@ -12,6 +12,8 @@ from IPython.utils.capture import capture_output
 import rewardkit as rk
 from rewardkit.notebook.reward_cell.magic import CellError
 
+pytestmark = pytest.mark.integration
+
 CELL = """import rewardkit as rk
 
 def right(completion, ground_truth):

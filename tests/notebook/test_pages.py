@@ -8,6 +8,8 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from rewardkit.notebook.report.executed import STREAM_LINES, printed_lines, story_of
 from rewardkit.notebook.report.report import _slugs
 
+pytestmark = pytest.mark.integration
+
 LEFT_OUT = "are left out of this page"
 
 

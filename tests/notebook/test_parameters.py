@@ -6,6 +6,8 @@ from executed import executed
 from rewardkit.errors import InputError
 from rewardkit.notebook.parameters import check_parameters
 
+pytestmark = pytest.mark.integration
+
 
 def cell(**values):
     """What a notebook's variables look like behind a parameters cell."""

@@ -25,6 +25,8 @@ from rewardkit.notebook import plots
 from rewardkit.notebook.plots.canvas import plain
 from rewardkit.notebook.report.executed import THEME
 
+pytestmark = pytest.mark.integration
+
 matplotlib.use("agg")
 
 NAN, INF = np.nan, np.inf

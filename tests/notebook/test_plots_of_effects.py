@@ -9,6 +9,8 @@ from plotted import LONG, closed_figures, table_of, title, twelve, unreadable, w
 import rewardkit as rk
 from rewardkit.notebook import plots
 
+pytestmark = pytest.mark.integration
+
 matplotlib.use("agg")
 
 

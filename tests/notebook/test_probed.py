@@ -23,6 +23,8 @@ from rewardkit.notebook.tiles import Tile, probe_tiles
 from rewardkit.probes.subjects.cases import with_cases
 from rewardkit.reasons import Reason, ReasonCode
 
+pytestmark = pytest.mark.integration
+
 SECRET = "<script>SECRET</script>"
 TURNS = r"after user, assistant calls price x\d+, tool x\d+"
 

@@ -8,6 +8,8 @@ import rewardkit as rk
 from rewardkit.analysis.rendering import MOST_FOLDED
 from rewardkit.findings import SEVERITY_MARKS
 
+pytestmark = pytest.mark.integration
+
 CASE = {"completion": "<think>3 + 4</think><answer>8</answer>", "ground_truth": "7"}
 
 

@@ -13,6 +13,8 @@ import rewardkit as rk
 from rewardkit.notebook.report import report as reports
 from rewardkit.notebook.report.report import report
 
+pytestmark = pytest.mark.integration
+
 PAGES = [
     f"{name}/{stem}.html"
     for name in ("arithmetic-v1", "arithmetic-flawed")

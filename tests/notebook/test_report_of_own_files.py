@@ -17,7 +17,7 @@ from rewardkit.notebook.report.report import NOTEBOOKS, report
 from rewardkit.notebook.scorecard import AGREES
 from rewardkit.probes.baseline import accept
 
-pytestmark = pytest.mark.usefixtures("here")
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("here")]
 
 
 def whole(page):

@@ -20,6 +20,8 @@ from rewardkit.notebook.workbench.cases import read_expected
 from rewardkit.notebook.workbench.filters import ROW_ORDERS
 from rewardkit.notebook.workbench.parts import keys
 
+pytestmark = pytest.mark.integration
+
 HOSTILE = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
     "<a href='javascript:alert(1)'>x</a><style>body{display:none}</style>\x00\u202e\ud800"

@@ -13,6 +13,8 @@ from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.compose import live
 from rewardkit.notebook.workbench.variant import share_of_turned_signs
 
+pytestmark = pytest.mark.integration
+
 SCORES = {"a": [0, 1, 1, 1, 0, 0], "b": [1, 0, 0, 1, 1, 1]}  # three groups of two
 WEIGHTS = {"a": 1.0, "b": 0.5}
 SCORED = "6 scores from 0 to 1, mean 0.5"

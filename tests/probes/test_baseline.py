@@ -28,6 +28,8 @@ from rewardkit.probes.baseline import (
 )
 from rewardkit.probes.result import Inconclusive
 
+pytestmark = pytest.mark.integration
+
 HOLE = finding("longer", component="detail")
 TODAY = datetime.date.today().isoformat()
 

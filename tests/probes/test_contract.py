@@ -10,6 +10,8 @@ from planted_probes import DATA, inside, made, probed, strict
 
 import rewardkit as rk
 
+pytestmark = pytest.mark.integration
+
 ROLLOUTS = [
     {**row, "references": ["a", "b"], "level": 1 + at % 3}
     for at, row in enumerate(DATA["numbers"])

@@ -11,6 +11,8 @@ import rewardkit as rk
 from rewardkit.probes.families import FAMILIES, PROBES
 from rewardkit.probes.results.causes import EXPLAINS
 
+pytestmark = pytest.mark.integration
+
 BY_NAME = {probe.name: probe for probe in PROBES}
 
 

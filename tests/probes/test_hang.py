@@ -13,6 +13,8 @@ import rewardkit as rk
 from rewardkit.probes.contract.backtracking import slow_texts
 from rewardkit.probes.contract.constants import patterns_in
 
+pytestmark = pytest.mark.integration
+
 
 def waiting(late, seconds=60.0):
     """A function that waits on completions that are `late`."""

@@ -9,6 +9,8 @@ from labelled import COLLECTION, HELD_BACK, QUESTIONS
 
 import rewardkit as rk
 
+pytestmark = pytest.mark.integration
+
 ENTRIES = COLLECTION + HELD_BACK
 BY_NAME = {entry.name: entry for entry in ENTRIES}
 

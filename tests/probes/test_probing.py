@@ -23,6 +23,8 @@ from planted_probes import (
 
 import rewardkit as rk
 
+pytestmark = pytest.mark.integration
+
 FAST = {"only": ["calibration", "nothing_there", "shotgun", "near_misses", "padding"]}
 DRAW = random.Random(5)
 WRONG = [row for row in DATA["numbers"] if "none" in row["completion"]]

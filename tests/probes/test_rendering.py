@@ -17,6 +17,8 @@ from rewardkit.probes.families import FAMILIES, PROBES
 from rewardkit.probes.result import Inconclusive, count_alarms
 from rewardkit.probes.results.points import make_snippet, probe_point
 
+pytestmark = pytest.mark.integration
+
 LOSS = finding("bold", "warn", "equivalents", evidence={"kind": "loses"})
 ZERO = finding("zero_is_right", "high", "special_values", evidence={"kind": "loses"})
 BROKEN = failed("ValueError", "no")

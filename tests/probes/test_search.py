@@ -34,6 +34,8 @@ from rewardkit.probes.subjects.calibration import calibrate
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.strategies.subject import Subject
 
+pytestmark = pytest.mark.integration
+
 SUMS, CAPITALS = (rk.load_rollouts(DATA[name]) for name in ("numbers", "texts"))
 
 

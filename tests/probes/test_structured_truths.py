@@ -9,6 +9,8 @@ from planted_probes import probed
 
 import rewardkit as rk
 
+pytestmark = pytest.mark.integration
+
 CITIES = (
     "Paris|New York|Mumbai|Istanbul|Oslo|Jakarta|Chennai|Tokyo|Peking|Saigon".split("|")
 )

@@ -25,6 +25,8 @@ from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.strategies.strategy import Attempt
 from rewardkit.strategies.subject import Subject
 
+pytestmark = pytest.mark.integration
+
 BY_NAME = {probe.name: probe for probe in PROBES}
 SCALE = Scale(right=1.2, wrong=0.2, plain=0.0, floor=0.0)
 

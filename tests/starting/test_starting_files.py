@@ -11,6 +11,8 @@ from executed import executed
 import rewardkit as rk
 from rewardkit.starting import start as starting
 
+pytestmark = pytest.mark.integration
+
 ROWS = [
     {
         "prompt": f"{at} and 1?",

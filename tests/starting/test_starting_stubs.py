@@ -7,6 +7,8 @@ import pytest
 
 import rewardkit as rk
 
+pytestmark = pytest.mark.integration
+
 HOSTILE = "<script>\x00\u202e</script> \ud83d '''\"\"\" {x} \\ <answer>{}</answer>"
 
 

@@ -9,6 +9,8 @@ from rewardkit.answers.truths import find_truth
 from rewardkit.starting.code import code_of
 from rewardkit.starting.forms import schema_of
 
+pytestmark = pytest.mark.integration
+
 
 def groups(make, prompts=24, size=4):
     """Rows of a number of prompts, each made from its prompt's number and its place in the group."""

@@ -16,6 +16,8 @@ from rewardkit.plain import to_json
 from rewardkit.suspects.rightness import rightness
 from rewardkit.suspects.suspect import suspect
 
+pytestmark = pytest.mark.integration
+
 
 def listed(completion, ground_truth):
     """Pays an answer that stands anywhere in the tag: what listing all of them exploits."""
