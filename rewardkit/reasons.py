@@ -199,7 +199,7 @@ class Reason:
         """Return the reason as compact JSON, from which `from_json` makes it again.
 
         >>> Reason(ReasonCode.LATE, seconds=5.0).to_json()
-        '{"seconds":5.0,"code":"late"}'
+        '{"code":"late","seconds":5.0}'
         """
         return json.dumps(self.record(), separators=(",", ":"))
 

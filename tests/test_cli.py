@@ -203,7 +203,8 @@ def test_check_tells_which_changes_of_the_reward_no_case_notices(folder):
     (folder / "one.jsonl").write_text(json.dumps(case))
     asked = f"check {GALLERY} one.jsonl --mutants --rollouts {GALLERY}"
     assert record(asked)["mutants"]["survived"]
-    assert "then add what is right: --write-cases FILE" in run(asked).stdout
+    printed = " ".join(run(asked).stdout.split())
+    assert "then add what is right: --write-cases FILE" in printed
     assert "cases added to new.jsonl" in run(f"{asked} --write-cases new.jsonl").stdout
     assert run(f"check {GALLERY} new.jsonl").exit_code == 0
 

@@ -51,7 +51,7 @@ def test_a_trl_folder_gives_all_steps_with_a_score_a_reward_function(tmp_path, c
     assert values(rollouts, "logged/brief") == [None, 0.5] * 6
     assert rollouts.group_key == ("prompt", "step") and rollouts.group_sizes == {2: 6}
     assert (
-        "TRL completions" in repr(rollouts)
+        "TRL completions" in " ".join(repr(rollouts).split())
         and rollouts.summary()["kind"] == "TRL completions"
     )
     assert rollouts.warnings == ()

@@ -71,7 +71,10 @@ def find_likely_mark(completion: str) -> MarkedAnswer:
     >>> find_likely_mark("Six.\nAnswer: 6").answer
     '6'
     """
-    for marked in _find_tagged(completion):
+    tagged = list(_find_tagged(completion))
+    # Of a tag in another the inner one holds the answer: <answer><b>36</b></answer>.
+    innermost = [marked for marked in tagged if not CLOSING_TAG.search(marked.answer)]
+    for marked in innermost + tagged:
         return marked
     for name in ("box", "colon"):
         extractor = CLEAR_MARKS.get(name) or LOOSE_MARKS[name]

@@ -97,6 +97,7 @@ RIGHT = [
     ("The option is B", "(C) Rome", 0.0, "an option that was not named is wrong"),
     ("I think so", "7", math.nan, "no mark and no number: not known"),
     ("<answer>perhaps</answer>", "7", 0.0, "what a mark holds is the answer"),
+    ("<answer><b>36</b></answer>", "36", 1.0, "the inner tag holds the answer"),
     ("x", {"answer": "x"}, math.nan, "an object is no answer"),
 ]
 

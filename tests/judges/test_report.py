@@ -9,8 +9,8 @@ from judged import judge, reward_of
 from server import error, said
 
 import rewardkit as rk
+from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.notebook import plots
-from rewardkit.notebook.display import Show
 from rewardkit.strategies.added_text import JUDGE_ATTACKS
 
 SCALE = {"good": 1.0, "fair": 0.5, "poor": 0.0}
@@ -284,9 +284,9 @@ def test_a_page_with_a_judge_shows_nothing_of_completions_where_they_are_redacte
     report = rk.judge_report(asking, rows)
     assert report.examples and report.not_judged
     for redact in (False, True):
-        show = Show(redact=redact)
-        for page in (show.scores(scores), show.judges({"judge": report})):
-            assert ("SECRET" in page.data) is not redact
+        with hidden_user_texts(redact):
+            for shown in (scores, report):
+                assert ("SECRET" in shown._repr_html_()) is not redact
 
 
 BUDGET = {"limits": {"prices": (1, 1), "budget": 5.0}}

@@ -312,7 +312,7 @@ def test_when_the_time_is_over_nothing_more_is_tried_and_where_calls_do_not_come
 
 
 def test_what_cannot_be_searched_is_said():
-    assert find_why_unsearchable(calibrated(reward_of(right), SUMS)[1]) is None
+    assert find_why_unsearchable(calibrated(reward_of(right), SUMS)[1]) == ""
     length = made(lambda completion: len(completion) / 900, range=None)
     few, untold = (
         SUMS.table[: 2 * LEAST_OTHERS],

@@ -207,7 +207,7 @@ def test_late_calls_end_a_pass_where_patience_is_over_and_a_reward_that_never_co
         and sum(outcome is not None for outcome in outcomes) == hopeless.calls <= 6
     )
     with TimeLimit(0.2, processes=2) as limit:
-        piece = tries_of(sleeps, limit)._piece(ROWS[:4], [()] * 4)
+        piece = tries_of(sleeps, limit)._try_piece(ROWS[:4], [()] * 4)
     assert [outcome.late for outcome in piece] == [False, True, False, True]
 
 
