@@ -18,6 +18,9 @@ from rewardkit.targets.target import JUDGED, Called, Written
 from rewardkit.targets.turns import lists_of_columns
 
 
+functions = verl.functions
+
+
 def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     """Call siiRL's loader and naive reward manager on the file."""
     version = installed("siirl", "torch", "tensordict", "loguru")

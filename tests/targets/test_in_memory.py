@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.targets import named
+from rewardkit.targets import TARGETS, named
 from rewardkit.targets.calling import awaited, loaded
 from rewardkit.targets.verifiers import columns_of, data_of, trace_of
 
@@ -267,3 +267,11 @@ def test_the_last_answer_is_the_completion_with_its_white_space_and_an_answer_of
     silent = SimpleNamespace(messages=[], assistant_messages=[], root_reply=None)
     expected = {"answer": "4", "messages": [], "completion": None}
     assert columns_of(SimpleNamespace(answer="4"), silent) == expected
+
+
+@pytest.mark.parametrize(
+    "target", [one for one in TARGETS if one.functions], ids=lambda target: target.name
+)
+def test_the_module_of_a_target_offers_its_functions_by_name(target):
+    stem = {"inspect": "inspect_ai"}.get(target.name, target.name.replace("-", "_"))
+    assert getattr(rk.targets, stem).functions is target.functions
