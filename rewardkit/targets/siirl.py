@@ -17,7 +17,6 @@ from rewardkit.targets.calling import installed
 from rewardkit.targets.target import JUDGED, Called, Written
 from rewardkit.targets.turns import lists_of_columns
 
-
 functions = verl.functions
 
 
