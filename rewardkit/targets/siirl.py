@@ -32,7 +32,7 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     config = SimpleNamespace(custom_reward_function=custom)
     function = load_custom_reward_function(config)
     manager = NaiveRewardManager(verl.Texts(rows), 0, function)
-    rewards = manager(_batch(rows), return_dict=True)
+    rewards = manager(batch(rows), return_dict=True)
     values = {"reward": rewards["reward_tensor"][:, 0].tolist()}
     for name, scores in rewards["reward_extra_info"].items():
         if name not in ("score", JUDGED):
@@ -41,7 +41,7 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     return Called(caller, values, cast=("reward",))
 
 
-def _batch(rows: Sequence[Row]) -> Any:
+def batch(rows: Sequence[Row]) -> Any:
     """Return the rows as siiRL hands them to a reward manager."""
     import torch
     from tensordict import NonTensorData, NonTensorStack, TensorDict
