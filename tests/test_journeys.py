@@ -159,7 +159,9 @@ def test_a_trl_folder_its_training_set_and_a_list_of_functions(
 
 
 def test_the_lines_of_the_readme_on_bundled_data_run_one_after_the_other():
-    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    root = Path(__file__).parents[1]
+    pages = ("README.md", "rewardkit/suspects/README.md")
+    readme = "\n".join((root / page).read_text() for page in pages)
     lines = re.findall(r"(?m)^    rewardkit ([^#\n]*\b(?:sums|busy)\b[^#\n]*)", readme)
     told = [said(line) for line in lines]
     assert [line.split()[0] for line in lines] == [
