@@ -71,16 +71,19 @@ def find_likely_mark(completion: str) -> MarkedAnswer:
     >>> find_likely_mark("Six.\nAnswer: 6").answer
     '6'
     """
-    tagged = list(_find_tagged(completion))
-    # Of a tag in another the inner one holds the answer: <answer><b>36</b></answer>.
-    innermost = [marked for marked in tagged if not CLOSING_TAG.search(marked.answer)]
-    for marked in innermost + tagged:
-        return marked
+    tagged = sorted(_find_tagged(completion), key=_holds_a_tag)
+    if tagged:
+        return tagged[0]
     for name in ("box", "colon"):
         extractor = CLEAR_MARKS.get(name) or LOOSE_MARKS[name]
         for marked in _find(name, extractor, completion):
             return marked
     return MarkedAnswer(Format("bare"), completion)
+
+
+def _holds_a_tag(marked: MarkedAnswer) -> bool:
+    """Whether a tag in it holds the answer: <answer><b>36</b></answer>."""
+    return CLOSING_TAG.search(marked.answer) is not None
 
 
 def _find_tagged(completion: str) -> Iterator[MarkedAnswer]:

@@ -14,6 +14,7 @@ import numpy as np
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
@@ -82,8 +83,7 @@ def score_rows(
     reward: Reward, rows: Sequence[Row], limit: TimeLimit | None, groups: Any = None
 ) -> Outcomes:
     """Score rows in one pass; `groups` are codes, (rows,)."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: [row.get(name) for row in rows] for name in names}
+    columns = lists_of_columns(rows)
     plan = bind(reward, columns, len(rows))
     return evaluate(plan, columns, groups=groups, limit=limit)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from rewardkit.errors import RolloutsError, did_you_mean
 
@@ -74,3 +75,9 @@ def mapped(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
         if taken := wanted.get(canonical) or next(free, None):
             mapping[canonical] = taken
     return mapping
+
+
+def lists_of_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the columns of rows as lists; ``None`` where a row lacks one."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from rewardkit.rewards.signature import parameters
-from rewardkit.rollouts.columns import ALIASES
+from rewardkit.rollouts.columns import ALIASES, lists_of_columns
 from rewardkit.targets.adapter import (
     Adapter,
     Arguments,
@@ -32,7 +32,7 @@ from rewardkit.targets.adapter import (
 from rewardkit.targets.calling import awaited, grouped, installed, loaded, made
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Part, Reading, Target, Written
-from rewardkit.targets.turns import from_messages, lists_of_columns, transcript
+from rewardkit.targets.turns import from_messages, transcript
 
 HOOK_VERSIONS = {
     "completion": "0.1 to dev22",

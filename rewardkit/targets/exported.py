@@ -18,7 +18,7 @@ from rewardkit.errors import RewardError
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.columns import ALIASES
+from rewardkit.rollouts.columns import ALIASES, lists_of_columns
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import ERROR, GATED, SCORED, Outcomes
 from rewardkit.targets.target import JUDGED
@@ -116,10 +116,7 @@ class RewardHolder(Made):
 
     def rate_rows(self, rows: Sequence[Mapping[str, Any]]) -> Rated:
         """The same of completions as rows, of which one may have columns that another lacks."""
-        names = dict.fromkeys(name for row in rows for name in row)
-        return self.rate(
-            {name: [row.get(name) for row in rows] for name in names}, len(rows)
-        )
+        return self.rate(lists_of_columns(rows), len(rows))
 
     def numbers(self, given: Mapping[str, Sequence[Any]], count: int) -> list[float]:
         """The rewards alone, with `missing` where there is none."""

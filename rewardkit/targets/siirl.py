@@ -11,11 +11,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.targets import verl
 from rewardkit.targets.adapter import Row
 from rewardkit.targets.calling import installed
 from rewardkit.targets.target import JUDGED, Called, Written
-from rewardkit.targets.turns import lists_of_columns
 
 functions = verl.functions
 

@@ -17,6 +17,7 @@ from typing import Any
 from rewardkit.primitives.notes import note
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
+from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.scoring.calls import event_loop
 from rewardkit.targets.adapter import (
     Adapter,
@@ -32,7 +33,7 @@ from rewardkit.targets.atropos import is_atropos
 from rewardkit.targets.calling import installed, loaded, made
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
-from rewardkit.targets.turns import batch_columns, lists_of_columns, split
+from rewardkit.targets.turns import batch_columns, split
 
 SURE_PARAMETERS = {"completions", "completion_ids"}
 """Parameters that no other trainer's functions have."""

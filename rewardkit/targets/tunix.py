@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from rewardkit.errors import CAUGHT, RewardError, describe_error, did_you_mean, preview
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
+from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.targets import plain, trl
 from rewardkit.targets.adapter import (
     Adapter,
@@ -33,7 +34,6 @@ from rewardkit.targets.adapter import (
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
-from rewardkit.targets.turns import lists_of_columns
 
 
 class Function(Adapter):

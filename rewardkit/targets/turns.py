@@ -73,12 +73,6 @@ def spoken(row: Row) -> list[str]:
     ]
 
 
-def lists_of_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return the columns of rows as lists; ``None`` where a row lacks one."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names}
-
-
 def batch_columns(
     completions: Sequence[Any], given: Mapping[str, Any], *, spread: bool = False
 ) -> dict[str, list[Any]]:

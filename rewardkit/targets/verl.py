@@ -15,6 +15,7 @@ from typing import Any
 
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
+from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.targets.adapter import (
     Adapter,
     Arguments,
@@ -29,7 +30,6 @@ from rewardkit.targets.adapter import (
 from rewardkit.targets.calling import awaited, installed
 from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.target import Abilities, Called, Reading, Target, Written
-from rewardkit.targets.turns import lists_of_columns
 
 VERL_ARGUMENTS = {
     "data_source": "data_source",

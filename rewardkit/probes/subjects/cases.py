@@ -9,6 +9,7 @@ import pandas as pd
 
 from rewardkit.errors import CasesError
 from rewardkit.findings import BY_PROBING
+from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column
 from rewardkit.scoring.cases import Case
@@ -46,9 +47,8 @@ def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
         case_id = f"case {case.name}"
         if case_id not in ids:
             rows.append({**case.columns, "rollout_id": case_id})
-    every = [*rollouts, *rows]
-    names = dict.fromkeys(name for row in every for name in row)
-    columns = {name: as_column([row.get(name) for row in every]) for name in names}
+    lists = lists_of_columns([*rollouts, *rows])
+    columns = {name: as_column(values) for name, values in lists.items()}
     return replace(rollouts, table=pd.DataFrame(columns))
 
 
