@@ -552,3 +552,35 @@ def test_no_text_of_a_user_makes_markup_in_markdown():
     assert "````\n" in shown  # a fence that the quoted one does not end
     cells = [line for line in shown.splitlines() if line.startswith("| a")]
     assert len(re.findall(r"(?<!\\)\|", cells[0])) == 3
+
+
+def quoting():
+    """Records of rollouts whose every text is a secret, and of a judge who repeats it."""
+    secret = f"SECRET <answer>{'SECRET'}</answer>"
+    row = {"prompt": secret, "completion": secret, "ground_truth": secret}
+    components = [rk.Component("odd", odd), rk.Component("fails", fails)]
+    reward = rk.Reward("mine", {"it": rk.extract.tag("answer")}, components)
+    judge = rk.Reward("judge", components=[rk.Component("told", told)])
+    case = {**row, "name": "c", "why": secret, "reward": 5, "scores": {"fails": 1}}
+    scores = rk.score(reward, [row] * 4)
+    return [
+        rk.load_rollouts([row] * 4),
+        reward(**row),
+        judge(**row),
+        scores,
+        rk.score(judge, [row] * 2),
+        rk.check(reward, rk.load_cases([case])),
+        rk.explain(reward, row),
+        rk.explain(judge, row),
+        rk.diagnose(scores),
+        rk.probe(reward, rk.load_rollouts([row] * 4), search=0, budget=5),
+    ]
+
+
+@pytest.mark.parametrize("form", ["_repr_html_", "_repr_markdown_", "__repr__"])
+def test_no_record_quotes_a_user_in_any_form_while_texts_are_hidden(form):
+    records = quoting()
+    assert sum("SECRET" in getattr(record, form)() for record in records) >= 6
+    with hidden_user_texts():
+        hidden = [getattr(record, form)() for record in records]
+    assert [shown for shown in hidden if "SECRET" in shown] == []

@@ -136,10 +136,12 @@ class Miss:
 
     def __str__(self) -> str:
         fields = ", ".join(f"{name}={value!r}" for name, value in self.fields.items())
+        why = f": {UserText(self.why)}" if self.why else ""
         return (
-            f"case {self.case!r}: {self.what} expected {self.expected}, got {self.got} "
-            f"(truth {self.ground_truth!r}; {fields or 'no fields'}; {self.turns}completion "
-            f"{self.completion[:200]!r})" + (f": {self.why}" if self.why else "")
+            f"case {self.case!r}: {self.what} expected {self.expected}, got "
+            f"{self.quote()} (truth {UserText(repr(self.ground_truth))}; "
+            f"{UserText(fields) if fields else 'no fields'}; {UserText(self.turns, '')}"
+            f"completion {UserText(repr(self.completion[:200]))}){why}"
         )
 
 

@@ -58,7 +58,7 @@ class Line:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation(HasPage):
     """Why one completion got its reward.
 

@@ -15,7 +15,7 @@ from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.printed import caught_prints
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RewardResult(HasPage):
     """What one completion got. `reward` is NaN where it is not judged, and before any transform.
 

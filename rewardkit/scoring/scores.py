@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.html import cards
-from rewardkit.html.excerpts import UserText
+from rewardkit.html.excerpts import UserText, quote_reason
 from rewardkit.html.pages import HasPage, Page
 from rewardkit.reasons import Reason, ReasonCode, read_reasons
 from rewardkit.rewards.plan import Plan
@@ -244,16 +244,23 @@ class Scores(HasPage):
                 cards.ComponentScores(name, weight, scores, counts, errors)
             )
         asked = []
-        redacted = self._asked(lambda reason: str(reason.redacted()))
-        for name, record in self.asked.items():
-            without_quotes = f"{name} {asked_text(redacted[name])}"
-            asked.append(UserText(f"{name} {asked_text(record)}", without_quotes))
+        for name, quote in self._quote_models().items():
+            asked.append(UserText(f"{name} {quote.text}", f"{name} {quote.instead}"))
         return cards.scores_page(self.reward.name, self.rewards, components, asked)
+
+    def _quote_models(self) -> dict[str, UserText]:
+        """Return what each component that asks a model was told, in words."""
+        redacted = self._asked(lambda reason: str(reason.redacted()))
+        quotes = {}
+        for name, record in self.asked.items():
+            quotes[name] = UserText(asked_text(record), asked_text(redacted[name]))
+        return quotes
 
     def __repr__(self) -> str:
         judged = self.rewards[~np.isnan(self.rewards)]
         mean = f"mean reward {judged.mean():.3f}" if len(judged) else "no reward judged"
         lines = [f"scores of {self.reward.name!r} on {len(self)} rollouts, {mean}"]
+        quotes = self._quote_models()
         for name, counts in self.counts.items():
             scores = self.score(name)
             average = f"{np.nanmean(scores):.3f}" if counts["scored"] else "-"
@@ -265,16 +272,13 @@ class Scores(HasPage):
                 for status in STATUSES[1:]
                 if counts[status]
             )
-            for reason, count in Counter(self.errors(name)).most_common(1):
-                line += f", most often {' '.join(reason.split())[:SHOWN]} ({count} of {counts['error']})"
-            lines += [
-                line,
-                *(
-                    [f"  {'':<20} {asked_text(self.asked[name])}"]
-                    if name in self.asked
-                    else []
-                ),
-            ]
+            reasons = Counter(self._reasons_of(name, ERROR))
+            for reason, count in reasons.most_common(1):
+                words = " ".join(str(quote_reason(reason)).split())[:SHOWN]
+                line += f", most often {words} ({count} of {counts['error']})"
+            lines.append(line)
+            if name in self.asked:
+                lines.append(f"  {'':<20} {quotes[name]}")
         return "\n".join(lines)
 
 
