@@ -58,6 +58,7 @@ def test_no_file_names_an_index_address_or_a_path_of_a_machine():
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
+    assert "README.md" in listed.stdout
     for path in (ROOT / name for name in listed.stdout.split("\0")):
         if (
             path.is_file()

@@ -55,6 +55,7 @@ def test_a_file_can_be_written_and_loaded_back_where_the_trainer_is_not_installe
 ):
     rollouts, reward, scores = arithmetic
     made = export(reward, to=target, path=tmp_path / "back.py", separate=separate)
+    assert made.functions
     for name in made.functions:
         again = rk.load_reward(f"{made.path}:{name}", rollouts=rollouts)
         assert f"read as {named(target).title}: " in again.origin or target in (
