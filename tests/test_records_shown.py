@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import rewardkit as rk
 from rewardkit.html import markup
+from rewardkit.html.blocks import Code, Quote, Table
 from rewardkit.html.excerpts import (
     LINE,
     LONGEST_EXCERPT,
@@ -22,7 +23,7 @@ from rewardkit.html.excerpts import (
     one_line,
     visible,
 )
-from rewardkit.html.pages import Code, More, Point, Quote, Table
+from rewardkit.html.pages import More, Point
 from rewardkit.html.pages import Page as RecordPage
 from rewardkit.scoring.explain import field_spans
 

@@ -12,7 +12,8 @@ from rewardkit.analysis.forecast import LIMITS
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.statistics.selection import Pair
 from rewardkit.findings import SEVERITIES, counted
-from rewardkit.html.pages import Block, More, Page, Table
+from rewardkit.html.blocks import Block, Table
+from rewardkit.html.pages import More, Page
 from rewardkit.plain import to_plain
 
 GRAVE_SEVERITIES = ("high", "warn")

@@ -30,7 +30,8 @@ from rewardkit.errors import (
     preview,
 )
 from rewardkit.findings import counted, percent
-from rewardkit.html.pages import HasPage, More, Page, Table
+from rewardkit.html.blocks import Table
+from rewardkit.html.pages import HasPage, More, Page
 from rewardkit.plain import to_plain
 from rewardkit.primitives.texts import words
 from rewardkit.rewards.training import Training

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from rewardkit.analysis.view import View
 from rewardkit.findings import SEVERITIES, Finding, counted, percent
+from rewardkit.html.blocks import Block, Table
 from rewardkit.html.excerpts import one_line
-from rewardkit.html.pages import Block, More, Page, Table, point_of
+from rewardkit.html.pages import More, Page, point_of
 
 FULL = 3
 """Findings that are told in full; the others are named."""

@@ -21,7 +21,8 @@ from rewardkit.errors import (
     preview,
 )
 from rewardkit.findings import counted, most
-from rewardkit.html.pages import Block, HasPage, Page
+from rewardkit.html.blocks import Block
+from rewardkit.html.pages import HasPage, Page
 from rewardkit.plain import PlainRecord
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number

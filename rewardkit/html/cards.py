@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.html.blocks import Block, Facts, Picture, Quote, Table
 from rewardkit.html.excerpts import UserText, quote_reason
 from rewardkit.html.markup import Bar, number
-from rewardkit.html.pages import Block, Facts, More, Page, Picture, Quote, Table
+from rewardkit.html.pages import More, Page
 from rewardkit.html.pictures import histogram_svg
 from rewardkit.reasons import Reason
 

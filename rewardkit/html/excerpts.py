@@ -1,4 +1,4 @@
-"""Excerpts: texts of users and models as a person can read them.
+"""Texts of users and models as a person can read them, in a terminal and as Markdown.
 
 An excerpt is short, nothing is hidden in it, and what fields extracted is marked. One
 switch hides all texts of users: see `hide_user_texts`.
@@ -6,11 +6,14 @@ switch hides all texts of users: see `hide_user_texts`.
 
 from __future__ import annotations
 
+import re
+import textwrap
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from html import escape
 
 from rewardkit.reasons import Reason
 
@@ -21,6 +24,9 @@ LINE = ContextVar("LINE", default=110)
 
 LONGEST_EXCERPT = 420  # characters of an excerpt
 AROUND = 60  # characters shown on both sides of a span
+LONGEST_LINE = 800
+"""Characters of a line or a sentence, which may quote what a user's function said."""
+INDENT = 4 * " "  # before the further lines of a wrapped line
 
 
 # --- texts of users
@@ -81,6 +87,9 @@ class UserText:
         return f"[redacted, {words} word{'' if words == 1 else 's'}]"
 
 
+Text = str | UserText
+
+
 def quote_reason(reason: Reason, *, before: str = "") -> UserText:
     """Return why there is no score, behind our own words; its quotes can be hidden."""
     return UserText(f"{before}{reason}", f"{before}{reason.redacted()}")
@@ -99,8 +108,8 @@ class Excerpt:
     def bracketed(self) -> str:
         """Return the text for a terminal, with what fields extracted in brackets."""
         spans = []
-        for name, own in self.spans.items():
-            spans += [(start, end, name) for start, end in own]
+        for name, places in self.spans.items():
+            spans += [(start, end, name) for start, end in places]
         text, position = "", 0
         for start, end, name in sorted(spans):
             if start >= position:  # one that begins inside another is left out
@@ -134,8 +143,8 @@ def make_excerpt(
             excerpt += _make_character_visible(text[place])
         places[end], position = len(excerpt), end
     moved_spans = {}
-    for name, own in spans.items():
-        moved_spans[name] = [(places[start], places[end]) for start, end in own]
+    for name, ends in spans.items():
+        moved_spans[name] = [(places[start], places[end]) for start, end in ends]
     return Excerpt(excerpt, moved_spans)
 
 
@@ -146,8 +155,8 @@ def _choose_pieces(
     if len(text) <= longest:
         return [(0, len(text))]
     wanted = [(0, 2 * longest // 3), (len(text) - longest // 3, len(text))]
-    for own in spans.values():
-        for start, end in own:
+    for ends in spans.values():
+        for start, end in ends:
             last = min(end, start + longest // 2)  # of a long span its beginning
             wanted.append((start - AROUND, last + AROUND))
             wanted.append((end - AROUND, end + AROUND))
@@ -187,3 +196,32 @@ def one_line(text: object, longest: int = 300) -> str:
     """Return any text on one line, with nothing hidden in it."""
     line = " ".join(visible(str(text)).split())
     return line if len(line) <= longest else f"{line[: longest - 3]}..."
+
+
+# --- lines of a terminal and of Markdown
+
+
+def wrap_line(text: Text, *, indent: str = INDENT) -> list[str]:
+    """Break a line where the terminal ends; the blanks that it begins with stay."""
+    line = str(text)
+    blanks = line[: len(line) - len(line.lstrip(" "))]
+    return textwrap.wrap(
+        one_line(line, LONGEST_LINE),
+        LINE.get() - 4,
+        initial_indent=blanks,
+        subsequent_indent=blanks + indent,
+        break_on_hyphens=False,
+    )
+
+
+def escape_markdown(text: object, longest: int = LONGEST_LINE) -> str:
+    """Return text as Markdown that shows it as it is, without markup of its own."""
+    line = escape(one_line(text, longest), quote=False)
+    return re.sub(r"([\\`*_\[\]#+!|~$]|^-)", r"\\\1", line)
+
+
+def fence(text: str) -> str:
+    """Return lines as a block of code that no line of them ends."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"

@@ -129,7 +129,6 @@ def _environment() -> Environment:
     environment.filters |= {"cut": cut, "number": number, "html_of": Markup}
     environment.globals |= {
         "style": style,
-        "filled": drop_empty_columns,
         "marks": GRADE_MARKS,
         "grades": GRADES,
     }
@@ -211,25 +210,14 @@ def folded(summary: str, body: str, *, is_open: bool = False) -> str:
     return part("parts", "folded", summary, html_of(body), is_open)
 
 
-def listed(items: Iterable[str], *, numbered: bool = False) -> str:
+def listed(items: Iterable[str]) -> str:
     """Return a list of pieces of HTML; "" where there are none."""
-    tag = "ol" if numbered else "ul"
-    return part("parts", "listed", [html_of(item) for item in items], tag)
+    return part("parts", "listed", [html_of(item) for item in items])
 
 
 def paragraphs(*lines: object) -> str:
     """Return lines of plain text as paragraphs; empty ones are left out."""
     return "".join(f"<p>{escaped(line)}</p>" for line in lines if line != "")
-
-
-def code(lines: object) -> str:
-    """Return lines of code, to be copied."""
-    return part("parts", "code", lines)
-
-
-def quoted(body: str) -> str:
-    """Return a piece of HTML set off as a quotation."""
-    return part("parts", "quoted", html_of(body))
 
 
 def table(

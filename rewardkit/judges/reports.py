@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rewardkit.html.pages import Block, HasPage, Page
+from rewardkit.html.blocks import Block
+from rewardkit.html.pages import HasPage, Page
 from rewardkit.judges.report import JudgeReport, judge_report, judges_of
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.cases import Case, CaseSource, cases_of

@@ -14,8 +14,9 @@ from typing import Any, Literal
 import pandas as pd
 
 from rewardkit.findings import counted
+from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import UserText, one_line
-from rewardkit.html.pages import Block, HasPage, Page, Point, Quote, Table
+from rewardkit.html.pages import HasPage, Page, Point
 from rewardkit.mutation.mutations import Mutant
 from rewardkit.reasons import Reason
 from rewardkit.scoring.case_writing import append_cases

@@ -10,9 +10,10 @@ import pandas as pd
 from pandas.api.types import is_number
 
 from rewardkit.errors import InputError, preview
+from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.cards import USER_COLUMNS
 from rewardkit.html.excerpts import UserText
-from rewardkit.html.pages import Block, Page, Quote, Table
+from rewardkit.html.pages import Page
 from rewardkit.primitives.extract import Extractor
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts

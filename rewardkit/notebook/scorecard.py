@@ -14,11 +14,12 @@ from rewardkit.analysis.suggestions.suggestion import Suggestions
 from rewardkit.errors import InputError, RewardError
 from rewardkit.findings import Finding, counted
 from rewardkit.html import markup
+from rewardkit.html.blocks import Quote
 from rewardkit.html.excerpts import (
     UserText,
     one_line,
 )
-from rewardkit.html.pages import Point, Quote, point_of, quote_of, redact_example
+from rewardkit.html.pages import Point, point_of, quote_of, redact_example
 from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import tiles
 from rewardkit.notebook.tiles import BROKEN, EXPLOITS, SIGNAL, Tile

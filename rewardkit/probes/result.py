@@ -12,8 +12,9 @@ from typing import Any
 import pandas as pd
 
 from rewardkit.findings import SEVERITIES, Finding, counted, most
+from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import UserText, one_line
-from rewardkit.html.pages import Block, HasPage, More, Page
+from rewardkit.html.pages import HasPage, More, Page
 from rewardkit.plain import PlainRecord
 from rewardkit.probes.baseline import Accepted, Baseline, load_baseline
 from rewardkit.probes.families import PROBES

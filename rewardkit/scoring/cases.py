@@ -15,8 +15,9 @@ import pandas as pd
 
 from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
 from rewardkit.html import cards
+from rewardkit.html.blocks import Code
 from rewardkit.html.excerpts import UserText
-from rewardkit.html.pages import Code, HasPage, Page
+from rewardkit.html.pages import HasPage, Page
 from rewardkit.plain import PlainRecord, to_plain
 from rewardkit.primitives.messages import assistant_text, turns_before
 from rewardkit.reasons import Reason

@@ -9,9 +9,10 @@ from typing import Any
 
 from rewardkit.errors import RewardError, RolloutsError, preview
 from rewardkit.html import cards
+from rewardkit.html.blocks import Block, Quote
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.markup import LONGEST_ESCAPED, aligned, number
-from rewardkit.html.pages import Block, HasPage, Page, Quote
+from rewardkit.html.pages import HasPage, Page
 from rewardkit.primitives.extract import Extractor, Span
 from rewardkit.reasons import Reason, read_reasons
 from rewardkit.rewards.fingerprint import describe

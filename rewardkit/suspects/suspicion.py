@@ -12,9 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.findings import counted, percent
+from rewardkit.html.blocks import Block, Quote, Table
 from rewardkit.html.excerpts import UserText
 from rewardkit.html.markup import number
-from rewardkit.html.pages import Block, HasPage, More, Page, Quote, Table
+from rewardkit.html.pages import HasPage, More, Page
 from rewardkit.plain import PlainRecord
 from rewardkit.suspects.patched import Patched, to_records
 

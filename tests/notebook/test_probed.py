@@ -12,8 +12,9 @@ import rewardkit as rk
 from rewardkit.errors import InputError
 from rewardkit.findings import Example, Finding
 from rewardkit.html import markup
+from rewardkit.html.blocks import Quote
 from rewardkit.html.excerpts import hidden_user_texts
-from rewardkit.html.pages import Point, Quote, redact_finding
+from rewardkit.html.pages import Point, redact_finding
 from rewardkit.mutation.results import MOST_SURVIVORS
 from rewardkit.notebook.inputs import load_inputs
 from rewardkit.notebook.report.executed import Story

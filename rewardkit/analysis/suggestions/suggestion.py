@@ -14,8 +14,9 @@ from rewardkit.analysis.suggestions.change import Change, applied, describe_chan
 from rewardkit.analysis.suggestions.measure import Effect
 from rewardkit.analysis.suggestions.normalization import FIGURES, Normalization
 from rewardkit.findings import counted, percent
+from rewardkit.html.blocks import Block, Code, Table
 from rewardkit.html.excerpts import UserText
-from rewardkit.html.pages import Block, Code, HasPage, More, Page, Table
+from rewardkit.html.pages import HasPage, More, Page
 from rewardkit.plain import PlainRecord
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores

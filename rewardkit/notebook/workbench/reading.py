@@ -11,8 +11,9 @@ import numpy as np
 
 from rewardkit.errors import RewardError, preview
 from rewardkit.html import cards, markup
+from rewardkit.html.blocks import Block
 from rewardkit.html.excerpts import make_excerpt, one_line
-from rewardkit.html.pages import Block, Page
+from rewardkit.html.pages import Page
 from rewardkit.html.pictures import RIGHTNESS, strip_svg
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import made

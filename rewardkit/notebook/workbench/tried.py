@@ -14,16 +14,9 @@ from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.errors import Cancelled, InputError
 from rewardkit.findings import NAMED, Finding, most
+from rewardkit.html.blocks import Action, Block
 from rewardkit.html.excerpts import one_line
-from rewardkit.html.pages import (
-    Action,
-    Block,
-    More,
-    Page,
-    Point,
-    point_of,
-    quote_of,
-)
+from rewardkit.html.pages import More, Page, Point, point_of, quote_of
 from rewardkit.notebook.workbench import parts
 from rewardkit.notebook.workbench.bench import CASES, Bench, Opened
 from rewardkit.notebook.workbench.variant import Variant

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from rewardkit.findings import Example, Finding, percent
+from rewardkit.html.blocks import Block, Code, Quote
 from rewardkit.html.excerpts import UserText, one_line, visible
-from rewardkit.html.pages import Block, Code, Point, Quote, point_of, quote_of
+from rewardkit.html.pages import Point, point_of, quote_of
 from rewardkit.primitives.messages import turns_before
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
