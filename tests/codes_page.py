@@ -5,31 +5,16 @@ from pathlib import Path
 
 from rewardkit.analysis.findings import RULES, SCORED_RULES
 from rewardkit.findings import read_codes
-from rewardkit.probes.contract.contract import CONTRACT_RULES as CONTRACT
-from rewardkit.probes.families import PROBES
+from rewardkit.probes.probe import RULES as PROBE_RULES
+from rewardkit.strategies.catalogue import STRATEGIES
 
 PAGE = Path(__file__).parent.parent / "rewardkit" / "analysis" / "CODES.md"
-FAILURES = (
-    "constant ignores_truth inverted always_errors always_abstains always_late "
-    "raises hang slow dies out_of_range not_finite wrong_length wrong_type"
-)
-FLOOR = "leakage flat_credit open_gate against_label wrong_paid right_unpaid"
-REPORTED_IN = {
-    "diagnosis": {},
-    "probe": {
-        **dict.fromkeys(FAILURES.split(), "probes: failures"),
-        **dict.fromkeys(FLOOR.split(), "probes: floor"),
-        **dict.fromkeys(("loses_layout", "loses_notation", "strict"), "probes: losses"),
-        "exploit": "probes: search",
-    },
-}
-"""Section -> code -> the module of the functions that are in no list of rules."""
 
 
 def reporters(section):
     """Code -> the module that reports it, of all that can be reported."""
-    found = dict(REPORTED_IN[section])
-    for item in {"diagnosis": (*SCORED_RULES, *RULES), "probe": CONTRACT}[section]:
+    found = {}
+    for item in {"diagnosis": (*SCORED_RULES, *RULES), "probe": PROBE_RULES}[section]:
         place = item.find.__module__.removeprefix("rewardkit.").replace(".", "/")
         found |= dict.fromkeys(item.codes, f"{place}.py")
     return found
@@ -56,7 +41,7 @@ def table(names, rows):
 def own_rows(section):
     found = reporters(section)
     for code, row in read_codes()[section].items():
-        if code in found:
+        if code in found and "says" in row:
             grave = row.get("severity", "by its risk")
             words = plain(row["says"]), plain(row.get("do", ""))
             yield [f"`{code}`", grave, *words, found[code]]
@@ -64,7 +49,7 @@ def own_rows(section):
 
 def probe_rows():
     codes = read_codes()
-    for probe in sorted(PROBES, key=lambda probe: (probe.family, probe.name)):
+    for probe in sorted(STRATEGIES, key=lambda probe: (probe.family, probe.name)):
         rows = codes["probe"].get(probe.name, {}), codes["family"][probe.family]
         first = {
             name: row[name]

@@ -8,7 +8,8 @@ from commands import record, refused, run
 
 import rewardkit as rk
 from rewardkit.cli.probe import MUST
-from rewardkit.probes.families import FAMILIES, PROBES
+from rewardkit.probes.options import FAMILIES
+from rewardkit.strategies.catalogue import STRATEGIES
 from rewardkit.strategies.strategy import Expects
 
 pytestmark = pytest.mark.integration
@@ -173,10 +174,12 @@ def test_a_hang_ends_as_a_finding_which_has_no_case_to_write(folder):
 def test_the_list_names_every_family_and_probe_and_what_it_must_do():
     assert set(MUST) == set(get_args(Expects))
     shown = run("probe --list").stdout
-    assert all(name in shown for name in (*FAMILIES, *(item.name for item in PROBES)))
+    assert all(
+        name in shown for name in (*FAMILIES, *(item.name for item in STRATEGIES))
+    )
     listed = record("probe --list")["families"]
     assert [item["family"] for item in listed] == list(FAMILIES)
-    assert sum(len(item["probes"]) for item in listed) == len(PROBES)
+    assert sum(len(item["probes"]) for item in listed) == len(STRATEGIES)
 
 
 GOOD = "mine.py:strict log.jsonl"

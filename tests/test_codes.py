@@ -8,11 +8,12 @@ from codes_page import PAGE, page, reporters
 
 import rewardkit as rk
 from rewardkit.findings import read_codes
-from rewardkit.probes.families import FAMILIES, PROBES
+from rewardkit.probes.options import FAMILIES
+from rewardkit.strategies.catalogue import STRATEGIES
 
 
 def test_the_table_has_a_row_for_every_code_that_is_reported_and_for_no_other():
-    codes, names = read_codes(), {probe.name for probe in PROBES}
+    codes, names = read_codes(), {probe.name for probe in STRATEGIES}
     assert set(codes["diagnosis"]) == set(reporters("diagnosis"))
     own = {code for code, row in codes["probe"].items() if "says" in row}
     assert own - names == set(reporters("probe")) - names

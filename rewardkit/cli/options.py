@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 import rewardkit as rk
 from rewardkit.judges.cache import FOLDER
-from rewardkit.probes.arguments import BUDGET, LEAKAGE
+from rewardkit.probes.options import BUDGET, LEAKAGE
 from rewardkit.rewards.load import gallery_names
 from rewardkit.rollouts.columns import TEXTS
 from rewardkit.rollouts.files import cell_number

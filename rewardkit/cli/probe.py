@@ -12,13 +12,13 @@ from rewardkit.cli.options import Number
 from rewardkit.cli.output import recognised
 from rewardkit.findings import counted
 from rewardkit.html.markup import aligned
-from rewardkit.probes.arguments import TIMEOUT
 from rewardkit.probes.asserting import alarms_from
 from rewardkit.probes.baseline import accept
-from rewardkit.probes.families import FAMILIES, PROBES
-from rewardkit.probes.subjects.cases import rollouts_of, with_cases
+from rewardkit.probes.options import FAMILIES, TIMEOUT
+from rewardkit.probes.subjects.log import rollouts_of, with_cases
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.scoring.case_writing import append_cases
+from rewardkit.strategies.catalogue import STRATEGIES
 
 OTHER_FAMILIES = {
     "search": "a completion that is put together, wrong for certain and paid, as small as it goes",
@@ -145,7 +145,7 @@ def _listed() -> Answer:
         description = OTHER_FAMILIES.get(family, "")
         lines.append(f"{family}: {description}" if description else family)
         probes, rows = [], []
-        for probe in PROBES:
+        for probe in STRATEGIES:
             if probe.family == family:
                 rows.append((f"  {probe.name}", f"{probe.says}: {MUST[probe.expects]}"))
                 probes.append(

@@ -31,7 +31,7 @@ from rewardkit.mutation.scoring import (
     outcomes_of,
 )
 from rewardkit.primitives.gates import Gate
-from rewardkit.probes.arguments import BUDGET, check_arguments
+from rewardkit.probes.options import BUDGET, check_arguments
 from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Floats, Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts

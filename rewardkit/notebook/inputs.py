@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from rewardkit.errors import InputError
 from rewardkit.probes.baseline import load_baseline
-from rewardkit.probes.subjects.cases import rollouts_of
+from rewardkit.probes.subjects.log import rollouts_of
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts

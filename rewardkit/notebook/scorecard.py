@@ -24,8 +24,8 @@ from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import tiles
 from rewardkit.notebook.tiles import BROKEN, EXPLOITS, SIGNAL, Tile
 from rewardkit.plain import PlainRecord
+from rewardkit.probes.points import clearest_examples, describe_turns
 from rewardkit.probes.result import JUDGES_NOTHING, ProbeResult, kind_of_alarm
-from rewardkit.probes.results.points import clearest_examples, describe_turns
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.explain import explained, field_spans

@@ -13,9 +13,9 @@ from rewardkit.findings import SEVERITIES, Finding
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.pages import Page
 from rewardkit.probes.baseline import Baseline
+from rewardkit.probes.points import probe_point
 from rewardkit.probes.probe import probe
 from rewardkit.probes.result import ProbeResult, count_alarms
-from rewardkit.probes.results.points import probe_point
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 

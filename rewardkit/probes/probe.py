@@ -5,51 +5,61 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from rewardkit.errors import RolloutsError, check_label, check_seed
-from rewardkit.findings import Finding, percent
+from rewardkit.findings import Finding, Rule, percent, run_rules
 from rewardkit.judges.report import warn_of_calls
-from rewardkit.probes.arguments import (
+from rewardkit.probes.baseline import Baseline, load_baseline
+from rewardkit.probes.contract.contract import CONTRACT_RULES, check_contract
+from rewardkit.probes.contract.hang import hangs, try_to_hang
+from rewardkit.probes.findings import (
+    OVERALL_RULES,
+    PART_RULES,
+    WHOLE_RULES,
+    find_paid,
+)
+from rewardkit.probes.findings.evidence import Observed, merge_parts, special_truth
+from rewardkit.probes.findings.failures import (
+    ALWAYS_FAILING,
+    failures,
+    parts_without_truth,
+)
+from rewardkit.probes.options import (
     BUDGET,
     LEAKAGE,
     SEARCH_CALLS,
     TIMEOUT,
     check_arguments,
+    choose_probes,
 )
-from rewardkit.probes.baseline import Baseline, load_baseline
-from rewardkit.probes.contract.contract import check_contract
-from rewardkit.probes.contract.hang import find_hang, try_to_hang
-from rewardkit.probes.families import choose_probes
 from rewardkit.probes.result import Inconclusive, ProbeResult
-from rewardkit.probes.results.causes import find_causes
-from rewardkit.probes.results.evidence import Observed, merge_parts, special_truth
-from rewardkit.probes.results.failures import (
-    ALWAYS_FAILING,
-    find_failures,
-    find_in_parts,
-    find_overall,
-)
-from rewardkit.probes.results.floor import find_against_label
-from rewardkit.probes.runner import RowOutcome, Tries, Variants
-from rewardkit.probes.search.exploits import report_exploit
-from rewardkit.probes.search.search import find_why_unsearchable, search_exploits
+from rewardkit.probes.runner import Tries, Variants, runs_users_code
+from rewardkit.probes.search.search import exploits, find_why_unsearchable
 from rewardkit.probes.subjects.calibration import calibrate
-from rewardkit.probes.subjects.cases import with_cases
-from rewardkit.probes.subjects.scales import Calibration
+from rewardkit.probes.subjects.log import with_cases
 from rewardkit.probes.trials import Trial, measure_subjects, run_trials
 from rewardkit.probes.verdicts import WILD, tally_trials
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import CaseSource, cases_of
-from rewardkit.scoring.deadlines import TimeLimit, cannot_limit, time_limit
+from rewardkit.scoring.deadlines import cannot_limit, time_limit
 from rewardkit.scoring.printed import caught_prints
 from rewardkit.strategies.strategy import Strategy
-from rewardkit.strategies.subject import Row
+
+RULES: tuple[Rule, ...] = (
+    *OVERALL_RULES,
+    *PART_RULES,
+    *WHOLE_RULES,
+    exploits,
+    hangs,
+    *CONTRACT_RULES,
+)
+"""All rules; `probe` runs each at its step."""
 
 LATE_CALLS = 2
 """Late calls of one pass, after which its other calls are not made."""
@@ -141,267 +151,195 @@ def probe(
     reward.check_columns(list(rollouts.as_logged()))
     rollouts.check_columns([label] if label is not None else [])
     unsendable = cannot_limit(reward.functions)
+    notes: list[Inconclusive] = []
+    hanging: list[Trial] = []
 
     with time_limit(None if unsendable else timeout, patience=LATE_CALLS) as limit:
         variants = Variants(rollouts.mapping)
         tries = Tries(reward, limit, budget, variants, progress=progress)
-        calibration = calibrate(tries, rollouts, label=label, seed=seed)
+        observed = observe(tries, rollouts, label, seed)
         tries.reach(CALIBRATED)
-        steps: list[Step] = []
-        trials: list[Trial] = []
-        overall = find_overall(calibration, tries)
-        if overall is not None:  # it says all there is to say of what is paid
-            calibration = replace(calibration, why={})
-            steps.append(Step([overall]))
-        else:
-            observed = observe(tries, calibration, rollouts)
-            calibration = observed.calibration
-            trials = try_strategies(tries, observed, probes)
+        findings = run_rules(OVERALL_RULES, observed)
+        is_open = not findings  # else they say all there is to say of what is paid
+        if is_open:
+            observed = try_strategies(observed, probes, is_graded=expects_partial)
             tries.reach(TRIED)
-            found = judge_trials(
-                trials, observed, leakage=leakage, is_graded=expects_partial
-            )
-            steps.append(found)
+            findings += find_paid(observed, leakage)
+            notes += explain_noise(observed)
             if search and "search" in families:
-                steps.append(search_beyond(tries, observed, found, search, seed))
+                notes += explain_unsearched(observed)
+                before = tries.calls, len(tries.failed)
+                findings += exploits.find(observed, findings, calls=search, seed=seed)
+                observed = observed.since(*before)
             tries.reach(SEARCHED)
-            steps.append(Step([*find_in_parts(calibration, tries.calls)]))
+            findings += parts_without_truth.find(observed, findings)
             if "hang" in families:
-                unlimited = unsendable or find_why_unlimited(reward, timeout)
-                steps.append(try_hanging(tries, observed, probes, trials, unlimited))
+                unlimited = list(explain_unlimited(reward, timeout, unsendable))
+                notes += unlimited
+                if not unlimited and not has_late_calls(observed):
+                    hanging = try_to_hang(observed, probes)
+                    findings += hangs.find(replace(observed, trials=hanging), findings)
         tries.reach(HUNG)
-        if "contract" in families and not is_always_failing(overall):
-            steps.append(
-                try_contract(
-                    tries,
-                    calibration,
-                    unsendable=unsendable,
-                    timeout=timeout,
-                    seed=seed,
-                )
+        if "contract" in families and not judges_no_row(findings, is_open=is_open):
+            before = tries.calls, len(tries.failed)
+            findings += check_contract(
+                observed, unsendable=unsendable, timeout=timeout, seed=seed
             )
-        if overall is None:
-            steps.append(list_failures(trials, steps, observed))
+            # truths are changed there, too, so that calls may raise for a good reason
+            observed = observed.since(*before, only_gone=True)
+        if is_open:
+            findings += failures.find(observed, findings)
+            notes = [*explain_parts(observed, findings), *notes]
+            notes += explain_failed(observed)
         tries.reach(1.0)
 
     result = ProbeResult(
         reward,
-        collect_findings(steps, calibration, families),
-        collect_notes(steps, calibration),
-        calibration,
+        tuple(sort_findings(findings, observed, families)),
+        tuple(notes),
+        observed.calibration,
         tuple(item.name for item in probes),
         families,
-        name_tried_probes(
-            [*trials, *(trial for step in steps for trial in step.hangs)]
-        ),
+        name_tried_probes([*observed.trials, *hanging]),
         tries.calls,
-        count_untried(trials, probes, tries),
+        count_untried(observed, probes),
     )
     return result if baseline is None else result.under_baseline(baseline)
 
 
-@dataclass(frozen=True)
-class Step:
-    """What one step of probing came to.
-
-    `hangs` are the trials of what may not come back. `failed` are rows beside those of
-    trials and the log that failed, of so many `calls`.
-    """
-
-    findings: Sequence[Finding] = ()
-    notes: Sequence[Inconclusive] = ()
-    hangs: Sequence[Trial] = ()
-    failed: Sequence[tuple[Row, RowOutcome]] = ()
-    calls: int = 0
-
-
-def observe(tries: Tries, calibration: Calibration, rollouts: Rollouts) -> Observed:
-    """Measure the subjects, and leave out those that could not be tried."""
-    measured = measure_subjects(tries, calibration.subjects)
-    subjects = [one for one in calibration.subjects if one.rollout_id in measured]
-    calibration = replace(calibration, subjects=tuple(subjects))
+def observe(tries: Tries, rollouts: Rollouts, label: str | None, seed: int) -> Observed:
+    """Choose the prompts that can be probed, and measure what answers earn there."""
+    calibration = calibrate(tries, rollouts, label=label, seed=seed)
     truths = rollouts.columns().get("ground_truth", [])
-    return Observed(
-        tries.reward,
-        calibration,
-        measured,
-        tries.variants,
-        frozenset(map(special_truth, truths)),
-    )
+    return Observed(tries, calibration, frozenset(map(special_truth, truths)))
 
 
 def try_strategies(
-    tries: Tries, observed: Observed, probes: Sequence[Strategy]
-) -> list[Trial]:
-    """Try all probes but those of what may never end."""
+    observed: Observed, probes: Sequence[Strategy], *, is_graded: bool
+) -> Observed:
+    """Measure the subjects, and try all probes on them but what may never end.
+
+    Subjects that could not be measured are left out.
+    """
+    measured = measure_subjects(observed.tries, observed.subjects)
+    subjects = [item for item in observed.subjects if item.rollout_id in measured]
+    calibration = replace(observed.calibration, subjects=tuple(subjects))
+    observed = replace(observed, calibration=calibration, measured=measured)
     strategies = [probe for probe in probes if probe.expects != "back"]
-    return run_trials(tries, observed.calibration.subjects, strategies, observed.falls)
-
-
-def judge_trials(
-    trials: Sequence[Trial], observed: Observed, *, leakage: float, is_graded: bool
-) -> Step:
-    """Find what wrong answers earn and right ones lose."""
-    findings = list(find_against_label(observed))
-    if observed.noise > WILD:
-        why = (
-            "the same completion scored twice differs by up to "
-            f"{percent(observed.noise)} of what being right adds, so nothing can be "
-            "told of what is paid; take chance out of the reward, or average it"
-        )
-        return Step(findings, [Inconclusive("probes", why)])
-    graded = find_graded(trials, observed.calibration, always=is_graded)
-    tallies = tally_trials(
-        trials, observed.calibration.scales, graded=graded, noise=observed.noise
-    )
-    findings += find_causes(trials, tallies, observed, leakage=leakage)
-    return Step(findings)
+    trials = run_trials(observed.tries, subjects, strategies, observed.falls)
+    graded = find_graded(trials, observed, is_graded=is_graded)
+    scales = observed.calibration.scales
+    tallies = tally_trials(trials, scales, graded=graded, noise=observed.noise)
+    return replace(observed, trials=trials, tallies=tallies)
 
 
 def find_graded(
-    trials: Sequence[Trial], calibration: Calibration, *, always: bool
+    trials: Sequence[Trial], observed: Observed, *, is_graded: bool
 ) -> dict[Any, bool]:
     """Say of each subject whether nearly right answers earn a part.
 
-    They do everywhere in a part of the log in which they do anywhere.
+    They do everywhere in a part of the log in which they do anywhere, and everywhere
+    where the caller says so.
     """
     parts: set[str] = set()
     for trial in trials:
         is_near = trial.probe.knows in ("near", "guess")
-        if is_near and trial.tried and not trial.failed:
-            scale = calibration.scales[trial.subject.rollout_id]
-            if 0.05 < scale.gain(trial.reward) < 0.95:
+        if is_near and trial.is_tried and not trial.has_failed:
+            if 0.05 < observed.scale(trial.subject).gain(trial.reward) < 0.95:
                 parts.add(trial.subject.part)
     return {
-        subject.rollout_id: always or subject.part in parts
-        for subject in calibration.subjects
+        subject.rollout_id: is_graded or subject.part in parts
+        for subject in observed.subjects
     }
 
 
-def search_beyond(
-    tries: Tries, observed: Observed, judged: Step, calls: int, seed: int
-) -> Step:
-    """Search for exploits that no finding explains."""
-    if observed.noise > WILD or not observed.calibration.subjects:
-        return Step()
-    why = find_why_unsearchable(observed.calibration)
-    if tries.is_over:
-        why = tries.over
-    if why:
-        return Step(notes=[Inconclusive("search", why)])
-    calls_before, failed_before = tries.calls, len(tries.failed)
-    exploits = search_exploits(
-        tries, observed.calibration, calls=calls, seed=seed, skip=judged.findings
-    )
-    return Step(
-        [report_exploit(exploit, observed) for exploit in exploits],
-        failed=tries.failed[failed_before:],
-        calls=tries.calls - calls_before,
-    )
+def has_late_calls(observed: Observed) -> bool:
+    """Whether a call on the log or of a strategy did not come back."""
+    if any(outcome.is_late for _, outcome in observed.calibration.pool):
+        return True
+    return any(trial.is_late for trial in observed.trials)
 
 
-def find_why_unlimited(reward: Reward, timeout: float | None) -> str:
-    """Say why calls of users' code have no time limit; "" where they have one."""
-    is_users = any(map(TimeLimit.needed, filter(callable, reward.functions)))
-    if timeout is None and is_users:
-        return "there is no timeout; give one in seconds"
-    return ""
-
-
-def try_hanging(
-    tries: Tries,
-    observed: Observed,
-    probes: Sequence[Strategy],
-    trials: Sequence[Trial],
-    unlimited: str,
-) -> Step:
-    """Find a call that does not come back, unless one did not already."""
-    if unlimited:
-        why = f"no call can be ended, as {unlimited}"
-        return Step(notes=[Inconclusive("hang", why)])
-    if any(outcome.late for _, outcome in observed.calibration.pool):
-        return Step()
-    if any(trial.late for trial in trials):
-        return Step()
-    hanging = [probe for probe in probes if probe.expects == "back"]
-    hangs = try_to_hang(tries, observed.calibration, hanging)
-    findings = find_hang(hangs, observed, max(1.0, tries.left))
-    return Step(list(findings), hangs=hangs)
-
-
-def is_always_failing(overall: Finding | None) -> bool:
+def judges_no_row(findings: Sequence[Finding], *, is_open: bool) -> bool:
     """Whether the reward judges no row, so that no contract can be tried."""
-    return overall is not None and overall.code in ALWAYS_FAILING
+    return not is_open and findings[0].code in ALWAYS_FAILING
 
 
-def try_contract(tries: Tries, calibration: Calibration, **options: Any) -> Step:
-    """Find rules of the contract that are broken, and rows that ended a process."""
-    calls_before, failed_before = tries.calls, len(tries.failed)
-    findings = check_contract(tries.reward, calibration, tries, **options)
-    # truths are changed there, too, so that calls may raise for a good reason
-    failed = [pair for pair in tries.failed[failed_before:] if pair[1].gone]
-    return Step(findings, failed=failed, calls=tries.calls - calls_before)
-
-
-def list_failures(
-    trials: Sequence[Trial], steps: Sequence[Step], observed: Observed
-) -> Step:
-    """Find completions that failed; note where most did."""
-    failed = [pair for step in steps for pair in step.failed]
-    calls = sum(step.calls for step in steps)
-    findings = list(find_failures(trials, failed, calls, observed))
-    tried = [trial for trial in trials if trial.tried]
-    count = sum(trial.failed for trial in tried)
-    if count <= MANY_FAILED * len(tried):
-        return Step(findings)
-    why = (
-        f"{count} of {len(tried)} attempts failed, so what they would earn is not known"
-    )
-    return Step(findings, [Inconclusive("probes", why)])
-
-
-def collect_findings(
-    steps: Sequence[Step], calibration: Calibration, families: frozenset[str]
-) -> tuple[Finding, ...]:
-    """Collect the findings of all steps, one a code and component, the worst first."""
-    findings = [finding for step in steps for finding in step.findings]
-    if any(finding.code == "depends_on_siblings" for finding in findings):
-        # alone, all rows earn the same
-        findings = [finding for finding in findings if finding.code != "constant"]
+def sort_findings(
+    findings: Iterable[Finding], observed: Observed, families: frozenset[str]
+) -> list[Finding]:
+    """Return the findings, one a code and component, the worst first."""
     chosen = [finding for finding in findings if finding.family in families]
-    merged = merge_parts(chosen, list(calibration.modes))
-    return tuple(sorted(merged, key=lambda finding: finding.order))
-
-
-def collect_notes(
-    steps: Sequence[Step], calibration: Calibration
-) -> tuple[Inconclusive, ...]:
-    """Collect what could not be decided."""
-    codes = {finding.code for step in steps for finding in step.findings}
-    notes: list[Inconclusive] = []
-    if "ignores_completion" not in codes:  # else that is why no right answer earns more
-        notes += [Inconclusive(part, why) for part, why in calibration.why.items()]
-    for step in steps:
-        notes += step.notes
-    return tuple(notes)
+    if any(finding.code == "depends_on_siblings" for finding in chosen):
+        # alone, all rows earn the same
+        chosen = [finding for finding in chosen if finding.code != "constant"]
+    merged = merge_parts(chosen, list(observed.calibration.modes))
+    return sorted(merged, key=lambda finding: finding.order)
 
 
 def name_tried_probes(trials: Iterable[Trial]) -> frozenset[str]:
     """Name the probes of which something was tried."""
-    return frozenset(
-        trial.probe.name
-        for trial in trials
-        if any(outcome is not None for outcome in trial.outcomes)
-    )
+    return frozenset(trial.probe.name for trial in trials if any(trial.outcomes))
 
 
-def count_untried(
-    trials: Sequence[Trial], probes: Iterable[Strategy], tries: Tries
-) -> dict[str, int]:
+def count_untried(observed: Observed, probes: Iterable[Strategy]) -> dict[str, int]:
     """Count the attempts of each probe that the budget did not reach.
 
     All probes have 0 where none was made any more.
     """
-    if not trials and tries.is_over and not tries.hopeless:
+    trials, tries = observed.trials, observed.tries
+    if not trials and tries.is_over and not tries.is_hopeless:
         return {probe.name: 0 for probe in probes}
-    return dict(Counter(trial.probe.name for trial in trials if not trial.tried))
+    return dict(Counter(trial.probe.name for trial in trials if not trial.is_tried))
+
+
+# --- what could not be decided
+
+
+def explain_parts(
+    observed: Observed, findings: Iterable[Finding]
+) -> Iterator[Inconclusive]:
+    """Say which parts of the log could not be probed, and why."""
+    # a reward that ignores the completion pays no right answer more
+    if all(finding.code != "ignores_completion" for finding in findings):
+        for part, why in observed.calibration.why.items():
+            yield Inconclusive(part, why)
+
+
+def explain_noise(observed: Observed) -> Iterator[Inconclusive]:
+    """Say that rewards differ too much from call to call, if they do."""
+    if observed.noise > WILD:
+        yield Inconclusive(
+            "probes",
+            "the same completion scored twice differs by up to "
+            f"{percent(observed.noise)} of what being right adds, so nothing can be "
+            "told of what is paid; take chance out of the reward, or average it",
+        )
+
+
+def explain_unsearched(observed: Observed) -> Iterator[Inconclusive]:
+    """Say why there is no search, if nothing else says so."""
+    if observed.noise <= WILD and observed.subjects:
+        why = find_why_unsearchable(observed)
+        if why:
+            yield Inconclusive("search", why)
+
+
+def explain_unlimited(
+    reward: Reward, timeout: float | None, unsendable: str | None
+) -> Iterator[Inconclusive]:
+    """Say why calls of users' code cannot be ended, if they cannot."""
+    why = unsendable
+    if not why and timeout is None and runs_users_code(reward):
+        why = "there is no timeout; give one in seconds"
+    if why:
+        yield Inconclusive("hang", f"no call can be ended, as {why}")
+
+
+def explain_failed(observed: Observed) -> Iterator[Inconclusive]:
+    """Say that most attempts failed, if they did."""
+    finished = [trial for trial in observed.trials if trial.is_tried]
+    count = sum(trial.has_failed for trial in finished)
+    if count > MANY_FAILED * len(finished):
+        why = f"{count} of {len(finished)} attempts failed"
+        yield Inconclusive("probes", f"{why}, so what they would earn is not known")

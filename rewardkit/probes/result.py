@@ -17,10 +17,10 @@ from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import HasPage, More, Page
 from rewardkit.plain import PlainRecord
 from rewardkit.probes.baseline import Accepted, Baseline, load_baseline
-from rewardkit.probes.families import PROBES
-from rewardkit.probes.results.points import probe_point
+from rewardkit.probes.points import probe_point
 from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.rewards.reward import Reward
+from rewardkit.strategies.catalogue import STRATEGIES
 
 MOST_POINTS = 2
 """Alarms that are shown with an example; the others are folded."""
@@ -150,7 +150,7 @@ class ProbeResult(HasPage):
     @property
     def stale(self) -> tuple[Accepted, ...]:
         """Return what the baseline accepts and is gone; () unless all was tried."""
-        if self.baseline is None or len(self.probes) < len(PROBES) or self.untried:
+        if self.baseline is None or len(self.probes) < len(STRATEGIES) or self.untried:
             return ()
         if not self.calibration.subjects or self.says_all:
             return ()

@@ -20,7 +20,7 @@ from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.strategies.subject import Row, Subject
 
-FIRST_ROWS = 2  # rows of the first piece, after which the time of a call is known
+ROWS_OF_FIRST_PIECE = 2  # rows after which the time of a call is known
 PIECE_SECONDS = 1.0  # seconds for a piece of work, so that the budget holds: our choice
 MOST_IN_PIECE = 1024  # rows of a piece
 NO_BUDGET = 1e9  # seconds, for a budget without an end
@@ -31,50 +31,49 @@ HOPELESS_CALLS = 4  # late calls, none of which came back, that end it: our choi
 class RowOutcome:
     """What a row got: its reward before any transform, NaN where not judged.
 
-    `scores` and `statuses` are by component, `errors` are the reasons of errors and
+    `scores` and `statuses` are by component, `reasons` are those of errors and
     abstentions.
     """
 
     reward: float
     scores: Mapping[str, float]
     statuses: Mapping[str, str]
-    errors: Mapping[str, Reason]
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    reasons: Mapping[str, Reason]
 
     @property
-    def late(self) -> bool:
-        """Whether a call was ended because it took too long."""
-        return self.tried and self._has(ReasonCode.LATE)
-
-    @property
-    def gone(self) -> bool:
-        """Whether a call was ended, or ended its process."""
-        return self.late or self._has(ReasonCode.PROCESS_ENDED)
-
-    @property
-    def tried(self) -> bool:
+    def is_tried(self) -> bool:
         """Whether all calls were made."""
         return not self._has(ReasonCode.NOT_TRIED)
 
+    @property
+    def is_late(self) -> bool:
+        """Whether a call was ended because it took too long."""
+        return self.is_tried and self._has(ReasonCode.LATE)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether a call was ended, or ended its process."""
+        return self.is_late or self._has(ReasonCode.PROCESS_ENDED)
+
     def _has(self, code: ReasonCode) -> bool:
-        return any(reason.code is code for reason in self.errors.values())
+        return any(reason.code is code for reason in self.reasons.values())
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is a reward."""
+        return not math.isnan(self.reward)
 
     @property
     def failures(self) -> dict[str, Reason]:
         """Component -> what went wrong, of those with status ``error``."""
         return {
-            name: self.errors[name]
+            name: self.reasons[name]
             for name, status in self.statuses.items()
             if status == "error"
         }
 
-    @property
-    def judged(self) -> bool:
-        """Whether there is a reward."""
-        return not math.isnan(self.reward)
 
-
-def part_for(reward: Reward, row: Row) -> Reward:
+def reward_for(reward: Reward, row: Row) -> Reward:
     """Return the reward of a route that is for this row; without a route the reward."""
     return reward.for_row(row) or reward
 
@@ -95,7 +94,7 @@ class Variants:
     `names` has, for each canonical column, the log's name of it: a row has both.
     """
 
-    names: Mapping[str, str]
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def of(
         self, row: Row, completion: str | None = None, **columns: Any
@@ -121,11 +120,16 @@ def looks_at_group(reward: Reward) -> bool:
     """Whether a component or field looks at the siblings of a group."""
     if any(component.group for component in reward.all_components):
         return True
-    return any(
-        getattr(function, "together", "") == "group"
-        for branch in reward.branches
-        for function in branch.fields.values()
-    )
+    for branch in reward.branches:
+        for function in branch.fields.values():
+            if getattr(function, "together", "") == "group":
+                return True
+    return False
+
+
+def runs_users_code(reward: Reward) -> bool:
+    """Whether a function of the reward is not rewardkit's own."""
+    return any(map(TimeLimit.needed, filter(callable, reward.functions)))
 
 
 def are_equal(rewards: Sequence[float]) -> bool:
@@ -147,7 +151,7 @@ class Tries:
     reward: Reward
     limit: TimeLimit | None
     budget: float
-    variants: Variants = field(default_factory=lambda: Variants({}))
+    variants: Variants = field(default_factory=Variants)
     calls: int = 0
     late: int = 0
     failed: list[tuple[Row, RowOutcome]] = field(default_factory=list)
@@ -155,7 +159,7 @@ class Tries:
     seconds: float = 0.0
     progress: Callable[[float], bool] | None = None
     share: float = 0.0
-    cancelled: bool = False
+    is_cancelled: bool = False
     _began: float = field(default_factory=time.monotonic)
     _first_calls: int = 0
     _first_seconds: float = 0.0
@@ -166,14 +170,14 @@ class Tries:
         return looks_at_group(self.reward)
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds left of the budget; 0 where it was cancelled."""
-        if self.cancelled:
+        if self.is_cancelled:
             return 0.0
         return min(self.budget, NO_BUDGET) - (time.monotonic() - self._began)
 
     @property
-    def each(self) -> float:
+    def seconds_a_call(self) -> float:
         """Return the mean seconds of a call, but the first, which start processes."""
         later = self.calls - self._first_calls
         if later:
@@ -183,17 +187,17 @@ class Tries:
     @property
     def is_over(self) -> bool:
         """Whether there is no time for another call."""
-        return self.left <= self.each
+        return self.seconds_left <= self.seconds_a_call
 
     @property
-    def over(self) -> str:
+    def why_over(self) -> str:
         """Say why there is no time left."""
-        if self.cancelled:
+        if self.is_cancelled:
             return "probing was cancelled"
         return f"the budget of {self.budget:g} s was over"
 
     @property
-    def hopeless(self) -> bool:
+    def is_hopeless(self) -> bool:
         """Whether no call came back."""
         return self.late == self.calls >= HOPELESS_CALLS
 
@@ -201,7 +205,7 @@ class Tries:
         """Report that this share of all the work is done."""
         self.share = share
         if self.progress is not None and not self.progress(share):
-            self.cancelled = True
+            self.is_cancelled = True
 
     def on(
         self,
@@ -243,20 +247,20 @@ class Tries:
         if not self.by_group or not siblings:
             siblings = [()] * len(rows)
         outcomes: list[RowOutcome | None] = []
-        reserve = self.left * (1 - share)
+        reserve = self.seconds_left * (1 - share)
         while len(outcomes) < len(rows):
-            seconds = self.left - reserve
-            if seconds <= self.each or self.hopeless:
+            seconds = self.seconds_left - reserve
+            if seconds <= self.seconds_a_call or self.is_hopeless:
                 break
-            size = FIRST_ROWS
-            if self.each:
-                fitting = int(min(PIECE_SECONDS, seconds) / self.each)
-                size = min(MOST_IN_PIECE, max(FIRST_ROWS, fitting))
+            size = ROWS_OF_FIRST_PIECE
+            if self.seconds_a_call:
+                fitting = int(min(PIECE_SECONDS, seconds) / self.seconds_a_call)
+                size = min(MOST_IN_PIECE, max(size, fitting))
             start = len(outcomes)
             piece = self._try_piece(
                 rows[start : start + size], siblings[start : start + size]
             )
-            outcomes += [outcome if outcome.tried else None for outcome in piece]
+            outcomes += [outcome if outcome.is_tried else None for outcome in piece]
             if until is not None and any(map(until, piece)):
                 break
         return outcomes + [None] * (len(rows) - len(outcomes))
@@ -265,16 +269,19 @@ class Tries:
         self, rows: Sequence[Row], siblings: Sequence[Sequence[Row]]
     ) -> list[RowOutcome]:
         """Score rows, each first in a group with its siblings where there are any."""
-        groups = [[row, *beside] for row, beside in zip(rows, siblings, strict=True)]
-        sizes = [len(group) for group in groups]
-        all_rows = [row for group in groups for row in group]
-        firsts = np.cumsum([0, *sizes[:-1]])
-        codes = np.repeat(np.arange(len(groups)), sizes) if self.by_group else None
+        all_rows: list[Row] = []
+        firsts: list[int] = []
+        codes: list[int] = []
+        for code, (row, beside) in enumerate(zip(rows, siblings, strict=True)):
+            firsts.append(len(all_rows))
+            all_rows += [row, *beside]
+            codes += [code] * (1 + len(beside))
+        groups = np.array(codes, dtype=np.intp) if self.by_group else None
         self.reach(self.share)
         began = time.monotonic()
-        scored = score_rows(self.reward, all_rows, self.limit, codes)
+        scored = score_rows(self.reward, all_rows, self.limit, groups)
         self.seconds += time.monotonic() - began
-        outcomes = [_outcome_of(scored, row) for row in firsts.tolist()]
+        outcomes = [_outcome_of(scored, row) for row in firsts]
         self._count(rows, outcomes, len(all_rows) // max(1, len(rows)))
         return outcomes
 
@@ -283,13 +290,13 @@ class Tries:
     ) -> None:
         """Keep account of outcomes, with this many calls a row."""
         is_first = not self.calls
-        self.calls += calls * sum(outcome.tried for outcome in outcomes)
+        self.calls += calls * sum(outcome.is_tried for outcome in outcomes)
         if is_first:
             self._first_calls, self._first_seconds = self.calls, self.seconds
             self._began = time.monotonic()
-        self.late += calls * sum(outcome.late for outcome in outcomes)
+        self.late += calls * sum(outcome.is_late for outcome in outcomes)
         for row, outcome in zip(rows, outcomes, strict=True):
-            if outcome.judged:
+            if outcome.is_judged:
                 self.rewards.append(outcome.reward)
             if outcome.failures:
                 self.failed.append((row, outcome))
@@ -297,11 +304,13 @@ class Tries:
 
 def _outcome_of(scored: Outcomes, row: int) -> RowOutcome:
     """Read what one row got."""
-    reasons = {name: scored.reason(name, row) for name in scored.components}
-    return RowOutcome(
-        float(scored.rewards[row]),
-        {name: float(scores[row]) for name, scores in scored.scores.items()},
-        {name: scored.status(name, row) for name in scored.components},
-        {name: reason for name, reason in reasons.items() if reason},
-        {name: values[row] for name, values in scored.fields.items()},
-    )
+    scores: dict[str, float] = {}
+    statuses: dict[str, str] = {}
+    reasons: dict[str, Reason] = {}
+    for name, outcome in scored.components.items():
+        scores[name] = float(outcome.scores[row])
+        statuses[name] = scored.status(name, row)
+        reason = scored.reason(name, row)
+        if reason:
+            reasons[name] = reason
+    return RowOutcome(float(scored.rewards[row]), scores, statuses, reasons)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from rewardkit.probes.runner import RowOutcome, Tries
+from rewardkit.probes.runner import RowOutcome, Tries, runs_users_code
 from rewardkit.probes.subjects.log import in_turn
-from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.strategies.strategy import Attempt, Strategy
 from rewardkit.strategies.subject import Subject
 
 PILOT_SUBJECTS = 4
-"""Subjects of a part on which everything is tried; on the others what found something
+"""Subjects of a part on which everything is tried; on the others what shows a fault
 there, and right answers in all notations. Our choice: a hole on a third of the prompts
 is met four times in five."""
 
@@ -38,7 +37,7 @@ class Trial:
     outcomes: tuple[RowOutcome | None, ...]
 
     @property
-    def tried(self) -> bool:
+    def is_tried(self) -> bool:
         """Whether all of it was tried."""
         return None not in self.outcomes
 
@@ -54,12 +53,12 @@ class Trial:
         return math.nan if any(map(math.isnan, rewards)) else min(rewards)
 
     @property
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         """Whether a call did not come back."""
-        return any(outcome is not None and outcome.late for outcome in self.outcomes)
+        return any(outcome is not None and outcome.is_late for outcome in self.outcomes)
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether a call raised or was late: what it would have earned is unknown."""
         return any(
             outcome is not None and outcome.failures for outcome in self.outcomes
@@ -72,7 +71,7 @@ class Measured:
 
     reference: RowOutcome
     baseline: RowOutcome
-    repeated: tuple[tuple[float, float], ...] = ()
+    repeated: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def spread(self) -> float:
@@ -94,23 +93,24 @@ def measure_subjects(tries: Tries, subjects: Sequence[Subject]) -> dict[Any, Mea
     Returns:
         Rollout id -> what they got, of the subjects that could be tried.
     """
-    pairs: list[tuple[Subject, str, Mapping[str, Any]]] = []
+    texts: list[tuple[Subject, str, Mapping[str, Any]]] = []
     for subject in subjects:
-        pairs.append((subject, subject.reference, {}))
-        pairs.append((subject, subject.baseline, {}))
-    functions = filter(callable, tries.reward.functions)
-    is_users = any(map(TimeLimit.needed, functions))
-    rounds = [tries.on(pairs) for _ in range(MEASURED_TIMES if is_users else 1)]
+        texts.append((subject, subject.reference, {}))
+        texts.append((subject, subject.baseline, {}))
     measured: dict[Any, Measured] = {}
-    for place, subject in enumerate(subjects):
-        outcomes: list[tuple[RowOutcome, RowOutcome]] = []
-        for scored in rounds:
-            reference, baseline = scored[2 * place : 2 * place + 2]
-            if reference is not None and baseline is not None:
-                outcomes.append((reference, baseline))
-        if outcomes:
-            repeated = tuple((a.reward, b.reward) for a, b in outcomes[1:])
-            measured[subject.rollout_id] = Measured(*outcomes[0], repeated)
+    for _ in range(MEASURED_TIMES if runs_users_code(tries.reward) else 1):
+        outcomes = tries.on(texts)
+        for subject, reference, baseline in zip(
+            subjects, outcomes[::2], outcomes[1::2], strict=True
+        ):
+            if reference is None or baseline is None:
+                continue
+            key = subject.rollout_id
+            if key not in measured:
+                measured[key] = Measured(reference, baseline)
+            else:
+                rewards = reference.reward, baseline.reward
+                measured[key].repeated.append(rewards)
     return measured
 
 
@@ -126,9 +126,9 @@ def run_trials(
         tries: The reward and the time left.
         subjects: Prompts with a known right answer.
         probes: What to try.
-        falls: Whether a trial found something. Probes of wrong answers that found
-            nothing on the first subjects are not tried on the others, nor is one of
-            which a call was late.
+        falls: Whether a trial shows a fault. Probes of wrong answers that show
+            none on the first subjects are not tried on the others, nor is one of which
+            a call was late.
 
     Returns:
         The trials; those that the budget did not reach have no outcomes.
@@ -142,11 +142,11 @@ def run_trials(
         first += in_part[:PILOT_SUBJECTS]
         others += in_part[PILOT_SUBJECTS:]
     trials = _run_plans(tries, _plan(first, dict.fromkeys(parts, probes)))
-    late = {trial.probe.name for trial in trials if trial.late}
+    late = {trial.probe.name for trial in trials if trial.is_late}
     fallen = {
         (trial.probe.name, trial.subject.part)
         for trial in trials
-        if trial.tried and falls(trial)
+        if trial.is_tried and falls(trial)
     }
     promising: dict[str, list[Strategy]] = defaultdict(list)
     for part in parts:
@@ -180,11 +180,11 @@ def _run_plans(tries: Tries, plans: Sequence[Plan]) -> list[Trial]:
     while plans and not tries.is_over:
         pending: list[Plan] = []
         for trial in _run_once(tries, plans):
-            if trial.tried or trial.late:
+            if trial.is_tried or trial.is_late:
                 trials.append(trial)
             else:
                 pending.append((trial.probe, trial.subject, trial.attempt))
-            if trial.late:
+            if trial.is_late:
                 late.add(trial.probe.name)
         if len(pending) == len(plans):
             break

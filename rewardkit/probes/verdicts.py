@@ -80,18 +80,18 @@ class Fall:
     size: float
 
 
-def wilson(found: int, tried: int, z: float = 1.959964) -> tuple[float, float]:
-    """Return the 95 % interval of a share by Wilson (1927); NaN where none was tried.
+def wilson(count: int, n: int, z: float = 1.959964) -> tuple[float, float]:
+    """Return the 95 % interval of a share by Wilson (1927); NaN where `n` is 0.
 
     >>> low, high = wilson(8, 8); round(low, 3), high
     (0.676, 1.0)
     """
-    if tried == 0:
+    if n == 0:
         return math.nan, math.nan
-    share = found / tried
-    scale = 1 + z * z / tried
-    middle = (share + z * z / (2 * tried)) / scale
-    variance = share * (1 - share) / tried + z * z / (4 * tried * tried)
+    share = count / n
+    scale = 1 + z * z / n
+    middle = (share + z * z / (2 * n)) / scale
+    variance = share * (1 - share) / n + z * z / (4 * n * n)
     half = z / scale * math.sqrt(variance)
     return max(0.0, middle - half), min(1.0, middle + half)
 
@@ -111,7 +111,7 @@ def find_fall(
     Returns:
         The fall; None where it held, was not tried, failed, or has no reward.
     """
-    if not trial.tried or trial.failed:
+    if not trial.is_tried or trial.has_failed:
         return None
     probe, reward = trial.probe, trial.reward
     if probe.expects == "right":
@@ -129,10 +129,10 @@ def find_fall(
             return Fall(trial, share)
         return None
     if probe.expects == "mark" and scale.gain(scale.bare) >= RIGHT_LOST:
-        return None  # the answer is found without any mark
+        return None  # an answer is paid without any mark
     gain = scale.gain(reward)
     if probe.family in PADDING_FAMILIES:
-        # an answer that is not found any more may earn more than a wrong one
+        # an answer that is not read any more may earn more than a wrong one
         gain -= max(0.0, scale.gain(scale.plain))
     limit = paid_from(probe, graded=graded)
     limit += -noise if probe.knows == "near" else noise
@@ -178,12 +178,12 @@ def expected_rewards(probe: Strategy, scale: Scale) -> RewardRange:
 class Tally:
     """What a probe came to in a part of the log.
 
-    It was `tried` on so many subjects; `falls` has the clearest of each. `answers`
-    counts the different right answers of these subjects.
+    It was tried on `n` subjects, with so many different right `answers`; `falls` has
+    the clearest of each.
     """
 
     probe: Strategy
-    tried: int
+    n: int
     falls: tuple[Fall, ...]
     answers: int
     part: str = ""
@@ -191,17 +191,17 @@ class Tally:
 
     @property
     def rate(self) -> float:
-        """Return the share of the subjects on which it found something."""
-        return len(self.falls) / self.tried if self.tried else math.nan
+        """Return the share of the subjects on which it fell."""
+        return len(self.falls) / self.n if self.n else math.nan
 
     @property
     def size(self) -> float:
-        """Return the mean size of what it found."""
+        """Return the mean size of its falls."""
         return fmean(fall.size for fall in self.falls) if self.falls else 0.0
 
     @property
     def by_chance(self) -> bool:
-        """Whether it found no more than a guess would: few prompts, or one answer."""
+        """Whether it fell no more than a guess would: few prompts, or one answer."""
         if not self.falls or self.rate < RARE:
             return True
         if self.noise > NOISY and self.rate < 1 - RARE:
@@ -217,7 +217,7 @@ def tally_trials(
     graded: Mapping[Any, bool],
     noise: float = 0.0,
 ) -> list[Tally]:
-    """Count what each probe found in each part, in the order of the trials.
+    """Count the falls of each probe in each part, in the order of the trials.
 
     Args:
         trials: All trials.
@@ -234,7 +234,7 @@ def tally_trials(
         answers: dict[Any, str | None] = {}
         for trial in group:
             key = trial.subject.rollout_id
-            if trial.tried:
+            if trial.is_tried:
                 answers[key] = trial.subject.answer
             fall = find_fall(
                 trial, scales[key], graded=graded.get(key, False), noise=noise

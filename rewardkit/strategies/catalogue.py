@@ -7,6 +7,7 @@ from types import ModuleType
 
 from rewardkit.strategies import (
     added_text,
+    endless,
     equivalents,
     look_alikes,
     near_misses,
@@ -26,6 +27,7 @@ MODULES = (
     equivalents,
     look_alikes,
     added_text,
+    endless,
 )
 
 

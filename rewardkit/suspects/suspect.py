@@ -18,7 +18,7 @@ from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.groups import Floats, within
 from rewardkit.analysis.view import View, make_views, only_finite
 from rewardkit.errors import InputError, check_label, check_seed, names_of, preview
-from rewardkit.probes.arguments import BUDGET, check_arguments
+from rewardkit.probes.options import BUDGET, check_arguments
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.logs.log import LOGGED, numeric

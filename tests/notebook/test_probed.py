@@ -21,7 +21,7 @@ from rewardkit.notebook.report.executed import Story
 from rewardkit.notebook.report.pages import Page, Summary, index_page, summary_markdown
 from rewardkit.notebook.scorecard import MIME, Short, summarize
 from rewardkit.notebook.tiles import Tile, probe_tiles
-from rewardkit.probes.subjects.cases import with_cases
+from rewardkit.probes.subjects.log import with_cases
 from rewardkit.reasons import Reason, ReasonCode
 
 pytestmark = pytest.mark.integration

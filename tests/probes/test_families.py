@@ -8,12 +8,13 @@ import pytest
 from planted_probes import CLEAN, DATA, PLANTED, inside, made, probed, strict, tags
 
 import rewardkit as rk
-from rewardkit.probes.families import FAMILIES, PROBES
-from rewardkit.probes.results.causes import EXPLAINS
+from rewardkit.probes.findings.causes import EXPLAINS
+from rewardkit.probes.options import FAMILIES
+from rewardkit.strategies.catalogue import STRATEGIES
 
 pytestmark = pytest.mark.integration
 
-BY_NAME = {probe.name: probe for probe in PROBES}
+BY_NAME = {probe.name: probe for probe in STRATEGIES}
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ def test_a_strict_reward_stands_all_probes_on_any_kind_of_answer(data):
 
 
 def test_every_probe_that_expects_a_wrong_answer_to_fail_has_a_planted_hole():
-    asked = [item for item in PROBES if item.family != "equivalents"]
+    asked = [item for item in STRATEGIES if item.family != "equivalents"]
     holes = {item.name for item in asked if item.expects in ("wrong", "right", "mark")}
     elsewhere = {
         "other_item",
@@ -231,12 +232,12 @@ def test_right_answers_in_other_words_that_rollouts_lose_are_named(
 
 
 def test_probes_are_named_once_and_chosen_by_name_or_family():
-    names = [probe.name for probe in PROBES]
-    assert len(set(names)) == len(names) and {probe.family for probe in PROBES} < set(
-        FAMILIES
-    )
+    names = [probe.name for probe in STRATEGIES]
+    assert len(set(names)) == len(names) and {
+        probe.family for probe in STRATEGIES
+    } < set(FAMILIES)
     assert {name for others in EXPLAINS.values() for name in others} | set(
         EXPLAINS
     ) <= set(names)
-    judges = (probe.name for probe in PROBES if probe.family == "judge")
+    judges = (probe.name for probe in STRATEGIES if probe.family == "judge")
     assert set(probed(CLEAN, only=["empty", "judge"]).probes) == {"empty", *judges}

@@ -13,9 +13,10 @@ import rewardkit as rk
 from rewardkit.findings import SEE_COMPONENTS, read_codes
 from rewardkit.html.excerpts import hidden_user_texts
 from rewardkit.html.pages import Page
-from rewardkit.probes.families import FAMILIES, PROBES
+from rewardkit.probes.options import FAMILIES
+from rewardkit.probes.points import make_snippet, probe_point
 from rewardkit.probes.result import Inconclusive, count_alarms
-from rewardkit.probes.results.points import make_snippet, probe_point
+from rewardkit.strategies.catalogue import STRATEGIES
 
 pytestmark = pytest.mark.integration
 
@@ -328,7 +329,7 @@ def test_a_finding_is_told_in_plain_sentences(item, told):
 
 def test_every_probe_has_a_claim_and_something_to_do_in_one_line_with_primitives_that_are_there():
     codes = read_codes()
-    for item in PROBES:
+    for item in STRATEGIES:
         told = finding(item.name, family=item.family).advice
         assert told != SEE_COMPONENTS and len(told) <= 98 and told.endswith("."), (
             item.name

@@ -13,8 +13,8 @@ from planted_probes import DATA, graded, inside, made, strict
 import rewardkit as rk
 from rewardkit.answers.formats import REASONING, Format
 from rewardkit.findings import Finding
-from rewardkit.probes.arguments import SEARCH_CALLS
-from rewardkit.probes.results.evidence import Observed
+from rewardkit.probes.findings.evidence import Observed
+from rewardkit.probes.options import SEARCH_CALLS
 from rewardkit.probes.runner import RowOutcome, Tries, Variants
 from rewardkit.probes.search import completions
 from rewardkit.probes.search.edits import edit_template, first_templates
@@ -53,14 +53,15 @@ def reward_of(*components, **options):
 
 def calibrated(reward, rollouts, budget=60.0):
     tries = Tries(reward, None, budget, Variants(rollouts.mapping))
-    return tries, calibrate(tries, rollouts, seed=0)
+    return Observed(tries, calibrate(tries, rollouts, seed=0))
 
 
-def searched(reward, rollouts=SUMS, **options):
+def searched(reward, rollouts=SUMS, skip=(), **options):
     """The exploits that are found, after how many calls."""
-    tries, calibration = calibrated(reward, rollouts)
-    before = tries.calls
-    return search_exploits(tries, calibration, **options), tries.calls - before
+    observed = calibrated(reward, rollouts)
+    before = observed.tries.calls
+    exploits = search_exploits(observed, skip, **options)
+    return exploits, observed.tries.calls - before
 
 
 # Planted holes
@@ -152,7 +153,7 @@ def test_a_planted_hole_is_found_and_shrunk_and_what_it_reports_is_wrong_and_pai
         and exploit.calls <= SEARCH_CALLS
     )
     assert exploit.home.gain == pytest.approx(gain)
-    assert len(exploit.others) == exploit.tried >= 5
+    assert len(exploit.others) == exploit.n >= 5
     for paid in (exploit.home, *exploit.others):
         assert right(paid.completion, paid.subject.answer) == 0.0
         assert hole(paid.completion, paid.subject.answer) >= 0.9 * gain
@@ -198,7 +199,7 @@ def careless(completion, ground_truth):
     return right(completion, ground_truth)
 
 
-SOME = {one.answer for one in calibrated(reward_of(right), SUMS)[1].subjects[:4]}
+SOME = {one.answer for one in calibrated(reward_of(right), SUMS).subjects[:4]}
 ONCE = set()
 
 
@@ -277,7 +278,7 @@ def test_a_likeness_that_what_contains_the_truth_meets_is_no_sound_one():
 def test_no_more_calls_are_made_than_are_allowed_and_an_exploit_of_full_marks_ends_the_search(
     calls,
 ):
-    measured = max(calls, 3 * len(calibrated(reward_of(right), SUMS)[1].subjects))
+    measured = max(calls, 3 * len(calibrated(reward_of(right), SUMS).subjects))
     assert searched(reward_of(right), calls=calls)[1] <= measured
     assert (
         searched(reward_of(keyword_in_tag), calls=calls)[1] <= measured + SHRINK_CALLS
@@ -287,9 +288,10 @@ def test_no_more_calls_are_made_than_are_allowed_and_an_exploit_of_full_marks_en
 
 
 def test_when_the_time_is_over_nothing_more_is_tried_and_where_calls_do_not_come_back_it_ends_soon():
-    tries, calibration = calibrated(reward_of(three_of_a_tag), SUMS)
+    observed = calibrated(reward_of(three_of_a_tag), SUMS)
+    tries = observed.tries
     tries.budget, before = 0.0, tries.calls
-    assert search_exploits(tries, calibration) == [] and tries.calls == before
+    assert search_exploits(observed) == [] and tries.calls == before
     asked = []
 
     class Hanging(Tries):
@@ -307,12 +309,13 @@ def test_when_the_time_is_over_nothing_more_is_tried_and_where_calls_do_not_come
                 for row, out in zip(rows, got, strict=True)
             ]
 
-    assert search_exploits(Hanging(reward_of(right), None, 60.0), calibration) == []
+    hanging = Hanging(reward_of(right), None, 60.0)
+    assert search_exploits(replace(observed, tries=hanging)) == []
     assert len(asked) < 150
 
 
 def test_what_cannot_be_searched_is_said():
-    assert find_why_unsearchable(calibrated(reward_of(right), SUMS)[1]) == ""
+    assert find_why_unsearchable(calibrated(reward_of(right), SUMS)) == ""
     length = made(lambda completion: len(completion) / 900, range=None)
     few, untold = (
         SUMS.table[: 2 * LEAST_OTHERS],
@@ -322,10 +325,9 @@ def test_what_cannot_be_searched_is_said():
         (reward_of(three_of_a_tag), few, "fewer than 3 prompts"),
         (length, untold, "no right answer is known"),
     ):
-        tries, calibration = calibrated(reward, rk.load_rollouts(table))
-        assert search_exploits(
-            tries, calibration
-        ) == [] and why in find_why_unsearchable(calibration)
+        observed = calibrated(reward, rk.load_rollouts(table))
+        assert search_exploits(observed) == []
+        assert why in find_why_unsearchable(observed)
 
 
 # Parts and components
@@ -352,7 +354,7 @@ def test_beside_a_hole_that_is_known_another_is_found_and_where_all_is_known_not
             name == "thus"
         )
     found, calls = searched(two, skip=[hole("thus"), hole("fenced"), hole("right")])
-    assert found == [] and calls == 3 * len(calibrated(two, SUMS)[1].subjects)
+    assert found == [] and calls == 3 * len(calibrated(two, SUMS).subjects)
 
 
 EXPLAINING = [
@@ -384,12 +386,9 @@ def test_an_exploit_names_its_component_and_is_explained_by_a_finding_of_it_and_
 
 def test_a_finding_says_what_the_completion_is_made_of_how_sure_it_is_and_shows_it():
     reward = reward_of(words_and_no_answer)
-    tries, calibration = calibrated(reward, SUMS)
-    (exploit,) = search_exploits(tries, calibration)
-    seen = Observed(reward, calibration, {}, tries.variants, frozenset())
-    item, rarer = (
-        report_exploit(replace(exploit, tried=tried), seen) for tried in (7, 28)
-    )
+    observed = calibrated(reward, SUMS)
+    (exploit,) = search_exploits(observed)
+    item, rarer = (report_exploit(replace(exploit, n=n), observed) for n in (7, 28))
     assert (item.code, item.severity, item.component) == ("exploit", "high", None)
     assert {
         "says": completions.describe_template(exploit.template),

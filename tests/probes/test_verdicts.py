@@ -8,7 +8,6 @@ import pytest
 from planted_probes import inside, made, number, probed, strict
 
 from rewardkit.answers.formats import Format
-from rewardkit.probes.families import PROBES
 from rewardkit.probes.runner import RowOutcome, Tries
 from rewardkit.probes.subjects.scales import Scale
 from rewardkit.probes.trials import Trial, run_trials
@@ -22,12 +21,13 @@ from rewardkit.probes.verdicts import (
     wilson,
 )
 from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.strategies.catalogue import STRATEGIES
 from rewardkit.strategies.strategy import Attempt
 from rewardkit.strategies.subject import Subject
 
 pytestmark = pytest.mark.integration
 
-BY_NAME = {probe.name: probe for probe in PROBES}
+BY_NAME = {probe.name: probe for probe in STRATEGIES}
 SCALE = Scale(right=1.2, wrong=0.2, plain=0.0, floor=0.0)
 
 
@@ -140,7 +140,7 @@ def test_a_subject_counts_once_with_its_clearest_attempt():
         for value in (1.0, 1.2, 0.9)
     ]
     (seen,) = tally_trials(tried, {0: SCALE, 1: SCALE}, graded={})
-    assert (seen.tried, len(seen.falls), seen.size) == (2, 2, 1.0)
+    assert (seen.n, len(seen.falls), seen.size) == (2, 2, 1.0)
 
 
 def pays_for_no_truth(completion, ground_truth):
@@ -198,22 +198,22 @@ def test_late_calls_end_a_pass_where_patience_is_over_and_a_reward_that_never_co
         piece = tries._try_piece(ROWS, [()] * len(ROWS))
         hopeless = tries_of(hangs, limit)
         outcomes = hopeless.outcomes(ROWS)
-    late = [outcome for outcome in piece if outcome.late]
+    late = [outcome for outcome in piece if outcome.is_late]
     assert len(late) == 2 and all(math.isnan(outcome.reward) for outcome in late)
-    untried = [outcome for outcome in piece if not outcome.tried]
+    untried = [outcome for outcome in piece if not outcome.is_tried]
     assert untried and tries.calls == len(ROWS) - len(untried) and tries.late == 2
     assert (
-        hopeless.hopeless
+        hopeless.is_hopeless
         and sum(outcome is not None for outcome in outcomes) == hopeless.calls <= 6
     )
     with TimeLimit(0.2, processes=2) as limit:
         piece = tries_of(sleeps, limit)._try_piece(ROWS[:4], [()] * 4)
-    assert [outcome.late for outcome in piece] == [False, True, False, True]
+    assert [outcome.is_late for outcome in piece] == [False, True, False, True]
 
 
 def test_right_answers_are_tried_on_all_subjects_and_wrong_ones_that_found_nothing_on_the_first():
     subjects = [trial("empty", place=place).subject for place in range(6)]
-    probes = [probe for probe in PROBES if probe.name in ("empty", "full_stop")]
+    probes = [probe for probe in STRATEGIES if probe.name in ("empty", "full_stop")]
     tried = run_trials(
         tries_of(lambda completion: 1.0), subjects, probes, lambda trial: False
     )

@@ -19,7 +19,7 @@ from rewardkit.errors import InputError
 from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.reward_cell.inputs import chosen_rollouts, options, reward_path
 from rewardkit.notebook.reward_cell.written import Cell, Saved, Written, changes
-from rewardkit.probes.arguments import TIMEOUT
+from rewardkit.probes.options import TIMEOUT
 from rewardkit.probes.probe import probe
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.load import forget_beside

@@ -16,8 +16,8 @@ from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line, visible
 from rewardkit.notebook.tiles import probe_tiles
+from rewardkit.probes.points import probe_point
 from rewardkit.probes.result import ProbeResult
-from rewardkit.probes.results.points import probe_point
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.scores import Scores

@@ -21,11 +21,11 @@ from rewardkit.notebook.workbench import parts
 from rewardkit.notebook.workbench.bench import CASES, Bench, Opened
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.primitives.gates import gate
-from rewardkit.probes.arguments import BUDGET, TIMEOUT
+from rewardkit.probes.options import BUDGET, TIMEOUT
+from rewardkit.probes.points import clearest_examples, describe_turns
 from rewardkit.probes.probe import probe
 from rewardkit.probes.result import ProbeResult, kind_of_alarm
-from rewardkit.probes.results.points import clearest_examples, describe_turns
-from rewardkit.probes.subjects.cases import with_cases
+from rewardkit.probes.subjects.log import with_cases
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
 

@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.findings import Example, Finding, most, read_codes, rule, run_rules
+from rewardkit.findings import Example, Finding, most, rule, run_rules
 from rewardkit.probes.contract.watching import (
     ArgumentChanged,
     GivesNaN,
     vary,
     watch,
 )
-from rewardkit.probes.results.evidence import make_finding, row_example
-from rewardkit.probes.runner import Tries, looks_at_group, score_rows
+from rewardkit.probes.findings.evidence import Observed, make_finding, row_example
+from rewardkit.probes.runner import looks_at_group, runs_users_code, score_rows
 from rewardkit.probes.subjects.log import in_turn
-from rewardkit.probes.subjects.scales import Calibration
 from rewardkit.rewards.reward import ROLLOUT, Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
@@ -43,12 +42,11 @@ CONTRACT_EXAMPLES = 3
 CANONICAL_COLUMNS = (*OF_DATA, "messages", "rollout_id", "prompt_id")
 
 Findings = Sequence[Finding]
+Rewards = list[float]
 
 
 def check_contract(
-    reward: Reward,
-    calibration: Calibration,
-    tries: Tries,
+    observed: Observed,
     *,
     unsendable: str | None,
     timeout: float | None,
@@ -57,34 +55,32 @@ def check_contract(
     """Find the rules that a reward breaks, one finding a rule.
 
     Args:
-        reward: The reward.
-        calibration: Rows that it judged.
-        tries: Counts the calls, and says how many rows there is time for.
+        observed: The reward, and rows that it judged.
         unsendable: Why calls cannot be made in another process; without it they are,
             in one where each call meets what the last left behind.
         timeout: Seconds that one call may take.
         seed: Draws the rows.
     """
-    seconds_a_row = 2 * tries.each * MOST_PASSES  # in one process of several
+    tries = observed.tries
+    seconds_a_row = 2 * tries.seconds_a_call * MOST_PASSES  # in one process of several
     fitting = CONTRACT_ROWS
-    if seconds_a_row * CONTRACT_ROWS > tries.left:
-        fitting = max(0, int(tries.left / (seconds_a_row or 1)))
-    rows = _choose_rows(calibration, seed)[:fitting]
+    if seconds_a_row * CONTRACT_ROWS > tries.seconds_left:
+        fitting = max(0, int(tries.seconds_left / (seconds_a_row or 1)))
+    rows = _choose_rows(observed, seed)[:fitting]
     seconds = None if unsendable else timeout
     with time_limit(seconds, processes=1) as limit:
-        batches = Batches(reward, rows, calibration, tries, limit, seconds, unsendable)
+        batches = Batches(observed, rows, limit, seconds, unsendable)
         # rewardkit's own functions keep the contract
-        is_users = any(map(TimeLimit.needed, filter(callable, reward.functions)))
-        rules = CONTRACT_RULES if is_users and len(rows) > 1 else (not_picklable,)
-        return run_rules(rules, batches)
+        has_more = runs_users_code(observed.reward) and len(rows) > 1
+        return run_rules(CONTRACT_RULES if has_more else (not_picklable,), batches)
 
 
-def _choose_rows(calibration: Calibration, seed: int) -> list[Row]:
+def _choose_rows(observed: Observed, seed: int) -> list[Row]:
     """Draw rows that were judged, with as many different rewards as there are."""
     judged = [
         (outcome.reward, row)
-        for row, outcome in calibration.pool
-        if outcome.judged and not outcome.failures
+        for row, outcome in observed.calibration.pool
+        if outcome.is_judged and not outcome.failures
     ]
     order = np.random.default_rng(seed).permutation(len(judged)).tolist()
     drawn = in_turn([judged[place] for place in order], lambda pair: pair[0])
@@ -95,19 +91,22 @@ def _choose_rows(calibration: Calibration, seed: int) -> list[Row]:
 class Batches:
     """A reward and rows that it judges, to be scored in batches of several kinds."""
 
-    reward: Reward
+    observed: Observed
     rows: list[Row]
-    calibration: Calibration
-    tries: Tries
     limit: TimeLimit | None
     seconds: float | None
     unsendable: str | None
+
+    @property
+    def reward(self) -> Reward:
+        """The reward."""
+        return self.observed.reward
 
     def score(
         self, rows: Sequence[Row], reward: Reward, limit: TimeLimit | None = None
     ) -> Outcomes:
         """Score copies of rows in one call, as one group."""
-        self.tries.calls += len(rows)
+        self.observed.tries.calls += len(rows)
         copies = [copy.deepcopy(dict(row)) for row in rows]
         one_group = np.zeros(len(rows), dtype=np.intp)
         return score_rows(reward, copies, limit or self.limit, one_group)
@@ -148,17 +147,16 @@ class Batches:
 
         Watching has no time limit.
         """
-        rows = vary(self.rows, self.tries.variants)
+        tries = self.observed.tries
+        rows = vary(self.rows, tries.variants)
         if self.limit is None:
             return rows
         siblings = [rows[:2]] * len(rows)
-        outcomes = self.tries.outcomes(
-            rows, siblings, until=lambda outcome: outcome.gone
-        )
+        outcomes = tries.outcomes(rows, siblings, until=lambda outcome: outcome.is_gone)
         return [
             row
             for row, outcome in zip(rows, outcomes, strict=True)
-            if outcome is not None and not outcome.gone
+            if outcome is not None and not outcome.is_gone
         ]
 
     def report(
@@ -171,9 +169,7 @@ class Batches:
         """Make the finding of a broken rule; `what` goes into its sentence."""
         return make_finding(
             code,
-            "contract",
             max(1, len(self.rows)),
-            severity=read_codes()["probe"][code]["severity"],
             component=component if len(self.reward.names) > 1 else None,
             examples=examples,
             kind="contract",
@@ -191,8 +187,8 @@ class Batches:
             before = self.first[place % count]
             if not _are_same([before], [reward]):
                 steps.append(abs(reward - before))
-                said = f"{reward:.6g}, before {before:.6g}"
-                examples.append(_example(self.rows[place % count], reward, said))
+                change = f"{reward:.6g}, before {before:.6g}"
+                examples.append(_example(self.rows[place % count], reward, change))
         if steps:
             sizes = [step for step in steps if not math.isnan(step)]
             largest = max(sizes, default=0.0)
@@ -219,9 +215,6 @@ class Batches:
         return None
 
 
-Rewards = list[float]
-
-
 @dataclass(frozen=True)
 class Violation:
     """What a watched function of a component did, on how many rows."""
@@ -232,8 +225,8 @@ class Violation:
     example: Example
 
 
-def _example(row: Row, reward: float, said: str) -> Example:
-    return row_example(row, reward, "contract", said)
+def _example(row: Row, reward: float, outcome: str) -> Example:
+    return row_example(row, reward, "contract", outcome)
 
 
 def _are_same(first: Rewards, second: Rewards) -> bool:
@@ -290,7 +283,7 @@ def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding
         [rf"<answer>{text}</answer> \boxed{{{text}}} #### {text}" for text in truths],
     ):
         exchanged = [
-            batches.tries.variants.of(row, completion)
+            batches.observed.tries.variants.of(row, completion)
             for row, completion in zip(rows, completions, strict=True)
         ]
         if not _are_same(first, batches.rewards(exchanged)):
@@ -361,8 +354,8 @@ def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
         return
     unjudged = [
         row
-        for row, outcome in batches.calibration.pool
-        if not outcome.judged and not outcome.failures
+        for row, outcome in batches.observed.calibration.pool
+        if not outcome.is_judged and not outcome.failures
     ]
     rows = [*unjudged[:CONTRACT_ROWS], *batches.varied_rows]
     violation = batches.watch(rows, GivesNaN, nan=True)
@@ -394,7 +387,7 @@ def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Find
         for name in unbounded:
             scores = [
                 (row, outcome.scores[name])
-                for row, outcome in batches.calibration.pool
+                for row, outcome in batches.observed.calibration.pool
                 if name in outcome.scores
             ]
             beyond = [pair for pair in scores if pair[1] < low or pair[1] > high]
@@ -439,8 +432,8 @@ def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]
         return not _are_same(with_all, batches.rewards_alone(rows))
 
     if is_read(undeclared):
-        read = [name for name in undeclared if is_read([name])]
-        yield batches.report("undeclared_column", most(read or undeclared))
+        columns = [name for name in undeclared if is_read([name])]
+        yield batches.report("undeclared_column", most(columns or undeclared))
 
 
 CONTRACT_RULES = (

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
-from rewardkit.findings import Finding
-from rewardkit.probes.arguments import SEARCH_CALLS
-from rewardkit.probes.runner import RowOutcome, Tries
+from rewardkit.findings import Finding, rule
+from rewardkit.probes.findings.evidence import Observed
+from rewardkit.probes.options import SEARCH_CALLS
+from rewardkit.probes.runner import RowOutcome
 from rewardkit.probes.search.completions import (
     LISTING_SLOTS,
     WRONG_MARKED,
@@ -30,10 +31,10 @@ from rewardkit.probes.search.exploits import (
     Exploit,
     Gains,
     is_explained,
+    report_exploit,
 )
 from rewardkit.probes.search.vocabulary import Vocabulary, gather_vocabulary
-from rewardkit.probes.subjects.scales import Calibration
-from rewardkit.probes.verdicts import FULL_MARKS
+from rewardkit.probes.verdicts import FULL_MARKS, WILD
 from rewardkit.strategies.subject import Subject
 
 SHRINK_CALLS = 300
@@ -50,49 +51,59 @@ FEW_REPEATS = 12
 """Repeats of which single ones may be left out in part. Our choice."""
 
 
-def search_exploits(
-    tries: Tries,
-    calibration: Calibration,
+@rule("exploit")
+def exploits(
+    observed: Observed,
+    findings: Sequence[Finding],
     *,
     calls: int = SEARCH_CALLS,
     seed: int = 0,
-    skip: Sequence[Finding] = (),
-) -> list[Exploit]:
-    """Search for exploits, and make each as small as it goes.
+) -> Iterator[Finding]:
+    """Search for exploits that no finding explains, and make each as small as it goes.
 
     A part is left out if `find_why_unsearchable` says so, or where findings explain all
-    there is to gain. Where the time of `tries` is over, it ends with what it has. The
-    same seed gives the same exploits.
+    there is to gain. Where the time is over, the search ends with what it has. The same
+    seed gives the same exploits, the smallest first.
 
     Args:
-        tries: The reward and the time left.
-        calibration: Subjects and scales.
+        observed: What was observed of the reward.
+        findings: An exploit that one of these explains is left out.
         calls: Completions to try, without the siblings that a group brings along; each
             part gets its share. Up to `SHRINK_CALLS` more make an exploit small.
         seed: Draws prompts and edits.
-        skip: Findings; an exploit that one explains is left out.
-
-    Returns:
-        The exploits, the smallest first.
     """
-    exploits: list[Exploit] = []
-    parts = _group_by_part(calibration)
+    if observed.noise <= WILD and not find_why_unsearchable(observed):
+        for exploit in search_exploits(observed, findings, calls=calls, seed=seed):
+            yield report_exploit(exploit, observed)
+
+
+def search_exploits(
+    observed: Observed,
+    findings: Sequence[Finding] = (),
+    *,
+    calls: int = SEARCH_CALLS,
+    seed: int = 0,
+) -> list[Exploit]:
+    """Return the exploits of all parts, see `exploits`."""
+    of_parts: list[Exploit] = []
+    parts = _group_by_part(observed)
     for part, subjects in parts.items():
-        gains = Gains(tries, [finding for finding in skip if finding.part == part])
-        gains.take(subjects, calibration.scales)
+        skip = [finding for finding in findings if finding.part == part]
+        gains = Gains(observed.tries, skip)
+        gains.take(subjects, observed.calibration.scales)
         if not gains.is_hopeless:
             draw = np.random.default_rng([seed, *part.encode()])
-            vocabulary = gather_vocabulary(tries.reward, calibration, subjects)
-            exploits += _search_part(gains, vocabulary, draw, calls // len(parts))
-    return sorted(
-        exploits,
-        key=lambda one: (len(one.home.completion), one.home.completion),
-    )
+            vocabulary = gather_vocabulary(observed, subjects)
+            of_parts += _search_part(gains, vocabulary, draw, calls // len(parts))
+    of_parts.sort(key=lambda exploit: exploit.home.completion)
+    return sorted(of_parts, key=lambda exploit: len(exploit.home.completion))
 
 
-def find_why_unsearchable(calibration: Calibration) -> str:
+def find_why_unsearchable(observed: Observed) -> str:
     """Say why nothing can be searched for; "" where it can."""
-    parts = _group_by_part(calibration)
+    if observed.tries.is_over:
+        return observed.tries.why_over
+    parts = _group_by_part(observed)
     if not parts:
         return "no right answer is known, so no completion is certainly wrong"
     for subjects in parts.values():
@@ -104,10 +115,10 @@ def find_why_unsearchable(calibration: Calibration) -> str:
     )
 
 
-def _group_by_part(calibration: Calibration) -> dict[str, list[Subject]]:
+def _group_by_part(observed: Observed) -> dict[str, list[Subject]]:
     """Group the subjects with a truth."""
     parts: dict[str, list[Subject]] = defaultdict(list)
-    for subject in calibration.subjects:
+    for subject in observed.subjects:
         if subject.answer is not None:
             parts[subject.part].append(subject)
     return parts
@@ -186,11 +197,11 @@ def _select_elite(
 ) -> list[Template]:
     """Select the templates of most worth, and the best by each component."""
     # the newest of equal ones, so that the search moves on from where it began
-    elite = sorted(reversed(scored), key=lambda one: -round(one[0], 6))[:ELITE_SIZE]
+    elite = sorted(reversed(scored), key=lambda item: -round(item[0], 6))[:ELITE_SIZE]
     for name, weight in weights.items():
-        paid = [one[2].scores.get(name, math.nan) * weight for one in scored]
-        if paid:
-            order = sorted(range(len(paid)), key=paid.__getitem__)
+        amounts = [out.scores.get(name, math.nan) * weight for _, _, out in scored]
+        if amounts:
+            order = sorted(range(len(amounts)), key=amounts.__getitem__)
             elite.append(scored[order[-1]])
     return list(dict.fromkeys(template for _, template, _ in elite))
 
@@ -200,21 +211,21 @@ def _select_elite(
 
 def _shrink_exploit(gains: Gains, exploit: Exploit) -> Exploit:
     """Return the smallest form of an exploit that still holds on other subjects."""
-    shortest = min(exploit.others, key=lambda paid: len(paid.completion))
+    shortest = min(exploit.others, key=lambda item: len(item.completion))
     end = gains.calls + SHRINK_CALLS - 2 * len(gains.subjects)
 
     def holds(template: Template) -> bool:
-        for paid in (exploit.home, shortest):
-            text = write_wrong(template, paid.subject)
+        for item in (exploit.home, shortest):
+            subject, text = item.subject, write_wrong(template, item.subject)
             if text is None:
                 return False
-            if gains.calls >= end and gains.is_new(paid.subject, text):
+            if gains.calls >= end and gains.is_new(subject, text):
                 return False
-            (outcome,) = gains.outcomes([(paid.subject, text)])
-            goal = min(FULL_MARKS, KEPT_GAIN * paid.gain)
-            if not gains.pays(paid.subject, template, outcome):
+            (outcome,) = gains.outcomes([(subject, text)])
+            goal = min(FULL_MARKS, KEPT_GAIN * item.gain)
+            if not gains.pays(subject, template, outcome):
                 return False
-            if gains.gain(paid.subject, outcome) < goal:
+            if gains.gain(subject, outcome) < goal:
                 return False
         return True
 

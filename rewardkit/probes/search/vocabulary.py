@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from rewardkit.answers.formats import find_tags
 from rewardkit.probes.contract.backtracking import samples
 from rewardkit.probes.contract.constants import constants, patterns_in
+from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.search.completions import (
     LIST_SLOTS,
     MARKS_SLOT,
     WRONG_MARKED,
     WRONG_SLOTS,
 )
-from rewardkit.probes.subjects.scales import Calibration
-from rewardkit.rewards.reward import Reward
 from rewardkit.strategies.added_text import (
     DELIMITERS,
     FAKE_VERDICTS,
@@ -82,15 +81,13 @@ class Vocabulary:
     numbers: Sequence[int]
 
 
-def gather_vocabulary(
-    reward: Reward, calibration: Calibration, subjects: Sequence[Subject]
-) -> Vocabulary:
+def gather_vocabulary(observed: Observed, subjects: Sequence[Subject]) -> Vocabulary:
     """Gather the vocabulary of a reward and its rollouts for some subjects."""
-    values = constants(reward.functions)
-    patterns = [pattern.pattern for pattern in patterns_in(reward.functions)]
+    functions = observed.reward.functions
+    patterns = [pattern.pattern for pattern in patterns_in(functions)]
     texts: list[str] = []
     numbers: list[int] = []
-    for value in values:
+    for value in constants(functions):
         if isinstance(value, str):
             if value not in patterns:
                 texts.append(value)
@@ -105,7 +102,7 @@ def gather_vocabulary(
         if text.strip() and len(text) <= LONGEST_PHRASE
     ]
     phrases = phrases[:MOST_PHRASES]
-    completions = [str(row.get("completion")) for row, _ in calibration.pool]
+    completions = [str(row.get("completion")) for row, _ in observed.calibration.pool]
     references = [subject.reference for subject in subjects[:1]]
     tags = TAG_NAME.findall(" ".join([*references, *phrases]))
     tags += find_tags(completions)

@@ -12,7 +12,7 @@ import numpy as np
 
 from rewardkit.answers.formats import Format
 from rewardkit.answers.marks import find_likely_mark
-from rewardkit.probes.runner import Tries, are_equal, part_for
+from rewardkit.probes.runner import Tries, are_equal, reward_for
 from rewardkit.probes.subjects.log import (
     NO_TRUTH_COLUMNS,
     Log,
@@ -148,21 +148,22 @@ def _calibrate_part(log: Log, part: Part, count: int) -> PartCalibration:
 
 def _is_slow(tries: Tries) -> bool:
     """Whether there is no time for all that is tried of a quick reward."""
-    return tries.each * CALLS_OF_A_RUN > tries.left
+    return tries.seconds_a_call * CALLS_OF_A_RUN > tries.seconds_left
 
 
 def _explain_slow(tries: Tries) -> str:
-    if tries.hopeless:
+    if tries.is_hopeless:
         return (
             "no call came back in its time; give a longer timeout, or mend what takes "
             "so long"
         )
-    before = f"{tries.over} before right and wrong answers could be told apart"
-    if tries.cancelled:
+    before = f"{tries.why_over} before right and wrong answers could be told apart"
+    if tries.is_cancelled:
         return before
-    needed = max(1, tries.each * CALLS_OF_A_RUN)
+    seconds = tries.seconds_a_call
+    needed = max(1, seconds * CALLS_OF_A_RUN)
     return (
-        f"{before} (a call takes {tries.each:.2g} s); about budget={needed:.0f} would "
+        f"{before} (a call takes {seconds:.2g} s); about budget={needed:.0f} would "
         "do for all"
     )
 
@@ -284,7 +285,7 @@ def _calibrate_undecided(
 ) -> PartCalibration:
     """Say whether the truth is read at all."""
     tries = log.tries
-    if _is_slow(tries) and (not was_tried or tries.left < tries.budget / 2):
+    if _is_slow(tries) and (not was_tried or tries.seconds_left < tries.budget / 2):
         return PartCalibration("slow", _explain_slow(tries))
     if not part.seen:
         return PartCalibration("unknown", "no completion was judged there")
@@ -339,7 +340,7 @@ def _explain_none_right(log: Log, part: Part, drafted: Placed) -> str:
 
 def _ceiling(log: Log, place: int) -> float:
     """Return full marks of all components for a row; 1 where none are declared."""
-    part = part_for(log.tries.reward, log.rows[place])
+    part = reward_for(log.tries.reward, log.rows[place])
     total = 0.0
     for component in part.components:
         weight = part.weights[component.name]

@@ -5,18 +5,24 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from rewardkit.analysis.context import truths
 from rewardkit.answers.formats import Format
-from rewardkit.errors import RolloutsError, preview
+from rewardkit.errors import CasesError, RolloutsError, preview
+from rewardkit.findings import BY_PROBING
 from rewardkit.primitives.messages import content_text
 from rewardkit.probes.runner import RowOutcome, Tries, are_equal
+from rewardkit.rollouts.columns import lists_of_columns
 from rewardkit.rollouts.logs.log import numeric
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.rollouts.values import as_column
+from rewardkit.scoring.cases import Case
 from rewardkit.strategies.subject import Row, Subject
 
 MOST_PARTS = 24
@@ -134,7 +140,7 @@ class Log:
     def earned(self, place: int) -> float:
         """Return what a row earned; -inf where it was not scored, or not judged."""
         outcome = self.outcomes.get(place)
-        if outcome is None or not outcome.judged:
+        if outcome is None or not outcome.is_judged:
             return -math.inf
         return outcome.reward
 
@@ -245,3 +251,48 @@ def prompt_text(prompt: Any) -> str:
         content = last.get("content") if isinstance(last, dict) else last
         return content if isinstance(content, str) else content_text(content)
     return "" if prompt is None else str(prompt)
+
+
+# --- rollouts from cases
+
+
+def rollouts_of(cases: Sequence[Case]) -> Rollouts:
+    """Return cases as rollouts, each with the name of its case and a group of its own.
+
+    Raises:
+        CasesError: A probe wrote all of them.
+    """
+    if not _written_by_people(cases):
+        raise CasesError(
+            f"a probe wrote all of these cases ({len(cases)}), and none of them is a "
+            "place to probe from; give rollouts as well, or cases with right answers"
+        )
+    return with_cases(Rollouts(pd.DataFrame(), {}, (), source="cases"), cases)
+
+
+def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
+    r"""Return rollouts with cases behind them, each as a group of its own.
+
+    Those that a probe wrote are left out: they are no example of how answers are
+    written. Those that stand among the rollouts already are not repeated.
+
+    >>> half = Case("half a letter", {"completion": "\ud83d"})
+    >>> table = pd.DataFrame({"rollout_id": [7], "completion": "4"})
+    >>> rollouts = Rollouts(table, {}, ())
+    >>> with_cases(rollouts, [half])[1]
+    {'rollout_id': 'case half a letter', 'completion': '\ud83d'}
+    """
+    ids = set(rollouts.table.get("rollout_id", ()))
+    rows: list[Row] = []
+    for case in _written_by_people(cases):
+        case_id = f"case {case.name}"
+        if case_id not in ids:
+            rows.append({**case.columns, "rollout_id": case_id})
+    lists = lists_of_columns([*rollouts, *rows])
+    columns = {name: as_column(values) for name, values in lists.items()}
+    return replace(rollouts, table=pd.DataFrame(columns))
+
+
+def _written_by_people(cases: Sequence[Case]) -> list[Case]:
+    """List the cases that no probe wrote."""
+    return [case for case in cases if not case.why.startswith(BY_PROBING)]

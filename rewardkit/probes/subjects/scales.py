@@ -102,4 +102,4 @@ class Calibration:
     @property
     def rewards(self) -> list[float]:
         """Return what the rollouts earned that were judged."""
-        return [outcome.reward for _, outcome in self.pool if outcome.judged]
+        return [outcome.reward for _, outcome in self.pool if outcome.is_judged]

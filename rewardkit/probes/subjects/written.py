@@ -158,7 +158,7 @@ def best_format(log: Log, part: Part, drafted: Drafts, *, slow: bool) -> Best:
     if not paid.any():
         paid[:] = True
     idle = 0
-    while idle < IDLE_WAVES and log.tries.left > log.tries.budget / 2:
+    while idle < IDLE_WAVES and log.tries.seconds_left > log.tries.budget / 2:
         if best.format and log.tries.late:
             break  # unusual forms may be late as well
         wave = list(islice(candidates, at_a_time))

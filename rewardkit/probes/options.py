@@ -1,11 +1,14 @@
-"""How long, how much and on what may be probed, and the check of such arguments."""
+"""How long, how much and what may be probed, and the check of such arguments."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from threading import TIMEOUT_MAX
 from typing import Any
 
-from rewardkit.errors import RewardError, preview
+from rewardkit.errors import InputError, RewardError, did_you_mean, preview
+from rewardkit.strategies.catalogue import STRATEGIES
+from rewardkit.strategies.strategy import Strategy
 
 TIMEOUT = 5.0
 """Seconds that one call may take. Our choice: most take a thousandth of that."""
@@ -18,6 +21,14 @@ LEAKAGE = 0.5
 
 SEARCH_CALLS = 400
 """Completions that a search tries. Our choice: a second where a call is fast."""
+
+FAMILIES = (
+    "calibration",
+    *dict.fromkeys(probe.family for probe in STRATEGIES),
+    "search",
+    "contract",
+)
+"""Families of findings: those of the strategies, and what else is looked at."""
 
 EXPECTED_ARGUMENTS = {
     "timeout": "seconds above 0, or None",
@@ -54,3 +65,36 @@ def _is_usable(name: str, value: Any) -> bool:
             return isinstance(value, int) and value > 0
         case _:
             return value is None or callable(value)
+
+
+def choose_probes(
+    only: Sequence[str] | str | None,
+) -> tuple[tuple[Strategy, ...], frozenset[str]]:
+    """Choose probes by name or family.
+
+    Args:
+        only: Names of families or single probes; None for all.
+
+    Returns:
+        The probes, and the families that their findings may have.
+
+    Raises:
+        InputError: A name that is none.
+    """
+    if not only:
+        return STRATEGIES, frozenset(FAMILIES)
+    names: list[Any] = [only]
+    if isinstance(only, Iterable) and not isinstance(only, str):
+        names = list(only)
+    all_names = [*FAMILIES, *(probe.name for probe in STRATEGIES)]
+    for name in names:
+        if name not in all_names:
+            raise InputError(
+                f"there is no probe and no family {name!r}"
+                f"{did_you_mean(str(name), all_names)}; families: {', '.join(FAMILIES)}"
+            )
+    probes = tuple(
+        probe for probe in STRATEGIES if probe.name in names or probe.family in names
+    )
+    families = {name for name in names if name in FAMILIES}
+    return probes, frozenset(families | {probe.family for probe in probes})

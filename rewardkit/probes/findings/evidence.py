@@ -1,4 +1,4 @@
-"""What findings are made of: counts, examples, components, and what was observed."""
+"""What was observed of a reward, and the findings and examples that are made of it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice, zip_longest
 from statistics import fmean
 from typing import Any
 
 from rewardkit.answers.kinds import read_truth
-from rewardkit.findings import Example, Finding
-from rewardkit.probes.runner import RowOutcome, Variants, part_for
+from rewardkit.findings import Example, Finding, read_codes
+from rewardkit.probes.runner import RowOutcome, Tries, reward_for
 from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.probes.trials import Measured, Trial
 from rewardkit.probes.verdicts import (
     Fall,
     RewardRange,
+    Tally,
     components_at_fault,
     expected_rewards,
     find_fall,
@@ -32,7 +33,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.strategies.strategy import Attempt
 from rewardkit.strategies.subject import Row, Subject
 
-MOST_EXAMPLES = 3
+EXAMPLES_OF_A_FINDING = 3
 """Examples that a finding keeps, the clearest first."""
 
 USUAL_COLUMNS = (
@@ -48,10 +49,10 @@ USUAL_COLUMNS = (
 
 def make_finding(
     code: str,
-    family: str,
-    tried: int,
-    found: int | None = None,
+    n: int,
+    count: int | None = None,
     *,
+    family: str = "",
     severity: str = "",
     component: str | None = None,
     part: str = "",
@@ -63,45 +64,51 @@ def make_finding(
 
     Args:
         code: Its code in `findings.toml`.
-        family: The family of the probe.
-        tried: On how much it was tried.
-        found: On how much of that it was found; None where that makes no share.
-        severity: Given where the risk does not decide: by default the risk is the
-            gain times the share in which it was found.
+        n: How much was tried.
+        count: How much of that shows the finding; None where that makes no share.
+        family: The family of the probe; by default that of the table.
+        severity: By default that of the table; without one there, that of the risk,
+            which is the gain times the share that shows the finding.
         component: The component that it is about.
         part: The data source that it is about.
         threshold: The limit that was passed.
         examples: The clearest first; a few are kept.
         evidence: What its sentence needs.
     """
-    counts: dict[str, Any] = {"value": 1.0, "tried": tried}
-    if found is not None:
-        share = found / tried
-        counts |= {"value": share, "interval": wilson(found, tried), "found": found}
+    row = read_codes()["probe"].get(code, {})
+    counts: dict[str, Any] = {"value": 1.0, "tried": n}
+    if count is not None:
+        counts |= {"value": count / n, "interval": wilson(count, n), "found": count}
         if "gain" in evidence:
-            counts["risk"] = evidence["gain"] * found / tried
+            counts["risk"] = evidence["gain"] * count / n
     counts |= evidence
     return Finding(
         code,
-        severity or severity_of(counts["risk"]),
+        severity or row.get("severity") or severity_of(counts["risk"]),
         component,
         counts,
-        tried,
+        n,
         threshold,
         part=part,
-        family=family,
-        examples=tuple(islice(examples, MOST_EXAMPLES)),
+        family=family or row["family"],
+        examples=tuple(islice(examples, EXAMPLES_OF_A_FINDING)),
     )
 
 
 def row_example(
-    row: Row, reward: float, probe: str, said: str, columns: Row | None = None
+    row: Row, reward: float, probe: str, outcome: str, columns: Row | None = None
 ) -> Example:
-    """Make an example of a row of which only what it got is known."""
+    """Make an example of a row of which only the outcome is known."""
     if columns is None:
         usual = ("completion", "ground_truth")
         columns = {name: row[name] for name in usual if name in row}
-    return Example(row.get("rollout_id"), columns, reward, None, probe=probe, said=said)
+    row_id = row.get("rollout_id")
+    return Example(row_id, columns, reward, None, probe=probe, said=outcome)
+
+
+def alarms_among(findings: Iterable[Finding]) -> list[Finding]:
+    """List the findings that are more than information."""
+    return [finding for finding in findings if finding.severity != "info"]
 
 
 def merge_parts(findings: Iterable[Finding], parts: Sequence[str]) -> list[Finding]:
@@ -120,15 +127,14 @@ def _merge(findings: Sequence[Finding], parts: Sequence[str]) -> Finding:
     if len(findings) == 1:
         return findings[0]
     findings = sorted(findings, key=lambda finding: finding.order)
-    named = list(dict.fromkeys(finding.part for finding in findings))
+    names = list(dict.fromkeys(finding.part for finding in findings))
     evidences = [finding.evidence for finding in findings]
-    tried = sum(evidence["tried"] for evidence in evidences)
+    n = sum(evidence["tried"] for evidence in evidences)
     counts = [evidence.get("found", 0) for evidence in evidences]
-    pooled = {**evidences[0], "tried": tried, "parts": named}
-    if sum(counts):
-        found = sum(counts)
-        pooled |= {"found": found, "value": found / tried}
-        pooled["interval"] = wilson(found, tried)
+    count = sum(counts)
+    pooled = {**evidences[0], "tried": n, "parts": names}
+    if count:
+        pooled |= {"found": count, "value": count / n, "interval": wilson(count, n)}
         if "gain" in pooled:
             gains = [evidence["gain"] for evidence in evidences]
             pooled["gain"] = fmean(gains, counts)
@@ -137,13 +143,12 @@ def _merge(findings: Sequence[Finding], parts: Sequence[str]) -> Finding:
         pooled["also"] = list(dict.fromkeys(probes))
     rounds = zip_longest(*(finding.examples for finding in findings))
     examples = filter(None, chain.from_iterable(rounds))
-    part = "" if set(named) >= set(parts) else ", ".join(named)
     return replace(
         findings[0],
         evidence=pooled,
         n=sum(finding.n for finding in findings),
-        examples=tuple(islice(examples, MOST_EXAMPLES)),
-        part=part,
+        examples=tuple(islice(examples, EXAMPLES_OF_A_FINDING)),
+        part="" if set(names) >= set(parts) else ", ".join(names),
     )
 
 
@@ -169,26 +174,63 @@ def special_truth(truth: Any) -> str:
 class Observed:
     """A reward and what was observed of it, on all rollouts or on those of a `part`.
 
-    `measured` is what the reference and baseline of each subject got; `special_truths`
-    are the kinds of special truths that the rollouts have, see `special_truth`.
+    Attributes:
+        tries: The reward, and an account of the calls so far.
+        calibration: The subjects and their scales.
+        special_truths: Kinds of special truths that the rollouts have, see
+            `special_truth`.
+        measured: What the reference and baseline of each subject got.
+        trials: What was tried of the strategies.
+        tallies: What each strategy came to in each part.
+        failed: Rows beside those of the trials and the log that failed.
+        calls: The calls that these rows are of.
+        part: The part of the log.
     """
 
-    reward: Reward
+    tries: Tries
     calibration: Calibration
-    measured: Mapping[Any, Measured]
-    variants: Variants
-    special_truths: frozenset[str]
+    special_truths: frozenset[str] = frozenset()
+    measured: Mapping[Any, Measured] = field(default_factory=dict)
+    trials: Sequence[Trial] = ()
+    tallies: Sequence[Tally] = ()
+    failed: Sequence[tuple[Row, RowOutcome]] = ()
+    calls: int = 0
     part: str = ""
+
+    @property
+    def reward(self) -> Reward:
+        """The reward."""
+        return self.tries.reward
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """The prompts that are probed."""
+        return self.calibration.subjects
 
     def of(self, part: str) -> Observed:
         """Return what was observed on the prompts of a part."""
-        calibration = self.calibration
-        subjects = [one for one in calibration.subjects if one.part == part]
-        left_out = [one for one in calibration.left_out if one.subject.part == part]
+        subjects = [subject for subject in self.subjects if subject.part == part]
+        left_out = [
+            prompt
+            for prompt in self.calibration.left_out
+            if prompt.subject.part == part
+        ]
         calibration = replace(
-            calibration, subjects=tuple(subjects), left_out=tuple(left_out)
+            self.calibration, subjects=tuple(subjects), left_out=tuple(left_out)
         )
-        return replace(self, calibration=calibration, part=part)
+        tallies = [tally for tally in self.tallies if tally.part == part]
+        return replace(self, calibration=calibration, tallies=tallies, part=part)
+
+    def since(self, calls: int, failures: int, *, only_gone: bool = False) -> Observed:
+        """Add the calls and the failed rows since there were so many of both.
+
+        With `only_gone` failed are the rows of which a call did not come back.
+        """
+        failed = self.tries.failed[failures:]
+        if only_gone:
+            failed = [pair for pair in failed if pair[1].is_gone]
+        calls = self.calls + self.tries.calls - calls
+        return replace(self, failed=[*self.failed, *failed], calls=calls)
 
     @cached_property
     def noise(self) -> float:
@@ -204,7 +246,7 @@ class Observed:
         """Text of a prompt -> its judged completions, each with its reward."""
         completions: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for row, outcome in self.calibration.pool:
-            if outcome.judged:
+            if outcome.is_judged:
                 completion = str(row.get("completion"))
                 prompt = prompt_text(row.get("prompt"))
                 completions[prompt].append((completion, outcome.reward))
@@ -212,8 +254,10 @@ class Observed:
 
     def scale(self, subject: Subject) -> Scale:
         """Return what completions earn there; of a left out subject, elsewhere."""
-        scales, subjects = self.calibration.scales, self.calibration.subjects
-        return scales.get(subject.rollout_id) or scales[subjects[0].rollout_id]
+        scales = self.calibration.scales
+        if subject.rollout_id in scales:
+            return scales[subject.rollout_id]
+        return scales[self.subjects[0].rollout_id]
 
     def is_beyond(self, subject: Subject) -> bool:
         """Whether full marks are only declared: no known completion earns them."""
@@ -222,7 +266,7 @@ class Observed:
         return self.scale(subject).right > max(self.calibration.rewards) + 1e-9
 
     def falls(self, trial: Trial) -> bool:
-        """Whether a trial found something, as far as it alone tells."""
+        """Whether a trial shows a fault, as far as it alone tells."""
         scale = self.scale(trial.subject)
         return find_fall(trial, scale, graded=False, noise=self.noise) is not None
 
@@ -232,37 +276,35 @@ class Observed:
             return True
         return special_truth(attempt.columns["ground_truth"]) in self.special_truths
 
-    def weights(self, row: Row) -> dict[str, float]:
-        """Return the weights of the components for a row."""
-        return dict(part_for(self.reward, row).weights)
+    def weights(self, subject: Subject) -> dict[str, float]:
+        """Return the weights of the components for a subject."""
+        return reward_for(self.reward, subject.columns).weights
 
     @cached_property
     def components(self) -> dict[str, Component]:
         """The components by name."""
         return {component.name: component for component in self.reward.all_components}
 
-    @cached_property
-    def has_one_component(self) -> bool:
-        """Whether there is one component, which findings then do not name."""
-        return len(self.reward.all_components) < 2
-
     def finding(
         self,
         code: str,
-        family: str,
-        tried: int,
-        found: int | None = None,
+        n: int,
+        count: int | None = None,
         *,
         components: Sequence[str] | None = None,
         component: str | None = None,
         **evidence: Any,
     ) -> Finding:
-        """Make a finding of this part; of several components it names the first."""
-        if not self.has_one_component:
+        """Make a finding of this part; of several components it names the first.
+
+        A reward with one component has findings that name none.
+        """
+        if len(self.reward.all_components) > 1:
             if components is not None:
                 evidence["components"] = list(components)
-            evidence["component"] = components[0] if components else component
-        return make_finding(code, family, tried, found, part=self.part, **evidence)
+                component = components[0] if components else component
+            evidence["component"] = component
+        return make_finding(code, n, count, part=self.part, **evidence)
 
     def example(
         self,
@@ -275,7 +317,7 @@ class Observed:
     ) -> Example:
         """Make an example, with what right and wrong answers earn there."""
         scale = self.scale(subject)
-        row = self.variants.of(subject.columns, completion, **columns)
+        row = self.tries.variants.of(subject.columns, completion, **columns)
         return Example(
             subject.rollout_id,
             self.shown_columns(row),
@@ -309,7 +351,7 @@ class Observed:
             names |= {*USUAL_COLUMNS}
             for function in self.reward.functions:
                 names |= {*getattr(function, "needs", ())}
-            for name, logged_name in self.variants.names.items():
+            for name, logged_name in self.tries.variants.names.items():
                 if logged_name != name:
                     names.discard(logged_name)
         return {name: row[name] for name in row if name in names}
@@ -331,7 +373,7 @@ class Observed:
         """List what each component adds to a fall."""
         measured = self.measured[trial.subject.rollout_id]
         outcomes = [outcome for outcome in trial.outcomes if outcome is not None]
-        outcome: RowOutcome = min(outcomes, key=lambda outcome: outcome.reward)
+        outcome = min(outcomes, key=lambda outcome: outcome.reward)
         before: Mapping[str, float] = measured.baseline.scores
         sign = 1
         match trial.probe.expects:
@@ -341,6 +383,6 @@ class Observed:
                 outcome, before = outcomes[-1], measured.reference.scores
             case "form":
                 before = {}  # all that is paid without the task
-        weights = self.weights(trial.subject.columns)
+        weights = self.weights(trial.subject)
         changes = components_at_fault(weights, outcome.scores, before)
         return [(name, sign * change) for name, change in changes]

@@ -1,4 +1,4 @@
-"""Findings of what wrong answers earn and right ones lose, one a cause."""
+"""Rules of wrong answers that are paid and right ones that are not, one a cause."""
 
 from __future__ import annotations
 
@@ -8,16 +8,8 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.answers.formats import REASONING
-from rewardkit.findings import SEVERITIES, Finding, most, read_codes
-from rewardkit.probes.arguments import LEAKAGE
-from rewardkit.probes.results.evidence import Observed
-from rewardkit.probes.results.floor import (
-    find_flat_credit,
-    find_leaks,
-    find_not_told_apart,
-    find_open_gates,
-)
-from rewardkit.probes.trials import Trial
+from rewardkit.findings import SEVERITIES, Finding, most, read_codes, rule
+from rewardkit.probes.findings.evidence import Observed, alarms_among
 from rewardkit.probes.verdicts import (
     LAYOUT_LOST,
     RIGHT_LOST,
@@ -26,7 +18,10 @@ from rewardkit.probes.verdicts import (
     risk_of,
     severity_of,
 )
+from rewardkit.strategies.catalogue import STRATEGIES
 from rewardkit.strategies.equivalents import LAYOUT, NOTATION
+
+Findings = Sequence[Finding]
 
 EXPLAINS = {
     code: row["explains"]
@@ -51,84 +46,52 @@ MENTIONS_TAG, MARKED_TWICE = "tag_mentioned", "marked_twice"
 """A layout and a notation. A reward that takes the answer only if its tag stands there
 once may lose an answer that names the tag."""
 
+LONGER_REASONING = ("other_reasoning", "several_lines", MENTIONS_TAG)
+"""Layouts that lose together where more words lose: the tag does not matter then."""
+
 MOST_FORMS_NAMED = 4  # forms that a sentence names
 LOST_ROLLOUTS_SHARE = 0.1
 """Rollouts lost by notations that are a fault, as a share of the paid ones. Our
 choice."""
 LEAST_LOST_ROLLOUTS = 2  # the same as a number: one may be a slip
 
+HOLE_CODES = tuple(
+    probe.name for probe in STRATEGIES if probe.family not in ("equivalents", "hang")
+)
+"""Strategies that are the code of their finding; the others have codes of their own."""
+
 KINDS_BY_EXPECTATION = {"right": "loses", "form": "fooled", "more": "more"}
 
-
-def find_causes(
-    trials: Sequence[Trial],
-    tallies: Sequence[Tally],
-    observed: Observed,
-    *,
-    leakage: float = LEAKAGE,
-) -> Iterator[Finding]:
-    """Find leakage, holes and losses, part by part.
-
-    Args:
-        trials: All trials.
-        tallies: What each probe found in each part.
-        observed: What was observed of the reward.
-        leakage: Share of the ceiling that a wrong answer in good form may earn.
-    """
-    parts = dict.fromkeys(one.part for one in observed.calibration.subjects)
-    for part in parts:
-        here = observed.of(part)
-        in_part = [tally for tally in tallies if tally.part == part]
-        floor = list(find_open_gates(here))
-        gated = {finding.component for finding in floor}
-        for finding in find_leaks(here, leakage):
-            if finding.component not in gated:  # else the gate is the cause
-                floor.append(finding)
-        if not _alarms(floor):
-            floor += find_flat_credit(trials, here)
-        holes = list(_find_holes(in_part, here, leaks=bool(_alarms(floor))))
-        alarms = {finding.code for finding in _alarms([*floor, *holes])}
-        if not alarms.isdisjoint(PAYS_ANYTHING):  # the same cause
-            floor = [finding for finding in floor if finding.code != "flat_credit"]
-        losses = [*_find_layouts(in_part, here), *_find_notations(in_part, here)]
-        findings = [*floor, *holes, *losses]
-        families = {finding.family for finding in _alarms(findings)}
-        yield from findings
-        yield from find_not_told_apart(here, skips_special="special_values" in families)
+# --- holes
 
 
-def _alarms(findings: Sequence[Finding]) -> list[Finding]:
-    return [finding for finding in findings if finding.severity != "info"]
-
-
-def _find_holes(
-    tallies: Sequence[Tally], observed: Observed, *, leaks: bool
-) -> Iterator[Finding]:
-    """Find wrong answers that are paid, and special truths that are not."""
+@rule(*HOLE_CODES)
+def holes(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report wrong answers that are paid, and special truths that are not."""
+    has_floor = bool(alarms_among(findings))
     fallen: dict[str, Tally] = {}
-    for tally in tallies:
+    for tally in observed.tallies:
         is_loss = tally.probe.knows in (LAYOUT, NOTATION)
-        is_leak = leaks and tally.probe.expects == "form"
-        if tally.falls and not is_loss and not is_leak:
+        is_floor = has_floor and tally.probe.expects == "form"
+        if tally.falls and not is_loss and not is_floor:
             fallen[tally.probe.name] = tally
     serious = {name: tally for name, tally in fallen.items() if not tally.by_chance}
-    by_length = _payers_beside_task(serious.get(LONGER), observed)
+    by_length: set[str] = set()
+    if LONGER in serious:
+        by_length = _payers_beside_task(serious[LONGER], observed)
     roots: dict[str, list[Tally]] = defaultdict(list)
     for name, tally in fallen.items():
         root = _find_root(name, fallen, serious)
-        cause = fallen[root]
-        if by_length and cause.probe.expects == "wrong":
-            if _payers_beside_task(cause, observed) == by_length:
+        if by_length and fallen[root].probe.expects == "wrong":
+            if _payers_beside_task(fallen[root], observed) == by_length:
                 root = LONGER
         roots[root].append(tally)
     for name, members in roots.items():
         yield _make_hole(fallen[name], members, observed)
 
 
-def _payers_beside_task(tally: Tally | None, observed: Observed) -> set[str]:
+def _payers_beside_task(tally: Tally, observed: Observed) -> set[str]:
     """Name the components that pay for what fell, if none of them is the task."""
-    if tally is None:
-        return set()
     payers = set(observed.components_of(tally.falls))
     for branch in observed.reward.branches:
         if not payers.isdisjoint(branch.task):
@@ -145,8 +108,9 @@ def _find_root(
         causes = [cause for cause, others in EXPLAINS.items() if name in others]
         if fallen[name].probe.expects != "right" and name not in PAYS_ANYTHING:
             causes += PAYS_ANYTHING
-        causes = [cause for cause in causes if cause in serious]
-        causes = [cause for cause in causes if cause not in visited]
+        causes = [
+            cause for cause in causes if cause in serious and cause not in visited
+        ]
         if not causes:
             return name
         name = causes[0]
@@ -155,10 +119,9 @@ def _find_root(
 
 def _make_hole(tally: Tally, members: Sequence[Tally], observed: Observed) -> Finding:
     """Make the finding of a cause: of its probe, or of a member that is graver."""
-    risks = {
-        member.probe.name: 0.0 if member.by_chance else _risk(member, observed)
-        for member in members
-    }
+    risks: dict[str, float] = {}
+    for member in members:
+        risks[member.probe.name] = _risk(member, observed)
     worst = max(members, key=lambda member: risks[member.probe.name])
     if _rank(risks[worst.probe.name]) < _rank(risks[tally.probe.name]):
         tally = worst
@@ -173,9 +136,9 @@ def _make_hole(tally: Tally, members: Sequence[Tally], observed: Observed) -> Fi
         threshold = RIGHT_LOST
     return observed.finding(
         probe.name,
-        probe.family,
-        tally.tried,
+        tally.n,
         len(falls),
+        family=probe.family,
         components=observed.components_of(falls),
         threshold=threshold,
         examples=map(observed.example_of, falls),
@@ -196,7 +159,9 @@ def _rank(risk: float) -> int:
 
 
 def _risk(tally: Tally, observed: Observed) -> float:
-    """Return the risk of a hole; 0 where no rollout has such a truth."""
+    """Return the risk of a hole; 0 for chance, or where no rollout has such a truth."""
+    if tally.by_chance:
+        return 0.0
     if not all(observed.has_truth(fall.trial.attempt) for fall in tally.falls):
         return 0.0
     if tally.probe.expects == "form" and len(observed.components) < 2:
@@ -209,43 +174,44 @@ def _risk(tally: Tally, observed: Observed) -> float:
 # --- losses of right answers
 
 
-def _find_layouts(tallies: Sequence[Tally], observed: Observed) -> Iterator[Finding]:
-    """Find right answers lost by layout: a fault if most layouts are taken."""
-    layouts = {
-        tally.probe.name: tally
-        for tally in tallies
-        if tally.tried and tally.probe.knows == LAYOUT
-    }
-    lost = {
-        name: tally
-        for name, tally in layouts.items()
-        if tally.falls and _is_about_answer(tally, observed)
-    }
-    if "other_reasoning" in lost:  # to lose more words has nothing to do with tags
-        for name in ("other_reasoning", "several_lines", MENTIONS_TAG):
-            layouts.pop(name, None)
+@rule("loses_layout", "strict")
+def layouts(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report right answers lost by layout: a fault if most layouts are accepted."""
+    tallies: dict[str, Tally] = {}
+    lost: dict[str, Tally] = {}
+    has_lost_marks = False
+    for tally in observed.tallies:
+        name = tally.probe.name
+        has_lost_marks |= name == MARKED_TWICE and bool(tally.falls)
+        if tally.n and tally.probe.knows == LAYOUT:
+            tallies[name] = tally
+            if tally.falls and _is_about_answer(tally, observed):
+                lost[name] = tally
+    if "other_reasoning" in lost:
+        for name in LONGER_REASONING:
+            tallies.pop(name, None)
             lost.pop(name, None)
     if not lost:
         return
-    kept = len(layouts) - len(lost)
-    # it finds an answer in any text
-    is_lenient = "other_reasoning" in layouts or 2 * kept >= len(layouts)
-    faults = dict(lost)
-    if any(tally.probe.name == MARKED_TWICE and tally.falls for tally in tallies):
-        faults.pop(MENTIONS_TAG, None)
-    losses = [tally.rate * tally.size for tally in faults.values()]
+    accepted = len(tallies) - len(lost)
+    # where other words do not matter, an answer is looked for in any text
+    is_lenient = "other_reasoning" in tallies or 2 * accepted >= len(tallies)
+    losses = [
+        tally.rate * tally.size
+        for name, tally in lost.items()
+        if name != MENTIONS_TAG or not has_lost_marks
+    ]
     is_fault = is_lenient and max(losses, default=0.0) >= LAYOUT_LOST
-    names = [tally.probe.says for tally in lost.values()]
     yield _make_loss(
         "loses_layout" if is_lenient else "strict",
         list(lost.values()),
         observed,
-        len(layouts),
+        len(tallies),
         len(lost),
         severity="warn" if is_fault else "info",
-        lost=most(names, MOST_FORMS_NAMED),
-        layouts=len(layouts),
-        kept=kept,
+        lost=most([tally.probe.says for tally in lost.values()], MOST_FORMS_NAMED),
+        layouts=len(tallies),
+        kept=accepted,
     )
 
 
@@ -266,34 +232,34 @@ def _is_about_answer(tally: Tally, observed: Observed) -> bool:
     return tally.probe.name == "several_lines" and has_reasoning
 
 
-def _find_notations(tallies: Sequence[Tally], observed: Observed) -> Iterator[Finding]:
-    """Find notations of a right answer that are not taken.
+@rule("loses_notation")
+def notations(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report notations of a right answer that are not accepted.
 
     For information, unless policies write them: then right rollouts are lost by it.
     """
     lost: list[tuple[int, Tally]] = []
-    for tally in tallies:
+    for tally in observed.tallies:
         if tally.falls and tally.probe.knows == NOTATION:
             lost.append((_count_lost_rollouts(tally, observed), tally))
     if not lost:
         return
     lost.sort(key=lambda pair: -pair[0])
-    written = [f"{tally.probe.says} ({rows})" for rows, tally in lost if rows]
+    tallies = [tally for _, tally in lost]
+    unpaid = [f"{tally.probe.says} ({rows})" for rows, tally in lost if rows]
     rollouts = sum(rows for rows, _ in lost)
     limit = LOST_ROLLOUTS_SHARE * _count_paid_rollouts(observed)
     is_fault = rollouts >= max(LEAST_LOST_ROLLOUTS, limit)
-    in_order = [tally for _, tally in lost]
-    names = [tally.probe.says for tally in in_order]
     yield _make_loss(
         "loses_notation",
-        in_order,
+        tallies,
         observed,
-        max(tally.tried for tally in in_order),
+        max(tally.n for tally in tallies),
         severity="warn" if is_fault else "info",
-        shown=len(written) or len(lost),
-        value=fmean(tally.rate for tally in in_order),
-        lost=most(names, 2 * MOST_FORMS_NAMED),
-        unpaid=most(written, MOST_FORMS_NAMED),
+        examples=len(unpaid) or len(lost),
+        value=fmean(tally.rate for tally in tallies),
+        lost=most([tally.probe.says for tally in tallies], 2 * MOST_FORMS_NAMED),
+        unpaid=most(unpaid, MOST_FORMS_NAMED),
         rollouts=rollouts,
     )
 
@@ -302,19 +268,18 @@ def _make_loss(
     code: str,
     tallies: Sequence[Tally],
     observed: Observed,
-    tried: int,
-    found: int | None = None,
+    n: int,
+    count: int | None = None,
     *,
-    shown: int | None = None,
+    examples: int | None = None,
     **evidence: Any,
 ) -> Finding:
-    """Make the finding of lost forms; the first `shown` of them are its examples."""
-    falls = [tally.falls[0] for tally in tallies[:shown]]
+    """Make the finding of lost forms, with the first so many as examples."""
+    falls = [tally.falls[0] for tally in tallies[:examples]]
     return observed.finding(
         code,
-        "equivalents",
-        tried,
-        found,
+        n,
+        count,
         components=observed.components_of(falls),
         threshold=RIGHT_LOST,
         examples=map(observed.example_of, falls),
@@ -325,9 +290,9 @@ def _make_loss(
 
 def _count_paid_rollouts(observed: Observed) -> int:
     """Count the rollouts of the prompts that are paid in full."""
-    subjects = observed.calibration.subjects
+    scales = {item.prompt: observed.scale(item) for item in observed.subjects}
     count = 0
-    for prompt, scale in {one.prompt: observed.scale(one) for one in subjects}.items():
+    for prompt, scale in scales.items():
         for _, reward in observed.by_prompt.get(prompt, ()):
             count += scale.gain(reward) >= 1 - RIGHT_LOST
     return count
@@ -339,7 +304,7 @@ def _count_lost_rollouts(tally: Tally, observed: Observed) -> int:
     for fall in tally.falls:
         subject, text = fall.trial.subject, fall.trial.attempt.completions[0]
         scale, form = observed.scale(subject), subject.format
-        stated = text[len(form.lead) : len(text) - len(form.tail)].strip()
+        answer = text[len(form.lead) : len(text) - len(form.tail)].strip()
         for completion, reward in observed.by_prompt.get(subject.prompt, ()):
-            count += stated in completion and scale.gain(reward) < RIGHT_LOST
+            count += answer in completion and scale.gain(reward) < RIGHT_LOST
     return count

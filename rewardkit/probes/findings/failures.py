@@ -1,0 +1,231 @@
+"""Rules of rewards that fail or score the same on everything, or fail on some rows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rewardkit.findings import Example, Finding, rule
+from rewardkit.probes.findings.evidence import Observed, row_example
+from rewardkit.probes.runner import RowOutcome, are_equal
+from rewardkit.probes.subjects.scales import Calibration
+from rewardkit.probes.trials import Trial
+from rewardkit.probes.verdicts import HIGH_RISK
+from rewardkit.reasons import Reason, ReasonCode
+from rewardkit.strategies.subject import Row
+
+Findings = Sequence[Finding]
+
+OF_LOG = "rollout"
+"""Name in place of a probe's for rows of the log."""
+
+BEYOND_PROBES = "completion"
+"""The same for rows that the search or the contract tried."""
+
+FAILURE_CODES = {
+    ReasonCode.LATE: "hang",
+    ReasonCode.PROCESS_ENDED: "dies",
+    ReasonCode.OUT_OF_RANGE: "out_of_range",
+    ReasonCode.NOT_FINITE: "not_finite",
+    ReasonCode.WRONG_LENGTH: "wrong_length",
+    ReasonCode.WRONG_TYPE: "wrong_type",
+    ReasonCode.NOT_A_LIST: "wrong_type",
+}
+"""Code of the reason of a failure -> code of the finding; of others "raises"."""
+
+FATAL_CODES = ("hang", "dies", "wrong_length")
+"""Failures of which one is enough to stop a training."""
+
+ALWAYS_CODES = {"hang": "always_late", "raises": "always_errors"}
+MODE_CODES = {"deaf": "ignores_truth", "inverted": "inverted"}
+
+ALWAYS_FAILING = (
+    "always_errors",
+    "always_abstains",
+    "always_late",
+    "wrong_length",
+    "wrong_type",
+    "not_finite",
+)
+"""Findings of a reward that judges no row."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A row on which a component failed.
+
+    `probe` is the probe that wrote the row, `outcome` what it got.
+    """
+
+    probe: str
+    row: Row
+    outcome: RowOutcome
+    reason: Reason
+
+    @property
+    def code(self) -> str:
+        """The code of the finding that it is reported by."""
+        return FAILURE_CODES.get(self.reason.code, "raises")
+
+    def example(self, columns: Row | None = None) -> Example:
+        """Make an example with these columns, or the usual ones."""
+        reason = self.reason.shortened()
+        example = row_example(
+            self.row, self.outcome.reward, self.probe, str(reason), columns
+        )
+        return replace(example, reason=reason)
+
+
+# --- on everything: each finding says all there is to say of what is paid
+
+
+@rule(*ALWAYS_FAILING, "dies")
+def judges_nothing(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that judges no row, by its commonest reason."""
+    calibration = observed.calibration
+    if not calibration.pool or calibration.rewards:
+        return
+    code: str = "always_abstains"
+    why: Reason | str = "no component is for these rows"
+    reasons: Counter[Reason] = Counter()
+    for _, outcome in calibration.pool:
+        reasons.update(outcome.reasons.values())
+    if reasons:
+        ((reason, _),) = reasons.most_common(1)
+        why = reason.shortened()
+        if _has_failures(calibration):
+            code = FAILURE_CODES.get(reason.code, "raises")
+            code = ALWAYS_CODES.get(code, code)
+    yield observed.finding(
+        code,
+        len(calibration.pool),
+        severity="high",
+        examples=[_first_example(code, calibration)],
+        reason=why,
+    )
+
+
+@rule("constant")
+def always_the_same(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that is the same for all that was tried so far."""
+    calibration, tries = observed.calibration, observed.tries
+    is_open = not {"slow", "unknown"}.isdisjoint(calibration.modes.values())
+    if not calibration.rewards or is_open or _has_failures(calibration):
+        return
+    if are_equal(tries.rewards):
+        count = len(tries.rewards)
+        yield observed.finding(
+            "constant",
+            count,
+            examples=[_first_example("constant", calibration)],
+            value=calibration.rewards[0],
+            unjudged=tries.calls - count,
+        )
+
+
+@rule("ignores_truth", "inverted")
+def misreads_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that is deaf to the truth, or upside down, everywhere."""
+    calibration = observed.calibration
+    if not findings and calibration.rewards and calibration.mode in MODE_CODES:
+        yield observed.finding(MODE_CODES[calibration.mode], observed.tries.calls)
+
+
+def _has_failures(calibration: Calibration) -> bool:
+    return any(outcome.failures for _, outcome in calibration.pool)
+
+
+def _first_example(code: str, calibration: Calibration) -> Example:
+    """Show a finding by the first rollout, as any other would do."""
+    row, outcome = calibration.pool[0]
+    for reason in outcome.reasons.values():
+        return Failure(code, row, outcome, reason).example()
+    return row_example(row, outcome.reward, code, "")
+
+
+@rule("ignores_truth", "inverted", "constant")
+def parts_without_truth(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report parts that are deaf to the truth, upside down, or constant."""
+    for part, mode in observed.calibration.modes.items():
+        if mode in MODE_CODES:
+            in_part = replace(observed, part=part)
+            yield in_part.finding(MODE_CODES[mode], observed.tries.calls)
+    for part, (reward, count) in observed.calibration.constants.items():
+        in_part = replace(observed, part=part)
+        yield in_part.finding("constant", count, value=reward)
+
+
+# --- on some of what was tried
+
+
+@rule("raises", *dict.fromkeys(FAILURE_CODES.values()))
+def failures(observed: Observed, findings: Findings) -> Iterator[Finding]:
+    """Report what raised, or gave no score: one finding a component and code."""
+    rows = [(OF_LOG, *pair) for pair in observed.calibration.pool]
+    rows += [(BEYOND_PROBES, *pair) for pair in observed.failed]
+    for trial in observed.trials:
+        if observed.has_truth(trial.attempt):
+            rows += _rows_of(trial, observed)
+    groups: dict[tuple[str, str], list[Failure]] = defaultdict(list)
+    for probe, row, outcome in rows:
+        for component, reason in outcome.failures.items():
+            failure = Failure(probe, row, outcome, reason)
+            groups[component, failure.code].append(failure)
+    n = len(rows) + observed.calls - len(observed.failed)
+    origins: set[tuple[str, str]] = set()
+    for (component, code), group in groups.items():
+        origin = [*group[0].reason.passed_by, component][0] or component
+        if (origin, code) in origins:
+            continue  # it only passes on what the same field did
+        origins.add((origin, code))
+        in_log = any(failure.probe == OF_LOG for failure in group)
+        is_frequent = len(group) >= HIGH_RISK * n
+        yield report_failures(
+            code,
+            n,
+            group,
+            observed,
+            severity="high" if in_log or is_frequent or code in FATAL_CODES else "warn",
+            component=component,
+            what=f"{len(group)} of {n} completions that were tried",
+        )
+
+
+def _rows_of(trial: Trial, observed: Observed) -> Iterator[tuple[str, Row, RowOutcome]]:
+    outcomes = zip(trial.attempt.rows, trial.outcomes, strict=True)
+    for (text, columns), outcome in outcomes:
+        if outcome is not None:
+            row = observed.tries.variants.of(trial.subject.columns, text, **columns)
+            yield trial.probe.name, row, outcome
+
+
+def report_failures(
+    code: str, n: int, group: Sequence[Failure], observed: Observed, **evidence: Any
+) -> Finding:
+    """Make a finding, with the shortest completion of each type of error."""
+    longest_first = sorted(
+        group,
+        key=lambda failure: len(str(failure.row.get("completion"))),
+        reverse=True,
+    )
+    shortest = {failure.reason.title: failure for failure in longest_first}
+    titles = Counter(failure.reason.title for failure in group).most_common(4)
+    commonest = next(
+        failure.reason for failure in group if failure.reason.title == titles[0][0]
+    )
+    return observed.finding(
+        code,
+        n,
+        len(group),
+        examples=[
+            failure.example(observed.shown_columns(failure.row))
+            for failure in shortest.values()
+        ],
+        reason=commonest.shortened(),
+        errors=titles if len(titles) > 1 else [],
+        seconds=group[0].reason.seconds or math.nan,
+        **evidence,
+    )

@@ -1,1 +1,0 @@
-"""Results: findings by cause, and how they stand on a page."""
