@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.findings import counted
 from rewardkit.html.blocks import Block, Facts, Picture, Quote, Table
 from rewardkit.html.excerpts import UserText, quote_reason
 from rewardkit.html.markup import Bar, number
@@ -35,14 +36,13 @@ def rollouts_page(about: Plain, columns: Sequence[str], rows: Sequence[Plain]) -
 
     `about` is their summary.
     """
-    many = about["rows"]
     table = _first_rows(rows, about["group_key"])
-    left = many - len(rows)
-    below = [f"and {left:,} more"] if left > 0 and rows else []
-    title = f"{many:,} rollout{'' if many == 1 else 's'}"
-    return Page(
-        title, [Facts(describe_reading(about, columns)), More("", [table, *below])]
-    )
+    first_rows: list[Block] = [table]
+    rest = about["rows"] - len(rows)
+    if rest > 0 and rows:
+        first_rows.append(f"and {rest:,} more")
+    blocks = [Facts(describe_reading(about, columns)), More("", first_rows)]
+    return Page(counted(about["rows"], "rollout"), blocks)
 
 
 def describe_reading(
@@ -62,8 +62,8 @@ def describe_reading(
     rows = f"{about['rows']:,} from {about['source']}"
     if about["kind"] not in ("", "rollouts"):
         rows += f" ({about['kind']})"
-    if rejected := len(about["rejected"]):
-        rows += f", {rejected} row{'' if rejected == 1 else 's'} kept out"
+    if about["rejected"]:
+        rows += f", {counted(len(about['rejected']), 'row')} kept out"
     facts = [
         ("Rollouts", rows),
         ("Groups", _describe_groups(about)),
@@ -140,8 +140,8 @@ def _route_table(route: Plain) -> Table:
     rows = []
     for value, reward in inner:
         weights = reward["weights"].items()
-        paid = ", ".join(f"{name} {weight:g}" for name, weight in weights)
-        rows.append((value, reward["name"], paid, reward["aggregation"]))
+        listed = ", ".join(f"{name} {weight:g}" for name, weight in weights)
+        rows.append((value, reward["name"], listed, reward["aggregation"]))
     header = (route["column"], "reward", "weights", "aggregation")
     return Table("", header, rows, is_open=True)
 
@@ -167,9 +167,9 @@ def scores_page(
     name: str,
     rewards: NDArray[Any],
     components: Sequence[ComponentScores],
-    asked: Sequence[UserText | str] = (),
+    models: Sequence[UserText | str] = (),
 ) -> Page:
-    """Return how the reward and each component are spread, and who was `asked`.
+    """Return how the reward and each component are spread, and which `models` judged.
 
     A row has the weight, mean, spread and observed range, the counts by status, and the
     most frequent reason of an error.
@@ -194,9 +194,8 @@ def scores_page(
         rows.append(row)
     header = ["component", *SCORE_FIGURES, *statuses, "most frequent error"]
     table = Table("", header, rows, header[1:-1], is_open=True)
-    return Page(
-        f"Scores of {name}", [Picture(histogram_svg(rewards)), table, *asked], summary
-    )
+    blocks = [Picture(histogram_svg(rewards)), table, *models]
+    return Page(f"Scores of {name}", blocks, summary)
 
 
 def _most_frequent(reasons: Sequence[Reason]) -> UserText | str:
@@ -207,11 +206,11 @@ def _most_frequent(reasons: Sequence[Reason]) -> UserText | str:
 
 def _summarize(values: NDArray[Any]) -> list[float]:
     """Return mean, spread, lowest and highest of what is not NaN."""
-    known = values[~np.isnan(values)]
-    if not len(known):
+    judged = values[~np.isnan(values)]
+    if not len(judged):
         return [math.nan] * 4
     with np.errstate(over="ignore", invalid="ignore"):  # unbounded ones may be enormous
-        return [known.mean(), known.std(), known.min(), known.max()]
+        return [judged.mean(), judged.std(), judged.min(), judged.max()]
 
 
 # --- checks and judges
@@ -223,7 +222,11 @@ def check_page(name: str, outcome: Plain) -> Page:
     What a miss `got` may be a `UserText`.
     """
     passed, failed = outcome["passed"], outcome["failed"]
-    mark = "\u2717" if failed else "\u2713" if passed else "-"
+    mark = "-"
+    if failed:
+        mark = "\u2717"
+    elif passed:
+        mark = "\u2713"
     rows = []
     for miss in outcome["misses"]:
         fields = [f"{key} = {value!r}" for key, value in miss["fields"].items()]
@@ -281,28 +284,31 @@ def verdict_blocks(verdicts: Mapping[str, Plain]) -> list[Block]:
     rows = []
     answers: list[Block] = []
     for name, verdict in verdicts.items():
-        tokens = " + ".join(f"{count:,.0f}" for count in verdict.get("tokens") or ())
-        cost = "" if verdict.get("cost") is None else number(verdict["cost"])
+        tokens = cost = ""
         if verdict.get("cached"):
-            tokens, cost = "", "cached"
+            cost = "cached"
+        else:
+            counts = verdict.get("tokens") or ()
+            tokens = " + ".join(f"{count:,.0f}" for count in counts)
+            if verdict.get("cost") is not None:
+                cost = number(verdict["cost"])
         reasons = [str(verdict.get("reason", ""))]
         for key, value in verdict.items():
             if key not in VERDICT_COLUMNS and value is not None:
                 reasons.append(f"{key}: {value}")
         level = UserText(verdict.get("level", "not judged"))
         rows.append((name, level, UserText("\n".join(reasons)), tokens, cost))
-        answers += [
-            Quote(name, text, longest=1000) for text in verdict.get("raw") or ()
-        ]
+        for text in verdict.get("raw") or ():
+            answers.append(Quote(name, text, longest=1000))
     if not rows:
         return []
     header = ("judged", "level", "reason", "tokens", "cost")
     table = Table("", header, rows, ("tokens", "cost"), is_open=True, limit=400)
-    left = len(answers) - MOST_ANSWERS
-    shown = answers[:MOST_ANSWERS]
-    if left > 0:
-        shown.append(f"and {left:,} more")
-    return [table, More("raw answers" if len(answers) > 1 else "raw answer", shown)]
+    caption = "raw answers" if len(answers) > 1 else "raw answer"
+    rest = len(answers) - MOST_ANSWERS
+    if rest > 0:
+        answers[MOST_ANSWERS:] = [f"and {rest:,} more"]
+    return [table, More(caption, answers)]
 
 
 # --- one completion
@@ -323,23 +329,20 @@ def result_page(
         why = quote_reason(reason) if reason else ""
         lines.append((name, status, number(score), weight, why))
     header = ("component", "status", "score", "weight", "reason")
-    title = (
-        "No reward: not judged" if math.isnan(reward) else f"Reward {number(reward)}"
-    )
-    values = [(name, _describe_field(value)) for name, value in fields.items()]
+    title = f"Reward {number(reward)}"
+    if math.isnan(reward):
+        title = "No reward: not judged"
+    values: list[tuple[str, UserText | str]] = []
+    for name, value in fields.items():
+        quote = "not found" if value is None else UserText(repr(value))
+        values.append((name, quote))
     noted = [(name, UserText(repr(value))) for name, value in notes.items()]
-    return Page(
-        title,
-        [
-            Table("", header, lines, ("score", "weight"), is_open=True),
-            Table("", ("field", "value"), values, is_open=True),
-            Table("", ("note", "value"), noted, is_open=True),
-        ],
-    )
-
-
-def _describe_field(value: Any) -> UserText | str:
-    return "not found" if value is None else UserText(repr(value))
+    blocks = [
+        Table("", header, lines, ("score", "weight"), is_open=True),
+        Table("", ("field", "value"), values, is_open=True),
+        Table("", ("note", "value"), noted, is_open=True),
+    ]
+    return Page(title, blocks)
 
 
 def contribution_table(lines: Sequence[Any], total: str, combined: str = "") -> Table:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.html.excerpts import visible
@@ -50,11 +51,11 @@ def escaped(text: object, *, limit: int | None = LONGEST_ESCAPED) -> str:
     It is cut at `limit` characters, with a note on how many are left out.
     """
     line = str(text)
-    left = len(line) - limit if limit is not None else 0
-    if left > 0:
+    note = ""
+    if limit is not None and len(line) > limit:
+        note = f"<em> ... {len(line) - limit:,} more characters</em>"
         line = line[:limit]
-    line = html.escape(_INVISIBLE.sub(lambda match: visible(match[0]), line))
-    return f"{line}<em> ... {left:,} more characters</em>" if left > 0 else line
+    return html.escape(_INVISIBLE.sub(lambda match: visible(match[0]), line)) + note
 
 
 _INVISIBLE = re.compile(
@@ -96,7 +97,9 @@ class Bar:
     @property
     def html(self) -> str:
         """Return it as HTML."""
-        kind, side = (' class="rk-less"', "right") if self.share < 0 else ("", "left")
+        kind, side = "", "left"
+        if self.share < 0:
+            kind, side = ' class="rk-less"', "right"
         style = f"width:{abs(self.share)}%;{side}:50%"
         return (
             f'<span class="rk-adds" aria-hidden="true"><i{kind} style="{style}"></i>'
@@ -200,9 +203,9 @@ def drop_empty_columns(
     return names, [[row[place] for place in places] for row in rows]
 
 
-def card(title: str, body: str = "", *, said: str = "") -> str:
-    """Return a record's HTML: title, `said` behind it (plain text), and body (HTML)."""
-    return part("parts", "card", title[:1].upper() + title[1:], said, html_of(body))
+def card(title: str, body: str = "", *, summary: str = "") -> str:
+    """Return a record's HTML: its title and summary as plain text, and its body."""
+    return part("parts", "card", title[:1].upper() + title[1:], summary, html_of(body))
 
 
 def folded(summary: str, body: str, *, is_open: bool = False) -> str:
@@ -251,9 +254,9 @@ def marked(
     start_of_text = text[:limit]
     colours = {}
     edges = []
-    for place, (name, own) in enumerate(spans.items()):
-        colours[name] = SPAN_COLOURS[place % len(SPAN_COLOURS)]
-        edges += [(start, -end, name) for start, end in own if start < limit]
+    for name, colour in zip(spans, cycle(SPAN_COLOURS), strict=False):
+        colours[name] = colour
+        edges += [(start, -end, name) for start, end in spans[name] if start < limit]
     pieces: list[tuple[str | None, str, str]] = []
     position = 0
     for start, negative_end, name in sorted(edges):  # the longer of two comes first

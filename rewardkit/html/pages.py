@@ -123,7 +123,7 @@ class Page(HasPage, Piece):
     @property
     def html(self) -> str:
         """Return it as escaped HTML with its style sheet."""
-        return card(str(self.title), self.body, said=str(self.summary))
+        return card(str(self.title), self.body, summary=str(self.summary))
 
     @property
     def inner_html(self) -> str:

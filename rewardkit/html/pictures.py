@@ -42,13 +42,13 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
     counts_before, _ = np.histogram(earlier, bins=HISTOGRAM_BINS, range=span)
     highest = max(counts.max(), counts_before.max(), 1)
     step = (WIDTH - LEFT) / HISTOGRAM_BINS
-    left = LEFT + step * np.arange(HISTOGRAM_BINS)
+    starts = LEFT + step * np.arange(HISTOGRAM_BINS)
     heights = counts * (HEIGHT - ABOVE) / highest
-    inner = _bars("blue", left + 0.5, HEIGHT - heights, step - 1, heights)
+    inner = _bars("blue", starts + 0.5, HEIGHT - heights, step - 1, heights)
     title = f"Reward of {len(rewards):,} completions"
     if len(earlier):
         tops = HEIGHT - counts_before * (HEIGHT - ABOVE) / highest
-        corners = zip(tops, left + step, strict=True)
+        corners = zip(tops, starts + step, strict=True)
         path = "".join(f"V{y:.1f}H{x:.1f}" for y, x in corners)
         inner += (
             f'<path d="M{LEFT} {HEIGHT}{path}V{HEIGHT}" fill="none" {GREY_STROKE} '
@@ -77,10 +77,8 @@ def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) 
     Returns:
         A figure as HTML.
     """
-    judged, silent_groups = (
-        np.flatnonzero(~np.isnan(mean + low + high)),
-        int(tied.sum()),
-    )
+    judged = np.flatnonzero(~np.isnan(mean + low + high))
+    silent_groups = int(tied.sum())
     if not len(judged):
         return "<p>No group has a judged completion.</p>"
     order = judged[np.lexsort((high[judged], mean[judged]))]
@@ -95,21 +93,21 @@ def group_svg(low: Floats, mean: Floats, high: Floats, tied: NDArray[np.bool_]) 
     low, mean, high, silent = (average(item) for item in (low, mean, high, tied))
     bottom, top = float(low.min()), float(high.max())
     step, floor = (WIDTH - LEFT) / columns, HEIGHT - STRIP
-    left = LEFT + step * np.arange(columns)
+    starts = LEFT + step * np.arange(columns)
 
     def height(values: Floats) -> Floats:
         return floor - (values - bottom) / ((top - bottom) or 1.0) * (floor - ABOVE)
 
     low, mean, high = height(low), height(mean), height(high)
-    places = zip(left + step / 2, mean, strict=True)
+    places = zip(starts + step / 2, mean, strict=True)
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     width = max(step - 0.5, 0.6)
-    inner = _bars("blue", left, high, width, np.maximum(low - high, 1), 0.5)
+    inner = _bars("blue", starts, high, width, np.maximum(low - high, 1), 0.5)
     inner += (
         f'<polyline points="{points}" fill="none" {GREY_STROKE} stroke-width="1.4"/>'
     )
     silent_heights = silent * (STRIP - 2)
-    inner += _bars("red", left, HEIGHT - silent_heights, step, silent_heights)
+    inner += _bars("red", starts, HEIGHT - silent_heights, step, silent_heights)
     title = f"{len(order):,} groups by mean reward"
     if columns < len(order):
         title += f", some {sizes.max()} groups a column"
@@ -177,7 +175,7 @@ def _finite(values: Floats | None) -> Floats:
 
 def _bars(
     colour: str,
-    left: Array,
+    start: Array,
     top: Array,
     width: float,
     heights: Array,
@@ -185,7 +183,9 @@ def _bars(
 ) -> str:
     """Draw rectangles of one width; those of no height are left out."""
     inner = ""
-    for x, y, height in zip(left.tolist(), top.tolist(), heights.tolist(), strict=True):
+    for x, y, height in zip(
+        start.tolist(), top.tolist(), heights.tolist(), strict=True
+    ):
         if height:
             inner += (
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" '
