@@ -1,4 +1,4 @@
-"""Scorecard: what a reward comes to at a glance: a verdict, five tiles, and the things that matter most."""
+"""A scorecard: what a reward comes to: a verdict, five tiles, and what matters most."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ from rewardkit.errors import InputError, RewardError
 from rewardkit.findings import Finding, counted
 from rewardkit.html import markup
 from rewardkit.html.blocks import Quote
-from rewardkit.html.excerpts import (
-    UserText,
-    one_line,
-)
+from rewardkit.html.excerpts import UserText, one_line
 from rewardkit.html.pages import Point, point_of, quote_of, redact_example
 from rewardkit.mutation.results import MutantResult
 from rewardkit.notebook import tiles
@@ -32,12 +29,14 @@ from rewardkit.scoring.explain import explained, field_spans
 from rewardkit.scoring.scores import Scores
 
 MIME = "application/vnd.rewardkit.short+json"
-POINTS = 3  # things that are told in full
+POINTS_IN_FULL = 3
 AGREES = "wherever the log has a score to compare with, this reward gives the same"
-LONGEST_POINT = 160  # characters of a completion that shows one of them
+LONGEST_IN_POINT = 160  # characters of a completion that shows a point
 COSTS = {
     "hole": "Training pays for it, so a policy learns it in place of the task.",
-    "loss of right answers": "Right answers go unpaid, so training leads away from them.",
+    "loss of right answers": (
+        "Right answers go unpaid, so training leads away from them."
+    ),
     BROKEN: "The trainer gets another number than you expect, or none.",
 }
 """Kind of an alarm of the probes -> why it matters."""
@@ -45,57 +44,64 @@ COSTS = {
 
 @dataclass(frozen=True)
 class Scorecard:
-    """What a reward comes to: its tiles, and the `points` that matter, the worst first."""
+    """What a reward comes to: its tiles, and the `points` that matter, worst first.
+
+    `failed` are the titles of the pages that failed.
+    """
 
     name: str
     tiles: tuple[Tile, ...]
     points: tuple[Point, ...] = ()
     failed: tuple[str, ...] = ()
-    """Titles of pages that failed."""
 
     @property
     def grade(self) -> str:
-        """How it stands: "high" (not ready), "warn" (read before use), or "good"."""
-        grades = [tile.grade for tile in self.tiles]
+        """Say how ready it is: "high" (not ready), "warn" (read before use), "good"."""
+        grades = {tile.grade for tile in self.tiles}
         if self.failed or "high" in grades:
             return "high"
-        asked = [tile for tile in self.tiles if tile.question in (SIGNAL, EXPLOITS)]
-        unknown = any(tile.grade == "info" and tile.reason for tile in asked)
-        return "warn" if unknown or "warn" in grades else "good"
+        unknown = {tile.question for tile in self.tiles if tile.is_unknown}
+        if "warn" in grades or unknown & {SIGNAL, EXPLOITS}:
+            return "warn"
+        return "good"
 
     @property
     def verdict(self) -> str:
-        """Whether it is ready, and why, in a sentence; then what nobody has looked at."""
-        grade = self.grade
-        reasons = [
+        """Say whether it is ready, and why, and then what nobody has looked at."""
+        reasons = self._reasons(self.grade)
+        if self.grade == "high":
+            failed = [f"the page '{title}' failed" for title in self.failed]
+            return f"Not ready: {_listed([*failed, *reasons])}."
+        if reasons:
+            sentences = [f"Read before use: {_listed(reasons)}."]
+        elif self.grade == "warn":
+            sentences = ["Not yet judged:"]
+        else:
+            sentences = ["No objection found."]
+        for reason in self._reasons("info"):
+            sentences.append(f"{reason[:1].upper()}{reason[1:]}.")
+        return " ".join(sentences)
+
+    def _reasons(self, grade: str) -> list[str]:
+        return [
             tile.reason for tile in self.tiles if tile.grade == grade and tile.reason
         ]
-        if grade == "high":
-            told = [f"the page '{title}' failed" for title in self.failed] + reasons
-            return f"Not ready: {_listed(told)}."
-        unknown = [
-            tile.reason for tile in self.tiles if tile.grade == "info" and tile.reason
-        ]
-        said = f"Read before use: {_listed(reasons)}." if reasons else ""
-        if not said:
-            said = "Not yet judged:" if grade == "warn" else "No objection found."
-        return " ".join([said, *(f"{one[:1].upper()}{one[1:]}." for one in unknown)])
 
     @property
     def worst(self) -> tuple[Point, ...]:
-        """The points that are told in full."""
-        return self.points[:POINTS]
+        """Return the points that are told in full."""
+        return self.points[:POINTS_IN_FULL]
 
     @property
-    def more(self) -> str:
-        """How many points are left, in words; "" where none is."""
-        left = len(self.points[POINTS:])
-        return counted(left, "more finding") if left else ""
+    def rest(self) -> str:
+        """Count the other points, in words; "" where there is none."""
+        count = len(self.points[POINTS_IN_FULL:])
+        return counted(count, "more finding") if count else ""
 
 
-def _listed(things: Sequence[str]) -> str:
-    *most, last = things
-    return f"{', '.join(most)}, and {last}" if most else last
+def _listed(reasons: Sequence[str]) -> str:
+    *first, last = reasons
+    return f"{', '.join(first)}, and {last}" if first else last
 
 
 # --- in short
@@ -103,10 +109,10 @@ def _listed(things: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Short(PlainRecord):
-    """What a notebook came to, in short: shown at its end, and read back by the report.
+    """What a notebook came to: shown at its end, and read back by the report.
 
-    `line` is its verdict, `next` the first thing to do, `points` are what was found, as it may be shown, and
-    `facts` what else the first page of a report tells, by name.
+    `line` is its verdict, `next` the first thing to do, `points` are its findings as
+    they may be shown, `facts` what else the first page of a report says, by name.
     """
 
     line: str
@@ -116,22 +122,25 @@ class Short(PlainRecord):
     facts: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def found(cls, notebook: Any) -> Short | None:
-        """From an executed notebook that shows it; ``None`` where it does not."""
-        shown = (
-            output.get("data", {})
-            for cell in notebook.cells
-            for output in cell.get("outputs", [])
-        )
-        for record in (data[MIME] for data in shown if MIME in data):
-            found = tuple(Tile(**item) for item in record["tiles"])
-            points = tuple(_read_point(item) for item in record["points"])
-            return cls(**{**record, "tiles": found, "points": points})
+    def from_notebook(cls, notebook: Any) -> Short | None:
+        """Read it from an executed notebook that shows it; None where it does not."""
+        for cell in notebook.cells:
+            for output in cell.get("outputs", []):
+                record = output.get("data", {}).get(MIME)
+                if record is not None:
+                    summaries = tuple(Tile(**tile) for tile in record["tiles"])
+                    points = tuple(map(_read_point, record["points"]))
+                    return cls(**{**record, "tiles": summaries, "points": points})
         return None
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        shown = markup.part("report", "short", self)
-        return {"text/html": shown, "text/plain": self.line, MIME: self.record()}
+        page = markup.part("report", "short", self)
+        return {"text/html": page, "text/plain": self.line, MIME: self.record()}
+
+
+def _read_point(record: Mapping[str, Any]) -> Point:
+    quotes = [Quote(**quote) for quote in record["examples"]]
+    return Point(**{**record, "examples": quotes})
 
 
 Summarized = (
@@ -140,7 +149,7 @@ Summarized = (
 
 
 def summarize(*records: Summarized | None) -> Short:
-    """Sum up what a notebook found: tiles, the worst findings, and the first thing to do.
+    """Sum up a notebook: tiles, the worst findings, and the first thing to do.
 
     Args:
         *records: Either a ProbeResult, with a CheckResult and a MutantResult where
@@ -153,14 +162,15 @@ def summarize(*records: Summarized | None) -> Short:
     Raises:
         InputError: Neither of the two sets of records.
     """
-    given: dict[type, Any] = {type(record): record for record in records}
-    if ProbeResult in given:
-        checked = given.get(CheckResult)
+    by_type: dict[type, Any] = {type(record): record for record in records}
+    if ProbeResult in by_type:
+        checked = by_type.get(CheckResult)
         if checked is not None and not checked.cases:
             checked = None
-        return _sum_up_checks(given[ProbeResult], checked, given.get(MutantResult))
-    if {Diagnosis, Forecast, Suggestions} <= given.keys():
-        return _sum_up_analysis(given[Diagnosis], given[Forecast], given[Suggestions])
+        return _sum_up_checks(by_type[ProbeResult], checked, by_type.get(MutantResult))
+    if {Diagnosis, Forecast, Suggestions} <= by_type.keys():
+        expected, advice = by_type[Forecast], by_type[Suggestions]
+        return _sum_up_analysis(by_type[Diagnosis], expected, advice)
     names = [type(record).__name__ for record in records]
     raise InputError(
         "summarize takes a ProbeResult, or a Diagnosis with its Forecast and "
@@ -169,39 +179,42 @@ def summarize(*records: Summarized | None) -> Short:
 
 
 def _sum_up_checks(
-    probed: ProbeResult, checked: CheckResult | None, mutated: MutantResult | None
+    probed: ProbeResult, checked: CheckResult | None, mutants: MutantResult | None
 ) -> Short:
-    holes = _of_probes(probed)
-    all_tiles = (tiles.cases_tile(checked, mutated), *tiles.probe_tiles(probed))
-    points = [point.freeze() for point in (*holes, *_of_cases(checked))]
-    next_step = _next(probed, checked, mutated, holes)
-    return Short(probed.in_short, all_tiles, next_step, tuple(points))
+    summaries = (
+        tiles.cases_tile(checked, mutants),
+        tiles.exploits_tile(probed),
+        tiles.contract_tile(probed),
+    )
+    points = [_alarm_point(alarm, probed) for alarm in probed.alarms]
+    next_step = _next_step(probed, checked, mutants, points)
+    if checked is not None and checked.misses:
+        points.append(_misses_point(checked))
+    frozen = tuple(point.freeze() for point in points)
+    return Short(probed.in_short, summaries, next_step, frozen)
 
 
 def _sum_up_analysis(
     diagnosis: Diagnosis, expected: Forecast, advice: Suggestions
 ) -> Short:
     change = tiles.change_tile(advice)
-    all_tiles = (
+    summaries = (
         tiles.signal_tile(diagnosis),
         tiles.source_tile(diagnosis),
         tiles.forecast_tile(expected, diagnosis),
         change,
     )
-    next_step = "Nothing."
+    warnings = [item for item in diagnosis.findings if item.severity != "info"]
+    steps = [item.advice for item in warnings if item.advice]
     if change.grade == "good":
-        next_step = f"Nothing has to be changed; to try: {change.figure}."
-    graded = [item for item in diagnosis.findings if item.severity != "info"]
-    for item in graded:
-        if item.advice:
-            next_step = item.advice
-            break
-    points = [_of_diagnosis(item, diagnosis.scores).freeze() for item in graded]
-    facts = _facts_of(diagnosis)
-    return Short(expected.verdict, all_tiles, next_step, tuple(points), facts)
+        steps.append(f"Nothing has to be changed; to try: {change.figure}.")
+    points = [_warning_point(item, diagnosis.scores).freeze() for item in warnings]
+    next_step = steps[0] if steps else "Nothing."
+    facts = _list_facts(diagnosis)
+    return Short(expected.verdict, summaries, next_step, tuple(points), facts)
 
 
-def _facts_of(diagnosis: Diagnosis) -> dict[str, str]:
+def _list_facts(diagnosis: Diagnosis) -> dict[str, str]:
     """Return what the first page says of the label, and of the scores in the log."""
     facts = {}
     if label := diagnosis.views[0].context.label_name:
@@ -214,89 +227,79 @@ def _facts_of(diagnosis: Diagnosis) -> dict[str, str]:
     return facts
 
 
-def _next(
-    result: ProbeResult,
+def _next_step(
+    probed: ProbeResult,
     checked: CheckResult | None,
-    mutated: MutantResult | None,
+    mutants: MutantResult | None,
     points: Sequence[Point],
 ) -> str:
-    """The first thing to do: what fails always, then missed cases, then alarms, then a stronger case file."""
-    fails = bool(result.alarms) and result.alarms[0].code in JUDGES_NOTHING
-    if checked is not None and checked.misses and not fails:
+    """Return the first thing to do.
+
+    A reward that judges nothing comes first, then missed cases, then alarms, then a
+    stronger case file.
+    """
+    judges_nothing = bool(points) and points[0].code in JUDGES_NOTHING
+    if checked is not None and checked.misses and not judges_nothing:
         return f"Mend what case {checked.misses[0].case!r} misses, or what it expects."
     if points:
         return str(points[0].advice)
     if checked is None:
         return "Write cases for what the reward must give, and check them here."
-    if mutated is not None and mutated.stopped:
+    if mutants is not None and mutants.stopped:
         return "Mend why the reward judges nothing, which stands with the mutants."
-    if mutated is not None and mutated.proposed_cases:
+    if mutants is not None and mutants.proposed_cases:
         return "Read the proposed cases, and add them to the case file."
-    if mutated is not None and mutated.survived:
-        return f"{mutated.next_step}."
-    return (
-        f"{result.inconclusive[0].why}."
-        if result.inconclusive
-        else "Nothing: all of it holds."
-    )
+    if mutants is not None and mutants.survived:
+        return f"{mutants.next_step}."
+    if probed.inconclusive:
+        return f"{probed.inconclusive[0].why}."
+    return "Nothing: all of it holds."
 
 
 # --- what matters
 
 
-def _read_point(record: Mapping[str, Any]) -> Point:
-    """Return the point of which this is the record."""
-    quotes = [Quote(**quote) for quote in record["examples"]]
-    return Point(**{**record, "examples": quotes})
-
-
-def _of_diagnosis(item: Finding, scores: Scores) -> Point:
+def _warning_point(finding: Finding, scores: Scores) -> Point:
     """Return a finding of a diagnosis with the first completion that it names."""
-    rows = np.flatnonzero(scores.table["rollout_id"].isin(item.rollout_ids[:1]))
+    rows = np.flatnonzero(scores.table["rollout_id"].isin(finding.rollout_ids[:1]))
     if not len(rows):
-        return point_of(item)
+        return point_of(finding)
     try:
-        found = explained(scores, int(rows[0]))
+        example = explained(scores, int(rows[0]))
     except RewardError:  # a route that has no reward for it
-        return point_of(item)
-    about = f"rollout {item.rollout_ids[0]} earned {markup.number(found.result.reward)}"
-    quote = Quote(one_line(about), found.completion, found.spans, LONGEST_POINT)
-    return point_of(item, examples=[quote])
+        return point_of(finding)
+    reward = markup.number(example.result.reward)
+    about = one_line(f"rollout {finding.rollout_ids[0]} earned {reward}")
+    quote = Quote(about, example.completion, example.spans, LONGEST_IN_POINT)
+    return point_of(finding, examples=[quote])
 
 
-def _of_probes(result: ProbeResult) -> list[Point]:
-    """Return the alarms of the probes, each with the completion that shows it most plainly."""
-    points = []
-    for item in result.alarms:
-        examples = []
-        for example in clearest_examples(item)[:1]:
-            about = f"tried on rollout {example.rollout_id}"
-            turns = describe_turns(example)
-            said = UserText(
-                f"{about}: {example.said}", f"{about}: {redact_example(example).said}"
-            )
-            quoted = UserText(f"{about}; {turns}", about) if turns else about
-            spans = field_spans(result.reward, example.columns)
-            text = said if example.said else quoted
-            examples.append(quote_of(example, text, spans, longest=LONGEST_POINT))
-        reason = COSTS[kind_of_alarm(item)]
-        points.append(point_of(item, reason=reason, examples=examples))
-    return points
+def _alarm_point(alarm: Finding, probed: ProbeResult) -> Point:
+    """Return an alarm of the probes with the completion that shows it most plainly."""
+    quotes = []
+    for example in clearest_examples(alarm)[:1]:
+        about = f"tried on rollout {example.rollout_id}"
+        text = UserText(about, about)
+        if example.said:
+            without_quotes = f"{about}: {redact_example(example).said}"
+            text = UserText(f"{about}: {example.said}", without_quotes)
+        elif turns := describe_turns(example):
+            text = UserText(f"{about}; {turns}", about)
+        spans = field_spans(probed.reward, example.columns)
+        quotes.append(quote_of(example, text, spans, longest=LONGEST_IN_POINT))
+    return point_of(alarm, reason=COSTS[kind_of_alarm(alarm)], examples=quotes)
 
 
-def _of_cases(checked: CheckResult | None) -> list[Point]:
+def _misses_point(checked: CheckResult) -> Point:
     """Return the missed cases as one point, with the first of them."""
-    if checked is None or not checked.misses:
-        return []
     miss = checked.misses[0]
-    many = f"{checked.failed} of {counted(len(checked.cases), 'case')}"
-    what = f"Missed: {many}. The first is {miss.case!r}."
-    before = f"{miss.what}: expected {miss.expected}, got "
+    count = f"{checked.failed} of {counted(len(checked.cases), 'case')}"
+    sentence = one_line(f"Missed: {count}. The first is {miss.case!r}.", 400)
+    expected = f"{miss.what}: expected {miss.expected}, got "
     got, redacted = markup.number(miss.got), markup.number(miss.redacted().got)
     turns = f"; {miss.turns.removesuffix(': ')}" if miss.turns else ""
-    about = UserText(f"{before}{got}{turns}", f"{before}{redacted}")
-    do = "Mend the reward, or what the case expects where that is wrong."
-    case_says = f'The case says: "{one_line(miss.why, 300)}".' if miss.why else ""
-    why = UserText(case_says, "")
-    quote = Quote(about, str(miss.completion), {}, LONGEST_POINT)
-    return [Point("high", "cases", one_line(what, 400), why, do, [quote])]
+    about = UserText(f"{expected}{got}{turns}", f"{expected}{redacted}")
+    reason = f'The case says: "{one_line(miss.why, 300)}".' if miss.why else ""
+    advice = "Mend the reward, or what the case expects where that is wrong."
+    quote = Quote(about, str(miss.completion), {}, LONGEST_IN_POINT)
+    return Point("high", "cases", sentence, UserText(reason, ""), advice, [quote])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +37,7 @@ NOTICED = 0.5
 BROKEN = "broken contract"
 CASES, SIGNAL, EXPLOITS = "Right on cases", "Learnable signal", "Exploits"
 CONTRACT, SELECTS = "Contract", "Selects for"
+SOURCE, CHANGE = "Comes from", "Could be changed"
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,27 @@ class Tile:
     question: str
     grade: str
     figure: str
-    said: str
+    words: str
     reason: str = ""
     ends: str = ""
+
+    @property
+    def is_unknown(self) -> bool:
+        """Return whether the verdict says that the question has no answer."""
+        return self.grade == "info" and self.reason != ""
+
+
+def unknown(question: str, words: str, reason: str = "") -> Tile:
+    """Return the tile of a question that has no answer."""
+    return Tile(question, "info", "-", words, reason)
+
+
+# --- cases, contract and exploits
 
 
 def cases_tile(
     checked: CheckResult | None,
-    mutated: MutantResult | None = None,
+    mutants: MutantResult | None = None,
     *,
     recorded: bool = False,
 ) -> Tile:
@@ -68,231 +81,194 @@ def cases_tile(
     """
     if recorded:
         reason = "nothing says that the scores in the log are right"
-        return Tile(CASES, "info", "-", "scores of a log", reason)
+        return unknown(CASES, "scores of a log", reason)
     if checked is None:
-        return Tile(
-            CASES, "info", "-", "no cases were given", "no cases say what it must give"
-        )
-    total, said = len(checked.cases), "cases pass"
-    caught, survived = (
-        (len(mutated.noticed), len(mutated.survived)) if mutated is not None else (0, 0)
-    )
+        return unknown(CASES, "no cases were given", "no cases say what it must give")
+    caught = survived = 0
+    if mutants is not None:
+        caught, survived = len(mutants.noticed), len(mutants.survived)
     changes = caught + survived
-    noticed = f"catch {caught} of {counted(changes, 'mutant')}"
-    said += f". They {noticed}" if changes else ""
-    if left := checked.left_out:
-        said += (
-            f"; what they expect of {most(sorted(map(repr, left)), NAMED)} is left out"
-        )
-    grade, reason = "good" if total else "info", ""
+    catches = f"catch {caught} of {counted(changes, 'mutant')}"
+    words = "cases pass"
+    if changes:
+        words += f". They {catches}"
+    if checked.left_out:
+        names = most(sorted(map(repr, checked.left_out)), NAMED)
+        words += f"; what they expect of {names} is left out"
+    total = len(checked.cases)
+    tile = Tile(CASES, "good", f"{checked.passed:,} of {total:,}", words)
     if checked.failed:
-        grade, reason = "high", f"{checked.failed} of {counted(total, 'case')} missed"
-    elif caught < NOTICED * changes:
-        grade, reason = "warn", f"the cases {noticed}"
-    return Tile(CASES, grade, f"{checked.passed:,} of {total:,}", said, reason)
+        reason = f"{checked.failed} of {counted(total, 'case')} missed"
+        return replace(tile, grade="high", reason=reason)
+    if caught < NOTICED * changes:
+        return replace(tile, grade="warn", reason=f"the cases {catches}")
+    return tile if total else replace(tile, grade="info")
 
 
-def signal_tile(diagnosis: Diagnosis) -> Tile:
-    """Say in what share of groups siblings earn differently, and what was found."""
-    views = diagnosis.views
-    several = sum(view.several for view in views)
-    if not several:
-        if all(np.isnan(view.rewards).all() for view in views):
-            return Tile(SIGNAL, "info", "-", "no rewards", "no completion has a reward")
-        return Tile(
-            SIGNAL,
-            "info",
-            "-",
-            "no siblings",
-            "no group has two completions to compare",
-        )
-    live = 1 - sum(int(view.dead.sum()) for view in views) / several
-    interval = (math.nan, math.nan)
-    if len(views) == 1:
-        view = views[0]
-        sums = [view.live.astype(float), (view.dead | view.live).astype(float)]
-        low, high = view.bootstrap.interval(sums, view.owner)
-        interval = (float(low), float(high))
-    few = next((str(item.evidence["reason"]) for item in diagnosis["not_enough"]), "")
-    found = [item for item in diagnosis.findings if item.code not in SHORTCUTS]
-    ends = _between(*(percent(end).removesuffix(" %") for end in interval))
-    return _graded(
-        SIGNAL, found, percent(live), f"of {counted(several, 'group')} vary", few, ends
-    )
+def exploits_tile(result: ProbeResult) -> Tile:
+    """Say what a policy could exploit."""
+    holes = [alarm for alarm in result.alarms if kind_of_alarm(alarm) != BROKEN]
+    figure, probes = f"{len(holes)} found", f"in {result.effort}"
+    if holes:
+        grade, reason = holes[0].severity, count_alarms(holes)
+        return Tile(EXPLOITS, grade, figure, _count_codes(holes), reason)
+    nothing = _why_undecided(result)
+    if nothing:
+        return unknown(EXPLOITS, probes, f"the probes say nothing, as {nothing}")
+    return Tile(EXPLOITS, "good", figure, probes)
 
 
-def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
-    """Say what a policy could exploit, and whether the trainer's contract holds."""
-    broken = [item for item in result.alarms if kind_of_alarm(item) == BROKEN]
-    holes = [item for item in result.alarms if item not in broken]
-    nothing, told = _nothing_probed(result), count_alarms(holes)
-    if holes or not nothing:
-        grade = holes[0].severity if holes else "good"
-        exploits = Tile(
-            EXPLOITS,
-            grade,
-            f"{len(holes)} found",
-            _codes(holes) or f"in {result.effort}",
-            told,
-        )
-    else:
-        exploits = Tile(
-            EXPLOITS,
-            "info",
-            "-",
-            f"in {result.effort}",
-            f"the probes say nothing, as {nothing}",
-        )
+def contract_tile(result: ProbeResult) -> Tile:
+    """Say whether the trainer's contract holds."""
+    broken = [alarm for alarm in result.alarms if kind_of_alarm(alarm) == BROKEN]
     if broken:
-        severity, told = broken[0].severity, count_alarms(broken)
-        return exploits, Tile(
-            CONTRACT, severity, f"{len(broken)} broken", _codes(broken), told
+        grade, figure = broken[0].severity, f"{len(broken)} broken"
+        codes, reason = _count_codes(broken), count_alarms(broken)
+        return Tile(CONTRACT, grade, figure, codes, reason)
+    functions = result.reward.functions
+    if any(getattr(function, "asks_model", False) for function in functions):
+        words = (
+            f"in {counted(result.calls, 'call')}; a model may answer differently when "
+            "it is asked again, so answers are cached"
         )
-    functions, said = result.reward.functions, f"in {counted(result.calls, 'call')}"
-    if any(getattr(item, "asks_model", False) for item in functions):
-        said += (
-            "; a model may answer differently when it is asked again, so answers are "
-            "cached"
-        )
-    elif not any(callable(item) and TimeLimit.needed(item) for item in functions):
-        said = "only rewardkit's own code is called"
-    return exploits, Tile(CONTRACT, "good", "kept", said)
+    elif any(callable(item) and TimeLimit.needed(item) for item in functions):
+        words = f"in {counted(result.calls, 'call')}"
+    else:
+        words = "only rewardkit's own code is called"
+    return Tile(CONTRACT, "good", "kept", words)
 
 
-def contract_on_log(tile: Tile, found: Iterable[Any]) -> Tile:
+def contract_on_log(tile: Tile, findings: Iterable[Any]) -> Tile:
     """Return the contract's tile, not good where components fail on the log.
 
-    What is `found` has a code and a severity.
+    `findings` are records with a code and a severity.
     """
-    failing = next(
-        (one for one in found if one.code == "errors" and one.severity != "info"), None
-    )
-    if failing is None or tile.grade != "good":
+    if tile.grade != "good":
         return tile
-    told = "components fail on rows of the log"
-    return replace(
-        tile,
-        grade=failing.severity,
-        figure="broken",
-        said=f"{told}: errors",
-        reason=told,
-    )
+    for finding in findings:
+        if finding.code == "errors" and finding.severity != "info":
+            reason = "components fail on rows of the log"
+            words, grade = f"{reason}: errors", finding.severity
+            return Tile(CONTRACT, grade, "broken", words, reason, tile.ends)
+    return tile
 
 
-def _nothing_probed(result: ProbeResult) -> str:
-    """Why the probes decide nothing; "" where they do."""
-    if any(item.code in JUDGES_NOTHING for item in result.findings):
+def _why_undecided(result: ProbeResult) -> str:
+    """Say why the probes decide nothing; "" where they do."""
+    if any(finding.code in JUDGES_NOTHING for finding in result.findings):
         return "it judged none of what was tried"
     if not result.tried_probes:
-        whys = [one_line(item.why, 300) for item in result.inconclusive]
-        return "; ".join(whys) or "no prompt could be probed"
+        reasons = [one_line(item.why, 300) for item in result.inconclusive]
+        return "; ".join(reasons) or "no prompt could be probed"
     if result.is_undecided:
         return "no right answer is known"
     return "their time was over" if result.untried else ""
 
 
+# --- signal, selection and changes
+
+
+def signal_tile(diagnosis: Diagnosis) -> Tile:
+    """Say in what share of groups siblings earn differently, and what warns."""
+    views = diagnosis.views
+    several = sum(view.several for view in views)
+    if not several:
+        if all(np.isnan(view.rewards).all() for view in views):
+            return unknown(SIGNAL, "no rewards", "no completion has a reward")
+        reason = "no group has two completions to compare"
+        return unknown(SIGNAL, "no siblings", reason)
+    dead = sum(int(view.dead.sum()) for view in views)
+    words, ends = f"of {counted(several, 'group')} vary", ""
+    if len(views) == 1:
+        (view,) = views
+        sums = [view.live.astype(float), (view.dead | view.live).astype(float)]
+        low, high = map(percent, view.bootstrap.interval(sums, view.owner))
+        ends = _between(low.removesuffix(" %"), high.removesuffix(" %"))
+    tile = Tile(SIGNAL, "good", percent(1 - dead / several), words, ends=ends)
+    for finding in diagnosis["not_enough"][:1]:
+        reason = str(finding.evidence["reason"])
+        tile = replace(tile, grade="info", reason=reason)
+    findings = [item for item in diagnosis.findings if item.code not in SHORTCUTS]
+    return _grade(tile, findings)
+
+
 def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
     """Say what becomes of task or label in the best siblings."""
-    found = [item for item in diagnosis.findings if item.code in SHORTCUTS]
-    if len(forecast.best_of) < 2:
-        return _graded(SELECTS, found, "-", forecast.verdict, forecast.verdict)
-    followed = (
-        "label"
-        if "label" in forecast.best_of.curves
-        else f"score/{diagnosis.views[0].primary}"
-    )
-    curve = forecast.best_of.curves.get(followed)
-    if curve is None:
-        return _graded(SELECTS, found, "-", forecast.verdict)
-    now, best = curve.value[-1] - curve.change[-1], curve.value[-1]
-    name, n = forecast.called(followed), f"{forecast.best_of.points[-1]:g}"
-    figure, ends = (
-        f"{now:.2g} \u2192 {best:.2g}",
-        _between(f"{curve.low[-1]:.2g}", f"{curve.high[-1]:.2g}"),
-    )
-    few = (
-        ""
-        if curve.known[-1] > 1 - 1e-9
-        else f", of the {percent(curve.known[-1])} that have it"
-    )
-    tile = _graded(
-        SELECTS,
-        found,
-        figure,
-        f"{name}, from one sibling to the best of {n}{few}",
-        ends=ends,
-    )
+    findings = [item for item in diagnosis.findings if item.code in SHORTCUTS]
+    best_of = forecast.best_of
+    if len(best_of) < 2:
+        return _grade(unknown(SELECTS, forecast.verdict, forecast.verdict), findings)
+    key = "label"
+    if key not in best_of.curves:
+        key = f"score/{diagnosis.views[0].primary}"
+    if key not in best_of.curves:
+        return _grade(Tile(SELECTS, "good", "-", forecast.verdict), findings)
+    curve, name = best_of.curves[key], forecast.called(key)
+    end = curve.value[-1]
+    figure = f"{end - curve.change[-1]:.2g} \u2192 {end:.2g}"
+    words = f"{name}, from one sibling to the best of {best_of.points[-1]:g}"
+    share = curve.known[-1]
+    if share <= 1 - 1e-9:
+        words += f", of the {percent(share)} that have it"
+    ends = _between(f"{curve.low[-1]:.2g}", f"{curve.high[-1]:.2g}")
+    tile = _grade(Tile(SELECTS, "good", figure, words, ends=ends), findings)
     if curve.change_high[-1] < 0:
-        return replace(
-            tile, grade="high", reason=f"the answers it picks are worse in {name!r}"
-        )
-    if (
-        not curve.change_low[-1] > 0 and tile.grade == "good"
-    ):  # NaN too: nothing is selected
+        reason = f"the answers it picks are worse in {name!r}"
+        return replace(tile, grade="high", reason=reason)
+    rises = curve.change_low[-1] > 0  # not where it is NaN: nothing is selected
+    if not rises and tile.grade == "good":
         reason = f"it is not clear that the answers it picks are better in {name!r}"
         return replace(tile, grade="warn", reason=reason)
     return tile
 
 
-def _graded(
-    question: str,
-    found: Sequence[Finding],
-    figure: str,
-    said: str,
-    unknown: str = "",
-    ends: str = "",
-) -> Tile:
-    """Return a tile with the grade of the worst of its findings."""
-    for severity, word in (("high", "grave finding"), ("warn", "warning")):
-        if graded := [item for item in found if item.severity == severity]:
-            told = counted(len(graded), word)
-            codes = _codes(graded)
-            return Tile(
-                question,
-                severity,
-                figure,
-                f"{said}; {told}: {codes}",
-                f"{told} ({question.lower()})",
-                ends,
-            )
-    return Tile(question, "info" if unknown else "good", figure, said, unknown, ends)
+def source_tile(diagnosis: Diagnosis) -> Tile:
+    """Say which components hold the squared advantage."""
+    weights = diagnosis.views[0].effective_weights
+    shares = sorted(weights.items(), key=lambda pair: -pair[1])
+    if not shares:
+        return unknown(SOURCE, "no group has a signal")
+    texts = [f"{name} {percent(share)}" for name, share in shares]
+    words = "of the squared advantage"
+    if texts[1:]:
+        words += f"; {', '.join(texts[1:4])}"
+    is_dominated = any(item.code == "dominant" for item in diagnosis.findings)
+    return Tile(SOURCE, "warn" if is_dominated else "good", texts[0], words)
 
 
-def _codes(found: Sequence[Finding]) -> str:
+def change_tile(advice: Suggestions) -> Tile:
+    """Return the first change that helps, and its measured effect."""
+    for change in advice.changes:
+        if change.verdict != "harms":
+            words = (change.outcome or change.why).replace(" -> ", " \u2192 ")
+            return Tile(CHANGE, "good", change.named, words)
+    return unknown(
+        CHANGE, "; ".join(advice.notes) or "no change answers what was found"
+    )
+
+
+def _grade(tile: Tile, findings: Sequence[Finding]) -> Tile:
+    """Return a tile with the grade of the worst of its findings, and their codes."""
+    for severity, noun in (("high", "grave finding"), ("warn", "warning")):
+        graded = [finding for finding in findings if finding.severity == severity]
+        if graded:
+            count = counted(len(graded), noun)
+            words = f"{tile.words}; {count}: {_count_codes(graded)}"
+            reason = f"{count} ({tile.question.lower()})"
+            return replace(tile, grade=severity, words=words, reason=reason)
+    return tile
+
+
+def _count_codes(findings: Sequence[Finding]) -> str:
     """Return the first few codes with their counts: "dominant, saturated (2)"."""
-    counts = Counter(item.code for item in found)
-    named = [code if many == 1 else f"{code} ({many})" for code, many in counts.items()]
-    left = sum(list(counts.values())[NAMED:])
-    return ", ".join(named[:NAMED]) + (f" and {left} more" if left else "")
+    counts = Counter(finding.code for finding in findings)
+    names = []
+    for code, count in list(counts.items())[:NAMED]:
+        names.append(code if count == 1 else f"{code} ({count})")
+    rest = sum(list(counts.values())[NAMED:])
+    return ", ".join(names) + (f" and {rest} more" if rest else "")
 
 
 def _between(low: str, high: str) -> str:
     """Return the ends of an interval; "" where both look the same."""
     return "" if low == high else f"{low}\u2013{high}"
-
-
-def source_tile(diagnosis: Diagnosis) -> Tile:
-    """Say which components hold the squared advantage."""
-    view = diagnosis.views[0]
-    held = sorted(view.effective_weights.items(), key=lambda pair: -pair[1])
-    if not held:
-        return Tile("Comes from", "info", "-", "no group has a signal")
-    (first, share), *others = held
-    told = ", ".join(f"{name} {percent(part)}" for name, part in others[:3])
-    grade = (
-        "warn"
-        if any(item.code == "dominant" for item in diagnosis.findings)
-        else "good"
-    )
-    said = f"of the squared advantage{f'; {told}' if told else ''}"
-    return Tile("Comes from", grade, f"{first} {percent(share)}", said)
-
-
-def change_tile(advice: Suggestions) -> Tile:
-    """Return the first change that helps, and its measured effect."""
-    usable = [item for item in advice.changes if item.verdict != "harms"]
-    for first in usable:
-        said = (first.outcome or first.why).replace(" -> ", " \u2192 ")
-        return Tile("Could be changed", "good", first.named, said)
-    nothing = "; ".join(advice.notes) or "no change answers what was found"
-    return Tile("Could be changed", "info", "-", nothing)

@@ -157,7 +157,7 @@ def test_one_is_not_told_in_the_plural():
     scores = table_of({"x": [0.0, 1.0]}, [0, 0])
     diagnosis, found = rk.diagnose(scores), rk.forecast(scores)
     assert "of 1 group has a signal" in diagnosis._repr_html_()
-    assert answered(scores)["Learnable signal"].said == "of 1 group vary"
+    assert answered(scores)["Learnable signal"].words == "of 1 group vary"
     assert "in 1 group " in repr(found) and "in 1 group " in found._repr_html_()
 
 
@@ -211,7 +211,7 @@ def test_the_answers_are_computed_and_speak_of_a_label(scores, unranked, judged)
     )
     held = diagnosis.views[0].effective_weights
     assert told["Comes from"].figure == f"correct {percent(held['correct'])}"
-    assert f"format {percent(held['format'])}" in told["Comes from"].said
+    assert f"format {percent(held['format'])}" in told["Comes from"].words
     curve = rk.forecast(scores).best_of.curves["score/correct"]
     assert (
         told["Selects for"].figure
@@ -219,11 +219,11 @@ def test_the_answers_are_computed_and_speak_of_a_label(scores, unranked, judged)
     )
     assert told["Could be changed"].figure == "partial credit for 'correct'"
     assert (
-        "28 %" in told["Could be changed"].said
-        and "3.5 %" in told["Could be changed"].said
+        "28 %" in told["Could be changed"].words
+        and "3.5 %" in told["Could be changed"].words
     )
     told = answered(scores, "is_right", judged)
-    assert told["Selects for"].said.startswith("label 'is_right', from one sibling")
+    assert told["Selects for"].words.startswith("label 'is_right', from one sibling")
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_where_nothing_can_be_told_no_tile_is_good_and_each_says_why(values, gro
         told["Learnable signal"].grade != "good" and told["Selects for"].grade != "good"
     )
     assert all(
-        tile.said and "nan" not in tile.said + tile.figure for tile in told.values()
+        tile.words and "nan" not in tile.words + tile.figure for tile in told.values()
     )
 
 

@@ -20,7 +20,7 @@ from rewardkit.notebook.inputs import load_inputs
 from rewardkit.notebook.report.executed import Story
 from rewardkit.notebook.report.pages import Page, Summary, index_page, summary_markdown
 from rewardkit.notebook.scorecard import MIME, Short, summarize
-from rewardkit.notebook.tiles import Tile, probe_tiles
+from rewardkit.notebook.tiles import Tile, contract_tile, exploits_tile
 from rewardkit.probes.subjects.log import with_cases
 from rewardkit.reasons import Reason, ReasonCode
 
@@ -101,8 +101,8 @@ def test_the_turns_of_a_transcript_stand_above_its_completion_on_a_card_and_on_t
 
 
 def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):
-    exploits, contract = probe_tiles(good)
-    assert "only rewardkit's own code" in contract.said and contract.figure == "kept"
+    exploits, contract = exploits_tile(good), contract_tile(good)
+    assert "only rewardkit's own code" in contract.words and contract.figure == "kept"
     assert (exploits.grade, exploits.figure) == ("good", "0 found")
 
 
@@ -201,7 +201,7 @@ def test_the_notebook_runs_on_cases_alone(tmp_path):
         "reading": {"columns": {"completion": "completion"}, "ignore": ["brief"]},
     }
     notebook, error = executed("02_check", **values, **options)
-    found = Short.found(notebook)
+    found = Short.from_notebook(notebook)
     assert (
         error is None
         and found.line.startswith("no hole found")
@@ -266,10 +266,10 @@ def test_what_the_notebook_came_to_is_read_back_from_its_outputs(flawed, weak):
     short = summarize(flawed, None, weak)
     bundle = json.loads(json.dumps(short._repr_mimebundle_()))
     cells = [new_code_cell("x", outputs=[new_output("execute_result", bundle)])]
-    read = Short.found(new_notebook(cells=[new_code_cell("y"), *cells]))
+    read = Short.from_notebook(new_notebook(cells=[new_code_cell("y"), *cells]))
     assert short.points and json.dumps(read.record()) == json.dumps(short.record())
     assert read.points[0].html == short.points[0].html
-    assert Short.found(new_notebook(cells=[])) is None
+    assert Short.from_notebook(new_notebook(cells=[])) is None
     assert set(bundle) == {"text/html", "text/plain", MIME}
 
 

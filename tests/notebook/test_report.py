@@ -87,7 +87,7 @@ def test_a_scorecard_has_five_tiles_with_grades_figures_and_intervals(made):
     index = plain_text(made.index.read_text())
     assert index.count("worse than arithmetic-v1") == 4 and "better than" not in index
     assert all(
-        tile.figure in index and tile.said in index
+        tile.figure in index and tile.words in index
         for tile in (*good.values(), *flawed.values())
     )
     verdicts = [summary.verdict for summary in made.summaries]

@@ -86,7 +86,7 @@ def test_what_always_fails_and_what_hangs_have_their_pages_and_are_not_ready(
     (tmp_path / "cases.jsonl").write_text(json.dumps(case))
     options = {"cases": "cases.jsonl", "timeout": 0.1, "limits": {"budget": 1.0}}
     made = report(["odd.py:broken", "odd.py:hangs"], "log.jsonl", "out", **options)
-    assert "left out" in made.summaries[1].scorecard.tiles[0].said
+    assert "left out" in made.summaries[1].scorecard.tiles[0].words
     contract = made.summaries[1].scorecard.tiles[3]
     assert (contract.question, contract.grade != "good") == (
         "Contract",
@@ -170,7 +170,7 @@ def test_a_log_has_no_page_of_checks_and_a_reward_without_cases_has_one(trained)
         "Analyze",
     ]
     assert (
-        log.scorecard.tiles[0].said == "scores of a log"
+        log.scorecard.tiles[0].words == "scores of a log"
         and same.scorecard.tiles[0].grade == "info"
     )
     assert "No cases were given" in whole(same.pages[1])

@@ -148,8 +148,8 @@ def standing(workbench):
 def test_the_tiles_are_those_of_a_diagnosis_and_follow_a_weight(bench, compose):
     before = standing(bench)
     assert before["Learnable signal"].figure == "100 %"
-    assert before["Right on cases"].said == "no cases were given"
-    assert before["Exploits"].said == before["Contract"].said == "not probed yet"
+    assert before["Right on cases"].words == "no cases were given"
+    assert before["Exploits"].words == before["Contract"].words == "not probed yet"
     assert (
         before["Selects for"].figure != "\u2026"
         and "aria-busy" not in bench._standing.widget.value
@@ -181,11 +181,13 @@ def test_cases_and_probes_have_their_tiles_and_probes_of_earlier_settings_are_to
     probes.start()
     probes.wait(120)
     told = standing(workbench)
-    assert told["Contract"].figure == "kept" and told["Exploits"].said == "loses_layout"
+    assert (
+        told["Contract"].figure == "kept" and told["Exploits"].words == "loses_layout"
+    )
     weigh(panels(workbench)["Compose"], brief=0.1)
     told = standing(workbench)
     assert (
-        told["Contract"].said == "of earlier settings"
+        told["Contract"].words == "of earlier settings"
         and told["Exploits"].grade == "info"
     )
     assert (
@@ -860,7 +862,7 @@ def test_a_broken_case_file_is_named_and_left_as_it_is(tmp_path):
     probes = panels(workbench)["Probes"]
     probes.start()
     assert "cases.jsonl" in probes.message.text and not probes.busy
-    assert standing(workbench)["Right on cases"].said == "the tab Cases says why"
+    assert standing(workbench)["Right on cases"].words == "the tab Cases says why"
 
 
 def test_the_matrix_of_cases_marks_each_expectation_says_why_and_opens_its_case():

@@ -221,7 +221,7 @@ def summary_markdown(summaries: Sequence[Summary]) -> str:
         lines += [
             f"- {markup.GRADE_MARKS[tile.grade]} {tile.question}: {_plain(tile.figure)}"
             + f" ({tile.ends})" * bool(tile.ends)
-            + f" ({_plain(tile.said)})"
+            + f" ({_plain(tile.words)})"
             for tile in card.tiles
         ]
         lines += [f"- Log: {summary.facts['Log']}"] if "Log" in summary.facts else []
@@ -229,7 +229,7 @@ def summary_markdown(summaries: Sequence[Summary]) -> str:
             f"- {markup.GRADE_MARKS[point.severity]} {point.severity}: `{point.code}` {_plain(f'{point.sentence} {point.advice}')}"
             for point in card.worst
         ]
-        lines += [f"- and {card.more}"] if card.more else []
+        lines += [f"- and {card.rest}"] if card.rest else []
         lines += [
             f"- page failed: {item.title} ({_plain(item.error)})"
             for item in summary.pages

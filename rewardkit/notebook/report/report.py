@@ -267,7 +267,7 @@ def _run(stem: str, title: str, given: dict[str, Any], slug: str, redact: bool) 
         f"{slug}/{stem}.html",
         story,
         failure or story.error,
-        Short.found(notebook),
+        Short.from_notebook(notebook),
     )
 
 

@@ -15,7 +15,7 @@ from rewardkit.analysis.view import make_views, only_finite
 from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line, visible
-from rewardkit.notebook.tiles import probe_tiles
+from rewardkit.notebook.tiles import contract_tile
 from rewardkit.probes.points import probe_point
 from rewardkit.probes.result import ProbeResult
 from rewardkit.rewards.reward import Reward
@@ -119,8 +119,8 @@ class Written:
             *self.notes,
         ]
         if self.contract is not None:
-            kept = probe_tiles(self.contract)[1]
-            lines.append(f"contract: {kept.figure}, {kept.said}")
+            tile = contract_tile(self.contract)
+            lines.append(f"contract: {tile.figure}, {tile.words}")
             for finding in self.contract.findings:
                 lines += probe_point(finding, self.contract.reward).lines(True)
         lines += [] if self.scores is None else [repr(self.scores)]

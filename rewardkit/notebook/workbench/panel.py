@@ -1,8 +1,13 @@
-"""Workbench: the panel to weigh, read, check, probe and diagnose a reward."""
+"""Workbench: the panel to weigh, read, check, probe and diagnose a reward.
+
+Above its tabs stand the verdict and five tiles.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,22 +16,35 @@ import ipywidgets as widgets
 import pandas as pd
 from IPython.display import HTML
 
-from rewardkit.errors import InputError
+from rewardkit.analysis.diagnosis import diagnose
+from rewardkit.analysis.forecast import forecast
+from rewardkit.errors import Cancelled, InputError
+from rewardkit.findings import percent
 from rewardkit.html import markup
+from rewardkit.notebook import tiles
+from rewardkit.notebook.scorecard import Scorecard
+from rewardkit.notebook.tiles import Tile, unknown
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.browse import Browse
 from rewardkit.notebook.workbench.cases import CaseMatrix
 from rewardkit.notebook.workbench.compose import Compose, live
-from rewardkit.notebook.workbench.parts import Panel, classed, html, keys, stack
+from rewardkit.notebook.workbench.parts import Panel, classed, html, keys, made, stack
 from rewardkit.notebook.workbench.reading import row_page
-from rewardkit.notebook.workbench.standing import Standing
 from rewardkit.notebook.workbench.tried import Findings, Probes
+from rewardkit.notebook.workbench.variant import Variant
+from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import CaseSource
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import load_reward
+
+SECONDS_IDLE = 0.4
+"""Seconds without a move until what takes longer is computed. Our choice."""
+MOST_ROWS_AT_ONCE = 5000  # up to which all tiles are there when the panel opens
+NOT_PROBED = "not probed yet"
+RUN_AGAIN = "the probes ran on earlier settings; run them again"
 
 Source = Rollouts | Scores | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]]
 KERNEL_IS_GONE = (
@@ -74,8 +92,8 @@ class Workbench:
         )
         if cases is not None:
             self._bench.cases()
-        kinds: tuple[Any, ...] = (Compose, Browse, CaseMatrix, Probes, Findings)
-        self._panels: list[Panel] = [kind(self._bench) for kind in kinds]
+        tabs: tuple[Any, ...] = (Compose, Browse, CaseMatrix, Probes, Findings)
+        self._panels: list[Panel] = [tab(self._bench) for tab in tabs]
         self._bench.commands["show"] = self._draw_controls
         self._standing = Standing(self._bench)
 
@@ -129,13 +147,131 @@ class Workbench:
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """Return the panel, and for a page without a kernel its picture."""
-        found = self.panel._repr_mimebundle_(**options)
-        data, metadata = found if isinstance(found, tuple) else (found, {})
+        bundle = self.panel._repr_mimebundle_(**options)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         return {**data, "text/html": still(live(self._bench))}, metadata
 
     def __repr__(self) -> str:
         rows = len(self.scores)
         return f"Workbench of {self.reward.name!r} on {rows} rollouts: {self.line}"
+
+
+class Standing:
+    """The verdict and the tiles above the tabs.
+
+    The signal follows each move, the others when nothing moves. Nothing runs in the
+    background before the panel is to be seen.
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.widget = html("rewardkit-standing")
+        self.tiles: dict[str, Tile] = {}
+        for question in (tiles.CASES, tiles.SIGNAL, tiles.SELECTS):
+            self._put(Tile(question, "info", "\u2026", ""))
+        self.is_visible = False
+        self._settled: tuple[Variant, int] | None = None
+        self._timer: threading.Timer | None = None
+        self._drawing = threading.Lock()
+        bench.observe(self.follow, ["variant", "revised", "cases_written", "probed"])
+
+    def show(self) -> None:
+        """Begin, as the panel is to be seen."""
+        if not self.is_visible:
+            self.is_visible = True
+            if len(self.bench.scored) <= MOST_ROWS_AT_ONCE:
+                self.settle()
+            else:
+                self.follow()
+
+    def follow(self, _: object = None) -> None:
+        """Show what is known at once, and the rest when nothing moves."""
+        if not self.is_visible:
+            return
+        figures = self.bench.figures
+        if figures.several and self._settled != self.bench.now:
+            signal = percent(1 - figures.tied_share)
+            self._put(replace(self.tiles[tiles.SIGNAL], figure=signal, ends=""))
+        self._draw()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = threading.Timer(SECONDS_IDLE, self.settle)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def wait(self, seconds: float = 60.0) -> None:
+        """Wait until the tiles are computed."""
+        if self._timer is not None:
+            self._timer.join(seconds)
+
+    def settle(self) -> None:
+        """Check, diagnose and forecast the variant, unless it moves meanwhile."""
+        self._put(self._check())
+        now = self.bench.now
+        if self._settled != now:
+            try:
+                selects = self._diagnose(now)
+            except Cancelled:
+                return
+            except InputError as error:
+                selects = unknown(tiles.SELECTS, str(error))
+            if self.bench.now != now:
+                return
+            self._put(selects)
+            self._settled = now
+        self._draw()
+        self.bench.keep_right()
+
+    def _check(self) -> Tile:
+        recorded = is_recorded(self.bench.scored.reward)
+        try:
+            return tiles.cases_tile(self.bench.checked, recorded=recorded)
+        except (InputError, OSError):
+            reason = "the cases cannot be checked"
+            return unknown(tiles.CASES, "the tab Cases says why", reason)
+
+    def _diagnose(self, now: tuple[Variant, int]) -> Tile:
+        """Show the signal of the settings of `now`; return what they select for."""
+        bench = self.bench
+        scores, options = bench.scores, bench.options(bench.variant)
+        diagnosis = diagnose(scores, **options, progress=lambda _: bench.now == now)
+        bench.diagnosed = diagnosis, now
+        self._put(tiles.signal_tile(diagnosis))
+        self._draw()
+        if diagnosis.views[0].context.label is None:
+            options["label"] = None
+        return tiles.forecast_tile(forecast(scores, **options), diagnosis)
+
+    def _put(self, tile: Tile) -> None:
+        self.tiles[tile.question] = tile
+
+    @property
+    def card(self) -> Scorecard:
+        """Return the verdict and the tiles as they stand."""
+        cases, signal, selects = self.tiles.values()
+        summaries = (cases, signal, *self._probe_tiles(), selects)
+        return Scorecard(self.bench.reward.name, summaries)
+
+    def _probe_tiles(self) -> tuple[Tile, Tile]:
+        """Return exploits and contract, marked where the settings have moved since."""
+        if self.bench.probed is None:
+            exploits = unknown(tiles.EXPLOITS, NOT_PROBED, "the probes have not run")
+            return exploits, unknown(tiles.CONTRACT, NOT_PROBED)
+        result, settings = self.bench.probed
+        exploits, contract = tiles.exploits_tile(result), tiles.contract_tile(result)
+        if settings == self.bench.now:
+            diagnosis, diagnosed_settings = self.bench.diagnosed or (None, None)
+            if diagnosis is not None and diagnosed_settings == settings:
+                contract = tiles.contract_on_log(contract, diagnosis.findings)
+            return exploits, contract
+        earlier = {"grade": "info", "words": "of earlier settings"}
+        exploits = replace(exploits, **earlier, reason=RUN_AGAIN)
+        return exploits, replace(contract, **earlier, reason="")
+
+    def _draw(self) -> None:
+        with self._drawing:
+            busy = self._settled != self.bench.now
+            self.widget.value = made("standing", self.card, busy)
 
 
 def framed(bench: Bench, *inner: Any) -> Any:
