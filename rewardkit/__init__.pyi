@@ -47,8 +47,9 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.route import Route
 from rewardkit.rewards.save import save_reward
 from rewardkit.rewards.training import Training
+from rewardkit.rollouts.load import load_rollouts
 from rewardkit.rollouts.sample import Sampled, sample
-from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import Case, CheckResult, assert_cases, check, load_cases
 from rewardkit.scoring.explain import Explanation, explain
 from rewardkit.scoring.result import RewardResult

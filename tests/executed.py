@@ -11,7 +11,7 @@ from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
 from rewardkit.html.excerpts import hide_user_texts
-from rewardkit.rollouts.package_data import bundled
+from rewardkit.rollouts.paths import bundled
 
 
 def executed(path, **values):

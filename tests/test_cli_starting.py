@@ -11,7 +11,7 @@ from commands import record, refused, run
 from executed import executed
 
 from rewardkit.cli import lab
-from rewardkit.rollouts.package_data import bundled
+from rewardkit.rollouts.paths import bundled
 from rewardkit.starting.notebooks import seen_from, with_values
 
 pytestmark = pytest.mark.integration

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from rewardkit.rollouts.matching import match
+from rewardkit.rollouts.join import match
 
 Q1, A1, Q2 = "What is 5 + 5?", "It is 10", "And twice that?"
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
+from rewardkit.rollouts.paths import write_whole
 from rewardkit.rollouts.values import as_column, column_values
-from rewardkit.rollouts.write import write_whole
 
 
 def values(rollouts, name):

@@ -7,7 +7,7 @@ from pathlib import Path
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Options, command
 from rewardkit.cli.scores import scored_or_logged
-from rewardkit.rollouts.write import write_whole
+from rewardkit.rollouts.paths import write_whole
 
 PICTURES = (".png", ".svg", ".pdf")
 

@@ -15,8 +15,7 @@ from typing import Any
 import rewardkit as rk
 from rewardkit.cli.command import Answer, Options, command
 from rewardkit.rewards.recorded import LOGGED_REWARD
-from rewardkit.rollouts.package_data import bundled
-from rewardkit.rollouts.write import write_whole
+from rewardkit.rollouts.paths import bundled, write_whole
 from rewardkit.starting.notebooks import has_same_parameters, notebook_text, seen_from
 
 ALL = BUILD, _, ANALYZE = "01_build", "02_check", "03_analyze"

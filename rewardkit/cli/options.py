@@ -18,7 +18,7 @@ from rewardkit.probes.options import BUDGET, LEAKAGE
 from rewardkit.rewards.load import gallery_names
 from rewardkit.rollouts.columns import TEXTS
 from rewardkit.rollouts.files import cell_number
-from rewardkit.rollouts.package_data import GALLERY, files_of
+from rewardkit.rollouts.paths import GALLERY, files_of
 
 TIMEOUT = 10.0
 """Seconds. Our choice: beyond what one completion's check should take, below what people wait for."""

@@ -10,7 +10,7 @@ import click
 from rewardkit.cli.command import Answer, Options, command
 from rewardkit.cli.group import INTERRUPTED
 from rewardkit.cli.options import Written
-from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT
+from rewardkit.rollouts.chat import ANSWER_TIMEOUT, CONCURRENCY, RETRIES
 from rewardkit.rollouts.sample import sample as sample_completions
 
 
@@ -54,7 +54,10 @@ OPTIONS: Written = {
     "--limit N": "Sample only this many prompts, the first ones.",
     "--add": "Add to a log that has other policies or other prompts.",
     "--concurrency N": ("Requests at a time.", {"default": CONCURRENCY}),
-    "--timeout SECONDS": ("Limit for one answer.", {"default": TIMEOUT, "type": float}),
+    "--timeout SECONDS": (
+        "Limit for one answer.",
+        {"default": ANSWER_TIMEOUT, "type": float},
+    ),
     "--retries N": ("Retries of one request.", {"default": RETRIES}),
 }
 

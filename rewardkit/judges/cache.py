@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import InputError
-from rewardkit.rollouts.package_data import GALLERY, bundled
+from rewardkit.rollouts.paths import GALLERY, bundled
 
 log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Floats, Reward, Rows
-from rewardkit.rollouts.source import Columns
+from rewardkit.rollouts.columns import Columns
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.labelled import LabelledCases, read_labelled
 from rewardkit.scoring.outcomes import Outcome, asked_of_models

@@ -34,7 +34,8 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.probes.options import BUDGET, check_arguments
 from rewardkit.reasons import Reason
 from rewardkit.rewards.reward import Floats, Reward, check_reward
-from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.rollouts.load import load_rollouts
+from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import Case, CaseSource, Expected, cases_for
 from rewardkit.scoring.deadlines import CannotLimit
 from rewardkit.scoring.outcomes import STATUSES, Outcomes

@@ -11,7 +11,8 @@ from rewardkit.probes.baseline import load_baseline
 from rewardkit.probes.subjects.log import rollouts_of
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.rollouts.load import load_rollouts
+from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import Case, cases_for, components_of, load_cases
 from rewardkit.targets.load import reward_named
 

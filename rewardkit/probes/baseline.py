@@ -11,7 +11,7 @@ from typing import Any
 
 from rewardkit.errors import InputError
 from rewardkit.findings import SEVERITIES, Finding
-from rewardkit.rollouts.write import place_to_write, write_whole
+from rewardkit.rollouts.paths import place_to_write, write_whole
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,8 @@ from rewardkit.probes.subjects.log import with_cases
 from rewardkit.probes.trials import Trial, measure_subjects, run_trials
 from rewardkit.probes.verdicts import WILD, tally_trials
 from rewardkit.rewards.reward import Reward, check_reward
-from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.rollouts.load import load_rollouts
+from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import CaseSource, cases_of
 from rewardkit.scoring.deadlines import cannot_limit, time_limit
 from rewardkit.scoring.printed import caught_prints

@@ -25,7 +25,7 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
     not log it, 1); `weights` gives others, and makes a component ``logged_<name>`` of a
     further column of numbers. RewardError: no scores, or a name that is no such column.
 
-    >>> from rewardkit.rollouts.table import load_rollouts
+    >>> from rewardkit.rollouts.load import load_rollouts
     >>> row = {"input": "2+2?", "output": "4", "gts": "4", "score": 1.0, "step": 1}
     >>> dump = [{**row, "acc": True}]
     >>> recorded(load_rollouts(dump)).weights

@@ -20,7 +20,7 @@ from rewardkit.rewards.load import FILE_MODULE, run_file
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.rewards.source import Source, imports_beside, name_at_the_top, source_of
-from rewardkit.rollouts.write import write_whole
+from rewardkit.rollouts.paths import write_whole
 
 _TRYING: ContextVar[bool] = ContextVar("trying", default=False)
 """Whether a written file is being run to see that it runs."""

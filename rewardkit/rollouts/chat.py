@@ -24,7 +24,7 @@ CONCURRENCY = 8
 Our choice: one group of 8. A server of one's own on a GPU takes many more.
 """
 
-TIMEOUT = 600.0
+ANSWER_TIMEOUT = 600.0
 """Seconds for one answer, as in the openai client: some models think for minutes."""
 
 RETRIES = 10
@@ -65,7 +65,7 @@ class Server:
 
     base_url: str = field(repr=False)  # may hold a password
     model: str
-    timeout: float = TIMEOUT
+    timeout: float = ANSWER_TIMEOUT
     retries: int = RETRIES
 
     def __post_init__(self) -> None:
@@ -75,16 +75,7 @@ class Server:
                 "'reward-workbench[judges]'",
                 name="openai",
             )
-        try:
-            parts = urlsplit(str(self.base_url))
-            sound = (
-                parts.scheme in ("http", "https")
-                and bool(parts.hostname)
-                and parts.port != 0
-            )
-        except ValueError:
-            sound = False
-        if not sound:
+        if not _is_address(str(self.base_url)):
             raise InputError(
                 f"base_url is {self.base_url!r}; give one such as "
                 "'http://localhost:8000/v1'"
@@ -128,32 +119,27 @@ class Server:
             max_retries=0, timeout=min(REACH_SECONDS, self.timeout)
         )
         try:
-            return [
-                str(model.id)
-                for model in once.models.list().data
-                if getattr(model, "id", None)
-            ]
-        except (
-            Exception
-        ) as error:  # whatever it answers in place of a list: it is there
-            if fatal_code(error) in ("unreachable", 401) and (
-                why := self.fatal(error, [])
-            ):
-                raise why from None
+            models = once.models.list().data
+            return [str(model.id) for model in models if getattr(model, "id", None)]
+        except Exception as error:  # whatever it answers in place of a list: it exists
+            fatal = self.fatal(error, [])
+            if fatal is not None and fatal_code(error) in ("unreachable", 401):
+                raise fatal from None
             return []
 
     def others(self, models: Sequence[str]) -> str:
         """Return the end of a sentence that lists its models, "" if it has this one."""
         if not models or self.model in models:
             return ""
-        shown = ", ".join(map(repr, models[:5])) + (", ..." if len(models) > 5 else "")
-        return f"; it has {shown}{did_you_mean(self.model, models)}"
+        examples = ", ".join(map(repr, models[:5]))
+        if len(models) > 5:
+            examples += ", ..."
+        return f"; it has {examples}{did_you_mean(self.model, models)}"
 
     def reason(self, error: Exception) -> str:
-        """Why a request failed, in one phrase, never with the key in it."""
-        text = " ".join(
-            f"{error} {error.__cause__ or ''}".replace(self.key, "***").split()
-        )
+        """Return why a request failed, in one phrase, never with the key in it."""
+        text = f"{error} {error.__cause__ or ''}".replace(self.key, "***")
+        text = " ".join(text.split())
         return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 3] + "..."
 
     def fatal(self, error: Exception, models: Sequence[str]) -> InputError | None:
@@ -161,13 +147,22 @@ class Server:
         code = fatal_code(error)
         if code is None:
             return None
-        what, hint = FATAL[code]
+        fault, hint = FATAL[code]
         if code == 404:
             hint = self.others(models) or hint
         return InputError(
-            f"the server at {self.address!r} {what} (model {self.model!r}: "
+            f"the server at {self.address!r} {fault} (model {self.model!r}: "
             f"{self.reason(error)}){hint}"
         )
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        is_web = parts.scheme in ("http", "https")
+        return is_web and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def fatal_code(error: Exception) -> Any:
@@ -175,10 +170,8 @@ def fatal_code(error: Exception) -> Any:
     import openai
 
     cause = type(error.__cause__).__name__
-    if isinstance(error, openai.APIConnectionError) and cause in (
-        "ConnectError",
-        "ConnectTimeout",
-    ):
+    is_connection = isinstance(error, openai.APIConnectionError)
+    if is_connection and cause in ("ConnectError", "ConnectTimeout"):
         return "unreachable"
     codes = (getattr(error, "code", None), getattr(error, "status_code", None))
     return next((code for code in codes if code in FATAL), None)
@@ -202,9 +195,9 @@ def ask_all(
     models = server.models(client)
 
     def ask(
-        item: tuple[int, Mapping[str, Any]],
+        numbered: tuple[int, Mapping[str, Any]],
     ) -> tuple[int, dict[str, Any] | Exception]:
-        at, request = item
+        at, request = numbered
         started = time.perf_counter()
         try:
             raw = client.chat.completions.with_raw_response.create(**request)
@@ -243,19 +236,17 @@ def read_answer(body: str) -> dict[str, Any]:
             raise ValueError(choice)
     except (ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"the answer is no chat completion: {preview(body)}") from None
-    content = message.get("content")
-    text = None if content is None else content_text(content)
-    instead = {
-        "reasoning_content": message.get("reasoning_content")
-        or message.get("reasoning"),  # vLLM renamed it
-        "refusal": message.get("refusal"),
-        "tool_calls": message.get("tool_calls"),
-    }
-    instead = {name: value for name, value in instead.items() if value}
-    usage = answer.get("usage") or {}
-    return {
-        "completion": text or (None if instead else text),
+    content, usage = message.get("content"), answer.get("usage") or {}
+    columns = {
+        "completion": None if content is None else content_text(content),
         "finish_reason": choice.get("finish_reason"),
-        **{name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")},
-        **instead,
+        "prompt_tokens": usage.get("prompt_tokens"),
+        "completion_tokens": usage.get("completion_tokens"),
     }
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    message["reasoning_content"] = reasoning  # vLLM renamed it
+    for name in ("reasoning_content", "refusal", "tool_calls"):
+        if message.get(name):
+            columns[name] = message[name]
+            columns["completion"] = columns["completion"] or None
+    return columns

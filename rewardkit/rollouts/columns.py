@@ -1,4 +1,7 @@
-"""Canonical names of columns, and which of a table's own columns stands for each."""
+"""Canonical names of columns, and which of a table's own columns stands for each.
+
+Imported by rewards that a trainer loads: without pandas.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import RolloutsError, did_you_mean
+
+Columns = dict[str, list[Any]]
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "rollout_id": ("rollout_id", "completion_id", "sample_id"),
@@ -35,6 +40,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }
 """Canonical column -> its other names, in the order in which they are tried."""
 
+ALL_ALIASES = frozenset[str]().union(*ALIASES.values())
+
 TEXTS = (
     "rollout_id",
     "prompt_id",
@@ -44,17 +51,23 @@ TEXTS = (
     "data_source",
     "policy",
 )
+"""Columns whose cells are never read as numbers."""
 
 
-def known_names(canonical: str, wanted: Mapping[str, str]) -> set[str]:
+def aliases_of(canonical: str, wanted: Mapping[str, str]) -> set[str]:
     """Return the names that a canonical column may have in a source."""
     return {*ALIASES[canonical], wanted.get(canonical, canonical)}
 
 
-def mapped(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
-    """Canonical column -> the source's name for it, for the columns that are there.
+def map_columns(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
+    """Map canonical columns to the names that a source has for them.
 
-    What is `wanted` comes before `ALIASES`. RolloutsError: it names what there is not.
+    Args:
+        names: The source's columns.
+        wanted: Names that a person gave to canonical columns; they win over `ALIASES`.
+
+    Raises:
+        RolloutsError: `wanted` names a column that does not exist.
     """
     for canonical, name in wanted.items():
         if canonical not in ALIASES:
@@ -69,15 +82,17 @@ def mapped(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
             )
     mapping = {}
     for canonical, aliases in ALIASES.items():
-        free = (
-            name for name in aliases if name in names and name not in wanted.values()
-        )
-        if taken := wanted.get(canonical) or next(free, None):
-            mapping[canonical] = taken
+        candidates = [alias for alias in aliases if alias not in wanted.values()]
+        if canonical in wanted:
+            candidates = [wanted[canonical]]
+        for name in candidates:
+            if name in names:
+                mapping[canonical] = name
+                break
     return mapping
 
 
-def lists_of_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def lists_of_columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
     """Return the columns of rows as lists; ``None`` where a row lacks one."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}

@@ -18,19 +18,21 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from rewardkit.errors import RolloutsError
-from rewardkit.rollouts.columns import TEXTS, known_names
+from rewardkit.rollouts.columns import TEXTS, aliases_of
 from rewardkit.rollouts.logs.inspect import is_inspect_log, read_inspect_log
-from rewardkit.rollouts.package_data import resolve
-from rewardkit.rollouts.source import Columns, Place, Source
+from rewardkit.rollouts.paths import resolve
+from rewardkit.rollouts.values import Place, SourceRows
 
-LONGEST_CELL = 2**31 - 1
+LONGEST_CSV_CELL = 2**31 - 1
 """Characters of a cell in CSV: the most that every system takes."""
 
 SUBFOLDERS = ("completions", "data")
 """Where files lie in TRL's output folder, and in the repository of a data set."""
 
+CSV_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,3})?", re.ASCII)
 
-def read_files(source: Any, wanted: Mapping[str, str]) -> list[Source]:
+
+def read_files(source: Any, wanted: Mapping[str, str]) -> list[SourceRows]:
     """Read the rows of a file, of a folder's files in order, or of a table.
 
     `wanted` names canonical columns otherwise. In CSV, cells of columns of text are
@@ -41,14 +43,14 @@ def read_files(source: Any, wanted: Mapping[str, str]) -> list[Source]:
     """
     if isinstance(source, pd.DataFrame):
         _check_unique([str(name) for name in source.columns], "the DataFrame")
-        parts = [
-            Source.of_columns({name: source[name].tolist() for name in source.columns})
-        ]
+        columns = {name: source[name].tolist() for name in source.columns}
+        parts = [SourceRows.of_columns(columns)]
     elif isinstance(source, str | Path):
         path = resolve(source, "rollouts.jsonl")
-        parts = (
-            _read_folder(path, wanted) if path.is_dir() else [_read_file(path, wanted)]
-        )
+        if path.is_dir():
+            parts = _read_folder(path, wanted)
+        else:
+            parts = [_read_file(path, wanted)]
     elif isinstance(source, Iterable) and not isinstance(source, Mapping):
         parts = [_numbered(source)]
     else:
@@ -56,67 +58,62 @@ def read_files(source: Any, wanted: Mapping[str, str]) -> list[Source]:
         raise RolloutsError(
             f"rollouts are a file, a folder, a DataFrame or a list of dicts, not {kind}"
         )
-    return [replace(part, columns=_with_truth(part.columns)) for part in parts]
+    return list(map(_with_truth, parts))
 
 
-def _with_truth(columns: Columns) -> Columns:
+def _with_truth(part: SourceRows) -> SourceRows:
     """Add the ``ground_truth`` that verl and siiRL keep inside ``reward_model``."""
-    models = [
-        cell if isinstance(cell, Mapping) else {}
-        for cell in columns.get("reward_model", ())
+    models = part.columns.get("reward_model", [])
+    truths = [
+        cell.get("ground_truth") if isinstance(cell, Mapping) else None
+        for cell in models
     ]
-    truths = [model.get("ground_truth") for model in models]
-    if "ground_truth" in columns or not any(truth is not None for truth in truths):
-        return columns
-    return {"ground_truth": truths, **columns}
+    if "ground_truth" in part.columns or truths.count(None) == len(truths):
+        return part
+    return replace(part, columns={"ground_truth": truths, **part.columns})
 
 
-def _read_folder(folder: Path, wanted: Mapping[str, str]) -> list[Source]:
+def _read_folder(folder: Path, wanted: Mapping[str, str]) -> list[SourceRows]:
     """Read the rows of each file, with a column for the split of a saved data set."""
     saved = folder / "dataset_dict.json"
+    splits = json.loads(saved.read_bytes())["splits"] if saved.is_file() else [""]
     parts = []
-    for split in json.loads(saved.read_bytes())["splits"] if saved.is_file() else [""]:
+    for split in splits:
         for path in _files_of_one_kind(folder / split):
-            empty = not path.stat().st_size
-            part = (
-                Source({}, [Place(0, "is empty")])
-                if empty
-                else _read_file(path, wanted)
-            )
-            name = f"{split}/{path.name}" if split else path.name
+            part = SourceRows({}, [Place(0, "is empty")])
+            if path.stat().st_size:
+                part = _read_file(path, wanted)
+            columns, name = part.columns, path.name
+            if split:
+                columns = {"split": [split] * len(part.places), **columns}
+                name = f"{split}/{name}"
             places = [replace(place, file=name) for place in part.places]
-            own = {"split": [split] * len(places)} if split else {}
-            parts.append(replace(part, columns={**own, **part.columns}, places=places))
+            parts.append(replace(part, columns=columns, places=places))
     return parts
 
 
 def _files_of_one_kind(folder: Path) -> list[Path]:
     """List the rollout files of a folder, 2.jsonl before 10.jsonl.
 
-    JSON beside other kinds is what they tell of themselves. RolloutsError: none, or
-    several kinds.
+    JSON beside other kinds describes the others. RolloutsError: none, or several kinds.
     """
-    for place in [folder, *(folder / name for name in SUBFOLDERS)]:
-        found = [
-            path
-            for path in (place.iterdir() if place.is_dir() else ())
-            if path.is_file()
-            and path.suffix.lower() in READERS
-            and not path.name.startswith((".", "cache-"))
-        ]
-        found = [path for path in found if path.suffix.lower() != ".json"] or found
-        kinds = Counter(path.suffix.lower() for path in found)
-        if len(kinds) > 1:
-            counted = ", ".join(
-                f"{count} {kind}" for kind, count in sorted(kinds.items())
-            )
+    for place in (folder, *(folder / name for name in SUBFOLDERS)):
+        by_kind: dict[str, list[Path]] = {}
+        for path in place.iterdir() if place.is_dir() else ():
+            kind = path.suffix.lower()
+            is_hidden = path.name.startswith((".", "cache-"))
+            if kind in READERS and not is_hidden and path.is_file():
+                by_kind.setdefault(kind, []).append(path)
+        if len(by_kind) > 1:
+            by_kind.pop(".json", None)
+        if len(by_kind) > 1:
+            counts = [f"{len(by_kind[kind])} {kind}" for kind in sorted(by_kind)]
             raise RolloutsError(
-                f"the folder {str(place)!r} holds files of several kinds ({counted}); "
-                "give one of them, or a "
-                "folder with one kind"
+                f"the folder {str(place)!r} holds files of several kinds "
+                f"({', '.join(counts)}); give one of them, or a folder with one kind"
             )
-        if found:
-            return sorted(found, key=_in_order)
+        for paths in by_kind.values():
+            return sorted(paths, key=_in_order)
     raise RolloutsError(
         f"there is no file of rollouts in the folder {str(folder)!r}; they are read "
         f"from {', '.join(READERS)}"
@@ -125,28 +122,25 @@ def _files_of_one_kind(folder: Path) -> list[Path]:
 
 def _in_order(path: Path) -> list[tuple[int, str]]:
     """Return a sort key that puts 2.jsonl before 10.jsonl."""
-    return [
-        (int(number or -1), text)
-        for number, text in re.findall(r"([0-9]+)|([^0-9]+)", path.name)
-    ]
+    pieces = re.findall(r"([0-9]+)|([^0-9]+)", path.name)
+    return [(int(number or -1), text) for number, text in pieces]
 
 
 def _check_unique(names: list[str], where: str) -> None:
     """RolloutsError where two columns have one name."""
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise RolloutsError(
             f"{where} has two columns of one name: {twice}; rename one of each"
         )
 
 
-def _read_file(path: Path, wanted: Mapping[str, str]) -> Source:
+def _read_file(path: Path, wanted: Mapping[str, str]) -> SourceRows:
     kind = path.suffix.lower()
     if not path.is_file():
         raise RolloutsError(
             f"there is no file {str(path)!r}; give a JSONL, Parquet or CSV file of "
-            "rollouts, or a folder of "
-            "them"
+            "rollouts, or a folder of them"
         )
     if kind not in READERS:
         raise RolloutsError(
@@ -158,36 +152,35 @@ def _read_file(path: Path, wanted: Mapping[str, str]) -> Source:
             f"{str(path)!r} is empty; a rollout file has one completion a row"
         )
     try:
-        return READERS[kind](path, wanted)
+        part = READERS[kind](path)
     except (pa.ArrowInvalid, csv.Error, UnicodeDecodeError, OSError) as error:
         raise RolloutsError(
             f"{str(path)!r} is not a {kind} file that can be read: {error}"
         ) from None
+    return _with_numbers(part, wanted) if kind == ".csv" else part
 
 
 def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
     """Yield the value on each line that is not blank, a ValueError where none is."""
     with path.open("rb") as lines:
         for line, text in enumerate(lines, start=1):
-            if text.strip():
-                try:
-                    yield Place(line), json.loads(text.decode("utf-8-sig"))
-                except UnicodeDecodeError as error:
-                    yield (
-                        Place(line),
-                        ValueError(
-                            f"is not UTF-8 ({error.reason} at byte {error.start + 1})"
-                        ),
-                    )
-                except (ValueError, RecursionError) as error:
-                    yield Place(line), ValueError(f"broken JSON: {error}")
+            if not text.strip():
+                continue
+            try:
+                row = json.loads(text.decode("utf-8-sig"))
+            except UnicodeDecodeError as error:
+                place = f"{error.reason} at byte {error.start + 1}"
+                row = ValueError(f"is not UTF-8 ({place})")
+            except (ValueError, RecursionError) as error:
+                row = ValueError(f"broken JSON: {error}")
+            yield Place(line), row
 
 
-def _read_lines(path: Path, wanted: Mapping[str, str]) -> Source:
-    return Source.of_rows(json_lines(path))
+def _read_lines(path: Path) -> SourceRows:
+    return SourceRows.of_rows(json_lines(path))
 
 
-def _read_json(path: Path, wanted: Mapping[str, str]) -> Source:
+def _read_json(path: Path) -> SourceRows:
     """Read a JSON array of objects, a log of Inspect, or lines of JSON."""
     try:
         content = json.loads(path.read_bytes().decode("utf-8-sig"))
@@ -195,86 +188,81 @@ def _read_json(path: Path, wanted: Mapping[str, str]) -> Source:
         content = None
     if is_inspect_log(content):
         return read_inspect_log(path)
-    return (
-        _numbered(content) if isinstance(content, list) else _read_lines(path, wanted)
-    )
+    if isinstance(content, list):
+        return _numbered(content)
+    return _read_lines(path)
 
 
-def _numbered(rows: Iterable[Any]) -> Source:
-    return Source.of_rows((Place(at), row) for at, row in enumerate(rows, start=1))
+def _numbered(rows: Iterable[Any]) -> SourceRows:
+    placed = ((Place(line), row) for line, row in enumerate(rows, start=1))
+    return SourceRows.of_rows(placed)
 
 
-def _read_parquet(path: Path, wanted: Mapping[str, str]) -> Source:
-    return Source.of_columns(
-        pq.ParquetFile(path).read().to_pydict()
-    )  # no columns out of names of folders
+def _read_parquet(path: Path) -> SourceRows:
+    # read_table would make columns out of names of folders
+    return SourceRows.of_columns(pq.ParquetFile(path).read().to_pydict())
 
 
-def _read_arrow(path: Path, wanted: Mapping[str, str]) -> Source:
-    """Arrow with a footer, or the stream that `datasets` writes."""
-    data = path.read_bytes()
-    opened = (ipc.open_file if data.startswith(b"ARROW1") else ipc.open_stream)(
-        pa.py_buffer(data)
-    )
-    return Source.of_columns(opened.read_all().to_pydict())
+def _read_arrow(path: Path) -> SourceRows:
+    """Read Arrow with a footer, or the stream that `datasets` writes."""
+    content = path.read_bytes()
+    open_as = ipc.open_file if content.startswith(b"ARROW1") else ipc.open_stream
+    return SourceRows.of_columns(open_as(pa.py_buffer(content)).read_all().to_pydict())
 
 
-def _read_csv(path: Path, wanted: Mapping[str, str]) -> Source:
-    """Read rows of text; a column becomes numbers where every cell is one."""
-    if (
-        csv.field_size_limit() < LONGEST_CELL
-    ):  # of the process: raised and left, as others may be reading
-        csv.field_size_limit(LONGEST_CELL)
+def _read_csv(path: Path) -> SourceRows:
+    """Read rows of text."""
+    # a limit of the process: raised and not lowered again, as others may be reading
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CSV_CELL))
+    placed: list[tuple[Place, Any]] = []
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file)
         names = next(reader, [])
         _check_unique(names, repr(str(path)))
-        read = Source.of_rows(
-            (Place(reader.line_num), _csv_row(names, cells))
-            for cells in reader
-            if cells
-        )
-    texts = {known for canonical in TEXTS for known in known_names(canonical, wanted)}
-    completions = known_names("completion", wanted)
-    for name, cells in read.columns.items():
-        numbers = [cell_number(cell) for cell in cells]
+        for cells in reader:
+            row: Any = dict(zip(names, cells, strict=False))
+            if len(cells) != len(names):
+                counts = f"{len(cells)} cells, and the header {len(names)}"
+                row = ValueError(f"has {counts}")
+            if cells:
+                placed.append((Place(reader.line_num), row))
+    return SourceRows.of_rows(placed)
+
+
+def _with_numbers(part: SourceRows, wanted: Mapping[str, str]) -> SourceRows:
+    """Turn a column of text into numbers where every cell is one or empty."""
+    texts = set().union(*(aliases_of(canonical, wanted) for canonical in TEXTS))
+    completions = aliases_of("completion", wanted)
+    columns = {}
+    for name, cells in part.columns.items():
+        numbers = list(map(cell_number, cells))
         empty = sum(not cell for cell in cells)
         if name not in texts and numbers.count(None) == empty:
-            read.columns[name] = numbers
-        elif name not in completions:
-            read.columns[name] = [cell or None for cell in cells]
-    return read
-
-
-def _csv_row(names: list[str], cells: list[str]) -> dict[str, str] | ValueError:
-    if len(cells) != len(names):
-        return ValueError(f"has {len(cells)} cells, and the header {len(names)}")
-    return dict(zip(names, cells, strict=True))
+            columns[name] = numbers
+        elif name in completions:
+            columns[name] = cells
+        else:
+            columns[name] = [cell or None for cell in cells]
+    return replace(part, columns=columns)
 
 
 def cell_number(cell: str | None) -> int | float | None:
     """Return the number that a cell is; "007", "nan" and "1_000" are text."""
-    if not re.fullmatch(
-        r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,3})?", cell or "", re.ASCII
-    ):
+    if cell is None or not CSV_NUMBER.fullmatch(cell):
         return None
-    number = float(str(cell))
-    return (
-        int(str(cell))
-        if str(cell).lstrip("-").isdigit()
-        else number
-        if math.isfinite(number)
-        else None
-    )
+    if cell.lstrip("-").isdigit():
+        return int(cell)
+    number = float(cell)
+    return number if math.isfinite(number) else None
 
 
-READERS: dict[str, Callable[[Path, Mapping[str, str]], Source]] = {
+READERS: dict[str, Callable[[Path], SourceRows]] = {
     ".jsonl": _read_lines,
     ".ndjson": _read_lines,
     ".csv": _read_csv,
     ".parquet": _read_parquet,
     ".json": _read_json,
     ".arrow": _read_arrow,
-    ".eval": lambda path, wanted: read_inspect_log(path),
+    ".eval": read_inspect_log,
 }
 """What reads a file, by the end of its name."""

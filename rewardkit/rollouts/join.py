@@ -1,20 +1,20 @@
-"""What a log lacks: columns joined from the data set of the run, and constants."""
+"""Columns that a log lacks: joined from the data set of the run, and constants."""
 
 from __future__ import annotations
 
+import json
+import re
+import unicodedata
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RolloutsError, did_you_mean, preview
-from rewardkit.rollouts.columns import mapped
+from rewardkit.primitives.messages import as_list, content_text
+from rewardkit.rollouts.columns import Columns, map_columns
 from rewardkit.rollouts.files import read_files
-from rewardkit.rollouts.matching import match
-from rewardkit.rollouts.source import Columns, Source
-
-Matches = Sequence[tuple[Sequence[int], bool]]
-"""For each row of a log the rows of a data set, and whether by its question alone."""
+from rewardkit.rollouts.values import SourceRows
 
 OF_A_RUN = (
     "rollout_id",
@@ -39,6 +39,39 @@ OF_SCORES = (
 )
 
 
+_SPECIAL = re.compile(
+    r"<\|(?P<bar>[^<>|\s]{1,60})\|>|<｜(?P<wide>[^<>｜]{1,60})｜>|\[\|(?P<square>[a-z]{1,20})\|\]"
+    r"|\[(?P<inst>/?INST)\]|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>|<</?SYS>>|</?think(?:ing)?>"
+)
+"""What the chat templates of eight families put around messages."""
+
+_USER = ("user", "human", "instruction", "question", "inst", "user_token")
+_ASSISTANT = (
+    "assistant",
+    "model",
+    "gpt",
+    "ai",
+    "bot",
+    "response",
+    "/inst",
+    "chatbot_token",
+)
+_SYSTEM = ("system", "developer", "system_token")
+_ROLES = {
+    name: names[0]
+    for names in (_USER, _ASSISTANT, _SYSTEM, ("tool",))
+    for name in names
+}  # as templates name them -> ours
+_NAMES = "|".join(name for name in _ROLES if name.isalpha())
+_TURN = re.compile(
+    r"(?:(?<![ \t])(?P<line>user|assistant|model|system|developer|tool)[ "
+    r"\t*]*(?:\n|\Z)"
+    rf"|(?P<colon>{_NAMES})[ \t*]*[:：])[\s*]*",
+    re.IGNORECASE,
+)
+"""Where a turn begins; some logs glue it to the turn before."""
+
+
 def join_columns(
     columns: Columns, source: Any, *, on: str = "prompt", without: Collection[str] = ()
 ) -> tuple[Columns, str, list[str]]:
@@ -54,110 +87,115 @@ def join_columns(
     ['4', None]
     """
     name = str(source) if isinstance(source, str | Path) else "the joined table"
-    read = Source.joined(read_files(source, {}))
-    if len(read.rejected) == len(read.places):
-        raise RolloutsError(
-            f"{name!r} has no rows to join ({len(read.places)} cannot be read)"
-        )
-    canonical = {old: new for new, old in mapped(read.columns, {}).items()}
-    joined = {canonical.get(old, old): cells for old, cells in read.columns.items()}
-    for side, table in (("the rollouts have", columns), (f"{name!r} has", joined)):
-        if on not in table:
-            hint = did_you_mean(on, table)
-            raise RolloutsError(f"the join is on {on!r}; {side} {list(table)}{hint}")
+    joined, rejected = _read_joined(name, source, columns, on)
     matches = match(columns[on], joined[on], prompts=on == "prompt")
-    if not any(rows for rows, _ in matches):
+    count = len(matches)
+    matched = sum(bool(partners) for partners, _ in matches)
+    if not matched:
         raise RolloutsError(
             f"no row of the rollouts matches {name!r} by {on}: the rollouts have "
             f"{preview(columns[on][0])}, the data set {preview(joined[on][0])}; is it "
             "the set of this run, and the right column?"
         )
-    report = _Join(name, len(matches))
     filled = dict(columns)
+    brought, gains, left_out, differences = [], [], [], []
     for column, cells in joined.items():
         if column in {*OF_A_RUN, *without} or column.startswith(OF_SCORES):
-            report.left_out.append(column)
+            left_out.append(column)
         elif column != on:
-            options = [[cells[row] for row in rows] for rows, _ in matches]
-            filled[column] = report.fill(column, columns.get(column), options)
-    if read.rejected:
-        report.differences.append(
-            f"{len(read.rejected)} rows of {name!r} cannot be read and were not joined"
-        )
-    return filled, report.sentence(on, matches), report.warnings(on, matches)
-
-
-@dataclass
-class _Join:
-    """What a join with the data set `name` did to a log of so many rows."""
-
-    name: str
-    rows: int
-    brought: list[str] = field(default_factory=list)
-    filled: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    differences: list[str] = field(default_factory=list)
-
-    def fill(
-        self, column: str, logged: Sequence[Any] | None, options: list[list[Any]]
-    ) -> list[Any]:
-        """Fill what the log lacks with the one value of the matching rows."""
-        cells = [None] * self.rows if logged is None else list(logged)
-        lacking = cells.count(None)
-        ambiguous = different = 0
-        for row, values in enumerate(options):
-            if any(value != values[0] for value in values):
-                ambiguous += cells[row] is None
-            elif values and cells[row] is None:
-                cells[row] = values[0]
-            elif values and values[0] is not None:
-                different += cells[row] != values[0]
-        found = lacking - cells.count(None)
-        if lacking == self.rows:
-            self.brought.append(column)
-        elif found:
-            self.filled.append(f"filled {found} missing values of {column}")
-        if ambiguous:
-            self.differences.append(
-                f"{ambiguous} of {self.rows} rows match several rows of {self.name!r} "
-                f"that differ in {column}: left missing"
-            )
-        if different:
-            self.differences.append(
-                f"{column} is in the log and in {self.name!r} and differs in "
-                f"{different} rows: kept from the log"
-            )
-        return cells
-
-    def sentence(self, on: str, matches: Matches) -> str:
-        """Say what was joined."""
-        matched = sum(bool(rows) for rows, _ in matches)
-        parts = [
-            f"joined {self.name!r} by {on}: {matched} of {self.rows} rows matched",
-            f"brought {', '.join(self.brought) or 'no column'}",
-            *self.filled,
+            logged = columns.get(column, [None] * count)
+            partners = [[cells[row] for row in rows] for rows, _ in matches]
+            filled[column], ambiguous, different = _fill(logged, partners)
+            lacking = logged.count(None)
+            gained = lacking - filled[column].count(None)
+            if lacking == count:
+                brought.append(column)
+            elif gained:
+                gains.append(f"filled {gained} missing values of {column}")
+            if ambiguous:
+                differences.append(
+                    f"{ambiguous} of {count} rows match several rows of {name!r} that "
+                    f"differ in {column}: left missing"
+                )
+            if different:
+                differences.append(
+                    f"{column} is in the log and in {name!r} and differs in "
+                    f"{different} rows: kept from the log"
+                )
+    sentence = "; ".join(
+        [
+            f"joined {name!r} by {on}: {matched} of {count} rows matched",
+            f"brought {', '.join(brought) or 'no column'}",
+            *gains,
         ]
-        if self.left_out:
-            parts.append(f"left out {', '.join(self.left_out)}")
-        return "; ".join(parts)
+    )
+    if left_out:
+        sentence += f"; left out {', '.join(left_out)}"
+    if rejected:
+        differences.append(
+            f"{rejected} rows of {name!r} cannot be read and were not joined"
+        )
+    warnings = _warn_of_matches(matches, name, on, ", ".join(brought) or "nothing")
+    return filled, sentence, [*warnings, *differences]
 
-    def warnings(self, on: str, matches: Matches) -> list[str]:
-        """Say what a person should look at: rows without a match, and differences."""
-        warnings = []
-        unmatched = sum(not rows for rows, _ in matches)
-        by_question = sum(is_by_question for _, is_by_question in matches)
-        if unmatched:
-            warnings.append(
-                f"{unmatched} of {self.rows} rows match no row of {self.name!r} by "
-                f"{on}: they lack {', '.join(self.brought) or 'nothing'}"
-            )
-        if by_question:
-            warnings.append(
-                f"{by_question} of {self.rows} rows have turns before the question "
-                f"that no row of {self.name!r} has; make sure they are examples, not "
-                "another conversation"
-            )
-        return [*warnings, *self.differences]
+
+def _warn_of_matches(
+    matches: Sequence[tuple[Sequence[int], bool]], name: str, on: str, brought: str
+) -> list[str]:
+    """Return sentences on rows without a match, or with one by their question alone."""
+    warnings = []
+    unmatched = sum(not rows for rows, _ in matches)
+    if unmatched:
+        warnings.append(
+            f"{unmatched} of {len(matches)} rows match no row of {name!r} by {on}: "
+            f"they lack {brought}"
+        )
+    by_question = sum(is_by_question for _, is_by_question in matches)
+    if by_question:
+        warnings.append(
+            f"{by_question} of {len(matches)} rows have turns before the question that "
+            f"no row of {name!r} has; make sure they are examples, not another "
+            "conversation"
+        )
+    return warnings
+
+
+def _read_joined(
+    name: str, source: Any, columns: Columns, on: str
+) -> tuple[Columns, int]:
+    """Read a data set under canonical names, and count the rows that are kept out."""
+    rows = SourceRows.joined(read_files(source, {}))
+    rejected = len(rows.rejected)
+    if rejected == len(rows.places):
+        raise RolloutsError(f"{name!r} has no rows to join ({rejected} cannot be read)")
+    canonical = {old: new for new, old in map_columns(rows.columns, {}).items()}
+    joined = {canonical.get(old, old): cells for old, cells in rows.columns.items()}
+    for side, table in (("the rollouts have", columns), (f"{name!r} has", joined)):
+        if on not in table:
+            hint = did_you_mean(on, table)
+            raise RolloutsError(f"the join is on {on!r}; {side} {list(table)}{hint}")
+    return joined, rejected
+
+
+def _fill(
+    logged: Sequence[Any], partners: Sequence[Sequence[Any]]
+) -> tuple[list[Any], int, int]:
+    """Fill missing cells with the one value of the matching rows.
+
+    Also returns in how many rows partners differ, and differ from the log.
+    """
+    cells = list(logged)
+    ambiguous = different = 0
+    for row, values in enumerate(partners):
+        if not values:
+            continue
+        if any(value != values[0] for value in values):
+            ambiguous += cells[row] is None
+        elif cells[row] is None:
+            cells[row] = values[0]
+        elif values[0] is not None:
+            different += cells[row] != values[0]
+    return cells, ambiguous, different
 
 
 def fill_columns(
@@ -167,7 +205,97 @@ def fill_columns(
     filled, notes = dict(columns), []
     rows = len(columns["completion"])
     for name, value in fill.items():
-        own = columns.get(name, [None] * rows)
-        filled[name] = [value if cell is None else cell for cell in own]
-        notes.append(f"set {name} to {value!r} in {own.count(None)} of {rows} rows")
+        logged = columns.get(name, [None] * rows)
+        filled[name] = [value if cell is None else cell for cell in logged]
+        notes.append(f"set {name} to {value!r} in {logged.count(None)} of {rows} rows")
     return filled, notes
+
+
+def match(
+    log: Sequence[Any], data: Sequence[Any], *, prompts: bool
+) -> list[tuple[Sequence[int], bool]]:
+    r"""Find for each logged value its rows in the data set, or those of its question.
+
+    Texts are the same but for white space, all else as JSON writes it. Of prompts the
+    turns are compared, without roles and special tokens: all of them; else those beside
+    the system prompt; else the last one of the user alone, where the model has spoken
+    before (few-shot examples that the data set has not).
+
+    >>> logged = ["system\nBe brief.\nuser\n2+2?\nassistant\n"]
+    >>> match(logged, ["3+3?", "2+2?"], prompts=True)
+    [([1], False)]
+    """
+    keys_of = _prompt_keys if prompts else _value_keys
+    index: dict[str, list[int]] = defaultdict(list)
+    for row, value in enumerate(data):
+        for key in dict.fromkeys(keys_of(value)[:2]):
+            index[key].append(row)
+    texts = list(map(repr, log))
+    by_text: dict[str, tuple[Sequence[int], bool]] = {}
+    for text, value in zip(texts, log, strict=True):
+        if text in by_text:
+            continue
+        by_text[text] = ((), False)
+        for place, key in enumerate(keys_of(value)):
+            if key in index:
+                by_text[text] = (index[key], place == 2)
+                break
+    return [by_text[text] for text in texts]
+
+
+def _value_keys(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [" ".join(unicodedata.normalize("NFC", value).split())]
+    if value is None:
+        return []
+    return [f"json {json.dumps(value, sort_keys=True, default=str)}"]
+
+
+def _prompt_keys(prompt: Any) -> list[str]:
+    """Return a prompt with and without its system prompt, and its last question."""
+    turns = _turns(prompt)
+    waits = turns[-1:] == [("assistant", "")]  # for the model to go on
+    if waits and len(turns) > 1 and not turns[0][0]:
+        turns[0] = ("system", turns[0][1])
+    others = [turn for turn in turns if turn[0] != "system"]
+    keys = [" ".join(text for _, text in some if text) for some in (turns, others)]
+    if waits and [role for role, _ in others[-3:-1]] == ["assistant", "user"]:
+        keys.append(others[-2][1])
+    return keys if keys[1] else []
+
+
+def _turns(prompt: Any) -> list[tuple[str, str]]:
+    """Return the role ("" if unnamed) and the text of each turn of a prompt."""
+    messages = as_list(prompt)
+    if messages is None:
+        text = "" if prompt is None else str(prompt)
+    else:
+        messages = [message for message in messages if isinstance(message, Mapping)]
+        # an answer that was begun for the model
+        if messages and messages[-1].get("role") == "assistant":
+            messages.pop()
+        text = ""
+        for message in messages:
+            content = content_text(message.get("content"))
+            text += f"\n{message.get('role')}\n{content}\n"
+        text += "\nassistant\n"
+    text = _SPECIAL.sub(_line, unicodedata.normalize("NFC", text))
+    turns = []
+    start, role = 0, ""
+    for mark in _TURN.finditer(text):
+        turns.append((role, _plain(text[start : mark.start()])))
+        start, role = mark.end(), _ROLES[(mark["line"] or mark["colon"]).lower()]
+    turns.append((role, _plain(text[start:])))
+    return turns if turns[0][1] else turns[1:]
+
+
+def _line(token: re.Match[str]) -> str:
+    """Return a special token as a line: the name of its role, or nothing."""
+    names = list(filter(None, token.groupdict().values()))
+    role = _ROLES.get(names[0].lower()) if names else None
+    return f"\n{role}\n" if role else "\n"
+
+
+def _plain(text: str) -> str:
+    """Return a text for comparison, without the marks of "### Response:"."""
+    return " ".join(text.split()).rstrip("#* ")

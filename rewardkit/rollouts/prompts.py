@@ -14,10 +14,9 @@ import pandas as pd
 
 from rewardkit.errors import RolloutsError
 from rewardkit.primitives.messages import as_list
-from rewardkit.rollouts.columns import ALIASES, mapped
+from rewardkit.rollouts.columns import ALIASES, Columns, map_columns
 from rewardkit.rollouts.files import read_files
-from rewardkit.rollouts.source import Columns, Place, Source
-from rewardkit.rollouts.values import present
+from rewardkit.rollouts.values import Place, SourceRows, present
 
 Messages = list[dict[str, Any]]
 
@@ -44,67 +43,61 @@ def read_prompts(
     [{'prompt_id': 'p-ab8c9f78ab2d', 'prompt': '2+2?', 'answer': '4'}]
     """
     name = str(source) if isinstance(source, str | Path) else "memory"
-    wanted = dict(columns or {})
-    read = Source.joined(read_files(source, wanted))
-    prompt_name, id_name = _names(read.columns, wanted, name)
-    others, warnings = _others(read.columns, {prompt_name, id_name}, reserved)
-    nothing = [None] * len(read.places)
-    given = zip(
-        read.columns.get(prompt_name, nothing),
-        read.columns.get(id_name, nothing),
-        strict=True,
-    )
-    places, repeats = list(read.places), []
-    kept: dict[str, tuple[dict[str, Any], str]] = {}  # by id, with its place
-    for row, (value, given_id) in enumerate(given):
-        place = places[row].place
-        if places[row].reason:
+    rows = SourceRows.joined(read_files(source, columns or {}))
+    prompt_name, id_name = _names(rows.columns, columns or {}, name)
+    others, warnings = _others(rows.columns, {prompt_name, id_name}, reserved)
+    missing = [None] * len(rows.places)
+    prompts = rows.columns.get(prompt_name, missing)
+    ids = rows.columns.get(id_name, missing)
+    rejected, repeats = [], []
+    by_id: dict[str, tuple[dict[str, Any], str]] = {}  # with its place
+    for row, place in enumerate(rows.places):
+        if place.reason:
+            rejected.append(place)
             continue
         try:
-            bare = _prompt(value)
-            own = {
-                "prompt_id": _prompt_id(given_id, bare),
-                "prompt": _with_system(bare, system),
-            }
+            prompt = _prompt(prompts[row])
+            prompt_id = _prompt_id(ids[row], prompt)
+            prompt = _with_system(prompt, system)
         except ValueError as error:
-            places[row] = replace(places[row], reason=str(error))
+            rejected.append(replace(place, reason=str(error)))
             continue
-        known, before = kept.setdefault(
-            str(own["prompt_id"]),
-            (own | {column: cells[row] for column, cells in others.items()}, place),
-        )
-        if known["prompt"] != own["prompt"]:
+        record: dict[str, Any] = {"prompt_id": prompt_id, "prompt": prompt}
+        record |= {column: cells[row] for column, cells in others.items()}
+        first, first_place = by_id.setdefault(str(prompt_id), (record, place.place))
+        if first["prompt"] != prompt:
             raise RolloutsError(
-                f"{name} has prompt_id {own['prompt_id']!r} for two prompts ({before} "
-                f"and {place}); give "
-                "each an id of its own, or leave that column out"
+                f"{name} has prompt_id {prompt_id!r} for two prompts ({first_place} "
+                f"and {place.place}); give each an id of its own, or leave that column "
+                "out"
             )
-        if before != place:
-            repeats.append(f"{place} repeats {before}")
-    rejected = [place for place in places if place.reason]
-    why = f"{rejected[0].place}: {rejected[0].reason}" if rejected else "it has no rows"
-    if not kept:
+        if first_place != place.place:
+            repeats.append(f"{place.place} repeats {first_place}")
+    reason = "it has no rows"
+    if rejected:
+        reason = f"{rejected[0].place}: {rejected[0].reason}"
+    if not by_id:
         raise RolloutsError(
-            f"{name} has no usable prompt; {why}; a file of prompts has one a row"
+            f"{name} has no usable prompt; {reason}; a file of prompts has one a row"
         )
     if rejected:
         warnings.append(
-            f"{len(rejected)} of {len(places)} rows kept out (the first is {why})"
+            f"{len(rejected)} of {len(rows.places)} rows kept out (the first is "
+            f"{reason})"
         )
     if repeats:
         warnings.append(
             f"{len(repeats)} rows repeat a prompt, which is sampled once, with the "
-            "columns of its first row "
-            f"({repeats[0]})"
+            f"columns of its first row ({repeats[0]})"
         )
-    return [row for row, _ in kept.values()], tuple(rejected), warnings
+    return [record for record, _ in by_id.values()], tuple(rejected), warnings
 
 
 def _names(
     names: Collection[str], wanted: Mapping[str, str], source: str
 ) -> tuple[str, str]:
     """Return the columns of the prompts and of their ids, "prompt_id" by default."""
-    mapping = mapped(names, wanted) if names else {"prompt": "prompt"}
+    mapping = map_columns(names, wanted) if names else {"prompt": "prompt"}
     if "prompt" not in mapping:
         raise RolloutsError(
             f"no column holds the prompts; {source} has {list(names)}: name it with "
@@ -114,17 +107,23 @@ def _names(
 
 
 def _others(
-    columns: Columns, taken: Collection[str], reserved: Collection[str]
+    columns: Columns, used: Collection[str], reserved: Collection[str]
 ) -> tuple[Columns, list[str]]:
     """Return the columns that go along, in JSON's types, and warnings of others."""
     others, warnings = {}, []
-    for name in [name for name in columns if name not in taken]:
-        try:
-            if name in reserved:
-                raise ValueError("the log has a column of that name for itself")
-            others[name] = _plain(columns[name])
-        except (TypeError, ValueError, RecursionError) as error:
-            warnings.append(f"column {name!r} of the prompts is left out: {error}")
+    for name, cells in columns.items():
+        reason = ""
+        if name in used:
+            continue
+        if name in reserved:
+            reason = "the log has a column of that name for itself"
+        else:
+            try:
+                others[name] = _plain(cells)
+            except (TypeError, ValueError, RecursionError) as error:
+                reason = str(error)
+        if reason:
+            warnings.append(f"column {name!r} of the prompts is left out: {reason}")
     return others, warnings
 
 
@@ -136,9 +135,8 @@ def _plain(value: Any) -> Any:
             return present(value)
         raise TypeError(f"JSON cannot hold {type(value).__name__}")
 
-    return json.loads(
-        json.dumps(value, default=as_json), parse_constant=lambda constant: None
-    )
+    text = json.dumps(value, default=as_json)
+    return json.loads(text, parse_constant=lambda constant: None)
 
 
 def _prompt(value: Any) -> str | Messages:
@@ -147,41 +145,35 @@ def _prompt(value: Any) -> str | Messages:
         raise ValueError("has no prompt")
     if isinstance(value, str):
         return value
-    items = as_list(value) or [None]
-    if not all(
-        isinstance(item, Mapping) and isinstance(item.get("role"), str)
-        for item in items
-    ):
-        raise ValueError(
-            f"has a prompt of type {type(value).__name__} that is neither text nor "
-            "chat messages "
-            "({'role': ..., 'content': ...})"
-        )
-    return [
-        {
-            key: inner
-            for key, inner in item.items()
-            if inner is not None or key == "content"
-        }
-        for item in _plain(items)
-    ]
+    for message in as_list(value) or [None]:
+        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+            kind = type(value).__name__
+            raise ValueError(
+                f"has a prompt of type {kind} that is neither text nor chat messages "
+                "({'role': ..., 'content': ...})"
+            )
+    messages = []
+    for message in _plain(as_list(value)):
+        empty = [key for key, field in message.items() if field is None]
+        for key in empty:
+            if key != "content":
+                del message[key]
+        messages.append(message)
+    return messages
 
 
-def _prompt_id(given: Any, prompt: str | Messages) -> str | int:
+def _prompt_id(value: Any, prompt: str | Messages) -> str | int:
     """Return the id of a row, else a hash of its prompt, the same in every run."""
-    if given is None:
+    if value is None:
         text = json.dumps(prompt, sort_keys=True)
         return f"p-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    if (
-        isinstance(given, float) and given.is_integer()
-    ):  # how a table holds whole numbers beside gaps
-        return int(given)
-    if isinstance(given, bool) or not isinstance(given, str | int):
-        raise ValueError(
-            f"has a prompt_id of type {type(given).__name__}, not text or a whole "
-            "number"
-        )
-    return given
+    # how a table holds whole numbers beside gaps
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        kind = type(value).__name__
+        raise ValueError(f"has a prompt_id of type {kind}, not text or a whole number")
+    return value
 
 
 def as_messages(prompt: str | Messages) -> Messages:

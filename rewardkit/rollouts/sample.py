@@ -14,11 +14,17 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from rewardkit.errors import InputError, RolloutsError, preview
-from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT, Server, ask_all
+from rewardkit.rollouts.chat import (
+    ANSWER_TIMEOUT,
+    CONCURRENCY,
+    RETRIES,
+    Server,
+    ask_all,
+)
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.prompts import as_messages, read_prompts
-from rewardkit.rollouts.sample_log import append, mend, read_log
-from rewardkit.rollouts.source import Place
+from rewardkit.rollouts.sample_log import append_row, mend, read_log
+from rewardkit.rollouts.values import Place
 
 ANSWERED = (
     "completion",
@@ -39,26 +45,20 @@ RESERVED = (
         # would be read as the transcript where a completion has no text
         *ALIASES["messages"],
 )  # fmt: skip
-"""Columns that the log has for itself, which those of the prompts cannot be."""
+"""Columns of the log, which no column of the prompts can be called."""
 
 LEAST = {"n": 1, "limit": 1, "max_tokens": 1, "concurrency": 1, "retries": 0, "seed": 0}
 """Options that are whole numbers, and the least that each can be."""
 
-NOT_EXTRA = {
-    "messages",
-    "n",
-    "stream",
-    "model",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "seed",
-}
+NOT_EXTRA = frozenset(
+    "messages n stream model temperature top_p max_tokens seed".split()
+)
+"""What a request has already, so that `extra_body` cannot."""
 
 
 @dataclass(frozen=True)
 class Failed:
-    """A completion that was not given, and why."""
+    """A completion that the server did not give, and why."""
 
     rollout_id: str
     reason: str
@@ -66,9 +66,9 @@ class Failed:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What a run of `sample` did; all but `rows` and `kept` speak of this run alone.
+    """The figures of a run of `sample`; `rows` and `kept` are of the whole log.
 
-    `rows` stand in the log at `output` now, `kept` of this policy's were there before.
+    `rows` stand in the log at `output` now; `kept` of this policy's were in it before.
     `truncated` were ended by the token limit; `without_text` are answers that hold no
     text (a refusal, a tool call, reasoning that used up the tokens): their completion
     is missing, not empty.
@@ -93,17 +93,17 @@ class Sampled:
         """Return it as plain data."""
         record = asdict(self)
         failures = record.pop("failed")
-        tokens = {
-            "prompt": record.pop("prompt_tokens"),
-            "completion": record.pop("completion_tokens"),
-        }
+        prompt, completion = (
+            record.pop("prompt_tokens"),
+            record.pop("completion_tokens"),
+        )
+        record["output"] = str(self.output)
+        record["seconds"] = round(self.seconds, 3)
         return {
             **record,
-            "output": str(self.output),
-            "seconds": round(self.seconds, 3),
             "failed": len(failures),
             "failures": failures,
-            "tokens": tokens,
+            "tokens": {"prompt": prompt, "completion": completion},
         }
 
     def __repr__(self) -> str:
@@ -152,7 +152,7 @@ def sample(
     limit: int | None = None,
     add: bool = False,
     concurrency: int = CONCURRENCY,
-    timeout: float = TIMEOUT,
+    timeout: float = ANSWER_TIMEOUT,
     retries: int = RETRIES,
     progress: bool = False,
 ) -> Sampled:
@@ -170,37 +170,36 @@ def sample(
     InputError: an option that cannot be; a server that is not there, refuses the key,
     has no such model or is gone; the rows it gave are kept.
     """
-    whole = (n, limit, max_tokens, concurrency, retries, seed)
-    for (name, least), value in zip(LEAST.items(), whole, strict=True):
+    numbers = (n, limit, max_tokens, concurrency, retries, seed)
+    for (name, least), value in zip(LEAST.items(), numbers, strict=True):
         if value is not None and (type(value) is not int or value < least):
             raise InputError(f"{name} is {value!r}; it is a whole number from {least}")
-    if taken := NOT_EXTRA & set(extra_body or ()):
+    if reserved := NOT_EXTRA & set(extra_body or ()):
         raise InputError(
-            f"extra_body has {min(taken)!r}, which sample sets itself; leave it out, "
-            "or use its option"
+            f"extra_body has {min(reserved)!r}, which sample sets itself; leave it "
+            "out, or use its option"
         )
     started = time.perf_counter()
     server = Server(base_url, model, timeout, retries)
-    every, rejected, warnings = read_prompts(
+    all_prompts, rejected, warnings = read_prompts(
         prompts, columns=columns, system=system, reserved=RESERVED
     )
-    path, chosen = Path(output), every[:limit]
+    path, chosen = Path(output), all_prompts[:limit]
     rows, broken = read_log(path)
     policy = policy or model
     settings = dict(
         zip(SETTINGS, (temperature, top_p, max_tokens, extra_body or None), strict=True)
     )
-    run = _Run(
-        policy, model, seed, settings, plain_ids=not rows or rows[0]["policy"] == policy
-    )
-    there = _there(run, path, rows, every, add)
+    has_plain_ids = not rows or rows[0]["policy"] == policy
+    run = _Run(policy, model, seed, settings, has_plain_ids)
+    sampled = _sampled_before(run, path, rows, all_prompts, add)
     wanted = [run.row(prompt, k) for prompt in chosen for k in range(n)]
-    asked = [row for row in wanted if row["rollout_id"] not in there]
-    requests = [
-        {"model": model, "messages": as_messages(row["prompt"])}
-        | {name: row[name] for name in (*SETTINGS, "seed") if name in row}
-        for row in asked
-    ]
+    pending = [row for row in wanted if row["rollout_id"] not in sampled]
+    requests = []
+    for row in pending:
+        request = {"model": model, "messages": as_messages(row["prompt"])}
+        request |= {name: row[name] for name in (*SETTINGS, "seed") if name in row}
+        requests.append(request)
     if broken:
         warnings.insert(
             0,
@@ -210,46 +209,42 @@ def sample(
     mend(path, broken)
     answers: list[dict[str, Any]] = []
     failed: list[Failed] = []
+    bar = tqdm(
+        desc="sampling", unit="completion", total=len(wanted), disable=not progress
+    )
     try:
         with (
-            tqdm(
-                desc="sampling",
-                unit="completion",
-                total=len(wanted),
-                disable=not progress,
-            ) as bar,
+            bar,
             closing(ask_all(server, requests, concurrency=concurrency)) as outcomes,
         ):
-            bar.update(len(wanted) - len(asked))
+            bar.update(len(wanted) - len(pending))
             for at, outcome in outcomes:
                 bar.update()
                 if isinstance(outcome, dict):
-                    append(path, {**asked[at], **outcome})
+                    append_row(path, {**pending[at], **outcome})
                     answers.append(outcome)
                 else:
-                    failed.append(
-                        Failed(asked[at]["rollout_id"], server.reason(outcome))
-                    )
+                    reason = server.reason(outcome)
+                    failed.append(Failed(pending[at]["rollout_id"], reason))
                     bar.set_postfix(failed=len(failed))
     except (InputError, KeyboardInterrupt) as error:
         if isinstance(error, InputError) and not answers:
             raise
-        written = len(read_log(path)[0]) - len(
-            rows
-        )  # an interrupt may come behind a row that was written
+        # an interrupt may come behind a row that was written
+        written = len(read_log(path)[0]) - len(rows)
         raise type(error)(
-            f"{str(error) or 'interrupted'}; {written} of the {len(asked)} "
-            "completions that were to be "
-            f"sampled are in {str(path)!r}, and the same again samples the others"
+            f"{str(error) or 'interrupted'}; {written} of the {len(pending)} "
+            f"completions that were to be sampled are in {str(path)!r}, and the same "
+            "again samples the others"
         ) from None
     return Sampled(
         output=path,
         rows=len(rows) + len(answers),
-        kept=len(there),
+        kept=len(sampled),
         sampled=len(answers),
         prompts=len(chosen),
         n=n,
-        failed=tuple(sorted(failed, key=lambda item: item.rollout_id)),
+        failed=tuple(sorted(failed, key=lambda failure: failure.rollout_id)),
         rejected=rejected,
         warnings=tuple(warnings),
         truncated=sum(answer["finish_reason"] == "length" for answer in answers),
@@ -268,28 +263,28 @@ class _Run:
     model: str
     seed: int | None
     settings: dict[str, Any]
-    plain_ids: bool  # not where another policy's rows have taken them
+    has_plain_ids: bool  # not where another policy's rows have taken them
 
     def row(self, prompt: Mapping[str, Any], k: int) -> dict[str, Any]:
         """Return the row of completion `k` of a prompt before the server answers."""
-        rollout_id = (
-            f"{'' if self.plain_ids else self.policy + ':'}{prompt['prompt_id']}#{k}"
-        )
-        # siblings have different seeds, whatever the order and whatever failed before;
-        # servers take 31 bits
-        digest = hashlib.sha256(f"{self.seed}:{rollout_id}".encode()).digest()
-        own = {
-            "generation": k,
-            "policy": self.policy,
-            "model": None if self.policy == self.model else self.model,
-            "seed": None if self.seed is None else int.from_bytes(digest[:4]) >> 1,
-            **self.settings,
-        }
-        given = {name: value for name, value in own.items() if value is not None}
-        return {"rollout_id": rollout_id, **given, **prompt}
+        rollout_id = f"{prompt['prompt_id']}#{k}"
+        if not self.has_plain_ids:
+            rollout_id = f"{self.policy}:{rollout_id}"
+        row: dict[str, Any] = {"generation": k, "policy": self.policy}
+        if self.policy != self.model:
+            row["model"] = self.model
+        if self.seed is not None:
+            # siblings have different seeds, whatever the order and whatever failed
+            # before; servers take 31 bits
+            digest = hashlib.sha256(f"{self.seed}:{rollout_id}".encode()).digest()
+            row["seed"] = int.from_bytes(digest[:4]) >> 1
+        for name, value in self.settings.items():
+            if value is not None:
+                row[name] = value
+        return {"rollout_id": rollout_id, **row, **prompt}
 
 
-def _there(
+def _sampled_before(
     run: _Run,
     path: Path,
     rows: Sequence[Mapping[str, Any]],
@@ -302,27 +297,31 @@ def _there(
     it has other policies or prompts and `add` is not set.
     """
     by_id = {str(prompt["prompt_id"]): prompt for prompt in prompts}
-    there = set()
+    sampled = set()
     for row in rows:
         prompt = by_id.get(str(row["prompt_id"]))
-        if row["policy"] != run.policy or prompt is None:
-            if not add:
-                raise RolloutsError(
-                    f"{str(path)!r} has completions of prompt {row['prompt_id']!r} "
-                    "and policy "
-                    f"{row['policy']!r}; this run samples {run.policy!r} on "
-                    f"{len(prompts)} prompts: name "
-                    "another log, or let this one be added to (--add, add=True)"
-                )
-            continue
-        expected = run.row(prompt, row["generation"])
-        for name in dict.fromkeys([*expected, *row]):
-            if name not in ANSWERED and row.get(name) != expected.get(name):
-                raise RolloutsError(
-                    f"{str(path)!r} was made otherwise: {row['rollout_id']} has {name} "
-                    f"{preview(row.get(name))}, and this run "
-                    f"{preview(expected.get(name))}; name another "
-                    "log, or add this run as another policy (--policy NAME --add)"
-                )
-        there.add(row["rollout_id"])
-    return there
+        if row["policy"] == run.policy and prompt is not None:
+            _check_same(run.row(prompt, row["generation"]), row, path)
+            sampled.add(row["rollout_id"])
+        elif not add:
+            raise RolloutsError(
+                f"{str(path)!r} has completions of prompt {row['prompt_id']!r} and "
+                f"policy {row['policy']!r}; this run samples {run.policy!r} on "
+                f"{len(prompts)} prompts: name another log, or let this one be added "
+                "to (--add, add=True)"
+            )
+    return sampled
+
+
+def _check_same(
+    expected: Mapping[str, Any], row: Mapping[str, Any], path: Path
+) -> None:
+    """RolloutsError where a row of the log is not as this run would ask for it."""
+    for name in dict.fromkeys([*expected, *row]):
+        if name not in ANSWERED and row.get(name) != expected.get(name):
+            raise RolloutsError(
+                f"{str(path)!r} was made otherwise: {row['rollout_id']} has {name} "
+                f"{preview(row.get(name))}, and this run "
+                f"{preview(expected.get(name))}; name another log, or add this run as "
+                "another policy (--policy NAME --add)"
+            )

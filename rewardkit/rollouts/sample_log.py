@@ -53,12 +53,9 @@ def mend(path: Path, broken: int) -> None:
             file.write(b"\n")
 
 
-def append(path: Path, row: Mapping[str, Any]) -> None:
+def append_row(path: Path, row: Mapping[str, Any]) -> None:
     """Add a row: a whole line, which stands in the file when this returns."""
-    with path.open(
-        "ab"
-    ) as file:  # half a character is written as an escape, which alone can hold it
-        file.write(
-            json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace")
-            + b"\n"
-        )
+    line = json.dumps(row, ensure_ascii=False) + "\n"
+    with path.open("ab") as file:
+        # half a character is written as an escape, which alone can hold it
+        file.write(line.encode("utf-8", "backslashreplace"))

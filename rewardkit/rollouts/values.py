@@ -1,54 +1,145 @@
-"""Columns: Python values into a table and back, unchanged."""
+"""Values: Python values into a table and back, and rows before they are rollouts."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from rewardkit.rollouts.columns import Columns, lists_of_columns
+
 
 def as_column(values: list[Any]) -> pd.Series[Any]:
-    """Return a column that gives its values back as they were.
+    """Return a column that gives its values back unchanged.
 
-    Numbers as such (whole ones stay whole), all else as objects.
+    Numbers stay numbers (whole ones stay whole); all else becomes objects.
     """
-    kinds = {type(value) for value in values} - {type(None)}
+    kinds = set(map(type, values)) - {type(None)}
     if kinds == {bool} and None not in values:
         return pd.Series(values, dtype=bool)
-    if kinds == {int} and all(value is None or abs(value) < 2**63 for value in values):
+    if kinds == {int} and _are_below(2**63, values):
         return pd.Series(values, dtype="Int64" if None in values else "int64")
-    if kinds == {float} or (
-        kinds == {int, float}
-        and all(value is None or abs(value) < 2**53 for value in values)
-    ):
+    if kinds == {float} or (kinds == {int, float} and _are_below(2**53, values)):
         return pd.Series(values, dtype="float64")
     if kinds and all(issubclass(kind, datetime) for kind in kinds):
         return pd.Series(pd.to_datetime(values))
     return pd.Series(values, dtype=object)
 
 
+def _are_below(limit: int, values: list[Any]) -> bool:
+    return all(value is None or abs(value) < limit for value in values)
+
+
 def column_values(column: pd.Series[Any]) -> list[Any]:
     """Return the values of a column as Python objects, missing ones as None."""
     values = column.tolist()
-    if column.dtype == object and set(map(type, values)) <= {str, int, bool}:
-        return values
-    return (
-        [present(value) for value in values]
-        if column.dtype == object or column.hasnans
-        else values
-    )
+    if column.dtype != object:
+        has_gaps = column.hasnans
+    else:
+        has_gaps = not set(map(type, values)) <= {str, int, bool}
+    return list(map(present, values)) if has_gaps else values
 
 
 def present(value: Any) -> Any:
     """Return the value, or None where pandas says missing; arrays become lists."""
-    if (
-        value is None
-        or value is pd.NA
-        or value is pd.NaT
-        or (isinstance(value, float) and math.isnan(value))
-    ):
+    if value is None or value is pd.NA or value is pd.NaT:
         return None
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return value
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a row stands: its line, or its position from 1, and why it is kept out.
+
+    `reason` is "" where it is not kept out, `file` the file's name where there are
+    several.
+    """
+
+    line: int
+    reason: str = ""
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        """The same in words: ``line 3``, or ``line 3 of 10.jsonl``."""
+        return f"line {self.line}" + (f" of {self.file}" if self.file else "")
+
+
+@dataclass(frozen=True)
+class SourceRows:
+    """Rows before they are rollouts, as columns of Python values, with their places.
+
+    A missing value is None. `form` is the name of the log's form where the reader of
+    the file knows it, "" where the columns have to tell.
+    """
+
+    columns: Columns
+    places: list[Place]
+    form: str = ""
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[Any, Iterable[Any]]) -> SourceRows:
+        """Make them of columns of one length."""
+        lists = {str(name): list(map(present, columns[name])) for name in columns}
+        count = len(next(iter(lists.values()), ()))
+        return cls(lists, [Place(line) for line in range(1, count + 1)])
+
+    @classmethod
+    def of_rows(cls, placed: Iterable[tuple[Place, Any]], form: str = "") -> SourceRows:
+        """Make them of rows; a ValueError in place of a row says why it is none."""
+        rows: list[Mapping[Any, Any]] = []
+        places = []
+        for place, row in placed:
+            if isinstance(row, Mapping):
+                rows.append(row)
+                places.append(place)
+                continue
+            reason = f"a row is an object with columns, not {type(row).__name__}"
+            if isinstance(row, ValueError):
+                reason = str(row)
+            rows.append({})
+            places.append(replace(place, reason=reason))
+        cells = lists_of_columns(rows)
+        columns = {str(name): list(map(present, cells[name])) for name in cells}
+        return cls(columns, places, form)
+
+    @classmethod
+    def joined(cls, parts: Sequence[SourceRows]) -> SourceRows:
+        """Join the rows of several sources, one after the other."""
+        columns: Columns = {name: [] for part in parts for name in part.columns}
+        places = []
+        for part in parts:
+            places += part.places
+            for name, cells in columns.items():
+                cells += part.columns.get(name, [None] * len(part.places))
+        return cls(columns, places)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return each row as a dict."""
+        return [
+            {name: cells[row] for name, cells in self.columns.items()}
+            for row in range(len(self.places))
+        ]
+
+    def keep(self, mask: Sequence[bool]) -> SourceRows:
+        """Return the rows where the mask is true."""
+        columns = {
+            name: list(compress(cells, mask)) for name, cells in self.columns.items()
+        }
+        places = list(compress(self.places, mask))
+        return replace(self, columns=columns, places=places)
+
+    @property
+    def rejected(self) -> list[Place]:
+        """The places of the rows that are kept out."""
+        return [place for place in self.places if place.reason]

@@ -10,8 +10,7 @@ from typing import Any
 
 from rewardkit.errors import CasesError, preview
 from rewardkit.rollouts.files import json_lines
-from rewardkit.rollouts.package_data import GALLERY
-from rewardkit.rollouts.write import place_to_write, write_whole
+from rewardkit.rollouts.paths import GALLERY, place_to_write, write_whole
 from rewardkit.scoring.cases import load_cases
 
 

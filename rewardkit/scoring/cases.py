@@ -25,7 +25,7 @@ from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.files import json_lines
-from rewardkit.rollouts.package_data import resolve
+from rewardkit.rollouts.paths import resolve
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.engines import prepare
 from rewardkit.scoring.evaluate import evaluate

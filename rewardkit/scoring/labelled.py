@@ -11,9 +11,10 @@ import numpy as np
 
 from rewardkit.errors import CasesError, did_you_mean, preview
 from rewardkit.rewards.reward import Floats, Rows
+from rewardkit.rollouts.columns import Columns
 from rewardkit.rollouts.files import read_files
-from rewardkit.rollouts.package_data import resolve
-from rewardkit.rollouts.source import Columns, Source
+from rewardkit.rollouts.paths import resolve
+from rewardkit.rollouts.values import SourceRows
 
 LabelledCases = str | Path | Iterable[Mapping[str, Any]]
 
@@ -49,7 +50,7 @@ def _columns(cases: LabelledCases) -> Columns:
         raise CasesError(
             f"cases are a JSONL file or dicts, each with a label, not {preview(cases)}"
         )
-    read = Source.joined(
+    read = SourceRows.joined(
         read_files(
             resolve(cases, "cases.jsonl") if isinstance(cases, str | Path) else cases,
             {},

@@ -16,7 +16,8 @@ from rewardkit.errors import Interrupted, RolloutsError
 from rewardkit.primitives.notes import VERDICT
 from rewardkit.rewards.plan import bind
 from rewardkit.rewards.reward import ROLLOUT, Floats, Reward, Rows, check_reward
-from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.rollouts.load import load_rollouts
+from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring import engines
 from rewardkit.scoring.calls import CALLED

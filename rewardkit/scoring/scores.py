@@ -28,9 +28,9 @@ from rewardkit.rewards.plan import Plan
 from rewardkit.rewards.reward import Floats, Part, Reward
 from rewardkit.rewards.run_record import reward_from_record
 from rewardkit.rollouts.logs.log import Logged
+from rewardkit.rollouts.paths import write_whole
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
-from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.outcomes import (
     ABSTAINED,
     ERROR,

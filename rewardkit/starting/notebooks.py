@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rewardkit.rollouts.package_data import GALLERY
+from rewardkit.rollouts.paths import GALLERY
 from rewardkit.starting.code import code_of
 
 

@@ -18,8 +18,9 @@ from rewardkit.errors import InputError
 from rewardkit.plain import PlainRecord
 from rewardkit.rewards.load import hides_module
 from rewardkit.rewards.save import run_beside
-from rewardkit.rollouts.table import Rollouts, load_rollouts
-from rewardkit.rollouts.write import write_whole
+from rewardkit.rollouts.load import load_rollouts
+from rewardkit.rollouts.paths import write_whole
+from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.case_writing import append_cases
 from rewardkit.scoring.score import score
 from rewardkit.starting.notebooks import notebook_text, seen_from

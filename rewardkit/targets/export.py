@@ -16,7 +16,8 @@ from rewardkit.errors import RewardError, preview
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.save import Writer, write_module
 from rewardkit.rewards.source import names_bound
-from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.rollouts.load import load_rollouts
+from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.scores import versions
 from rewardkit.targets import named, writing
 from rewardkit.targets import prove as proving

@@ -8,7 +8,7 @@ import pytest
 from labs import RUNS_WITHIN, run_all, started, write_notebook
 from opened import violations
 
-from rewardkit.rollouts.package_data import bundled
+from rewardkit.rollouts.paths import bundled
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
 OUTPUT = ".jp-OutputArea-output"

@@ -6,7 +6,7 @@ import pytest
 from table import arithmetic, proved
 
 import rewardkit as rk
-from rewardkit.rollouts.package_data import bundled
+from rewardkit.rollouts.paths import bundled
 from rewardkit.targets import named
 from rewardkit.targets.export import export, prove
 from rewardkit.targets.exported import identifier

@@ -32,8 +32,7 @@ from rewardkit.notebook.scorecard import Short
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
-from rewardkit.rollouts.package_data import bundled
-from rewardkit.rollouts.write import write_whole
+from rewardkit.rollouts.paths import bundled, write_whole
 from rewardkit.scoring.cases import cases_for
 from rewardkit.scoring.score import score
 from rewardkit.starting.notebooks import parameters_cell

@@ -16,7 +16,8 @@ from IPython.core.magic_arguments import MagicArgumentParser
 
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.rewards.load import hides_module
-from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.rollouts.load import load_rollouts
+from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.scores import Scores
 
 USUAL = ("rollouts", "logged")

@@ -24,8 +24,8 @@ from rewardkit.probes.probe import probe
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.rewards.load import forget_beside
 from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.paths import write_whole
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.cases import Case, check, components_of, load_cases
 from rewardkit.scoring.deadlines import cannot_limit
 from rewardkit.scoring.printed import caught_prints

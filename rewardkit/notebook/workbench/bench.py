@@ -23,7 +23,7 @@ from rewardkit.findings import counted, percent
 from rewardkit.notebook.workbench.variant import Figures, Variant, figures_of
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
-from rewardkit.rollouts.package_data import GALLERY
+from rewardkit.rollouts.paths import GALLERY
 from rewardkit.scoring.case_writing import append_cases
 from rewardkit.scoring.cases import (
     Case,

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RolloutsError
-from rewardkit.rollouts.logs.log import LOGGED, Form, Log
-from rewardkit.rollouts.source import Place, Source
+from rewardkit.rollouts.columns import Columns
+from rewardkit.rollouts.logs.log import LOGGED, Form, ParsedLog
+from rewardkit.rollouts.values import Place, SourceRows
 
-GRADES = {
+INSPECT_GRADES = {
     "C": 1.0,
     "I": 0.0,
     "P": 0.5,
@@ -33,7 +34,7 @@ def is_inspect_log(content: Any) -> bool:
     )
 
 
-def read_inspect_log(path: Path) -> Source:
+def read_inspect_log(path: Path) -> SourceRows:
     """Read the samples of a log as rows, scores as ``logged/<scorer>``.
 
     A sample that ended in an error before there was an output is kept out.
@@ -48,58 +49,55 @@ def read_inspect_log(path: Path) -> Source:
         ) from None
     try:
         log = read_eval_log(str(path), resolve_attachments=True)
-    except (
-        Exception
-    ) as error:  # whatever it raises, the file is what the person has to look at
+    # whatever it raises, the file is what the person has to look at
+    except Exception as error:
         raise RolloutsError(
             f"{str(path)!r} is not a log that Inspect can read: "
             f"{type(error).__name__}: {error}"
         ) from None
     samples = enumerate(log.samples or (), start=1)
-    return Source.of_rows(
-        ((Place(at), _row(sample, log.eval)) for at, sample in samples), form=LOG.name
-    )
+    placed = ((Place(line), _row(sample, log.eval)) for line, sample in samples)
+    return SourceRows.of_rows(placed, form=INSPECT_LOG.name)
 
 
 def _row(sample: Any, about: Any) -> dict[str, Any] | ValueError:
-    if sample.error and not sample.output.completion:
-        return ValueError(
-            f"ended in an error: {' '.join(sample.error.message.split())[:200]}"
-        )
-    target = sample.target
+    error = sample.error.message if sample.error else None
+    if error and not sample.output.completion:
+        return ValueError(f"ended in an error: {' '.join(error.split())[:200]}")
+    prompt, target = sample.input, sample.target
+    if not isinstance(prompt, str):
+        prompt = list(map(_plain, prompt))
+    if isinstance(target, list) and len(target) == 1:
+        target = target[0]
     row = {
         "rollout_id": sample.uuid or f"{sample.id}:{sample.epoch}",
         "prompt_id": str(sample.id),
-        "prompt": sample.input
-        if isinstance(sample.input, str)
-        else [_plain(item) for item in sample.input],
+        "prompt": prompt,
         "completion": sample.output.completion if sample.output.choices else None,
-        "messages": [_plain(item) for item in sample.messages] or None,
-        "ground_truth": target[0]
-        if isinstance(target, list) and len(target) == 1
-        else target,
+        "messages": list(map(_plain, sample.messages)) or None,
+        "ground_truth": target,
         "data_source": about.task,
         "policy": about.model,
         "epoch": sample.epoch,
         "metadata": dict(sample.metadata) or None,
-        "sample_error": sample.error.message if sample.error else None,
+        "sample_error": error,
     }
+    row = {name: value for name, value in row.items() if value is not None}
     for scorer, score in (sample.scores or {}).items():
-        values = score.value if isinstance(score.value, Mapping) else {"": score.value}
-        for key, value in values.items():
-            row[f"{LOGGED}{scorer}{'_' if key else ''}{key}"] = number_of(value)
-    return {
-        name: value
-        for name, value in row.items()
-        if value is not None or name.startswith(LOGGED)
-    }
+        column = LOGGED + scorer
+        if not isinstance(score.value, Mapping):
+            row[column] = number_of(score.value)
+            continue
+        for key, value in score.value.items():
+            row[f"{column}_{key}" if key else column] = number_of(value)
+    return row
 
 
 def _plain(message: Any) -> dict[str, Any]:
     """Return a chat message with what rewardkit reads of it."""
     plain: dict[str, Any] = message.model_dump(exclude_none=True, mode="json")
-    kept = ("role", "content", "tool_calls", "tool_call_id", "error")
-    return {name: plain[name] for name in kept if name in plain}
+    fields = ("role", "content", "tool_calls", "tool_call_id", "error")
+    return {name: plain[name] for name in fields if name in plain}
 
 
 def number_of(value: Any) -> float | None:
@@ -109,20 +107,24 @@ def number_of(value: Any) -> float | None:
     [1.0, 1.0, 0.5, None, None]
     """
     text = str(value).strip()
-    grade = text if text in GRADES else text.lower()
+    for grade in (text, text.lower()):
+        if grade in INSPECT_GRADES:
+            return INSPECT_GRADES[grade]
     try:
-        number = GRADES[grade] if grade in GRADES else float(text)
+        number = float(text)
     except ValueError:
         return None
     return number if math.isfinite(number) else None
 
 
-def _read(source: Source, keep: Collection[str]) -> Log:
-    scores = [name for name in source.columns if name.startswith(LOGGED)]
+def _parse(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    scores = [name for name in rows.columns if name.startswith(LOGGED)]
     total = scores[0] if len(scores) == 1 else None
-    return Log(source, dict.fromkeys(scores, 1.0), total=total, on_missing="skip")
+    return ParsedLog(rows, dict.fromkeys(scores, 1.0), total=total, on_missing="skip")
 
 
-LOG = Form(
-    "Inspect log", lambda columns: False, _read
-)  # known by its file, not by its columns
+def _fits(columns: Columns) -> bool:
+    return False  # known by its file, not by its columns
+
+
+INSPECT_LOG = Form("Inspect log", _fits, _parse)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.rollouts.source import Columns, Source
+from rewardkit.rollouts.columns import Columns
+from rewardkit.rollouts.values import SourceRows
 
 LOGGED = "logged/"
-"""Columns with scores of a log are called so.
+"""Prefix of columns with scores of a log.
 
 No reward can have a component of such a name, and a scored table has no such column of
 its own.
@@ -37,17 +38,17 @@ class Logged:
 
 
 @dataclass(frozen=True)
-class Log:
+class ParsedLog:
     """What was read from a log.
 
-    `source` are its rows as rollouts, `weights` the columns with scores and what each
-    counts, `beside` what else is no column of a rollout; `total` and `on_missing` as in
-    `Logged`. `usual` says which columns are canonical ones under names of their own;
-    `notes` are sentences on what was taken for what, `warnings` on what to be careful
-    with.
+    `rows` are its rows as rollouts, `weights` the columns with scores and what each
+    counts, `beside` further columns that are no columns of a rollout; `total` and
+    `on_missing` as in `Logged`. `usual` names the columns that this form has for
+    canonical ones; `notes` are sentences on what was taken for what, `warnings` on what
+    to be careful with.
     """
 
-    source: Source
+    rows: SourceRows
     weights: Mapping[str, float] = field(default_factory=dict)
     beside: Collection[str] = ()
     total: str | None = None
@@ -59,66 +60,72 @@ class Log:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of log, made in a module of its own and listed in `forms.FORMS`.
+    """A form of log, listed in `logs.FORMS`.
 
-    `fits` says whether the columns of a file are those of this form; `read` makes
+    `fits` says whether the columns of a file are those of this form; `parse` makes
     rollouts of the rows. It also gets the columns that a person gave a meaning: they
     are no scores.
     """
 
     name: str
     fits: Callable[[Columns], bool]
-    read: Callable[[Source, Collection[str]], Log]
+    parse: Callable[[SourceRows, Collection[str]], ParsedLog]
 
 
-def take_scores(log: Log) -> tuple[Log, Logged]:
+def take_scores(log: ParsedLog) -> tuple[ParsedLog, Logged]:
     """Add the scores of a log as ``logged/`` columns, and say what they are.
 
-    What is no number among them is missing, and a warning counts it; a note says what
-    was taken.
+    A score that is no number counts as missing, and a warning counts these; a note says
+    what was taken.
     """
-    new = {
-        name: LOGGED + name.removeprefix(LOGGED) for name in (*log.weights, *log.beside)
-    }
-    columns = {new.get(name, name): cells for name, cells in log.source.columns.items()}
+    names = {name: name.removeprefix(LOGGED) for name in (*log.weights, *log.beside)}
+    columns: Columns = {}
+    for name, cells in log.rows.columns.items():
+        columns[LOGGED + names[name] if name in names else name] = cells
     components: dict[str, str] = {}
+    weights = {}
     warnings = list(log.warnings)
-    for name in log.weights:
-        cells = columns[new[name]]
-        columns[new[name]] = [
-            cell if isinstance(cell, int | float) else None for cell in cells
-        ]
-        if wrong := columns[new[name]].count(None) - cells.count(None):
+    for name, weight in log.weights.items():
+        column = LOGGED + names[name]
+        cells = columns[column]
+        scores = [cell if isinstance(cell, int | float) else None for cell in cells]
+        columns[column] = scores
+        if wrong := scores.count(None) - cells.count(None):
             warnings.append(
-                f"{wrong} values of {new[name]} are no numbers: taken as missing"
+                f"{wrong} values of {column} are no numbers: taken as missing"
             )
-        base = identifier(name.removeprefix(LOGGED))
-        component, number = base, 2
-        while component in components:
-            component, number = f"{base}_{number}", number + 1
-        components[component] = new[name]
-    weights = dict(zip(components, log.weights.values(), strict=True))
-    total = new[log.total] if log.total else None
-    paid = listed(
-        name.removeprefix(LOGGED) for name, weight in log.weights.items() if weight
-    )
-    recorded = listed(
-        name.removeprefix(LOGGED) for name, weight in log.weights.items() if not weight
-    )
-    note = f"took {paid} for the reward" + (
-        f", recorded beside it {recorded}" if recorded else ""
-    )
-    return replace(
+        component = _free_name(identifier(names[name]), components)
+        components[component] = column
+        weights[component] = weight
+    notes = list(log.notes)
+    rewards = [names[name] for name, weight in log.weights.items() if weight]
+    recorded = [names[name] for name, weight in log.weights.items() if not weight]
+    if rewards:
+        note = f"took {listed(rewards)} for the reward"
+        if recorded:
+            note += f", recorded beside it {listed(recorded)}"
+        notes.insert(0, note)
+    log = replace(
         log,
-        source=replace(log.source, columns=columns),
-        notes=(*([note] if paid else []), *log.notes),
+        rows=replace(log.rows, columns=columns),
+        notes=tuple(notes),
         warnings=tuple(warnings),
-    ), Logged(components, weights, total, log.on_missing)
+    )
+    total = LOGGED + names[log.total] if log.total else None
+    return log, Logged(components, weights, total, log.on_missing)
+
+
+def _free_name(name: str, names: Collection[str]) -> str:
+    """Return the name, numbered where it is already among the names."""
+    free, number = name, 2
+    while free in names:
+        free, number = f"{name}_{number}", number + 1
+    return free
 
 
 def numeric(values: Iterable[Any]) -> bool:
     """Return whether a column holds numbers, and nothing else but missing values."""
-    kinds = {type(value) for value in values} - {type(None)}
+    kinds = set(map(type, values)) - {type(None)}
     return bool(kinds) and kinds <= {int, float, bool}
 
 
@@ -128,11 +135,11 @@ def first(cells: Iterable[Any]) -> Any:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names as a sentence has them."""
+    """Return names as a sentence has them."""
     return ", ".join(map(repr, names))
 
 
 def identifier(name: str) -> str:
     """Return a name that a component can have, made of a column's."""
-    made = re.sub(r"\W+", "_", name).strip("_") or "score"
-    return made if made.isidentifier() else f"score_{made}"
+    word = re.sub(r"\W+", "_", name).strip("_") or "score"
+    return word if word.isidentifier() else f"score_{word}"

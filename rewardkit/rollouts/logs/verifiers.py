@@ -10,26 +10,26 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rewardkit.rollouts.columns import ALIASES
-from rewardkit.rollouts.logs.log import LOGGED, Form, Log, first, numeric
-from rewardkit.rollouts.source import Columns, Source
+from rewardkit.rollouts.columns import ALL_ALIASES, Columns, lists_of_columns
+from rewardkit.rollouts.logs.log import LOGGED, Form, ParsedLog, first, numeric
+from rewardkit.rollouts.values import SourceRows
 
 SUM = f"{LOGGED}sum of rewards"
 """What verifiers trains on: rewards times their weights, over those that there are."""
 
 TASK = frozenset(
     "idx id name description prompt system_prompt image workdir agent_user skills "
-    "network_allow "
-    "network_block artifacts artifact_max_bytes resources timeout".split()
+    "network_allow network_block artifacts artifact_max_bytes resources "
+    "timeout".split()
 )
 """What every task has (TaskData of verifiers 0.4.0); other keys become columns."""
 
-NO_METRIC = frozenset(
+NO_METRIC = ALL_ALIASES.union(
     (
         "generation_ms scoring_ms total_ms is_completed is_truncated example_id id "
         "reward"
     ).split()
-) | {alias for aliases in ALIASES.values() for alias in aliases}
+)
 """Columns of results that are no metrics of a rubric, though they be numbers."""
 
 
@@ -38,24 +38,23 @@ def _are_traces(columns: Columns) -> bool:
     return isinstance(first(traces), list) and isinstance(first(tasks), Mapping)
 
 
-def _read_traces(source: Source, keep: Collection[str]) -> Log:
+def _parse_traces(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
     weights: dict[str, float] = {}
-    placed = [
-        (place, row)
-        for place, episode in zip(source.places, source.rows(), strict=True)
-        for row in (
-            [ValueError(place.reason)] if place.reason else _rows_of(episode, weights)
-        )
-    ]
-    read = Source.of_rows(placed)
-    weights = {name: weight for name, weight in weights.items() if name in read.columns}
-    return Log(read, weights, beside=[SUM], total=SUM, on_missing="skip")
+    placed: list[tuple[Any, Any]] = []
+    for place, episode in zip(rows.places, rows.rows(), strict=True):
+        if place.reason:
+            placed.append((place, ValueError(place.reason)))
+        else:
+            placed += [(place, row) for row in _rows_of(episode, weights)]
+    rows = SourceRows.of_rows(placed)
+    weights = {name: weights[name] for name in weights if name in rows.columns}
+    return ParsedLog(rows, weights, beside=[SUM], total=SUM, on_missing="skip")
 
 
 def _rows_of(
     episode: Mapping[str, Any], weights: dict[str, float]
 ) -> list[dict[str, Any] | ValueError]:
-    """One rollout for each trace of an episode, or why it is none.
+    """Return a rollout for each trace of an episode, or why it is none.
 
     The completion is the last message that a model wrote, `messages` the way to it
     through the graph, the prompt what stands before the first such message. Siblings
@@ -69,16 +68,13 @@ def _rows_of(
             if path:
                 rows.append(_row(episode, trace, path, weights))
             else:
-                lost = (
-                    f"trace {trace.get('id')} has no message of a model{_error(trace)}"
+                trace_id, error = trace.get("id"), _error(trace)
+                rows.append(
+                    ValueError(f"trace {trace_id} has no message of a model{error}")
                 )
-                rows.append(ValueError(lost))
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-        return [
-            ValueError(
-                f"is no episode that can be read ({type(error).__name__}: {error})"
-            )
-        ]
+        kind = type(error).__name__
+        return [ValueError(f"is no episode that can be read ({kind}: {error})")]
     return rows or [ValueError(f"the episode has no trace{_error(episode)}")]
 
 
@@ -90,52 +86,58 @@ def _row(
 ) -> dict[str, Any]:
     task = trace.get("task") or episode["task"]
     data = task.get("data") or {}
+    group_id = _inner(episode, "group", "id")
     messages = [node["message"] for node in path]
-    before = next(at for at, node in enumerate(path) if node.get("sampled"))
+    sampled = [bool(node.get("sampled")) for node in path]
+    calls = trace.get("calls") or ()
+    row = {
+        "rollout_id": trace.get("id"),
+        "prompt_id": group_id or task.get("key") or task.get("hash"),
+        "prompt": messages[: sampled.index(True)] or data.get("prompt"),
+        "completion": trace.get("root_reply") or messages[-1].get("content") or "",
+        "messages": messages,
+        "data_source": _inner(episode, "env", "id"),
+        "policy": first(call.get("model") or None for call in calls),
+        "step": _inner(episode, "run", "work", "step"),
+        "agent": _inner(trace, "agent", "name"),
+        "stop_condition": trace.get("stop_condition"),
+    }
+    row |= {name: value for name, value in data.items() if name not in TASK}
+    row = {name: value for name, value in row.items() if value is not None}
+    return {**row, **_scores(trace, weights)}
+
+
+def _inner(record: Mapping[str, Any], *names: str) -> Any:
+    """Return a value inside a record; empty records count as missing."""
+    value: Any = record
+    for name in names:
+        value = (value or {}).get(name)
+    return value
+
+
+def _scores(trace: Mapping[str, Any], weights: dict[str, float]) -> dict[str, Any]:
+    """Return the scores of a trace and their sum; fill in the weight of each."""
     scores: dict[str, Any] = {}
     total = None
     for name, reward in (trace.get("rewards") or {}).items():
-        weights.setdefault(LOGGED + name, 1.0)
-        scores[LOGGED + name] = None
+        column = LOGGED + name
+        weights.setdefault(column, 1.0)
+        scores[column] = None
         if reward:  # else scoring did not run
-            weight = weights[LOGGED + name] = float(reward.get("weight", 1.0))
-            scores[LOGGED + name] = reward["score"]
-            total = (total or 0.0) + reward["score"] * weight
+            weights[column] = float(reward.get("weight", 1.0))
+            scores[column] = reward["score"]
+            total = (total or 0.0) + reward["score"] * weights[column]
     for name, value in (trace.get("metrics") or {}).items():
         weights.setdefault(LOGGED + name, 0.0)
         scores.setdefault(LOGGED + name, value)
-    row = {
-        "rollout_id": trace.get("id"),
-        "prompt_id": (episode.get("group") or {}).get("id")
-        or task.get("key")
-        or task.get("hash"),
-        "prompt": messages[:before] or data.get("prompt"),
-        "completion": trace.get("root_reply") or messages[-1].get("content") or "",
-        "messages": messages,
-        "data_source": (episode.get("env") or {}).get("id"),
-        "policy": next(
-            (call["model"] for call in trace.get("calls") or () if call.get("model")),
-            None,
-        ),
-        "step": ((episode.get("run") or {}).get("work") or {}).get("step"),
-        "agent": (trace.get("agent") or {}).get("name"),
-        "stop_condition": trace.get("stop_condition"),
-        **{name: value for name, value in data.items() if name not in TASK},
-    }
-    return {
-        **{name: value for name, value in row.items() if value is not None},
-        **scores,
-        SUM: total,
-    }
+    return {**scores, SUM: total}
 
 
 def _path(trace: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the messages from the root to the last one that a model wrote."""
     nodes = trace.get("nodes") or []
-    at = next(
-        (place for place in reversed(range(len(nodes))) if nodes[place].get("sampled")),
-        None,
-    )
+    sampled = [at for at, node in enumerate(nodes) if node.get("sampled")]
+    at = sampled[-1] if sampled else None
     path: list[Mapping[str, Any]] = []
     while at is not None:
         if len(path) == len(nodes):
@@ -146,48 +148,39 @@ def _path(trace: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _error(record: Mapping[str, Any]) -> str:
-    errors = record.get("errors") or []
-    return (
-        f" ({errors[-1].get('type')}: {errors[-1].get('message')})"[:200]
-        if errors
-        else ""
-    )
+    errors = record.get("errors")
+    if not errors:
+        return ""
+    return f" ({errors[-1].get('type')}: {errors[-1].get('message')})"[:200]
 
 
 def _are_results(columns: Columns) -> bool:
     return {"example_id", "prompt", "completion", "reward"} <= columns.keys()
 
 
-def _read_results(source: Source, keep: Collection[str]) -> Log:
-    columns = dict(source.columns)
+def _parse_results(rows: SourceRows, keep: Collection[str]) -> ParsedLog:
+    columns = dict(rows.columns)
     metrics = [
         cell if isinstance(cell, Mapping) else {} for cell in columns.get("metrics", ())
     ]
-    names = dict.fromkeys(
-        name for cell in metrics for name in cell
-    )  # as vf-eval writes them today
-    columns |= {name: [cell.get(name) for cell in metrics] for name in names}
-    both = zip(columns["prompt"], columns["completion"], strict=True)
-    chats = [
-        [*one, *two] if isinstance(one, list) and isinstance(two, list) else None
-        for one, two in both
-    ]
+    by_name = lists_of_columns(metrics)  # as vf-eval writes them today
+    columns |= by_name
+    chats: list[Any] = []
+    for chat in zip(columns["prompt"], columns["completion"], strict=True):
+        is_chat = all(isinstance(turns, list) for turns in chat)
+        chats.append(chat[0] + chat[1] if is_chat else None)
     columns = {"messages": chats, **columns}
-    beside = [
-        name
-        for name, cells in columns.items()
-        if (name in names or name not in {*NO_METRIC, *keep})
-        and name != "reward"
-        and numeric(cells)
-    ]
-    return Log(
-        replace(source, columns=columns),
-        {"reward": 1.0, **dict.fromkeys(beside, 0.0)},
-        total="reward",
-        usual={"prompt_id": "example_id"}
-        | ({"data_source": "task"} if "task" in columns else {}),
-    )
+    weights = {"reward": 1.0}
+    for name, cells in columns.items():
+        is_metric = name in by_name or name not in NO_METRIC.union(keep)
+        if is_metric and name != "reward" and numeric(cells):
+            weights[name] = 0.0
+    usual = {"prompt_id": "example_id"}
+    if "task" in columns:
+        usual["data_source"] = "task"
+    rows = replace(rows, columns=columns)
+    return ParsedLog(rows, weights, total="reward", usual=usual)
 
 
-TRACES = Form("verifiers traces", _are_traces, _read_traces)
-RESULTS = Form("verifiers results", _are_results, _read_results)
+TRACES = Form("verifiers traces", _are_traces, _parse_traces)
+RESULTS = Form("verifiers results", _are_results, _parse_results)

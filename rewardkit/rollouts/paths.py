@@ -1,0 +1,99 @@
+"""Paths: bundled files, and files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import InputError, did_you_mean
+
+GALLERY = "gallery:"
+
+
+def bundled(relative: str) -> Path:
+    """Return the path of a bundled file, such as "notebooks/01_build.ipynb".
+
+    It is in the wheel, or at the top of a checkout. InputError: there is none.
+    """
+    package = Path(__file__).parent.parent
+    for folder in (package / "bundled", package.parent):
+        if (folder / relative).exists():
+            return folder / relative
+    raise InputError(
+        f"rewardkit comes without {relative!r}; install it from its wheel or from a "
+        "whole checkout"
+    )
+
+
+def resolve(source: str | Path, file: str) -> Path:
+    """Return a path as it is, or for "gallery:arithmetic" the bundled `file`.
+
+    `file` is "rollouts.jsonl" or "cases.jsonl". InputError: the gallery has none of
+    that name.
+    """
+    if not isinstance(source, str) or not source.startswith(GALLERY):
+        return Path(source)
+    name = source.removeprefix(GALLERY).partition(".")[0]
+    files = files_of(file)
+    if name in files:
+        return files[name]
+    raise InputError(
+        f"the gallery has no {file.removesuffix('.jsonl')} for {name!r}; it has "
+        f"{list(files)}{did_you_mean(name, list(files))}"
+    )
+
+
+def files_of(file: str) -> dict[str, Path]:
+    """List the names of the gallery's bundled "rollouts.jsonl" or "cases.jsonl"."""
+    data = bundled("data")
+    files = {path.parent.name: path for path in sorted(data.glob(f"*/{file}"))}
+    if file == "cases.jsonl":
+        files |= {path.stem: path for path in sorted(data.glob("gallery/*.jsonl"))}
+    return files
+
+
+def place_to_write(path: str | Path) -> Path:
+    """Follow links to the file that a new file would take the place of.
+
+    InputError: there is no such folder, or a null character in the path.
+    """
+    if "\0" in str(path):
+        raise InputError(
+            f"{str(path)!r} is no path: it has a null character; give one such as "
+            "cases.jsonl"
+        )
+    file = Path(path).resolve()
+    if not file.parent.is_dir():
+        raise InputError(
+            f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make "
+            "it first"
+        )
+    return file
+
+
+def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let `write` fill a temporary file beside `path`, then put it in place.
+
+    A reader sees the old file or the new one; where `write` fails, nothing is left.
+    OSError names the file, IsADirectoryError before anything is written.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    try:
+        # made here, with the permissions that any new file of this process gets
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        write(temporary)
+        os.replace(temporary, path)
+    except BaseException as error:
+        with suppress(OSError):  # not made, as on a disk that cannot be written
+            temporary.unlink()
+        names = (None, str(temporary))
+        if isinstance(error, OSError) and error.errno and error.filename in names:
+            raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
+        raise
