@@ -40,7 +40,7 @@ from rewardkit.probes.options import (
 from rewardkit.probes.result import Inconclusive, ProbeResult
 from rewardkit.probes.runner import Tries, Variants, runs_users_code
 from rewardkit.probes.search.search import exploits, find_why_unsearchable
-from rewardkit.probes.subjects.calibration import calibrate
+from rewardkit.probes.subjects import calibrate
 from rewardkit.probes.subjects.log import with_cases
 from rewardkit.probes.trials import Trial, measure_subjects, run_trials
 from rewardkit.probes.verdicts import WILD, tally_trials

@@ -30,7 +30,7 @@ from rewardkit.probes.search.search import (
     shrink,
 )
 from rewardkit.probes.search.vocabulary import assemble_vocabulary
-from rewardkit.probes.subjects.calibration import calibrate
+from rewardkit.probes.subjects import calibrate
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.strategies.subject import Subject
 

@@ -31,7 +31,7 @@ PATIENCE_FACTOR = 4.0
 
 
 def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[Trial]:
-    """Try what may not come back, the shortest first, until one does not."""
+    """Try the probes that may not come back, the shortest first, until one hangs."""
     tries, subject = observed.tries, observed.calibration.stand_in
     if subject is None:
         return []
@@ -40,6 +40,8 @@ def try_to_hang(observed: Observed, probes: Sequence[Strategy]) -> list[Trial]:
         subject = replace(subject, format=likely)
     plans: list[tuple[Strategy, Attempt]] = []
     for probe in probes:
+        if probe.expects != "back":
+            continue
         attempts: Iterable[Attempt] = probe.attempts(subject)
         if probe is PATTERNS:
             attempts = _attempt_patterns(tries.reward.functions, subject)

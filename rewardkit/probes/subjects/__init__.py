@@ -1,1 +1,337 @@
-"""Subjects: the prompts that are probed, and what completions earn there."""
+"""calibrate(): which prompts can be probed, and what answers earn there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from rewardkit.answers.marks import find_likely_mark
+from rewardkit.probes.runner import Tries, are_equal, reward_for
+from rewardkit.probes.subjects.drafts import (
+    best_format,
+    drafts,
+    logged,
+    skeletons,
+    with_format,
+)
+from rewardkit.probes.subjects.log import (
+    NO_TRUTH_COLUMNS,
+    LogPart,
+    ScoredLog,
+    read_labels,
+    split_parts,
+)
+from rewardkit.probes.subjects.scales import (
+    Calibration,
+    Placed,
+    PromptRewards,
+    Scale,
+    compare_answers,
+    read_answers,
+)
+from rewardkit.rewards.fingerprint import user_code
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.rollouts.values import column_values
+from rewardkit.strategies.subject import Row, Subject
+from rewardkit.targets.adapter import Adapter, uses
+
+MOST_SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
+FEW_SUBJECTS = 2  # prompts of a part where calls are slow
+CALLS_OF_A_RUN = 1500  # calls that all of it takes, about
+SCORING_SHARE = 0.2  # share of the budget for scoring the log
+
+GIVE_RIGHT_ONES = "give rollouts, or cases (cases=...), with right ones"
+
+
+@dataclass(frozen=True)
+class PartCalibration:
+    """What is known of a part: see `Calibration` for its modes."""
+
+    mode: str
+    why: str = ""
+    subjects: Sequence[tuple[Subject, Scale]] = ()
+    left_out: Sequence[PromptRewards] = ()
+    constant: tuple[float, int] | None = None
+
+
+def calibrate(
+    tries: Tries, rollouts: Rollouts, *, label: str | None = None, seed: int = 0
+) -> Calibration:
+    """Choose subjects of all parts of the rollouts, and measure their scales.
+
+    Args:
+        tries: The reward and the time left.
+        rollouts: The user's rollouts.
+        label: A column that says which rollouts are right.
+        seed: Draws the rollouts that are scored.
+    """
+    columns = rollouts.as_logged()
+    names, values = list(columns), zip(*columns.values(), strict=True)
+    rows: list[Row] = [dict(zip(names, row, strict=True)) for row in values]
+    labels: Sequence[bool | None] = ()
+    if label is not None:
+        labels = read_labels(column_values(rollouts.table[label]), label)
+    log = ScoredLog(tries, rows, rollouts.groups, labels)
+    parts = split_parts(tries.reward.routed_by or "data_source", rows)
+    draw = np.random.default_rng(seed)
+    for part in parts:
+        log.score(part, draw, share=SCORING_SHARE / len(parts))
+    count = max(4, MOST_SUBJECTS // len(parts))
+    scales: dict[Any, Scale] = {}
+    subjects: list[Subject] = []
+    left_out: list[PromptRewards] = []
+    labelled: list[PromptRewards] = []
+    modes: dict[str, str] = {}
+    why: dict[str, str] = {}
+    constants: dict[str, tuple[float, int]] = {}
+    for part in parts:
+        calibrated = _calibrate_part(log, part, count)
+        modes[part.name] = calibrated.mode
+        if calibrated.why:
+            why[part.name or "reward"] = calibrated.why
+        if calibrated.constant:
+            constants[part.name] = calibrated.constant
+        for subject, scale in calibrated.subjects:
+            subjects.append(subject)
+            scales[subject.rollout_id] = scale
+        left_out += calibrated.left_out
+        labelled += _compare_labelled(log, part)
+    return Calibration(
+        tuple(subjects),
+        scales,
+        tuple((rows[place], outcome) for place, outcome in log.outcomes.items()),
+        modes,
+        why,
+        tuple(left_out),
+        constants,
+        tuple(labelled),
+    )
+
+
+def _calibrate_part(log: ScoredLog, part: LogPart, count: int) -> PartCalibration:
+    """Choose the subjects of a part, by right completions or by its truths."""
+    if not any(place in log.outcomes for place in part.places):
+        return PartCalibration("slow", _explain_slow(log.tries))
+    if _is_slow(log.tries):
+        count = FEW_SUBJECTS
+    drafted = list(islice(drafts(log, part), count))
+    of_log = logged(log, part, count)
+    kinds = {draft.kind for _, draft in drafted}
+    needs_format = kinds.isdisjoint(subject.kind for _, subject in of_log)
+    to_write = drafted if needs_format else []
+    best = best_format(log, part, to_write, slow=_is_slow(log.tries))
+    written: list[tuple[int, Subject]] = []
+    if best.format:
+        for place, draft in drafted:
+            written.append((place, with_format(draft, best.format)))
+    if not best.is_fully_paid:
+        written += of_log
+        written += _write_like_log(log, drafted, of_log)
+    subjects, left_out = compare_answers(log, part, written, best.format)
+    if subjects:
+        return PartCalibration("truth", "", subjects, left_out)
+    why = _explain_none_right(log, part, drafted)
+    if why:
+        subjects = _choose_without_truth(log, part, count, is_flat=part.is_flat)
+        return PartCalibration("unknown", why, subjects)
+    if not drafted:
+        subjects = _choose_without_truth(log, part, count)
+        return PartCalibration("no truth", subjects=subjects)
+    if best.is_inverted and not best.format:
+        return PartCalibration("inverted")
+    return _calibrate_undecided(log, part, count, was_tried=best.is_tried)
+
+
+def _is_slow(tries: Tries) -> bool:
+    """Whether there is no time for all that is tried of a quick reward."""
+    return tries.seconds_a_call * CALLS_OF_A_RUN > tries.seconds_left
+
+
+def _explain_slow(tries: Tries) -> str:
+    if tries.is_hopeless:
+        return (
+            "no call came back in its time; give a longer timeout, or mend what takes "
+            "so long"
+        )
+    before = f"{tries.why_over} before right and wrong answers could be told apart"
+    if tries.is_cancelled:
+        return before
+    seconds = tries.seconds_a_call
+    needed = max(1, seconds * CALLS_OF_A_RUN)
+    return (
+        f"{before} (a call takes {seconds:.2g} s); about budget={needed:.0f} would "
+        "do for all"
+    )
+
+
+def _write_like_log(
+    log: ScoredLog, drafted: Placed, of_log: Placed
+) -> Iterator[tuple[int, Subject]]:
+    """Write drafts in formats of the log, for prompts without a right completion."""
+    prompts = log.by_prompt(place for place, _ in of_log)
+    for place, draft in drafted:
+        if int(log.groups[place]) in prompts:
+            continue
+        formats = list(islice(skeletons(log, place, draft), 2))
+        if of_log and of_log[0][1].kind == draft.kind:
+            formats.insert(0, of_log[0][1].format)
+        for option in formats:
+            yield place, with_format(draft, option)
+
+
+# --- where no right answer earns more
+
+
+def _calibrate_undecided(
+    log: ScoredLog, part: LogPart, count: int, *, was_tried: bool
+) -> PartCalibration:
+    """Say whether the truth is read at all."""
+    tries = log.tries
+    if _is_slow(tries) and (not was_tried or tries.seconds_left < tries.budget / 2):
+        return PartCalibration("slow", _explain_slow(tries))
+    if not part.rewards:
+        return PartCalibration("unknown", "no completion was judged there")
+    if are_equal(part.rewards):
+        constant = part.rewards[0], len(part.rewards)
+        return PartCalibration("constant", constant=constant)
+    if _truth_matters(log, part):
+        return PartCalibration(
+            "unknown",
+            "no right answer could be told from a wrong one: "
+            f"{_describe_rewards(log, part)}, and none could be written that earns "
+            "more than a wrong one; give rollouts, or cases (cases=...), with a "
+            "completion that earns full marks beside one that does not",
+        )
+    if asks_for_truth(tries.reward):
+        return PartCalibration("deaf")
+    return PartCalibration("no truth", subjects=_choose_without_truth(log, part, count))
+
+
+def _explain_none_right(log: ScoredLog, part: LogPart, drafted: Placed) -> str:
+    """Say why no completion can be a right one; "" where one can, or none is needed."""
+    reward, count = log.tries.reward, len(part.places)
+    if log.labels:
+        labels = [log.labels[place] for place in part.places]
+        if True in labels:
+            return ""
+        wrong, missing = labels.count(False), labels.count(None)
+        counts = f"{wrong} are called wrong, {missing} have no label"
+        return (
+            f"the label calls none of {count} completions right ({counts}); "
+            f"{GIVE_RIGHT_ONES}"
+        )
+    columns = {*reward.needs}
+    if asks_for_truth(reward):
+        columns.add("ground_truth")
+    columns -= NO_TRUTH_COLUMNS
+    is_full = part.high >= _ceiling(log, part.places[0])
+    if not part.rewards or not part.is_flat or is_full or not columns:
+        return ""
+    earned = _describe_rewards(log, part)
+    named = " or ".join(sorted(columns))
+    if not any(map(log.truth, part.places)):
+        return (
+            f"{earned}, and no row has a {named}, which it "
+            "reads; name the column of the log with load_rollouts(..., columns={...})"
+        )
+    if any(any(skeletons(log, place, draft)) for place, draft in drafted):
+        return ""
+    return f"{earned}, perhaps because none of them is right; {GIVE_RIGHT_ONES}"
+
+
+def _ceiling(log: ScoredLog, place: int) -> float:
+    """Return full marks of all components for a row; 1 where none are declared."""
+    reward = reward_for(log.tries.reward, log.rows[place])
+    total = 0.0
+    for component in reward.components:
+        weight = reward.weights[component.name]
+        low, high = component.range or (0.0, 1.0)
+        total += weight * (high if weight > 0 else low)
+    return total
+
+
+def _describe_rewards(log: ScoredLog, part: LogPart) -> str:
+    count = len(log.ranked(part.places))
+    if part.is_flat:
+        return f"all {count} completions that were scored earn {part.high:.4g}"
+    rewards = f"{part.low:.4g} to {part.high:.4g}"
+    return f"the {count} completions that were scored earn {rewards}"
+
+
+def _truth_matters(log: ScoredLog, part: LogPart) -> bool:
+    """Whether rollouts earn otherwise with another prompt's truth."""
+    ranked = log.ranked(part.places)
+    truths = list(map(log.truth, part.places))
+    rows: list[Row] = []
+    siblings: list[Sequence[Row]] = []
+    rewards: list[float] = []
+    for place in [*ranked[:8], *ranked[-4:]]:
+        truth = log.truth(place)
+        other = next((other for other in truths if other != truth), None)
+        if other is not None:
+            rows.append(log.tries.variants.of(log.rows[place], **other))
+            siblings.append(log.siblings(place))
+            rewards.append(log.earned(place))
+    outcomes = log.tries.outcomes(rows, siblings, share=0.3)
+    for outcome, reward in zip(outcomes, rewards, strict=True):
+        if outcome is not None:
+            if not math.isclose(outcome.reward, reward, abs_tol=1e-9):
+                return True
+    return False
+
+
+def _choose_without_truth(
+    log: ScoredLog, part: LogPart, count: int, *, is_flat: bool = False
+) -> list[tuple[Subject, Scale]]:
+    """Choose prompts by what their rollouts earn.
+
+    References are the best paid rollouts of prompts, the baseline is the worst. Where
+    all earn the same, `is_flat`, as none is right, whatever earns more and knows no
+    answer is a hole.
+    """
+    ranked = log.ranked(part.places)
+    if not ranked or part.is_flat is not is_flat:
+        return []
+    if is_flat and _ceiling(log, ranked[0]) <= part.high:
+        return []
+    subjects: list[tuple[Subject, Scale]] = []
+    for place, *_ in list(log.by_prompt(ranked).values())[:count]:
+        subject = log.plain(place, part, baseline=log.text(ranked[-1]))
+        scale = Scale(part.high, part.low, part.low, part.low)
+        if is_flat:
+            form = find_likely_mark(subject.reference).format
+            scale = replace(scale, right=_ceiling(log, place))
+            _, unpaid = read_answers(log, place, form, scale)
+            subject = replace(subject, format=form, unpaid_answers=unpaid)
+        subjects.append((subject, scale))
+    return subjects
+
+
+def asks_for_truth(reward: Reward) -> bool:
+    """Whether the reward reads a truth, as far as its parameters and code say."""
+    if "ground_truth" in reward.needs:
+        return True
+    for function in reward.functions:
+        parts = [function] if isinstance(function, Adapter) else user_code(function)
+        for part in parts:
+            if isinstance(part, Adapter) and "ground_truth" in part.needs:
+                if uses(part.called, "ground_truth"):
+                    return True
+    return False
+
+
+def _compare_labelled(log: ScoredLog, part: LogPart) -> Iterator[PromptRewards]:
+    """Yield prompts with the best paid completion of each label, right and wrong."""
+    ranked = log.ranked(part.places) if log.labels else []
+    for places in log.by_prompt(ranked).values():
+        right = [place for place in places if log.labels[place] is True]
+        wrong = [place for place in places if log.labels[place] is False]
+        if right and wrong:
+            subject = log.plain(wrong[0], part)
+            yield PromptRewards(subject, log.earned(right[0]), log.earned(wrong[0]))

@@ -25,7 +25,7 @@ from rewardkit.rollouts.values import as_column
 from rewardkit.scoring.cases import Case
 from rewardkit.strategies.subject import Row, Subject
 
-MOST_PARTS = 24
+MOST_PARTS_OF_LOG = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""
 
 MOST_SCORED = 96  # rollouts of a part that are scored to see what the reward gives
@@ -47,34 +47,44 @@ Item = TypeVar("Item")
 
 
 @dataclass(eq=False)
-class Part:
+class LogPart:
     """One data source, or part of a route: its name and the places of its rows.
 
-    `seen` has all its rewards so far, of the log and of what was tried; `low` and
-    `high` are the lowest and highest of its rollouts, see `Log.score`.
+    `rewards` has all its rewards so far, of the log and of what was tried; `low` and
+    `high` are the lowest and highest of its rollouts, see `ScoredLog.score`.
     """
 
     name: str
     places: list[int]
-    seen: list[float] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
     low: float = math.nan
     high: float = 0.0
 
+    @property
+    def span(self) -> float:
+        """How much more the best paid rollout earns than the worst."""
+        return self.high - self.low
 
-def split_parts(column: str, rows: Sequence[Row]) -> list[Part]:
+    @property
+    def is_flat(self) -> bool:
+        """Whether all rollouts that were scored earn the same."""
+        return self.span <= 1e-9
+
+
+def split_parts(column: str, rows: Sequence[Row]) -> list[LogPart]:
     """Split rows by a column, largest part first; a single part has no name."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         value = row.get(column)
         places["" if value is None else str(value)].append(place)
     if len(places) == 1:
-        return [Part("", list(range(len(rows))))]
+        return [LogPart("", list(range(len(rows))))]
     largest = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [Part(name, in_part) for name, in_part in largest[:MOST_PARTS]]
+    return [LogPart(name, in_part) for name, in_part in largest[:MOST_PARTS_OF_LOG]]
 
 
 @dataclass(eq=False)
-class Log:
+class ScoredLog:
     """Rows and their groups, and the reward to try them on.
 
     `groups` are codes, (rows,). `labels` say of each row whether a trusted column calls
@@ -88,7 +98,7 @@ class Log:
     labels: Sequence[bool | None] = ()
     outcomes: dict[int, RowOutcome] = field(default_factory=dict)
 
-    def score(self, part: Part, draw: np.random.Generator, *, share: float) -> None:
+    def score(self, part: LogPart, draw: np.random.Generator, *, share: float) -> None:
         """Score rows of a part: siblings of prompts drawn at random, up to a number.
 
         Where all earn the same, as all are right or all wrong, `low` is what other
@@ -110,17 +120,16 @@ class Log:
         for place, outcome in zip(places, outcomes, strict=True):
             if outcome is not None:
                 self.outcomes[place] = outcome
-        rewards = [self.earned(place) for place in places]
-        judged = [reward for reward in rewards if reward > -math.inf]
-        if not judged:
+        rewards = [self.earned(place) for place in self.ranked(places)]
+        if not rewards:
             return
-        part.low, part.high = min(judged), max(judged)
-        part.seen += judged
-        if are_equal(part.seen) and not self.tries.by_group:
+        part.low, part.high = rewards[-1], rewards[0]
+        part.rewards += rewards
+        if are_equal(rewards) and not self.tries.by_group:
             firsts = [group[0] for group in self.by_prompt(places).values()]
             part.low = min(part.low, *self._try_exchanged(part, firsts))
 
-    def _try_exchanged(self, part: Part, places: Sequence[int]) -> list[float]:
+    def _try_exchanged(self, part: LogPart, places: Sequence[int]) -> list[float]:
         """Try rows with another's completion, and with none.
 
         What is not judged counts as the highest.
@@ -130,8 +139,11 @@ class Log:
         for place, text in zip(places, texts, strict=True):
             subject = self.plain(place, part)
             pairs += [(subject, text), (subject, "")]
-        rewards = self.rewards(part, pairs)
-        return [part.high if math.isnan(reward) else reward for reward in rewards]
+        rewards = np.array(self.rewards(part, pairs))
+        exchanged: list[float] = np.where(
+            np.isnan(rewards), part.high, rewards
+        ).tolist()
+        return exchanged
 
     def text(self, place: int) -> str:
         """Return a row's completion."""
@@ -174,7 +186,7 @@ class Log:
         row = self.rows[place]
         return {name: row[name] for name in sorted(names) if row.get(name) is not None}
 
-    def plain(self, place: int, part: Part, *, baseline: str = "") -> Subject:
+    def plain(self, place: int, part: LogPart, *, baseline: str = "") -> Subject:
         """Make a subject of a row of which nothing is known but what it earns."""
         row, text = self.rows[place], self.text(place)
         return Subject(
@@ -192,14 +204,14 @@ class Log:
         )
 
     def rewards(
-        self, part: Part, completions: Sequence[tuple[Subject, str]]
+        self, part: LogPart, completions: Sequence[tuple[Subject, str]]
     ) -> list[float]:
         """Try completions of subjects; NaN where not judged, or not tried."""
         outcomes = self.tries.on(
             [(subject, text, {}) for subject, text in completions], share=SHARE_OF_TRY
         )
         rewards = [math.nan if out is None else out.reward for out in outcomes]
-        part.seen += [reward for reward in rewards if not math.isnan(reward)]
+        part.rewards += [reward for reward in rewards if not math.isnan(reward)]
         return rewards
 
 
@@ -262,7 +274,7 @@ def rollouts_of(cases: Sequence[Case]) -> Rollouts:
     Raises:
         CasesError: A probe wrote all of them.
     """
-    if not _written_by_people(cases):
+    if all(map(_is_of_probe, cases)):
         raise CasesError(
             f"a probe wrote all of these cases ({len(cases)}), and none of them is a "
             "place to probe from; give rollouts as well, or cases with right answers"
@@ -284,15 +296,15 @@ def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
     """
     ids = set(rollouts.table.get("rollout_id", ()))
     rows: list[Row] = []
-    for case in _written_by_people(cases):
+    for case in cases:
         case_id = f"case {case.name}"
-        if case_id not in ids:
+        if case_id not in ids and not _is_of_probe(case):
             rows.append({**case.columns, "rollout_id": case_id})
     lists = lists_of_columns([*rollouts, *rows])
     columns = {name: as_column(values) for name, values in lists.items()}
     return replace(rollouts, table=pd.DataFrame(columns))
 
 
-def _written_by_people(cases: Sequence[Case]) -> list[Case]:
-    """List the cases that no probe wrote."""
-    return [case for case in cases if not case.why.startswith(BY_PROBING)]
+def _is_of_probe(case: Case) -> bool:
+    """Whether a probe wrote the case."""
+    return case.why.startswith(BY_PROBING)

@@ -1,14 +1,29 @@
-"""What right and wrong completions of a subject earn."""
+"""What right and wrong completions of a subject earn, and which answers were paid."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from rewardkit.answers.formats import Format
 from rewardkit.probes.runner import RowOutcome
+from rewardkit.probes.subjects.log import LogPart, ScoredLog
 from rewardkit.strategies.subject import Row, Subject
+
+TELLS = 0.02
+"""Share of the span of all rewards by which right and wrong must differ. Our choice."""
+ENOUGH = 0.98
+"""Share of the highest reward of the rollouts that makes a right answer fully paid."""
+LOG_RIGHT = 0.6  # gain from which an answer of the log counts as right: our choice
+LONGEST_LOGGED = 2000  # characters of an answer that is kept of a log
+
+Placed = Sequence[tuple[int, Subject]]
+"""Subjects, each with the place of its row."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +31,7 @@ class Scale:
     """What completions of a subject earn.
 
     `right` and `wrong` are in the same form; `plain` is a wrong answer in no form at
-    all, `bare` the right one in none, `floor` the least seen.
+    all, `bare` the right one in none, `floor` the least of all.
     """
 
     right: float
@@ -39,8 +54,8 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A prompt on which right and wrong earn alike; others in its format differ."""
+class PromptRewards:
+    """What a right and a wrong completion of a prompt earn."""
 
     subject: Subject
     right: float
@@ -62,8 +77,9 @@ class Calibration:
     - "slow": the budget was over before that;
     - "constant": all completions earn the same; `constants` has what, and how many.
 
-    `labelled` has, of prompts with completions that a label calls right and wrong, the
-    best paid of both.
+    `left_out` are prompts on which right and wrong earn alike where others in the same
+    format differ. `labelled` has, of prompts with completions that a label calls right
+    and wrong, the best paid of both.
     """
 
     subjects: tuple[Subject, ...]
@@ -71,9 +87,9 @@ class Calibration:
     pool: tuple[tuple[Row, RowOutcome], ...]
     modes: Mapping[str, str]
     why: Mapping[str, str] = field(default_factory=dict)
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[PromptRewards, ...] = ()
     constants: Mapping[str, tuple[float, int]] = field(default_factory=dict)
-    labelled: tuple[LeftOut, ...] = ()
+    labelled: tuple[PromptRewards, ...] = ()
 
     @property
     def mode(self) -> str:
@@ -103,3 +119,104 @@ class Calibration:
     def rewards(self) -> list[float]:
         """Return what the rollouts earned that were judged."""
         return [outcome.reward for _, outcome in self.pool if outcome.is_judged]
+
+
+# --- measuring them
+
+
+def compare_answers(
+    log: ScoredLog, part: LogPart, written: Placed, usual: Format | None
+) -> tuple[list[tuple[Subject, Scale]], list[PromptRewards]]:
+    """Keep the prompts on which right earns more than wrong, in the fairest format.
+
+    Args:
+        log: The rollouts.
+        part: The part of them.
+        written: Subjects; a prompt may have several, each in a format of its own.
+        usual: The format in which right answers were written.
+
+    Returns:
+        The subjects with their scales, and the other prompts on which both were judged
+        in the usual format, or in one that tells them apart elsewhere.
+    """
+    apart: dict[int, list[tuple[Subject, Scale]]] = defaultdict(list)
+    alike: list[tuple[int, PromptRewards]] = []
+    scores = _score_answers(log, part, written)
+    for (place, subject), (right, wrong, scale) in zip(written, scores, strict=True):
+        span = max(part.high - scale.floor, right - scale.floor, 1e-9)
+        if right - wrong > TELLS * span:
+            apart[place].append((subject, scale))
+        elif not math.isnan(right) and not math.isnan(wrong):
+            alike.append((place, PromptRewards(subject, right, wrong)))
+    subjects: list[tuple[Subject, Scale]] = []
+    openings = {usual.opening} if usual else set()
+    for place, options in apart.items():
+        if not usual:
+            openings |= {subject.format.opening for subject, _ in options}
+        subject, scale = _choose_fairest(options)
+        right_ones, wrong_ones = read_answers(log, place, subject.format, scale)
+        subject = replace(subject, paid_answers=right_ones, unpaid_answers=wrong_ones)
+        subjects.append((subject, scale))
+    left_out: dict[int, PromptRewards] = {}
+    for place, prompt in reversed(alike):
+        if prompt.subject.format.opening in openings and place not in apart:
+            left_out[place] = prompt
+    return subjects, list(left_out.values())[::-1] if subjects else []
+
+
+def _score_answers(
+    log: ScoredLog, part: LogPart, written: Placed
+) -> Iterator[tuple[float, float, Scale]]:
+    """Score what subjects have written; yield right, wrong, and the scale of each."""
+    in_format: list[tuple[Subject, str]] = []
+    in_no_format: list[tuple[Subject, str]] = []
+    for _, subject in written:
+        in_format += [(subject, subject.reference), (subject, subject.baseline)]
+        texts = (f"It is {subject.wrong[0]}.", f"It is {subject.right}.", "")
+        in_no_format += [(subject, text) for text in texts]
+    pairs = np.array(log.rewards(part, in_format)).reshape(-1, 2)
+    others = np.full((len(written), 3), math.nan)
+    if not log.tries.late:  # what has no form may be late as well
+        others = np.array(log.rewards(part, in_no_format)).reshape(-1, 3)
+    for (right, wrong), in_no_form in zip(pairs.tolist(), others.tolist(), strict=True):
+        yield right, wrong, _make_scale(right, wrong, in_no_form, part.low)
+
+
+def _make_scale(
+    right: float, wrong: float, in_no_form: Sequence[float], lowest: float
+) -> Scale:
+    """Make a scale; what was not judged counts as the least."""
+    plain, bare, empty = in_no_form
+    rewards = [wrong, plain, empty, lowest]
+    judged = [reward for reward in rewards if not math.isnan(reward)]
+    floor = min(judged, default=0.0)
+    wrong, plain, bare = (
+        floor if math.isnan(reward) else reward for reward in (wrong, plain, bare)
+    )
+    return Scale(right, wrong, plain, floor, bare)
+
+
+def _choose_fairest(
+    options: Sequence[tuple[Subject, Scale]],
+) -> tuple[Subject, Scale]:
+    """Choose where being right adds most; of equal ones one with neutral reasoning.
+
+    What a rollout says besides its answer may be paid for right and wrong alike.
+    """
+    widest = max(scale.span for _, scale in options)
+    fair = [option for option in options if option[1].span >= ENOUGH * widest]
+    return max(fair, key=lambda option: (option[0].format.neutral, option[1].right))
+
+
+def read_answers(
+    log: ScoredLog, place: int, form: Format, scale: Scale
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Read the answers of a prompt's completions in a format: paid and unpaid."""
+    is_paid: dict[str, bool] = {}
+    for sibling in log.beside(place):
+        answer = form.read(log.text(sibling))
+        if answer and len(answer) <= LONGEST_LOGGED:
+            gain = scale.gain(log.earned(sibling))
+            is_paid[answer] = is_paid.get(answer, False) or gain >= LOG_RIGHT
+    right_ones = tuple(answer for answer in is_paid if is_paid[answer])
+    return right_ones, tuple(answer for answer in is_paid if not is_paid[answer])

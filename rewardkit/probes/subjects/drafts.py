@@ -1,0 +1,383 @@
+r"""Subjects whose right answer is known, from the truth or from a right completion.
+
+Where the truth states an answer, it is written in the format that is paid best.
+Otherwise the right answer is what stands in the mark of a right completion. The mark is
+found by trial: the first part of right completions whose loss, and whose exchange for
+what stands there in the right completion of another prompt, both lose the reward.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from rewardkit.answers.formats import Format, propose_formats, skeleton
+from rewardkit.answers.kinds import kind_of, kind_of_stated, read_truth, states_list
+from rewardkit.answers.marks import LOOSE_MARKS, MarkedAnswer, find_marks
+from rewardkit.primitives.texts import normal_text
+from rewardkit.probes.subjects.log import LogPart, ScoredLog, in_turn
+from rewardkit.probes.subjects.scales import ENOUGH, TELLS, Placed
+from rewardkit.strategies.subject import Row, Subject
+from rewardkit.strategies.wrong_answers import wrong_answers
+
+MOST_WRONG = 6  # wrong answers of a subject
+FORMAT_TRIALS = 3  # prompts on which a format is tried
+MOST_OTHERS = 3  # right answers to other prompts that a subject keeps
+FORMATS_AT_A_TIME = 8  # formats that are tried at a time; 2 where calls are slow
+IDLE_WAVES = 3  # waves without a better format than a fully paid one, that end it
+MARK_TRIALS = 4  # right completions on which marks are tried
+
+MAY_LOSE = 0.5
+"""Share of the span that an answer may lose in another completion and still be paid.
+Our choice."""
+
+READ_KINDS = ("number", "choice", "json")
+"""Kinds whose answers are read, so that each has to be one."""
+
+LEAST_ANSWERS = 3  # different answers, of which what all share is no part: our choice
+
+# --- from the truth
+
+
+def drafts(log: ScoredLog, part: LogPart) -> Iterator[tuple[int, Subject]]:
+    """Yield places and subjects without a format: one of each answer, then more.
+
+    Prompts are left out whose truth states no answer, or beside which none is certain
+    to be wrong.
+    """
+    scored = [place for place in part.places if place in log.outcomes]
+    places = dict.fromkeys([*scored, *part.places])
+    answers = _state_answers({place: log.rows[place] for place in places})
+    others = sorted(set(answers.values()))
+    # a record is no answer where no completion writes one
+    writes_objects = any(re.search(r"[{\[]", log.text(place)) for place in scored)
+    stated = [
+        place
+        for place, answer in answers.items()
+        if writes_objects or kind_of(answer) != "json"
+    ]
+    firsts = [group[0] for group in log.by_prompt(stated).values()]
+    for place in in_turn(firsts, answers.__getitem__):
+        answer = answers[place]
+        draft = _make_draft(log, part, place, answer, kind_of(answer), others)
+        if draft is not None:
+            yield place, draft
+
+
+def _make_draft(
+    log: ScoredLog,
+    part: LogPart,
+    place: int,
+    answer: str,
+    kind: str,
+    others: Sequence[str],
+) -> Subject | None:
+    """Make a subject of a row with a right answer and no format.
+
+    `others` are the right answers of other prompts. None where no answer is certain to
+    be wrong.
+    """
+    draft = replace(log.plain(place, part), answer=answer, kind=kind)
+    wrong = wrong_answers(answer, kind, prompt=draft.prompt, others=others)
+    if not wrong:
+        return None
+    apart = [other for other in others if normal_text(other) != normal_text(answer)]
+    spread = apart[:: max(1, len(apart) // MOST_OTHERS)][:MOST_OTHERS]
+    return replace(draft, wrong=wrong[:MOST_WRONG], others=tuple(spread))
+
+
+def _state_answers(rows: Mapping[int, Row]) -> dict[int, str]:
+    """State the answer of each truth; a whole list where completions write lists."""
+    truths = {place: row.get("ground_truth") for place, row in rows.items()}
+    writes_lists = any(
+        states_list(str(row.get("completion")), truths[place])
+        for place, row in rows.items()
+    )
+    answers: dict[int, str] = {}
+    for place, truth in truths.items():
+        if writes_lists and isinstance(truth, list):
+            truth = json.dumps(truth, ensure_ascii=False)
+        answer = read_truth(truth)
+        if answer is not None:  # "$7$" is 7, in mathematics
+            answers[place] = re.sub(r"^\$([^$]+)\$$", r"\1", answer)
+    return answers
+
+
+def with_format(draft: Subject, option: Format) -> Subject:
+    """Return the subject with its completions written in this format."""
+    return replace(
+        draft,
+        format=option,
+        reference=option.write(draft.right),
+        baseline=option.write(draft.wrong[0]),
+    )
+
+
+@dataclass(frozen=True)
+class BestFormat:
+    """The format in which right answers earn most more than wrong ones, if any.
+
+    `is_fully_paid` says that right answers earn as much there as the best rollouts,
+    `is_inverted` that wrong ones earn more in some format, and `is_tried` whether any
+    format was judged.
+    """
+
+    format: Format | None = None
+    is_fully_paid: bool = False
+    is_inverted: bool = False
+    is_tried: bool = False
+
+
+def best_format(
+    log: ScoredLog, part: LogPart, drafted: Placed, *, slow: bool
+) -> BestFormat:
+    """Try formats, those that the rollouts and prompts show first.
+
+    Args:
+        log: The rollouts.
+        part: The part of them.
+        drafted: Subjects without a format.
+        slow: Whether there is no time for many tries.
+    """
+    best = BestFormat()
+    if not drafted:
+        return best
+    count, at_a_time = (1, 2) if slow else (FORMAT_TRIALS, FORMATS_AT_A_TIME)
+    chosen = drafted[:count]
+    texts = [log.text(place) for place in log.ranked(part.places)[:48]]
+    prompts = [draft.prompt for _, draft in chosen]
+    candidates = propose_formats(texts, prompts, chosen[0][1].kind)
+    # where no rollout of a prompt is fully paid, a written answer need not be
+    is_paid = np.array([_has_paid_rollout(log, part, place) for place, _ in chosen])
+    if not is_paid.any():
+        is_paid[:] = True
+    rank, idle = (1e-9, 0.0), 0
+    while idle < IDLE_WAVES and log.tries.seconds_left > log.tries.budget / 2:
+        if best.format and log.tries.late:
+            break  # unusual forms may be late as well
+        wave = list(islice(candidates, at_a_time))
+        if not wave:
+            break
+        idle += best.is_fully_paid
+        rewards = _score_formats(log, part, wave, chosen)
+        for option, earned in zip(wave, rewards[:, is_paid], strict=True):
+            right, wrong = _mean(earned[:, 0]), _mean(earned[:, 1])
+            if math.isnan(wrong):
+                wrong = min(right, 0.0)
+            best = replace(
+                best,
+                is_tried=best.is_tried or not math.isnan(right),
+                is_inverted=best.is_inverted or right - wrong < -1e-9,
+            )
+            option_rank = round(right - wrong, 6), round(right, 6)
+            if option_rank > rank:  # NaN is never better
+                rank, idle = option_rank, 0
+                is_full = rank[1] >= ENOUGH * part.high
+                best = replace(best, format=option, is_fully_paid=is_full)
+    return best
+
+
+def _score_formats(
+    log: ScoredLog, part: LogPart, formats: Sequence[Format], drafted: Placed
+) -> np.ndarray:
+    """Return what right and wrong answers earn, (formats, prompts, 2)."""
+    completions: list[tuple[Subject, str]] = []
+    for option in formats:
+        for _, draft in drafted:
+            subject = with_format(draft, option)
+            completions.append((subject, subject.reference))
+            completions.append((subject, subject.baseline))
+    rewards = np.array(log.rewards(part, completions))
+    return rewards.reshape(len(formats), len(drafted), 2)
+
+
+def _has_paid_rollout(log: ScoredLog, part: LogPart, place: int) -> bool:
+    """Whether a rollout of the prompt is fully paid."""
+    rewards = map(log.earned, log.beside(place))
+    return any(reward >= ENOUGH * part.high for reward in rewards)
+
+
+def _mean(rewards: np.ndarray) -> float:
+    """Return the mean of what is not NaN; NaN where nothing is."""
+    judged = rewards[~np.isnan(rewards)]
+    return float(judged.mean()) if len(judged) else math.nan
+
+
+def skeletons(log: ScoredLog, place: int, draft: Subject) -> Iterator[Format]:
+    """Yield what stands around the right answer in rollouts, the best paid first."""
+    beside = log.ranked(log.beside(place))
+    right = [other for other in beside if not log.labels or log.labels[other]]
+    formats = [skeleton(log.text(other), draft.right) for other in right]
+    for other in beside:  # an agent says it on the way
+        formats.append(skeleton(log.text(other), draft.right, last=True))
+    yield from filter(None, formats)
+
+
+# --- from right completions
+
+
+def logged(log: ScoredLog, part: LogPart, count: int) -> list[tuple[int, Subject]]:
+    """Make subjects of right completions, with the wrong answers of other prompts.
+
+    Args:
+        log: The rollouts.
+        part: The part of them.
+        count: Prompts, at most.
+
+    Returns:
+        Places and subjects; for each prompt with neutral reasoning and as it is.
+    """
+    right = log.by_prompt(
+        place for place in log.ranked(part.places) if _is_right(log, part, place)
+    )
+    marks: dict[int, dict[str, MarkedAnswer]] = {}
+    for place, *_ in list(right.values())[:count]:
+        marks[place] = {mark.format.name: mark for mark in find_marks(log.text(place))}
+    name = _find_mark(log, part, dict(islice(marks.items(), MARK_TRIALS)))
+    if name is None:
+        return []
+    stated = {place: named[name] for place, named in marks.items() if name in named}
+    if name in LOOSE_MARKS:
+        stated = _tighten(stated)
+    kind = kind_of_stated([mark.answer for mark in stated.values()], name)
+    answers = sorted({mark.answer for mark in stated.values()})
+    subjects: list[tuple[int, Subject]] = []
+    for place, mark in stated.items():
+        if kind in READ_KINDS and kind_of(mark.answer) != kind:
+            continue  # "none" among numbers is no number
+        draft = _make_draft(log, part, place, mark.answer, kind, answers)
+        if draft is not None:
+            worse = _find_unpaid(log, part, place, name).format
+            for form in dict.fromkeys((mark.format.neutralized(), mark.format)):
+                subjects.append((place, replace(with_format(draft, form), worse=worse)))
+    return subjects
+
+
+def _tighten(stated: dict[int, MarkedAnswer]) -> dict[int, MarkedAnswer]:
+    """Move what all answers share into the mark: "4. I am sure." is the answer "4"."""
+    answers = [mark.answer for mark in stated.values()]
+    if len(set(answers)) < LEAST_ANSWERS:
+        return stated
+    before = re.sub(r"[\w.,+-]*\Z", "", _shared_start(answers))
+    ends = [answer[::-1] for answer in answers]
+    after = re.sub(r"[\w,]*\Z", "", _shared_start(ends))[::-1]
+    if min(map(len, answers)) <= len(before + after):
+        return stated
+    tight: dict[int, MarkedAnswer] = {}
+    for place, mark in stated.items():
+        form = replace(
+            mark.format,
+            opening=mark.format.opening + before,
+            closing=after + mark.format.closing,
+        )
+        answer = mark.answer[len(before) : len(mark.answer) - len(after)]
+        tight[place] = MarkedAnswer(form, answer)
+    return tight
+
+
+def _shared_start(texts: Sequence[str]) -> str:
+    """Return what all texts begin with."""
+    for length, characters in enumerate(zip(*texts, strict=False)):
+        if len(set(characters)) > 1:
+            return texts[0][:length]
+    return min(texts, key=len)
+
+
+def _is_right(log: ScoredLog, part: LogPart, place: int) -> bool:
+    """Whether a label says so; else whether it has a truth and earns the most."""
+    if log.labels:
+        return log.labels[place] is True
+    if not log.truth(place) or part.span * ENOUGH <= 1e-9:
+        return False
+    return log.earned(place) - part.low >= ENOUGH * part.span
+
+
+MarkTrial = tuple[int, str, bool]
+"""Place of a row, a completion for it, whether it must lose the reward."""
+
+
+def _find_mark(
+    log: ScoredLog, part: LogPart, marks: Mapping[int, Mapping[str, MarkedAnswer]]
+) -> str | None:
+    """Find the first mark of right completions that carries their reward.
+
+    Without what stands in it the reward is lost; so it is with what a partner has
+    there: the right completion of another prompt, or one of its own that is paid less.
+    And what stood there is paid in the mark of the one that is paid less. If there is
+    no such mark, one will do where only the exchange fails (another prompt's answer is
+    paid, which is a fault), else one where only the last fails.
+
+    `marks` has, for the place of each right completion, its marks by name.
+    """
+    trials: dict[str, list[MarkTrial]] = {}
+    by_name: dict[str, dict[int, MarkedAnswer]] = {}
+    for place, named in marks.items():
+        for name, mark in named.items():
+            by_name.setdefault(name, {})[place] = mark
+    for name, in_rows in by_name.items():
+        if len(in_rows) >= max(min(2, len(marks)), len(marks) - 1):
+            trials[name] = _plan_mark_trials(log, part, name, in_rows)
+    completions: list[tuple[Subject, str]] = []
+    for plan in trials.values():
+        completions += [(log.plain(place, part), text) for place, text, _ in plan]
+    rewards = iter(log.rewards(part, completions))
+    second_best: dict[int, str] = {}
+    for name, plan in trials.items():
+        holds: list[bool] = []
+        for place, _, must_lose in plan:
+            loss = log.earned(place) - next(rewards)
+            limit = (TELLS if must_lose else MAY_LOSE) * part.span
+            is_lost = not loss <= limit  # what was not judged, NaN, is lost
+            holds.append(is_lost is must_lose)
+        count = len(plan) // 3
+        is_needed = sum(holds[0::3]) >= count - 1
+        is_exchanged = sum(holds[1::3]) >= count - 1
+        is_carried = sum(holds[2::3]) >= count
+        if is_needed and is_exchanged and is_carried:
+            return name
+        if is_needed and is_carried:
+            second_best.setdefault(1, name)
+        elif is_needed and is_exchanged:
+            second_best.setdefault(2, name)
+    return second_best[min(second_best)] if second_best else None
+
+
+def _plan_mark_trials(
+    log: ScoredLog, part: LogPart, name: str, in_rows: Mapping[int, MarkedAnswer]
+) -> list[MarkTrial]:
+    """Plan three trials of a mark for each row: empty, exchanged, carried elsewhere."""
+    marks = list(in_rows.values())
+    worse = [_find_unpaid(log, part, place, name) for place in in_rows]
+    partners = [*marks[1:], marks[0]]
+    if len({partner.answer for partner in partners}) < 2:
+        partners = worse
+    trials: list[MarkTrial] = []
+    for place, mark, partner, unpaid in zip(
+        in_rows, marks, partners, worse, strict=True
+    ):
+        elsewhere = unpaid if unpaid.format.name == name else partner
+        trials.append((place, mark.format.write(""), True))
+        trials.append((place, mark.format.write(partner.answer), True))
+        trials.append((place, elsewhere.format.write(mark.answer), False))
+    return trials
+
+
+def _find_unpaid(log: ScoredLog, part: LogPart, place: int, name: str) -> MarkedAnswer:
+    """Find this mark in a completion of the prompt that is paid less, or take all."""
+    enough = log.earned(place) - MAY_LOSE * part.span
+    unpaid = [
+        log.text(other)
+        for other in log.ranked(log.beside(place))
+        if log.earned(other) < enough
+    ]
+    for text in unpaid:
+        for mark in find_marks(text):
+            if mark.format.name == name:
+                return mark
+    return MarkedAnswer(Format("bare"), unpaid[0] if unpaid else "none of these")
