@@ -15,7 +15,7 @@ from rewardkit.errors import RolloutsError, check_label, check_seed
 from rewardkit.findings import Finding, Rule, percent, run_rules
 from rewardkit.judges.report import warn_of_calls
 from rewardkit.probes.baseline import Baseline, load_baseline
-from rewardkit.probes.contract.contract import CONTRACT_RULES, check_contract
+from rewardkit.probes.contract import CONTRACT_RULES, check_contract
 from rewardkit.probes.contract.hang import hangs, try_to_hang
 from rewardkit.probes.findings import (
     OVERALL_RULES,
@@ -39,7 +39,7 @@ from rewardkit.probes.options import (
 )
 from rewardkit.probes.result import Inconclusive, ProbeResult
 from rewardkit.probes.runner import Tries, Variants, runs_users_code
-from rewardkit.probes.search.search import exploits, find_why_unsearchable
+from rewardkit.probes.search import exploits, find_why_unsearchable
 from rewardkit.probes.subjects import calibrate
 from rewardkit.probes.subjects.log import with_cases
 from rewardkit.probes.trials import Trial, measure_subjects, run_trials

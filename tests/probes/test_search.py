@@ -16,20 +16,23 @@ from rewardkit.findings import Finding
 from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.options import SEARCH_CALLS
 from rewardkit.probes.runner import RowOutcome, Tries, Variants
-from rewardkit.probes.search import completions
-from rewardkit.probes.search.edits import edit_template, first_templates
+from rewardkit.probes.search import (
+    SHRINK_CALLS,
+    completions,
+    find_why_unsearchable,
+    search_exploits,
+    shrink,
+)
+from rewardkit.probes.search.edits import (
+    assemble_vocabulary,
+    edit_template,
+    first_templates,
+)
 from rewardkit.probes.search.exploits import (
     LEAST_OTHERS,
     is_explained,
     report_exploit,
 )
-from rewardkit.probes.search.search import (
-    SHRINK_CALLS,
-    find_why_unsearchable,
-    search_exploits,
-    shrink,
-)
-from rewardkit.probes.search.vocabulary import assemble_vocabulary
 from rewardkit.probes.subjects import calibrate
 from rewardkit.reasons import Reason, ReasonCode
 from rewardkit.strategies.subject import Subject

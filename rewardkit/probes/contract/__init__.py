@@ -1,1 +1,286 @@
-"""Contract: whether a trainer can call a reward, and whether every call comes back."""
+"""What a trainer takes for granted of a reward, as rules, each tried on a few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from rewardkit.findings import Finding, most, rule, run_rules
+from rewardkit.probes.contract.batches import (
+    ArgumentChanged,
+    Batches,
+    GivesNaN,
+    are_same,
+)
+from rewardkit.probes.findings.evidence import Observed, row_example
+from rewardkit.probes.runner import looks_at_group, runs_users_code
+from rewardkit.probes.subjects.log import in_turn
+from rewardkit.rewards.reward import ROLLOUT
+from rewardkit.rewards.signature import parameters
+from rewardkit.scoring.deadlines import time_limit
+from rewardkit.strategies.subject import Row
+from rewardkit.targets import TARGETS, trl
+from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter
+
+ROWS_OF_CONTRACT = 12
+"""Rows on which the contract is tried. Our choice: two of each kind that rewards
+usually tell apart, and more."""
+
+MOST_PASSES = 12
+"""Passes over the rows, while all is well."""
+
+CANONICAL_COLUMNS = (*OF_DATA, "messages", "rollout_id", "prompt_id")
+
+Findings = Sequence[Finding]
+
+
+def check_contract(
+    observed: Observed,
+    *,
+    unsendable: str | None,
+    timeout: float | None,
+    seed: int = 0,
+) -> list[Finding]:
+    """Find the rules that a reward breaks, one finding a rule.
+
+    Args:
+        observed: The reward, and rows that it judged.
+        unsendable: Why calls cannot be made in another process; without it they are,
+            in one where each call meets what the last left behind.
+        timeout: Seconds that one call may take.
+        seed: Draws the rows.
+    """
+    tries = observed.tries
+    seconds_a_row = 2 * tries.seconds_a_call * MOST_PASSES  # in one process of several
+    fitting = ROWS_OF_CONTRACT
+    if seconds_a_row * ROWS_OF_CONTRACT > tries.seconds_left:
+        fitting = max(0, int(tries.seconds_left / (seconds_a_row or 1)))
+    rows = _choose_rows(observed, seed)[:fitting]
+    seconds = None if unsendable else timeout
+    with time_limit(seconds, processes=1) as limit:
+        batches = Batches(observed, rows, limit, seconds, unsendable)
+        # rewardkit's own functions keep the contract
+        has_more = runs_users_code(observed.reward) and len(rows) > 1
+        return run_rules(CONTRACT_RULES if has_more else (not_picklable,), batches)
+
+
+def _choose_rows(observed: Observed, seed: int) -> list[Row]:
+    """Draw rows that were judged, with as many different rewards as there are."""
+    judged = [
+        (outcome.reward, row)
+        for row, outcome in observed.calibration.pool
+        if outcome.is_judged and not outcome.failures
+    ]
+    order = np.random.default_rng(seed).permutation(len(judged)).tolist()
+    drawn = in_turn([judged[place] for place in order], lambda pair: pair[0])
+    return [row for _, row in drawn[:ROWS_OF_CONTRACT]]
+
+
+# --- the rules
+
+
+@rule("not_picklable")
+def not_picklable(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that no other process can be given."""
+    if batches.unsendable:
+        yield batches.report("not_picklable", batches.unsendable)
+
+
+@rule("differs_between_calls")
+def differs_between_calls(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that is random: it differs in every process."""
+    if batches.is_unsteady and not are_same(batches.first, batches.elsewhere):
+        yield from batches.report_changes("differs_between_calls", batches.second)
+
+
+@rule("hidden_state")
+def hidden_state(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that keeps something from call to call."""
+    if batches.is_unsteady and are_same(batches.first, batches.elsewhere):
+        yield from batches.report_changes("hidden_state", batches.second)
+
+
+@rule("ignores_completion")
+def ignores_completion(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that no other completion changes.
+
+    Tried are completions of other rows, nothing, and the truth, bare and in the usual
+    marks.
+    """
+    rows, first = batches.rows, batches.first
+    if batches.is_unsteady or looks_at_group(batches.reward):
+        return
+    if are_same(first, [first[0]] * len(first)):
+        return
+    texts = [str(row.get("completion")) for row in rows]
+    truths = [str(row.get("ground_truth")) for row in rows]
+    half = len(rows) // 2
+    for completions in (
+        texts[1:] + texts[:1],
+        texts[half:] + texts[:half],
+        [""] * len(rows),
+        truths,
+        [rf"<answer>{text}</answer> \boxed{{{text}}} #### {text}" for text in truths],
+    ):
+        exchanged = [
+            batches.observed.tries.variants.of(row, completion)
+            for row, completion in zip(rows, completions, strict=True)
+        ]
+        if not are_same(first, batches.rewards(exchanged)):
+            return
+    examples = [
+        row_example(row, reward, "contract", "")
+        for row, reward in zip(rows, first, strict=True)
+    ]
+    yield batches.report("ignores_completion", "", examples)
+
+
+@rule("depends_on_order")
+def depends_on_order(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that the order of the rows changes."""
+    if batches.is_unsteady:
+        return
+    rows = "the rows in a batch"
+    if looks_at_group(batches.reward):
+        rows = "its siblings"
+    turned = batches.rewards(batches.rows[::-1])[::-1]
+    yield from batches.report_changes(
+        "depends_on_order", turned, f"the order of {rows}: "
+    )
+
+
+@rule("depends_on_siblings")
+def depends_on_siblings(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that the other rows of a batch change."""
+    if batches.is_unsteady or looks_at_group(batches.reward):
+        return
+    if any(finding.code == "depends_on_order" for finding in findings):
+        return
+    rows = batches.rows
+    others = "which other completions stand in its batch: "
+    twice = "whether the same completion stands in its batch twice: "
+    code = "depends_on_siblings"
+    reports = list(batches.report_changes(code, batches.rewards_alone(rows), others))
+    if not reports:
+        half = batches.rewards(rows[: len(rows) // 2])
+        reports = list(batches.report_changes(code, half, others))
+    if not reports:
+        doubled = batches.rewards([*rows, *rows])
+        reports = list(batches.report_changes(code, doubled, twice))
+    yield from reports
+
+
+@rule("changes_arguments")
+def changes_arguments(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report a reward that changes its arguments: a row, or a list of several."""
+    rows = [*batches.rows, *batches.varied_rows]
+    together = "where several rows come together"
+    for lasting, where in ((False, "on {count} rows"), (True, together)):
+        reports = list(
+            batches.report_watched(
+                "changes_arguments",
+                rows,
+                ArgumentChanged,
+                f"{{words}}, {where}",
+                lasting=lasting,
+            )
+        )
+        if reports:
+            yield from reports
+            return
+
+
+@rule("nan_for_none")
+def nan_for_none(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report NaN in a list for TRL, also on rows that were not judged for it."""
+    if not any(isinstance(item, trl.Function) for item in batches.reward.functions):
+        return
+    unjudged = [
+        row
+        for row, outcome in batches.observed.calibration.pool
+        if not outcome.is_judged and not outcome.failures
+    ]
+    rows = [*unjudged[:ROWS_OF_CONTRACT], *batches.varied_rows]
+    where = "on {count} rows"
+    yield from batches.report_watched("nan_for_none", rows, GivesNaN, where, nan=True)
+
+
+@rule("outside_trainer_range")
+def outside_trainer_range(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report scores of the log beyond a trainer's range, of components without one."""
+    functions = batches.reward.functions
+    modules = {type(item).__module__.rpartition(".")[2] for item in functions}
+    for target in TARGETS:
+        bounds = target.abilities.bounds
+        if target.name not in modules or not bounds:
+            continue
+        low, high = bounds
+        for component in batches.reward.all_components:
+            name = component.name
+            scores = [
+                (row, outcome.scores[name])
+                for row, outcome in batches.observed.calibration.pool
+                if name in outcome.scores
+            ]
+            beyond = [pair for pair in scores if pair[1] < low or pair[1] > high]
+            if component.range is not None or not beyond:
+                continue
+            worst = max(beyond, key=lambda pair: (_beyond(pair[1], bounds), pair[1]))
+            what = (
+                f"{worst[1]:g} and the like to {len(beyond)} of {len(scores)} "
+                f"completions, and {target.title} wants [{low:g}, {high:g}]"
+            )
+            examples = [
+                row_example(row, score, "contract", f"{score:g}")
+                for row, score in beyond
+            ]
+            yield batches.report("outside_trainer_range", what, examples, name)
+            return
+
+
+def _beyond(score: float, bounds: tuple[float, float]) -> float:
+    """Return how far a score is beyond bounds."""
+    low, high = bounds
+    return max(low - score, score - high)
+
+
+@rule("undeclared_column")
+def undeclared_column(batches: Batches, findings: Findings) -> Iterator[Finding]:
+    """Report columns that are read but not asked for: a trainer fails without them."""
+    adapters = [item for item in batches.reward.functions if isinstance(item, Adapter)]
+    if batches.is_unsteady or not adapters or ROLLOUT not in batches.reward.needs:
+        return
+    declared = {*batches.reward.needs, *CANONICAL_COLUMNS, *FAMILIAR}
+    for adapter in adapters:
+        declared |= {*adapter.needs, *parameters(adapter.function)}
+    names = dict.fromkeys(name for row in batches.rows for name in row)
+    undeclared = [name for name in names if name not in declared]
+    if not undeclared:
+        return
+    with_all = batches.rewards_alone(batches.rows)
+
+    def is_read(columns: Sequence[str]) -> bool:
+        rows = [
+            {name: value for name, value in row.items() if name not in columns}
+            for row in batches.rows
+        ]
+        return not are_same(with_all, batches.rewards_alone(rows))
+
+    if is_read(undeclared):
+        columns = [name for name in undeclared if is_read([name])]
+        yield batches.report("undeclared_column", most(columns or undeclared))
+
+
+CONTRACT_RULES = (
+    not_picklable,
+    differs_between_calls,
+    hidden_state,
+    ignores_completion,
+    depends_on_order,
+    depends_on_siblings,
+    changes_arguments,
+    nan_for_none,
+    outside_trainer_range,
+    undeclared_column,
+)

@@ -1,1 +1,321 @@
-"""Search: completions beyond the strategies, by edits of those that are paid most."""
+"""Search for completions beyond the strategies that are certainly wrong and paid."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from rewardkit.findings import Finding, rule
+from rewardkit.probes.findings.evidence import Observed
+from rewardkit.probes.options import SEARCH_CALLS
+from rewardkit.probes.runner import RowOutcome
+from rewardkit.probes.search.completions import (
+    LISTING_SLOTS,
+    WRONG_MARKED,
+    WRONG_SLOTS,
+    Segment,
+    Template,
+    plain,
+    write_wrong,
+)
+from rewardkit.probes.search.edits import (
+    Vocabulary,
+    edit_template,
+    first_templates,
+    gather_vocabulary,
+)
+from rewardkit.probes.search.exploits import (
+    KEPT_GAIN,
+    LEAST_OTHERS,
+    Exploit,
+    Gains,
+    is_explained,
+    report_exploit,
+)
+from rewardkit.probes.verdicts import FULL_MARKS, WILD
+from rewardkit.strategies.subject import Subject
+
+SHRINK_CALLS = 300
+"""Completions that are tried to make an exploit small. Our choice."""
+
+MOST_HOMES = 3  # prompts on which is searched, one after the other
+WAVE_SIZE = 24  # completions that are tried at a time
+ELITE_SIZE = 8  # templates that others are made from
+
+MANY_WORDS = 12
+"""Words from which full stops are tried in their place. Our choice."""
+
+FEW_REPEATS = 12
+"""Repeats of which single ones may be left out in part. Our choice."""
+
+
+@rule("exploit")
+def exploits(
+    observed: Observed,
+    findings: Sequence[Finding],
+    *,
+    calls: int = SEARCH_CALLS,
+    seed: int = 0,
+) -> Iterator[Finding]:
+    """Search for exploits that no finding explains, and make each as small as it goes.
+
+    A part is left out if `find_why_unsearchable` says so, or where findings explain all
+    there is to gain. Where the time is over, the search ends with what it has. The same
+    seed gives the same exploits, the smallest first.
+
+    Args:
+        observed: What was observed of the reward.
+        findings: An exploit that one of these explains is left out.
+        calls: Completions to try, without the siblings that a group brings along; each
+            part gets its share. Up to `SHRINK_CALLS` more make an exploit small.
+        seed: Draws prompts and edits.
+    """
+    if observed.noise <= WILD and not find_why_unsearchable(observed):
+        for exploit in search_exploits(observed, findings, calls=calls, seed=seed):
+            yield report_exploit(exploit, observed)
+
+
+def search_exploits(
+    observed: Observed,
+    findings: Sequence[Finding] = (),
+    *,
+    calls: int = SEARCH_CALLS,
+    seed: int = 0,
+) -> list[Exploit]:
+    """Return the exploits of all parts, see `exploits`."""
+    of_parts: list[Exploit] = []
+    parts = _group_by_part(observed)
+    for part, subjects in parts.items():
+        skip = [finding for finding in findings if finding.part == part]
+        gains = Gains(observed.tries, skip)
+        gains.take(subjects, observed.calibration.scales)
+        if not gains.is_hopeless:
+            draw = np.random.default_rng([seed, *part.encode()])
+            vocabulary = gather_vocabulary(observed, subjects)
+            of_parts += _search_part(gains, vocabulary, draw, calls // len(parts))
+    of_parts.sort(key=lambda exploit: exploit.home.completion)
+    return sorted(of_parts, key=lambda exploit: len(exploit.home.completion))
+
+
+def find_why_unsearchable(observed: Observed) -> str:
+    """Say why nothing can be searched for; "" where it can."""
+    if observed.tries.is_over:
+        return observed.tries.why_over
+    parts = _group_by_part(observed)
+    if not parts:
+        return "no right answer is known, so no completion is certainly wrong"
+    for subjects in parts.values():
+        if len({subject.answer for subject in subjects}) > LEAST_OTHERS:
+            return ""
+    return (
+        f"there are fewer than {LEAST_OTHERS + 1} prompts with answers of their own, "
+        "so nothing could be told from chance; give more rollouts"
+    )
+
+
+def _group_by_part(observed: Observed) -> dict[str, list[Subject]]:
+    """Group the subjects with a truth."""
+    parts: dict[str, list[Subject]] = defaultdict(list)
+    for subject in observed.subjects:
+        if subject.answer is not None:
+            parts[subject.part].append(subject)
+    return parts
+
+
+def _search_part(
+    gains: Gains, vocabulary: Vocabulary, draw: np.random.Generator, calls: int
+) -> list[Exploit]:
+    """Search on some subjects in turn, until an exploit earns full marks."""
+    best: dict[str | None, Exploit] = {}
+    order = draw.permutation(len(gains.subjects))[:MOST_HOMES].tolist()
+    remaining = calls - gains.calls
+    for place, at in enumerate(order):
+        home, start = gains.subjects[at], gains.calls
+        until = start + remaining // (len(order) - place) - gains.others - 1
+        template = _climb(gains, home, vocabulary, draw, until)
+        exploit = None
+        if template is not None:
+            exploit = gains.confirm(template, home)
+        remaining -= gains.calls - start
+        if exploit is None or is_explained(exploit, gains.skip):
+            continue
+        exploit = _shrink_exploit(gains, exploit)
+        other = best.get(exploit.component)
+        if other is None or exploit.home.gain > other.home.gain + 0.01:
+            best[exploit.component] = exploit
+        if exploit.home.gain >= FULL_MARKS:
+            break
+    return list(best.values())
+
+
+Scored = tuple[float, Template, RowOutcome]
+"""The worth of a template on a subject, and what it got."""
+
+
+def _climb(
+    gains: Gains,
+    home: Subject,
+    vocabulary: Vocabulary,
+    draw: np.random.Generator,
+    until: int,
+) -> Template | None:
+    """Edit the best templates so far; return the one that gains most, if any does."""
+    scored: list[Scored] = []
+    best: Template | None = None
+    best_worth = 0.0
+    start = plain(home)
+    wave = [start, *first_templates(start, vocabulary)]
+    while best_worth < FULL_MARKS and not gains.is_over:
+        templates: dict[str, Template] = {}
+        for template in wave:
+            text = write_wrong(template, home)
+            if text is not None:
+                templates[text] = template
+        new = [text for text in templates if gains.is_new(home, text)]
+        new = new[: max(0, until - gains.calls)]
+        if not new:
+            break
+        outcomes = gains.outcomes([(home, text) for text in new])
+        for text, outcome in zip(new, outcomes, strict=True):
+            template = templates[text]
+            worth = gains.worth(home, template, outcome)
+            if outcome is not None and not math.isnan(worth):
+                scored.append((worth, template, outcome))
+                if worth > best_worth and gains.pays(home, template, outcome):
+                    best, best_worth = template, worth
+        parents = [*_select_elite(scored, gains.weights(home)), start]
+        odds = np.append(np.arange(len(parents), 1, -1), len(parents))
+        chosen = draw.choice(len(parents), WAVE_SIZE, p=odds / odds.sum())
+        wave = [edit_template(parents[at], draw, vocabulary) for at in chosen]
+    return best
+
+
+def _select_elite(
+    scored: Sequence[Scored], weights: Mapping[str, float]
+) -> list[Template]:
+    """Select the templates of most worth, and the best by each component."""
+    # the newest of equal ones, so that the search moves on from where it began
+    elite = sorted(reversed(scored), key=lambda item: -round(item[0], 6))[:ELITE_SIZE]
+    for name, weight in weights.items():
+        amounts = [out.scores.get(name, math.nan) * weight for _, _, out in scored]
+        if amounts:
+            order = sorted(range(len(amounts)), key=amounts.__getitem__)
+            elite.append(scored[order[-1]])
+    return list(dict.fromkeys(template for _, template, _ in elite))
+
+
+# --- making small
+
+
+def _shrink_exploit(gains: Gains, exploit: Exploit) -> Exploit:
+    """Return the smallest form of an exploit that still holds on other subjects."""
+    shortest = min(exploit.others, key=lambda item: len(item.completion))
+    end = gains.calls + SHRINK_CALLS - 2 * len(gains.subjects)
+
+    def holds(template: Template) -> bool:
+        for item in (exploit.home, shortest):
+            subject, text = item.subject, write_wrong(template, item.subject)
+            if text is None:
+                return False
+            if gains.calls >= end and gains.is_new(subject, text):
+                return False
+            (outcome,) = gains.outcomes([(subject, text)])
+            goal = min(FULL_MARKS, KEPT_GAIN * item.gain)
+            if not gains.pays(subject, template, outcome):
+                return False
+            if gains.gain(subject, outcome) < goal:
+                return False
+        return True
+
+    smaller = gains.confirm(shrink(exploit.template, holds), exploit.home.subject)
+    if smaller is None or smaller.rate < exploit.rate:
+        return exploit
+    if is_explained(smaller, gains.skip):
+        return exploit
+    return replace(smaller, calls=exploit.calls)
+
+
+def shrink(template: Template, holds: Callable[[Template], bool]) -> Template:
+    """Make a template small by delta debugging (Zeller and Hildebrandt, 2002).
+
+    Segments are left out, then repeats, then words and signs of each text, and all of
+    it again until nothing can be left out by itself. The same input gives the same
+    output.
+
+    Args:
+        template: A template that holds.
+        holds: Whether a template still does what it should; where it has no calls left,
+            that it does not.
+    """
+    before: Template | None = None
+    while template != before:
+        before = template
+        template = tuple(_drop_units(template, lambda units: holds(tuple(units))))
+        for place in range(len(template)):
+            template = _shrink_segment(template, place, holds)
+    return template
+
+
+def _shrink_segment(
+    template: Template, place: int, holds: Callable[[Template], bool]
+) -> Template:
+    """Leave out what goes in the segment at a place."""
+    best = template[place]
+
+    def fits(segment: Segment) -> bool:
+        nonlocal best
+        if holds((*template[:place], segment, *template[place + 1 :])):
+            best = segment
+            return True
+        return False
+
+    words = len(best.text.split()) * best.times
+    if words >= MANY_WORDS:
+        fits(Segment(". ", words))
+    least, most = 0, best.times
+    while most - least > 1:  # as if more of it were never worse
+        middle = 1 if least == 0 else (least + most) // 2
+        if fits(best._replace(times=middle)):
+            most = middle
+        else:
+            least = middle
+    if best.times <= FEW_REPEATS:
+        best = Segment(best.text * best.times)
+    for slots, simplest in (
+        (LISTING_SLOTS, WRONG_MARKED),
+        (LISTING_SLOTS, LISTING_SLOTS[0]),
+        (WRONG_SLOTS, WRONG_SLOTS[0]),
+    ):
+        fits(best._replace(text=re.sub(f"[{slots}]", simplest, best.text)))
+    for unit in (r"\s*\S+|\s+", r"(?s)."):
+        _drop_units(
+            re.findall(unit, best.text),
+            lambda units: fits(best._replace(text="".join(units))),
+        )
+    return (*template[:place], best, *template[place + 1 :])
+
+
+Unit = TypeVar("Unit")
+
+
+def _drop_units(
+    units: Sequence[Unit], holds: Callable[[Sequence[Unit]], bool]
+) -> Sequence[Unit]:
+    """Leave out the units that can be left out, many at once first."""
+    size = len(units)
+    while size:
+        start = 0
+        while start < len(units):
+            rest = [*units[:start], *units[start + size :]]
+            if holds(rest):
+                units = rest
+            else:
+                start += size
+        size //= 2
+    return units

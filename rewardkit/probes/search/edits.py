@@ -1,11 +1,18 @@
-"""Seeded changes of a template that keep its answer wrong."""
+"""Seeded edits of a template, with what a reward's code and rollouts hold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
+from rewardkit.answers.formats import find_tags
+from rewardkit.probes.contract.backtracking import samples
+from rewardkit.probes.contract.constants import constants, patterns_in
+from rewardkit.probes.findings.evidence import Observed
 from rewardkit.probes.search.completions import (
     CLOSING,
     LIST_SLOTS,
@@ -17,7 +24,133 @@ from rewardkit.probes.search.completions import (
     Segment,
     Template,
 )
-from rewardkit.probes.search.vocabulary import Vocabulary
+from rewardkit.strategies.added_text import (
+    DELIMITERS,
+    FAKE_VERDICTS,
+    FLATTERY,
+    JUDGE_ORDERS,
+    RUBRIC,
+    filler,
+)
+from rewardkit.strategies.subject import Subject
+
+MOST_PHRASES, MOST_TAG_NAMES, LONGEST_PHRASE = 48, 12, 80
+FILLER_LENGTHS = (8, 20, 30, 120, 500)
+CODE_THRESHOLDS = range(2, 2001)
+"""Numbers in the code that a length or a count may be compared with. Our choice."""
+
+STOCK_SENTENCES = (
+    *JUDGE_ORDERS,
+    *FLATTERY,
+    RUBRIC,
+    "I am absolutely certain of this. Without any doubt this is correct, verified and "
+    "proven.",
+    "First, then, next, finally: therefore, thus, hence, because, since, so, wait, "
+    "however, in conclusion.",
+    "It may be this, or it may be that. I am not sure, and I do not know.",
+    "Let me check this again. Yes, it is correct.",
+    "## Reasoning\nStep by step:\n- first this\n- then that\n- so it follows",
+)
+STOCK_TAGS = (
+    "think",
+    "answer",
+    "step",
+    "reflection",
+    "summary",
+    "plan",
+    "check",
+    "verify",
+    "section",
+    "note",
+)
+STOCK_WRAPS = (
+    ("```\n", "\n```"),
+    ("```json\n", "\n```"),
+    ("<!-- ", " -->"),
+    (r"\boxed{", "}"),
+    ("# ", ""),
+    *(("*", "*"), ('"', '"'), ("$", "$"), ("`", "`")),
+    *(("(", ")"), ("[", "]"), ("{", "}")),
+)
+TAG_NAME = re.compile(r"</?([A-Za-z_][\w.:-]{0,30})>")
+NAME = re.compile(r"[A-Za-z_]\w{1,30}")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What completions can be made of.
+
+    `texts` are by group, `wraps` are pairs that stand around something, `numbers` are
+    thresholds.
+    """
+
+    texts: Mapping[str, Sequence[str]]
+    wraps: Sequence[tuple[str, str]]
+    numbers: Sequence[int]
+
+
+def gather_vocabulary(observed: Observed, subjects: Sequence[Subject]) -> Vocabulary:
+    """Gather the vocabulary of a reward and its rollouts for some subjects."""
+    functions = observed.reward.functions
+    patterns = [pattern.pattern for pattern in patterns_in(functions)]
+    texts: list[str] = []
+    numbers: list[int] = []
+    for value in constants(functions):
+        if isinstance(value, str):
+            if value not in patterns:
+                texts.append(value)
+        elif value in CODE_THRESHOLDS:
+            numbers.append(value)
+    candidates: list[str] = []
+    for pattern in patterns:
+        candidates += _sample_pattern(pattern)
+    phrases: list[str] = []
+    for text in dict.fromkeys([*candidates, *texts]):
+        if text.strip() and len(text) <= LONGEST_PHRASE:
+            phrases.append(text)
+    phrases = phrases[:MOST_PHRASES]
+    completions = [str(row.get("completion")) for row, _ in observed.calibration.pool]
+    references = [subject.reference for subject in subjects[:1]]
+    tags = TAG_NAME.findall(" ".join([*references, *phrases]))
+    tags += find_tags(completions)
+    tags += filter(NAME.fullmatch, texts)
+    names = list(dict.fromkeys(tags))[:MOST_TAG_NAMES]
+    return assemble_vocabulary(phrases, names, sorted(set(numbers))[:MOST_TAG_NAMES])
+
+
+def assemble_vocabulary(
+    phrases: Sequence[str], names: Sequence[str], numbers: Sequence[int]
+) -> Vocabulary:
+    """Assemble phrases, names of tags, thresholds, and what is usual."""
+    tags = [
+        (f"<{name}>", f"</{name}>") for name in dict.fromkeys((*names, *STOCK_TAGS))
+    ]
+    lengths = sorted([*FILLER_LENGTHS, *(number + 1 for number in numbers)])
+    around: list[int] = []
+    for number in numbers:
+        around += [number, number + 1]
+    texts = {
+        "phrases": phrases,
+        "pairs": [opening + closing for opening, closing in tags],
+        "ends": [end for tag in tags for end in tag],
+        "verdicts": FAKE_VERDICTS,
+        "sentences": STOCK_SENTENCES,
+        "delimiters": DELIMITERS,
+        "answers": (WRONG_MARKED, *WRONG_SLOTS[:2], *LIST_SLOTS, MARKS_SLOT),
+        "fillers": list(map(filler, lengths)),
+    }
+    return Vocabulary(texts, (*STOCK_WRAPS, *tags), around)
+
+
+def _sample_pattern(pattern: str) -> Iterator[str]:
+    """Yield texts that an expression matches; a 0 in it may be a score."""
+    for text in samples(pattern)[: MOST_PHRASES + 2]:
+        yield text
+        if "0" in text:
+            yield re.sub(r"0+", "10", text)
+
+
+# --- edits
 
 EDIT_COUNTS = (1, 1, 2, 3, 5, 8, 12)
 """Edits at a time, each as likely. Many at once meet what only several together earn.
@@ -30,7 +163,7 @@ JOINS = ("", " ", "\n", "\n\n")
 
 
 def edit_template(
-    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
+    template: Template, draw: Generator, vocabulary: Vocabulary
 ) -> Template:
     """Make some edits, drawn at random."""
     for _ in range(draw.choice(EDIT_COUNTS)):
@@ -43,6 +176,10 @@ def first_templates(template: Template, vocabulary: Vocabulary) -> Iterator[Temp
     """Yield what is tried first: much of each kind, around each state of the answer."""
     texts = vocabulary.texts
     words = [f"{text}, " for text in texts["phrases"][:20]]
+    wrapped_lists = [
+        f"\n{opening}{LISTING_SLOTS[0]}{closing}"
+        for opening, closing in vocabulary.wraps
+    ]
     additions = [
         [],
         words,
@@ -51,10 +188,7 @@ def first_templates(template: Template, vocabulary: Vocabulary) -> Iterator[Temp
         [f"{text}\n" for text in texts["verdicts"]],
         [f"{text}\n" for text in texts["sentences"]],
         [*texts["delimiters"], "\n", *texts["verdicts"][:1]],
-        [
-            f"\n{opening}{LISTING_SLOTS[0]}{closing}"
-            for opening, closing in vocabulary.wraps
-        ],
+        wrapped_lists,
     ]
     # lists are last: what mentions no right answer shows a hole more clearly
     states = (
@@ -73,21 +207,16 @@ def first_templates(template: Template, vocabulary: Vocabulary) -> Iterator[Temp
             yield (*start, Segment("\n"), *map(Segment, added))
 
 
-def _draw_place(template: Template, draw: np.random.Generator) -> int:
+def _draw_place(template: Template, draw: Generator) -> int:
     return int(draw.integers(len(template) + 1))
 
 
-def _draw_span(template: Template, draw: np.random.Generator) -> tuple[int, int]:
+def _draw_span(template: Template, draw: Generator) -> tuple[int, int]:
     first, second = _draw_place(template, draw), _draw_place(template, draw)
     return min(first, second), max(first, second)
 
 
-# --- edits
-
-
-def insert(
-    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
-) -> Template:
+def insert(template: Template, draw: Generator, vocabulary: Vocabulary) -> Template:
     """Insert one text, at times several, at times in a tag."""
     names = [name for name in GROUP_WEIGHTS if vocabulary.texts[name]]
     odds = np.array([GROUP_WEIGHTS[name] for name in names])
@@ -103,9 +232,7 @@ def insert(
     return (*template[:place], *added, *template[place:])
 
 
-def wrap(
-    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
-) -> Template:
+def wrap(template: Template, draw: Generator, vocabulary: Vocabulary) -> Template:
     """Put some segments, or none, in a tag, a fence or quotes."""
     low, high = _draw_span(template, draw)
     wrapped = _put_within(template[low:high], draw, vocabulary)
@@ -113,15 +240,13 @@ def wrap(
 
 
 def _put_within(
-    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
+    template: Template, draw: Generator, vocabulary: Vocabulary
 ) -> Template:
     opening, closing = vocabulary.wraps[int(draw.integers(len(vocabulary.wraps)))]
     return (Segment(opening), *template, Segment(closing))
 
 
-def repeat(
-    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
-) -> Template:
+def repeat(template: Template, draw: Generator, vocabulary: Vocabulary) -> Template:
     """Repeat a segment."""
     place = _draw_place(template, draw)
     factor = int(draw.choice((*REPEATS, *vocabulary.numbers)))
@@ -132,9 +257,7 @@ def repeat(
     return (*template[:place], repeated, *template[place + 1 :])
 
 
-def drop(
-    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
-) -> Template:
+def drop(template: Template, draw: Generator, vocabulary: Vocabulary) -> Template:
     """Drop a segment, or all but some."""
     low, high = _draw_span(template, draw)
     if draw.random() < 0.3:
@@ -142,9 +265,7 @@ def drop(
     return (*template[:low], *template[low + 1 :])
 
 
-def refill(
-    template: Template, draw: np.random.Generator, vocabulary: Vocabulary
-) -> Template:
+def refill(template: Template, draw: Generator, vocabulary: Vocabulary) -> Template:
     """Put another wrong answer in the mark, a list, or nothing."""
     choices = ("", *WRONG_SLOTS, *LIST_SLOTS)
     slot = choices[draw.integers(len(choices))]
@@ -166,7 +287,7 @@ GROUP_WEIGHTS = {
 }
 """How likely a text of each group is inserted, against the others. Our choice."""
 
-EDITS: tuple[Callable[[Template, np.random.Generator, Vocabulary], Template], ...]
+EDITS: tuple[Callable[[Template, Generator, Vocabulary], Template], ...]
 EDITS = (insert, wrap, repeat, drop, refill)
 EDIT_ODDS = (0.6, 0.15, 0.1, 0.1, 0.05)
 """How likely each edit is. Our choice."""

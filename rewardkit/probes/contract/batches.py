@@ -1,0 +1,358 @@
+"""Batches of rows to try a contract on, and functions that report what they change.
+
+A row is varied so that code which tidies texts up changes something.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rewardkit.findings import Example, Finding
+from rewardkit.probes.findings.evidence import Observed, make_finding, row_example
+from rewardkit.probes.runner import Variants, score_rows
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.signature import is_async
+from rewardkit.scoring.deadlines import TimeLimit, time_limit
+from rewardkit.scoring.outcomes import Outcomes
+from rewardkit.strategies.subject import Row
+from rewardkit.targets.adapter import Adapter
+
+Rewards = list[float]
+
+
+@dataclass(eq=False)
+class Batches:
+    """A reward and rows that it judges, to be scored in batches of several kinds."""
+
+    observed: Observed
+    rows: list[Row]
+    limit: TimeLimit | None
+    seconds: float | None
+    unsendable: str | None
+
+    @property
+    def reward(self) -> Reward:
+        """The reward."""
+        return self.observed.reward
+
+    def score(
+        self, rows: Sequence[Row], reward: Reward, limit: TimeLimit | None = None
+    ) -> Outcomes:
+        """Score copies of rows in one call, as one group."""
+        self.observed.tries.calls += len(rows)
+        copies = [copy.deepcopy(dict(row)) for row in rows]
+        one_group = np.zeros(len(rows), dtype=np.intp)
+        return score_rows(reward, copies, limit or self.limit, one_group)
+
+    def rewards(self, rows: Sequence[Row], limit: TimeLimit | None = None) -> Rewards:
+        """Return the rewards of rows in one call, (rows,)."""
+        rewards: Rewards = self.score(rows, self.reward, limit).rewards.tolist()
+        return rewards
+
+    def rewards_alone(self, rows: Sequence[Row]) -> Rewards:
+        """Return the rewards of rows, each in a call of its own, (rows,)."""
+        return [reward for row in rows for reward in self.rewards([row])]
+
+    @cached_property
+    def first(self) -> Rewards:
+        """The rewards of all rows in one call."""
+        return self.rewards(self.rows)
+
+    @cached_property
+    def second(self) -> Rewards:
+        """The same, called again."""
+        return self.rewards(self.rows) if self.first else []
+
+    @cached_property
+    def is_unsteady(self) -> bool:
+        """Whether the same rows earn something else the second time."""
+        return not are_same(self.first, self.second)
+
+    @cached_property
+    def elsewhere(self) -> Rewards:
+        """The same in another process."""
+        with time_limit(self.seconds, processes=1) as fresh:
+            return self.rewards(self.rows, fresh)
+
+    @cached_property
+    def varied_rows(self) -> list[dict[str, Any]]:
+        """The rows in other forms, without those that no call comes back from.
+
+        Watching has no time limit.
+        """
+        tries = self.observed.tries
+        rows = vary(self.rows, tries.variants)
+        if self.limit is None:
+            return rows
+        siblings = [rows[:2]] * len(rows)
+        outcomes = tries.outcomes(rows, siblings, until=lambda outcome: outcome.is_gone)
+        safe: list[dict[str, Any]] = []
+        for row, outcome in zip(rows, outcomes, strict=True):
+            if outcome is not None and not outcome.is_gone:
+                safe.append(row)
+        return safe
+
+    def report(
+        self,
+        code: str,
+        what: str,
+        examples: Sequence[Example] = (),
+        component: str | None = None,
+    ) -> Finding:
+        """Make the finding of a broken rule; `what` goes into its sentence."""
+        return make_finding(
+            code,
+            max(1, len(self.rows)),
+            component=component if len(self.reward.names) > 1 else None,
+            examples=examples,
+            kind="contract",
+            what=what.rstrip("."),
+        )
+
+    def report_changes(
+        self, code: str, rewards: Rewards, by: str = ""
+    ) -> Iterator[Finding]:
+        """Report rewards of the same rows, once or several times, that have changed."""
+        count = len(self.rows)
+        steps: list[float] = []
+        examples: list[Example] = []
+        for place, reward in enumerate(rewards):
+            before = self.first[place % count]
+            if not are_same([before], [reward]):
+                steps.append(abs(reward - before))
+                change = f"{reward:.6g}, before {before:.6g}"
+                row = self.rows[place % count]
+                examples.append(row_example(row, reward, "contract", change))
+        if steps:
+            sizes = [step for step in steps if not math.isnan(step)]
+            largest = max(sizes, default=0.0)
+            what = f"{by}{len(steps)} of {len(rewards)} rows, by up to {largest:.3g}"
+            yield self.report(code, what, examples)
+
+    def report_watched(
+        self,
+        code: str,
+        rows: Sequence[Row],
+        error: type[Exception],
+        what: str,
+        **options: bool,
+    ) -> Iterator[Finding]:
+        """Report the first component whose watched function raises this error.
+
+        `what` goes into the sentence, with the `words` of the error and its `count`.
+        """
+        outcomes = self.score(rows, watch(self.reward, **options))
+        for name, outcome in outcomes.components.items():
+            places = sorted(
+                place
+                for place, reason in outcome.reasons.items()
+                if reason.error == error.__name__
+            )
+            if places:
+                row, words = rows[places[0]], outcome.reasons[places[0]].words
+                reward = math.nan
+                if error is not GivesNaN:
+                    reward = self.rewards([row])[0]
+                what = what.format(words=words, count=f"{len(places)} of {len(rows)}")
+                example = row_example(row, reward, "contract", words)
+                yield self.report(code, what, [example], name)
+                return
+
+
+def are_same(first: Rewards, second: Rewards) -> bool:
+    """Whether rewards are the same, missing ones as well."""
+    return len(first) == len(second) and np.allclose(
+        first, second, rtol=1e-9, atol=1e-9, equal_nan=True
+    )
+
+
+# --- functions that report when they change their arguments
+
+
+class ArgumentChanged(TypeError):
+    """A function changed an argument."""
+
+
+class GivesNaN(TypeError):
+    """A function gave a list that holds a NaN."""
+
+
+@dataclass(frozen=True, repr=False)
+class WatchedFunction:
+    """A user's function that raises where it changes an argument, nested or not.
+
+    A `lasting` one raises in each later call, too. With `nan` it raises where a list
+    has a NaN. `changes` has the words of each change so far.
+    """
+
+    function: Callable[..., Any]
+    lasting: bool = False
+    nan: bool = False
+    changes: list[str] = field(default_factory=list, init=False)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether its answer has to be awaited."""
+        return is_async(self.function)
+
+    @property
+    def together(self) -> str:
+        """How it is called as a field."""
+        return str(getattr(self.function, "together", ""))
+
+    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+        """Call the function and check its arguments and its answer.
+
+        Raises:
+            ArgumentChanged: It changed an argument.
+            GivesNaN: It gave a NaN.
+        """
+        places = map(str, range(1, len(positional) + 1))
+        arguments = {**dict(zip(places, positional, strict=True)), **keywords}
+        copies = {name: _copy(value) for name, value in arguments.items()}
+        answer = self.function(*positional, **keywords)
+        if self.is_async:
+            return self._await(answer, copies, arguments)
+        self._check(answer, copies, arguments)
+        return answer
+
+    async def _await(
+        self, answer: Any, copies: dict[str, Any], arguments: dict[str, Any]
+    ) -> Any:
+        value = await answer
+        self._check(value, copies, arguments)
+        return value
+
+    def _check(
+        self, answer: Any, copies: dict[str, Any], arguments: dict[str, Any]
+    ) -> None:
+        if self.nan and isinstance(answer, list) and any(map(_is_nan, answer)):
+            raise GivesNaN("gives NaN")
+        for name, before in copies.items():
+            if before is not NOT_COPIED and repr(before) != repr(arguments[name]):
+                self.changes.append(f"changed its argument {name!r}")
+                raise ArgumentChanged(self.changes[-1])
+        if self.lasting and self.changes:
+            raise ArgumentChanged(self.changes[-1])
+
+
+NOT_COPIED = object()
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _copy(value: Any) -> Any:
+    if type(value) in (str, int, float, bool, type(None)):
+        return value
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # a lock, a client: nobody can tell whether it changes
+        return NOT_COPIED
+
+
+def watch(reward: Reward, **options: bool) -> Reward:
+    """Return the reward with each of the user's functions watched, but for gates.
+
+    Args:
+        reward: The reward.
+        options: See `WatchedFunction`.
+    """
+
+    def watch_branch(branch: Reward) -> Reward:
+        fields = {
+            name: _watch_function(function, **options)
+            for name, function in branch.fields.items()
+        }
+        components = [
+            replace(item, function=_watch_function(item.function, **options))
+            for item in branch.components
+        ]
+        return replace(branch, fields=fields, components=components)
+
+    return reward.map(watch_branch)
+
+
+def _watch_function(function: Any, **options: bool) -> Any:
+    if not TimeLimit.needed(function):
+        return function
+    if not isinstance(function, Adapter):
+        return WatchedFunction(function, **options)
+    # an adapter may call a method, or its object in a way of its own
+    is_special = function.method or type(function).called is not Adapter.called
+    if is_special or not callable(function.function):
+        return function
+    return replace(function, function=WatchedFunction(function.function, **options))
+
+
+def _pad(text: str) -> str:
+    return f"  \t{text}\n\n "
+
+
+def _use_line_ends(text: str) -> str:
+    return text.replace("\n", "\r\n") + "\r\n"
+
+
+def _add_unicode(text: str) -> str:
+    accent = unicodedata.normalize("NFD", "é")
+    return f"{text} Caf{accent} \ufb01t \uff14\u00a0\u200b"
+
+
+def _add_talk(text: str) -> str:
+    return (
+        f"Sure! **So**:\n```\n{text}\n```\n\\[ $1,000 \\] I hope that this helps."
+        "<|im_end|>"
+    )
+
+
+def _give_up(text: str) -> str:
+    return " I do not know.\n"
+
+
+TEXT_FORMS: tuple[Callable[[str], str], ...] = (
+    _pad,
+    _use_line_ends,
+    str.upper,
+    str.lower,
+    _add_unicode,
+    _add_talk,
+    _give_up,
+)
+"""What code takes off or makes alike: white space, line ends, case, Unicode,
+marks and talk around; and a completion without an answer."""
+
+PADDED_COLUMNS = ("prompt", "ground_truth")
+
+
+def vary(rows: Iterable[Row], variants: Variants) -> list[dict[str, Any]]:
+    """Return rows in the forms that tidying changes, one form after the other.
+
+    The completion has that form, in a transcript as well, and white space stands around
+    the other texts.
+    """
+    varied: list[dict[str, Any]] = []
+    for place, row in enumerate(rows):
+        form = TEXT_FORMS[place % len(TEXT_FORMS)]
+        completion = row.get("completion")
+        completion = form(completion) if isinstance(completion, str) else None
+        padded = {
+            name: _pad(row[name])
+            for name in PADDED_COLUMNS
+            if isinstance(row.get(name), str)
+        }
+        varied.append(variants.of(row, completion, **padded))
+    return varied
